@@ -24,7 +24,7 @@ use crate::programs::program;
 use crate::revise::take_states;
 use crate::runs;
 use crate::runs::state::RunState;
-use crate::shell::argument;
+use crate::shell::{argument, command_line};
 use crate::store::{LoadError, PlanFile, history, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
 
@@ -148,7 +148,7 @@ pub enum Trouble {
         n_left: u64,
     },
     /// A command of `[verify]` names a program that cannot be found.
-    #[error("`{program}`, which verifies tasks (`{command}`), is {}", not_found_words(.program))]
+    #[error("`{program}`, which runs `{command}` to verify tasks, is {}", not_found_words(.program))]
     MissingProgram {
         /// The program.
         program: String,
@@ -558,7 +558,7 @@ impl Health {
             if !is_there && seen.insert(name.clone()) {
                 missing.push(Trouble::MissingProgram {
                     program: visible(name).into_owned(),
-                    command: visible(&words.join(" ")).into_owned(),
+                    command: visible(&command_line(&words)).into_owned(),
                 });
             }
         }

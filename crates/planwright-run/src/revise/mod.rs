@@ -24,6 +24,7 @@ use crate::clock;
 use crate::examine::open;
 use crate::gate::{Closed, GatePolicy};
 use crate::journal::{Change, Claimed, History, Notice, PastChange, StateChange, TaskState, Verified, plan_id};
+use crate::shell::argument;
 use crate::store::{CreateError, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
@@ -147,13 +148,6 @@ pub enum ReviseError {
     EditedSince {
         /// The change.
         change: Box<PastChange>,
-    },
-    /// A run made the change, and the tasks would be running again without it.
-    LeftRunning {
-        /// The change.
-        change: Box<PastChange>,
-        /// The tasks.
-        tasks: Vec<String>,
     },
     /// A gate is closed.
     Closed(Closed),
@@ -297,7 +291,7 @@ pub struct UndoCall<'a> {
 /// Takes back the last change that was made through planwright.
 pub fn undo(target: Target<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
     let mut undone = None;
-    let revised = revise(target, "undo", |desk| {
+    let mut revised = revise(target, "undo", |desk| {
         desk.compare_states();
         let past = desk.history.undoable().ok_or(ReviseError::NothingToUndo)?;
         let holders = refuse_undo(&past, &Claims::of(desk.history), &call)?;
@@ -327,12 +321,25 @@ pub fn undo(target: Target<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revis
         undone = Some(past);
         Ok(())
     })?;
-    undone.map(|past| (past, revised)).ok_or(ReviseError::NothingToUndo)
+    let past = undone.ok_or(ReviseError::NothingToUndo)?;
+    let left = left_running(&past);
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(|task| argument(task)).collect();
+        revised.notes.push(format!(
+            "a run made that change: {} running again, and no process works on that; `planwright reset {} -p {}` makes it pending",
+            match left.as_slice() {
+                [only] => format!("`{only}` is"),
+                several => format!("{} tasks are", several.len()),
+            },
+            names.join(" "),
+            argument(&target.path.to_string_lossy())
+        ));
+    }
+    Ok((past, revised))
 }
 
-/// Refuses to take back a claim of another owner, and to leave tasks running that a run has finished: no process works on them.
-/// Returns the holders of tasks that are taken over.
-fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Result<Vec<String>, ReviseError> {
+/// Returns the tasks that are running again, and that no process works on, after a change of a run is taken back.
+fn left_running(past: &PastChange) -> Vec<String> {
     // A change may move a task several times.
     let mut ends: BTreeMap<&String, (Option<State>, Option<State>)> = BTreeMap::new();
     for moved in past.change.moves.iter().chain(&past.change.states) {
@@ -340,14 +347,15 @@ fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Resul
         ends.entry(&moved.task).or_insert((from, None)).1 = State::from_word(&moved.to);
     }
     let running = Some(State::Running);
-    let finished = ends.iter().filter(|(_, (from, to))| *from == running && *to != running);
-    let finished: Vec<String> = finished.map(|(task, _)| (*task).clone()).collect();
-    if past.change.verb == RUN_VERB && !finished.is_empty() {
-        return Err(ReviseError::LeftRunning {
-            change: Box::new(past.clone()),
-            tasks: finished,
-        });
-    }
+    let is_left = |(from, to): &(Option<State>, Option<State>)| *from == running && *to != running;
+    let left = ends
+        .iter()
+        .filter(|(_, ends)| past.change.verb == RUN_VERB && is_left(ends));
+    left.map(|(task, _)| (*task).clone()).collect()
+}
+
+/// Refuses to take back a claim of another owner. Returns the holders of tasks that are taken over.
+fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Result<Vec<String>, ReviseError> {
     let owner = call.by.map_or_else(owner_here, str::to_owned);
     let now = clock::now();
     let mut holders = Vec::new();

@@ -494,22 +494,6 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             ),
             "nothing was written; edit the plan by hand, or take it from version control",
         ),
-        ReviseError::LeftRunning { change, tasks } => {
-            let plan = argument(&found.path.to_string_lossy());
-            let names: Vec<String> = tasks.iter().map(|task| argument(task)).collect();
-            let shown: Vec<String> = tasks.iter().map(|task| format!("`{}`", shown_name(task))).collect();
-            Failure::problem(
-                format!(
-                    "a run made change {}; without it {} would be running, and no process works on that",
-                    change.seq,
-                    listed(&shown)
-                ),
-                format!(
-                    "`planwright reset {} --force -p {plan}` makes tasks pending that are finished",
-                    names.join(" ")
-                ),
-            )
-        }
         ReviseError::InTheWay { problem, source } => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),

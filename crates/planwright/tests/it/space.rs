@@ -729,7 +729,7 @@ fn doctor_names_programs_of_verification_that_cannot_be_found() {
         "{messages}"
     );
     assert!(
-        messages.contains("`gone`, which verifies tasks (`gone -q`), is not found on PATH"),
+        messages.contains("`gone`, which runs `gone -q` to verify tasks, is not found on PATH"),
         "{messages}"
     );
     assert!(messages.contains("`./lint.sh`"), "{messages}");
