@@ -281,7 +281,7 @@ pub fn environment_of(agent: &Agent) -> Vec<(OsString, OsString)> {
 }
 
 /// Returns what is removed from the text of agents and commands: the secrets that reach them.
-pub(crate) fn redaction_of(config: &Config) -> Redaction {
+pub fn redaction_of(config: &Config) -> Redaction {
     let agents = config.agents.values();
     let set = agents.flat_map(|agent| agent.set.iter().map(|(name, value)| (name.into(), value.into())));
     let all: Vec<(OsString, OsString)> = std::env::vars_os().chain(set).collect();

@@ -18,7 +18,8 @@ use crate::runs::{LiveRun, holder, holder_of_id, live_runs};
 /// The variables by which the processes of an attempt are known.
 pub(crate) const RUN: &str = "PLANWRIGHT_RUN";
 pub(crate) const PLAN: &str = "PLANWRIGHT_PLAN";
-pub(crate) const TASK: &str = "PLANWRIGHT_TASK";
+/// The variable that names the task, for agents and for the commands that verify it.
+pub const TASK: &str = "PLANWRIGHT_TASK";
 pub(crate) const ATTEMPT: &str = "PLANWRIGHT_ATTEMPT";
 pub(crate) const FOLDER: &str = "PLANWRIGHT_FOLDER";
 
@@ -26,8 +27,9 @@ pub(crate) const FOLDER: &str = "PLANWRIGHT_FOLDER";
 const MAX_DEPTH: usize = 2;
 
 /// What to do instead of changing the own run.
-pub const HELP: &str = "an attempt may read (`show`, `next`, `why`, `check`, `logs`), write its result file \
-                        ($PLANWRIGHT_RESULT), and propose tasks there; a person calls this verb from outside of the run";
+pub const HELP: &str = "an attempt may read (`show`, `next`, `why`, `check`, `logs`, with -p \"$PLANWRIGHT_PLAN\" for the plan of \
+                        the run), write its result file ($PLANWRIGHT_RESULT), and propose tasks there; a person calls this verb from \
+                        outside of the run";
 
 /// An attempt that this process belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,7 +101,7 @@ struct Lineage {
 fn lineage() -> &'static Lineage {
     static LINEAGE: OnceLock<Lineage> = OnceLock::new();
     LINEAGE.get_or_init(|| {
-        let own = AttemptMark::in_environment(|name| std::env::var_os(name));
+        let own = own_mark();
         let mut lineage = ancestors();
         lineage.marks.splice(0..0, own);
         lineage.marks.dedup();
@@ -173,6 +175,46 @@ pub fn attempt_in(root: &Path) -> Option<CallingAttempt> {
         run: own.id,
         ..CallingAttempt::default()
     })
+}
+
+/// An attempt, and the plan of its run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptPlan {
+    /// The attempt.
+    pub attempt: CallingAttempt,
+    /// The plan that its run works on.
+    pub plan: PathBuf,
+}
+
+/// Returns the plan of the run where a plan is its copy in the checkout of the attempt that called this process. The run does not
+/// update that copy. Only the environment of this process is read: this is for messages.
+pub fn original_of(path: &Path) -> Option<AttemptPlan> {
+    let mark = own_mark()?;
+    let plan = PlanPlace::of(&DiskFiles, path).ok()?;
+    (mark.plan != plan.target && mark.concerns(&plan)).then(|| mark.into())
+}
+
+/// Returns the plan of the run where a folder is the checkout of the attempt that called this process, or below it. Only the
+/// environment of this process is read.
+pub fn plan_of_checkout(folder: &Path) -> Option<AttemptPlan> {
+    let folder = folder.canonicalize().ok()?;
+    let is_checkout = |own: &PathBuf| folder.starts_with(own);
+    let mark = own_mark().filter(|mark| mark.folder.as_ref().is_some_and(is_checkout))?;
+    let is_shared = mark.folder.as_ref().is_some_and(|own| mark.plan.starts_with(own));
+    (!is_shared).then(|| mark.into())
+}
+
+fn own_mark() -> Option<AttemptMark> {
+    AttemptMark::in_environment(|name| std::env::var_os(name))
+}
+
+impl From<AttemptMark> for AttemptPlan {
+    fn from(mark: AttemptMark) -> Self {
+        AttemptPlan {
+            attempt: mark.attempt,
+            plan: mark.plan,
+        }
+    }
 }
 
 /// Returns whether runs called each other more often than anything useful does.

@@ -7,7 +7,7 @@ use planwright_core::plan::State;
 use crate::journal::{Change, Claimed, History, Outcome, PastChange};
 
 /// What the history of a plan calls what a run does.
-pub(crate) const RUN_VERB: &str = "run";
+pub const RUN_VERB: &str = "run";
 
 /// The right of one owner, or of a run, to finish a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,10 @@ impl Claim {
 #[derive(Clone, Debug, Default)]
 pub struct Claims {
     by_task: HashMap<String, Claim>,
+    /// The tasks of every claim that was ever made, by its number.
+    made: HashMap<u64, Vec<String>>,
+    /// The claims that each change ended, by its number: taking the change back restores them.
+    ended: HashMap<u64, Vec<(String, Claim)>>,
     offered: HashSet<String>,
 }
 
@@ -77,6 +81,10 @@ impl Claims {
         let change = &past.change;
         for moved in change.moves.iter().chain(&change.states) {
             self.offered.remove(&moved.task);
+            if let Some(claim) = self.by_task.get(&moved.task) {
+                let ended = (moved.task.clone(), claim.clone());
+                self.ended.entry(past.seq).or_default().push(ended);
+            }
             match State::from_word(&moved.to) {
                 Some(State::Running) if change.verb == RUN_VERB => {
                     self.insert(&moved.task, past, ClaimHolder::Run);
@@ -86,15 +94,29 @@ impl Claims {
                 _ => drop(self.by_task.remove(&moved.task)),
             }
         }
+        self.restore(change);
         if let (true, Some(to)) = (change.verb == "rename", renamed_to(change)) {
             let held = change.tasks.first().and_then(|from| self.by_task.remove(from));
             self.by_task.extend(held.map(|claim| (to.to_owned(), claim)));
         }
         if let Some(claimed) = &change.claim {
+            self.made.insert(past.seq, change.tasks.clone());
             for task in &change.tasks {
                 self.insert(task, past, ClaimHolder::Owner(claimed.clone()));
             }
         }
+    }
+
+    /// Restores the claims that a change ended which is taken back: its tasks are running again.
+    fn restore(&mut self, undo: &Change) {
+        let undone = undo.undoes.and_then(|undone| self.ended.get(&undone));
+        let is_running = |task: &String| {
+            let mut moves = undo.moves.iter().chain(&undo.states);
+            moves.any(|moved| moved.task == *task && State::from_word(&moved.to) == Some(State::Running))
+        };
+        let restored = undone.into_iter().flatten().filter(|(task, _)| is_running(task));
+        let restored: Vec<(String, Claim)> = restored.cloned().collect();
+        self.by_task.extend(restored);
     }
 
     fn insert(&mut self, task: &str, past: &PastChange, holder: ClaimHolder) {
@@ -109,6 +131,11 @@ impl Claims {
     /// Returns the claim on a task.
     pub fn on(&self, task: &str) -> Option<&Claim> {
         self.by_task.get(task)
+    }
+
+    /// Returns the tasks of a claim, whether it holds or is over; none where no claim has this number.
+    pub fn tasks_of(&self, number: u64) -> Option<&[String]> {
+        self.made.get(&number).map(Vec::as_slice)
     }
 
     /// Returns whether a retry offers a failed task again.
@@ -152,8 +179,24 @@ pub struct Authority<'a> {
 pub enum NotTheirs {
     /// Another owner holds it.
     Held(Claim),
-    /// They have another number than the claim.
+    /// They have the number of an earlier claim on it.
     OldNumber(Claim),
+    /// They have the number of a claim on another task.
+    OfOtherTask {
+        /// The claim on this task.
+        claim: Claim,
+        /// The number that they gave.
+        number: u64,
+        /// The other task.
+        task: String,
+    },
+    /// They have a number that no claim has.
+    NoSuchClaim {
+        /// The claim on this task.
+        claim: Claim,
+        /// The number that they gave.
+        number: u64,
+    },
     /// The claim was made by name, and its number is missing.
     NoNumber(Claim),
     /// A run works on it.
@@ -162,8 +205,8 @@ pub enum NotTheirs {
 
 impl Authority<'_> {
     /// Refuses to finish a task for a caller that does not hold it.
-    pub fn refuse(&self, claim: Option<&Claim>) -> Result<(), NotTheirs> {
-        let Some(claim) = claim.filter(|_| !self.takes_over) else {
+    pub fn refuse(&self, task: &str, claims: &Claims) -> Result<(), NotTheirs> {
+        let Some(claim) = claims.on(task).filter(|_| !self.takes_over) else {
             return Ok(());
         };
         let own = || claim.clone();
@@ -171,7 +214,16 @@ impl Authority<'_> {
             // A run that is over may have left it for a review, and one that was killed continues with it.
             ClaimHolder::Run => Err(NotTheirs::OfRun(own())),
             ClaimHolder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
-                Err(NotTheirs::OldNumber(own()))
+                let number = self.claim.unwrap_or_default();
+                Err(match claims.tasks_of(number) {
+                    None => NotTheirs::NoSuchClaim { claim: own(), number },
+                    Some(tasks) if tasks.iter().any(|named| named == task) => NotTheirs::OldNumber(own()),
+                    Some(tasks) => NotTheirs::OfOtherTask {
+                        claim: own(),
+                        number,
+                        task: tasks.first().cloned().unwrap_or_default(),
+                    },
+                })
             }
             ClaimHolder::Owner(claimed) if claimed.by != self.owner => Err(NotTheirs::Held(own())),
             ClaimHolder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotTheirs::NoNumber(own())),

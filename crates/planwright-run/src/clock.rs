@@ -97,6 +97,14 @@ fn rfc_3339(since_epoch: Duration) -> String {
     text
 }
 
+/// Returns a time for people, to the second: `2026-11-05T09:30:00Z`. Another form than that of [`now`] is returned unchanged.
+pub fn to_the_second(time: &str) -> String {
+    match time.split_once('.') {
+        Some((seconds, fraction)) if fraction.ends_with('Z') => format!("{seconds}Z"),
+        _ => time.to_owned(),
+    }
+}
+
 /// Returns the milliseconds since 1970 of a time in UTC, as [`now`] writes it. Another form is nothing.
 pub fn milliseconds_of(time: &str) -> Option<u64> {
     let (date, clock) = time.strip_suffix('Z')?.split_once('T')?;

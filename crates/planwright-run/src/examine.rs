@@ -7,11 +7,23 @@ use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts, Looked};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
+use crate::shell::with_pack;
 use crate::workspace::{look_up, neighbours_of, root_of, slashed};
 
 /// Inspects a text as the file at a path, or as standard input.
 pub fn examine(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> Examined {
-    let (inspection, facts) = look(path, forced, |choice| inspect(source, choice), |seen| seen);
+    let (mut inspection, facts) = look(path, forced, |choice| inspect(source, choice), |seen| seen);
+    if let Some(path) = path {
+        let path = path.to_string_lossy();
+        let path = path.strip_prefix("./").unwrap_or(&path);
+        for found in inspection
+            .diagnostics
+            .iter_mut()
+            .filter(|found| found.help.contains("PACK"))
+        {
+            found.help = with_pack(&found.help, path);
+        }
+    }
     Examined { inspection, facts }
 }
 

@@ -7,6 +7,7 @@ use planwright_core::plan::{PlanVerb, Readiness, RunLift, RunRefusal, State, Wai
 use planwright_core::text::visible;
 
 use crate::claims::{Claim, Claims};
+use crate::clock::to_the_second;
 use crate::config::Config;
 use crate::journal::History;
 use crate::proofs::Proofs;
@@ -203,14 +204,14 @@ fn closed_by(gate: Gate, message: String, help: &str) -> Closed {
 pub fn held_by(claim: &Claim) -> String {
     let until = claim
         .until()
-        .map_or_else(String::new, |until| format!(", until {until}"));
+        .map_or_else(String::new, |until| format!(", until {}", to_the_second(until)));
+    let since = to_the_second(&claim.since);
     match claim.owner() {
         Some(owner) => format!(
-            "{} holds it since {}{until} (claim {})",
+            "{} holds it since {since}{until} (claim {})",
             visible(owner),
-            claim.since,
             claim.number
         ),
-        None => format!("a run holds it since {}", claim.since),
+        None => format!("a run holds it since {since}"),
     }
 }

@@ -22,7 +22,9 @@ use crate::journal::{self, Header, JournalError, plan_id};
 use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
 use crate::programs::program;
 use crate::revise::take_states;
-use crate::runs::{self, RunPlace};
+use crate::runs;
+use crate::runs::state::RunState;
+use crate::shell::{argument, command_line};
 use crate::store::{LoadError, PlanFile, history, load, new_temporary_name, stale_temporaries};
 use crate::workspace::{archived_plans, plans_at_home, slashed};
 
@@ -135,9 +137,41 @@ pub enum Trouble {
         /// The tasks, with who holds them since when, in words.
         claims: Vec<String>,
     },
+    /// A run was killed, and no process has continued it.
+    #[error("run {run} of `{}` was interrupted and is not finished: {}", .path.display(), left_words(*.n_left))]
+    InterruptedRun {
+        /// The plan.
+        path: PathBuf,
+        /// The run.
+        run: String,
+        /// How many of its tasks are not finished.
+        n_left: u64,
+    },
+    /// A command of `[verify]` names a program that cannot be found.
+    #[error("`{program}`, which runs `{command}` to verify tasks, is {}", not_found_words(.program))]
+    MissingProgram {
+        /// The program.
+        program: String,
+        /// The command.
+        command: String,
+    },
     /// It is a git repository, and there is no git.
     #[error("this is a git repository, and `git` is not on the PATH")]
     NoGit,
+}
+
+fn left_words(n_left: u64) -> String {
+    match n_left {
+        1 => "1 task is left".to_owned(),
+        n => format!("{n} tasks are left"),
+    }
+}
+
+fn not_found_words(program: &str) -> &'static str {
+    match program.contains('/') {
+        true => "not a program in this workspace",
+        false => "not found on PATH",
+    }
 }
 
 fn counted_tasks(n_tasks: usize) -> String {
@@ -175,6 +209,8 @@ impl Trouble {
             Trouble::PlanErrors { .. } => "plan-errors",
             Trouble::PointsNowhere { .. } => "points-nowhere",
             Trouble::AbandonedClaims { .. } => "claims-abandoned",
+            Trouble::InterruptedRun { .. } => "run-interrupted",
+            Trouble::MissingProgram { .. } => "verify-program-missing",
             Trouble::NoGit => "no-git",
         }
     }
@@ -189,7 +225,10 @@ impl Trouble {
             | Trouble::StaleTemporary { .. }
             | Trouble::PointsNowhere { .. }
             | Trouble::AbandonedClaims { .. }
+            | Trouble::InterruptedRun { .. }
             | Trouble::NoGit => Severity::Warning,
+            // A task may make it.
+            Trouble::MissingProgram { program, .. } if program.contains('/') => Severity::Warning,
             _ => Severity::Error,
         }
     }
@@ -211,8 +250,9 @@ impl Trouble {
             | Trouble::PlanUnreadable { path, .. }
             | Trouble::PlanErrors { path, .. }
             | Trouble::AbandonedClaims { path, .. }
+            | Trouble::InterruptedRun { path, .. }
             | Trouble::PointsNowhere { path, .. } => Some(path),
-            Trouble::NoGit => None,
+            Trouble::MissingProgram { .. } | Trouble::NoGit => None,
         }
     }
 
@@ -248,9 +288,17 @@ impl Trouble {
                 path.display()
             ),
             Trouble::AbandonedClaims { path, .. } => format!(
-                "`planwright next --start {0}` claims a task whose lease is over; `planwright reset TASK -p {0}` frees one",
+                "`planwright next --start {0}` claims a task whose lease is over; `planwright reset TASK -p {0} --take-over --note \"…\"` \
+                 frees one",
                 path.display()
             ),
+            Trouble::InterruptedRun { path, run, .. } => format!(
+                "`planwright run {}` resumes it; `planwright summary {run}` shows how far it got",
+                argument(&path.to_string_lossy())
+            ),
+            Trouble::MissingProgram { .. } => {
+                "install it, or correct the command in [verify] of planwright.toml".to_owned()
+            }
             Trouble::NoGit => "install git, or put it on the PATH".to_owned(),
         }
     }
@@ -281,6 +329,7 @@ pub fn examine_workspace(root: &Path) -> Health {
     let ids = health.look_at_plans(root);
     health.look_at_journals(root, &ids);
     health.look_at_runs(root);
+    health.look_at_verification(root);
     health.look_for_litter(root);
     for trouble in &mut health.troubles {
         trouble.shorten(root);
@@ -441,11 +490,13 @@ impl Health {
             let name = visible(&name);
             match claim.until() {
                 Some(until) if claim.is_expired(&now) => Some(format!(
-                    "`{name}` by {}, whose lease was over at {until}",
-                    visible(owner)
+                    "`{name}` by {}, whose lease was over at {}",
+                    visible(owner),
+                    clock::to_the_second(until)
                 )),
                 None if claim.since < a_day_ago => {
-                    Some(format!("`{name}` by {} since {}", visible(owner), claim.since))
+                    let since = clock::to_the_second(&claim.since);
+                    Some(format!("`{name}` by {} since {since}", visible(owner)))
                 }
                 _ => None,
             }
@@ -458,13 +509,60 @@ impl Health {
     }
 
     fn look_at_runs(&mut self, root: &Path) {
+        // Before the logs are read: a run that ends meanwhile is not interrupted.
+        let live: BTreeSet<String> = runs::live_runs(&DiskFiles, root)
+            .into_iter()
+            .filter_map(|live| live.id)
+            .collect();
+        let mut seen = BTreeSet::new();
         let places = runs::list(&DiskFiles, root).unwrap_or_default();
-        for log in places.iter().map(RunPlace::log).filter(|log| log.exists()) {
-            // What is torn was never acknowledged, and is cut by whoever goes on with the run.
-            if let Err(error) = runs::records(&DiskFiles, &log) {
-                self.troubles.push(Trouble::Journal { error });
+        // The newest first: only that of a plan is resumed.
+        for place in places.iter().rev().filter(|place| place.log().exists()) {
+            // What is torn was never acknowledged, and is cut when the run is resumed.
+            match runs::records(&DiskFiles, &place.log()) {
+                Err(error) => self.troubles.push(Trouble::Journal { error }),
+                Ok(records) => {
+                    let plan = runs::header(&place.log()).map(|header| header.path).unwrap_or_default();
+                    let state = RunState::of(&records);
+                    let is_newest = seen.insert(plan.clone());
+                    let is_open = state.begun.is_some() && state.ended.is_none() && !live.contains(place.id());
+                    let path = root.join(plan);
+                    if is_newest && is_open && path.is_file() {
+                        self.troubles.push(Trouble::InterruptedRun {
+                            path,
+                            run: place.id().to_owned(),
+                            n_left: state.n_left(),
+                        });
+                    }
+                }
             }
         }
+    }
+
+    /// Looks for the programs of the commands that verify tasks. Of a line for the shell only the shell is known.
+    fn look_at_verification(&mut self, root: &Path) {
+        let verify = &self.configuration.config.verify;
+        let of_types = verify.types.values().flat_map(|checks| &checks.run);
+        let of_criteria = verify.criteria.iter().flat_map(|rule| &rule.checks.run);
+        let mut seen = BTreeSet::new();
+        let mut missing = Vec::new();
+        for command in verify.every.iter().chain(of_types).chain(of_criteria) {
+            let words = command.arguments();
+            let Some(name) = words.first() else {
+                continue;
+            };
+            let is_there = match name.contains('/') {
+                true => root.join(name).is_file(),
+                false => program(name).is_some(),
+            };
+            if !is_there && seen.insert(name.clone()) {
+                missing.push(Trouble::MissingProgram {
+                    program: visible(name).into_owned(),
+                    command: visible(&command_line(&words)).into_owned(),
+                });
+            }
+        }
+        self.troubles.append(&mut missing);
     }
 
     fn look_for_litter(&mut self, root: &Path) {
@@ -492,6 +590,7 @@ impl Trouble {
             Trouble::TornJournal { journal, .. } | Trouble::OrphanJournal { journal, .. } => journal,
             Trouble::NotAFolder { path, .. }
             | Trouble::AbandonedClaims { path, .. }
+            | Trouble::InterruptedRun { path, .. }
             | Trouble::StaleTemporary { path }
             | Trouble::PlanErrors { path, .. }
             | Trouble::PointsNowhere { path, .. } => path,

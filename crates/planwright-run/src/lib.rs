@@ -75,6 +75,8 @@ pub mod files;
 
 pub mod programs;
 
+pub mod shell;
+
 pub mod clock;
 #[cfg(unix)]
 pub(crate) mod process_table;
@@ -99,8 +101,6 @@ pub mod workspace;
 pub mod examine;
 
 pub mod user;
-
-pub mod shell;
 
 pub mod config;
 

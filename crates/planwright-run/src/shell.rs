@@ -20,8 +20,34 @@ pub fn shell_word(word: &str) -> String {
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
-/// Returns advice whose commands say which plan they are about: there may be others in the workspace.
+
+/// Returns a command as its user would write it: a line for the shell is that line.
+pub fn command_line(command: &[String]) -> String {
+    match command {
+        [shell, option, line] if shell == "sh" && option == "-c" => line.clone(),
+        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// Returns advice whose commands have the path of a task pack in the place of `PACK`.
+pub fn with_pack(help: &str, path: &str) -> String {
+    let path = argument(path);
+    let parts = help.split('`').enumerate();
+    let parts = parts.map(|(ix, part)| match ix % 2 == 1 && part.starts_with("planwright ") {
+        true => {
+            let words = part
+                .split(' ')
+                .map(|word| if word == "PACK" { path.as_str() } else { word });
+            words.collect::<Vec<_>>().join(" ")
+        }
+        false => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+/// Returns advice whose commands name the plan: there may be others in the workspace.
 pub fn with_plan(help: &str, path: &str) -> String {
+    let help = with_pack(help, path);
     let path = argument(path);
     let parts = help.split('`').enumerate();
     let parts = parts.map(|(ix, part)| match part.strip_prefix("planwright ") {

@@ -20,6 +20,7 @@ use crate::journal::Receipt;
 use crate::place::STATE_FOLDER;
 use crate::redaction::Redaction;
 use crate::runs::state::failed_commands;
+use crate::shell::command_line;
 use crate::store::overwrite;
 use crate::verify::{self, Check, Logs, Scene, Watch};
 use crate::worker::{Manner, Mark, Workers};
@@ -143,7 +144,7 @@ pub(super) fn check(
 }
 
 fn quoted(command: &[String]) -> String {
-    format!("`{}`", command.join(" "))
+    format!("`{}`", command_line(command))
 }
 
 /// Returns the remark about commands that fail although nothing was changed yet.
@@ -169,7 +170,7 @@ fn refuse_unstarted(checks: &[Check], receipts: &[Receipt]) -> Result<(), RunErr
     let why = receipt.tail.trim();
     let why = if why.is_empty() { "not found" } else { why };
     Err(RunError::refused(
-        format!("could not start `{}`: {why}", receipt.command.join(" ")),
+        format!("could not start `{}`: {why}", command_line(&receipt.command)),
         "no agent was started. Install it, or correct [verify] in planwright.toml",
     ))
 }
@@ -267,7 +268,7 @@ struct Shown<'w> {
 
 impl Watch for Shown<'_> {
     fn begins(&mut self, check: &Check) {
-        self.watcher.baseline(&check.command.arguments().join(" "));
+        self.watcher.baseline(&command_line(&check.command.arguments()));
     }
 
     fn ends(&mut self, _check: &Check, _receipt: &Receipt) {

@@ -20,6 +20,7 @@ use crate::place::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{Conditions, Receipt};
+use crate::shell::command_line;
 
 /// The git half of a run with checkouts.
 pub(super) struct LandingSite {
@@ -30,6 +31,8 @@ pub(super) struct LandingSite {
     own: OwnFiles,
     preparation: Preparation,
     conditions: Conditions,
+    /// Whether the branch was not there before this run began.
+    has_made_branch: bool,
     /// The end of the branch as it was seen last: tasks begin there while the branch is deleted.
     last_tip: RefCell<String>,
     style: LandingStyle,
@@ -117,6 +120,7 @@ impl LandingSite {
             }
             remarks.extend(taken?);
         }
+        site.has_made_branch = found == BranchStart::Created;
         site.target.hold().map_err(failed)?;
         Ok((site, remarks))
     }
@@ -177,6 +181,7 @@ impl LandingSite {
             target,
             preparation,
             conditions,
+            has_made_branch: false,
         })
     }
 
@@ -486,7 +491,7 @@ impl LandingSite {
         for receipt in credit.receipts {
             let words = format!(
                 "{} ({}, output {})",
-                receipt.command.join(" "),
+                command_line(&receipt.command),
                 receipt.exit,
                 receipt.digest
             );
@@ -581,6 +586,20 @@ impl LandingSite {
         };
         let is_gone = |(_, commit): &&(&str, &str)| !there.iter().any(|id| id == commit);
         Ok(landed.iter().filter(is_gone).map(|(task, _)| *task).collect())
+    }
+
+    /// Removes what was made for a run that does not begin: the branch as well, where this run made it. One that stays would be
+    /// continued by the next run.
+    pub(super) fn abandon(&self) -> Result<(), GitError> {
+        self.close()?;
+        if self.has_made_branch && !lands_on(&self.place.root, self.target.name(), &self.run) {
+            self.target.remove_at(&self.conditions.start)?;
+        }
+        let uncommitted = format!("uncommitted/{}", self.run);
+        match self.repository.kept(&uncommitted)? {
+            Some(commit) => self.repository.let_go(&uncommitted, &commit),
+            None => Ok(()),
+        }
     }
 
     /// Lets go of the branch unless another run lands on it, and of what keeps the base alive where no checkout is left.

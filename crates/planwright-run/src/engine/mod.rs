@@ -35,7 +35,7 @@ pub use leftovers::{Leftover, LeftoverState, Leftovers};
 pub use own_files::OwnFiles;
 pub use plan_snapshot::PlanSnapshot;
 pub use prepare::{Prepared, prepare};
-pub use preview::{Preview, prompt_of};
+pub use preview::{Preview, VerificationPreview, prompt_of, verification_of};
 pub use request::{Options, RunRequest};
 pub use run_loop::{RunOutcome, run};
 pub use user_command::{notify, run_hook};

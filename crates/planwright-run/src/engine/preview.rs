@@ -6,7 +6,9 @@ use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
 use planwright_core::schedule::{Action, Event, Job, Jobs, Schedule};
 
 use super::prepare::template_of;
+use super::protected::Protection;
 use super::{PlanSnapshot, Prepared, RunError, RunRequest};
+use crate::verify::{self, Checks};
 
 /// What a run would do.
 pub struct Preview {
@@ -72,4 +74,35 @@ pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -
         ..Context::default()
     };
     Ok(Prompt::of(snapshot.plan(), snapshot.links(), task as usize, &context).text)
+}
+
+/// What would verify a task.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VerificationPreview {
+    /// The commands, word by word.
+    pub commands: Vec<Vec<String>>,
+    /// Criteria that no rule covers.
+    pub unverified: Vec<String>,
+    /// The files that commands name, and the patterns of `verify.protect`: the task may not change them without a review.
+    pub protected: Vec<String>,
+}
+
+/// Returns what would verify a task, as the plan and the configuration have it now.
+pub fn verification_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> VerificationPreview {
+    let rules = &request.config.verify;
+    let allows = request.options.allow_plan_commands || rules.allow_plan_commands;
+    let checks = Checks::of(rules, snapshot.plan(), task as usize, allows);
+    let plan = snapshot.plan();
+    let own = plan.tasks().get(task as usize);
+    let folder = own
+        .and_then(|task| verify::named_folder(plan, task))
+        .unwrap_or_default();
+    let protection = Protection::of(&checks.checks, &rules.protect, folder);
+    let expected = own.map_or_else(Vec::new, |task| protection.expected_by(plan, task));
+    let named = protection.without(&expected).named_in(&snapshot.place().root);
+    VerificationPreview {
+        commands: checks.checks.iter().map(|check| check.command.arguments()).collect(),
+        unverified: checks.unverified,
+        protected: named.into_iter().chain(rules.protect.iter().cloned()).collect(),
+    }
 }

@@ -58,6 +58,12 @@ impl Protection {
         files.filter(|path| self.is_named(path)).collect()
     }
 
+    /// Returns the files that commands name and that are there.
+    pub(super) fn named_in(&self, root: &Path) -> Vec<String> {
+        let named = self.named.difference(&self.expected);
+        named.filter(|path| root.join(path).is_file()).cloned().collect()
+    }
+
     /// Returns whether nothing is protected.
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty() && !self.has_patterns()
@@ -86,8 +92,7 @@ impl Protection {
         let digest = |path: &str| open_to_read(&root.join(path)).and_then(Digest::of_all).ok();
         let mut digests: BTreeMap<String, Digest> = BTreeMap::new();
         let mut add = |path: &str| digests.extend(digest(path).map(|digest| (path.to_owned(), digest)));
-        let named = self.named.iter().filter(|path| !self.expected.contains(*path));
-        named.for_each(|path| add(path));
+        self.named.difference(&self.expected).for_each(|path| add(path));
         if self.has_patterns() {
             let files = WalkBuilder::new(root).hidden(false).build().flatten();
             for entry in files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {

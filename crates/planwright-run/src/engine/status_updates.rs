@@ -10,7 +10,7 @@ use super::{PlanSnapshot, RunRequest};
 use crate::causes::with_causes;
 use crate::claims::RUN_VERB;
 use crate::clock;
-use crate::journal::Verified;
+use crate::journal::{Receipt, Verified};
 use crate::redaction::Redaction;
 use crate::revise::{self, ReviseError, Target};
 use crate::runs::{Remark, RemarkKind, Skipped};
@@ -45,14 +45,17 @@ pub(super) struct StatusUpdate {
     pub(super) word_of: Option<String>,
     /// When.
     pub(super) now: String,
-    /// For a task that is done: whether commands verified it.
-    pub(super) is_verified: Option<bool>,
+    /// For a task that is done: what verified it; empty where nothing did.
+    pub(super) receipts: Option<Vec<Receipt>>,
 }
 
 impl StatusUpdate {
     /// Removes secrets from what is to be written.
     pub(super) fn redact(&mut self, redaction: &Redaction) {
+        let receipts = self.receipts.iter_mut().flatten();
+        let commands = receipts.flat_map(|receipt| &mut receipt.command);
         let texts = self.note.iter_mut().chain(&mut self.output).chain(&mut self.files);
+        let texts = texts.chain(commands);
         redaction.clean_all(texts);
     }
 
@@ -66,14 +69,22 @@ impl StatusUpdate {
             // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
             force: matches!(self.verb, Verb::Start | Verb::Reset),
             keeps_notes: true,
-            // The log of the run has the receipts.
-            verified: self.is_verified.map(|passed| Verified {
+            verified: self.receipts.as_ref().map(|receipts| Verified {
                 task: snapshot.name(self.task).to_owned(),
-                passed,
+                passed: !receipts.is_empty(),
+                receipts: receipts.iter().map(without_output).collect(),
                 ..Verified::default()
             }),
             ..revise::Deed::new(snapshot.name(self.task), self.verb, self.now.as_str())
         }
+    }
+}
+
+/// Returns a receipt for the history of the plan. The log of the run has the output.
+fn without_output(receipt: &Receipt) -> Receipt {
+    Receipt {
+        tail: String::new(),
+        ..receipt.clone()
     }
 }
 
@@ -235,7 +246,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
         by: request.options.by.clone(),
         word_of: None,
         now: clock::now(),
-        is_verified: None,
+        receipts: None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use memchr::memmem;
+use planwright_core::plan::State;
 
 use super::frame::{Header, Scan, VERSION};
 use super::hunks;
@@ -192,6 +193,16 @@ impl History {
         };
         let at = changes.iter().rposition(is_open)?;
         changes.get(at).cloned()
+    }
+
+    /// Returns the last change that holds and gave a task a state, with that move.
+    pub fn last_move_to(&self, task: &str, state: State) -> Option<(&PastChange, &StateChange)> {
+        let holds = |past: &&PastChange| past.outcome != Outcome::Void && past.undone_by.is_none();
+        self.changes().iter().rev().filter(holds).find_map(|past| {
+            let mut moves = past.change.moves.iter().chain(&past.change.states);
+            let is_it = |moved: &&StateChange| moved.task == task && State::from_word(&moved.to) == Some(state);
+            moves.find(is_it).map(|moved| (past, moved))
+        })
     }
 
     /// Returns the states of tasks that only the journal holds, by the dialect's own names. Those of another plan that was at

@@ -153,7 +153,7 @@ pub struct Receipt {
     pub milliseconds: u64,
     /// The digest of all its output.
     pub digest: String,
-    /// The end of its output.
+    /// The end of its output; empty in the journal of a plan where a run verified the task, since the log of the run has it.
     pub tail: String,
     /// The commit that it ran on.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -72,11 +72,19 @@ pub(crate) fn next_record(path: &Path, plan: &Plan) -> u64 {
     history(file).map_or(0, |history| history.next_seq())
 }
 
+/// What a verb did to a task.
+#[derive(Debug)]
+struct CalledMove {
+    verb: String,
+    to: State,
+    by: Option<String>,
+}
+
 /// What verbs did to a plan since a record of its journal.
 #[derive(Debug, Default)]
 pub(crate) struct CalledVerbs {
-    /// For each task the last verb that moved it, and the state that it got.
-    moves: HashMap<String, (String, State)>,
+    /// For each task the last verb that moved it.
+    moves: HashMap<String, CalledMove>,
     /// The verb of the last change, and its tasks.
     last: Option<(String, Vec<String>)>,
     /// What the last change left in the file.
@@ -101,7 +109,8 @@ impl CalledVerbs {
         for PastChange { change, .. } in history.changes().iter().filter(holds) {
             for moved in change.moves.iter().chain(&change.states) {
                 if let Some(to) = State::from_word(&moved.to) {
-                    called.moves.insert(moved.task.clone(), (change.verb.clone(), to));
+                    let (verb, by) = (change.verb.clone(), change.by.clone());
+                    called.moves.insert(moved.task.clone(), CalledMove { verb, to, by });
                 }
             }
             called.last = Some((change.verb.clone(), change.tasks.clone()));
@@ -111,7 +120,12 @@ impl CalledVerbs {
 
     /// Returns the last verb that moved a task, and the state that it got.
     pub(crate) fn last_move(&self, task: &str) -> Option<(&str, State)> {
-        self.moves.get(task).map(|(verb, to)| (verb.as_str(), *to))
+        self.moves.get(task).map(|moved| (moved.verb.as_str(), moved.to))
+    }
+
+    /// Returns who called the last verb that moved a task, where the journal has it.
+    pub(crate) fn mover(&self, task: &str) -> Option<&str> {
+        self.moves.get(task)?.by.as_deref()
     }
 
     /// Returns the verb that made a text of the one before it by a change of a task.

@@ -68,7 +68,8 @@ pub fn transition_by(
         let authority = Authority {
             owner: &owner,
             claim: call.claim,
-            takes_over: call.takes_over || request.force,
+            // `reset --force` is about what is done.
+            takes_over: call.takes_over || (request.force && !gives_up(request.verb)),
         };
         let mut judged = Judged::default();
         for name in &names {
@@ -108,6 +109,11 @@ pub fn transition_by(
         desk.change.verified = call.verified.to_vec();
         Ok(())
     })
+}
+
+/// Returns whether a verb has a task worked on no more, by whoever holds it.
+fn gives_up(verb: Verb) -> bool {
+    matches!(verb, Verb::Reset | Verb::Skip)
 }
 
 /// Returns whether a request begins work on a task.
@@ -191,13 +197,17 @@ impl<'r> Judged<'r> {
                 }
                 self.asked.push((task.clone(), begin));
             }
-            (Verb::Reset | Verb::Skip, Some(State::Running), Some(claim))
-                if claim.owner().is_some_and(|owner| owner != authority.owner) =>
-            {
-                self.holders.push(holder_name(claim));
+            // A run follows what other processes do to its tasks, and a claim whose lease is over holds no more.
+            (Verb::Reset | Verb::Skip, Some(State::Running), Some(claim)) if claim.owner().is_some() => {
+                if !claim.is_expired(request.now) {
+                    authority.refuse(&task, claims).map_err(|why| not_theirs(&task, why))?;
+                }
+                if claim.owner() != Some(authority.owner) {
+                    self.holders.push(holder_name(claim));
+                }
             }
             (Verb::Done | Verb::Fail | Verb::Block, Some(State::Running), Some(claim)) => {
-                authority.refuse(Some(claim)).map_err(|why| not_theirs(&task, why))?;
+                authority.refuse(&task, claims).map_err(|why| not_theirs(&task, why))?;
                 if authority.takes_over && claim.owner() != Some(authority.owner) {
                     self.holders.push(holder_name(claim));
                     if request.force {

@@ -15,7 +15,7 @@ pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub(crate) use record::tokens;
 pub use record::{
     Approved, Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Contract, Drifted, Edited, Ended,
-    Finished, Held, IsolationMode, Landing, LogCut, Merged, OtherEvent, Outcome, Projected, Receipt, Remark,
+    Finished, Held, IsolationMode, Landing, LogCut, Merged, MovedTask, OtherEvent, Outcome, Projected, Receipt, Remark,
     RemarkKind, Renamed, Replanned, Resting, RunEvent, RunRecord, RunStanding, Skipped, Spent, Started, StopReason,
     Stopping, TaskName, Verified, WorkspaceFolder,
 };

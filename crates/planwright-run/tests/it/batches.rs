@@ -35,7 +35,7 @@ impl Space {
     }
 
     fn make(&self, deeds: &[Deed]) -> (Revised, Vec<Result<(), ReviseError>>) {
-        revise::transitions(self.target(), "run", deeds).expect("a change")
+        revise::transitions(self.target(), "batch", deeds).expect("a change")
     }
 
     fn text(&self) -> String {
@@ -105,10 +105,10 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
     assert_eq!(changes.len(), 1);
     assert_eq!(
         (changes[0].change.verb.as_str(), revised.change),
-        ("run", Some(changes[0].seq))
+        ("batch", Some(changes[0].seq))
     );
     assert_eq!(changes[0].change.tasks, ["t0", "t1"]);
-    revise::undo(space.target(), None).expect("it is taken back");
+    revise::undo(space.target(), revise::UndoCall::default()).expect("it is taken back");
     assert_eq!(space.text(), before);
 }
 
@@ -155,7 +155,7 @@ fn states_that_the_file_cannot_hold_are_kept_with_their_words_and_taken_back() {
     assert_eq!(first.state.to, "done");
     assert_eq!(first.output.as_deref(), Some("T000000 is there"));
     assert_eq!(first.note.as_deref(), Some("about T000000"));
-    revise::undo(space.target(), None).expect("it is taken back");
+    revise::undo(space.target(), revise::UndoCall::default()).expect("it is taken back");
     let known = space.history().task_states();
     assert_eq!(known["T000000"].state.to, "pending");
     assert_eq!(known["T000001"].state.to, "running");
@@ -187,7 +187,7 @@ fn the_history_of_thousands_of_verbs_is_about_as_large_as_what_they_change() {
             "{dialect}: {}",
             space.journal_len()
         );
-        revise::undo(space.target(), None).expect("it is taken back");
+        revise::undo(space.target(), revise::UndoCall::default()).expect("it is taken back");
         assert_eq!(space.text(), before);
     }
 }

@@ -9,12 +9,13 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Ask, Asked, Follower, Outcome, RunEvent, RunRecord, ask};
 use serde::Serialize;
 
-use super::change::refuse_in_attempt;
+use super::attempt::refuse_in_attempt;
 use super::events::PAUSE;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::run_arg::{Scope, SeenRun, unreadable};
 use super::text_arg::text_of;
+use super::typed_command::with_plan;
 use crate::render::terminal::one_line;
 
 /// How many seconds a run has to answer.
@@ -161,8 +162,16 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
         .map(|note| text_of("note", note, &mut false))
         .transpose()?;
     let scope = Scope::of(args.plan.as_deref())?;
-    let run = live_run(&scope)?;
-    refuse_in_attempt(run.place.root(), &format!("{} its own run", request.verb()))?;
+    let what = format!("{} its own run", request.verb());
+    let run = match live_run(&scope) {
+        Ok(run) => run,
+        Err(error) => {
+            // In its checkout nothing runs.
+            refuse_in_attempt(scope.root(), &what)?;
+            return Err(error);
+        }
+    };
+    refuse_in_attempt(run.place.root(), &what)?;
     let mut follower = Follower::new(&run.place.log());
     let mut run_state = RunState::default();
     for record in all(&mut follower)? {
@@ -297,7 +306,11 @@ fn live_run(scope: &Scope) -> anyhow::Result<SeenRun> {
             for run in live.iter().take(20) {
                 message.push_str(&format!("\n  {}", one_line(&run.header.path)));
             }
-            Err(Failure::problem(message, "name one of them"))
+            let first = live.first().map_or("", |run| run.header.path.as_str());
+            Err(Failure::problem(
+                message,
+                format!("name one of them: `{}`", with_plan(first)),
+            ))
         }
     }
 }

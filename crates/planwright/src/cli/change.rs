@@ -9,17 +9,17 @@ use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
-use planwright_run::caller;
 use planwright_run::causes::with_causes;
 use planwright_run::claims::NotTheirs;
+use planwright_run::clock::to_the_second;
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::held_by;
-use planwright_run::journal::{Notice, plan_id};
+use planwright_run::journal::Notice;
 use planwright_run::place::PlanPlace;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
-use planwright_run::shell::{argument, with_plan};
+use planwright_run::shell::{argument, with_pack, with_plan};
 use planwright_run::store::{LoadError, load};
 use planwright_run::user::user;
 use serde::Serialize;
@@ -449,7 +449,7 @@ pub(crate) fn claim_lines(revised: &Revised) -> Vec<String> {
         let until = claim
             .until
             .as_ref()
-            .map_or_else(String::new, |until| format!(" until {until}"));
+            .map_or_else(String::new, |until| format!(" until {}", to_the_second(until)));
         let number = revised
             .change
             .map_or_else(String::new, |number| format!("claim {number}: "));
@@ -532,25 +532,30 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
                 findings: Vec::new(),
                 drawn: Drawn::Place,
             };
-            Failure::shown(problem.to_string(), problem.help(), evidence)
+            Failure::shown(problem.to_string(), help_of(problem, found), evidence)
         }
         ReviseError::Problem(problem @ Problem::Worse(worse)) => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
                 source: SourceText::new(""),
                 span: None,
-                findings: worse.iter().map(without_place).collect(),
+                findings: worse.iter().map(|worse| without_place(worse, found)).collect(),
                 drawn: Drawn::Nothing,
             };
-            Failure::shown(problem.to_string(), problem.help(), evidence)
+            Failure::shown(problem.to_string(), help_of(problem, found), evidence)
         }
-        ReviseError::Problem(problem) => Failure::problem(problem.to_string(), problem.help()),
+        ReviseError::Problem(problem) => Failure::problem(problem.to_string(), help_of(problem, found)),
         ReviseError::Created(error) => Failure::problem(error.to_string(), error.help()),
         ReviseError::Store(error) => match error {
             planwright_run::store::StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
             error => Failure::environment(error, error.help()),
         },
     }
+}
+
+/// Returns what to do about a problem, with the path of the plan in its commands.
+fn help_of(problem: &Problem, found: &Found) -> String {
+    with_pack(&problem.help(), &found.path.to_string_lossy())
 }
 
 /// Returns that a task is held by another owner.
@@ -562,6 +567,22 @@ fn not_theirs(task: &str, why: &NotTheirs) -> anyhow::Error {
         NotTheirs::OldNumber(claim) => Failure::problem(
             format!("that claim on `{task}` is over: {}", held_by(claim)),
             format!("the task was claimed again since. {take_over}"),
+        ),
+        NotTheirs::OfOtherTask {
+            claim,
+            number,
+            task: other,
+        } => Failure::problem(
+            format!(
+                "claim {number} is on `{}`, not on `{task}`: {}",
+                shown_name(other),
+                held_by(claim)
+            ),
+            format!("give the number of the claim on `{task}`. {take_over}"),
+        ),
+        NotTheirs::NoSuchClaim { claim, number } => Failure::problem(
+            format!("there is no claim {number}; of `{task}`: {}", held_by(claim)),
+            format!("give the number that `start` or `next --start` printed. {take_over}"),
         ),
         NotTheirs::NoNumber(claim) => Failure::problem(
             format!(
@@ -578,12 +599,13 @@ fn not_theirs(task: &str, why: &NotTheirs) -> anyhow::Error {
 }
 
 /// Returns a finding about a text that was never written, whose places are nobody's.
-fn without_place(found: &Diagnostic) -> Diagnostic {
+fn without_place(worse: &Diagnostic, found: &Found) -> Diagnostic {
     Diagnostic {
         span: None,
         related: Vec::new(),
         fix: None,
-        ..found.clone()
+        help: with_pack(&worse.help, &found.path.to_string_lossy()),
+        ..worse.clone()
     }
 }
 
@@ -607,31 +629,6 @@ pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow
         );
         Failure::problem(message, "leave --dialect out")
     })
-}
-
-/// Refuses what an attempt of a run of a workspace must not do: to change its own run or what it works on.
-pub(crate) fn refuse_in_attempt(root: &Path, what: &str) -> anyhow::Result<()> {
-    match caller::attempt_in(root) {
-        Some(attempt) => Err(Failure::problem(
-            format!("{attempt} called this, and an attempt cannot {what}"),
-            caller::HELP,
-        )),
-        None => Ok(()),
-    }
-}
-
-/// Refuses what an attempt must not do to the plan of its own run, before it costs anything.
-pub(crate) fn refuse_own_plan(found: &Found, what: &str) -> anyhow::Result<()> {
-    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
-    let linked = found.linked();
-    let id = linked.as_ref().and_then(|linked| plan_id(&linked.plan));
-    match place.and_then(|place| caller::attempt_on(&place, id)) {
-        Some(attempt) => Err(Failure::problem(
-            format!("{attempt} called this, and an attempt cannot {what}"),
-            caller::HELP,
-        )),
-        None => Ok(()),
-    }
 }
 
 /// Refuses to do something to a plan that a run is working on.

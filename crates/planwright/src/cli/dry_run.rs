@@ -5,13 +5,16 @@ use std::path::PathBuf;
 
 use planwright_core::plan::Slots;
 use planwright_run::agent_output::environment_of;
-use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest};
+use planwright_run::config::OnProtected;
+use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest, VerificationPreview};
 use planwright_run::fence::{FencePolicy, Ground};
 use planwright_run::runs::IsolationMode;
+use planwright_run::shell::{argument, command_line};
 use serde::Serialize;
 
 use super::exit::Exit;
 use super::output::Output;
+use crate::render::quantity::some_of;
 use crate::render::terminal::{cut, one_line, printable, shown_name};
 
 /// The version of `run --dry-run --json`.
@@ -25,6 +28,8 @@ struct Report {
     isolation: &'static str,
     /// What the fences of agents would allow; null where they would not be fenced.
     fence: Option<FenceReport>,
+    /// What becomes of a task that changes protected files: `review`, `fail` or `warn`.
+    on_protected: &'static str,
     /// The tasks that would run side by side, one round after another.
     rounds: Vec<Vec<String>>,
     critical_path: Vec<String>,
@@ -45,6 +50,12 @@ struct FenceReport {
 struct TaskReport {
     task: String,
     agent: String,
+    /// The commands that would verify it, word by word.
+    verified_by: Vec<Vec<String>>,
+    /// Criteria that no rule covers.
+    unverified: Vec<String>,
+    /// The files and patterns of files that verify it: what becomes of a change to them is `on_protected`.
+    protected: Vec<String>,
     prompt: String,
 }
 
@@ -75,8 +86,16 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
     let name = |task: &u32| book.name(*task).to_owned();
     let mut tasks = Vec::new();
     for task in preview.rounds.iter().flatten() {
+        let VerificationPreview {
+            commands,
+            unverified,
+            protected,
+        } = engine::verification_of(request, book, *task);
         tasks.push(TaskReport {
             task: name(task),
+            verified_by: commands,
+            unverified,
+            protected,
             agent: prepared
                 .agents
                 .get(*task as usize)
@@ -98,6 +117,11 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
             _ => "shared",
         },
         fence: fence_of(request, prepared),
+        on_protected: match request.config.verify.on_protected {
+            OnProtected::Review => "review",
+            OnProtected::Fail => "fail",
+            OnProtected::Warn => "warn",
+        },
         rounds: preview
             .rounds
             .iter()
@@ -134,25 +158,121 @@ fn fence_of(request: &RunRequest<'_>, prepared: &Prepared) -> Option<FenceReport
     })
 }
 
-/// Shows what the fences of agents would allow.
-fn draw_fence(report: &FenceReport, where_to: &str, output: &mut Output) {
-    output.line(&format!("\nfence: {}", report.level));
-    let listed = |paths: &[PathBuf]| {
-        let shown = paths.iter().map(|path| one_line(&path.to_string_lossy()));
-        shown.collect::<Vec<_>>().join(" ")
-    };
+/// Shows what the fences of agents would allow, a line for each kind. Every path is in the JSON.
+fn draw_fence(report: &FenceReport, plan: &str, where_to: &str, output: &mut Output) {
+    output.line(&format!(
+        "\nfence: {} (every path: `planwright run {} --dry-run --json`)",
+        report.level,
+        one_line(&argument(plan))
+    ));
+    let mut groups: Vec<(&FencePolicy, Vec<String>)> = Vec::new();
     for (agent, policy) in &report.agents {
-        let agent = one_line(agent);
+        match groups.iter_mut().find(|(known, _)| *known == policy) {
+            Some((_, agents)) => agents.push(one_line(agent)),
+            None => groups.push((policy, vec![one_line(agent)])),
+        }
+    }
+    for (policy, agents) in groups {
+        output.line(&format!("  {}", agents.join(", ")));
         output.line(&format!(
-            "  {agent} may write to {where_to}, a temporary folder of its own, {}",
-            listed(&policy.writable)
+            "    writes to  {where_to}, a temporary folder of its own, {}",
+            places(&policy.writable)
         ));
         if let Some(readable) = &policy.readable {
-            output.line(&format!("  {agent} may read these and {}", listed(readable)));
+            output.line(&format!("    reads      these and {}", places(readable)));
         }
         if let Some(ports) = &policy.tcp_ports {
             let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-            output.line(&format!("  {agent} may connect to TCP ports {}", ports.join(" ")));
+            output.line(&format!("    connects   to TCP ports {}", ports.join(" ")));
+        }
+    }
+}
+
+/// Returns paths in few words: those in a folder of the home folder by that folder, devices by their number.
+fn places(paths: &[PathBuf]) -> String {
+    const MOST: usize = 12;
+    let home = std::env::home_dir().unwrap_or_default();
+    let home = std::fs::canonicalize(&home).unwrap_or(home);
+    let mut shown: Vec<String> = Vec::new();
+    let mut n_devices = 0;
+    for path in paths {
+        let below_home = path.strip_prefix(&home).ok().filter(|_| !home.as_os_str().is_empty());
+        let place = match below_home.map(|below| below.components().collect::<Vec<_>>()) {
+            _ if path.starts_with("/dev") && path.components().count() > 2 => {
+                n_devices += 1;
+                continue;
+            }
+            Some(parts) if parts.len() > 1 => format!("parts of ~/{}", parts[0].as_os_str().to_string_lossy()),
+            Some(parts) if parts.len() == 1 => format!("~/{}", parts[0].as_os_str().to_string_lossy()),
+            _ => path.to_string_lossy().into_owned(),
+        };
+        let place = one_line(&place);
+        if !shown.contains(&place) {
+            shown.push(place);
+        }
+    }
+    let n_more = shown.len().saturating_sub(MOST);
+    shown.truncate(MOST);
+    if n_more > 0 {
+        shown.push(format!("{n_more} more"));
+    }
+    if n_devices > 0 {
+        shown.push(format!("{n_devices} devices"));
+    }
+    shown.join(", ")
+}
+
+/// Shows what verifies the tasks and which files that protects, once for all tasks with the same.
+fn draw_verification(report: &Report, output: &mut Output) {
+    const MOST: usize = 8;
+    let mut groups: Vec<Vec<&TaskReport>> = Vec::new();
+    for task in &report.tasks {
+        let is_same = |first: &&TaskReport| first.verified_by == task.verified_by && first.protected == task.protected;
+        match groups.iter_mut().find(|group| group.first().is_some_and(is_same)) {
+            Some(group) => group.push(task),
+            None => groups.push(vec![task]),
+        }
+    }
+    if groups.is_empty() {
+        return;
+    }
+    output.line("\nverification");
+    let n_groups = groups.len();
+    for tasks in groups {
+        let Some(TaskReport {
+            verified_by: commands,
+            protected,
+            ..
+        }) = tasks.first()
+        else {
+            continue;
+        };
+        let names = tasks.iter().map(|task| shown_name(&task.task));
+        let who = match n_groups {
+            1 => "every task".to_owned(),
+            _ => some_of(names, MOST),
+        };
+        let lines = commands
+            .iter()
+            .map(|command| format!("`{}`", one_line(&command_line(command))));
+        let lines: Vec<String> = lines.collect();
+        match lines.is_empty() {
+            true => output.line(&format!("  {who}: nothing verifies it")),
+            false => output.line(&format!("  {who}: {}", lines.join(", "))),
+        }
+        let n_unverified: usize = tasks.iter().map(|task| task.unverified.len()).sum();
+        if n_unverified > 0 {
+            let criteria = if n_unverified == 1 { "criterion" } else { "criteria" };
+            output.line(&format!("    no rule covers {n_unverified} {criteria}"));
+        }
+        if !protected.is_empty() {
+            let becomes = match report.on_protected {
+                "review" => "needs a review",
+                "fail" => "fails the task",
+                _ => "is reported",
+            };
+            let files = some_of(protected.iter().map(|path| one_line(path)), MOST);
+            output.line(&format!("    protected, a change {becomes}: {files}"));
         }
     }
 }
@@ -198,12 +318,13 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
             left.join(", ")
         ));
     }
+    draw_verification(report, output);
     if let Some(fence) = &report.fence {
         let where_to = match report.isolation {
             "checkouts" => "its checkout",
             _ => "the folder of the workspace",
         };
-        draw_fence(fence, where_to, output);
+        draw_fence(fence, &report.plan, where_to, output);
     }
     for remark in &report.remarks {
         output.line(&format!("\n{}", printable(remark)));

@@ -104,7 +104,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 let title = cut(&entry.shown_title(), 60);
                 output.line(&format!("{}  {title}", one_line(&entry.shown())));
             }
-            output.remark(&format!("{} plans fit `{text}`: name one of them", several.len()));
+            output.remark(&format!(
+                "{} plans fit `{text}`; give more of the name, or a path",
+                several.len()
+            ));
         }
     }
     if found.iter().any(|entry| entry.archived) {

@@ -4,15 +4,18 @@ use std::path::Path;
 
 use planwright_core::dialect;
 use planwright_core::plan::Plan;
-use planwright_run::journal::{Kind, Outcome, PastChange, Record, Verified, plan_id};
-use planwright_run::revise::undo;
+use planwright_run::journal::{Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
+use planwright_run::revise::{UndoCall, undo};
+use planwright_run::shell::command_line;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::verify::passed;
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::Serialize;
 
+use super::attempt::remark_copy;
 use super::catalogue::{Entry, from_here};
 use super::change::{ChangeOptions, Words, failure, report};
+use super::claim_args::{TakeOverOption, refuse_without_note};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
@@ -53,6 +56,13 @@ Examples:
 pub(crate) struct UndoArgs {
     #[command(flatten)]
     plan: TargetArgument,
+
+    /// Why, for the history.
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+
+    #[command(flatten)]
+    take_over: TakeOverOption,
 
     #[command(flatten)]
     change: ChangeOptions,
@@ -129,6 +139,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
     let opened = args.plan.open()?;
     let plan = opened.inspection.plan.as_ref().map(|linked| &linked.plan);
     let path = Path::new(&opened.path);
+    remark_copy(path, "history", output);
     let id = plan.and_then(plan_id);
     let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
     let versions = plan.map_or_else(Vec::new, |plan| versions_of(plan, path));
@@ -355,15 +366,37 @@ fn verified_words(verified: &[Verified]) -> Option<String> {
     let plural = if n_run == 1 { "" } else { "s" };
     match (n_run, n_failed) {
         (0, _) => None,
-        (n_run, 0) => Some(format!("verified by {n_run} command{plural}")),
+        (_, 0) => Some(format!("verified by {}", commands_words(receipts()))),
         (n_run, n_failed) => Some(format!("{n_failed} of {n_run} command{plural} failed")),
     }
 }
 
+/// Returns the commands of receipts, each once; many are counted.
+fn commands_words<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> String {
+    const MOST: usize = 2;
+    let mut commands: Vec<String> = Vec::new();
+    for receipt in receipts {
+        let words = format!("`{}`", cut(&one_line(&command_line(&receipt.command)), 40));
+        if !commands.contains(&words) {
+            commands.push(words);
+        }
+    }
+    match commands.len() {
+        n if n > MOST => format!("{n} commands"),
+        _ => commands.join(" and "),
+    }
+}
+
 pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> anyhow::Result<Exit> {
+    let takes_over = args.take_over.take_over;
+    refuse_without_note("--take-over", takes_over, args.note.as_deref())?;
     let found = args.plan.find()?;
-    let by = args.change.by.as_deref();
-    let (past, revised) = undo(found.target(&args.change), by).map_err(|error| failure(&found, &error))?;
+    let call = UndoCall {
+        by: args.change.by.as_deref(),
+        takes_over,
+        note: args.note.as_deref(),
+    };
+    let (past, revised) = undo(found.target(&args.change), call).map_err(|error| failure(&found, &error))?;
     let tasks = if past.change.tasks.is_empty() {
         String::new()
     } else {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use planwright_core::plan::State;
+use planwright_run::caller;
 use planwright_run::causes::with_causes;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
@@ -22,13 +23,13 @@ use planwright_run::preparation::Preparation;
 use planwright_run::redaction::Redaction;
 use planwright_run::runs::Conditions;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
-use planwright_run::shell::argument;
+use planwright_run::shell::{argument, command_line};
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
 use planwright_run::worker::{self, Mark, Workers};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use super::change::refuse_in_attempt;
+use super::attempt::refuse_in_attempt;
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::output::Output;
@@ -482,12 +483,22 @@ impl Landing {
             .iter()
             .filter(|_| is_set_up)
             .map(|command| self.setup_check(command));
-        let all: Vec<Check> = setup.chain(checks).collect();
-        let receipts = self.run_checks(&all, &preparation, &slot, &root, commit, is_json, output)?;
+        let first = checks.first().map_or_else(String::new, |(task, _)| task.clone());
+        let all = setup.map(|check| (first.clone(), check)).chain(checks);
+        let all: Vec<(String, Check)> = all.collect();
+        let mut receipts = Vec::new();
+        for of_task in all.chunk_by(|one, other| one.0 == other.0) {
+            let ran = self.run_checks(of_task, &preparation, &slot, &root, commit, is_json, output)?;
+            let is_over = !verify::all_passed(&ran);
+            receipts.extend(ran);
+            if is_over {
+                break;
+            }
+        }
         match receipts.iter().find(|receipt| !verify::passed(receipt)) {
             None => Ok((receipts, Some(slot))),
             Some(failed) => {
-                let command = one_line(&failed.command.join(" "));
+                let command = one_line(&command_line(&failed.command));
                 let mut message = format!("`{command}` failed on the result ({})", failed.exit);
                 if is_json {
                     message.push_str(&format!("\n{}", one_line(&failed.tail)));
@@ -502,10 +513,11 @@ impl Landing {
         }
     }
 
+    /// Runs checks of one task.
     #[expect(clippy::too_many_arguments, reason = "one call, and all of them are its own")]
     fn run_checks(
         &self,
-        checks: &[Check],
+        checks: &[(String, Check)],
         preparation: &Preparation,
         slot: &Slot,
         root: &Path,
@@ -514,9 +526,11 @@ impl Landing {
         output: &mut Output,
     ) -> anyhow::Result<Vec<Receipt>> {
         let place = self.place();
+        let task = checks.first().map_or("", |(task, _)| task.as_str());
+        let checks: Vec<Check> = checks.iter().map(|(_, check)| check.clone()).collect();
         let variables = preparation.environment(std::env::vars_os(), &place.root, root);
         let variables = variables.into_iter().chain(slot.environment());
-        let environment = verify::environment(variables, &place.target, "", root);
+        let environment = verify::environment(variables, &place.target, task, root);
         let mut temporary = TemporaryFolders::default();
         let ground = Ground {
             writable: &[slot.path()],
@@ -533,10 +547,10 @@ impl Landing {
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
         };
-        let logs = Logs::create(&place.root, &place.relative, "")
+        let logs = Logs::create(&place.root, &place.relative, task)
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
         let told = if is_json { Told::Nowhere } else { Told::Results };
-        let receipts = Series::begin()?.run(checks, &scene, &logs, Some(commit), told, output);
+        let receipts = Series::begin()?.run(&checks, &scene, &logs, Some(commit), told, output);
         // The next commit that is verified here must be alone.
         worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
         receipts
@@ -551,20 +565,32 @@ impl Landing {
         }
     }
 
-    /// Returns what verifies the result: what verifies any task whose work is part of it, each command once.
-    fn checks(&self) -> Vec<Check> {
+    /// Returns what verifies the result, each with the task it is run for: what verifies any task whose work is part of it. A command
+    /// runs once, or once for each task where it names `PLANWRIGHT_TASK`.
+    fn checks(&self) -> Vec<(String, Check)> {
         let rules = &self.config.verify;
-        let mut found: Vec<Check> = Vec::new();
+        let mut found: Vec<(String, Check)> = Vec::new();
         let opened = open_file(&self.place().target).ok();
         let linked = opened.as_ref().and_then(|opened| opened.linked().ok());
         let of_tasks = linked.iter().flat_map(|linked| {
-            let tasks = self.tasks.iter().filter_map(|task| linked.plan.find_task(task));
-            tasks.flat_map(|ix| Checks::of(rules, &linked.plan, ix, rules.allow_plan_commands).checks)
+            let tasks = self.tasks.iter();
+            let tasks = tasks.filter_map(|task| Some((task, linked.plan.find_task(task)?)));
+            tasks.flat_map(|(task, ix)| {
+                let checks = Checks::of(rules, &linked.plan, ix, rules.allow_plan_commands).checks;
+                checks.into_iter().map(move |check| (task.clone(), check))
+            })
         });
-        let every = rules.every.iter().map(|command| self.setup_check(command));
-        for check in every.chain(of_tasks) {
-            if !found.iter().any(|known| known.command == check.command) {
-                found.push(check);
+        // A plan that is gone has no tasks, and what verifies every task is still known.
+        let task = self.tasks.first().cloned().unwrap_or_default();
+        let every = rules.every.iter();
+        let every = every.map(|command| (task.clone(), self.setup_check(command)));
+        for (task, check) in of_tasks.chain(every) {
+            let is_of_task = names_task(&check);
+            let is_same = |(known_task, known): &(String, Check)| {
+                known.command == check.command && (!is_of_task || *known_task == task)
+            };
+            if !found.iter().any(is_same) {
+                found.push((task, check));
             }
         }
         found
@@ -616,6 +642,12 @@ impl Landing {
             Err(error) => Err(outside(error)),
         }
     }
+}
+
+/// Returns whether a command is another one for each task.
+fn names_task(check: &Check) -> bool {
+    let words = check.command.arguments();
+    words.iter().any(|word| word.contains(caller::TASK))
 }
 
 /// Has one process land at a time.

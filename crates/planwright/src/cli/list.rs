@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::attempt::remark_copy;
 use super::catalogue::{self, Entry};
 use super::exit::Exit;
 use super::output::Output;
@@ -91,6 +92,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         candidates(Path::new("."), args.user)
     };
     let all: Vec<Entry> = paths.into_iter().map(|path| Entry::of(path, args.archived)).collect();
+    for entry in &all {
+        remark_copy(&entry.path, "show", output);
+    }
     let words = states_in(&all);
     let is_empty = all.is_empty();
     if is_empty && !args.archived {

@@ -11,6 +11,7 @@ use planwright_run::files::open_to_read;
 use planwright_run::revise::take_states;
 use planwright_run::runs::state::{AttemptRun, RunState, TaskRun};
 use planwright_run::runs::{AttemptPlace, Follower};
+use planwright_run::shell::command_line;
 use planwright_run::store::load;
 use serde::Serialize;
 
@@ -340,7 +341,7 @@ fn print_checks(
     for (number, receipt) in (1..).zip(&attempt.receipts) {
         output.remark(&format!(
             "$ {}  ({} in {})",
-            one_line(&receipt.command.join(" ")),
+            one_line(&command_line(&receipt.command)),
             one_line(&receipt.exit),
             duration(receipt.milliseconds)
         ));

@@ -7,6 +7,7 @@ mod arbiter;
 mod archive;
 mod aside;
 mod ask;
+mod attempt;
 mod catalogue;
 mod change;
 mod check;
@@ -54,12 +55,14 @@ mod run_arg;
 mod runs;
 mod schema;
 mod show;
+mod skip_cause;
 mod standing;
 mod summary;
 mod tasks;
 mod text_arg;
 mod told;
 mod transition;
+mod typed_command;
 mod verification;
 mod verify;
 mod why;
@@ -128,7 +131,7 @@ Examples:
 Examples:
   planwright skip t3 --note \"the gateway does it\"
   planwright skip 2 --no-cascade            rawko: what depends on it stays")]
-    Skip(transition::Args),
+    Skip(transition::FinishArgs),
     /// Offer failed tasks again.
     ///
     /// They are pending again; an Aimi file keeps them as failed until they start. --start starts them in the same step.
@@ -149,7 +152,7 @@ Examples:
 Examples:
   planwright reset t3
   planwright reset t1 --force               although it is done")]
-    Reset(transition::Args),
+    Reset(transition::FinishArgs),
     Verify(verify::Args),
     Add(edit::AddArgs),
     Set(edit::SetArgs),
@@ -357,10 +360,10 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Start(args) => transition::start(&args, output),
         Verb::Done(args) => transition::done(&args, output),
         Verb::Fail(args) => transition::finish(TaskVerb::Fail, &args, output),
-        Verb::Skip(args) => transition::run(TaskVerb::Skip, &args, output),
+        Verb::Skip(args) => transition::finish(TaskVerb::Skip, &args, output),
         Verb::Retry(args) => transition::retry(&args, output),
         Verb::Block(args) => transition::finish(TaskVerb::Block, &args, output),
-        Verb::Reset(args) => transition::run(TaskVerb::Reset, &args, output),
+        Verb::Reset(args) => transition::finish(TaskVerb::Reset, &args, output),
         Verb::Verify(args) => verify::run(&args, output),
         Verb::Add(args) => edit::add(&args, output),
         Verb::Set(args) => edit::set(&args, output),

@@ -1,5 +1,7 @@
 //! `planwright next`: what to do now.
 
+use std::path::Path;
+
 use clap::builder::NonEmptyStringValueParser;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{self, Table};
@@ -10,6 +12,7 @@ use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
 use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, transition_by};
 
+use super::attempt::remark_copy;
 use super::change::{
     claim_lines, claim_report, diff_of, failure, remark_notices, show_diff, step_words, wrong_dialect,
 };
@@ -168,6 +171,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         true => claim(args, output)?,
         false => Claim::nothing(args.plan.open()?),
     };
+    remark_copy(Path::new(&opened.path), "next", output);
     if diff.is_some() && !args.json {
         return Ok(Exit::Success);
     }

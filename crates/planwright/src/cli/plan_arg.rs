@@ -18,6 +18,7 @@ use super::catalogue::{archived, from_here};
 use super::change::Found;
 use super::exit::{Drawn, Evidence, Failure};
 use super::standing::PlanStanding;
+use super::typed_command::{with_plan, with_word};
 use crate::render::terminal::{cut, one_line, shown_name};
 
 /// How plans are looked for and read.
@@ -360,7 +361,7 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
             // What lies above `..` is not what its path says.
             let folder = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             let none = format!("the workspace of `{plan}` has no plans");
-            return only_plan_of(&folder, user, &none);
+            return only_plan_of(&folder, user, &none, Some(plan));
         }
         let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
         if path.exists() || path.is_symlink() || looks_like_path {
@@ -369,7 +370,7 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
     }
     let here = Path::new(".");
     let Some(wanted) = plan else {
-        return only_plan_of(here, user, "this workspace has no plans");
+        return only_plan_of(here, user, "no plan found in this workspace", None);
     };
     let mut fitting = named(candidates(here, user), wanted);
     if fitting.is_empty() && reach == Reach::Archived {
@@ -383,7 +384,7 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
         Some(nearest) => format!("did you mean `{}`? {listed}", shown_name(&nearest)),
         None => listed,
     };
-    only(fitting, &format!("no plan is called `{wanted}`"), &help)
+    only(fitting, &format!("no plan is called `{wanted}`"), &help, Some(wanted))
 }
 
 /// Returns the name of a plan in use that somebody probably meant who wrote another.
@@ -394,7 +395,7 @@ fn nearest_plan(wanted: &str, user: bool) -> Option<String> {
 }
 
 /// Returns the only plan of the workspace that a folder is in, or the one that rawko works on.
-fn only_plan_of(folder: &Path, user: bool, none: &str) -> anyhow::Result<PathBuf> {
+fn only_plan_of(folder: &Path, user: bool, none: &str, named: Option<&str>) -> anyhow::Result<PathBuf> {
     let candidates = candidates(folder, user);
     if candidates.len() > 1
         && candidates.iter().all(|path| path.to_string_lossy().contains(".rawko"))
@@ -405,7 +406,10 @@ fn only_plan_of(folder: &Path, user: bool, none: &str) -> anyhow::Result<PathBuf
     if candidates.is_empty() {
         refuse_closed(folder)?;
     }
-    only(candidates, none, "name one: planwright … path/to/plan.json")
+    let help =
+        "create one: `planwright plan \"GOAL\"`, `planwright new` or `planwright import FILE`; or name a plan file";
+    // A folder that was named stands for its only plan.
+    only(candidates, none, help, named)
 }
 
 /// Refuses to say that there are no plans where they cannot be looked for.
@@ -480,11 +484,18 @@ pub(crate) fn candidates(folder: &Path, user: bool) -> Vec<PathBuf> {
     found
 }
 
-fn only(mut found: Vec<PathBuf>, none: &str, help: &str) -> anyhow::Result<PathBuf> {
-    match found.len() {
-        1 => Ok(found.swap_remove(0)),
-        0 => Err(Failure::problem(none, help)),
-        _ => {
+/// Returns the only plan. Where there are several, the help is the same command with the first of them in the place of what was
+/// typed.
+fn only(mut found: Vec<PathBuf>, none: &str, help: &str, typed: Option<&str>) -> anyhow::Result<PathBuf> {
+    match found.as_slice() {
+        [_] => Ok(found.swap_remove(0)),
+        [] => Err(Failure::problem(none, help)),
+        [first, ..] => {
+            let first = first.to_string_lossy();
+            let command = match typed {
+                Some(typed) => with_word(typed, &first),
+                None => with_plan(&first),
+            };
             let mut message = "several plans fit:".to_owned();
             for path in found.iter().take(20) {
                 message.push_str(&format!("\n  {}", one_line(&path.display().to_string())));
@@ -492,7 +503,7 @@ fn only(mut found: Vec<PathBuf>, none: &str, help: &str) -> anyhow::Result<PathB
             if found.len() > 20 {
                 message.push_str(&format!("\n  … and {} more", found.len() - 20));
             }
-            Err(Failure::problem(message, "name one of them"))
+            Err(Failure::problem(message, format!("name one of them: `{command}`")))
         }
     }
 }

@@ -9,8 +9,10 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
 use planwright_run::workspace::{root_of, slashed};
 
+use super::attempt::where_runs_are;
 use super::exit::Failure;
 use super::plan_arg::{open_file, plan_file};
+use super::typed_command::with_word;
 use crate::render::terminal::one_line;
 
 /// Whose runs are meant.
@@ -154,9 +156,10 @@ impl Scope {
             (_, _) => {
                 let ids = fitting.iter().take(20).flatten().map(|run| run.place.id());
                 let ids: Vec<&str> = ids.collect();
+                let command = with_word(wanted.unwrap_or_default(), ids.first().copied().unwrap_or_default());
                 Err(Failure::problem(
                     format!("several runs fit: {}", ids.join(", ")),
-                    "name one of them",
+                    format!("name one of them: `{command}`"),
                 ))
             }
         }
@@ -166,8 +169,13 @@ impl Scope {
     pub(crate) fn nothing_ran(&self) -> anyhow::Error {
         Failure::problem(
             format!("there are no runs{}", self.words()),
-            "`planwright run` begins one",
+            where_runs_are(&self.root, "logs"),
         )
+    }
+
+    /// Returns the root of the workspace.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Returns whose runs they are, in words that follow others.

@@ -7,6 +7,7 @@ use planwright_run::runs::RunPlace;
 use planwright_run::runs::state::RunState;
 use serde::Serialize;
 
+use super::attempt::where_runs_are;
 use super::exit::Exit;
 use super::output::Output;
 use super::run_arg::{Scope, SeenRun, Standing};
@@ -104,8 +105,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     if rows.is_empty() {
         output.remark(&format!(
-            "there are no runs{}; `planwright run` begins one",
-            scope.words()
+            "there are no runs{}; {}",
+            scope.words(),
+            where_runs_are(scope.root(), "logs")
         ));
     }
     draw(&rows, output);

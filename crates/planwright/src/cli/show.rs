@@ -1,9 +1,12 @@
 //! `planwright show`: a plan at a glance.
 
+use std::path::Path;
+
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Plan, Progress, Readiness, Status, Verdict, Wait};
 
+use super::attempt::remark_copy;
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument, Reasons};
@@ -33,6 +36,7 @@ const VERSION: &str = "planwright.show/v1";
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let opened = args.plan.open()?;
+    remark_copy(Path::new(&opened.path), "show", output);
     let linked = opened.linked()?;
     let readiness = Readiness::new(&linked.plan, &linked.links);
     if args.json {
@@ -263,7 +267,7 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
             )
         }
         Wait::ForStage { task_ix } => format!("an earlier stage: {}", named(task_ix)),
-        Wait::Held => "nobody: it is held back by `skip`".to_owned(),
+        Wait::Held => "the removal of `skip: true` from the file".to_owned(),
     }
 }
 

@@ -6,10 +6,11 @@ use std::path::Path;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::{Plan, RunLift, Status};
 use planwright_run::claims::Claims;
-use planwright_run::clock;
+use planwright_run::clock::{self, to_the_second};
 use planwright_run::config::{self, Surroundings};
 use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
 use planwright_run::journal::plan_id;
+use planwright_run::shell::with_pack;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
 
@@ -48,7 +49,12 @@ impl PlanStanding {
             .unwrap_or_default();
         let claims = Claims::of(&history);
         let gates = Gates::new(inspection, &history, &claims, policy);
-        let gate = gates.of_plan();
+        let shown = path.to_string_lossy();
+        let shown = shown.strip_prefix("./").unwrap_or(&shown);
+        let gate = gates.of_plan().map(|closed| Closed {
+            help: with_pack(&closed.help, shown),
+            ..closed
+        });
         let now = clock::now();
         let unproven = (0..plan.tasks().len()).filter(|_| policy.verification_required);
         let unproven = unproven.filter_map(|ix| {
@@ -110,11 +116,12 @@ impl PlanStanding {
     /// Returns who holds a task, in words; none where no holder is known.
     pub(crate) fn holder_words(&self, task: &str) -> Option<String> {
         let claim = self.claims.on(task)?;
+        let since = to_the_second(&claim.since);
         let words = match claim.owner() {
-            Some(owner) => format!("held by {} since {}", one_line(owner), claim.since),
-            None => format!("held by a run since {}", claim.since),
+            Some(owner) => format!("held by {} since {since}", one_line(owner)),
+            None => format!("held by a run since {since}"),
         };
-        let until = match claim.until() {
+        let until = match claim.until().map(to_the_second) {
             Some(until) if claim.is_expired(&clock::now()) => format!("; its lease was over at {until}"),
             Some(until) => format!(" until {until}"),
             None => String::new(),

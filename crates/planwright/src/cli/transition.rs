@@ -8,6 +8,7 @@ use planwright_run::journal::Verified;
 use planwright_run::revise::{Call, Pick, Target, each_once, task_named, transition_by};
 use planwright_run::verify::Checks;
 
+use super::attempt::refuse_own_plan;
 use super::change::{ChangeOptions, Found, failure, report, step_words};
 use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption, config_of, refuse_without_note};
 use super::exit::{Exit, Failure};
@@ -79,7 +80,7 @@ pub(crate) struct RetryArgs {
     lease: LeaseOption,
 }
 
-/// Options of `fail` and `block`.
+/// Options of `fail`, `skip`, `block` and `reset`.
 #[derive(clap::Args)]
 pub(crate) struct FinishArgs {
     #[command(flatten)]
@@ -127,10 +128,6 @@ pub(crate) struct DoneArgs {
     /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
     #[arg(long)]
     allow_plan_commands: bool,
-}
-
-pub(crate) fn run(verb: Verb, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    act(verb, args, Manner::default(), output, |_, _, _, _| Ok(Vec::new()))
 }
 
 pub(crate) fn start(args: &StartArgs, output: &mut Output) -> anyhow::Result<Exit> {
@@ -205,6 +202,7 @@ fn verify(
         refuse_waiver(is_required, verifier.allows_waivers(), request.note)?;
         return Ok(untold(true).collect());
     }
+    let may_waive = (!is_required || verifier.allows_waivers()) && !args.require_verification;
     let is_required = is_required || args.require_verification;
     if !verifier.has_rules() && !is_required {
         return Ok(untold(false).collect());
@@ -243,7 +241,10 @@ fn verify(
         }
         verdicts.push((name, verdict));
     }
-    match verdicts.iter().find_map(|(name, verdict)| verdict.refusal(name)) {
+    match verdicts
+        .iter()
+        .find_map(|(name, verdict)| verdict.refusal(name, may_waive))
+    {
         Some(refusal) => Err(refusal),
         None => Ok(verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect()),
     }
@@ -300,6 +301,8 @@ fn act(
     let overrides = matches!(verb, Verb::Start | Verb::Retry | Verb::Done | Verb::Fail | Verb::Block);
     refuse_without_note("--force", args.force && overrides, note.as_deref())?;
     let found = args.plan.find()?;
+    // Before the table and the claims are asked: their advice is for those who may change the plan.
+    refuse_own_plan(&found, "change its own run")?;
     let config = config_of(&found, output)?;
     let now = clock::now();
     let request = Request {

@@ -12,7 +12,7 @@ use planwright_run::git::{Repository, commit_at};
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
 use planwright_run::redaction::Redaction;
-use planwright_run::shell::shell_word;
+use planwright_run::shell::command_line;
 use planwright_run::store::LoadError;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
 use planwright_run::worker::{Manner, Mark, Workers};
@@ -244,7 +244,8 @@ impl Verdict {
     }
 
     /// Returns that a task cannot be said to be done, with the first command that failed.
-    pub(crate) fn refusal(&self, task: &str) -> Option<anyhow::Error> {
+    /// `may_waive` is whether `--unverified` would be accepted.
+    pub(crate) fn refusal(&self, task: &str, may_waive: bool) -> Option<anyhow::Error> {
         let (number, receipt) = self.failures().next()?;
         let mut message = format!(
             "`{}` is not done: `{}` failed ({})",
@@ -262,9 +263,11 @@ impl Verdict {
         }
         let log = self.logs.as_ref().map(|logs| shown_path(logs.log(number)));
         let log = log.map_or_else(String::new, |log| format!("; all of the output is in {log}"));
-        let help = format!(
-            "nothing was written; fix it and say so again, or take it as it is with `--unverified --note \"why\"`{log}"
-        );
+        let waive = match may_waive {
+            true => ", or skip verification with `--unverified --note \"why\"`",
+            false => "; verification is required here",
+        };
+        let help = format!("nothing was written; fix it and call `done` again{waive}{log}");
         Some(Failure::problem(message, help))
     }
 
@@ -357,11 +360,7 @@ fn receipt_line(receipt: &Receipt, paint: Paint) -> String {
 
 /// Returns a command as its user would write it.
 pub(crate) fn command_words(command: &[String]) -> String {
-    let words = match command {
-        [shell, option, line] if shell == "sh" && option == "-c" => line.clone(),
-        words => words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
-    };
-    cut(&one_line(&words), MAX_SHOWN_CHARS)
+    cut(&one_line(&command_line(command)), MAX_SHOWN_CHARS)
 }
 
 /// Returns the last lines of an output that say something, as they would stand there at the end.

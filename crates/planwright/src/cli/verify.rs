@@ -7,7 +7,8 @@ use planwright_run::journal::{Verified, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use serde::Serialize;
 
-use super::change::{Found, notice_words, refuse_own_plan};
+use super::attempt::refuse_own_plan;
+use super::change::{Found, notice_words};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Opened, TargetOption, open_as, task_named};

@@ -1,16 +1,20 @@
 //! `planwright why TASK`: the chain of reasons a task is not ready, and what it would unblock.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, Status, Verdict, Wait};
 use planwright_run::runs::RemarkKind;
+use planwright_run::shell::argument;
 
+use super::attempt::remark_copy;
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanOption, Reasons, task_named};
 use super::run_arg::{Scope, Standing};
 use super::show::{mark, wait_words};
+use super::skip_cause::skip_cause;
 use super::standing::PlanStanding;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 
@@ -40,6 +44,11 @@ const MAX_LINES: usize = 60;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let opened = args.plan.open()?;
+    remark_copy(
+        Path::new(&opened.path),
+        &format!("why {}", argument(&args.task)),
+        output,
+    );
     let linked = opened.linked()?;
     let task_ix = task_named(linked, &args.task)?;
     let readiness = Readiness::new(&linked.plan, &linked.links);
@@ -48,6 +57,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         linked,
         reasons: &opened.reasons,
         readiness: &readiness,
+        skip_cause: skip_cause(linked, Path::new(&opened.path), task_ix),
         paint: output.paint(),
     };
     let unblocks = story.unblocks(task_ix);
@@ -97,6 +107,8 @@ struct Story<'p> {
     linked: &'p LinkedPlan,
     reasons: &'p Reasons,
     readiness: &'p Readiness<'p>,
+    /// Why the task is skipped, where it is.
+    skip_cause: Option<String>,
     paint: Paint,
 }
 
@@ -126,6 +138,10 @@ impl Story<'_> {
             Verdict::NotPending(Status::Blocked(reason)) => format!("is blocked: {}", one_line(plan.str(reason))),
             Verdict::NotPending(Status::Unknown(word)) => {
                 format!("has the unknown status `{}`", one_line(plan.str(word)))
+            }
+            Verdict::NotPending(status @ Status::Skipped) => {
+                let cause = self.skip_cause.as_deref().unwrap_or_default();
+                format!("is {}{cause}", plan.lifecycle.word(status))
             }
             Verdict::NotPending(status) => {
                 let reason = match status {
@@ -226,6 +242,7 @@ impl Story<'_> {
             "ready": self.readiness.is_ready(task_ix) && self.standing.obstacle(task_ix).is_none(),
             "closed": self.standing.closed_report(),
             "holder": self.standing.holder_report(&plan.task_name(task_ix)),
+            "skip_cause": self.skip_cause.as_deref().map(str::trim_start),
             "waits_for": self.waits(task_ix).into_iter().map(wait).collect::<Vec<_>>(),
             "unblocks": unblocks.at_once.iter().map(|&ix| plan.task_name(ix)).collect::<Vec<_>>(),
             "n_behind": unblocks.n_behind,

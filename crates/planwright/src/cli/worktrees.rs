@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use planwright_run::agent_output::redaction_of;
 use planwright_run::config::{self, Surroundings};
 use planwright_run::engine::{Leftover, LeftoverState, Leftovers};
 use planwright_run::files::DiskFiles;
@@ -10,7 +11,7 @@ use planwright_run::runs;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use super::change::refuse_in_attempt;
+use super::attempt::refuse_in_attempt;
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::output::Output;
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let configuration = config::load(&root, &Surroundings::of_process());
     refuse_unsound(&configuration, "so it is not known where checkouts are", output)?;
     let leftovers = Leftovers::open(&root, &configuration.config.run).map_err(failed)?;
+    let redaction = redaction_of(&configuration.config);
     let mut exit = Exit::Success;
     let mut rows = Vec::new();
     let listed = leftovers
@@ -90,6 +92,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 }
             }
         }
+        // Agents name branches and files.
+        let texts = [&mut row.path, &mut row.task];
+        redaction.clean_all(texts.into_iter().chain(&mut row.why));
         rows.push(row);
     }
     if let (true, Some(leftovers)) = (args.clear, &leftovers) {
@@ -97,7 +102,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             0 => {}
             n => output.remark(&format!("emptied {} of verification", count(n as u64, "checkout"))),
         }
-        for branch in leftovers.release_branches().map_err(failed)? {
+        for mut branch in leftovers.release_branches().map_err(failed)? {
+            redaction.clean(&mut branch);
             output.remark(&format!("`{}` can be checked out again", one_line(&branch)));
         }
     }

@@ -4,6 +4,7 @@ use planwright_run::runs::{
     Asked, Attempt, Begun, Chosen, Conflicted, Edited, Ended, Finished, Merged, Outcome, Projected, Replanned,
     RunEvent, RunRecord, RunStanding, Stopping, Verified,
 };
+use planwright_run::shell::command_line;
 
 use super::quantity::{clock, count, duration, money, tokens};
 use super::terminal::{Paint, cut, one_line, shown_name};
@@ -232,7 +233,7 @@ fn verified_words(verified: &Verified, paint: Paint) -> String {
             let failed = failed.map(|receipt| {
                 format!(
                     ": `{}` ended with {}",
-                    short(&receipt.command.join(" ")),
+                    short(&command_line(&receipt.command)),
                     short(&receipt.exit)
                 )
             });

@@ -43,17 +43,122 @@ fn a_claim_by_name_is_finished_with_its_number() {
         .stderr;
     assert!(refused.contains("--claim"), "{refused}");
     let other = sandbox.run(&["done", &task, "-p", PLAN, "--by", "worker-1", "--claim", "999"]);
-    assert!(other.exits(1).stderr.contains("that claim on `a` is over"));
+    assert!(other.exits(1).stderr.contains("there is no claim 999"));
     sandbox
         .run(&["done", &task, "-p", PLAN, "--by", "worker-1", "--claim", &number])
         .exits(0);
 }
 
 #[test]
+fn only_the_holder_gives_a_task_up() {
+    let sandbox = sandbox();
+    let (task, number) = next(&sandbox, "ada");
+    for verb in ["skip", "reset"] {
+        for extra in [&[][..], &["--by", "bob"], &["--force"]] {
+            let args = [&[verb, &task, "-p", PLAN][..], extra].concat();
+            let refused = sandbox.run(&args).exits(1).stderr;
+            assert!(refused.contains("`a` is not yours: ada holds it since 20"), "{refused}");
+            assert!(refused.contains("--take-over --note"), "{refused}");
+        }
+        let stale = [verb, &task, "-p", PLAN, "--by", "ada", "--claim", "999"];
+        assert!(sandbox.run(&stale).exits(1).stderr.contains("there is no claim 999"));
+        let bare = [verb, &task, "-p", PLAN, "--by", "bob", "--take-over"];
+        assert!(sandbox.run(&bare).exits(2).stderr.contains("--note"));
+    }
+    let own = ["reset", &task, "-p", PLAN, "--by", "ada", "--claim", &number];
+    sandbox.run(&own).exits(0);
+    let (task, _) = next(&sandbox, "ada");
+    let taken = [
+        "skip",
+        &task,
+        "-p",
+        PLAN,
+        "--by",
+        "bob",
+        "--take-over",
+        "--note",
+        "ada is away",
+        "--json",
+    ];
+    assert_eq!(sandbox.run(&taken).exits(0).json()["taken_over_from"], "ada");
+    // One's own claim without a name, and what no claim is on.
+    sandbox.run(&["start", "b", "-p", PLAN]).exits(0);
+    sandbox.run(&["reset", "b", "-p", PLAN]).exits(0);
+    sandbox.run(&["skip", "b", "-p", PLAN, "--by", "bob"]).exits(0);
+}
+
+#[test]
+fn a_task_whose_lease_is_over_may_be_reset_by_others() {
+    let sandbox = sandbox();
+    sandbox
+        .run(&["start", "a", "-p", PLAN, "--by", "ada", "--lease", "1s"])
+        .exits(0);
+    sandbox.run(&["reset", "a", "-p", PLAN, "--by", "bob"]).exits(1);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let report = sandbox.run(&["reset", "a", "-p", PLAN, "--by", "bob", "--json"]);
+    assert_eq!(report.exits(0).json()["taken_over_from"], "ada");
+}
+
+#[test]
+fn only_the_holder_takes_a_start_back() {
+    let sandbox = sandbox();
+    sandbox.run(&["start", "a", "-p", PLAN, "--by", "ada"]).exits(0);
+    let refused = sandbox.run(&["undo", PLAN, "--by", "bob"]).exits(1).stderr;
+    assert!(refused.contains("`a` is not yours: ada holds it"), "{refused}");
+    sandbox.run(&["undo", PLAN, "--by", "bob", "--take-over"]).exits(2);
+    let taken = [
+        "undo",
+        PLAN,
+        "--by",
+        "bob",
+        "--take-over",
+        "--note",
+        "ada is away",
+        "--json",
+    ];
+    assert_eq!(sandbox.run(&taken).exits(0).json()["taken_over_from"], "ada");
+    sandbox.run(&["start", "a", "-p", PLAN, "--by", "ada"]).exits(0);
+    sandbox.run(&["undo", PLAN, "--by", "ada"]).exits(0);
+}
+
+#[test]
+fn a_task_that_is_running_again_has_its_holder_again() {
+    let sandbox = sandbox();
+    let (task, number) = next(&sandbox, "ada");
+    let done = ["done", &task, "-p", PLAN, "--by", "ada", "--claim", &number];
+    sandbox.run(&done).exits(0);
+    sandbox.run(&["undo", PLAN]).exits(0);
+    let why = sandbox.run(&["why", &task, "-p", PLAN]).exits(0).stdout;
+    assert!(
+        why.contains("held by ada") && why.contains(&format!("(claim {number})")),
+        "{why}"
+    );
+    sandbox.run(&["done", &task, "-p", PLAN, "--by", "bob"]).exits(1);
+    sandbox.run(&done).exits(0);
+}
+
+#[test]
+fn the_number_of_a_claim_on_another_task_is_named() {
+    let sandbox = sandbox();
+    let (first, of_first) = next(&sandbox, "worker-1");
+    let (second, _) = next(&sandbox, "worker-1");
+    let wrong = ["done", &second, "-p", PLAN, "--by", "worker-1", "--claim", &of_first];
+    let refused = sandbox.run(&wrong).exits(1).stderr;
+    let words = format!("claim {of_first} is on `{first}`, not on `{second}`");
+    assert!(refused.contains(&words), "{refused}");
+    sandbox
+        .run(&["done", &first, "-p", PLAN, "--by", "worker-1", "--claim", &of_first])
+        .exits(0);
+    let refused = sandbox.run(&wrong).exits(1).stderr;
+    assert!(refused.contains(&words), "{refused}");
+}
+
+#[test]
 fn a_stale_process_does_not_finish_what_was_claimed_again() {
     let sandbox = sandbox();
     let (task, old) = next(&sandbox, "worker-1");
-    sandbox.run(&["reset", &task, "-p", PLAN]).exits(0);
+    let free = ["reset", &task, "-p", PLAN, "--take-over", "--note", "it hangs"];
+    sandbox.run(&free).exits(0);
     let (again, new) = next(&sandbox, "worker-1");
     assert_eq!(task, again);
     assert_ne!(old, new);
@@ -131,6 +236,32 @@ fn a_holder_whose_lease_is_over_may_still_finish() {
     sandbox.run(&["start", "a", "-p", PLAN, "--lease", "1s"]).exits(0);
     std::thread::sleep(std::time::Duration::from_millis(1100));
     sandbox.run(&["done", "a", "-p", PLAN]).exits(0);
+}
+
+#[test]
+fn people_see_the_times_of_claims_to_the_second() {
+    let sandbox = sandbox();
+    let start = ["start", "a", "-p", PLAN, "--by", "ada", "--lease", "2h"];
+    let mut shown = vec![sandbox.run(&start).exits(0).text()];
+    for verb in [
+        &["show", PLAN][..],
+        &["why", "a", "-p", PLAN],
+        &["list"],
+        &["next", PLAN],
+    ] {
+        shown.push(sandbox.run(verb).exits(0).text());
+    }
+    shown.push(sandbox.run(&["done", "a", "-p", PLAN, "--by", "bob"]).exits(1).text());
+    let is_millisecond = |word: &str| word.starts_with("20") && word.contains('T') && word.contains('.');
+    for text in &shown {
+        assert!(!text.split([' ', ',', ';']).any(is_millisecond), "{text}");
+    }
+    assert!(shown[1].contains("Z (claim"), "{}", shown[1]);
+    let json = sandbox.run(&["why", "a", "-p", PLAN, "--json"]).exits(0).json();
+    assert!(
+        is_millisecond(json["holder"]["since"].as_str().expect("a time")),
+        "{json}"
+    );
 }
 
 #[test]

@@ -105,3 +105,20 @@ fn every_verb_and_option_is_described() {
         }
     }
 }
+
+#[test]
+fn the_page_about_trust_names_tests_that_are_there() {
+    let page = std::fs::read_to_string(repository().join("docs/trust.md")).expect("the page");
+    let folder = repository().join("crates/planwright/tests/it");
+    let named = page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter_map(|code| code.split_once("::"));
+    let named: Vec<(&str, &str)> = named.collect();
+    assert!(named.len() > 15, "{named:?}");
+    for (module, name) in named {
+        let tests = std::fs::read_to_string(folder.join(format!("{module}.rs"))).unwrap_or_default();
+        assert!(tests.contains(&format!("fn {name}(")), "{module}::{name}");
+    }
+}

@@ -29,7 +29,25 @@ fn no_verb_works_on_a_stale_pack() {
     ] {
         let refused = sandbox.run(args).exits(1).text();
         assert!(refused.contains("the pack is stale"), "{args:?}: {refused}");
-        assert!(refused.contains("tasks regenerate"), "{args:?}: {refused}");
+        let command = format!("`planwright tasks regenerate {PACK}`");
+        assert!(refused.contains(&command), "{args:?}: {refused}");
+    }
+    // Every command that is printed names this pack.
+    for args in [
+        &["check", PACK][..],
+        &["check", PACK, "--json"],
+        &["show", PACK],
+        &["next", PACK],
+        &["why", "T001", "-p", PACK],
+        &["run", PACK, "--dry-run"],
+        &["approve", "-p", PACK],
+    ] {
+        let shown = sandbox.run(args).text();
+        assert!(
+            shown.contains(&format!("planwright tasks regenerate {PACK}")),
+            "{args:?}: {shown}"
+        );
+        assert!(!shown.contains(" PACK"), "{args:?}: {shown}");
     }
     let why = sandbox.run(&["why", "T001", "-p", PACK]).exits(0).stdout;
     assert!(why.contains("the pack is stale"), "{why}");
@@ -183,7 +201,15 @@ fn required_verification_holds_for_done_by_hand() {
     let waived = sandbox.run(&["done", "a", "-p", "plan.json", "--unverified", "--note", "seen"]);
     assert!(waived.exits(1).text().contains("verify.allow_unverified"));
     sandbox.write("planwright.toml", format!("{rules}every = [\"false\"]\n"));
-    sandbox.run(&["done", "a", "-p", "plan.json"]).exits(1);
+    let failed = sandbox.run(&["done", "a", "-p", "plan.json"]).exits(1).text();
+    assert!(!failed.contains("--unverified"), "{failed}");
+    assert!(failed.contains("verification is required here"), "{failed}");
+    sandbox.write("planwright.toml", "[verify]\nevery = [\"false\"]\n");
+    let failed = sandbox.run(&["done", "a", "-p", "plan.json"]).exits(1).text();
+    assert!(failed.contains("--unverified --note"), "{failed}");
+    let demanded = ["done", "a", "-p", "plan.json", "--require-verification"];
+    let failed = sandbox.run(&demanded).exits(1).text();
+    assert!(!failed.contains("--unverified"), "{failed}");
     sandbox.write("planwright.toml", format!("{rules}every = [\"true\"]\n"));
     sandbox.run(&["done", "a", "-p", "plan.json"]).exits(0);
 }

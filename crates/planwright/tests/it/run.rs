@@ -455,6 +455,12 @@ impl Drop for Going {
 }
 
 impl Came {
+    /// Returns what it printed as JSON.
+    #[track_caller]
+    pub(crate) fn as_json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error} in {}", self.text))
+    }
+
     /// Checks the exit status.
     #[track_caller]
     pub(crate) fn exits(self, status: i32) -> Came {

@@ -400,3 +400,46 @@ fn what_the_plan_file_has_not_learnt_it_learns_in_the_next_run() {
     );
     assert!(workspace.prompt("b", 1).contains("made-a"));
 }
+
+#[test]
+fn doctor_names_a_run_that_was_killed_and_the_command_that_resumes_it() {
+    let workspace = killed_at_work("[ $task$attempt = a1 ] && awaits go\nsays done");
+    let id = workspace.place().id().to_owned();
+    let doctor = workspace.does(&["doctor"]).exits(1);
+    let doctor = doctor.says(&format!(
+        "warning[run-interrupted]: run {id} of `plan.json` was interrupted"
+    ));
+    doctor.says("`planwright run plan.json` resumes it");
+    workspace.runs(&[]).exits(0);
+    workspace.does(&["doctor"]).exits(0).says("all is well");
+}
+
+#[test]
+fn undo_names_reset_for_tasks_that_a_dead_run_has_finished() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go-$task\nsays done");
+    let run = workspace.begins(&[]);
+    workspace.until("the plan knows", |workspace| {
+        workspace.states() == "a running, b pending"
+    });
+    workspace.give("go-a");
+    workspace.until("the next one runs", |workspace| {
+        workspace.states() == "a done, b running"
+    });
+    run.dies();
+    workspace.give("go-b");
+    // The start of `b` may be a change of its own.
+    let mut undone = workspace.does(&["undo", "plan.json"]).exits(0);
+    if workspace.states() == "a done, b pending" {
+        undone = workspace.does(&["undo", "plan.json"]).exits(0);
+    }
+    assert_eq!(workspace.states(), "a running, b pending");
+    undone
+        .says("`a` is running again, and no process works on that")
+        .says("`planwright reset a -p plan.json`");
+    workspace
+        .does(&["show", "plan.json"])
+        .exits(0)
+        .says("held by a run since");
+    workspace.does(&["reset", "a", "-p", "plan.json"]).exits(0);
+    assert_eq!(workspace.states(), "a pending, b pending");
+}

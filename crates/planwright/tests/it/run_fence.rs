@@ -465,11 +465,16 @@ fn logs_and_dry_runs_print_what_a_fence_allows() {
         return;
     }
     let workspace = fenced(&["a"], "write", "echo x > made.txt; says done").in_git();
-    workspace
-        .runs(&["--dry-run"])
-        .exits(0)
-        .says("fence: write")
-        .says("/dev/null");
+    let shown = workspace.runs(&["--dry-run"]).exits(0);
+    let shown = shown.says("fence: write").says("devices").text;
+    // A line for each kind of access, and all paths in the JSON.
+    assert!(!shown.contains("/dev/null"), "{shown}");
+    let report = workspace.runs(&["--dry-run", "--json"]).exits(0).as_json();
+    let writable = report["fence"]["agents"]["mock"]["writable"].as_array();
+    assert!(
+        writable.is_some_and(|paths| paths.contains(&"/dev/null".into())),
+        "{report}"
+    );
     workspace.runs(&[]).exits(0);
     workspace.does(&["logs"]).exits(0).says("fence write");
     workspace

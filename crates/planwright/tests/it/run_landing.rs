@@ -471,7 +471,7 @@ fn checkouts_are_prepared_by_copies_and_commands() {
     failing
         .runs(&[])
         .exits(3)
-        .says("run.setup: `sh -c exit 3` failed in the checkout of `a`");
+        .says("run.setup: `exit 3` failed in the checkout of `a`");
     assert_eq!(failing.noted("began"), [""; 0]);
 }
 
@@ -1052,4 +1052,27 @@ fn the_checkout_of_a_stopped_task_is_kept_for_the_next_run() {
         .exits(0)
         .says("emptied 1 checkout of verification");
     workspace.does(&["land"]).exits(0);
+}
+
+#[test]
+fn what_verifies_a_landing_is_told_its_tasks() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo $task > made-$task; says done").in_git();
+    let noted = workspace.aside("verified");
+    let rules = format!(
+        "[verify]\nevery = [\"echo own-$PLANWRIGHT_TASK >> {0}; test -e made-$PLANWRIGHT_TASK\", \"sh check.sh {0}\"]",
+        noted.display()
+    );
+    workspace.write(
+        "check.sh",
+        "test -n \"$PLANWRIGHT_TASK\" && echo \"once-$PLANWRIGHT_TASK\" >> $1\n",
+    );
+    workspace.configure("", &rules);
+    workspace.commit("Verify");
+    workspace.runs(&["-j", "1"]).exits(0);
+    // The result is another one than what the run has verified.
+    workspace.write("other.txt", "other\n");
+    workspace.commit("Other");
+    std::fs::remove_file(&noted).expect("the run was verified");
+    workspace.does(&["land"]).exits(0).says("landed 2 tasks");
+    assert_eq!(workspace.noted("verified"), ["own-a", "once-a", "own-b"]);
 }

@@ -88,6 +88,27 @@ fn what_others_say_is_done_is_done() {
 }
 
 #[test]
+fn a_task_that_is_taken_over_is_listed_once_with_who_took_it() {
+    let (workspace, run) = busy(&["a", "b"]);
+    let done = ["done", "a", "-p", "plan.json", "--unverified", "--take-over"];
+    let why = ["--by", "ada", "--note", "made by hand"];
+    workspace.does(&[&done[..], &why[..]].concat()).exits(0);
+    workspace.until_log("edited");
+    let ended = run.ends().exits(0).text.clone();
+    assert!(!ended.contains("Not finished"), "{ended}");
+    let (_, after) = ended.split_once("Taken over").expect("a section");
+    assert!(
+        after.contains("a  Make a\n    by ada, who marked it as done"),
+        "{ended}"
+    );
+    let report = workspace.does(&["summary", "--json"]).exits(0).as_json();
+    assert_eq!(report["stopped"].as_array().map(Vec::len), Some(0), "{report}");
+    assert_eq!(report["taken_over"][0]["by"], "ada");
+    assert_eq!(report["taken_over"][0]["to"], "done");
+    assert_eq!(report["counts"]["done"], 2);
+}
+
+#[test]
 fn what_others_have_started_is_theirs() {
     let (workspace, run) = busy(&["a", "b", "c a"]);
     workspace

@@ -504,7 +504,9 @@ fn work_that_is_approved_during_the_run_lands() {
     run.ends().exits(0);
     assert_eq!(workspace.states(), "a done, b done");
     assert_eq!(landed(&workspace, "check.sh"), "exit 0\n");
-    assert_eq!(workspace.noted("began"), ["a", "b"], "no agent does it again");
+    let mut began = workspace.noted("began");
+    began.sort();
+    assert_eq!(began, ["a", "b"], "no agent does it again");
     workspace.does(&["history", "plan.json"]).exits(0).says("by ada");
 }
 
@@ -629,6 +631,77 @@ fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
 }
 
 #[test]
+fn what_an_attempt_reads_in_its_checkout_is_true_there() {
+    let script = format!(
+        "tell() {{ echo \"== $*\"; {PLANWRIGHT} \"$@\"; }}\n\
+         {{ for verb in \"show $here\" \"next $here\" \"history $here\" \"why a -p $here\" list logs runs summary events stop \
+         \"done a -p $here\" \"skip b -p $here\" \"done a -p $PLANWRIGHT_PLAN\" \"logs -p $PLANWRIGHT_PLAN\"; \
+         do tell $verb; done; }} > \"$ASIDE/said\" 2>&1\nsays done"
+    )
+    .replace("$here", ".clido/plans/plan-a1b2c3d4.json");
+    let plan = (".clido/plans/plan-a1b2c3d4.json", clido(&["a", "b a"]));
+    let workspace = Workspace::new((plan.0, &plan.1), &script).in_git();
+    workspace.runs(&["--only", "a"]).exits(0);
+    let said = workspace.noted("said").join("\n");
+    let of = |verb: &str| {
+        let (_, after) = said
+            .split_once(&format!("== {verb}"))
+            .unwrap_or_else(|| panic!("{verb} in\n{said}"));
+        after.split("\n== ").next().unwrap_or_default().to_owned()
+    };
+    let path = workspace.root().canonicalize().expect("it is there").join(plan.0);
+    let path = path.display();
+    for verb in ["show", "next", "history", "why", "list"] {
+        let text = of(verb);
+        assert!(text.contains("this plan is the copy in its checkout"), "{verb}: {text}");
+        assert!(text.contains(&format!("-p {path}`")), "{verb}: {text}");
+    }
+    for verb in ["logs\n", "runs", "summary", "events"] {
+        let text = of(verb);
+        assert!(text.contains(&format!("`planwright logs -p {path}`")), "{verb}: {text}");
+        assert!(!text.contains("planwright run`"), "{verb}: {text}");
+    }
+    for verb in ["stop", "done a -p .clido", "skip b", "done a -p /"] {
+        let text = of(verb);
+        assert!(text.contains("and an attempt cannot"), "{verb}: {text}");
+        assert!(
+            !text.contains("--take-over") && !text.contains("allowed from here"),
+            "{verb}: {text}"
+        );
+    }
+    assert!(of("logs -p").contains("a             running"), "{said}");
+}
+
+#[test]
+fn a_dry_run_shows_what_verifies_the_tasks_and_what_that_protects() {
+    let plan = aimi(1, &["1", "2"]).replacen("\"Typecheck passes\"", "\"Typecheck passes\", \"Docs are there\"", 1);
+    let workspace = Workspace::new(("tasks.json", &plan), "says done");
+    workspace.write("tests/check.sh", "");
+    workspace.configure(
+        "",
+        "[verify]\nevery = [\"sh tests/check.sh -q\"]\nprotect = [\"ci/**\"]\n\n[[verify.criteria]]\ntext = \"Docs are there\"\nrun = [[\"test\", \"-e\", \"docs\"]]",
+    );
+    let shown = workspace.runs(&["--dry-run"]).exits(0).text;
+    for line in [
+        "US-001: `sh tests/check.sh -q`, `test -e docs`",
+        "US-002: `sh tests/check.sh -q`\n    no rule covers 1 criterion",
+        "protected, a change needs a review: tests/check.sh, ci/**",
+    ] {
+        assert!(shown.contains(line), "`{line}` in\n{shown}");
+    }
+    let report = workspace.runs(&["--dry-run", "--json"]).exits(0).as_json();
+    assert_eq!(
+        report["tasks"][0]["verified_by"][1],
+        serde_json::json!(["test", "-e", "docs"])
+    );
+    assert_eq!(
+        report["tasks"][1]["protected"],
+        serde_json::json!(["tests/check.sh", "ci/**"])
+    );
+    assert_eq!(report["on_protected"], "review");
+}
+
+#[test]
 fn a_configuration_that_an_agent_rewrites_does_not_count() {
     let weak = "printf '[verify]\\nevery = [\"true\"]\\n[notify]\\ncommand = [\"touch\", \"%s/notified\"]\\n[agents.mock]\\ncommand = [\"true\"]\\n[run]\\nagent = \"mock\"\\n' \"$ASIDE\" > \"$HERE/planwright.toml\"";
     for in_git in [false, true] {
@@ -668,7 +741,7 @@ fn a_command_that_cannot_start_is_found_before_an_agent_is_paid() {
             "[[\"no-such-program\", \"-q\"]]",
             "could not start `no-such-program -q`",
         ),
-        ("[\"no-such-program -q\"]", "could not start `sh -c no-such-program -q`"),
+        ("[\"no-such-program -q\"]", "could not start `no-such-program -q`"),
     ] {
         let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
         workspace.set("PLANWRIGHT_VERIFY_BASELINE", "allow-failing");
@@ -677,7 +750,37 @@ fn a_command_that_cannot_start_is_found_before_an_agent_is_paid() {
         assert!(workspace.noted("began").is_empty());
         assert_eq!(workspace.states(), "a pending");
         assert!(workspace.places().is_empty(), "no run began");
+        has_only_main(&workspace);
     }
+}
+
+/// Checks that no run left a branch, a worktree or a reference in the repository.
+#[track_caller]
+fn has_only_main(workspace: &Workspace) {
+    let references = workspace.git(&["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(references, "refs/heads/main");
+    assert_eq!(workspace.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_refused_baseline_leaves_a_branch_as_it_was() {
+    let mut workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "touch made-$task; says done").in_git();
+    workspace.set("PLANWRIGHT_VERIFY_BASELINE", "check");
+    workspace.write("draft.txt", "not committed\n");
+    workspace.configure("", "[verify]\nevery = [\"false\"]\n");
+    workspace
+        .runs(&["--include-uncommitted"])
+        .exits(1)
+        .says("no agent was started");
+    has_only_main(&workspace);
+    workspace.configure("", "");
+    workspace.runs(&["--only", "a"]).exits(0);
+    let branches = workspace.git(&["for-each-ref", "refs/heads"]);
+    assert_eq!(branches.lines().count(), 2, "{branches}");
+    workspace.configure("", "[verify]\nevery = [\"false\"]\n");
+    workspace.runs(&[]).exits(1).says("no agent was started");
+    // An earlier run made this one.
+    assert_eq!(workspace.git(&["for-each-ref", "refs/heads"]), branches);
 }
 
 #[test]
@@ -693,6 +796,9 @@ fn verification_that_fails_on_the_base_stops_a_run_without_a_terminal() {
             .says("broken-before")
             .says("no agent was started");
         assert!(workspace.noted("began").is_empty());
+        if in_git {
+            has_only_main(&workspace);
+        }
         workspace
             .runs(&["--baseline", "allow-failing"])
             .exits(0)

@@ -307,3 +307,39 @@ fn a_task_that_is_skipped_while_its_start_is_held_up_does_not_start() {
     assert_eq!(workspace.noted("began"), ["a"]);
     assert_eq!(workspace.states(), "b skipped");
 }
+
+#[test]
+fn a_run_and_a_verb_name_a_verification_in_the_same_words() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "says done made-$task\ntouch made-$task",
+    );
+    workspace.configure("", "[verify]\nevery = [\"test -e made-$PLANWRIGHT_TASK\"]");
+    workspace.runs(&["--only", "a"]).exits(0);
+    workspace.does(&["start", "b", "-p", "plan.json"]).exits(0);
+    workspace
+        .does(&["done", "b", "-p", "plan.json"])
+        .exits(1)
+        .says("`b` is not done: `test -e made-$PLANWRIGHT_TASK` failed");
+    workspace.write("made-b", "");
+    workspace.does(&["done", "b", "-p", "plan.json"]).exits(0);
+    let history = workspace.does(&["history", "plan.json"]).exits(0).text;
+    let verified = "(verified by `test -e made-$PLANWRIGHT_TASK`)";
+    assert_eq!(history.matches(verified).count(), 2, "{history}");
+    let run = history
+        .lines()
+        .find(|line| line.contains(" run a ") && line.contains(verified));
+    assert!(run.is_some(), "{history}");
+
+    workspace
+        .does(&["reset", "a", "-p", "plan.json", "--force", "--note", "again"])
+        .exits(0);
+    workspace.script("rm made-$task; says done");
+    let failed = workspace.runs(&["--only", "a"]).exits(1).text;
+    assert!(failed.contains("`test -e made-$PLANWRIGHT_TASK`"), "{failed}");
+    for verb in [&["logs", "a", "--checks"][..], &["events"], &["summary"]] {
+        let shown = workspace.does(verb).text;
+        assert!(!shown.contains("sh -c"), "{shown}");
+    }
+    assert!(!failed.contains("sh -c"), "{failed}");
+}

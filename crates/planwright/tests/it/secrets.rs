@@ -117,6 +117,18 @@ fn bad_outcomes_tell_no_secrets() {
 }
 
 #[test]
+fn branches_of_agents_in_kept_checkouts_tell_no_secrets() {
+    let script = "git checkout -q -b feature-$PLAIN_KEY; echo x > made; git add made\n\
+                  git -c user.name=a -c user.email=a@b commit -q -m x; git checkout -q --detach HEAD~1; exit 1";
+    let workspace = leaky(&clido(&["a"]), script).in_git();
+    workspace.runs(&[]).exits(1);
+    for args in [&["worktrees"][..], &["worktrees", "--json"], &["worktrees", "--clear"]] {
+        let shown = workspace.does(args).says("feature-[PLAIN_KEY]").text;
+        assert!(!shown.contains(PLAIN), "{shown}");
+    }
+}
+
+#[test]
 fn unknown_members_tell_no_secrets() {
     let (workspace, _) = runs("report \"\\\"outcome\\\": \\\"done\\\", \\\"$all\\\": 1\"");
     let remarks = workspace.remarks();

@@ -70,7 +70,7 @@ fn what_is_wrong_with_the_configuration_is_shown() {
         assert!(ran.stdout.contains(text), "{text}\n{}", ran.text());
     }
     let report = broken().run(&["doctor", "--json"]).exits(1).json();
-    assert_eq!(report["findings"].as_array().map(Vec::len), Some(10), "{report:#}");
+    assert_eq!(report["findings"].as_array().map(Vec::len), Some(11), "{report:#}");
 }
 
 #[test]

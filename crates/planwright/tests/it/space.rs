@@ -454,6 +454,8 @@ fn a_workspace_begins() {
     let bared: String = bared.map(|line| format!("{line}\n")).collect();
     assert!(bared.contains("\n[run]\nagent = "), "{bared}");
     sandbox.write("planwright.toml", &bared);
+    // It names programs of verification as well.
+    let sandbox = with_programs(sandbox, ".bin", &["cargo", "sh"]);
     sandbox.run(&["doctor"]).exits(0);
 
     sandbox.write("planwright.toml", "# mine\n");
@@ -711,4 +713,28 @@ fn a_plan_that_cannot_be_read_is_found() {
         Err(_) => &["plan-unreadable"],
     };
     assert_eq!(diagnosis(&sandbox.run(&["doctor", "--json"])), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn doctor_names_programs_of_verification_that_cannot_be_found() {
+    let sandbox = with_programs(Sandbox::with(&[]), ".programs", &["git", "there", "sh"]);
+    let rules = "[verify]\nevery = [[\"there\", \"-q\"], [\"gone\", \"-q\"], \"missing --all\"]\n\n[verify.types.docs]\nrun = [[\"./lint.sh\"]]\n";
+    sandbox.write("planwright.toml", rules);
+    let report = sandbox.run(&["doctor", "--json"]).exits(1).json();
+    let messages = all(&report, "findings", "message").join("\n");
+    assert_eq!(
+        all(&report, "findings", "id"),
+        ["verify-program-missing", "verify-program-missing"],
+        "{messages}"
+    );
+    assert!(
+        messages.contains("`gone`, which runs `gone -q` to verify tasks, is not found on PATH"),
+        "{messages}"
+    );
+    assert!(messages.contains("`./lint.sh`"), "{messages}");
+    sandbox.write(".programs/gone", "");
+    sandbox.write("lint.sh", "");
+    let without = with_programs(sandbox, ".programs", &["gone"]);
+    without.run(&["doctor"]).exits(0);
 }

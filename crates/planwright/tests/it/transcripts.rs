@@ -118,7 +118,7 @@ fn run(line: &str, folder: &Path) -> String {
 /// Returns what a command printed as if it had been printed at one time, by machines of one speed.
 fn steady(text: &str) -> String {
     let lines = text.split_inclusive('\n');
-    lines
+    let text = lines
         .map(|line| {
             let is_of_run = has_shape(line.get(..8).unwrap_or(""), "00:00:00") || line.starts_with("Run ");
             let is_of_check = line.starts_with("  passed  ") || line.starts_with("  failed  ");
@@ -136,21 +136,28 @@ fn steady(text: &str) -> String {
             "Landlock ABI 7: files, TCP ports",
         )
         // The number of a thread, which newer compilers print.
-        .replace("' (0) panicked", "' panicked")
-        .split(' ')
-        .map(steady_holder)
+        .replace("' (0) panicked", "' panicked");
+    let before = std::iter::once("").chain(text.split(' '));
+    let words = before.zip(text.split(' '));
+    words
+        .map(|(before, word)| steady_holder(before, word))
         .collect::<Vec<_>>()
         .join(" ")
 }
 
 /// Returns who holds a task since when, on one machine at one time.
-fn steady_holder(word: &str) -> String {
+fn steady_holder(before: &str, word: &str) -> String {
     const TIME: &str = "0000-00-00T00:00:00.000Z";
+    const SECOND: &str = "0000-00-00T00:00:00Z";
     let time = (0..word.len()).find_map(|at| word.get(at..at + TIME.len()).filter(|part| has_shape(part, TIME)));
-    match time {
-        Some(time) => word.replace(time, "2026-10-06T08:15:00.000Z"),
-        None if word.starts_with("ada@") => "ada@laptop".to_owned(),
-        None => word.to_owned(),
+    // Times of plans are to the second as well.
+    let is_of_claim = matches!(before, "since" | "until" | "at");
+    let second = word.get(..SECOND.len());
+    match (time, second.filter(|part| is_of_claim && has_shape(part, SECOND))) {
+        (Some(time), _) => word.replace(time, "2026-10-06T08:15:00.000Z"),
+        (None, Some(second)) => word.replace(second, "2026-10-06T08:15:00Z"),
+        (None, None) if word.starts_with("ada@") => "ada@laptop".to_owned(),
+        (None, None) => word.to_owned(),
     }
 }
 

@@ -100,7 +100,10 @@ fn done_is_refused_until_its_commands_pass() {
     assert_eq!(verified["receipts"][0]["tail"], "checking\n");
     assert_eq!(verified["unverified"][0], "The button is blue");
     let history = sandbox.run(&["history", PLAN]).exits(0);
-    says(&history, &["done US-001  (verified by 1 command)"]);
+    says(
+        &history,
+        &["done US-001  (verified by `echo $PLANWRIGHT_TASK >> ran; echo chec…`)"],
+    );
     assert_eq!(sandbox.read("ran"), "US-001\n".repeat(3));
     // What was verified can be taken back like anything else.
     sandbox.run(&["undo", PLAN]).exits(0);
@@ -201,8 +204,8 @@ fn verify_runs_again_and_changes_nothing() {
         &history,
         &[
             "verify US-001  (1 of 1 command failed)",
-            "verify US-002  (verified by 1 command)",
-            "verify US-001  by ana  (verified by 1 command)",
+            "verify US-002  (verified by `echo $PLANWRIGHT_TASK >> ran; echo chec…`)",
+            "verify US-001  by ana  (verified by `echo $PLANWRIGHT_TASK >> ran; echo chec…`)",
         ],
     );
     sandbox.run(&["undo", PLAN]).exits(1);

@@ -4,6 +4,7 @@ use planwright::core::dialect::DIALECTS;
 use serde_json::Value;
 
 use crate::plans;
+use crate::run::clido;
 use crate::sandbox::Sandbox;
 
 /// Returns a workspace with a sound plan of each dialect where its tool keeps it.
@@ -156,6 +157,47 @@ fn why_follows_the_chain_to_its_root() {
         .exits(0)
         .is_as_in("why-cycle");
     sandbox.run(&["why", "t4", "-p", "cycle.json"]).exits(0).is_decent();
+}
+
+#[test]
+fn why_names_what_skipped_a_task() {
+    let held = clido(&["a", "b a", "c b", "d", "e", "f"]).replace("\"id\": \"e\"", "\"skip\": true, \"id\": \"e\"");
+    let sandbox = Sandbox::with(&[("plan.json", &held)]);
+    let why = |task: &str| sandbox.run(&["why", task, "-p", "plan.json"]).exits(0).stdout;
+    let skip = [
+        "skip",
+        "d",
+        "-p",
+        "plan.json",
+        "--by",
+        "ada",
+        "--note",
+        "not before May",
+    ];
+    sandbox.run(&skip).exits(0);
+    let by_hand = why("d");
+    assert!(by_hand.contains("d is skipped by ada at 20"), "{by_hand}");
+    assert!(by_hand.contains("`skip`): not before May"), "{by_hand}");
+    sandbox.run(&["start", "a", "-p", "plan.json"]).exits(0);
+    sandbox.run(&["fail", "a", "-p", "plan.json"]).exits(0);
+    for task in ["b", "c"] {
+        let with_it = why(task);
+        assert!(with_it.contains("is skipped because `a` failed at 20"), "{with_it}");
+    }
+    let edited = sandbox.read("plan.json");
+    let (before, after) = edited.rsplit_once("pending").expect("f is pending");
+    let edited = format!("{before}skipped{after}");
+    let (before, after) = edited.rsplit_once("pending").expect("e is pending");
+    sandbox.write("plan.json", format!("{before}skipped{after}"));
+    assert!(
+        why("e").contains("by the plan file, which has `skip: true`"),
+        "{}",
+        why("e")
+    );
+    assert!(why("f").contains("in the plan file, by an edit"), "{}", why("f"));
+    let json = sandbox.run(&["why", "d", "-p", "plan.json", "--json"]).exits(0).json();
+    let cause = json["skip_cause"].as_str().expect("a cause");
+    assert!(cause.starts_with("by ada at"), "{cause}");
 }
 
 #[test]

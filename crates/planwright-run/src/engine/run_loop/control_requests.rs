@@ -117,11 +117,7 @@ impl RunLoop<'_> {
             output: output.filter(|_| keeps_output(self.snapshot.plan())),
             by: None,
             word_of: Some(by),
-            is_verified: Some(
-                self.state()
-                    .task(self.snapshot.name(task))
-                    .is_some_and(TaskRun::is_verified),
-            ),
+            receipts: self.state().task(self.snapshot.name(task)).map(TaskRun::receipts),
             ..self.plain_update(task, Verb::Done)
         });
         Ok(())

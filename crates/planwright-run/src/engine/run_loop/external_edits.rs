@@ -18,7 +18,7 @@ use super::RunLoop;
 use super::startup::weights;
 use crate::clock;
 use crate::revise::{CalledVerbs, next_record};
-use crate::runs::{Asked, Edited, RemarkKind, Renamed, RunEvent};
+use crate::runs::{Asked, Edited, MovedTask, RemarkKind, Renamed, RunEvent};
 use crate::verify::contract_of;
 
 /// Who pauses a run that no user asked to pause.
@@ -83,6 +83,8 @@ struct EditedPlan {
     found: Vec<State>,
     /// Where that comes from.
     sources: Vec<Source>,
+    /// Who called the verb that moved each task, where the journal has it.
+    movers: Vec<Option<String>>,
     /// Tasks that have started, and whose criteria or type were edited without a verb.
     contracts: Vec<u32>,
     /// The same by a verb.
@@ -219,6 +221,8 @@ impl RunLoop<'_> {
             }
         };
         let sources = (0..jobs.len()).map(source).collect();
+        let mover = |task: u32| called.mover(snapshot.name(task)).map(str::to_owned);
+        let movers = (0..jobs.len() as u32).map(mover).collect();
         let is_renewed = |task: &u32| is_verbs_text(*task);
         let (renewed, contracts) = self
             .edited_contracts(&snapshot, &old_of)
@@ -228,6 +232,7 @@ impl RunLoop<'_> {
         let new_of = new_of.filter_map(|(old, new)| Some(((*old)?, new)));
         Ok(EditedPlan {
             sources,
+            movers,
             contracts,
             skips,
             renewed,
@@ -409,8 +414,14 @@ impl RunLoop<'_> {
             (_, true) => format!("the plan was edited{edits}"),
             (false, false) => format!("the plan was edited{edits}; {}", where_to(&names, &states)),
         };
+        let verbs = moved.iter().map(|&task| MovedTask {
+            task: new.name(task).to_owned(),
+            to: edited.found[task as usize].as_str().to_owned(),
+            by: edited.movers[task as usize].clone(),
+        });
         Some(Edited {
             what,
+            moved: verbs.collect(),
             tasks: names,
             renamed,
             removed,

@@ -255,7 +255,7 @@ fn late_updates(
         output: last.output.filter(|_| keeps_output(snapshot.plan())),
         files: last.files,
         by: Some(last.agent),
-        is_verified: (verb == Verb::Done).then(|| found.run.is_verified()),
+        receipts: (verb == Verb::Done).then(|| found.run.receipts()),
         ..plain(request, task, verb)
     });
     reconciled.remarks.push(Remark::new(format!(

@@ -115,7 +115,7 @@ impl RunLoop<'_> {
             by: Some(attempt.agent.clone()),
             note: attempt.approved.as_ref().and_then(|approved| approved.note.clone()),
             word_of: attempt.approved.as_ref().and_then(|approved| approved.by.clone()),
-            is_verified: Some(!checking.receipts.is_empty()),
+            receipts: Some(checking.receipts.clone()),
             ..self.plain_update(attempt.task, Verb::Done)
         }
     }

@@ -15,7 +15,7 @@ use super::working::processes;
 use super::{RunLoop, RunOutcome};
 use crate::agent_output::{LEFTOVER_GRACE, end_all};
 use crate::runs::{Ended, RunEvent, RunStanding};
-use crate::shell::{argument, shell_word};
+use crate::shell::{argument, shell_word, with_pack};
 
 /// How often the plan file is tried at the end, and how long is waited in between.
 const TRIES: usize = 5;
@@ -179,7 +179,8 @@ impl RunLoop<'_> {
             Standing::Finished => None,
             // The way on leads through the plan.
             Standing::Stopped(Stop::Condition { .. }) => {
-                Some(self.snapshot.plan().lifecycle.wording.after_stop.to_owned())
+                let help = self.snapshot.plan().lifecycle.wording.after_stop;
+                Some(with_pack(help, &self.snapshot.path().to_string_lossy()))
             }
             Standing::AwaitsReview => {
                 let task = self.in_phase(Phase::Review).next()?;

@@ -24,6 +24,7 @@ use crate::config::{Agent, Command, Format};
 use crate::faults;
 use crate::files::write_own;
 use crate::runs::{self, Contract, Finished, Outcome, RunEvent, Started};
+use crate::shell::command_line;
 use crate::verify::{self, Checks, contract_of};
 use crate::worker::{Ended, Exit, StartError};
 
@@ -351,7 +352,10 @@ impl RunLoop<'_> {
         if attempt.ending.is_some() {
             return self.interrupted(attempt, None);
         }
-        let command = attempt.setup.pop_front().map(|command| command.arguments().join(" "));
+        let command = attempt
+            .setup
+            .pop_front()
+            .map(|command| command_line(&command.arguments()));
         if ended.exit != Exit::Code(0) {
             // Who has configured nothing has to know where the command comes from.
             let usual = match self.request.config.run.setup {

@@ -127,9 +127,9 @@ impl<'a> RunLoop<'a> {
         if has_work && !request.options.lands_only {
             let checked = baseline::check(request, snapshot, &workplace, &fencing, workers, interrupts, watcher);
             if checked.is_err() && recovered.interrupted().is_none() {
-                // The run never began, and lets go of its branch.
+                // The run never began, and leaves no branch.
                 if let Some(site) = workplace.site() {
-                    let _ = site.close();
+                    let _ = site.abandon();
                 }
                 let _ = std::fs::remove_dir_all(opened_log.place.folder());
             }

@@ -412,6 +412,21 @@ pub struct Edited {
     /// The tasks of the run that are no longer in the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
+    /// The tasks that a verb of another process moved; none in logs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<MovedTask>,
+}
+
+/// A task that a verb of another process moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedTask {
+    /// Its name.
+    pub task: String,
+    /// The state that it got.
+    pub to: String,
+    /// Who called the verb, where the history has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// A task that got another name.

@@ -1,6 +1,7 @@
 //! Why attempts failed, in words for the next attempt.
 
 use super::super::record::{Receipt, Verified};
+use crate::shell::command_line;
 
 /// How much of a failure is remembered for later prompts, in bytes.
 const MAX_REMEMBERED: usize = 16 * 1024;
@@ -17,7 +18,7 @@ pub fn verification_failure(receipts: &[Receipt]) -> String {
 pub fn failed_commands(receipts: &[Receipt]) -> String {
     let failed = receipts.iter().filter(|receipt| receipt.exit != "exit 0");
     let words = failed.map(|receipt| {
-        let command = receipt.command.join(" ");
+        let command = command_line(&receipt.command);
         format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
     });
     words.collect::<Vec<_>>().join("\n\n")
@@ -25,7 +26,11 @@ pub fn failed_commands(receipts: &[Receipt]) -> String {
 
 pub(super) fn failed_command(verified: &Verified) -> Option<String> {
     let failed = verified.receipts.iter().find(|receipt| receipt.exit != "exit 0")?;
-    Some(format!("`{}` ended with {}", failed.command.join(" "), failed.exit))
+    Some(format!(
+        "`{}` ended with {}",
+        command_line(&failed.command),
+        failed.exit
+    ))
 }
 
 /// Returns the end of a text, which has the reason of a failure.

@@ -289,6 +289,7 @@ impl RunState {
             task.state = TaskState::Running;
             task.resting = None;
             task.skipped_for = None;
+            task.taken_over = None;
             task.drift.clear();
             task.contract = attempt.contract.clone().or_else(|| task.contract.take());
             task.attempts.push(AttemptRun {
@@ -473,6 +474,15 @@ impl RunState {
     fn edit(&mut self, edited: &Edited, time: &str) {
         self.note_text(time, edited_text(edited), None);
         self.rename(edited);
+        for moved in &edited.moved {
+            let is_under_way = |at: &usize| {
+                use TaskState::{Resting, Review, Running, Verifying};
+                matches!(self.tasks[*at].state, Running | Verifying | Resting | Review)
+            };
+            if let Some(at) = self.places.get(&moved.task).copied().filter(is_under_way) {
+                self.tasks[at].taken_over = Some(moved.clone());
+            }
+        }
     }
 
     /// The plan file has what this run knows of a task.

@@ -1,7 +1,7 @@
 //! One task of a run and its attempts, as the records of the run give them.
 
 use super::super::record::{
-    Approved, Candidate, Conflicted, Contract, Held, Landing, Merged, Outcome, Receipt, Resting, Spent,
+    Approved, Candidate, Conflicted, Contract, Held, Landing, Merged, MovedTask, Outcome, Receipt, Resting, Spent,
 };
 use crate::clock::milliseconds_of;
 
@@ -39,6 +39,8 @@ pub struct TaskRun {
     pub n_conflicts: u32,
     /// What its attempts spent. Attempts count when they are over.
     pub spent: Spent,
+    /// The verb of another process that moved it while the run worked on it; none after its next attempt began.
+    pub taken_over: Option<MovedTask>,
     /// Whether an edit removed it from the plan.
     pub is_removed: bool,
     /// What it is verified by; none before its first attempt, and in logs of earlier versions.
@@ -233,6 +235,7 @@ impl TaskRun {
             changed_at: String::new(),
             n_conflicts: 0,
             spent: Spent::default(),
+            taken_over: None,
             is_removed: false,
             contract: None,
         }
@@ -246,6 +249,12 @@ impl TaskRun {
     /// Returns true where commands confirmed its last attempt.
     pub fn is_verified(&self) -> bool {
         self.last().is_some_and(AttemptRun::is_verified)
+    }
+
+    /// Returns what confirmed its last attempt; nothing where no command did.
+    pub fn receipts(&self) -> Vec<Receipt> {
+        let last = self.last().filter(|last| last.is_verified());
+        last.map_or_else(Vec::new, |last| last.receipts.clone())
     }
 
     /// Returns whether its last attempt reported success and changed no file.

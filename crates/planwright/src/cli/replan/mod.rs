@@ -19,7 +19,8 @@ use planwright_run::user::user;
 use serde::Serialize;
 
 use super::answers;
-use super::change::{Found, failure as revise_failure, refuse_during_run, refuse_own_plan};
+use super::attempt::refuse_own_plan;
+use super::change::{Found, failure as revise_failure, refuse_during_run};
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::exit::{Exit, Failure};
 use super::making::with_mint;

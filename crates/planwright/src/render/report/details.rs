@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use planwright_run::runs::Receipt;
 use planwright_run::runs::state::{AttemptRun, TaskRun};
+use planwright_run::shell::command_line;
 
 use super::markup::{class_of, pill, text};
 use super::timeline::outcome_of;
@@ -165,7 +166,7 @@ fn receipt_of(receipt: &Receipt, out: &mut String) {
     let _ = writeln!(
         out,
         "<div class=\"receipt\"><p><code>$ {}</code> {} <small>{}, digest {}{}</small></p>",
-        text(&receipt.command.join(" ")),
+        text(&command_line(&receipt.command)),
         pill(class, &receipt.exit),
         duration(receipt.milliseconds),
         text(&cut(&receipt.digest, 20)),

@@ -6,6 +6,7 @@ use planwright_run::runs::state::{AttemptRun, TaskRun, TaskState};
 use planwright_run::runs::{
     Asked, Begun, IsolationMode, Outcome, Receipt, Resting, RunEvent, RunRecord, RunStanding, StopReason, Stopping,
 };
+use planwright_run::shell::command_line;
 
 use super::Watcher;
 use super::columns::{columns, fill};
@@ -292,7 +293,7 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
     }
     let failed = |receipt: &&Receipt| receipt.exit != "exit 0";
     let receipt = attempt.receipts.iter().find(failed)?;
-    let command = one_line(&receipt.command.join(" "));
+    let command = one_line(&command_line(&receipt.command));
     let said = first_useful_line(&receipt.tail).map_or_else(String::new, |said| format!(": {said}"));
     Some(format!("`{command}` ended with {}{said}", one_line(&receipt.exit)))
 }

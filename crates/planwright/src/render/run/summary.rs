@@ -45,6 +45,8 @@ pub(crate) struct RunReport {
     unchanged: Vec<String>,
     /// Tasks that were ended or interrupted.
     stopped: Vec<StoppedReport>,
+    /// Tasks that another process took over while the run worked on them.
+    taken_over: Vec<TakenOverReport>,
     drift: Vec<DriftReport>,
     /// Tasks whose last attempt was another agent's than it was to be.
     fallbacks: Vec<FallbackReport>,
@@ -132,6 +134,17 @@ struct StoppedReport {
     checkout: Option<String>,
 }
 
+/// A task that another process took over while the run worked on it.
+#[derive(Debug, Serialize)]
+struct TakenOverReport {
+    task: String,
+    title: Option<String>,
+    /// Who, where the history has it.
+    by: Option<String>,
+    /// The state that they gave it.
+    to: String,
+}
+
 /// A task that touched files which its plan does not name.
 #[derive(Debug, Serialize)]
 struct DriftReport {
@@ -192,7 +205,18 @@ impl RunReport {
                 approve: setting.task_command("approve", &task.task),
             });
         let is_stopped = |state: &TaskState| matches!(state, TaskState::Stopped | TaskState::Interrupted);
-        let stopped = of(&is_stopped).into_iter().map(|task| StoppedReport {
+        let (taken_over, stopped): (Vec<&TaskRun>, Vec<&TaskRun>) =
+            of(&is_stopped).into_iter().partition(|task| task.taken_over.is_some());
+        let taken_over = taken_over.into_iter().filter_map(|task| {
+            let moved = task.taken_over.as_ref()?;
+            Some(TakenOverReport {
+                task: task.task.clone(),
+                title: title(&task.task),
+                by: moved.by.clone(),
+                to: moved.to.clone(),
+            })
+        });
+        let stopped = stopped.into_iter().map(|task| StoppedReport {
             task: task.task.clone(),
             why: task.why().and_then(first_useful_line),
             log: setting.log_command(&task.task),
@@ -234,6 +258,7 @@ impl RunReport {
             unverified: unverified.map(|task| task.task.clone()).collect(),
             unchanged: unchanged.map(|task| task.task.clone()).collect(),
             stopped: stopped.collect(),
+            taken_over: taken_over.collect(),
             drift: drift
                 .map(|task| DriftReport {
                     task: task.task.clone(),
@@ -334,6 +359,15 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
         )
     });
     page.section(&paint.warning("Not finished"), stopped);
+    let taken_over = report.taken_over.iter().map(|taken| {
+        let by = taken
+            .by
+            .as_deref()
+            .map_or_else(|| "another process".to_owned(), one_line);
+        let head = named(&taken.task, taken.title.as_deref(), paint);
+        format!("{head}\n    by {by}, who marked it as {}", one_line(&taken.to))
+    });
+    page.section("Taken over", taken_over);
     let review = report.review.iter().map(|review| {
         let head = named(&review.task, review.title.as_deref(), paint);
         format!("{head}\n    {}", printable(&review.approve))

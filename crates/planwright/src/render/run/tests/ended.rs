@@ -169,6 +169,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
               "checkout": null
             }
           ],
+          "taken_over": [],
           "drift": [
             {
               "task": "T001",
