@@ -187,7 +187,9 @@ fn held() -> Vec<Box<dyn Scenario>> {
     };
     (approval.rest, approval.script, approval.is_in_git) = (run.rest, run.script, true);
     approval.faults = FEW;
-    run.after = vec![run.command.clone(), approve, run.command.clone()];
+    // After a failure it may only be the second run that has something to approve.
+    let round = [run.command.clone(), approve];
+    run.after = [&round[..], &round[..], &[run.command.clone()]].concat();
     vec![Box::new(run), Box::new(approval)]
 }
 
@@ -384,10 +386,13 @@ impl Run {
 
     fn go_on(&self, place: &Place) -> Result<Came, Wrong> {
         let mut last = Came::killed();
+        let mut texts = Vec::new();
         for command in &self.after {
             last = place.does(command, &self.variables()).map_err(hangs)?;
             no_panic(&last)?;
+            texts.push(std::mem::take(&mut last.text));
         }
+        last.text = texts.join("--- then:\n");
         // Where a task has failed for good, a run says how one goes on.
         if last.status == Some(1) && last.text.contains("--retry-failed") {
             let command = words(&["run", self.plan, "--retry-failed"]);

@@ -228,7 +228,15 @@ fn transitions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
     ];
     let mut all: Vec<Box<dyn Scenario>> = Vec::new();
     for (name, before, command) in cases {
-        all.push(tongue.verb("transitions", name, before, tongue.does(&command), Again::Same));
+        // A start by force is one each time.
+        let again = match name {
+            "force" => Again::Another,
+            _ => Again::Same,
+        };
+        let mut verb = tongue.verb("transitions", name, before, tongue.does(&command), again);
+        // Only the owner takes a claim back.
+        verb.can_be_undone = name != "claim";
+        all.push(verb);
     }
     let next = words(&["next", "--start", tongue.plan]);
     all.push(tongue.verb("transitions", "next-start", Vec::new(), next, Again::Another));
