@@ -50,8 +50,9 @@ const FILES: &[(&str, &str)] = &[
     ("excludes-file", "info/planwright-excludes"),
     ("attributes", "info/attributes"),
     ("attributes-file", "info/planwright-attributes"),
-    ("alternates", "objects/info/alternates"),
     ("shallow", "shallow"),
+    // The last of them: where it is, everything is.
+    ("alternates", "objects/info/alternates"),
 ];
 
 impl FrozenSettings {
@@ -141,6 +142,7 @@ impl FrozenSettings {
 
     /// Gives a git directory these settings, whatever it had before.
     pub(super) fn settle(&self, git_dir: &Path) -> Result<(), GitError> {
+        self.write_settings(git_dir, &git_dir.join(PLAIN_CONFIG))?;
         for (name, to) in FILES {
             let from = self.folder.join(name);
             let to = git_dir.join(to);
@@ -149,7 +151,7 @@ impl FrozenSettings {
                 fs::copy(&from, &to).map_err(path_error(&to))?;
             }
         }
-        self.write_settings(git_dir, &git_dir.join(PLAIN_CONFIG))
+        Ok(())
     }
 
     fn write_settings(&self, git_dir: &Path, plain: &Path) -> Result<(), GitError> {
