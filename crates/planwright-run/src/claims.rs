@@ -179,6 +179,8 @@ pub struct Authority<'a> {
 pub enum NotTheirs {
     /// Another owner holds it.
     Held(Claim),
+    /// The same, and the verb cannot take it over.
+    HeldAgainst(Claim),
     /// They have the number of an earlier claim on it.
     OldNumber(Claim),
     /// They have the number of a claim on another task.

@@ -1,25 +1,27 @@
 //! Somebody's word on what a task made: to the run that waits for it, or, where none is going on, to the plan itself.
 //! Knows what runs have written of reviews, and decides nothing about tasks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use planwright_core::edit::Request;
 use planwright_core::plan::Verb;
 
 use crate::caller;
+use crate::claims::RUN_VERB;
 use crate::clock;
 use crate::examine::open;
 use crate::files::{DiskFiles, Files};
 use crate::journal::{JournalError, plan_id};
 use crate::lock::LockError;
 use crate::place::PlanPlace;
-use crate::revise::{Call, Pick, ReviseError, Revised, Target, task_named, transition_by};
+use crate::revise::{Call, LastVerb, Pick, ReviseError, Revised, Target, last_verbs_of, task_named, transition_by};
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{
-    self, Approved, Ask, Follower, Held, Live, RunEvent, RunLog, RunPlace, RunRecord, ask, holder, records,
+    self, Approved, Ask, Finished, Follower, Held, Live, Outcome, RunEvent, RunLog, RunPlace, RunRecord, ask, holder,
+    records,
 };
 use crate::store::{StoreError, load};
 
@@ -160,6 +162,10 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
         return Ok(reviewed);
     }
     let waiting = waiting_since(files, &place, id.as_deref(), &task)?;
+    let verbs = last_verbs_of(target.path, id.as_deref());
+    if is_decided(&verbs, &task, &waiting.work.since) {
+        return Err(nothing_waits(&task, &BTreeMap::new()));
+    }
     let now = clock::now();
     if let (Some(held), Verdict::Approve) = (&waiting.work.held, review.verdict) {
         let approved = Approved {
@@ -169,7 +175,7 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
             commit: Some(held.candidate.commit.clone()),
         };
         if !target.dry {
-            record_approval(files, &place, &waiting.run, &now, &approved)?;
+            add_to_log(files, &place, &waiting.run, &now, &RunEvent::Approved(approved))?;
         }
         let conditions = RunState::of(&records(files, &waiting.run.log())?).conditions;
         return Ok(Reviewed::ToLand {
@@ -203,11 +209,16 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
         takes_over: true,
         ..Call::default()
     };
-    let revised = transition_by(target, Pick::Named(&names), &request, &call);
+    let revised = transition_by(target, Pick::Named(&names), &request, &call).map_err(ReviewError::Revise)?;
+    if !target.dry {
+        // What the log says of the run is true afterwards. The plan's history has the word in any case.
+        let event = waiting.word(&task, review);
+        add_to_log(files, &place, &waiting.run, &now, &event)?;
+    }
     Ok(Reviewed::Plan {
         run: waiting.run.id().to_owned(),
         task,
-        revised: Box::new(revised.map_err(ReviewError::Revise)?),
+        revised: Box::new(revised),
     })
 }
 
@@ -294,9 +305,39 @@ struct Waiting {
     work: Work,
 }
 
+impl Waiting {
+    /// Returns a word on it as the run would have recorded it.
+    fn word(&self, task: &str, review: &Review<'_>) -> RunEvent {
+        let task = task.to_owned();
+        match review.verdict {
+            Verdict::Approve => RunEvent::Approved(Approved {
+                task,
+                by: review.by.map(str::to_owned),
+                note: review.note.map(str::to_owned),
+                commit: None,
+            }),
+            Verdict::Reject => RunEvent::Finished(rejection(task, self.work.attempt, review.note)),
+        }
+    }
+}
+
+/// Returns the record of a rejection.
+pub(crate) fn rejection(task: String, attempt: u32, note: Option<&str>) -> Finished {
+    Finished {
+        task,
+        attempt: attempt.max(1),
+        outcome: Outcome::Failed,
+        why: Some(format!("rejected: {}", note.unwrap_or("rejected"))),
+        ..Finished::default()
+    }
+}
+
 /// What the last attempt at a task has made.
 #[derive(Default)]
 struct Work {
+    attempt: u32,
+    /// Since when it waits.
+    since: String,
     output: Option<String>,
     files: Vec<String>,
     /// What lands when it is approved.
@@ -338,18 +379,43 @@ fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &
     Err(nothing_waits(task, &newest))
 }
 
-/// Writes an approval into the log of the run whose work waits for it. No run of the plan begins meanwhile.
-fn record_approval(
+/// Writes a word on a task into the log of the run that left it for review. No run of the plan begins meanwhile.
+fn add_to_log(
     files: &dyn Files,
     place: &PlanPlace,
     run: &RunPlace,
     now: &str,
-    approved: &Approved,
+    event: &RunEvent,
 ) -> Result<(), ReviewError> {
     let _live = Live::acquire(files, place, "", now)?;
     let mut log = RunLog::resume(files, &run.log())?.log;
-    log.add(now, &RunEvent::Approved(approved.clone()))?;
+    log.add(now, event)?;
     Ok(log.commit()?)
+}
+
+/// Returns whether a verb has moved a task since it was left for review.
+fn is_decided(verbs: &HashMap<String, LastVerb>, task: &str, since: &str) -> bool {
+    verbs
+        .get(task)
+        .is_some_and(|last| last.verb != RUN_VERB && last.at.as_str() > since)
+}
+
+/// Returns the tasks of a plan that wait for a review, with the commit that lands when they are approved.
+pub fn waiting_tasks(path: &Path, id: Option<&str>) -> BTreeMap<String, Option<String>> {
+    let files = &DiskFiles;
+    let newest = PlanPlace::of(files, path).ok().and_then(|place| {
+        let mut own = runs::of_plan(files, &place, id).ok()?;
+        records(files, &own.next()?.log()).ok()
+    });
+    let verbs = last_verbs_of(path, id);
+    let words = last_words(&newest.unwrap_or_default()).into_iter();
+    let waiting = words.filter_map(|(task, word)| match word {
+        Word::Review(work) if !is_decided(&verbs, &task, &work.since) => {
+            Some((task, work.held.map(|held| held.candidate.commit)))
+        }
+        _ => None,
+    });
+    waiting.collect()
 }
 
 fn nothing_waits(task: &str, words: &BTreeMap<String, Word>) -> ReviewError {
@@ -369,13 +435,15 @@ fn last_words(records: &[RunRecord]) -> BTreeMap<String, Word> {
 }
 
 fn word_of(task: &TaskRun) -> Word {
-    if task.state != TaskState::Review {
+    if task.state != TaskState::Review && !task.awaits_approved_landing() {
         return Word::Other;
     }
     let last = task.last().cloned().unwrap_or_default();
     Word::Review(Work {
+        attempt: last.attempt,
+        since: task.changed_at.clone(),
         output: last.output,
         files: last.files,
-        held: task.held.clone(),
+        held: task.held_work(),
     })
 }

@@ -143,7 +143,7 @@ impl RunError {
             | RunError::NoAgent { help, .. }
             | RunError::Damaged { help, .. } => help.clone(),
             RunError::Interrupted { task } => format!(
-                "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {0}`, \
+                "run again with --on-interrupted retry or --on-interrupted fail, or settle it by hand: `planwright done {0} --take-over --note \"…\"`, \
                  `planwright reset {0}`",
                 argument(task)
             ),

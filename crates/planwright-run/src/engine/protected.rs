@@ -23,6 +23,8 @@ pub(super) struct Protection {
     /// Files among them that the task is to change.
     expected: BTreeSet<String>,
     patterns: Gitignore,
+    /// Files that a command reads where they are there: a new one takes the place of another.
+    read_unnamed: BTreeSet<String>,
 }
 
 impl Protection {
@@ -32,7 +34,9 @@ impl Protection {
     pub(super) fn of(checks: &[Check], patterns: &[String], folder: &str) -> Self {
         let words = checks.iter().flat_map(|check| paths_in(&check.command, folder));
         let (globs, named): (Vec<String>, Vec<String>) = words.partition(|word| word.contains(['*', '?', '[']));
+        let is_unnamed = |path: &&String| READ_UNNAMED.iter().any(|(_, files)| files.contains(&name_of(path)));
         Protection {
+            read_unnamed: named.iter().filter(is_unnamed).cloned().collect(),
             named: named.into_iter().collect(),
             named_by_patterns: matcher(globs.iter().map(|glob| format!("/{glob}"))),
             expected: BTreeSet::new(),
@@ -42,6 +46,42 @@ impl Protection {
                     .map(|pattern| pattern.trim_start_matches("./").to_owned()),
             ),
         }
+    }
+
+    /// Adds the files that links of the workspace lead to: who changes those changes what verifies.
+    pub(super) fn following_links(mut self, root: &Path, patterns: &[String]) -> Self {
+        let resolved = |path: &str| -> Option<String> {
+            let real = std::fs::canonicalize(root.join(path)).ok()?;
+            let below = real.strip_prefix(std::fs::canonicalize(root).ok()?).ok()?;
+            below
+                .to_str()
+                .map(str::to_owned)
+                .filter(|below| below != path && !below.is_empty())
+        };
+        let more: Vec<String> = self.named.iter().filter_map(|path| resolved(path)).collect();
+        self.named.extend(more);
+        let behind = patterns.iter().filter_map(|pattern| {
+            let pattern = pattern.trim_start_matches("./").trim_start_matches('/');
+            let (folder, rest) = pattern.split_once('/')?;
+            let is_plain = !folder.contains(['*', '?', '[', '!']);
+            is_plain
+                .then(|| resolved(folder))
+                .flatten()
+                .map(|real| format!("/{real}/{rest}"))
+        });
+        let all: Vec<String> = patterns.iter().cloned().chain(behind).collect();
+        self.patterns = matcher(all.iter().map(|pattern| pattern.trim_start_matches("./").to_owned()));
+        self
+    }
+
+    /// Returns the new files among some that change what verifies: attributes decide what git writes into a checkout, and some
+    /// programs prefer one file to another.
+    pub(super) fn overriding(&self, paths: &[String]) -> Vec<String> {
+        let overrides = |path: &&String| {
+            let is_attributes = name_of(path) == ".gitattributes" && !self.is_empty();
+            is_attributes || self.read_unnamed.contains(path.as_str())
+        };
+        paths.iter().filter(overrides).cloned().collect()
     }
 
     /// Leaves out files that the task is to change.
@@ -113,6 +153,18 @@ pub(super) struct WatchedFiles {
 }
 
 impl WatchedFiles {
+    /// Returns files as a log has them.
+    pub(super) fn from_record(digests: &BTreeMap<String, Digest>) -> Self {
+        WatchedFiles {
+            digests: digests.clone(),
+        }
+    }
+
+    /// Returns what a log keeps of them.
+    pub(super) fn record(&self) -> &BTreeMap<String, Digest> {
+        &self.digests
+    }
+
     /// Returns the files that were changed or removed since.
     pub(super) fn changed(&self, root: &Path) -> Vec<String> {
         let is_changed = |(path, before): &(&String, &Digest)| {
@@ -122,6 +174,10 @@ impl WatchedFiles {
         let changed = self.digests.iter().filter(is_changed);
         changed.map(|(path, _)| path.clone()).collect()
     }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn matcher(patterns: impl Iterator<Item = String>) -> Gitignore {

@@ -59,6 +59,7 @@ pub(super) struct RecoveredTask {
 pub(super) struct Unlanded {
     pub(super) candidate: Candidate,
     pub(super) checkout: Option<KnownCheckout>,
+    pub(super) is_verified: bool,
     pub(super) agent: String,
     pub(super) output: String,
     pub(super) session: Option<String>,
@@ -85,6 +86,7 @@ impl Unlanded {
                 other_work: Vec::new(),
                 protected: self.protected.clone(),
             },
+            is_verified: self.is_verified,
             agent: self.agent.clone(),
             output: Some(self.output.clone()).filter(|output| !output.is_empty()),
             files: self.candidate.touched.clone(),
@@ -101,6 +103,7 @@ impl Unlanded {
         Unlanded {
             candidate: candidate_of(&held.candidate, &held.files),
             checkout: folder.map(|((folder, identity), base)| KnownCheckout { folder, identity, base }),
+            is_verified: held.is_verified,
             agent: held.agent.clone(),
             output: held.output.clone().unwrap_or_default(),
             session: held.session.clone(),
@@ -349,6 +352,7 @@ impl RecoveredTask {
         Some(Unlanded {
             candidate: candidate_of(kept, &last.files),
             checkout: checkout_of(last),
+            is_verified: last.is_verified(),
             agent: last.agent.clone(),
             output: last.output.clone().unwrap_or_default(),
             session: last.session.clone(),

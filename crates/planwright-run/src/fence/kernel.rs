@@ -54,6 +54,8 @@ pub(super) fn restrict(policy: &FencePolicy) -> Result<(), String> {
 fn rules_of(policy: &FencePolicy) -> Result<RulesetCreated, RulesetError> {
     let reading = AccessFs::from_read(NEWEST);
     let writing = AccessFs::from_write(NEWEST);
+    // Nothing needs a device of its own, and one made by root is the disk.
+    let devices = AccessFs::MakeBlock | AccessFs::MakeChar;
     let mut handled = writing;
     if policy.readable.is_some() {
         handled |= reading;
@@ -72,7 +74,7 @@ fn rules_of(policy: &FencePolicy) -> Result<RulesetCreated, RulesetError> {
     }
     let mut created = rules.create()?;
     for path in &policy.writable {
-        created = allow(created, path, handled & (writing | reading))?;
+        created = allow(created, path, handled & (writing | reading) & !devices)?;
     }
     for path in policy.readable.iter().flatten() {
         created = allow(created, path, reading)?;

@@ -206,7 +206,8 @@ impl Checkouts {
         let git_dir = checkout.folder.join(".git");
         match is_own_git_dir(&git_dir) {
             true => self.frozen.disarm(&git_dir),
-            false => self.put_git_aside(checkout),
+            // Without one, git would take the folder itself for a repository where it looks like one.
+            false => self.reopen(checkout),
         }
     }
 

@@ -29,10 +29,12 @@ pub(crate) struct LastVerb {
 
 /// Returns for each task the last verb that moved it. A journal that cannot be read has none.
 pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, LastVerb> {
-    let file = PlanFile {
-        path,
-        id: plan_id(plan),
-    };
+    last_verbs_of(path, plan_id(plan))
+}
+
+/// Returns the same for a plan by its id.
+pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, LastVerb> {
+    let file = PlanFile { path, id };
     let history = history(file).unwrap_or_default();
     let mut verbs = HashMap::new();
     for PastChange {

@@ -28,7 +28,7 @@ use crate::shell::argument;
 use crate::store::{CreateError, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
-pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, next_record, was_started_by_hand};
+pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, last_verbs_of, next_record, was_started_by_hand};
 pub use deeds::{Deed, transitions};
 pub use pointer::PointerError;
 use pointer::point;
@@ -263,6 +263,9 @@ pub fn edit<'e>(
 ) -> Result<Revised, ReviseError> {
     revise(target, verb, |desk| {
         desk.compare_states();
+        if verb == "remove" {
+            refuse_held(&Claims::of(desk.history), names, by)?;
+        }
         let mut n_edits = 0;
         while let Some(edit) = edit_of(desk.linked()?, n_edits)? {
             desk.edit(&edit, now)?;
@@ -354,14 +357,31 @@ fn left_running(past: &PastChange) -> Vec<String> {
     left.map(|(task, _)| (*task).clone()).collect()
 }
 
+/// Refuses to remove tasks that another owner holds.
+fn refuse_held(claims: &Claims, tasks: &[String], by: Option<&str>) -> Result<(), ReviseError> {
+    let owner = by.map_or_else(owner_here, str::to_owned);
+    let now = clock::now();
+    for task in tasks {
+        let held = claims.on(task).filter(|claim| !claim.is_expired(&now));
+        if let Some(claim) = held.filter(|claim| claim.owner().is_some_and(|holder| holder != owner)) {
+            return Err(ReviseError::NotTheirs {
+                task: task.clone(),
+                why: Box::new(NotTheirs::HeldAgainst(claim.clone())),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Refuses to take back a claim of another owner. Returns the holders of tasks that are taken over.
 fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Result<Vec<String>, ReviseError> {
     let owner = call.by.map_or_else(owner_here, str::to_owned);
     let now = clock::now();
     let mut holders = Vec::new();
     for task in &past.change.tasks {
-        let made = claims.on(task).filter(|claim| claim.number == past.seq);
-        let Some((claim, holder)) = made.and_then(|claim| Some((claim, claim.owner()?))) else {
+        // The claim may be a later one: a task whose claim is over is claimed again without a change of the file.
+        let held = claims.on(task).filter(|claim| claim.number >= past.seq);
+        let Some((claim, holder)) = held.and_then(|claim| Some((claim, claim.owner()?))) else {
             continue;
         };
         if holder == owner || claim.is_expired(&now) {

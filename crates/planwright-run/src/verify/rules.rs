@@ -48,7 +48,7 @@ pub fn contract_of(plan: &Plan, task: &Task) -> Contract {
     Contract {
         criteria: criteria(plan, task).into_iter().map(str::to_owned).collect(),
         kind: kind.filter(|kind| !kind.is_empty()).map(str::to_owned),
-        expected: Vec::new(),
+        ..Contract::default()
     }
 }
 

@@ -326,14 +326,21 @@ pub(super) fn look(arena: &Arena) {
 /// Edits a plan by hand, and looks each time whether the last edit is still there.
 pub(super) fn edit_by_hand(arena: &Arena, plan: &Contended) {
     let mut n_edits = 0;
+    // Whether the last edit went into a file that was replaced meanwhile: who replaced it may have read it before.
+    let mut may_be_there = false;
     while !arena.is_over.load(Ordering::SeqCst) {
         let edited = match plan.by_hand {
             Some(ByHand::Rename) => edit_by_rename(arena, plan, n_edits),
             _ => edit_in_place(arena, plan, n_edits),
         };
         match edited {
+            Ok(found) if found == n_edits + 1 && may_be_there => {
+                n_edits = found;
+                may_be_there = false;
+            }
             Ok(found) if found == n_edits => {
                 n_edits += 1;
+                may_be_there = false;
                 arena.account(|account| account.n_by_hand += 1);
             }
             Ok(found) => {
@@ -343,8 +350,8 @@ pub(super) fn edit_by_hand(arena: &Arena, plan: &Contended) {
                 });
                 n_edits = found;
             }
-            // Somebody was quicker, and the editor knows.
-            Err(_) => {}
+            // Another process was quicker, and the editor knows.
+            Err(_) => may_be_there = true,
         }
         std::thread::sleep(Duration::from_millis(20));
     }

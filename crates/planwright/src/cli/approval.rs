@@ -7,7 +7,7 @@ use planwright_core::plan::PlanVerb;
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
 use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
-use planwright_run::revise::transition_plan;
+use planwright_run::revise::{Target, transition_plan};
 use planwright_run::store;
 
 use super::change::{
@@ -18,7 +18,7 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, TargetArgument, TargetOption, load_failure, naming};
 use super::proposals::{self, Settling};
-use super::run::{Landed, land_approved};
+use super::run::{ApprovedLanding, Landed};
 use super::text_arg::text_of;
 use crate::render::terminal::{cut, one_line, shown_name};
 
@@ -281,21 +281,33 @@ fn review_task(
         note,
         patience: PATIENCE,
     };
-    let reviewed = review(found.target(change), &word).map_err(|error| review_failure(found, &error))?;
+    let asked = |target| review(target, &word).map_err(|error| review_failure(found, &error));
+    // What cannot land for a reason that is known before is not approved.
+    let dry = Target {
+        dry: true,
+        ..found.target(change)
+    };
+    let mut landing = None;
+    if let (Verdict::Approve, Reviewed::ToLand { task, branch, .. }) = (verdict, asked(dry)?) {
+        landing = Some(ApprovedLanding::prepare(found, &task, branch, &who, output)?);
+    }
+    let reviewed = asked(found.target(change))?;
     match reviewed {
         Reviewed::Run { run, task, answer } => {
             let told = Told { id: run, answer };
             report_told(&found.path, verdict.as_str(), &task, &told, change, output)
         }
-        Reviewed::ToLand { task, commit, branch } => {
-            if change.dry_run || change.diff {
+        Reviewed::ToLand { task, commit, .. } => match landing.filter(|_| !change.dry_run && !change.diff) {
+            Some(landing) => {
+                let landed = landing.land(&task, !change.json, output)?;
+                report_landed(found, &task, &landed, change, output)
+            }
+            None => {
                 let words = format!("would be approved, and land as commit {} has it", short(&commit));
                 report_words(&found.path, "approve", (&task, words), false, change, output)?;
-                return Ok(Exit::Success);
+                Ok(Exit::Success)
             }
-            let landed = land_approved(found, (&task, branch), &who, !change.json, output)?;
-            report_landed(found, &task, &landed, change, output)
-        }
+        },
         Reviewed::Plan { task, revised, .. } => {
             let words = step_words(&revised);
             report(&found.path, verdict.as_str(), &revised, change, &[task], &words, output)
@@ -321,10 +333,13 @@ fn report_landed(
             );
             (words, Exit::Success)
         }
-        Landed::NotYet(why) => (
-            format!("approved, and not landed yet: {}", one_line(why)),
-            Exit::Problems,
-        ),
+        Landed::NotYet(why) => {
+            let why = one_line(why);
+            let words = format!(
+                "approved, and not landed yet: {why}; `planwright run` lands it, and `planwright reject` takes the approval back"
+            );
+            (words, Exit::Problems)
+        }
     };
     let is_written = exit == Exit::Success;
     report_words(&found.path, "approve", (task, words), is_written, change, output)?;

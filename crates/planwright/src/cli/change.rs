@@ -15,8 +15,9 @@ use planwright_run::clock::to_the_second;
 use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::held_by;
-use planwright_run::journal::Notice;
+use planwright_run::journal::{Notice, plan_id};
 use planwright_run::place::PlanPlace;
+use planwright_run::review::waiting_tasks;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
 use planwright_run::shell::{argument, with_pack, with_plan};
@@ -510,7 +511,7 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             let help = with_plan(&closed.help, &found.path.to_string_lossy());
             Failure::problem(closed.message.clone(), help)
         }
-        ReviseError::NotTheirs { task, why } => not_theirs(task, why),
+        ReviseError::NotTheirs { task, why } => not_theirs(found, task, why),
         ReviseError::NothingToUndo => Failure::problem(
             "there is nothing to undo",
             "only changes of a plan that were made through planwright can be taken back; making it was none: `planwright \
@@ -559,10 +560,18 @@ fn help_of(problem: &Problem, found: &Found) -> String {
 }
 
 /// Returns that a task is held by another owner.
-fn not_theirs(task: &str, why: &NotTheirs) -> anyhow::Error {
-    let task = shown_name(task);
-    let take_over = "--take-over --note \"…\" takes it from them";
+fn not_theirs(found: &Found, name: &str, why: &NotTheirs) -> anyhow::Error {
+    let task = shown_name(name);
+    let take_over = "--take-over --note \"…\" takes it over";
+    let of_task = |verb: &str| {
+        let path = found.path.to_string_lossy();
+        format!("planwright {verb} {} -p {}", argument(name), argument(&path))
+    };
     match why {
+        NotTheirs::HeldAgainst(claim) => Failure::problem(
+            format!("`{task}` is not yours: {}", held_by(claim)),
+            format!("take it over first: `{} --take-over --note \"…\"`", of_task("reset")),
+        ),
         NotTheirs::Held(claim) => Failure::problem(format!("`{task}` is not yours: {}", held_by(claim)), take_over),
         NotTheirs::OldNumber(claim) => Failure::problem(
             format!("that claim on `{task}` is over: {}", held_by(claim)),
@@ -591,11 +600,31 @@ fn not_theirs(task: &str, why: &NotTheirs) -> anyhow::Error {
             ),
             "add --claim N with the number that you got from `start` or `next --start`",
         ),
+        NotTheirs::OfRun(_) if is_in_review(found, name) => Failure::problem(
+            format!("`{task}` waits for review"),
+            format!("`{}`, or reject; or {take_over}", of_task("approve")),
+        ),
+        NotTheirs::OfRun(claim) if !is_run(found) => Failure::problem(
+            format!("`{task}` was left by a run that was interrupted: {}", held_by(claim)),
+            format!("`planwright run` continues it; or {take_over}"),
+        ),
         NotTheirs::OfRun(claim) => Failure::problem(
             format!("`{task}` is being worked on: {}", held_by(claim)),
             format!("wait for the run; or {take_over}"),
         ),
     }
+}
+
+fn is_in_review(found: &Found, task: &str) -> bool {
+    let linked = found.linked();
+    let id = linked.as_ref().and_then(|linked| plan_id(&linked.plan));
+    waiting_tasks(&found.path, id).contains_key(task)
+}
+
+/// Returns whether a run works on a plan at this moment.
+fn is_run(found: &Found) -> bool {
+    let place = PlanPlace::of(&DiskFiles, &found.path);
+    place.is_ok_and(|place| holder(&DiskFiles, &place).is_some())
 }
 
 /// Returns a finding about a text that was never written, whose places are nobody's.

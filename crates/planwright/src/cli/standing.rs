@@ -8,9 +8,13 @@ use planwright_core::plan::{Plan, RunLift, Status};
 use planwright_run::claims::Claims;
 use planwright_run::clock::{self, to_the_second};
 use planwright_run::config::{self, Surroundings};
+use planwright_run::files::DiskFiles;
 use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
 use planwright_run::journal::plan_id;
-use planwright_run::shell::with_pack;
+use planwright_run::place::PlanPlace;
+use planwright_run::review::waiting_tasks;
+use planwright_run::runs::holder;
+use planwright_run::shell::{argument, with_pack};
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
 
@@ -26,6 +30,12 @@ pub(crate) struct PlanStanding {
     pub(crate) gate: Option<Closed>,
     /// The tasks that may not start because nothing proves a dependency, and why.
     pub(crate) unproven: BTreeMap<usize, Closed>,
+    /// The tasks that wait for a review, with the commit that lands when they are approved.
+    pub(crate) reviews: BTreeMap<String, Option<String>>,
+    /// Whether a run works on the plan at this moment.
+    is_run: bool,
+    /// The plan, as a command names it.
+    shown: String,
 }
 
 impl PlanStanding {
@@ -61,7 +71,18 @@ impl PlanStanding {
             let mut closed = gates.of_task(ix, &now).into_iter();
             Some((ix, closed.find(|closed| closed.gate == Gate::Proof)?))
         });
+        let is_held_by_run = (0..plan.tasks().len()).any(|ix| {
+            let claim = claims.on(&plan.task_name(ix));
+            claim.is_some_and(|claim| claim.owner().is_none())
+        });
+        let place = PlanPlace::of(&DiskFiles, path).ok().filter(|_| is_held_by_run);
         PlanStanding {
+            reviews: match is_held_by_run {
+                true => waiting_tasks(path, plan_id(plan)),
+                false => BTreeMap::new(),
+            },
+            is_run: place.is_some_and(|place| holder(&DiskFiles, &place).is_some()),
+            shown: shown.to_owned(),
             unproven: unproven.collect(),
             gate: gate.filter(|closed| closed.lift != RunLift::Retry),
             claims,
@@ -117,6 +138,16 @@ impl PlanStanding {
     pub(crate) fn holder_words(&self, task: &str) -> Option<String> {
         let claim = self.claims.on(task)?;
         let since = to_the_second(&claim.since);
+        if claim.owner().is_none() && self.reviews.contains_key(task) {
+            let command = |verb: &str| format!("planwright {verb} {} -p {}", argument(task), argument(&self.shown));
+            return Some(format!("waits for review: {}, or reject", command("approve")));
+        }
+        if claim.owner().is_none() && !self.is_run {
+            return Some(format!(
+                "was left by a run that was interrupted, since {since}; `planwright run {}` continues it",
+                argument(&self.shown)
+            ));
+        }
         let words = match claim.owner() {
             Some(owner) => format!("held by {} since {since}", one_line(owner)),
             None => format!("held by a run since {since}"),

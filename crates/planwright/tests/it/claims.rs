@@ -348,3 +348,19 @@ fn a_story_that_is_offered_again_is_run() {
     assert_eq!(workspace.noted("began"), ["US-001", "US-002"]);
     assert_eq!(workspace.states(), "US-001 done, US-002 done");
 }
+
+#[test]
+fn a_task_that_another_owner_holds_is_neither_removed_nor_taken_back() {
+    let sandbox = sandbox();
+    sandbox.run(&["start", "a", "-p", PLAN, "--by", "worker-1"]).exits(0);
+    let refused = sandbox.run(&["remove", "a", "-p", PLAN, "--by", "bob"]).exits(1).stderr;
+    assert!(refused.contains("worker-1"), "{refused}");
+    // The lease of the first claim is over, and the second does not change the file.
+    sandbox
+        .run(&["start", "b", "-p", PLAN, "--by", "worker-2", "--lease", "1s"])
+        .exits(0);
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
+    sandbox.run(&["start", "b", "-p", PLAN, "--by", "worker-3"]).exits(0);
+    let refused = sandbox.run(&["undo", PLAN, "--by", "bob"]).exits(1).stderr;
+    assert!(refused.contains("worker-3"), "{refused}");
+}

@@ -386,6 +386,25 @@ fn the_state_of_the_workspace_survives_tasks_in_a_shared_folder() {
 }
 
 #[test]
+fn a_run_in_a_shared_folder_continues_while_a_task_removes_everything_that_is_in_no_commit() {
+    let script = "[ $task = a ] && git clean -qfdx -e planwright.toml && sleep 1 && exit 0; says done";
+    let workspace = fenced(&["a", "b a"], "auto", script).in_git();
+    // The plan is in no commit.
+    for words in [
+        &["rm", "-q", "--cached", "plan.json"][..],
+        &["commit", "-qm", "Without the plan"],
+    ] {
+        let git = workspace.command("git", words).status();
+        assert!(git.expect("git").success());
+    }
+    workspace
+        .runs(&["--isolation", "shared"])
+        .exits(0)
+        .says("the plan file was removed while a task was at work, and was written again");
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
 fn an_agent_that_plans_writes_to_nothing_but_its_own_files() {
     if !can_fence() {
         return;

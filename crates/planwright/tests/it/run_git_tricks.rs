@@ -454,3 +454,23 @@ echo x > part.txt; exit 1";
     let mine = std::fs::read_to_string(workspace.aside("mine")).expect("a file");
     assert_eq!(mine, "mine\n", "no link was followed");
 }
+
+#[test]
+fn a_checkout_without_its_git_folder_is_no_trap() {
+    let script = "rm -rf .git; mkdir -p objects refs; echo 'ref: refs/heads/x' > HEAD
+printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = .\\n\\tfsmonitor = touch %s/caught;\\n' \"$ASIDE\" > config
+exit 1";
+    let workspace = repository(&["a"], script);
+    workspace.runs(&["--attempts", "1"]).exits(1);
+    let records = workspace.records();
+    let folder = records.iter().find_map(|record| match &record.event {
+        RunEvent::Starting(attempt) => attempt.folder.clone(),
+        _ => None,
+    });
+    let mut git = workspace.command("git", &["status"]);
+    git.current_dir(folder.expect("a checkout")).output().expect("git");
+    assert!(
+        !workspace.aside("caught").exists(),
+        "nothing of the agent's was executed"
+    );
+}

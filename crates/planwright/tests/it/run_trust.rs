@@ -513,10 +513,7 @@ fn work_that_is_approved_during_the_run_lands() {
 #[test]
 fn work_that_is_rejected_is_on_no_branch() {
     let workspace = disarmed("");
-    workspace
-        .runs(&["--only", "a"])
-        .exits(1)
-        .says("it lands when it is approved: git show");
+    workspace.runs(&["--only", "a"]).exits(1).says("needs review: git show");
     workspace
         .does(&["reject", "a", "-p", "plan.json", "--note", "no"])
         .exits(0);
@@ -594,6 +591,136 @@ fn nothing_begins_in_a_shared_folder_while_what_verifies_it_is_in_doubt() {
     workspace.does(&["approve", "a", "-p", "plan.json"]).exits(0);
     workspace.runs(&["-j", "1"]).exits(0);
     assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn what_was_decided_is_not_approved() {
+    for decide in [
+        &[&["reject", "a", "--note", "no"][..]][..],
+        &[&["reject", "a", "--note", "no"], &["retry", "a"]],
+        &[&["reset", "a"]],
+        &[&["skip", "a"]],
+        &[&["fail", "a", "--take-over", "--note", "no"]],
+    ] {
+        let workspace = disarmed("");
+        workspace.runs(&["--only", "a"]).exits(1);
+        for words in decide {
+            let words: Vec<&str> = words.iter().copied().chain(["-p", "plan.json"]).collect();
+            workspace.does(&words).exits(0);
+        }
+        workspace
+            .does(&["approve", "a", "-p", "plan.json"])
+            .exits(1)
+            .says("does not wait for review");
+        assert_eq!(landed(&workspace, "made-a"), "", "{decide:?}");
+        let text = workspace.does(&["summary"]).text;
+        assert!(!text.contains("approve a") || decide[0][0] != "reject", "{text}");
+        // What waited is not taken up again without a new review.
+        workspace.runs(&["--only", "a", "--retry-failed", "--attempts", "1"]);
+        assert_eq!(landed(&workspace, "check.sh"), "test -f made-a\n", "{decide:?}");
+    }
+}
+
+#[test]
+fn a_refused_approval_is_not_recorded_and_one_that_has_not_landed_can_be_taken_back() {
+    let workspace = disarmed("");
+    workspace.runs(&["--only", "a"]).exits(1);
+    workspace.write(
+        "planwright.toml",
+        format!("{}\n[approval]\nrequired = true\n", workspace.read("planwright.toml")),
+    );
+    workspace.does(&["approve", "a", "-p", "plan.json"]).exits(1);
+    workspace.does(&["approve", "plan.json"]).exits(0);
+    workspace.runs(&["--only", "a"]).exits(1).says("needs review");
+    assert_eq!(landed(&workspace, "made-a"), "", "it was not approved");
+    // Its branch is taken: the approval is kept, and can be taken back.
+    let elsewhere = workspace.aside("elsewhere").display().to_string();
+    let added = workspace
+        .command(
+            "git",
+            &[
+                "worktree",
+                "add",
+                "-q",
+                "--force",
+                &elsewhere,
+                "planwright/plan-a1b2c3d4",
+            ],
+        )
+        .status();
+    assert!(added.expect("git").success());
+    workspace
+        .does(&["approve", "a", "-p", "plan.json"])
+        .exits(1)
+        .says("not landed yet");
+    workspace
+        .does(&["reject", "a", "-p", "plan.json", "--note", "no"])
+        .exits(0);
+    assert_eq!(workspace.states(), "a failed, b pending");
+    workspace.runs(&["--retry-failed", "--only", "a"]);
+    assert_eq!(landed(&workspace, "made-a"), "", "the approval was taken back");
+}
+
+#[test]
+fn a_task_cannot_change_what_verifies_it_by_another_way() {
+    for (check, script) in [
+        // Attributes decide what git writes into a checkout.
+        ("check.sh", "printf 'check.sh text eol=crlf\\n' > .gitattributes"),
+        // The file that a link leads to.
+        ("link.sh", "echo 'exit 0' > check.sh"),
+    ] {
+        let script = format!("{script}; echo x > made-$task; says done");
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), &script);
+        workspace.configure("", &format!("[verify]\nevery = [[\"sh\", \"{check}\"]]\n"));
+        workspace.write("check.sh", "true #\n");
+        std::os::unix::fs::symlink("check.sh", workspace.root().join("link.sh")).expect("a link");
+        let workspace = workspace.in_git();
+        workspace
+            .runs(&["--attempts", "1"])
+            .exits(1)
+            .says("files that verify it");
+        assert_eq!(workspace.states(), "a running", "{check}");
+    }
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a"])),
+        "printf 'all:\\n\\ttrue\\n' > GNUmakefile; echo x > made-$task; says done",
+    );
+    workspace.configure("", "[verify]\nevery = [\"test -f Makefile # make\"]\n");
+    workspace.write("Makefile", "all:\n\tfalse\n");
+    let workspace = workspace.in_git();
+    workspace.runs(&["--attempts", "1"]).exits(1).says("`GNUmakefile`");
+    assert_eq!(workspace.states(), "a running");
+}
+
+#[test]
+fn a_failed_task_that_changed_what_verifies_others_ends_a_run_in_a_shared_folder() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = a ] && echo 'exit 0' > check.sh && exit 1; echo x > made-$task; says done",
+    );
+    workspace.configure("", BY_SCRIPT);
+    workspace.write("check.sh", "test -f made-a\n");
+    workspace
+        .runs(&["-j", "1", "--attempts", "1"])
+        .exits(1)
+        .says("restore it, and run again");
+    assert_eq!(workspace.states(), "a failed, b pending");
+}
+
+#[test]
+fn what_verifies_a_task_in_a_shared_folder_is_that_of_its_first_start_also_after_a_kill() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a"])),
+        "echo 'exit 0' > check.sh; touch \"$ASIDE/here\"; awaits go; says done",
+    );
+    workspace.configure("", BY_SCRIPT);
+    workspace.write("check.sh", "test -f made-a\n");
+    let run = workspace.begins(&[]);
+    workspace.until("the agent", |workspace| workspace.aside("here").exists());
+    run.dies();
+    workspace.give("go");
+    workspace.runs(&[]).exits(1).says("files that verify it: `check.sh`");
+    assert_eq!(workspace.states(), "a running");
 }
 
 #[test]

@@ -151,12 +151,17 @@ impl RunLoop<'_> {
         let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
         attempt.folder = folder.map_err(|error| Obstacle::OfTask(error.to_string()))?;
         attempt.files_before = self.workplace.files_now();
-        if !self.memory.is_watched(attempt.task) {
+        if attempt.checkout.is_none() && !self.memory.is_watched(attempt.task) {
             let protection = self.protection(attempt.task, &attempt.name);
-            let watched = if protection.is_empty() {
-                WatchedFiles::default()
-            } else {
-                protection.watch(&self.root())
+            let known = self.state().task(&attempt.name).and_then(|run| run.contract.as_ref());
+            let known = known
+                .map(|contract| &contract.watched)
+                .filter(|known| !known.is_empty());
+            let watched = match known {
+                // An attempt before the run was killed may have changed them.
+                Some(known) => WatchedFiles::from_record(known),
+                None if protection.is_empty() => WatchedFiles::default(),
+                None => protection.watch(&self.root()),
             };
             self.memory.watch(attempt.task, watched);
         }
@@ -177,7 +182,15 @@ impl RunLoop<'_> {
         let folder = own
             .and_then(|task| verify::named_folder(plan, task))
             .unwrap_or_default();
-        Protection::of(&checks.checks, &self.request.config.verify.protect, folder).without(expected)
+        let patterns = &self.request.config.verify.protect;
+        let protection = Protection::of(&checks.checks, patterns, folder);
+        protection.following_links(&self.root(), patterns).without(expected)
+    }
+
+    /// Returns the files that verify a task and that are changed in the folder that tasks share, since its first attempt.
+    pub(super) fn changed_in_folder(&self, task: u32, name: &str) -> Vec<String> {
+        let changed = self.memory.changed(task, &self.root());
+        self.protection(task, name).among(&changed)
     }
 
     /// Returns the files that verify a task and that an attempt changed or removed.
@@ -187,7 +200,14 @@ impl RunLoop<'_> {
             Some(candidate) => self.seen_from_workspace(&candidate.replaced),
             None => self.memory.changed(attempt.task, &self.root()),
         };
-        protection.among(&changed)
+        let mut changed = protection.among(&changed);
+        if let Some(candidate) = candidate {
+            let touched = self.seen_from_workspace(&candidate.touched);
+            changed.extend(protection.overriding(&touched));
+            changed.sort();
+            changed.dedup();
+        }
+        changed
     }
 
     /// Looks at the files of a folder without git, where it matters whether they change.

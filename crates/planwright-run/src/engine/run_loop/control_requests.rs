@@ -10,8 +10,9 @@ use super::super::recovery::Unlanded;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
 use super::reconcile::keeps_output;
+use crate::review::rejection;
 use crate::runs::state::TaskRun;
-use crate::runs::{Approved, Ask, Asked, Finished, Outcome, Requests, RunEvent};
+use crate::runs::{Approved, Ask, Asked, Requests, RunEvent};
 use crate::user::user;
 use crate::worker::Manner;
 
@@ -127,13 +128,8 @@ impl RunLoop<'_> {
         self.landing.take_for_review(task);
         let why = ask.note.clone().unwrap_or_else(|| "rejected".to_owned());
         let name = self.snapshot.name(task).to_owned();
-        self.record(RunEvent::Finished(Finished {
-            attempt: self.state().highest_attempt(&name).max(1),
-            task: name,
-            outcome: Outcome::Failed,
-            why: Some(format!("rejected: {why}")),
-            ..Finished::default()
-        }))?;
+        let attempt = self.state().highest_attempt(&name);
+        self.record(RunEvent::Finished(rejection(name, attempt, ask.note.as_deref())))?;
         self.happened(Event::Moved {
             task,
             to: State::Failed,
@@ -143,6 +139,7 @@ impl RunLoop<'_> {
             word_of: Some(by),
             ..self.plain_update(task, Verb::Fail)
         });
-        Ok(())
+        let name = self.snapshot.name(task).to_owned();
+        self.stop_for_changed(task, &name)
     }
 }

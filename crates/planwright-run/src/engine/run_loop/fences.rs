@@ -189,6 +189,28 @@ impl RunLoop<'_> {
         folders.map(|folder| folder.join(&own)).collect()
     }
 
+    /// Restores at once what a task in the shared folder removed and the run cannot work without: its own state, and the plan.
+    pub(super) fn keep_state(&mut self) -> Result<(), RunError> {
+        if self.fences.guard.is_none() || self.place.log().exists() {
+            return Ok(());
+        }
+        self.restore_shared(None)?;
+        // What removes the state, as `git clean`, may have removed a plan that is in no commit. A plan that a person moves or
+        // removes is left alone.
+        let plan = self.snapshot.place().target.clone();
+        if plan.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        match write_own(&plan, self.snapshot.text().as_str().as_bytes()) {
+            Ok(()) => {
+                let text = "the plan file was removed while a task was at work, and was written again".to_owned();
+                self.remark_kind(None, RemarkKind::GuardedRestored, text)
+            }
+            // That the plan is not there is reported where it is read.
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Restores what tasks that share the folder must not change. `task` is the one whose process ended.
     pub(super) fn restore_shared(&mut self, task: Option<u32>) -> Result<(), RunError> {
         let Some(guard) = &mut self.fences.guard else {
@@ -201,11 +223,11 @@ impl RunLoop<'_> {
             kept_in,
         } = guard.restore(self.fences.links.as_ref());
         if !paths.is_empty() {
-            let text = format!(
-                "restored what tasks must not change: {}; the changed content is in `{}`",
-                listed(&paths),
-                kept_in.display()
-            );
+            let kept = match kept_in.is_dir() {
+                true => format!("; the changed content is in `{}`", kept_in.display()),
+                false => String::new(),
+            };
+            let text = format!("restored what tasks must not change: {}{kept}", listed(&paths));
             self.remark_kind(task, RemarkKind::GuardedRestored, text)?;
         }
         for (path, why) in failed {

@@ -49,6 +49,11 @@ impl Memory {
         self.watched.insert(task, files);
     }
 
+    /// Returns them as they were.
+    pub(super) fn watched(&self, task: u32) -> Option<&WatchedFiles> {
+        self.watched.get(&task)
+    }
+
     /// Returns which of them were changed or removed since.
     pub(super) fn changed(&self, task: u32, root: &Path) -> Vec<String> {
         self.watched

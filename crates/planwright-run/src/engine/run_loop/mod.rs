@@ -107,6 +107,7 @@ pub fn run(
             continue;
         }
         let happened = run_loop.workers.wait(Some(clock::real(run_loop.pause())));
+        run_loop.keep_state()?;
         if happened.is_empty() && run_loop.recorder.has_waiting() {
             run_loop.commit()?;
         }

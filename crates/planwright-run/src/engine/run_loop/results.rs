@@ -6,6 +6,7 @@ use planwright_core::schedule::{Event, Phase};
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Checking, Ending};
+use super::super::naming::listed;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
 use super::reconcile::{interrupted_updates, keeps_output};
@@ -169,6 +170,30 @@ impl RunLoop<'_> {
                 self.plan_writer.intend(task, State::Pending);
             }
         }
+        match is_over {
+            true => self.stop_for_changed(task, &attempt.name),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends the run where a task that is not accepted has changed files in the shared folder that verify others.
+    pub(super) fn stop_for_changed(&mut self, task: u32, name: &str) -> Result<(), RunError> {
+        let is_shared = self.workplace.site().is_none();
+        if !is_shared || self.request.config.verify.on_protected == OnProtected::Warn {
+            return Ok(());
+        }
+        let changed = self.changed_in_folder(task, name);
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let files = listed(&changed);
+        let text = format!(
+            "{files} decides whether tasks pass, was changed by a task that is not accepted, and is still changed"
+        );
+        self.remark_kind(Some(task), RemarkKind::ProtectedChanged, text)?;
+        self.stops
+            .explain(|| format!("{files} was changed by `{name}`: restore it, and run again"));
+        self.happened(Event::StopRequested);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! How a run begins, or continues an interrupted one: locks, logs and the plan file are put in order before anything starts.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
 use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks};
 use super::super::recovery::{Recovered, RecoveredTask};
+use super::super::status_updates::VERB;
 use super::super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
 use super::RunLoop;
 use super::agents::Agents;
@@ -45,7 +46,7 @@ use crate::gate::GatePolicy;
 use crate::git::{FolderIdentity, Repository};
 use crate::journal::{Header, plan_id};
 use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
-use crate::revise::{Target, transition_plan};
+use crate::revise::{LastVerb, Target, last_verbs, transition_plan};
 use crate::runs::state::{AttemptRun, Progress, RunState, TaskRun};
 use crate::runs::{
     self, Begun, IsolationMode, Live, Remark, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
@@ -136,15 +137,18 @@ impl<'a> RunLoop<'a> {
             opened.remarks.extend(checked?.into_iter().map(Remark::new));
         }
         let number = |name: &str| snapshot.named(name).ok();
-        let unlanded = recovered.tasks();
+        let verbs = last_verbs(snapshot.path(), snapshot.plan());
+        let is_void = |name: &str, task: &RecoveredTask| task.is_approved() && is_moved_since(&verbs, name, task);
+        let unlanded = recovered.tasks().filter(|(name, task)| !is_void(name, task));
         let unlanded = unlanded.filter_map(|(name, task)| Some((number(name)?, task.unlanded()?)));
-        let held = recovered.tasks();
-        let held = held.filter_map(|(name, task)| Some((number(name)?, task.held()?.clone())));
-        let landing = Landing::new(unlanded.collect(), held.collect());
         let known = recovered.tasks();
         let known = known.filter_map(|(name, task)| Some((number(name)?, task.interrupted_checkout()?)));
         let checkouts = KeptCheckouts::of(&workplace, known);
         set_attempts(&mut opened.jobs, snapshot, &opened_log.state, &recovered);
+        let waits = |task: &u32| opened.jobs.get(*task as usize).is_some_and(|job| job.awaits_review);
+        let held = recovered.tasks();
+        let held = held.filter_map(|(name, task)| Some((number(name).filter(waits)?, task.held()?.clone())));
+        let landing = Landing::new(unlanded.collect(), held.collect());
         let in_scope = scope_of(&opened.jobs, snapshot, &opened_log.state, &opened.reconciled);
         if let Some(original) = recovered.original() {
             let text = format!(
@@ -494,6 +498,12 @@ fn set_attempts(jobs: &mut [Job], snapshot: &PlanSnapshot, state: &RunState, rec
             job.state = State::Pending;
         }
     }
+}
+
+/// Returns whether a verb of another process has moved a task since its run wrote of it.
+fn is_moved_since(verbs: &HashMap<String, LastVerb>, name: &str, task: &RecoveredTask) -> bool {
+    let last = verbs.get(name);
+    last.is_some_and(|last| last.verb != VERB && last.at.as_str() > task.run.changed_at.as_str())
 }
 
 /// Returns which tasks belong to the run: those that are to run, and those that its interrupted part had begun.

@@ -59,6 +59,7 @@ impl RunLoop<'_> {
             worker::Event::Ended(ended) => {
                 let task = self.attempts.get(ended.key).map(|attempt| attempt.task);
                 // Before git looks at what a task may have changed.
+                self.keep_state()?;
                 self.restore_shared(task)?;
                 let key = ended.key;
                 let handled = self.process_is_over(ended);

@@ -50,6 +50,9 @@ pub struct Held {
     pub task: String,
     /// What was made, and the attempt that made it.
     pub candidate: Candidate,
+    /// Whether commands have verified it.
+    #[serde(default)]
+    pub is_verified: bool,
     /// The agent that made it.
     pub agent: String,
     /// What the agent reported.

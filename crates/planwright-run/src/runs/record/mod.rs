@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::digest::Digest;
+
 pub use crate::journal::Receipt;
 pub use landing::{Candidate, Conditions, Conflicted, Held, Landing, Merged};
 pub use spent::Spent;
@@ -227,6 +229,9 @@ pub struct Contract {
     /// Files that verify it and that it is to change by its own text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<String>,
+    /// What the files that verify it were like before its first attempt, where tasks share the folder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub watched: BTreeMap<String, Digest>,
 }
 
 /// The process of an attempt.

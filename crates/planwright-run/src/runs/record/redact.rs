@@ -88,6 +88,7 @@ impl RunEvent {
                 let Held {
                     task: _,
                     candidate,
+                    is_verified: _,
                     agent: _,
                     output,
                     files,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::record::{
     Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Drifted, Edited, Ended, Finished, Landing,
-    LogCut, Merged, Outcome, RemarkKind, Resting, RunEvent, RunRecord, Spent, Started, Stopping, Verified,
+    LogCut, Merged, Outcome, RemarkKind, Resting, RunEvent, RunRecord, RunStanding, Spent, Started, Stopping, Verified,
 };
 use crate::clock::milliseconds_of;
 pub use counts::{Counts, Totals};
@@ -216,6 +216,7 @@ impl RunState {
             }
             RunEvent::Ended(ended) => self.end(ended),
         }
+        self.close_reviews();
     }
 
     fn begin(&mut self, begun: &Begun, time: &str) {
@@ -256,6 +257,20 @@ impl RunState {
         }
         self.ended = Some(ended.clone());
         self.paused = None;
+    }
+
+    /// Brings the end of a run up to date whose last review was decided after it.
+    fn close_reviews(&mut self) {
+        let is_open = self.n_left() + self.counts.n_failed > 0;
+        let is_decided = self.counts.n_review == 0;
+        let ended = self.ended.as_mut().filter(|_| is_decided);
+        if let Some(ended) = ended.filter(|ended| ended.standing == RunStanding::AwaitsReview) {
+            ended.standing = match is_open {
+                true => RunStanding::Stuck,
+                false => RunStanding::Finished,
+            };
+            (ended.why, ended.next) = (None, None);
+        }
     }
 
     /// Marks everything that was under way as interrupted.

@@ -248,7 +248,8 @@ impl TaskRun {
 
     /// Returns true where commands confirmed its last attempt.
     pub fn is_verified(&self) -> bool {
-        self.last().is_some_and(AttemptRun::is_verified)
+        let is_held = self.held.as_ref().is_some_and(|held| held.is_verified);
+        is_held || self.last().is_some_and(AttemptRun::is_verified)
     }
 
     /// Returns what confirmed its last attempt; nothing where no command did.
@@ -279,6 +280,36 @@ impl TaskRun {
     pub fn took(&self) -> Option<u64> {
         let each = self.attempts.iter().filter_map(AttemptRun::took);
         each.reduce(u64::saturating_add)
+    }
+
+    /// Returns the work that lands when it is approved.
+    pub fn held_work(&self) -> Option<Box<Held>> {
+        let of_attempt = || {
+            let last = self.last().filter(|last| last.awaits_landing())?;
+            Some(Box::new(Held {
+                task: self.task.clone(),
+                candidate: last.candidate.clone()?,
+                is_verified: last.is_verified(),
+                agent: last.agent.clone(),
+                output: last.output.clone(),
+                files: last.files.clone(),
+                session: last.session.clone(),
+                folder: last.folder.clone(),
+                identity: last.identity.clone(),
+                base: last.base.clone(),
+            }))
+        };
+        self.held.clone().or_else(of_attempt)
+    }
+
+    /// Returns whether its work was approved and has not landed.
+    pub fn awaits_approved_landing(&self) -> bool {
+        let approved = self.approved.as_ref().and_then(|approved| approved.commit.as_ref());
+        let kept = self.last().filter(|last| last.awaits_landing());
+        let kept = kept.and_then(|last| last.candidate.as_ref());
+        let waiting = self.held.as_ref().map(|held| &held.candidate).or(kept);
+        let is_open = matches!(self.state, TaskState::Verifying | TaskState::Interrupted);
+        is_open && waiting.is_some_and(|waiting| Some(&waiting.commit) == approved)
     }
 
     /// Returns how far the work on it got, as the next run has to know it.

@@ -29,7 +29,7 @@ use crate::render::quantity::some_of;
 use crate::render::rawko_events::RawkoEvents;
 use crate::render::run::{RunReport, Setting, summary};
 use crate::render::terminal::{one_line, shown_name};
-pub(crate) use approved::{Landed, land_approved};
+pub(crate) use approved::{ApprovedLanding, Landed};
 pub(crate) use args::{Args, EventForm};
 use args::{Interrupted, configured, flags_of, is_wrong_flag, options};
 use course::{Course, carry_on, usual_replans};

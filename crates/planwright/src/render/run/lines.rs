@@ -127,11 +127,10 @@ impl Story {
             RunEvent::Started(started) => (Some(&started.task), self.started_words(&started.task)?),
             RunEvent::Review(review) => {
                 let command = self.progress.setting().task_command("approve", &review.task);
-                (Some(&review.task), format!("{}: {command}", paint.warning("needs review")))
-            }
-            RunEvent::Held(held) => {
-                let commit = short_commit(&held.candidate.commit);
-                (Some(&held.task), format!("verified; it lands when it is approved: git show {commit}"))
+                let held = self.progress.run_state().task(&review.task).and_then(|task| task.held.as_ref());
+                let look = held.map(|held| format!("git show {}; ", short_commit(&held.candidate.commit)));
+                let words = format!("{}: {}{command}", paint.warning("needs review"), look.unwrap_or_default());
+                (Some(&review.task), words)
             }
             RunEvent::Approved(approved) => (Some(&approved.task), format!("approved{}", by(approved.by.as_deref()))),
             // What planwright paused by itself it goes on with by itself.
@@ -176,6 +175,7 @@ impl Story {
             | RunEvent::Projected(_)
             | RunEvent::Skipped(_)
             | RunEvent::Candidate(_)
+            | RunEvent::Held(_)
             | RunEvent::Landing(_)
             | RunEvent::Merged(_)
             // A summary follows, which says more.

@@ -122,6 +122,14 @@ struct ReviewReport {
     title: Option<String>,
     /// The command that approves it.
     approve: String,
+    /// The command that rejects it.
+    reject: String,
+    /// The command that shows what waits to land.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    look: Option<String>,
+    /// The files that verify it and that it changed or removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    protected: Vec<String>,
 }
 
 /// A task that did not come to its end.
@@ -197,13 +205,20 @@ impl RunReport {
                 },
                 checkout: checkout_of(task),
             });
-        let review = of(&|state| *state == TaskState::Review)
-            .into_iter()
-            .map(|task| ReviewReport {
+        let review = of(&|state| *state == TaskState::Review).into_iter().map(|task| {
+            let held = task.held.as_deref();
+            let kept = task.last().and_then(|last| last.candidate.as_ref());
+            let candidate = held.map(|held| &held.candidate).or(kept);
+            let commit = held.map(|held| held.candidate.commit.chars().take(10).collect::<String>());
+            ReviewReport {
                 task: task.task.clone(),
                 title: title(&task.task),
                 approve: setting.task_command("approve", &task.task),
-            });
+                reject: format!("{} --note \"…\"", setting.task_command("reject", &task.task)),
+                look: commit.map(|commit| format!("git show {commit}")),
+                protected: candidate.map_or_else(Vec::new, |candidate| candidate.protected.clone()),
+            }
+        });
         let is_stopped = |state: &TaskState| matches!(state, TaskState::Stopped | TaskState::Interrupted);
         let (taken_over, stopped): (Vec<&TaskRun>, Vec<&TaskRun>) =
             of(&is_stopped).into_iter().partition(|task| task.taken_over.is_some());
@@ -370,7 +385,18 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
     page.section("Taken over", taken_over);
     let review = report.review.iter().map(|review| {
         let head = named(&review.task, review.title.as_deref(), paint);
-        format!("{head}\n    {}", printable(&review.approve))
+        let why = match review.protected.is_empty() {
+            true => String::new(),
+            false => format!(
+                "\n    it changed files that verify it: {}",
+                files_words(&review.protected)
+            ),
+        };
+        let commands = review.look.iter().chain([&review.approve, &review.reject]);
+        let commands: String = commands
+            .map(|command| format!("\n    {}", printable(command)))
+            .collect();
+        format!("{head}{why}{commands}")
     });
     page.section(&paint.warning("Waiting for review"), review);
     let drift = report.drift.iter().map(|drift| {

@@ -216,6 +216,7 @@ impl RunLoop<'_> {
         let held = Held {
             task: self.snapshot.name(attempt.task).to_owned(),
             candidate: kept_candidate(&attempt, &candidate),
+            is_verified: !checking.receipts.is_empty(),
             agent: attempt.agent.clone(),
             output: Some(checking.conclusion.output.clone()).filter(|output| !output.is_empty()),
             files: checking.files.clone(),
