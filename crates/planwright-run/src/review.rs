@@ -100,6 +100,8 @@ pub enum Reviewed {
         task: String,
         /// The change.
         revised: Box<Revised>,
+        /// The commit with what it made, where that is on no branch.
+        commit: Option<String>,
     },
 }
 
@@ -211,14 +213,19 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
     };
     let revised = transition_by(target, Pick::Named(&names), &request, &call).map_err(ReviewError::Revise)?;
     if !target.dry {
-        // What the log says of the run is true afterwards. The plan's history has the word in any case.
+        // What the log says of the run is true afterwards. The plan's history has the word in any case, also where a run that is
+        // about to end still holds the lock.
         let event = waiting.word(&task, review);
-        add_to_log(files, &place, &waiting.run, &now, &event)?;
+        match add_to_log(files, &place, &waiting.run, &now, &event) {
+            Ok(()) | Err(ReviewError::Locked(_)) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(Reviewed::Plan {
         run: waiting.run.id().to_owned(),
         task,
         revised: Box::new(revised),
+        commit: waiting.work.held.map(|held| held.candidate.commit),
     })
 }
 

@@ -225,7 +225,13 @@ fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[
             uncovered.len(),
             listed(&uncovered)
         ),
-        "add rules to [verify] in planwright.toml, as every = [[\"cargo\", \"test\"]]; or leave --require-verification out",
+        format!(
+            "add rules to [verify] in planwright.toml, as every = [[\"cargo\", \"test\"]]; {} asks for them",
+            match request.options.require_verification {
+                true => "--require-verification",
+                false => "verify.required",
+            }
+        ),
     ))
 }
 

@@ -134,7 +134,12 @@ impl Protection {
         let mut add = |path: &str| digests.extend(digest(path).map(|digest| (path.to_owned(), digest)));
         self.named.difference(&self.expected).for_each(|path| add(path));
         if self.has_patterns() {
-            let files = WalkBuilder::new(root).hidden(false).build().flatten();
+            // Also what git ignores: a pattern names it.
+            let walk = WalkBuilder::new(root)
+                .standard_filters(false)
+                .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != STATE_FOLDER)
+                .build();
+            let files = walk.flatten();
             for entry in files.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
                 let below = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
                 if let Some(path) = below.filter(|path| !path.starts_with(STATE_FOLDER) && self.covers(path)) {

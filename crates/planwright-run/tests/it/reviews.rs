@@ -137,7 +137,7 @@ fn what_was_left_for_review_is_done_when_it_is_approved() {
     let dry = workspace.say("t1", Verdict::Approve, true);
     assert!(matches!(dry, Ok(Reviewed::Plan { .. })));
     assert_eq!(workspace.text(), PLAN);
-    let Ok(Reviewed::Plan { run, task, revised }) = workspace.say("t1", Verdict::Approve, false) else {
+    let Ok(Reviewed::Plan { run, task, revised, .. }) = workspace.say("t1", Verdict::Approve, false) else {
         panic!("the plan is changed");
     };
     assert_eq!((run.as_str(), task.as_str()), ("20261116-050000", "t1"));
@@ -154,10 +154,10 @@ fn what_was_left_for_review_is_done_when_it_is_approved() {
         (change.output.as_deref(), change.files.as_slice()),
         (Some("built it"), ["src/a.rs".to_owned()].as_slice())
     );
-    // Once more is once too often, and the table of tasks says so.
+    // Once more is once too often.
     assert!(matches!(
         workspace.say("t1", Verdict::Approve, false),
-        Err(ReviewError::Revise(_))
+        Err(ReviewError::NothingWaits { .. })
     ));
 }
 

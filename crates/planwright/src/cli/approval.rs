@@ -308,7 +308,19 @@ fn review_task(
                 Ok(Exit::Success)
             }
         },
-        Reviewed::Plan { task, revised, .. } => {
+        Reviewed::Plan {
+            task, revised, commit, ..
+        } => {
+            match commit {
+                _ if verdict == Verdict::Approve => {}
+                Some(commit) => output.remark(&format!(
+                    "note: its work stays as commit {}, on no branch",
+                    short(&commit)
+                )),
+                None => {
+                    output.remark("note: what the task changed is still in the folder; look at it before you run again")
+                }
+            }
             let words = step_words(&revised);
             report(&found.path, verdict.as_str(), &revised, change, &[task], &words, output)
         }

@@ -197,7 +197,11 @@ impl RunLoop<'_> {
             let verb = called.verb_of_text(snapshot.text(), snapshot.name(task));
             verb.is_some_and(|verb| verb != VERB)
         };
-        let skips = self.keep_wanted(&snapshot, &old_of, &mut jobs, is_verbs_text);
+        let is_skipped_by_verb = |task: u32| {
+            let last = called.last_move(snapshot.name(task));
+            is_verbs_text(task) || last.is_some_and(|(verb, to)| verb != VERB && to == State::Skipped)
+        };
+        let skips = self.keep_wanted(&snapshot, &old_of, &mut jobs, is_skipped_by_verb);
         let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
         let choice = choose_agents(self.request, snapshot.plan(), &wanted).map_err(|error| error.to_string())?;
         for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
@@ -253,7 +257,7 @@ impl RunLoop<'_> {
         new: &PlanSnapshot,
         old_of: &[Option<u32>],
         jobs: &mut [Job],
-        is_verbs_text: impl Fn(u32) -> bool,
+        is_skipped_by_verb: impl Fn(u32) -> bool,
     ) -> Vec<u32> {
         let is_held = |snapshot: &PlanSnapshot, task: u32| {
             let task = snapshot.plan().tasks().get(task as usize);
@@ -268,7 +272,7 @@ impl RunLoop<'_> {
             if self.is_begun(old) {
                 job.is_wanted = was_wanted;
             }
-            if is_held(new, task) && was_wanted && !is_verbs_text(task) {
+            if is_held(new, task) && was_wanted && !is_skipped_by_verb(task) {
                 job.is_wanted = true;
                 job.state = new.state(task);
                 if !is_held(&self.snapshot, old) {

@@ -84,6 +84,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
         Waiting for review
           T008  Read the seeds
             planwright approve T008 -p docs/tasks/pack.md
+            planwright reject T008 -p docs/tasks/pack.md --note "…"
 
         Drift
           T001 touched Cargo.lock, which the plan does not name
@@ -148,7 +149,8 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
             {
               "task": "T008",
               "title": "Read the seeds",
-              "approve": "planwright approve T008 -p docs/tasks/pack.md"
+              "approve": "planwright approve T008 -p docs/tasks/pack.md",
+              "reject": "planwright reject T008 -p docs/tasks/pack.md --note \"…\""
             }
           ],
           "unverified": [
