@@ -235,6 +235,8 @@ fn values_are_found_in_every_form() {
         ),
         ("?p=pass%2Fwith%22quote%5Cand%0Aline&", "?p=[DB_PASSWORD]&"),
         ("?p=pass%2fwith%22quote%5cand%0aline&", "?p=[DB_PASSWORD]&"),
+        ("?p=pass/with%22quote%5Cand%0Aline&", "?p=[DB_PASSWORD]&"),
+        ("<b>pass/with&quot;quote\\and\nline</b>", "<b>[DB_PASSWORD]</b>"),
         (
             r#""p\u00e4ssw\u00f6rd\u20acuro" pässwörd€uro"#,
             r#""[ODD_SECRET]" [ODD_SECRET]"#,

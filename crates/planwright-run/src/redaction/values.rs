@@ -59,7 +59,7 @@ pub(super) fn values_of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v st
     found
 }
 
-/// Returns a value as programs print it: as it is, in JSON and in JSON within JSON, in URLs, and as base64.
+/// Returns a value as programs print it: as it is, in JSON and in JSON within JSON, in URLs, in HTML, and as base64.
 fn forms(value: &str) -> Vec<Vec<u8>> {
     let escaped = json_escaped(value);
     let with_solidus = escaped.replace('/', "\\/");
@@ -70,9 +70,14 @@ fn forms(value: &str) -> Vec<Vec<u8>> {
         with_solidus,
         ascii,
         escaped,
-        url_encoded(value, "%20", true),
-        url_encoded(value, "%20", false),
-        url_encoded(value, "+", true),
+        url_encoded(value, "%20", true, ""),
+        url_encoded(value, "%20", false, ""),
+        url_encoded(value, "+", true, ""),
+        // As Python's `quote` and as JavaScript's `encodeURIComponent` and `encodeURI`.
+        url_encoded(value, "%20", true, "/"),
+        url_encoded(value, "%20", true, "!*'()"),
+        url_encoded(value, "%20", true, ";,/?:@&=+$!*'()#"),
+        html_escaped(value),
     ];
     let mut forms: Vec<Vec<u8>> = texts.into_iter().map(String::into_bytes).collect();
     if value.len() >= MIN_BASE64 {
@@ -107,13 +112,20 @@ fn ascii_escaped(text: &str) -> String {
     out
 }
 
-fn url_encoded(text: &str, space: &str, is_upper: bool) -> String {
+/// Returns a text as HTML and XML have it.
+fn html_escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+/// Returns a text as URLs have it. `kept` is what stays as it is besides letters, digits and `-._~`.
+fn url_encoded(text: &str, space: &str, is_upper: bool, kept: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
             b' ' => out.push_str(space),
             b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            byte if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() || kept.contains(char::from(byte)) => out.push(char::from(byte)),
             byte if is_upper => out.push_str(&format!("%{byte:02X}")),
             byte => out.push_str(&format!("%{byte:02x}")),
         }

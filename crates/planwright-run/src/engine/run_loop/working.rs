@@ -176,10 +176,12 @@ impl RunLoop<'_> {
         if attempt.protected.is_empty() {
             return Ok(None);
         }
-        let what = format!(
-            "it changed or removed files that verify it: {}",
-            listed(&attempt.protected)
-        );
+        let files = listed(&attempt.protected);
+        let what = match attempt.checkout {
+            Some(_) => format!("it changed or removed files that verify it: {files}"),
+            // Another task, or a person, may have done it.
+            None => format!("files that verify it were changed or removed while it worked: {files}"),
+        };
         match self.request.config.verify.on_protected {
             OnProtected::Fail => Ok(Some(format!("{what} (verify.on_protected)"))),
             how => {
