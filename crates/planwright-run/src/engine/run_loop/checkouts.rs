@@ -154,9 +154,7 @@ impl RunLoop<'_> {
         if attempt.checkout.is_none() && !self.memory.is_watched(attempt.task) {
             let protection = self.protection(attempt.task, &attempt.name);
             let known = self.state().task(&attempt.name).and_then(|run| run.contract.as_ref());
-            let known = known
-                .map(|contract| &contract.watched)
-                .filter(|known| !known.is_empty());
+            let known = known.and_then(|contract| contract.watched.as_ref());
             let watched = match known {
                 // An attempt before the run was killed may have changed them.
                 Some(known) => WatchedFiles::from_record(known),

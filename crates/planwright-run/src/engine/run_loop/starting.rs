@@ -211,10 +211,7 @@ impl RunLoop<'_> {
         let contract = task.filter(|_| is_renewed || known.is_none());
         let contract = contract.map(|task| self.with_expected(contract_of(plan, task), task));
         let watched = self.memory.watched(attempt.task).map(|files| files.record().clone());
-        let contract = contract.map(|contract| Contract {
-            watched: watched.unwrap_or_default(),
-            ..contract
-        });
+        let contract = contract.map(|contract| Contract { watched, ..contract });
         let branch = self.workplace.site().map(|site| site.branch());
         let event = starting(attempt, branch, contract);
         self.record(event)

@@ -230,8 +230,8 @@ pub struct Contract {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<String>,
     /// What the files that verify it were like before its first attempt, where tasks share the folder.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub watched: BTreeMap<String, Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<BTreeMap<String, Digest>>,
 }
 
 /// The process of an attempt.

@@ -96,7 +96,7 @@ fn set_up(place: &Place, tasks: &str, script: &str, settings: &str, verify: &str
     let aside = aside.trim_end_matches('/');
     let config = format!(
         "[agents.mock]\ncommand = [\"sh\", \"{aside}/agent.sh\"]\n[agents.mock.set]\nASIDE = \"{aside}\"\n\n[run]\nagent = \
-         \"mock\"\nbackoff = \"1ms\"\ngrace = \"2s\"\n{settings}\n\n[verify]\nevery = [\"{verify}\"]\n"
+         \"mock\"\nbackoff = \"1ms\"\ngrace = \"2s\"\n{settings}\n\n[verify]\nevery = [\"{verify}\"]\non_protected = \"warn\"\n"
     );
     std::fs::write(place.aside("agent.sh"), format!("{BEGIN}{script}{END}")).map_err(broken)?;
     for (name, text) in [
