@@ -1,5 +1,6 @@
 //! What the verbs that change a plan share: their options, what they say, and how they are refused.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
@@ -616,9 +617,35 @@ fn not_theirs(found: &Found, name: &str, why: &NotTheirs) -> anyhow::Error {
 }
 
 fn is_in_review(found: &Found, task: &str) -> bool {
+    in_review(found).contains_key(task)
+}
+
+fn in_review(found: &Found) -> BTreeMap<String, Option<String>> {
     let linked = found.linked();
     let id = linked.as_ref().and_then(|linked| plan_id(&linked.plan));
-    waiting_tasks(&found.path, id).contains_key(task)
+    waiting_tasks(&found.path, id)
+}
+
+/// Refuses to rename or remove a task whose work waits for a review, while no run follows that: its work would not be found again.
+pub(crate) fn refuse_in_review(found: &Found, tasks: &[String], verb: &str) -> anyhow::Result<()> {
+    let waiting = in_review(found);
+    match tasks.iter().find(|task| waiting.contains_key(*task)) {
+        Some(task) if !is_run(found) => {
+            let path = found.path.to_string_lossy();
+            Err(Failure::problem(
+                format!(
+                    "`{}` waits for review, and its work is known by that name",
+                    shown_name(task)
+                ),
+                format!(
+                    "`planwright approve {0} -p {1}`, or reject; then {verb} it",
+                    argument(task),
+                    argument(&path)
+                ),
+            ))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns whether a run works on a plan at this moment.

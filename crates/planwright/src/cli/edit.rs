@@ -10,7 +10,7 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_run::clock;
 use planwright_run::revise::{ReviseError, each_once, edit, task_named};
 
-use super::change::{ChangeOptions, Words, failure, report};
+use super::change::{ChangeOptions, Words, failure, refuse_in_review, report};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetOption;
@@ -227,6 +227,9 @@ impl Work<'_> {
         words: impl FnOnce(&LinkedPlan) -> (Vec<String>, Words),
     ) -> anyhow::Result<Exit> {
         let found = self.plan.find()?;
+        if matches!(self.verb, "rename" | "remove") {
+            refuse_in_review(&found, &self.names, self.verb)?;
+        }
         let (target, now) = (found.target(self.change), clock::now());
         let by = self.change.by.as_deref();
         let revised =

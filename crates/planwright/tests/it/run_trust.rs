@@ -625,6 +625,18 @@ fn what_was_decided_is_not_approved() {
 }
 
 #[test]
+fn a_task_that_waits_for_review_keeps_its_name() {
+    let workspace = disarmed("");
+    workspace.runs(&["--only", "a"]).exits(1);
+    for words in [&["rename", "a", "z"][..], &["remove", "a"]] {
+        let words: Vec<&str> = words.iter().copied().chain(["-p", "plan.json"]).collect();
+        workspace.does(&words).exits(1).says("waits for review");
+    }
+    workspace.does(&["approve", "a", "-p", "plan.json"]).exits(0);
+    workspace.does(&["rename", "a", "z", "-p", "plan.json"]).exits(0);
+}
+
+#[test]
 fn a_refused_approval_is_not_recorded_and_one_that_has_not_landed_can_be_taken_back() {
     let workspace = disarmed("");
     workspace.runs(&["--only", "a"]).exits(1);
