@@ -45,7 +45,7 @@ impl Trial<'_> {
             ("run --arbiter", &|| self.choosing_step()),
             ("check", &|| check_step(&main)),
             ("run, verified", &|| run_step(&main)),
-            ("red, then mended", &|| self.mended_step(&main, &name)),
+            ("failed, then fixed", &|| self.fixed_step(&main, &name)),
             ("fails for good", &|| failing_step(&main)),
             ("run --retry-failed", &|| retry_step(&main, &has_learnt)),
             ("rate limit", &|| self.limit_step("limit", self.cli.limited)),
@@ -81,7 +81,7 @@ impl Trial<'_> {
     }
 
     /// Verification is red after the first attempt; the second one reads why, and mends it.
-    fn mended_step(&self, main: &Workspace<'_>, scenario: &str) -> anyhow::Result<String> {
+    fn fixed_step(&self, main: &Workspace<'_>, scenario: &str) -> anyhow::Result<String> {
         main.does(&["run", "--only", "count"])?.exits(0)?;
         let passed: Vec<bool> = main
             .events("verified", "count")?
@@ -94,7 +94,7 @@ impl Trial<'_> {
         anyhow::ensure!(is_known, "its last words are not known: {finished:?}");
         let saw_it = self.server.requests(scenario).iter().any(|request| request.says(RED));
         anyhow::ensure!(saw_it, "the model never saw what verification said");
-        anyhow::ensure!(main.read("count.txt")? == right_line("count"), "the file is not mended");
+        anyhow::ensure!(main.read("count.txt")? == right_line("count"), "the file is not fixed");
         Ok("red, green".to_owned())
     }
 

@@ -248,7 +248,7 @@ impl Problem {
             Problem::Field { help, .. } | Problem::Place { help, .. } => help.clone(),
             Problem::Refused(refused) => refused.help(),
             Problem::PlanRefused(refused) => refused.help(),
-            Problem::Unpatchable(_) => "mend that place by hand; `planwright check` shows it".to_owned(),
+            Problem::Unpatchable(_) => "edit that place by hand; `planwright check` shows it".to_owned(),
             Problem::Worse(found) => match found.first() {
                 Some(found) if found.help.is_empty() => {
                     format!(

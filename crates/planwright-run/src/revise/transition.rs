@@ -111,7 +111,7 @@ pub fn transition_by(
     })
 }
 
-/// Returns whether a verb has a task worked on no more, by whoever holds it.
+/// Returns whether a verb ends the work of the holder on a task.
 fn gives_up(verb: Verb) -> bool {
     matches!(verb, Verb::Reset | Verb::Skip)
 }

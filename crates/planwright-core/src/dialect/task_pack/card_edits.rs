@@ -24,7 +24,7 @@ pub(super) fn refuse(span: Span, message: String) -> OutOfStep {
     OutOfStep {
         span,
         message,
-        help: "mend that place by hand so that card and contract say the same; `planwright tasks cards PACK --check` \
+        help: "edit that place by hand so that card and contract say the same; `planwright tasks cards PACK --check` \
                shows all such places, and `--write` rewrites the cards"
             .to_owned(),
     }

@@ -242,7 +242,7 @@ impl Slip<'_> {
                         visible(id)
                     ),
                 )
-                .with_help("mend that place by hand"),
+                .with_help("edit that place by hand"),
                 None => drift(row.span, format!("there is no card of `{}`", visible(id))),
             },
             Slip::Second(card) => drift(card.id, format!("`{}` has two cards", visible(&card.task))),

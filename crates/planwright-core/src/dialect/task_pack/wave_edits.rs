@@ -111,7 +111,7 @@ impl Step<'_> {
                 return Err(OutOfStep {
                     span: *span,
                     message: "the waves cannot follow, as `execution_waves` is not in order".to_owned(),
-                    help: "mend that place by hand; `planwright check` shows what is wrong".to_owned(),
+                    help: "edit that place by hand; `planwright check` shows what is wrong".to_owned(),
                 });
             }
         };

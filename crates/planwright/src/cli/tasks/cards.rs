@@ -142,7 +142,7 @@ fn write(found: &Found, source: &SourceText) -> anyhow::Result<Option<u64>> {
             };
             Failure::shown(
                 refused.message,
-                "mend that place by hand; nothing was written",
+                "edit that place by hand; nothing was written",
                 evidence,
             )
         })?;
