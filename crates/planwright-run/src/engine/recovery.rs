@@ -323,8 +323,7 @@ impl RecoveredTask {
     }
 
     fn awaits_landing(&self) -> bool {
-        let is_kept = self.run.held.is_some() || self.run.last().is_some_and(AttemptRun::awaits_landing);
-        self.progress() == Progress::Running && is_kept
+        self.progress() == Progress::Running && self.run.held_work().is_some()
     }
 
     /// Returns the work that waits for a review.
@@ -343,22 +342,8 @@ impl RecoveredTask {
         if !self.awaits_landing() {
             return None;
         }
-        let approved = self.run.approved.as_ref();
-        if let Some(held) = &self.run.held {
-            return Some(Unlanded::of_held(held, approved));
-        }
-        let last = self.run.last()?;
-        let kept = last.candidate.as_ref()?;
-        Some(Unlanded {
-            candidate: candidate_of(kept, &last.files),
-            checkout: checkout_of(last),
-            is_verified: last.is_verified(),
-            agent: last.agent.clone(),
-            output: last.output.clone().unwrap_or_default(),
-            session: last.session.clone(),
-            protected: kept.protected.clone(),
-            approved: approval_of(&kept.commit, approved),
-        })
+        let held = self.run.held_work()?;
+        Some(Unlanded::of_held(&held, self.run.approved.as_ref()))
     }
 
     /// Returns the checkout of an attempt that was interrupted: the next one finds its work there.

@@ -305,11 +305,9 @@ impl TaskRun {
     /// Returns whether its work was approved and has not landed.
     pub fn awaits_approved_landing(&self) -> bool {
         let approved = self.approved.as_ref().and_then(|approved| approved.commit.as_ref());
-        let kept = self.last().filter(|last| last.awaits_landing());
-        let kept = kept.and_then(|last| last.candidate.as_ref());
-        let waiting = self.held.as_ref().map(|held| &held.candidate).or(kept);
         let is_open = matches!(self.state, TaskState::Verifying | TaskState::Interrupted);
-        is_open && waiting.is_some_and(|waiting| Some(&waiting.commit) == approved)
+        let is_it = |held: Box<Held>| Some(&held.candidate.commit) == approved;
+        is_open && self.held_work().is_some_and(is_it)
     }
 
     /// Returns how far the work on it got, as the next run has to know it.
