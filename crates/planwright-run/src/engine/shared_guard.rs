@@ -77,7 +77,8 @@ impl SharedGuard {
     /// Remembers what is there now.
     pub(super) fn take(plan: &PlanPlace, repository: Option<&Repository>, run: &RunPlace) -> Self {
         let workspace = plan.root.as_path();
-        let mut roots = vec![workspace.join(CONFIGURATION)];
+        let state = workspace.join(STATE_FOLDER);
+        let mut roots = vec![workspace.join(CONFIGURATION), state.join(".gitignore")];
         let common = repository.map(Repository::common_folder);
         roots.extend(
             common
@@ -218,6 +219,16 @@ impl SharedGuard {
         });
         restored.kept_in = folder;
         self.note(&path, done, restored);
+    }
+
+    /// Keeps what a task made of the log of this run, which its writer restores.
+    pub(super) fn keep_log(&self, log: &Path, restored: &mut Restored) {
+        let folder = self.free_folder();
+        // A log that is not there leaves nothing to keep.
+        if self.keep(log, &folder).is_ok() {
+            restored.kept_in = folder;
+        }
+        self.note(log, Ok(()), restored);
     }
 
     fn note(&self, path: &Path, done: io::Result<()>, restored: &mut Restored) {

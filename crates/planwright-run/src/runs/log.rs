@@ -12,6 +12,7 @@ use super::record::{LogCut, RunEvent, RunRecord};
 use crate::files::{Files, open_to_read};
 use crate::journal::{Header, JournalError, VERSION, frame};
 use crate::place::PlanPlace;
+use crate::store::new_temporary_name;
 
 /// The longest log that is read.
 const MAX_BYTES: u64 = 1 << 32;
@@ -28,6 +29,8 @@ pub struct RunLog<'f> {
     waiting: Vec<u8>,
     /// Set where a record could be neither written nor taken back.
     is_broken: bool,
+    /// What the file holds, where other processes may write to it.
+    content: Option<Vec<u8>>,
 }
 
 /// A log that was found, and how it ends.
@@ -65,6 +68,7 @@ impl<'f> RunLog<'f> {
             next_seq: 1,
             waiting: Vec::new(),
             is_broken: false,
+            content: None,
         })
     }
 
@@ -94,6 +98,7 @@ impl<'f> RunLog<'f> {
             next_seq: records.last().map_or(1, |record| record.seq + 1),
             waiting: Vec::new(),
             is_broken: false,
+            content: None,
         };
         let mut cut = None;
         if n_cut > 0 {
@@ -143,8 +148,47 @@ impl<'f> RunLog<'f> {
             return Err(io_error(&self.path, error));
         }
         self.n_bytes += self.waiting.len() as u64;
+        if let Some(content) = &mut self.content {
+            content.extend_from_slice(&self.waiting);
+        }
         self.waiting.clear();
         Ok(())
+    }
+
+    /// Remembers what the file holds from now on: the tasks of the run can write to it, because they share its folder.
+    pub fn remember(&mut self) -> Result<(), JournalError> {
+        if self.content.is_none() {
+            let bytes = self.files.read(&self.path, self.n_bytes);
+            self.content = Some(bytes.map_err(|error| io_error(&self.path, error))?);
+        }
+        Ok(())
+    }
+
+    /// Writes the file again where it no longer holds what was remembered. `keep` gets its path before. Returns whether that
+    /// was so.
+    pub fn restore(&mut self, keep: impl FnOnce(&Path)) -> Result<bool, JournalError> {
+        let Some(content) = &self.content else {
+            return Ok(false);
+        };
+        if self.files.holds(&self.path, content).unwrap_or(false) {
+            return Ok(false);
+        }
+        let failed = |source| io_error(&self.path, source);
+        keep(&self.path);
+        let temporary = self.path.with_file_name(new_temporary_name());
+        self.files.create_private(&temporary).map_err(failed)?;
+        let file = self.files.open_append(&temporary).map_err(failed)?;
+        let written = self.files.write(&file, content);
+        let synced = written.and_then(|()| self.files.sync_data(&file));
+        synced
+            .and_then(|()| self.files.rename(&temporary, &self.path))
+            .map_err(failed)?;
+        self.file = file;
+        self.is_broken = false;
+        self.files
+            .sync_folder(self.path.parent().unwrap_or(Path::new(".")))
+            .map_err(failed)?;
+        Ok(true)
     }
 }
 

@@ -360,6 +360,10 @@ fn the_state_of_the_workspace_survives_tasks_in_a_shared_folder() {
         "[ $task = b ] && rm .planwright/journal/*; says done",
         "[ $task = b ] && for f in .planwright/journal/*; do : > $f; done; says done",
         "[ $task = b ] && for f in .planwright/journal/*; do sed -i s/run/ruin/ $f; done; says done",
+        "[ $task = b ] && for f in .planwright/runs/*/run.journal; do : > $f; done; says done",
+        "[ $task = b ] && for f in .planwright/runs/*/run.journal; do tail -n 1 $f >> $f; done; says done",
+        "[ $task = b ] && for f in .planwright/runs/*/run.journal; do sed -i s/agent/tnega/ $f; done; says done",
+        "[ $task = b ] && : > .planwright/.gitignore; says done",
     ] {
         let tasks = ["a", "b a", "c b"];
         let workspace = fenced(&tasks, "auto", script).in_git();
@@ -379,6 +383,9 @@ fn the_state_of_the_workspace_survives_tasks_in_a_shared_folder() {
             .filter(|record| matches!(record.event, RunEvent::Ended(_)))
             .count();
         assert_eq!(n_ended, 1, "{script}: the log of the run is whole");
+        let ignored = std::fs::read_to_string(workspace.root().join(".planwright/.gitignore"));
+        assert_eq!(ignored.expect("a file").trim(), "*", "{script}");
+        workspace.does(&["summary"]).exits(0);
         let kept = workspace.aside("home/.local/state/planwright/kept");
         let n_kept = std::fs::read_dir(kept).map_or(0, |kept| kept.count());
         assert_eq!(n_kept, 0, "{script}: nothing is left beside");

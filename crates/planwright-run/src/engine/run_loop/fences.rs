@@ -173,6 +173,7 @@ impl RunLoop<'_> {
                 .unwrap_or_default(),
             None => self.fences.links = StateLinks::make(&state, self.folders_for_links(repository.as_ref())),
         }
+        self.recorder.remember_log()?;
         let guard = SharedGuard::take(self.snapshot.place(), repository.as_ref(), &self.place);
         self.fences.guard = Some(guard);
         Ok(())
@@ -216,12 +217,20 @@ impl RunLoop<'_> {
         let Some(guard) = &mut self.fences.guard else {
             return Ok(());
         };
+        let mut restored = guard.restore(self.fences.links.as_ref());
+        let keep_log = |log: &Path| guard.keep_log(log, &mut restored);
+        if self.recorder.restore_log(keep_log)?
+            && let Some(links) = &self.fences.links
+        {
+            // It is another file now. Without a second name it can still be restored from memory.
+            links.renew(&self.place.folder()).unwrap_or_default();
+        }
         let Restored {
             paths,
             failed,
             reported,
             kept_in,
-        } = guard.restore(self.fences.links.as_ref());
+        } = restored;
         if !paths.is_empty() {
             let kept = match kept_in.is_dir() {
                 true => format!("; the changed content is in `{}`", kept_in.display()),

@@ -77,6 +77,16 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
+    /// Remembers what the log holds, before the first task begins that can write to it.
+    pub(super) fn remember_log(&mut self) -> Result<(), RunError> {
+        Ok(self.log.remember()?)
+    }
+
+    /// Writes the log again where a task changed it. `keep` gets its path before. Returns whether that was so.
+    pub(super) fn restore_log(&mut self, keep: impl FnOnce(&std::path::Path)) -> Result<bool, RunError> {
+        Ok(self.log.restore(keep)?)
+    }
+
     /// Returns whether there is a record that is not durable.
     pub(super) fn has_waiting(&self) -> bool {
         self.log.has_waiting()
