@@ -185,14 +185,14 @@ impl<'r> Judged<'r> {
                 };
                 let begin = Request {
                     verb,
-                    force: true,
                     starts: true,
                     output: None,
                     files: &[],
                     ..*request
                 };
                 let mut closed = gates.of_task(task_ix, request.now).into_iter();
-                if closed.any(|closed| closed.gate == Gate::Dependencies) {
+                // Without force the table refuses it with its reasons.
+                if request.force && closed.any(|closed| closed.gate == Gate::Dependencies) {
                     self.pass(Gate::Dependencies);
                 }
                 self.asked.push((task.clone(), begin));

@@ -1,9 +1,15 @@
 //! Text that is safe to print: plans are strangers' text and must not drive the terminal.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use planwright_core::text::{is_visible, visible};
+use planwright_run::redaction::Redaction;
 use serde::Serialize;
+
+/// Removes the secrets of this process's environment, and what has the shape of a secret.
+static OF_ENVIRONMENT: LazyLock<Redaction> =
+    LazyLock::new(|| Redaction::of_environment(&std::env::vars_os().collect::<Vec<_>>()));
 
 /// Returns text with everything that a terminal acts on shown as escapes; newlines stay.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
@@ -40,6 +46,11 @@ pub(crate) fn addressed(text: &str, audience: Audience) -> Cow<'_, str> {
 /// was overwritten on the same line too, tabs stay, and whatever else a terminal acts on is shown as escapes.
 pub(crate) fn harmless_line(line: &str) -> String {
     let plain = without_sequences(line.trim_end_matches(['\r', '\n']));
+    // A secret with a colour in it, as `grep --color` writes one, shows itself only now.
+    let plain = match plain {
+        Cow::Owned(plain) => Cow::Owned(OF_ENVIRONMENT.text(&plain).into_string()),
+        plain => plain,
+    };
     let last = plain.rsplit('\r').next().unwrap_or_default();
     let parts: Vec<_> = last.split('\t').map(printable).collect();
     parts.join("\t")
@@ -258,6 +269,10 @@ mod tests {
             ("\u{1b}]0;title\u{7}a\tb", "a\tb"),
             ("\u{1b}]8;;http://a\u{1b}\\link\u{1b}]8;;\u{1b}\\ on", "link on"),
             ("\u{1b}(Bplain", "plain"),
+            (
+                "key ghp_\u{1b}[31mabcdefghijABCDEFGHIJ0123456789abcdef\u{1b}[m.",
+                "key [redacted: github token].",
+            ),
             ("\u{1b}]0;no end", "0;no end"),
             ("\u{1b}[3\u{1b}[31mred", "3red"),
             ("10 %\r20 %\r100 %", "100 %"),

@@ -195,6 +195,17 @@ fn taking_over_needs_a_reason_and_is_recorded() {
 }
 
 #[test]
+fn confirming_a_task_that_waits_for_others_needs_force() {
+    let sandbox = sandbox();
+    let confirm = ["done", "c", "-p", PLAN, "--take-over", "--note", "checked by hand"];
+    let refused = sandbox.run(&confirm).exits(1).stderr;
+    assert!(refused.contains("is not ready"), "{refused}");
+    let forced: Vec<&str> = confirm.iter().copied().chain(["--force"]).collect();
+    let said = sandbox.run(&forced).exits(0).stdout;
+    assert!(said.contains("dependencies"), "{said}");
+}
+
+#[test]
 fn a_lease_that_is_over_lets_others_claim_the_task() {
     let sandbox = sandbox();
     sandbox.run(&["start", "b", "-p", PLAN]).exits(0);
