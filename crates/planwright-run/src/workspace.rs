@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
-use planwright_core::dialect::{DIALECTS, Facts, Looked, Questions, SourcePlan, recognise};
+use planwright_core::dialect::{DIALECTS, Dialect, Facts, Looked, Questions, SourcePlan, recognise};
 use planwright_core::text::SourceText;
 
 use crate::place::{ARCHIVE, STATE_FOLDER};
@@ -53,9 +53,18 @@ fn path_in(error: &ignore::Error) -> Option<&Path> {
 
 /// Returns the plans at the places where the dialects keep them.
 pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
+    plans_at(root, |dialect| dialect.places())
+}
+
+/// Returns the plans that tools keep for a user, wherever that user works.
+pub fn plans_of_user(home: &Path) -> Vec<PathBuf> {
+    plans_at(home, |dialect| dialect.user_places())
+}
+
+fn plans_at(root: &Path, places: impl Fn(&dyn Dialect) -> &'static [&'static str]) -> Vec<PathBuf> {
     let mut plans: Vec<PathBuf> = DIALECTS
         .iter()
-        .flat_map(|dialect| dialect.places())
+        .flat_map(|dialect| places(*dialect))
         .flat_map(|place| expand(root, place))
         .filter(|path| is_plan(path))
         .collect();
@@ -115,26 +124,27 @@ pub fn archive_path(relative: &str) -> Option<String> {
     })
 }
 
-/// Returns the files that a pattern with a star in its last part names.
+/// Returns the files that a pattern names. Each part of it has at most one star.
 fn expand(root: &Path, place: &str) -> Vec<PathBuf> {
-    let (folder, pattern) = place.rsplit_once('/').unwrap_or(("", place));
-    let Some((prefix, suffix)) = pattern.split_once('*') else {
-        return vec![root.join(place)]
-            .into_iter()
-            .filter(|path| path.is_file())
-            .collect();
-    };
-    let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
-        return Vec::new();
-    };
-    let fits =
-        |name: &str| name.len() >= prefix.len() + suffix.len() && name.starts_with(prefix) && name.ends_with(suffix);
-    entries
-        .flatten()
-        .filter(|entry| fits(&entry.file_name().to_string_lossy()))
-        .map(|entry| entry.path())
-        .filter(|path| path.is_file())
-        .collect()
+    let mut found = vec![root.to_owned()];
+    for part in place.split('/') {
+        found = match part.split_once('*') {
+            None => found.into_iter().map(|folder| folder.join(part)).collect(),
+            Some((prefix, suffix)) => {
+                let fits = |name: &str| {
+                    name.len() >= prefix.len() + suffix.len() && name.starts_with(prefix) && name.ends_with(suffix)
+                };
+                let entries = found.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+                let fitting = entries
+                    .flatten()
+                    .flatten()
+                    .filter(|entry| fits(&entry.file_name().to_string_lossy()));
+                fitting.map(|entry| entry.path()).collect()
+            }
+        };
+    }
+    found.retain(|path| path.is_file());
+    found
 }
 
 /// Files larger than this are looked into only where a dialect keeps its plans.

@@ -208,6 +208,11 @@ pub trait Dialect: Sync {
     /// Returns the places its files live in, relative to a workspace, as globs.
     fn places(&self) -> &'static [&'static str];
 
+    /// Returns the places that its own tool keeps files in for a user, relative to the home folder, as globs.
+    fn user_places(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Returns where its tool would keep a new plan, relative to a workspace: by the plan's id, or by the day and a short
     /// name.
     fn new_place(&self, _id: Option<&str>, _date: &str, name: &str) -> String {

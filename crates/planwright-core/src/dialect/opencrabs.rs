@@ -205,6 +205,17 @@ impl Dialect for OpenCrabs {
         ]
     }
 
+    fn user_places(&self) -> &'static [&'static str] {
+        &[
+            ".opencrabs/agents/session/.opencrabs_plan_*.json",
+            ".opencrabs/session/.opencrabs_plan_*.json",
+            ".opencrabs/plans/coding-plans/*.json",
+            ".opencrabs/profiles/*/agents/session/.opencrabs_plan_*.json",
+            ".opencrabs/profiles/*/session/.opencrabs_plan_*.json",
+            ".opencrabs/profiles/*/plans/coding-plans/*.json",
+        ]
+    }
+
     fn new_place(&self, _id: Option<&str>, _date: &str, name: &str) -> String {
         format!("plans/coding-plans/{name}.json")
     }

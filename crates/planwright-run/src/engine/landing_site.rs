@@ -255,6 +255,11 @@ impl LandingSite {
         &self.repository
     }
 
+    /// Returns a text with the paths in checkouts as they are in the repository.
+    pub(super) fn without_folders(&self, text: &str) -> String {
+        self.checkouts.without_folders(text)
+    }
+
     /// Returns how checkouts are prepared.
     pub(super) fn preparation(&self) -> &Preparation {
         &self.preparation

@@ -148,6 +148,28 @@ impl Checkouts {
         &self.folder
     }
 
+    /// Returns a text with the paths in the checkouts of tasks as they are in the repository: the folder goes when the work has
+    /// landed, and lies elsewhere on every machine.
+    pub fn without_folders(&self, text: &str) -> String {
+        let Some(prefix) = self.folder.join(TASKS).to_str().map(|tasks| format!("{tasks}/")) else {
+            return text.to_owned();
+        };
+        let mut parts = text.split(&prefix);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let is_end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+            let rest = part.find(is_end).map_or("", |at| &part[at..]);
+            match rest.strip_prefix('/') {
+                Some(path) if path.starts_with(|c: char| !c.is_whitespace()) => out.push_str(path),
+                _ => {
+                    out.push('.');
+                    out.push_str(rest);
+                }
+            }
+        }
+        out
+    }
+
     /// Returns the user's repository.
     pub fn repository(&self) -> &Repository {
         &self.repository

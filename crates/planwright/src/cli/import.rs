@@ -4,10 +4,15 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Options};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{CarrierKind, Dialect};
+use planwright_core::dialect::Dialect;
+use planwright_core::plan::Field;
+use planwright_core::text::SourceText;
+use planwright_run::examine::examine;
 
 use super::exit::{Exit, Failure, MEND_FIRST};
-use super::making::{Show, Written, create_or_look, evidence, is_stdin, loaded, session_file, sniffed, with_mint_for};
+use super::making::{
+    Show, Written, create_or_look, evidence, is_stdin, loaded, new_path, session_file, sniffed, with_mint_for,
+};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 
@@ -17,7 +22,7 @@ use super::plan_arg::{dialect_named, dialect_names};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright import plan.json                  writes plan.plan.json beside it
+  planwright import plan.json                  writes it where its tool keeps plans
   planwright import plan.json --session 6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000
   planwright import - --dialect clido --out .clido/plans/p.json < answer.md")]
 pub(crate) struct Args {
@@ -25,7 +30,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Write to this file, which must be new. Default: beside the input, with `.plan` before its extension; of - standard output.
+    /// Write to this file, which must be new. Default: where the tool of the dialect keeps plans; for OpenCrabs beside the input, with `.plan` before its extension; of - standard output.
     #[arg(long, short, value_name = "PATH", conflicts_with = "session")]
     out: Option<PathBuf>,
 
@@ -85,8 +90,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         session: args.session.clone(),
         ..Options::default()
     };
-    let imported = with_mint_for(dialect, args.out.as_deref(), |mint| {
-        convert::import(&source, dialect, &options, mint)
+    let (date, imported) = with_mint_for(dialect, args.out.as_deref(), |mint| {
+        (
+            mint.date().to_owned(),
+            convert::import(&source, dialect, &options, mint),
+        )
     });
     let imported = imported.map_err(|found| {
         let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
@@ -102,7 +110,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let out = match (&args.out, &args.session) {
         (Some(out), _) => Some(out.clone()),
         (None, Some(session)) => Some(session_file(dialect, session)?),
-        (None, None) => on_disk.map(|path| beside(path, dialect)),
+        (None, None) => on_disk.map(|path| default_path(path, dialect, &imported.text, &date)),
     };
     let is_written = out.is_some() && !args.dry_run && !args.diff;
     if let Some(out) = out.as_deref() {
@@ -121,15 +129,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     written.report(&args.file, &source, args.json, show, output)
 }
 
-/// Returns the name beside a file that its import gets: `plan.json` becomes `plan.plan.json`.
-fn beside(path: &Path, dialect: &dyn Dialect) -> PathBuf {
-    let stem = path
-        .file_stem()
-        .map_or_else(Default::default, |stem| stem.to_string_lossy());
-    let extension = match dialect.carriers() {
-        [CarrierKind::Yaml, ..] => "yaml",
-        [CarrierKind::Markdown, ..] => "md",
-        _ => "json",
-    };
-    path.with_file_name(format!("{stem}.plan.{extension}"))
+/// Returns where the plan of an imported file goes: where its tool keeps plans. OpenCrabs keeps them by sessions: without one the
+/// plan goes beside the file, and `plan.json` becomes `plan.plan.json`.
+fn default_path(path: &Path, dialect: &'static dyn Dialect, text: &str, date: &str) -> PathBuf {
+    if dialect.session_place("").is_some() {
+        let stem = path
+            .file_stem()
+            .map_or_else(Default::default, |stem| stem.to_string_lossy());
+        return path.with_file_name(format!("{stem}.plan.json"));
+    }
+    let inspection = examine(&SourceText::new(text), None, Some(dialect)).inspection;
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let id = plan.and_then(|plan| plan.head_str(Field::Id));
+    new_path(dialect, id, date, plan.map_or("", |plan| plan.title()))
 }

@@ -9,9 +9,11 @@ use planwright_core::dialect::{Dialect, find};
 use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::examine::examine;
+use planwright_run::place::root_of;
 use planwright_run::store;
 use serde::Serialize;
 
+use super::catalogue::from_here;
 use super::exit::{Drawn, Evidence, Exit, Failure, MEND_FIRST};
 use super::output::Output;
 use super::plan_arg::{candidates, load_failure};
@@ -141,6 +143,31 @@ fn name_at_home(dialect: &dyn Dialect, out: &Path) -> Option<String> {
     let name = out.file_stem()?.to_str()?;
     let home = dialect.new_place(Some(name), "", "");
     std::path::absolute(out).ok()?.ends_with(home).then(|| name.to_owned())
+}
+
+/// Returns where a new plan goes that nothing names a file for: where its tool keeps plans, by its id or its title.
+pub(super) fn new_path(dialect: &dyn Dialect, id: Option<&str>, date: &str, title: &str) -> PathBuf {
+    from_here(&root_of(Path::new(".")).join(dialect.new_place(id, date, &slug(title))))
+}
+
+/// Returns a title as a part of a file name: lower-case words with hyphens.
+fn slug(title: &str) -> String {
+    const MAX_LEN: usize = 40;
+    let mut slug = String::new();
+    for c in title.chars() {
+        if slug.len() >= MAX_LEN {
+            break;
+        }
+        match c {
+            c if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
+            _ if slug.ends_with('-') || slug.is_empty() => {}
+            _ => slug.push('-'),
+        }
+    }
+    match slug.trim_end_matches('-') {
+        "" => "plan".to_owned(),
+        slug => slug.to_owned(),
+    }
 }
 
 pub(super) fn say_written(out: &Path, is_written: bool, output: &mut Output) {

@@ -1,6 +1,6 @@
 //! `planwright new`: an empty valid plan in its place.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::convert::new_plan;
@@ -8,9 +8,8 @@ use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
 
-use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
-use super::making::{Show, Written, create_or_look, with_mint_for};
+use super::making::{Show, Written, create_or_look, new_path, with_mint_for};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 
@@ -62,10 +61,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .and_then(|linked| linked.plan.head_str(Field::Id).map(str::to_owned));
     let place = match &args.out {
         Some(out) => out.clone(),
-        None => {
-            let root = planwright_run::place::root_of(Path::new("."));
-            from_here(&root.join(dialect.new_place(id.as_deref(), &date, &slug(&args.title))))
-        }
+        None => new_path(dialect, id.as_deref(), &date, &args.title),
     };
     let is_written = !args.dry_run && !args.diff;
     create_or_look(&place, &text, is_written)?;
@@ -80,24 +76,4 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let show = if args.diff { Show::Diff("") } else { Show::Text };
     written.report(&place, &source, args.json, show, output)
-}
-
-/// Returns a title as a part of a file name: lower-case words with hyphens.
-pub(super) fn slug(title: &str) -> String {
-    const MAX_LEN: usize = 40;
-    let mut slug = String::new();
-    for c in title.chars() {
-        if slug.len() >= MAX_LEN {
-            break;
-        }
-        match c {
-            c if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
-            _ if slug.ends_with('-') || slug.is_empty() => {}
-            _ => slug.push('-'),
-        }
-    }
-    match slug.trim_end_matches('-') {
-        "" => "plan".to_owned(),
-        slug => slug.to_owned(),
-    }
 }

@@ -20,10 +20,8 @@ use planwright_run::workspace::plans_at_home;
 use serde::Serialize;
 
 use super::answers;
-use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
-use super::making::{create_or_look, with_mint_for};
-use super::new::slug;
+use super::making::{create_or_look, new_path, with_mint_for};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
@@ -143,7 +141,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     let date = clock::now();
     let date = date.get(..10).unwrap_or_default();
-    let unnamed = place_of(args, &root, dialect, None, date, &goal);
+    let unnamed = place_of(args, dialect, None, date, &goal);
     let out = args.out.as_deref();
     let made = if args.single {
         with_mint_for(dialect, out, |mint| convert::single_plan(dialect, &wish, mint))
@@ -179,7 +177,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let inspection = examine(&SourceText::new(made.text.as_str()), None, Some(dialect)).inspection;
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let id = plan.and_then(|plan| plan.head_str(Field::Id)).map(str::to_owned);
-    let place = place_of(args, &root, dialect, id.as_deref(), date, &goal);
+    let place = place_of(args, dialect, id.as_deref(), date, &goal);
     create_or_look(&place, &made.text, true)?;
     note(&place, plan.and_then(plan_id), &goal, &made, output);
     show(&place, &made, args, output);
@@ -231,10 +229,10 @@ fn usual_dialect(root: &Path) -> anyhow::Result<&'static dyn Dialect> {
     ))
 }
 
-fn place_of(args: &Args, root: &Path, dialect: &dyn Dialect, id: Option<&str>, date: &str, goal: &str) -> PathBuf {
+fn place_of(args: &Args, dialect: &dyn Dialect, id: Option<&str>, date: &str, goal: &str) -> PathBuf {
     match &args.out {
         Some(out) => out.clone(),
-        None => from_here(&root.join(dialect.new_place(id, date, &slug(goal)))),
+        None => new_path(dialect, id, date, goal),
     }
 }
 

@@ -12,7 +12,7 @@ use planwright_run::examine::examine;
 use planwright_run::journal::TaskState;
 use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{closed_home, plans_at_home, root_of, slashed};
+use planwright_run::workspace::{closed_home, plans_at_home, plans_of_user, root_of, slashed};
 
 use super::catalogue::{archived, from_here};
 use super::change::Found;
@@ -473,11 +473,7 @@ pub(crate) fn candidates(folder: &Path, user: bool) -> Vec<PathBuf> {
     let plans = plans_at_home(&root_of(folder));
     let mut found: Vec<PathBuf> = plans.iter().map(|path| from_here(path)).collect();
     if user && let Some(home) = std::env::home_dir() {
-        found.extend(
-            plans_at_home(&home)
-                .into_iter()
-                .filter(|path| path.starts_with(home.join(".opencrabs"))),
-        );
+        found.extend(plans_of_user(&home));
     }
     // The file that points at a rawko plan is not itself one.
     found.retain(|path| path.file_name().is_none_or(|name| name != "current-task.yaml"));

@@ -9,9 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use planwright_core::document::{Document, Kind, NodeRef, json};
-use planwright_run::store::{self, LoadError};
+use planwright_run::store::{self, Departure, Goal, LoadError, PlanFile, Store};
 
-use super::{Answer, write};
+use super::Answer;
 
 const USAGE: &str = "\
 Usage: clido [-C <dir>] plan <command>
@@ -123,7 +123,10 @@ fn error(message: &str) -> Answer {
     Answer::err(1, format!("Error: {message}\n"))
 }
 
-/// A saved plan, as far as it must be readable.
+/// When a flat plan was created that does not say so, for clido.
+const FLAT_CREATED_AT: &str = "2026-01-01T00:00:00Z";
+
+/// A plan in the folder, saved or flat, as far as it must be readable.
 struct Saved {
     document: Document,
     id: String,
@@ -132,7 +135,8 @@ struct Saved {
 }
 
 impl Saved {
-    fn load(path: &Path, id: &str) -> Result<Self, String> {
+    /// `flat_id` is the id of a flat plan that has none; where it is none, a flat plan is refused.
+    fn load(path: &Path, id: &str, flat_id: Option<&str>) -> Result<Self, String> {
         let loaded = store::load(path).map_err(|error| match error {
             LoadError::Missing { .. } => not_found(id),
             error => format!("IO error: {error}"),
@@ -142,15 +146,21 @@ impl Saved {
             let message = parsed.diagnostics.first().map_or("", |first| first.message.as_str());
             return Err(format!("JSON error: {message}"));
         }
-        Saved::read(parsed.document).map_err(|message| format!("JSON error: {message}"))
+        Saved::read(parsed.document, flat_id).map_err(|message| format!("JSON error: {message}"))
     }
 
-    fn read(document: Document) -> Result<Self, String> {
+    fn read(document: Document, flat_id: Option<&str>) -> Result<Self, String> {
         let root = document.root().ok_or("it is empty")?;
-        let meta = root.get("meta").ok_or("missing field `meta`")?;
-        let text = |key: &str| match meta.get(key).filter(|node| node.kind() == Kind::String) {
-            Some(node) => Ok(node.value().into_owned()),
-            None => Err(format!("field `meta.{key}` is missing or no string")),
+        let (meta, flat_id) = match (root.get("meta"), flat_id) {
+            (Some(meta), _) => (meta, None),
+            (None, Some(id)) if root.get("goal").is_some() => (root, Some(id)),
+            (None, _) => return Err("missing field `meta`".to_owned()),
+        };
+        let text = |key: &str| match (meta.get(key).filter(|node| node.kind() == Kind::String), key, flat_id) {
+            (Some(node), ..) => Ok(node.value().into_owned()),
+            (None, "id", Some(id)) => Ok(id.to_owned()),
+            (None, "created_at", Some(_)) => Ok(FLAT_CREATED_AT.to_owned()),
+            (None, ..) => Err(format!("field `meta.{key}` is missing or no string")),
         };
         let (id, goal, created_at) = (text("id")?, text("goal")?, text("created_at")?);
         let tasks = root.get("tasks").filter(|tasks| tasks.kind() == Kind::Array);
@@ -298,7 +308,7 @@ fn load_all(plans: &Path) -> io::Result<(Vec<Saved>, String)> {
     let (mut saved, mut remarks) = (Vec::new(), String::new());
     for path in paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        match Saved::load(&path, &name) {
+        match Saved::load(&path, &name, None) {
             Ok(plan) => saved.push(plan),
             Err(reason) => remarks.push_str(&format!("Warning: {name} is left out: {reason}\n")),
         }
@@ -307,7 +317,7 @@ fn load_all(plans: &Path) -> io::Result<(Vec<Saved>, String)> {
 }
 
 fn show(plans: &Path, id: &str) -> Answer {
-    let loaded = path_of(plans, id).and_then(|path| Saved::load(&path, id));
+    let loaded = path_of(plans, id).and_then(|path| Saved::load(&path, id, Some(id)));
     let plan = match loaded {
         Ok(plan) => plan,
         Err(message) => return error(&message),
@@ -329,10 +339,21 @@ fn show(plans: &Path, id: &str) -> Answer {
 }
 
 fn delete(plans: &Path, id: &str) -> Answer {
-    let deleted = path_of(plans, id).and_then(|path| match write::remove(&path) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(not_found(id)),
-        Err(error) => Err(format!("IO error: {error}")),
+    let deleted = path_of(plans, id).and_then(|path| {
+        let file = PlanFile {
+            path: &path,
+            id: Some(id),
+        };
+        let departure = Departure {
+            verb: "delete",
+            by: None,
+            goal: Goal::Trash,
+        };
+        match Store::default().depart(file, departure) {
+            Ok(_) => Ok(()),
+            Err(_) if fs::symlink_metadata(&path).is_err() => Err(not_found(id)),
+            Err(error) => Err(format!("IO error: {error}")),
+        }
     });
     match deleted {
         Ok(()) => Answer::out(0, format!("Deleted plan '{id}'.\n")),

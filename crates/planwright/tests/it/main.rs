@@ -79,6 +79,7 @@ mod runs;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod secrets;
+mod seeds;
 mod settings;
 mod space;
 mod spec_first;

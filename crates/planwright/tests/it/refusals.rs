@@ -196,7 +196,7 @@ fn what_would_be_written_is_named_with_its_place() {
     );
     for (args, out) in [
         (&["new", "rawko", "A", "--out", "a.yaml"][..], "a.yaml"),
-        (&["import", "flat.json"], "flat.plan.json"),
+        (&["import", "flat.json", "--out", "flat.plan.json"], "flat.plan.json"),
         (&["migrate", "v2.json"], "v2.json"),
         (
             &["convert", "flat.json", "--to", "aimi", "--out", "tasks.json"],

@@ -153,6 +153,11 @@ impl PlanWriter {
 impl RunLoop<'_> {
     /// Adds an update of the plan file.
     pub(super) fn update_plan(&mut self, mut update: StatusUpdate) {
+        if let Some(site) = self.workplace.site() {
+            for text in update.note.iter_mut().chain(&mut update.output) {
+                *text = site.without_folders(text);
+            }
+        }
         update.redact(self.agents.redaction());
         let machine = &self.snapshot.plan().lifecycle.machine;
         self.plan_writer.add(update, machine);

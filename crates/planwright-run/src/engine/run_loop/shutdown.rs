@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use planwright_core::plan::State;
 use planwright_core::plan::lifecycle::OnFailure;
+use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_run;
 use super::super::naming::listed;
+use super::super::prepare::wanted_tasks;
 use super::super::status_updates::StatusUpdate;
 use super::reconcile::interrupted_updates;
 use super::working::processes;
@@ -25,6 +26,7 @@ impl RunLoop<'_> {
     /// Writes to the plan file all that the run knows, and hears what others have made of the plan by then.
     pub(super) fn settle(&mut self) -> Result<(), RunError> {
         self.settle_resting();
+        self.settle_held();
         for nth in 0..TRIES {
             if self.plan_writer.is_idle() {
                 break;
@@ -85,6 +87,20 @@ impl RunLoop<'_> {
                     self.update_plan(StatusUpdate { note, ..update });
                 }
             }
+        }
+    }
+
+    /// What the plan marks as a task to skip becomes skipped when everything else is over. Until then a person may still want it.
+    fn settle_held(&mut self) {
+        let is_finished = self.schedule.standing() == Standing::Finished && !self.request.options.lands_only;
+        // A task that the user asked for by a name that is gone is not in the plan any more, and none is skipped then.
+        let wanted = wanted_tasks(self.request, &self.snapshot).unwrap_or_default();
+        let wanted = (0..).zip(wanted).filter(|(_, is_wanted)| is_finished && *is_wanted);
+        let held = wanted.filter(|(task, _)| self.snapshot.plan().tasks()[*task as usize].held);
+        let open = held.filter(|(task, _)| self.plan_writer.intended(*task) == Some(State::Pending));
+        let updates: Vec<StatusUpdate> = open.map(|(task, _)| self.plain_update(task, Verb::Skip)).collect();
+        for update in updates {
+            self.update_plan(update);
         }
     }
 

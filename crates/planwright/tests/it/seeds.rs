@@ -1,0 +1,93 @@
+//! Sentences of the five specifications that planwright once answered otherwise.
+
+use serde_json::Value;
+
+use crate::plans;
+use crate::run::{Workspace, clido};
+use crate::sandbox::Sandbox;
+
+const FLAT: &str = r#"{"goal": "Count words", "tasks": [{"id": "t1", "description": "Read the file"}]}"#;
+
+#[test]
+fn opencrabs_plans_of_every_profile_are_found_at_home() {
+    let places = [
+        ".home/.opencrabs/profiles/ops/plans/coding-plans/rust-full.json",
+        ".home/.opencrabs/profiles/dev/agents/session/.opencrabs_plan_123e4567-e89b-12d3-a456-426614174000.json",
+        ".home/.opencrabs/plans/coding-plans/sample-minimal-plan.json",
+    ];
+    let sandbox = Sandbox::with(&places.map(|place| (place, plans::OPENCRABS)));
+    let listed = sandbox.run(&["list", "--user", "--json"]).exits(0).json();
+    assert_eq!(listed["plans"].as_array().map(Vec::len), Some(3), "{listed}");
+    let found = sandbox.run(&["find", "rust-full", "--user", "--json"]).exits(0).json();
+    let path = found["plans"][0]["path"].as_str().expect("a path");
+    assert!(
+        path.ends_with("profiles/ops/plans/coding-plans/rust-full.json"),
+        "{path}"
+    );
+    sandbox.run(&["show", "rust-full", "--user"]).exits(0);
+    let own = sandbox.run(&["list", "--json"]).exits(0).json();
+    assert_eq!(own["plans"].as_array().map(Vec::len), Some(0), "{own}");
+}
+
+#[test]
+fn a_task_to_skip_is_skipped_after_a_finished_run() {
+    let plan = clido(&["a", "b a", "c b"]).replace("\"Make b\"", "\"Make b\", \"skip\": true");
+    assert!(plan.contains("\"skip\": true"), "{plan}");
+    let workspace = Workspace::new(("plan.json", &plan), "says done");
+    workspace.runs(&["--only", "a"]).exits(0);
+    assert_eq!(workspace.states(), "a done, b pending, c pending");
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b skipped, c done");
+    workspace.does(&["check", "plan.json"]).exits(0);
+    workspace.does(&["reset", "b", "-p", "plan.json"]).exits(0);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done, c done");
+}
+
+#[test]
+fn an_imported_clido_plan_goes_where_clido_keeps_plans() {
+    let sandbox = Sandbox::with(&[("ans.json", FLAT)]);
+    let said = sandbox.run(&["import", "ans.json"]).exits(0).stdout;
+    let path = said.trim().strip_prefix("wrote ").expect("a path").to_owned();
+    let plan: Value = serde_json::from_str(&sandbox.read(&path)).expect("JSON");
+    let id = plan["meta"]["id"].as_str().expect("an id");
+    assert_eq!(path, format!(".clido/plans/{id}.json"));
+    assert!(!sandbox.path().join("ans.plan.json").exists());
+    let checked = sandbox.run(&["check", &path]).exits(0);
+    assert!(!checked.text().contains("file-name-mismatch"), "{}", checked.text());
+    sandbox.run(&["clido", "plan", "show", id]).exits(0);
+}
+
+#[test]
+fn clido_shows_the_flat_form_too() {
+    let sandbox = Sandbox::with(&[(".clido/plans/words.json", FLAT)]);
+    let shown = sandbox.run(&["clido", "plan", "show", "words"]).exits(0).stdout;
+    assert!(
+        shown.starts_with("Plan: words\nGoal: Count words\nCreated: 2026-01-01T00:00:00Z\n"),
+        "{shown}"
+    );
+    // `list` leaves it out with a remark, as the original does.
+    let listed = sandbox.run(&["clido", "plan", "list"]).exits(0).stderr;
+    assert!(listed.contains("words is left out"), "{listed}");
+}
+
+#[test]
+fn a_plan_that_clido_deletes_can_be_restored() {
+    let sandbox = Sandbox::with(&[(".clido/plans/p.json", plans::CLIDO)]);
+    let said = sandbox.run(&["clido", "plan", "delete", "p"]).exits(0).stdout;
+    assert_eq!(said, "Deleted plan 'p'.\n");
+    assert!(!sandbox.path().join(".clido/plans/p.json").exists());
+    let kept = sandbox.read(".planwright/trash/1/.clido/plans/p.json");
+    assert_eq!(kept, plans::CLIDO);
+    let gone = sandbox.run(&["clido", "plan", "delete", "other"]).exits(1);
+    assert_eq!(gone.stderr, "Error: plan not found: other\n");
+}
+
+#[test]
+fn notes_name_files_as_the_repository_does() {
+    let script = "echo \"error: $PWD/src/lib.rs:3: no; in $PWD.\" >&2; exit 3";
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), script).in_git();
+    workspace.runs(&["--isolation", "checkouts"]).exits(1);
+    let notes = workspace.json()["tasks"][0]["notes"].to_string();
+    assert!(notes.contains("error: src/lib.rs:3: no; in ."), "{notes}");
+}
