@@ -20,6 +20,7 @@ const NOT_PLANNED: &[&str] = &[
     "Root (v2.x)",
     "Metadata (v2.x)",
     "Story (v2.x)",
+    "Story (v2.x, with dependencies)",
     "Frontmatter",
     "Current task",
 ];

@@ -295,7 +295,7 @@ fn a_prd_gets_its_metadata() {
         story_v2(
             "US-001",
             1,
-            "\"passes\": false,\n      \"status\": \"odd\",\n      \"dependsOn\": [\"US-009\"]"
+            "\"passes\": false,\n      \"status\": \"odd\",\n      \"dependsOn\": []"
         )
     );
     let (text, notes) = migrated(&text, MigrationOrder::default()).expect("it migrates");
@@ -310,6 +310,25 @@ fn a_prd_gets_its_metadata() {
     assert_eq!(plan["userStories"][0]["status"], "pending");
     assert_eq!(plan["userStories"][0]["dependsOn"], json!([]));
     assert_eq!(notes.len(), 1);
+}
+
+#[test]
+fn a_prd_with_dependencies_keeps_them() {
+    let stories = [
+        story_v2("US-001", 1, "\"passes\": true"),
+        story_v2("US-002", 1, "\"passes\": false,\n      \"dependsOn\": [\"US-001\"]"),
+        story_v2("US-003", 3, "\"passes\": false,\n      \"dependsOn\": [\"US-001\"]"),
+    ];
+    let text = format!(
+        "{{\n  \"project\": \"Turds\",\n  \"userStories\": [\n{}\n  ]\n}}\n",
+        stories.join(",\n")
+    );
+    let (text, _) = migrated(&text, MigrationOrder::default()).expect("it migrates");
+    let plan: Value = serde_json::from_str(&text).expect("JSON");
+    let depends_on = |ix: usize| plan["userStories"][ix]["dependsOn"].clone();
+    assert_eq!(depends_on(0), json!([]));
+    assert_eq!(depends_on(1), json!(["US-001"]));
+    assert_eq!(depends_on(2), json!(["US-001"]));
 }
 
 #[test]

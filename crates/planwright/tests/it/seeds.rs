@@ -91,3 +91,34 @@ fn notes_name_files_as_the_repository_does() {
     let notes = workspace.json()["tasks"][0]["notes"].to_string();
     assert!(notes.contains("error: src/lib.rs:3: no; in ."), "{notes}");
 }
+
+#[test]
+fn stories_of_a_prd_wait_for_what_they_depend_on() {
+    let story = |id: u32, rest: &str| {
+        format!(r#"{{"id": "US-00{id}", "title": "T", "priority": 1, "passes": false, "acceptanceCriteria": []{rest}}}"#)
+    };
+    let stories = [
+        story(1, ""),
+        story(2, r#", "dependsOn": ["US-001"]"#),
+        story(3, r#", "dependsOn": ["US-002"]"#),
+    ];
+    let text = format!(r#"{{"name": "App", "branchName": "ralph/app", "userStories": [{}]}}"#, stories.join(", "));
+    let sandbox = Sandbox::with(&[("prd.json", &text)]);
+    let ready = |sandbox: &Sandbox| {
+        let report = sandbox.run(&["next", "--all", "--json"]).exits(0).json();
+        let ready = report["ready"].as_array().expect("a list").iter();
+        let names: Vec<String> = ready.map(|task| task["task"]["task"].to_string()).collect();
+        names.join(" ")
+    };
+    assert_eq!(ready(&sandbox), "\"US-001\"");
+    sandbox.run(&["start", "US-002"]).exits(1);
+    sandbox.run(&["start", "US-001"]).exits(0);
+    sandbox.run(&["done", "US-001", "--unverified"]).exits(0);
+    assert_eq!(ready(&sandbox), "\"US-002\"");
+    let checked = sandbox.run(&["check", "prd.json"]).exits(0).text();
+    assert!(!checked.contains("aimi-field-of-other-version"), "{checked}");
+    // The specification of 2.x has no such field.
+    sandbox.write("prd.json", text.replacen('{', r#"{"schemaVersion": "2.0", "#, 1));
+    let checked = sandbox.run(&["check", "prd.json"]).text();
+    assert!(checked.contains("aimi-field-of-other-version"), "{checked}");
+}

@@ -20,7 +20,10 @@ pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, mi
         _ => add_metadata(plan, root, order, mint, &mut migration),
     }
     let layers = Layers::new(plan);
-    migration.n_edges = layers.n_edges();
+    migration.n_edges = match plan.has_stages {
+        true => layers.n_edges(),
+        false => plan.all_dependencies().len(),
+    };
     // The caller refuses this many; there is no use in writing them down.
     if migration.n_edges > crate::dialect::write::MAX_EDGES {
         return migration;
@@ -175,7 +178,7 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
         Some(Status::Failed) => "failed",
         _ => "pending",
     };
-    let before = layers.before(plan, story_ix).iter();
+    let before = layers.before(plan, story_ix).iter().filter(|_| plan.has_stages);
     let names = before.map(|&before| text(plan.task_name(before)));
     let depends_on = Value::Array(names.collect());
     let route = story_route(story_ix);
@@ -192,12 +195,20 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
         place,
     };
     // What the other version calls so is in vain in this one, and makes room.
-    patches.extend(["status", "dependsOn"].into_iter().filter(|key| has(key)).map(remove));
+    let keeps_dependencies = !plan.has_stages && has("dependsOn");
+    let in_vain = ["status", "dependsOn"].into_iter().filter(|key| has(key));
+    patches.extend(
+        in_vain
+            .filter(|key| *key == "status" || !keeps_dependencies)
+            .map(remove),
+    );
     patches.push(Patch::ReplaceScalar {
         at: route.clone().key("passes"),
         value: text(status),
     });
-    patches.push(insert("dependsOn", depends_on, Place::After("passes".to_owned())));
+    if !keeps_dependencies {
+        patches.push(insert("dependsOn", depends_on, Place::After("passes".to_owned())));
+    }
     if has("skipped") {
         patches.push(remove("skipped"));
     }

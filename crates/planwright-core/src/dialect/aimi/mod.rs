@@ -54,6 +54,11 @@ rules! {
         "\"As a [user], I want [feature] so that [benefit]\" is the specification's advice. Nothing depends on it.",
         "\"description\": \"Add a button\"",
         "\"description\": \"As a user, I want a button so that I can save\"";
+    SUSPICIOUS_TEXT = "aimi-suspicious-text", Note,
+        "A title or description has something that `aimi-cli validate-stories` calls suspicious.",
+        "It looks for \"ignore previous\", \"system:\", \"instructions\", \"$(\" and backticks, in any case of letters. Agents get these texts: what reads as an order or as a command may be taken for one. Harmless texts are found too, so this is a note.",
+        "\"title\": \"Run `make`\"",
+        "\"title\": \"Run make\"";
     OTHER_VERSIONS_FIELD = "aimi-field-of-other-version", Warning,
         "A field belongs to the other schema version.",
         "v3 knows `status` and `dependsOn`; v2.x knows `passes` and `skipped`. The other version's field is ignored, so what it says is lost. An error where the version's own field is missing.",
@@ -76,6 +81,7 @@ static TABLES: &[&Table] = &[
     &v2::ROOT,
     &v2::METADATA,
     &v2::STORY,
+    &v2::LINKED_STORY,
 ];
 
 impl Dialect for Aimi {
@@ -134,7 +140,8 @@ impl Dialect for Aimi {
         Some(match (owner, plan.form) {
             (Owner::Plan, "v2") => &v2::ROOT,
             (Owner::Plan, _) => &v3::ROOT,
-            (Owner::Task(_), "v2") => &v2::STORY,
+            (Owner::Task(_), "v2") if plan.has_stages => &v2::STORY,
+            (Owner::Task(_), "v2") => &v2::LINKED_STORY,
             (Owner::Task(_), _) => &v3::STORY,
         })
     }
@@ -369,6 +376,21 @@ pub fn is_branch(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric())
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-'))
+}
+
+/// Returns what in a text `aimi-cli validate-stories` calls suspicious.
+pub fn suspicious_part(text: &str) -> Option<&'static str> {
+    const PARTS: [&str; 5] = ["ignore previous", "system:", "instructions", "$(", "`"];
+    let mut folded = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // What the original's regular expressions take for these letters when case does not count.
+            'ſ' => folded.push('s'),
+            'ﬅ' | 'ﬆ' => folded.push_str("st"),
+            c => folded.push(c.to_ascii_lowercase()),
+        }
+    }
+    PARTS.into_iter().find(|part| folded.contains(part))
 }
 
 /// Reports a text that is longer than the specification allows; characters are Unicode scalar values.

@@ -1,5 +1,6 @@
 //! Schema 2.x and `prd.json`: two booleans and a priority, read by the specification's fallback.
-//! Each story waits for all of lower priority, as stages in the model; one at a time.
+//! Each story waits for all of lower priority, as stages in the model; one at a time. A `prd.json` whose stories name what they
+//! depend on, as ralph-tui writes it, goes by that instead.
 
 use super::super::reader::Reader;
 use super::super::table::{FieldSpec, Shape, Table};
@@ -8,7 +9,9 @@ use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, report_no_s
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::{Kind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, State, Status};
+use crate::plan::{
+    Dependency, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, State, Status, Target,
+};
 
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
@@ -69,6 +72,22 @@ pub(super) static STORY: Table = Table {
         FieldSpec::optional("notes", Field::Notes, TEXT),
     ],
 };
+/// The stories of a `prd.json` with dependencies: the same fields, and one more.
+pub(super) static LINKED_STORY: Table = Table {
+    name: "Story (v2.x, with dependencies)",
+    fields: &[
+        FieldSpec::required("id", Field::Id, Shape::NonBlank),
+        FieldSpec::required("title", Field::Title, TEXT),
+        FieldSpec::optional("description", Field::Description, TEXT),
+        FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
+        FieldSpec::required("priority", Field::Priority, Shape::Number),
+        FieldSpec::required("passes", Field::Passes, Shape::Bool),
+        FieldSpec::optional("skipped", Field::Skipped, Shape::Bool),
+        FieldSpec::optional("notes", Field::Notes, TEXT),
+        FieldSpec::optional("dependsOn", Field::Dependencies, Shape::TextList),
+    ],
+};
+const DEPENDS_ON: usize = 8;
 const ID: usize = 0;
 const PRIORITY: usize = 4;
 const PASSES: usize = 5;
@@ -79,9 +98,16 @@ pub(super) fn read(input: &Input<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>)
     let builder = PlanBuilder::new(input.source, "aimi", "v2", &LIFECYCLE);
     let mut reader = Reader::new(builder, &VOICE);
     reader.diagnostics = found;
-    reader.builder.plan().has_stages = true;
+    reader.builder.plan().has_stages = !has_dependencies(root);
     read_root(&mut reader, root);
     reader.finish()
+}
+
+/// Returns whether the stories of a file say themselves what they wait for. The specification of 2.x knows no such field.
+fn has_dependencies(root: NodeRef<'_>) -> bool {
+    let stories = root.get("userStories").into_iter().flat_map(NodeRef::elements);
+    let lists = stories.filter_map(|story| story.get("dependsOn"));
+    root.get("schemaVersion").is_none() && lists.flat_map(NodeRef::elements).next().is_some()
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
@@ -114,7 +140,9 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
         report_no_story(reader, node, position);
         return;
     }
-    let mut found = reader.sort(node, &STORY);
+    let has_stages = reader.builder.plan().has_stages;
+    let table = if has_stages { &STORY } else { &LINKED_STORY };
+    let mut found = reader.sort(node, table);
     let id = found.get(ID);
     let owner = || story_label(id, position);
     if !reader.unknown.is_empty() {
@@ -142,8 +170,20 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
         });
         reader.report_all(status.into_iter().chain(depends_on));
     }
-    let entries = reader.record(&found, &STORY, &owner);
-    let story_ix = reader.builder.task(node.span(), entries.iter().copied(), []);
+    let entries = reader.record(&found, table, &owner);
+    let list = (!has_stages).then(|| found.get(DEPENDS_ON)).flatten();
+    let dependencies: Vec<Dependency> = list
+        .into_iter()
+        .flat_map(NodeRef::elements)
+        .map(|item| Dependency {
+            span: item.span(),
+            target: match item.resolved().kind() {
+                Kind::String => Target::Id(reader.text(item)),
+                _ => Target::Unreadable,
+            },
+        })
+        .collect();
+    let story_ix = reader.builder.task(node.span(), entries.iter().copied(), dependencies);
     reader.recycle(entries);
     if let Some(id) = story_id(&found, ID) {
         let id = reader.text(id);

@@ -8,9 +8,9 @@ use super::super::table::{FieldSpec, Shape, Table};
 use super::super::time::is_iso_date;
 use super::super::{Input, Reading};
 use super::{
-    DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, TEXT, VOICE, WORDING, ZERO_CONCURRENCY, check_branch,
+    DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, SUSPICIOUS_TEXT, TEXT, VOICE, WORDING, ZERO_CONCURRENCY, check_branch,
     check_criteria, check_length, contains_text, is_story_id, missing_or_invalid, other_version, report_no_story,
-    story_id, story_label,
+    story_id, story_label, suspicious_part,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{Kind, NodeRef};
@@ -311,6 +311,20 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
         .into_iter()
         .filter_map(|(at, field, most)| check_length(found.get(at)?, owner, field, most));
     reader.report_all(too_long);
+    let suspicious = [(TITLE, "title"), (DESCRIPTION, "description")]
+        .into_iter()
+        .filter_map(|(at, field)| {
+            let node = found.get_kind(at, Kind::String)?;
+            let part = suspicious_part(&node.value())?;
+            let part = match part {
+                "`" => "a backtick".to_owned(),
+                part => format!("`{part}`"),
+            };
+            let message = format!("the {field} of {} contains suspicious content: {part}", owner());
+            let help = "agents get this text; reword it where it is not meant as an order or a command";
+            Some(Diagnostic::new(&SUSPICIOUS_TEXT, node.span(), message).with_help(help))
+        });
+    reader.report_all(suspicious);
     if let Some(description) = found.get_kind(DESCRIPTION, Kind::String) {
         let text = description.value();
         let text = text.trim_start();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::aimi::suspicious_part;
 use planwright_core::document::{Kind, NodeRef};
 
 use super::jq::{self, Printer, Value};
@@ -214,18 +215,7 @@ fn is_long_criterion(criterion: NodeRef<'_>) -> bool {
 }
 
 fn is_suspicious(text: &str) -> bool {
-    let mut folded = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            // What the original's regular expressions take for these letters when case does not count.
-            'ſ' => folded.push('s'),
-            'ﬅ' | 'ﬆ' => folded.push_str("st"),
-            c => folded.push(c.to_ascii_lowercase()),
-        }
-    }
-    ["ignore previous", "system:", "instructions", "$(", "`"]
-        .iter()
-        .any(|pattern| folded.contains(pattern))
+    suspicious_part(text).is_some()
 }
 
 /// Returns the errors among findings as the specification wants them told.
