@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Field, Plan, Progress, Readiness, Status, Verdict, Wait};
+use planwright_core::plan::{Field, Plan, Progress, Readiness, State, Status, Verdict, Wait};
 
 use super::attempt::remark_copy;
 use super::exit::Exit;
@@ -80,6 +80,10 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
         plan.form,
         one_line(&opened.path)
     )));
+    if states_in(plan) == "journal" {
+        let words = "the states of its tasks are kept in .planwright, which git ignores: they stay on this machine";
+        out.push_str(&format!("\n{}", paint.dim(words)));
+    }
     out.push_str("\n\n");
     let progress = readiness.progress();
     out.push_str(&format!("{}  {}\n\n", bar(progress, paint), counts(progress)));
@@ -272,6 +276,15 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
 }
 
 /// Returns a plan in a few lines, for JSON.
+/// Returns what keeps the states of a plan's tasks.
+fn states_in(plan: &Plan) -> &'static str {
+    match plan.lifecycle.machine.written {
+        [] => "journal",
+        written if written.contains(&State::Running) && written.contains(&State::Failed) => "file",
+        _ => "both",
+    }
+}
+
 pub(crate) fn plan_report<'p>(opened: &Opened, linked: &'p LinkedPlan, readiness: &Readiness<'_>) -> PlanReport<'p> {
     let progress = readiness.progress();
     PlanReport {
@@ -280,6 +293,7 @@ pub(crate) fn plan_report<'p>(opened: &Opened, linked: &'p LinkedPlan, readiness
         form: linked.plan.form,
         title: linked.plan.title(),
         status: linked.plan.head_str(Field::Status),
+        states_in: states_in(&linked.plan),
         progress: ProgressReport {
             total: progress.total,
             pending: progress.pending,

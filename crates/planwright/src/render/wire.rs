@@ -258,6 +258,8 @@ pub(crate) struct PlanReport<'p> {
     pub(crate) form: &'static str,
     pub(crate) title: &'p str,
     pub(crate) status: Option<&'p str>,
+    /// What keeps the states of the tasks: `file`, `journal`, or `both` where the file cannot hold all of them.
+    pub(crate) states_in: &'static str,
     pub(crate) progress: ProgressReport,
     pub(crate) errors: usize,
 }

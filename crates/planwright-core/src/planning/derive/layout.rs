@@ -144,12 +144,39 @@ impl Layout<'_> {
         out
     }
 
+    /// Returns how the check of spec-write-tasks came out whether a plan is ready to be split, and why.
+    fn branch(&self) -> String {
+        if self.is_draft() {
+            return "`draft-only`. The plan has no `spec_id`, so this pack is for discussion and cannot be executed".to_owned();
+        }
+        let files: BTreeSet<String> = self
+            .tasks()
+            .iter()
+            .flat_map(|task| list(task, "files"))
+            .map(line)
+            .collect();
+        let n_waiting = self.tasks().iter().filter(|task| !list(task, "dependencies").is_empty());
+        let facts = [
+            (self.plan.units.len(), "implementation unit"),
+            (self.plan.requirements.len(), "requirement"),
+        ];
+        let facts = facts.into_iter().filter(|(n, _)| *n > 0);
+        let mut facts: Vec<String> = facts.map(|(n, what)| counted(n, what)).collect();
+        facts.insert(0, "a `spec_id`".to_owned());
+        format!(
+            "`compile`. The plan has {}; its tasks name {}, and {} for others",
+            facts.join(", "),
+            counted(files.len(), "file"),
+            match n_waiting.count() {
+                0 => "none waits".to_owned(),
+                1 => "1 waits".to_owned(),
+                n => format!("{n} wait"),
+            }
+        )
+    }
+
     fn source_summary(&self) -> String {
-        let branch = if self.is_draft() {
-            "draft only: no `spec_id`"
-        } else {
-            "compile"
-        };
+        let branch = self.branch();
         let mut out = format!(
             "- source plan: `{}`\n- task-ready branch: {branch}\n- consumed sections: {}\n",
             self.plan_path,
