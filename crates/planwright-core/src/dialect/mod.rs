@@ -56,8 +56,10 @@ pub enum Pointing {
     Stays,
     /// Work on the plan begins: it names the plan from now on.
     Begins,
-    /// The plan takes the place of the version before it: it names the plan where it named that one, or none.
+    /// The plan takes the place of the version before it: it names the plan where it named that one, or none. The task is the same.
     Succeeds,
+    /// The plan is new: it names the plan where it named none, or one that is over.
+    Made,
 }
 
 /// Why the file that says which plan is being worked on cannot be kept in step.

@@ -29,6 +29,8 @@ pub struct Request<'a> {
     pub files: &'a [String],
     /// Who did it.
     pub by: Option<&'a str>,
+    /// The user who typed it, where no name was given and the plan names no agent for the task.
+    pub user: Option<&'a str>,
     /// The time, as RFC 3339 in UTC.
     pub now: &'a str,
     /// Whether to start what is not ready, and to reopen what is done.
@@ -50,6 +52,7 @@ impl<'a> Request<'a> {
             output: None,
             files: &[],
             by: None,
+            user: None,
             now,
             force: false,
             cascade: true,

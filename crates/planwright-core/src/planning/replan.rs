@@ -35,9 +35,9 @@ pub struct NewVersion {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     /// The tasks that come.
-    pub added: Vec<Added>,
-    /// The tasks that go, by their names.
-    pub removed: Vec<String>,
+    pub added: Vec<NamedTask>,
+    /// The tasks that go.
+    pub removed: Vec<NamedTask>,
     /// The tasks whose fields change, and which fields, by the dialect's own names.
     pub changed: Vec<(String, Vec<&'static str>)>,
     /// The tasks that depend on others than before.
@@ -46,16 +46,21 @@ pub struct Difference {
     pub is_reordered: bool,
 }
 
-/// A task that comes.
+/// A task that comes or goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Added {
-    /// Its name in the newer plan.
+pub struct NamedTask {
+    /// Its name in the plan that has it.
     pub task: String,
     /// Its title.
     pub title: String,
 }
 
 impl Difference {
+    /// Returns the names of the tasks that go.
+    pub fn removed_names(&self) -> impl Iterator<Item = &str> {
+        self.removed.iter().map(|removed| removed.task.as_str())
+    }
+
     /// Returns whether nothing is different.
     pub fn is_empty(&self) -> bool {
         *self == Difference::default()
@@ -235,7 +240,7 @@ impl Comparison<'_> {
             let mut on: Vec<usize> = given.dependencies.iter().map(|&on| on as usize).collect();
             let origin = match old_of.get(new).copied().flatten() {
                 None => {
-                    difference.added.push(Added {
+                    difference.added.push(NamedTask {
                         task: self.after.plan.task_name(new).into_owned(),
                         title: self.title(&self.after.plan, new),
                     });
@@ -284,7 +289,13 @@ impl Comparison<'_> {
         difference.is_reordered = !kept.is_sorted();
         let is_kept: BTreeSet<usize> = kept.into_iter().collect();
         let gone = (0..self.was.tasks.len()).filter(|old| !is_kept.contains(old));
-        difference.removed = gone.map(|old| self.before.plan.task_name(old).into_owned()).collect();
+        let plan = &self.before.plan;
+        difference.removed = gone
+            .map(|old| NamedTask {
+                task: plan.task_name(old).into_owned(),
+                title: plan.task_title(&plan.tasks()[old]).to_owned(),
+            })
+            .collect();
         Ok((slots, difference))
     }
 

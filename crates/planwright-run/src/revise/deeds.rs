@@ -65,6 +65,7 @@ impl Deed {
             output: self.output.as_deref(),
             files: &self.files,
             by: self.by.as_deref(),
+            user: None,
             now: &self.now,
             force: self.force,
             cascade: self.cascade,

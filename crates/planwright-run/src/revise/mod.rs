@@ -30,8 +30,8 @@ use crate::user::owner_here;
 use crate::workspace::slashed;
 pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, last_verbs_of, next_record, was_started_by_hand};
 pub use deeds::{Deed, transitions};
-pub use pointer::PointerError;
 use pointer::point;
+pub use pointer::{PointerError, point_at_new};
 pub use transition::{Call, expired_names, transition, transition_by};
 pub use version::{Matter, VersionRequest, Versioned, new_version_of, newest_version};
 

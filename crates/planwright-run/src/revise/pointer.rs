@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::{self, Pointing};
+use planwright_core::dialect::{self, Dialect, Pointing};
 use planwright_core::document::patch::Refusal;
+use planwright_core::plan::Plan;
 use planwright_core::text::SourceText;
 
 use super::{Revised, Target};
+use crate::clock;
+use crate::examine::examine;
 use crate::store::{CreateError, LoadError, ReplaceError, create, load, replace};
 use crate::workspace::slashed;
 
@@ -14,12 +17,29 @@ use crate::workspace::slashed;
 /// by then: what goes wrong here is said, and loses nothing.
 pub(super) fn point(target: Target<'_>, revised: &mut Revised, pointing: Pointing, now: &str) -> Option<PointerError> {
     let dialect = dialect::find(revised.after.dialect?)?;
-    let absolute = std::fs::canonicalize(target.path).ok()?;
-    let relative = dialect.pointer(&slashed(&absolute))?;
-    let file = shown_path(absolute.parent()?, relative);
+    let file = pointer_of(target.path, dialect)?;
     revised.catch_up(target);
     let plan = &revised.after.plan.as_ref()?.plan;
-    let old = match load(&file) {
+    write(&file, dialect, plan, pointing, now)
+}
+
+/// Does the same for a plan that was written to a new file.
+pub fn point_at_new(path: &Path, dialect: &'static dyn Dialect) -> Option<PointerError> {
+    let file = pointer_of(path, dialect)?;
+    let source = load(path).ok()?.source;
+    let inspection = examine(&source, Some(path), Some(dialect)).inspection;
+    write(&file, dialect, &inspection.plan?.plan, Pointing::Made, &clock::now())
+}
+
+/// Returns the file that says which plan is being worked on, for a plan at a path.
+fn pointer_of(path: &Path, dialect: &dyn Dialect) -> Option<PathBuf> {
+    let absolute = std::fs::canonicalize(path).ok()?;
+    let relative = dialect.pointer(&slashed(&absolute))?;
+    Some(shown_path(absolute.parent()?, relative))
+}
+
+fn write(file: &Path, dialect: &dyn Dialect, plan: &Plan, pointing: Pointing, now: &str) -> Option<PointerError> {
+    let old = match load(file) {
         Ok(loaded) => Some(loaded.source),
         Err(LoadError::Missing { .. }) => None,
         Err(error) => return Some(PointerError::Load(error)),
@@ -30,7 +50,7 @@ pub(super) fn point(target: Target<'_>, revised: &mut Revised, pointing: Pointin
             let index = old.as_ref().map(SourceText::line_index);
             let place = unpointed.span.zip(index);
             return Some(PointerError::Unpatchable {
-                path: file,
+                path: file.to_owned(),
                 place: place.map_or_else(String::new, |(span, index)| {
                     let position = index.position(span.start);
                     format!(":{}:{}", position.line, position.column)
@@ -40,8 +60,8 @@ pub(super) fn point(target: Target<'_>, revised: &mut Revised, pointing: Pointin
         }
     };
     match old {
-        Some(old) => replace(&file, &old, &new).err().map(PointerError::Replace),
-        None => create(&file, &new).err().map(PointerError::Create),
+        Some(old) => replace(file, &old, &new).err().map(PointerError::Replace),
+        None => create(file, &new).err().map(PointerError::Create),
     }
 }
 

@@ -54,6 +54,10 @@ pub fn transition_by(
     call: &Call<'_>,
 ) -> Result<Revised, ReviseError> {
     let owner = call.owner.map_or_else(owner_here, str::to_owned);
+    let request = &Request {
+        user: Some(&owner),
+        ..*request
+    };
     revise(target, call.name.unwrap_or(request.verb.as_str()), |desk| {
         let claims = Claims::of(desk.history);
         desk.offer_again(&claims);

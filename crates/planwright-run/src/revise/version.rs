@@ -247,7 +247,11 @@ impl Desk<'_> {
         let changed = self.with_choice(|open, choice| rewrite(open, choice, &version.slots, now));
         let changed = changed.map_err(|problem| located(problem, self.open.source()))?;
         // An id that is used again is another task's.
-        for name in version.difference.removed.iter().filter(|name| before.contains(name)) {
+        for name in version
+            .difference
+            .removed_names()
+            .filter(|name| before.iter().any(|old| old == name))
+        {
             if let Some(state) = self.states.get(name).copied() {
                 self.record_state(name, Some(state), Some(State::Pending), None);
             }

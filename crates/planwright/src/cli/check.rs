@@ -1,5 +1,6 @@
 //! `planwright check`: every problem of every file, in one pass.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -13,7 +14,7 @@ use planwright_run::causes::with_causes;
 use planwright_run::examine::examine;
 use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{plans_below, slashed};
+use planwright_run::workspace::{archive_path, plans_below, slashed};
 
 use super::change::notice_words;
 use super::exit::{Exit, Failure};
@@ -21,6 +22,7 @@ use super::explain;
 use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
+use super::replan::file_before;
 use crate::render::diff::unified_diff;
 use crate::render::github;
 use crate::render::human::{Teller, findings, plural};
@@ -122,12 +124,15 @@ struct Seen {
     form: Option<&'static str>,
     n_tasks: Option<usize>,
     diagnostics: Vec<Diagnostic>,
+    /// The file of the version before this one.
+    before: Option<PathBuf>,
 }
 
-impl From<Inspection> for Seen {
-    fn from(inspection: Inspection) -> Self {
+impl Seen {
+    fn new(inspection: Inspection, path: &Path) -> Self {
         let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
         Seen {
+            before: plan.and_then(|plan| file_before(path, plan)),
             dialect: inspection.dialect,
             form: plan.map(|plan| plan.form),
             n_tasks: plan.map(|plan| plan.tasks().len()),
@@ -181,6 +186,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         checked.push(check_one(path, forced, args, output));
     }
     write_fixes(&mut checked, output);
+    forget_past_plans(&paths, &args.paths, &mut checked);
     let is_text_printed = args.fix && !args.dry_run && paths.iter().any(|path| is_stdin(path));
     // A fixed text or a diff on standard output must stay alone there. JSON has a place for the diff.
     let is_diff_printed = args.diff && format != Format::Json;
@@ -196,6 +202,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         report(&checked, format, args, output)?;
     }
     Ok(exit_of(&checked, args.deny))
+}
+
+/// Leaves out what is found in plans that another version has taken the place of, and in archived ones, as long as they can be read:
+/// they stay as they are. A file that was named is checked in full.
+fn forget_past_plans(paths: &[PathBuf], named: &[PathBuf], checked: &mut [Checked]) {
+    let seen = checked.iter().filter_map(|file| file.seen.as_ref().ok());
+    let replaced: HashSet<PathBuf> = seen.filter_map(|seen| seen.before.clone()).collect();
+    for (path, file) in paths.iter().zip(checked) {
+        let is_archived = archive_path(&slashed(path)).is_none();
+        let is_past = (replaced.contains(path) || is_archived) && !named.contains(path);
+        if let (true, Ok(seen)) = (is_past, &mut file.seen) {
+            seen.diagnostics.retain(|found| found.severity == Severity::Error);
+        }
+    }
 }
 
 fn is_stdin(path: &Path) -> bool {
@@ -221,7 +241,7 @@ fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         }
         files.extend(found);
     }
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     files.retain(|path| seen.insert(path.clone()));
     Ok(files)
 }
@@ -257,7 +277,7 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
     let examined = examine(&source, on_disk, forced);
     let mut checked = Checked {
         path: shown,
-        seen: Ok(examined.inspection.into()),
+        seen: Ok(Seen::new(examined.inspection, path)),
         fixing: None,
         unwritten: None,
         diff: None,
@@ -312,7 +332,7 @@ fn write_fixes(checked: &mut [Checked], output: &mut Output) {
                 }
                 say_fixed(&file.path, &fixing.fixed, "fixed", output);
                 if let Some(after) = fixing.after {
-                    file.seen = Ok(after.into());
+                    file.seen = Ok(Seen::new(after, &fixing.path));
                 }
             }
             // The other files are still worth a look.
@@ -381,6 +401,7 @@ fn unread(error: LoadError) -> Result<Seen, LoadError> {
             form: None,
             n_tasks: None,
             diagnostics: vec![finding_of(&TOO_LARGE, &error)],
+            before: None,
         }),
         error => Err(error),
     }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::exit::Exit;
 use super::making::{
-    create_or_look, is_stdin, loaded, refusal, say_written, session_file, show_account, with_mint_for,
+    create_plan, is_stdin, loaded, refusal, require_new, say_written, session_file, show_account, with_mint_for,
 };
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names, states_of};
@@ -119,7 +119,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         converted(args, &inspection, parsed, target).map_err(|refused| refusal(&args.file, &source, &refused))?;
     let is_written = args.out.is_some() && !args.dry_run && !args.diff;
     if let Some(out) = args.out.as_deref() {
-        create_or_look(out, &converted.text, is_written)?;
+        match is_written {
+            true => create_plan(out, &converted.text, target, output)?,
+            false => require_new(out)?,
+        }
     }
     let diff = args.diff.then(|| {
         let name = args.out.as_deref().unwrap_or(&args.file).to_string_lossy();

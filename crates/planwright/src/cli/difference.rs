@@ -1,6 +1,6 @@
 //! How two versions of a plan differ, told in terms of tasks: in lines for people, as data for programs.
 
-use planwright_core::planning::replan::{Added, Difference};
+use planwright_core::planning::replan::{Difference, NamedTask};
 use serde::Serialize;
 
 use crate::render::terminal::{one_line, shown_name};
@@ -22,7 +22,9 @@ pub(crate) struct ChangedReport<'a> {
 /// Returns the tasks that come.
 pub(crate) fn added(difference: &Difference) -> Vec<AddedReport<'_>> {
     let added = difference.added.iter();
-    added.map(|Added { task, title }| AddedReport { task, title }).collect()
+    added
+        .map(|NamedTask { task, title }| AddedReport { task, title })
+        .collect()
 }
 
 /// Returns the tasks that change.
@@ -37,7 +39,13 @@ pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {
         return vec!["no task is different".to_owned()];
     }
     let mut lines = Vec::new();
-    lines.extend(difference.removed.iter().map(|task| format!("- {}", shown_name(task))));
+    lines.extend(difference.removed.iter().map(|old| {
+        let name = shown_name(&old.task);
+        match one_line(&old.title) {
+            title if title.is_empty() || title == name => format!("- {name}"),
+            title => format!("- {name}: {title}"),
+        }
+    }));
     lines.extend(difference.added.iter().map(|new| format!("+ {}", one_line(&new.title))));
     lines.extend(
         difference

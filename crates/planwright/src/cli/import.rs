@@ -11,7 +11,7 @@ use planwright_run::examine::examine;
 
 use super::exit::{Exit, Failure, MEND_FIRST};
 use super::making::{
-    Show, Written, create_or_look, evidence, is_stdin, loaded, new_path, session_file, sniffed, with_mint_for,
+    Show, Written, create_plan, evidence, is_stdin, loaded, new_path, require_new, session_file, sniffed, with_mint_for,
 };
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
@@ -114,7 +114,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let is_written = out.is_some() && !args.dry_run && !args.diff;
     if let Some(out) = out.as_deref() {
-        create_or_look(out, &imported.text, is_written)?;
+        match is_written {
+            true => create_plan(out, &imported.text, dialect, output)?,
+            false => require_new(out)?,
+        }
     }
     let written = Written {
         verb: "import",

@@ -7,9 +7,11 @@ use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::mint::Mint;
 use planwright_core::dialect::{Dialect, find};
 use planwright_core::text::SourceText;
+use planwright_run::causes::with_causes;
 use planwright_run::clock;
 use planwright_run::examine::examine;
 use planwright_run::place::root_of;
+use planwright_run::revise::point_at_new;
 use planwright_run::store;
 use serde::Serialize;
 
@@ -43,8 +45,19 @@ pub(super) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-fn create(path: &Path, text: &str) -> anyhow::Result<()> {
-    store::create(path, text).map_err(not_created)
+/// Writes a plan to a new file. Where the dialect has a file that says which plan is being worked on, it names this one unless
+/// another is unfinished.
+pub(super) fn create_plan(
+    path: &Path,
+    text: &str,
+    dialect: &'static dyn Dialect,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    store::create(path, text).map_err(not_created)?;
+    if let Some(error) = point_at_new(path, dialect) {
+        output.remark(&format!("the plan is written, but {}", printable(&with_causes(&error))));
+    }
+    Ok(())
 }
 
 pub(super) fn not_created(error: store::CreateError) -> anyhow::Error {
@@ -56,17 +69,13 @@ pub(super) fn not_created(error: store::CreateError) -> anyhow::Error {
     }
 }
 
-/// Makes a file, or only looks whether it could be made.
-pub(super) fn create_or_look(path: &Path, text: &str, is_written: bool) -> anyhow::Result<()> {
-    if is_written {
-        return create(path, text);
-    }
+/// Refuses a path that has something already.
+pub(super) fn require_new(path: &Path) -> anyhow::Result<()> {
     match path.symlink_metadata() {
         Err(_) => Ok(()),
         Ok(_) => {
             let path = path.to_owned();
-            let error = store::CreateError::Exists { path };
-            Err(Failure::problem(error.to_string(), error.help()))
+            Err(not_created(store::CreateError::Exists { path }))
         }
     }
 }

@@ -9,7 +9,7 @@ use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
 
 use super::exit::{Exit, Failure};
-use super::making::{Show, Written, create_or_look, new_path, with_mint_for};
+use super::making::{Show, Written, create_plan, new_path, require_new, with_mint_for};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 
@@ -64,7 +64,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         None => new_path(dialect, id.as_deref(), &date, &args.title),
     };
     let is_written = !args.dry_run && !args.diff;
-    create_or_look(&place, &text, is_written)?;
+    match is_written {
+        true => create_plan(&place, &text, dialect, output)?,
+        false => require_new(&place)?,
+    }
     let written = Written {
         verb: "new",
         dialect,

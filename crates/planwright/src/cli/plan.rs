@@ -21,13 +21,13 @@ use serde::Serialize;
 
 use super::answers;
 use super::exit::{Exit, Failure};
-use super::making::{create_or_look, new_path, with_mint_for};
+use super::making::{create_plan, new_path, require_new, with_mint_for};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
 use super::text_arg::text_of;
 use crate::render::human::{Teller, findings};
-use crate::render::terminal::one_line;
+use crate::render::terminal::{one_line, printable};
 
 /// Have an agent make a plan for a goal, checked and mended.
 ///
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         ..Wish::default()
     };
     if let Some(out) = &args.out {
-        create_or_look(out, "", false)?;
+        require_new(out)?;
     }
     let date = clock::now();
     let date = date.get(..10).unwrap_or_default();
@@ -178,7 +178,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let id = plan.and_then(|plan| plan.head_str(Field::Id)).map(str::to_owned);
     let place = place_of(args, dialect, id.as_deref(), date, &goal);
-    create_or_look(&place, &made.text, true)?;
+    create_plan(&place, &made.text, dialect, output)?;
     note(&place, plan.and_then(plan_id), &goal, &made, output);
     show(&place, &made, args, output);
     let is_valid = edited(args, &place, dialect, output)?;
@@ -272,6 +272,9 @@ fn show(place: &Path, made: &Made, args: &Args, output: &mut Output) {
     );
     if !output.is_quiet() {
         output.note(&text);
+    }
+    if !made.reasoning.is_empty() {
+        output.remark(&printable(&made.reasoning));
     }
     if made.agent.is_some() {
         output.remark(&format!("planned with {}", effort_words(made.effort)));

@@ -17,6 +17,7 @@ use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::fallback::Way;
 use planwright_run::fence::{self, Fencing};
 use planwright_run::files::{open_to_read, read_bounded};
+use planwright_run::place::{STATE_FOLDER, root_of};
 use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
 use planwright_run::worker::Workers;
 use serde::Serialize;
@@ -329,7 +330,7 @@ fn refused(
     taken: impl Fn(&str) -> String,
     output: &mut Output,
 ) -> anyhow::Error {
-    let saved = save(unusable, &from_here(beside));
+    let saved = save(unusable, beside);
     let times = match effort.n_asked {
         1 => String::new(),
         n => format!(" after {n} answers"),
@@ -361,14 +362,15 @@ fn refused(
     )
 }
 
-/// Saves an answer that cannot be used where the plan would be, under names that nobody takes for a plan's.
+/// Keeps an answer that cannot be used with the state of the workspace, called after the plan that it would be.
 fn save(unusable: &Unusable, beside: &Path) -> Result<[PathBuf; 2], planwright_run::store::CreateError> {
     let name = beside.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = from_here(&root_of(Path::new(".")).join(STATE_FOLDER).join("unusable"));
     let mut nth = 1;
     loop {
         let number = if nth == 1 { String::new() } else { format!("-{nth}") };
-        let text = beside.with_file_name(format!("{name}.unusable{number}.txt"));
-        let findings = beside.with_file_name(format!("{name}.unusable{number}.findings.txt"));
+        let text = folder.join(format!("{name}{number}.txt"));
+        let findings = folder.join(format!("{name}{number}.findings.txt"));
         match planwright_run::store::create(&text, &unusable.text) {
             Err(planwright_run::store::CreateError::Exists { .. }) if nth < 1000 => nth += 1,
             Err(error) => return Err(error),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::planning::replan::Added;
+use planwright_core::planning::replan::NamedTask;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::journal::{Change, History, Outcome, PastChange, plan_id};
@@ -237,8 +237,10 @@ pub(crate) fn approve(
                     }
                 }
                 let added = versioned.difference.added.iter().cloned();
-                report.added = added.map(|Added { task, title }| AddedTask { task, title }).collect();
-                report.removed.clone_from(&versioned.difference.removed);
+                report.added = added
+                    .map(|NamedTask { task, title }| AddedTask { task, title })
+                    .collect();
+                report.removed = versioned.difference.removed_names().map(str::to_owned).collect();
                 if !dry {
                     settle(&file)
                         .map_err(|error| Failure::environment(&error, "it is in the plan; remove the file"))?;

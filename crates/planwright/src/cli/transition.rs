@@ -311,6 +311,7 @@ fn act(
         output: outcome.as_deref(),
         files: &args.files,
         by: args.change.by.as_deref(),
+        user: None,
         now: &now,
         force: args.force,
         cascade: !args.no_cascade,

@@ -297,6 +297,6 @@ fn long_answers_are_shown_with_their_places() {
     let came = workspace
         .does(&["plan", "x", "--dialect", "clido", "--from", "answer.txt"])
         .exits(1);
-    assert!(came.text.contains("x.unusable.txt:1:1"), "{}", came.text);
+    assert!(came.text.contains(".planwright/unusable/x.txt:1:1"), "{}", came.text);
     assert!(!came.text.contains(":::"), "{}", came.text);
 }

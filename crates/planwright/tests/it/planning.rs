@@ -131,9 +131,9 @@ fn what_cannot_be_repaired_is_saved_with_what_is_wrong() {
     for (script, says) in cases {
         let workspace = planner(script);
         let came = workspace.does(&["plan", "Limit calls", "--dialect", "clido"]).exits(1);
-        came.says("3 answers").says(".unusable.txt");
+        came.says("3 answers").says(".planwright/unusable/");
         assert_eq!(n_asked(&workspace), 3, "{script}");
-        let findings = workspace.read(".clido/plans/limit-calls.unusable.findings.txt");
+        let findings = workspace.read(".planwright/unusable/limit-calls.findings.txt");
         assert!(findings.contains(says), "{script}: {findings}");
         assert!(!workspace.exists("pwned"));
         workspace.does(&["list"]).exits(0);

@@ -10,12 +10,18 @@ fn an_answer_that_was_mended_is_taken_by_replan() {
     workspace.write("plan.json", FAILED);
     let came = workspace.does(&["replan", "plan.json", "--yes"]).exits(1);
     assert!(!came.text.contains("planwright import"), "{}", came.text);
-    came.says("planwright replan plan.json --from plan.unusable.txt");
-    let answer = workspace.read("plan.unusable.txt");
+    came.says("planwright replan plan.json --from .planwright/unusable/plan.txt");
+    let answer = workspace.read(".planwright/unusable/plan.txt");
     let mended = answer.replace("[{", "[{\"id\": \"t1\", \"description\": \"Read it\"}, {");
-    workspace.write("plan.unusable.txt", mended);
+    workspace.write(".planwright/unusable/plan.txt", mended);
     workspace
-        .does(&["replan", "plan.json", "--from", "plan.unusable.txt", "--yes"])
+        .does(&[
+            "replan",
+            "plan.json",
+            "--from",
+            ".planwright/unusable/plan.txt",
+            "--yes",
+        ])
         .exits(0)
         .says("+ All anew");
 }

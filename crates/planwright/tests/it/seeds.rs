@@ -95,14 +95,19 @@ fn notes_name_files_as_the_repository_does() {
 #[test]
 fn stories_of_a_prd_wait_for_what_they_depend_on() {
     let story = |id: u32, rest: &str| {
-        format!(r#"{{"id": "US-00{id}", "title": "T", "priority": 1, "passes": false, "acceptanceCriteria": []{rest}}}"#)
+        format!(
+            r#"{{"id": "US-00{id}", "title": "T", "priority": 1, "passes": false, "acceptanceCriteria": []{rest}}}"#
+        )
     };
     let stories = [
         story(1, ""),
         story(2, r#", "dependsOn": ["US-001"]"#),
         story(3, r#", "dependsOn": ["US-002"]"#),
     ];
-    let text = format!(r#"{{"name": "App", "branchName": "ralph/app", "userStories": [{}]}}"#, stories.join(", "));
+    let text = format!(
+        r#"{{"name": "App", "branchName": "ralph/app", "userStories": [{}]}}"#,
+        stories.join(", ")
+    );
     let sandbox = Sandbox::with(&[("prd.json", &text)]);
     let ready = |sandbox: &Sandbox| {
         let report = sandbox.run(&["next", "--all", "--json"]).exits(0).json();
@@ -121,4 +126,99 @@ fn stories_of_a_prd_wait_for_what_they_depend_on() {
     sandbox.write("prd.json", text.replacen('{', r#"{"schemaVersion": "2.0", "#, 1));
     let checked = sandbox.run(&["check", "prd.json"]).text();
     assert!(checked.contains("aimi-field-of-other-version"), "{checked}");
+}
+
+const RAWKO_PLANS: &str = ".rawko/plans";
+
+fn rawko_sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["new", "rawko", "Count words"]).exits(0);
+    sandbox
+}
+
+#[test]
+fn a_new_rawko_plan_is_the_current_task_unless_another_is_unfinished() {
+    let sandbox = rawko_sandbox();
+    let first = sandbox.read(".rawko/current-task.yaml");
+    assert!(
+        first.contains("task: Count words") && first.contains("status: draft"),
+        "{first}"
+    );
+    sandbox.run(&["new", "rawko", "Count lines"]).exits(0);
+    assert_eq!(sandbox.read(".rawko/current-task.yaml"), first);
+    sandbox.write(
+        ".rawko/current-task.yaml",
+        first.replace("status: draft", "status: complete"),
+    );
+    sandbox.run(&["new", "rawko", "Count bytes"]).exits(0);
+    let third = sandbox.read(".rawko/current-task.yaml");
+    assert!(third.contains("task: Count bytes"), "{third}");
+    // A plan that goes elsewhere is not rawko's.
+    let other = Sandbox::new();
+    other.run(&["new", "rawko", "A", "--out", "a.yaml"]).exits(0);
+    assert!(!other.path().join("current-task.yaml").exists());
+}
+
+#[test]
+fn steps_name_who_executed_them_by_hand() {
+    let sandbox = rawko_sandbox().set("USER", "ada");
+    let plans = std::fs::read_dir(sandbox.path().join(RAWKO_PLANS)).expect("a folder");
+    let plan = plans.flatten().next().expect("a plan").file_name();
+    let plan = format!("{RAWKO_PLANS}/{}", plan.to_string_lossy());
+    sandbox.run(&["start", "0"]).exits(0);
+    let text = sandbox.read(&plan);
+    assert!(
+        text.contains("executedBy: ada@") || text.contains("executedBy: \"ada@"),
+        "{text}"
+    );
+    sandbox.run(&["done", "0", "--unverified"]).exits(0);
+    assert!(sandbox.read(&plan).contains("ada@"));
+}
+
+#[test]
+fn a_new_version_keeps_the_words_of_the_task_and_silences_the_old_one() {
+    let workspace = Workspace::new((".rawko/plans/p.yaml", &crate::run::rawko(&["A", "B 0"])), "says done");
+    let id = workspace.read(".rawko/plans/p.yaml");
+    let id = id.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id");
+    let id = id.trim_matches('"').to_owned();
+    let path = format!(".rawko/plans/{id}.yaml");
+    std::fs::rename(
+        workspace.root().join(".rawko/plans/p.yaml"),
+        workspace.root().join(&path),
+    )
+    .expect("a file");
+    let pointer = format!("task: my own words\nplanId: {id}\nstatus: in_progress\n");
+    workspace.write(".rawko/current-task.yaml", pointer);
+    workspace.does(&["start", "0"]).exits(0);
+    workspace.does(&["fail", "0", "--note", "no"]).exits(0);
+    workspace.does(&["check"]).exits(0).says("never-ready");
+    workspace.write(
+        "answer.yaml",
+        "newPlan:\n  steps:\n    - description: Another way\nreasoning: It was too much at once.\n",
+    );
+    let came = workspace
+        .does(&["replan", &path, "--from", "answer.yaml", "--yes"])
+        .exits(0);
+    came.says("- 1: B").says("It was too much at once.");
+    let current = workspace.read(".rawko/current-task.yaml");
+    assert!(current.starts_with("task: my own words\n"), "{current}");
+    assert!(!current.contains(&format!("planId: {id}\n")), "{current}");
+    let checked = workspace.does(&["check"]).exits(0).text;
+    assert!(!checked.contains("never-ready"), "{checked}");
+    workspace.does(&["check", &path]).exits(0).says("never-ready");
+    workspace.does(&["archive", &path]).exits(0);
+    let checked = workspace.does(&["check"]).exits(0).text;
+    assert!(!checked.contains("never-ready"), "{checked}");
+}
+
+#[test]
+fn what_a_planner_reasons_is_shown_and_kept() {
+    let answer = "newPlan:\n  steps:\n    - description: Read\nreasoning: One step is enough.\n";
+    let sandbox = Sandbox::with(&[("answer.yaml", answer)]);
+    let planned = ["plan", "Count words", "--dialect", "rawko", "--from", "answer.yaml"];
+    let said = sandbox.run(&planned).exits(0);
+    assert!(said.text().contains("One step is enough."), "{}", said.text());
+    let path = said.stdout.trim();
+    let history = sandbox.run(&["history", path]).exits(0).stdout;
+    assert!(history.contains("One step is enough."), "{history}");
 }

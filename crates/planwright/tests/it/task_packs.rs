@@ -101,7 +101,8 @@ fn a_planner_that_never_mends_its_answer_makes_no_pack() {
         let workspace = workspace(ANSWERS, answer);
         let came = workspace.does(&["tasks", "derive", PLAN, "--out", PACK]).exits(1);
         assert!(came.text.contains(why), "{}", came.text);
-        let saved = PACK.replace(".md", ".unusable.txt");
+        let name = PACK.rsplit('/').next().expect("a name");
+        let saved = format!(".planwright/unusable/{}", name.replace(".md", ".txt"));
         let again = format!("planwright tasks derive {PLAN} --from {saved}");
         assert!(came.text.contains(&again), "{}", came.text);
         assert!(came.text.contains("the answer cannot be used yet: "), "{}", came.text);

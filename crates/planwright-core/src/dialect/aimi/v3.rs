@@ -8,9 +8,9 @@ use super::super::table::{FieldSpec, Shape, Table};
 use super::super::time::is_iso_date;
 use super::super::{Input, Reading};
 use super::{
-    DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, SUSPICIOUS_TEXT, TEXT, VOICE, WORDING, ZERO_CONCURRENCY, check_branch,
-    check_criteria, check_length, contains_text, is_story_id, missing_or_invalid, other_version, report_no_story,
-    story_id, story_label, suspicious_part,
+    DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, SUSPICIOUS_TEXT, TEXT, VOICE, WORDING,
+    ZERO_CONCURRENCY, check_branch, check_criteria, check_length, contains_text, is_story_id, missing_or_invalid,
+    other_version, report_no_story, story_id, story_label, suspicious_part,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{Kind, NodeRef};

@@ -122,13 +122,17 @@ pub(super) fn point(
     let root = mapping_in(&parsed)?;
     let names = |id: &str| root.get("planId").is_some_and(|own| own.is_text(id));
     let is_own = names(id);
+    let says_nothing = |own: NodeRef<'_>| own.resolved().kind() == Kind::Null || own.value().trim().is_empty();
+    let names_none = || root.get("planId").is_none_or(says_nothing);
+    let is_over = || {
+        root.get("status")
+            .is_some_and(|own| own.is_text("complete") || own.is_text("failed"))
+    };
     let moves = match pointing {
         Pointing::Stays => false,
         Pointing::Begins => true,
-        Pointing::Succeeds => {
-            let says_nothing = |own: NodeRef<'_>| own.resolved().kind() == Kind::Null || own.value().trim().is_empty();
-            root.get("planId").is_none_or(says_nothing) || plan.head_str(Field::PreviousPlan).is_some_and(names)
-        }
+        Pointing::Succeeds => names_none() || plan.head_str(Field::PreviousPlan).is_some_and(names),
+        Pointing::Made => names_none() || is_over(),
     };
     if !is_own && !moves {
         return Ok(None);
@@ -137,6 +141,9 @@ pub(super) fn point(
     if !is_own {
         wanted.extend([("task", goal), ("planId", id), ("startedAt", now)]);
     }
+    // Another version of a plan is work on the same task, in the words of the user who gave it.
+    let stays = |key: &str| pointing == Pointing::Succeeds && matches!(key, "task" | "startedAt");
+    wanted.retain(|(key, _)| !(stays(key) && root.get(key).is_some_and(|own| !says_nothing(own))));
     let patches: Vec<Patch> = wanted
         .into_iter()
         .filter(|(key, value)| !root.get(key).is_some_and(|own| own.is_text(value)))

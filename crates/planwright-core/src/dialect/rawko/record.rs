@@ -37,14 +37,16 @@ fn record_step(plan: &Plan, deed: &Deed<'_>, changes: &mut Vec<Change>) {
     let stale: &[Field] = match step.to {
         State::Running => {
             text(Field::StartedAt, request.now);
-            if let Some(by) = request.by.or(plan.task_str(task, Field::AgentHint)) {
+            let hint = plan.task_str(task, Field::AgentHint);
+            if let Some(by) = request.by.or(hint).or(request.user) {
                 text(Field::ExecutedBy, by);
             }
             &[Field::CompletedAt, Field::Output, Field::Error]
         }
         State::Done => {
             text(Field::CompletedAt, request.now);
-            if let Some(by) = request.by {
+            let is_known = plan.task_str(task, Field::ExecutedBy).is_some();
+            if let Some(by) = request.by.or(request.user.filter(|_| !is_known)) {
                 text(Field::ExecutedBy, by);
             }
             if let Some(output) = request.said() {

@@ -147,7 +147,8 @@ impl Layout<'_> {
     /// Returns how the check of spec-write-tasks came out whether a plan is ready to be split, and why.
     fn branch(&self) -> String {
         if self.is_draft() {
-            return "`draft-only`. The plan has no `spec_id`, so this pack is for discussion and cannot be executed".to_owned();
+            return "`draft-only`. The plan has no `spec_id`, so this pack is for discussion and cannot be executed"
+                .to_owned();
         }
         let files: BTreeSet<String> = self
             .tasks()
@@ -155,7 +156,10 @@ impl Layout<'_> {
             .flat_map(|task| list(task, "files"))
             .map(line)
             .collect();
-        let n_waiting = self.tasks().iter().filter(|task| !list(task, "dependencies").is_empty());
+        let n_waiting = self
+            .tasks()
+            .iter()
+            .filter(|task| !list(task, "dependencies").is_empty());
         let facts = [
             (self.plan.units.len(), "implementation unit"),
             (self.plan.requirements.len(), "requirement"),

@@ -96,7 +96,7 @@ struct Report<'a> {
     agent: &'a str,
     effort: EffortReport,
     added: Vec<AddedReport<'a>>,
-    removed: &'a [String],
+    removed: Vec<&'a str>,
     changed: Vec<ChangedReport<'a>>,
     rewired: &'a [String],
     reordered: bool,
@@ -369,7 +369,7 @@ fn show(case: &Case, wanted: &Wanted, output: &mut Output) {
     }
     let difference = &wanted.version.difference;
     if let Some(failed) = &case.failed {
-        let is_gone = difference.removed.contains(failed);
+        let is_gone = difference.removed_names().any(|name| name == failed);
         let is_changed =
             difference.changed.iter().any(|(task, _)| task == failed) || difference.rewired.contains(failed);
         if !is_gone && !is_changed {
@@ -423,7 +423,7 @@ fn report<'a>(
         agent,
         effort: EffortReport::new(effort),
         added: added(difference),
-        removed: &difference.removed,
+        removed: difference.removed_names().collect(),
         changed: changed(difference),
         rewired: &difference.rewired,
         reordered: difference.is_reordered,

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::super::catalogue::from_here;
 use super::super::exit::{Exit, Failure};
-use super::super::making::create_or_look;
+use super::super::making::create_plan;
 use super::super::output::Output;
 use super::super::plan_arg::no_file;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
@@ -96,7 +96,12 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Planned::Pack(pack) => pack,
         Planned::Interrupted(exit) => return Ok(exit),
     };
-    create_or_look(&out, pack.derived.text.as_str(), true)?;
+    create_plan(
+        &out,
+        pack.derived.text.as_str(),
+        &planwright_core::dialect::task_pack::TaskPack,
+        output,
+    )?;
     note(&source, &out, &pack, output);
     report(args, &source, &out, &pack, output)
 }
