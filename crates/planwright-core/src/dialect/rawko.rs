@@ -248,7 +248,7 @@ impl Dialect for Rawko {
         match () {
             () if has("steps") && (has("currentStepIndex") || has("task")) => 95,
             () if current_task::has_its_fields(root) => 90,
-            () if has("steps") => 60,
+            () if root.get("steps").is_some_and(are_steps) => 60,
             () if has("currentStepIndex") => 50,
             () if input.carrier == CarrierKind::Yaml && has("task") => 30,
             () => 0,
@@ -369,6 +369,19 @@ fn lineage(plan: &Plan) -> Option<Lineage> {
         base: base.unwrap_or(id).to_owned(),
         version,
     })
+}
+
+/// Returns whether a list looks like the steps of a plan. Many tools keep a list by that name, with commands in it.
+fn are_steps(list: NodeRef<'_>) -> bool {
+    const OWN: [&str; 3] = ["description", "suggestedAgent", "acceptanceCriteria"];
+    const OF_OTHERS: [&str; 8] = [
+        "command", "commands", "run", "script", "uses", "image", "executor", "call",
+    ];
+    let any_has = |keys: &[&str]| {
+        let mut first = list.elements().take(20);
+        first.any(|step| keys.iter().any(|key| step.get(key).is_some()))
+    };
+    list.elements().next().is_none() || (any_has(&OWN) && !any_has(&OF_OTHERS))
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {

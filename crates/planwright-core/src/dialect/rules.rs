@@ -8,6 +8,11 @@ rules! {
         "There is no plan in it. An interrupted write looks like this: restore it from version control.",
         "(0 bytes)",
         "{\"goal\": \"…\", \"tasks\": [ … ]}";
+    MERGE_CONFLICT = "merge-conflict", Error,
+        "A merge left a conflict in the file.",
+        "git wrote both sides into the file, between marks that begin a line. Nothing else of the file is read until one side is chosen. planwright does not choose.",
+        "<<<<<<< HEAD … ======= … >>>>>>> feature",
+        "one of both sides, without the marks";
     UNKNOWN_DIALECT = "unknown-dialect", Error,
         "The file is in none of the dialects planwright knows.",
         "A plan is recognised by its content: the keys of its root and of its tasks. Name the dialect with --dialect to see what keeps the file from being one.",

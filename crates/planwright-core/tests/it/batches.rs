@@ -94,6 +94,7 @@ impl Wish {
                 output: self.output.as_deref(),
                 files: &self.files,
                 by: self.by.as_deref(),
+                user: None,
                 now: &self.now,
                 force: self.force,
                 cascade: self.cascade,

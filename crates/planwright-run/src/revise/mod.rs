@@ -140,6 +140,13 @@ pub enum ReviseError {
         /// Names it has.
         known: Vec<String>,
     },
+    /// Several tasks have the name.
+    SeveralTasks {
+        /// The name.
+        name: String,
+        /// The lines that they begin in.
+        lines: Vec<usize>,
+    },
     /// No task is ready.
     NothingReady,
     /// There is nothing to take back.
@@ -400,6 +407,16 @@ fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Resul
 
 /// Returns the task with a name.
 pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
+    let tasks = 0..plan.tasks().len();
+    let same: Vec<usize> = tasks.filter(|&ix| plan.task_name(ix) == name).collect();
+    if same.len() > 1 {
+        let index = plan.source().line_index();
+        let line = |&ix: &usize| index.position(plan.tasks()[ix].span.start).line;
+        return Err(ReviseError::SeveralTasks {
+            name: name.to_owned(),
+            lines: same.iter().map(line).collect(),
+        });
+    }
     plan.find_task(name).ok_or_else(|| no_such_task(plan, name))
 }
 

@@ -504,6 +504,15 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
     }
     match error {
         ReviseError::NoSuchTask { name, known } => unknown_task(name, known),
+        ReviseError::SeveralTasks { name, lines } => {
+            let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let message = format!(
+                "several tasks are called `{}`: those in the lines {}",
+                one_line(name),
+                lines.join(", ")
+            );
+            Failure::problem(message, "give each of them an id of its own in the file")
+        }
         ReviseError::NothingReady => Failure::problem(
             "no task is ready to be started",
             "`planwright show` says what each one waits for",
@@ -671,6 +680,7 @@ pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow
     let is_about_plan = matches!(
         error,
         ReviseError::NoSuchTask { .. }
+            | ReviseError::SeveralTasks { .. }
             | ReviseError::NothingReady
             | ReviseError::Problem(_)
             | ReviseError::InTheWay { .. }

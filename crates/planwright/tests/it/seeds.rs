@@ -222,3 +222,47 @@ fn what_a_planner_reasons_is_shown_and_kept() {
     let history = sandbox.run(&["history", path]).exits(0).stdout;
     assert!(history.contains("One step is enough."), "{history}");
 }
+
+#[test]
+fn files_of_other_tools_are_no_plans() {
+    let dagu = "schedule: daily\nsteps:\n  - name: a\n    command: echo a\n  - name: b\n    command: echo b\n    depends: [a]\n";
+    let compose = "services:\n  web:\n    image: nginx\n    command: [nginx]\n";
+    let pipeline = "trigger: [main]\nsteps:\n  - script: echo a\n    displayName: A\n";
+    for text in [dagu, compose, pipeline] {
+        let sandbox = Sandbox::with(&[("file.yaml", text)]);
+        let shown = sandbox.run(&["show", "file.yaml"]).exits(1);
+        assert!(shown.stderr.contains("unknown-dialect"), "{}", shown.text());
+        sandbox.run(&["check", "."]).exits(1);
+    }
+}
+
+#[test]
+fn a_name_that_two_tasks_have_is_refused_with_both_places() {
+    let plan = clido(&["a", "a", "b a"]);
+    let sandbox = Sandbox::with(&[("plan.json", &plan)]);
+    for verb in [&["rename", "a", "c"][..], &["set", "a", "notes=x"], &["start", "a"]] {
+        let refused = sandbox.run(&[verb, &["-p", "plan.json"]].concat()).exits(1).stderr;
+        assert!(
+            refused.contains("several tasks are called `a`: those in the lines 4, 5"),
+            "{refused}"
+        );
+    }
+    assert_eq!(sandbox.read("plan.json"), plan);
+}
+
+#[test]
+fn a_conflict_of_a_merge_is_one_finding() {
+    let plan = clido(&["a", "b a"]).replace(
+        "    {\"id\": \"b\"",
+        "<<<<<<< HEAD\n=======\n    {\"id\": \"x\"},\n>>>>>>> feature\n    {\"id\": \"b\"",
+    );
+    let sandbox = Sandbox::with(&[("plan.json", &plan)]);
+    let report = sandbox.run(&["check", "plan.json", "--json"]).exits(1).json();
+    let found = report["files"][0]["diagnostics"].as_array().expect("a list");
+    assert_eq!(found.len(), 1, "{report}");
+    assert_eq!(found[0]["id"], "merge-conflict", "{report}");
+    for verb in [&["start", "a"][..], &["set", "a", "notes=x"]] {
+        sandbox.run(&[verb, &["-p", "plan.json"]].concat()).exits(1);
+    }
+    assert_eq!(sandbox.read("plan.json"), plan);
+}

@@ -1,6 +1,7 @@
 //! From a text to a plan: what it is written in, whose dialect it is, what it was wrapped in.
 
 mod carrier;
+mod conflict;
 mod wrapping;
 
 use self::carrier::Opened;
@@ -47,9 +48,10 @@ pub(crate) fn read_keeping(
     choice: &Choice<'_>,
     parsed: Option<Parsed>,
 ) -> (Reading, Option<Parsed>) {
-    if let Some(stop) = unreadable(source) {
+    let stop = unreadable(source);
+    if !stop.is_empty() {
         let reading = Reading {
-            diagnostics: vec![stop],
+            diagnostics: stop,
             ..Reading::default()
         };
         return (reading, None);
@@ -89,7 +91,14 @@ fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &Opened) -> Rea
 }
 
 /// Returns why a text is not worth parsing at all.
-fn unreadable(source: &SourceText) -> Option<Diagnostic> {
+fn unreadable(source: &SourceText) -> Vec<Diagnostic> {
+    match no_text(source) {
+        Some(finding) => vec![finding],
+        None => conflict::conflicts(source),
+    }
+}
+
+fn no_text(source: &SourceText) -> Option<Diagnostic> {
     let text = source.as_str();
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let what = if source.is_empty() {
@@ -265,7 +274,7 @@ pub fn recognise(source: &SourceText, path: Option<&str>) -> Option<&'static str
         path,
         facts: &Facts::default(),
     };
-    if unreadable(source).is_some() {
+    if !unreadable(source).is_empty() {
         return None;
     }
     let opened = Opened::new(source, &choice);
