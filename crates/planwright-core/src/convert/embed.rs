@@ -12,7 +12,6 @@ use crate::dialect::write::{Composed, Report};
 use crate::dialect::{self, Dialect};
 use crate::document::NodeRef;
 use crate::document::patch::Value;
-use crate::document::write::fenced_json;
 use crate::inspect::inspect_as;
 use crate::text::SourceText;
 
@@ -38,8 +37,10 @@ pub(super) fn carry(source: &Source<'_>, composed: &mut Composed) {
         ("original".to_owned(), Value::Object(source.original_head())),
         ("written".to_owned(), Value::Object(written)),
     ];
-    let prose = source.prose().map(|parts| Value::Array(parts.map(text).to_vec()));
-    record.extend(prose.map(|prose| ("prose".to_owned(), prose)));
+    let own = source.linked.plan.source().as_str();
+    if laid_out(source).is_none_or(|laid_out| laid_out != own) {
+        record.push(("text".to_owned(), text(own)));
+    }
     composed.change_holder(|holder| holder.push((EXTENSION.to_owned(), Value::Object(record))));
     for (place, (task, original)) in composed.tasks.iter_mut().zip(source.original_tasks()).enumerate() {
         let record = vec![
@@ -51,12 +52,23 @@ pub(super) fn carry(source: &Source<'_>, composed: &mut Composed) {
     }
 }
 
+/// Returns what the originals alone give back.
+fn laid_out(source: &Source<'_>) -> Option<String> {
+    let writer = dialect::find(source.linked.plan.dialect)?.writer()?;
+    Some(writer.lay_out(Composed {
+        head: source.original_head(),
+        tasks_key: writer.tasks_key(),
+        tasks: source.original_tasks(),
+    }))
+}
+
 /// What a plan carries of another.
 struct Carried {
     form: String,
     original: Members,
     written: Members,
-    prose: Option<[String; 2]>,
+    /// The text that it was.
+    text: Option<String>,
     /// For each task of the carrier what it carries; none for those that came later.
     tasks: Vec<Option<CarriedTask>>,
 }
@@ -75,16 +87,12 @@ impl Carried {
         if !is("version", VERSION) || !is("from", target.name()) {
             return None;
         }
-        let prose = record.get("prose").map(|parts| {
-            let parts: Vec<String> = parts.elements().map(|part| part.value().into_owned()).collect();
-            <[String; 2]>::try_from(parts).ok()
-        });
         let tasks = (0..source.linked.plan.tasks().len()).map(|ix| CarriedTask::read(source.task_node(ix)));
         Some(Carried {
             form: record.get("form")?.value().into_owned(),
             original: members_of(record.get("original")?)?,
             written: members_of(record.get("written")?)?,
-            prose: prose.flatten(),
+            text: record.get("text").map(|text| text.value().into_owned()),
             tasks: tasks.collect(),
         })
     }
@@ -118,9 +126,8 @@ fn members_of(node: NodeRef<'_>) -> Option<Members> {
 pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> Option<Converted> {
     let carried = Carried::read(conversion.source, conversion.target)?;
     let form = Some(carried.form.clone());
-    let mut now = conversion.draft(form.clone()).ok()?;
+    let mut now = conversion.draft(form).ok()?;
     let mut then = draft_as_written(conversion, &carried, &now)?;
-    then.form = form;
     name_as_before(conversion, &carried, &mut now, &mut then)?;
     let is_intact = carried.has_all_in_order() && has_same_edges(&then, &now);
     let (before, left_then) = compose_plainly(conversion, then);
@@ -136,14 +143,26 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> O
     if conversion.options.embed == Embed::Originals {
         carry(conversion.source, &mut merged);
     }
-    let text = match &carried.prose {
-        Some([head, tail]) if !is_edited => {
-            let contract = merged.into_holder()?;
-            format!("{head}{}{tail}", fenced_json(&contract).trim_end())
-        }
-        _ => conversion.writer.lay_out(merged),
+    let is_plain = !is_edited && conversion.options.embed == Embed::Nothing;
+    let text = match carried
+        .text
+        .as_ref()
+        .filter(|text| is_plain && is_original(text, conversion, &carried))
+    {
+        Some(text) => text.clone(),
+        None => conversion.writer.lay_out(merged),
     };
     conversion.finish(text, losses).ok()
+}
+
+/// Returns whether a text is that of the originals which are carried beside it.
+fn is_original(text: &str, conversion: &Conversion<'_, '_>, carried: &Carried) -> bool {
+    let inspection = inspect_as(&SourceText::new(text), conversion.target);
+    let Some(source) = Source::new(&inspection) else {
+        return false;
+    };
+    let tasks = carried.tasks.iter().flatten().map(|task| &task.original);
+    source.original_head() == carried.original && source.original_tasks().iter().eq(tasks)
 }
 
 /// Reads the carrier as it was written: what each task says it was, and new tasks as they are.
@@ -165,7 +184,7 @@ fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Dr
         source: &source,
         ..*conversion
     };
-    let mut draft = as_written.draft(None).ok()?;
+    let mut draft = as_written.draft(Some(carried.form.clone())).ok()?;
     // What came later was not written at all, and differs from itself in nothing.
     for ((then, now), carried) in draft.tasks.iter_mut().zip(&now.tasks).zip(&carried.tasks) {
         if carried.is_none() {

@@ -44,9 +44,9 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::draft::{Draft, Fields, is_void};
 use crate::dialect::mint::Mint;
 use crate::dialect::write::{Remark, Report};
-use crate::dialect::{self, Dialect, Writer, name_of};
-use crate::document::Parsed;
+use crate::dialect::{self, CarrierKind, Dialect, Writer, name_of};
 use crate::document::patch::Value;
+use crate::document::{Parsed, yaml};
 use crate::inspect::{Inspection, inspect_as};
 use crate::plan::{Entry, Field, Plan};
 use crate::text::{SourceText, Span, visible};
@@ -347,6 +347,7 @@ impl Conversion<'_, '_> {
         }
         let mut losses = self.leftovers(&draft);
         losses.extend(self.prose());
+        losses.extend(self.comments());
         losses.extend(self.carried_from_elsewhere());
         losses.extend(report.remarks.into_iter().map(|remark| self.loss(remark)));
         self.finish(self.writer.lay_out(composed), losses)
@@ -428,6 +429,25 @@ impl Conversion<'_, '_> {
         let [before, after] = self.source.prose()?;
         let n_lines = before.lines().count() + after.lines().count();
         Some(self.lost(None, "text", format!("{n_lines} lines of Markdown around the contract")))
+    }
+
+    /// Comments belong to places in a text that is written anew.
+    fn comments(&self) -> Option<Loss> {
+        if self.source.carrier != CarrierKind::Yaml {
+            return None;
+        }
+        let source = self.source.linked.plan.source();
+        let comments = yaml::comments(source);
+        let first = *comments.first()?;
+        let text = source.slice(first).trim_start_matches('#').trim();
+        let message = match comments.len() {
+            1 => format!("the comment {}", summary(&Value::String(text.to_owned()))),
+            n => format!("{n} comments, the first {}", summary(&Value::String(text.to_owned()))),
+        };
+        Some(Loss {
+            span: Some(first),
+            ..self.lost(None, "comments", message)
+        })
     }
 
     /// What the source carries of a plan in a third dialect is of no use in this one.

@@ -152,14 +152,6 @@ impl Composed {
         Value::Object(self.head)
     }
 
-    /// Returns the object that the list of tasks belongs to, with that list; none where there is no such object.
-    pub(crate) fn into_holder(mut self) -> Option<Value> {
-        self.put_tasks();
-        let mut taken = None;
-        self.change_holder(|holder| taken = Some(Value::Object(std::mem::take(holder))));
-        taken
-    }
-
     /// Puts the tasks where they belong.
     fn put_tasks(&mut self) {
         let tasks = std::mem::take(&mut self.tasks);

@@ -27,6 +27,27 @@ use crate::text::{SourceText, Span, visible};
 /// The event parser stops at this depth; between [`MAX_DEPTH`] and here, parts are skipped one by one.
 const EVENT_DEPTH: usize = 2 * MAX_DEPTH;
 
+/// Returns the comments in a text, up to the first error in it.
+pub fn comments(source: &SourceText) -> Vec<Span> {
+    let base = source.bom_len() as usize;
+    let options = granit_parser::options! {
+        emit_comments: true,
+        emit_unresolved_aliases: true,
+        flow_nesting_limit: EVENT_DEPTH,
+        block_nesting_limit: EVENT_DEPTH,
+    };
+    let text = source.as_str().get(base..).unwrap_or_default();
+    let mut parser: Parser<'_, StrInput<'_>> = Parser::new_from_str_with_options(text, options);
+    let mut found = Vec::new();
+    while let Some(Ok((event, span))) = parser.next_event() {
+        if let Event::Comment(..) = event {
+            let range = span.byte_range().unwrap_or_default();
+            found.push(Span::new(base + range.start, base + range.end));
+        }
+    }
+    found
+}
+
 /// Parses a whole text. Only the first document of a stream is read.
 pub fn parse(source: &SourceText) -> Parsed {
     parse_span(source, source.span())

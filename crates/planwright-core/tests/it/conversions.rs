@@ -222,6 +222,7 @@ fn embedded_originals_come_back_exactly() {
             );
             // What no dialect knows comes back as well, in its old order.
             prop_assert_eq!(data(&back.inspection), data(&inspection));
+            prop_assert_eq!(back.text.as_str(), text.as_str(), "{} to {} and back", from, to);
             let unsaid = |kind| back.losses.iter().all(|loss| loss.kind != kind);
             prop_assert!(
                 unsaid(LossKind::Lost) && unsaid(LossKind::Invented),

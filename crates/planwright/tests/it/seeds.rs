@@ -266,3 +266,19 @@ fn a_conflict_of_a_merge_is_one_finding() {
     }
     assert_eq!(sandbox.read("plan.json"), plan);
 }
+
+#[test]
+fn comments_are_in_the_account_of_a_conversion_and_come_back_with_the_original() {
+    let text = plans::RAWKO.replacen("steps:", "# asked for by the team\nsteps: # in order", 1);
+    let sandbox = Sandbox::with(&[("plan.yaml", &text)]);
+    let said = sandbox.run(&["convert", "plan.yaml", "--to", "clido"]).exits(0).text();
+    assert!(said.contains("2 comments, the first \"asked for by the team\""), "{said}");
+    for dialect in ["clido", "aimi", "opencrabs"] {
+        let there = format!("{dialect}.json");
+        sandbox
+            .run(&["convert", "plan.yaml", "--to", dialect, "--embed", "--out", &there])
+            .exits(0);
+        let back = sandbox.run(&["convert", &there, "--to", "rawko", "-q"]).exits(0).stdout;
+        assert_eq!(back, text, "{dialect}");
+    }
+}
