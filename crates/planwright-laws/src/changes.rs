@@ -64,6 +64,8 @@ fn after_transition(open: Open, choice: &Choice<'_>, task_ix: usize, dice: &mut 
         force: dice.flip(),
         cascade: dice.flip(),
         keeps_notes: dice.flip(),
+        work: None,
+        user: None,
         ..Request::new(Verb::ALL[dice.below(Verb::ALL.len())], NOW)
     };
     let Some(changed) = made(transition(&open, choice, task_ix, &request)) else {

@@ -190,6 +190,8 @@ fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
         notes,
         discoveries,
         proposed_tasks,
+        reflection,
+        tools_called,
         session,
         cost_usd: _,
         tokens_in: _,
@@ -201,8 +203,9 @@ fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
         End::Stopped { condition } => redaction.clean(condition),
         End::Done | End::Interrupted => {}
     }
-    let texts = [output, notes].into_iter().chain(session);
-    redaction.clean_all(texts.chain(affected_files).chain(discoveries).chain(denials));
+    let texts = [output, notes].into_iter().chain(session).chain(reflection);
+    let texts = texts.chain(affected_files).chain(discoveries);
+    redaction.clean_all(texts.chain(tools_called).chain(denials));
     for task in proposed_tasks {
         *task = redaction.json(task).into_string();
     }

@@ -64,6 +64,10 @@ pub struct Conclusion {
     pub discoveries: Vec<String>,
     /// The tasks that the result file proposes, each an object as it is written.
     pub proposed_tasks: Vec<String>,
+    /// What the agent thinks of its work: what the result file says, else its final message where that is not the output already.
+    pub reflection: Option<String>,
+    /// The tools that the result file names.
+    pub tools_called: Vec<String>,
     /// The agent's session.
     pub session: Option<String>,
     /// Cost in US dollars: what the command line counted, else what the result file says.
@@ -83,15 +87,21 @@ pub fn conclude(verdict: Verdict, file: Option<ResultFile>, format: Format) -> C
         Some(file) => with_file(&verdict, file, format),
         None => (end_of(verdict.outcome), basis_of(format)),
     };
-    let (output, affected_files, notes, cost, found) = match file {
+    let (output, affected_files, notes, cost, found, own) = match file {
         Some(file) => {
             let cost = (file.cost_usd, file.tokens_in, file.tokens_out);
             let found = (file.discoveries, file.proposed_tasks);
-            (file.output, file.affected_files, file.notes, cost, found)
+            let own = (file.reflection, file.tools_called);
+            (file.output, file.affected_files, file.notes, cost, found, own)
         }
         None => Default::default(),
     };
     let has_output = !output.trim().is_empty();
+    let (reflection, tools_called) = own;
+    let is_message = has_output && format.has_events();
+    let message = Some(verdict.final_message.trim()).filter(|_| is_message);
+    let reflection = Some(reflection.trim()).filter(|text| !text.is_empty()).or(message);
+    let reflection = reflection.filter(|text| !text.is_empty()).map(str::to_owned);
     Conclusion {
         end,
         basis,
@@ -100,6 +110,8 @@ pub fn conclude(verdict: Verdict, file: Option<ResultFile>, format: Format) -> C
         notes,
         discoveries: found.0,
         proposed_tasks: found.1,
+        reflection,
+        tools_called,
         session: verdict.session,
         cost_usd: verdict.cost_usd.or(cost.0),
         tokens_in: verdict.tokens_in.or(cost.1),

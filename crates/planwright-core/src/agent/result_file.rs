@@ -84,6 +84,8 @@ pub static MEMBERS: &[Member] = &[
     member("stop_condition", false, "a string"),
     member("discoveries", false, "an array of strings"),
     member("proposed_tasks", false, "an array of objects"),
+    member("reflection", false, "a string"),
+    member("tools_called", false, "an array of strings"),
     member("cost", false, "an object"),
 ];
 
@@ -111,6 +113,10 @@ pub struct ResultFile {
     pub discoveries: Vec<String>,
     /// Tasks that the plan should have as well, each an object as it is written, in the fields of the plan's dialect.
     pub proposed_tasks: Vec<String>,
+    /// What the agent thinks of its work; empty where it does not say.
+    pub reflection: String,
+    /// The tools that it used, by name.
+    pub tools_called: Vec<String>,
     /// What it cost in US dollars.
     pub cost_usd: Option<f64>,
     /// Tokens sent.
@@ -193,6 +199,8 @@ impl Reading {
             stop_condition: stop_condition.filter(|condition| !condition.trim().is_empty()),
             discoveries: self.items(root, "discoveries", Kind::String),
             proposed_tasks: self.items(root, "proposed_tasks", Kind::Object),
+            reflection: self.text(root, "reflection").unwrap_or_default(),
+            tools_called: self.items(root, "tools_called", Kind::String),
             warnings: Vec::new(),
         };
         self.stop(root, &file, report);

@@ -41,6 +41,30 @@ pub struct Request<'a> {
     pub keeps_notes: bool,
     /// With `retry`: whether the task starts at once.
     pub starts: bool,
+    /// How the work went, where an agent told.
+    pub work: Option<&'a Work>,
+}
+
+/// What an agent told about its work on a task, beside what came out of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The tools that it used, in order.
+    pub tools: Vec<ToolCall>,
+    /// What it thinks of its work.
+    pub reflection: Option<String>,
+}
+
+/// One use of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The name of the tool.
+    pub name: String,
+    /// What it was used on; empty where that is not known.
+    pub input: String,
+    /// When, as RFC 3339 in UTC.
+    pub at: String,
+    /// Whether it was denied.
+    pub is_denied: bool,
 }
 
 impl<'a> Request<'a> {
@@ -58,6 +82,7 @@ impl<'a> Request<'a> {
             cascade: true,
             keeps_notes: false,
             starts: false,
+            work: None,
         }
     }
 

@@ -99,6 +99,7 @@ impl Wish {
                 force: self.force,
                 cascade: self.cascade,
                 keeps_notes: false,
+                work: None,
                 starts: true,
             },
         }

@@ -44,7 +44,8 @@ fn check(text: &str, expected: Expect) {
 const FULL: &str = r#"{
   "planwright_result": 1, "outcome": "done", "output": "Made it.", "affected_files": ["src/a.rs", "b c.txt"],
   "notes": "Mind the gap.", "stop_condition": null, "discoveries": ["It is deep."],
-  "proposed_tasks": [{"description": "Fill it"}], "cost": {"usd": 0.5, "tokens_in": 10, "tokens_out": 2}
+  "proposed_tasks": [{"description": "Fill it"}], "reflection": "It went well.", "tools_called": ["Edit"],
+  "cost": {"usd": 0.5, "tokens_in": 10, "tokens_out": 2}
 }"#;
 
 #[test]
@@ -57,6 +58,8 @@ fn everything_in_a_file_is_read() {
         stop_condition: None,
         discoveries: vec!["It is deep.".to_owned()],
         proposed_tasks: vec!["{\"description\": \"Fill it\"}".to_owned()],
+        reflection: "It went well.".to_owned(),
+        tools_called: vec!["Edit".to_owned()],
         cost_usd: Some(0.5),
         tokens_in: Some(10),
         tokens_out: Some(2),

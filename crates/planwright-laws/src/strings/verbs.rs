@@ -124,6 +124,8 @@ fn request<'a>(word: &'a str, files: &'a [String], dice: &mut Dice<'_>) -> Reque
         by: dice.flip().then_some(word),
         cascade: dice.flip(),
         keeps_notes: dice.flip(),
+        work: None,
+        user: None,
         ..Request::new(verb, NOW)
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use planwright_core::agent::Conclusion;
+use planwright_core::edit::ToolCall;
 
 use super::budget::Reservation;
 use super::folder_print::FolderPrint;
@@ -68,6 +69,8 @@ pub(super) struct Attempt {
     pub(super) is_unchanged: bool,
     /// The files that verify it and that it changed or removed.
     pub(super) protected: Vec<String>,
+    /// The tools that its agent used.
+    pub(super) tools: Vec<ToolCall>,
     /// The approval of its work, where that waited for a review before.
     pub(super) approved: Option<Approved>,
     /// The files that others own who have worked in the same folder meanwhile.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use planwright_core::edit::Work;
 use planwright_core::plan::{State, Verb};
 
 use super::naming::and_more;
@@ -47,6 +48,8 @@ pub(super) struct StatusUpdate {
     pub(super) now: String,
     /// For a task that is done: what verified it; empty where nothing did.
     pub(super) receipts: Option<Vec<Receipt>>,
+    /// How the work went, where its agent told.
+    pub(super) work: Work,
 }
 
 impl StatusUpdate {
@@ -55,7 +58,9 @@ impl StatusUpdate {
         let receipts = self.receipts.iter_mut().flatten();
         let commands = receipts.flat_map(|receipt| &mut receipt.command);
         let texts = self.note.iter_mut().chain(&mut self.output).chain(&mut self.files);
-        let texts = texts.chain(commands);
+        let tools = self.work.tools.iter_mut();
+        let tools = tools.flat_map(|call| [&mut call.name, &mut call.input]);
+        let texts = texts.chain(commands).chain(&mut self.work.reflection).chain(tools);
         redaction.clean_all(texts);
     }
 
@@ -69,6 +74,7 @@ impl StatusUpdate {
             // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
             force: matches!(self.verb, Verb::Start | Verb::Reset),
             keeps_notes: true,
+            work: self.work.clone(),
             verified: self.receipts.as_ref().map(|receipts| Verified {
                 task: snapshot.name(self.task).to_owned(),
                 passed: !receipts.is_empty(),
@@ -247,6 +253,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
         word_of: None,
         now: clock::now(),
         receipts: None,
+        work: Work::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use planwright_core::change::{self, Asked, Made};
-use planwright_core::edit::Request;
+use planwright_core::edit::{Request, Work};
 use planwright_core::plan::{Field, Plan, Verb};
 
 use super::{Desk, ReviseError, Revised, Step, Target, each_once, is_all_written, located, revise};
@@ -37,6 +37,8 @@ pub struct Deed {
     pub keeps_notes: bool,
     /// How it was verified.
     pub verified: Option<Verified>,
+    /// How the work went, where an agent told.
+    pub work: Work,
 }
 
 impl Deed {
@@ -55,6 +57,7 @@ impl Deed {
             cascade: true,
             keeps_notes: false,
             verified: None,
+            work: Work::default(),
         }
     }
 
@@ -72,6 +75,7 @@ impl Deed {
             keeps_notes: self.keeps_notes,
             // A run that tries a failed task again starts it.
             starts: true,
+            work: Some(&self.work),
         }
     }
 }

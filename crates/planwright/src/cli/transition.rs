@@ -316,6 +316,7 @@ fn act(
         force: args.force,
         cascade: !args.no_cascade,
         keeps_notes: false,
+        work: None,
         starts: manner.starts,
     };
     let call = Call {

@@ -165,6 +165,37 @@ fn opencrabs_plans_keep_their_history_artifacts_and_status() {
 }
 
 #[test]
+fn opencrabs_plans_keep_what_agents_tell_of_their_work() {
+    let told = "result '{\"planwright_result\": 1, \"outcome\": \"done\", \"reflection\": \"too long\", \"tools_called\": [\"Edit\"]}'";
+    let workspace = Workspace::new(("plan.json", CRAB), told);
+    workspace.runs(&[]).exits(0);
+    let task = workspace.json()["tasks"][0].clone();
+    assert_eq!(task["reflection"], "too long");
+    let called = &task["execution_history"][0]["tools_called"];
+    assert_eq!(called[0]["tool_name"], "Edit", "{called}");
+    // An agent whose output is made of events names its tools there.
+    let events = "echo '{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"}}]}}'; \
+                  echo '{\"type\":\"result\",\"is_error\":false,\"result\":\"All is there.\"}'; \
+                  result '{\"planwright_result\": 1, \"outcome\": \"done\", \"output\": \"counted\"}'";
+    let workspace = Workspace::new(("plan.json", CRAB), events);
+    workspace.configure_agent("output = \"claude\"", "", "");
+    workspace.runs(&[]).exits(0);
+    let task = workspace.json()["tasks"][0].clone();
+    assert_eq!(task["reflection"], "All is there.", "{task}");
+    let called = &task["execution_history"][0]["tools_called"][0];
+    assert_eq!(
+        (&called["tool_name"], &called["input"]),
+        (&"Bash".into(), &"ls".into()),
+        "{task}"
+    );
+    assert_eq!(called["success"], true);
+    assert!(
+        called["timestamp"].as_str().is_some_and(|at| at.ends_with('Z')),
+        "{called}"
+    );
+}
+
+#[test]
 fn opencrabs_counts_attempts_and_gives_up_at_the_most() {
     let workspace = Workspace::new(
         ("plan.json", CRAB),

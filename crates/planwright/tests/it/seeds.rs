@@ -272,7 +272,10 @@ fn comments_are_in_the_account_of_a_conversion_and_come_back_with_the_original()
     let text = plans::RAWKO.replacen("steps:", "# asked for by the team\nsteps: # in order", 1);
     let sandbox = Sandbox::with(&[("plan.yaml", &text)]);
     let said = sandbox.run(&["convert", "plan.yaml", "--to", "clido"]).exits(0).text();
-    assert!(said.contains("2 comments, the first \"asked for by the team\""), "{said}");
+    assert!(
+        said.contains("2 comments, the first \"asked for by the team\""),
+        "{said}"
+    );
     for dialect in ["clido", "aimi", "opencrabs"] {
         let there = format!("{dialect}.json");
         sandbox

@@ -7,7 +7,7 @@ use crate::document::route::Step;
 use crate::document::{Kind, NodeRef};
 use crate::edit::moves::retries;
 use crate::edit::reasons::with_line;
-use crate::edit::{Change, Owner, PlanMove, PlanRequest};
+use crate::edit::{Change, Owner, PlanMove, PlanRequest, ToolCall};
 use crate::plan::{Field, Plan, PlanVerb, RunLift, RunRefusal, State, Tally, Value as Written, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
@@ -78,6 +78,8 @@ fn record_task(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Change>
         }
     }
     if step.from == State::Running {
+        let reflection = request.work.and_then(|work| work.reflection.as_deref());
+        changes.extend(reflection.map(|reflection| Change::text(owner, Field::Reflection, reflection)));
         close_attempt(located, deed, changes);
     }
 }
@@ -95,6 +97,18 @@ fn attempt(now: &str) -> Value {
         member("output", Value::Null),
         member("error", Value::Null),
         member("success", Value::Bool(false)),
+    ])
+}
+
+fn tool_called(call: &ToolCall) -> Value {
+    let member = |key: &str, value| (key.to_owned(), value);
+    Value::Object(vec![
+        member("tool_name", word(&call.name)),
+        member("input", word(&call.input)),
+        // Agents tell what they use, not what came of it.
+        member("output", word("")),
+        member("success", Value::Bool(!call.is_denied)),
+        member("timestamp", word(&call.at)),
     ])
 }
 
@@ -121,6 +135,12 @@ fn close_attempt(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Chang
         changes.push(Change::set(Owner::Task(step.task_ix), Field::History, value).within(way));
     };
     set("ended_at", word(request.now));
+    if let Some(work) = request.work.filter(|work| !work.tools.is_empty()) {
+        set(
+            "tools_called",
+            Value::Array(work.tools.iter().map(tool_called).collect()),
+        );
+    }
     let is_success = step.to == State::Done;
     set("success", Value::Bool(is_success));
     if let Some(output) = request.output.or(request.note.filter(|_| is_success)) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use planwright_core::agent::{Conclusion, End, Heard};
+use planwright_core::edit::ToolCall;
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Stage, mark_of_attempt};
@@ -39,6 +40,9 @@ enum AgentVerdict {
     /// The run ended it, or another process took the task away.
     Interrupted,
 }
+
+/// How many uses of tools are kept of an attempt.
+pub(super) const MAX_TOOLS: usize = 200;
 
 impl RunLoop<'_> {
     pub(super) fn handle(&mut self, event: worker::Event) -> Result<(), RunError> {
@@ -91,6 +95,22 @@ impl RunLoop<'_> {
         };
         for heard in output.take(bytes) {
             let ending = match heard {
+                Heard::Tool { name, about } if attempt.tools.len() < MAX_TOOLS => {
+                    attempt.tools.push(ToolCall {
+                        name,
+                        input: about,
+                        at: clock::now(),
+                        is_denied: false,
+                    });
+                    continue;
+                }
+                Heard::Denied(name) => {
+                    let mut used = attempt.tools.iter_mut().rev();
+                    if let Some(call) = used.find(|call| call.name == name) {
+                        call.is_denied = true;
+                    }
+                    continue;
+                }
                 Heard::Looping => Ending::Looping,
                 Heard::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
                     Ending::RateLimited { wait, why }
