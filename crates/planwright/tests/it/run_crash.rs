@@ -185,6 +185,26 @@ fn an_interrupted_task_is_tried_again_unless_the_user_says_otherwise() {
     assert_eq!(workspace.states(), "a done, b done");
 }
 
+#[test]
+fn a_run_that_is_refused_for_an_interrupted_task_changes_nothing() {
+    let workspace = killed_at_work("awaits go");
+    // An edit that the run would set back.
+    let plan = workspace.read("plan.json");
+    let at = plan.rfind("\"pending\"").expect("`b` is pending");
+    let edited = format!("{}\"done\"{}", &plan[..at], &plan[at + 9..]);
+    workspace.write("plan.json", &edited);
+    let history = workspace.does(&["history", "plan.json"]).exits(0).text;
+    workspace
+        .runs(&["--on-interrupted", "ask"])
+        .exits(1)
+        .says("was interrupted");
+    assert_eq!(workspace.read("plan.json"), edited);
+    assert_eq!(workspace.does(&["history", "plan.json"]).exits(0).text, history);
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0).says("set back");
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
 /// Returns the tasks that the log has as skipped.
 fn skipped_by_log(workspace: &Workspace) -> Vec<String> {
     let skipped = workspace.records().into_iter().filter_map(|record| match record.event {
