@@ -28,6 +28,7 @@ use crate::shell::argument;
 use crate::store::{CreateError, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
+pub use called_verbs::note_take_overs;
 pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, last_verbs_of, next_record, was_started_by_hand};
 pub use deeds::{Deed, transitions};
 pub use pointer::PointerError;

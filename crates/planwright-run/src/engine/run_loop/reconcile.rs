@@ -17,7 +17,7 @@ use crate::journal::{Change, plan_id};
 use crate::proofs::Proofs;
 use crate::revise::{LastVerb, ReviseError, done_names, last_verbs, was_started_by_hand};
 use crate::runs::state::Progress;
-use crate::runs::{Approved, Finished, Outcome, Remark, RemarkKind, RunEvent};
+use crate::runs::{Approved, Edited, Finished, Outcome, Remark, RemarkKind, RunEvent};
 use crate::shell::argument;
 use crate::store::{PlanFile, Store, history};
 
@@ -63,7 +63,10 @@ pub(super) fn reconcile(
         let landed = found.found_landing().filter(|_| !found.is_of_ended_run);
         reconciled.events.extend(landed.cloned().map(RunEvent::Merged));
         match is_said(&verbs, name, snapshot.state(task), &found.run.changed_at) {
-            true => reconciled.events.extend(reviewed(found, name, snapshot.state(task))),
+            true => {
+                reconciled.events.extend(reviewed(found, name, snapshot.state(task)));
+                reconciled.events.extend(taken_over(found, name, verbs.get(name)));
+            }
             false => late_updates(request, snapshot, found, task, &mut reconciled, &mut updates),
         }
     }
@@ -335,6 +338,20 @@ fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent>
         })),
         _ => None,
     }
+}
+
+/// Returns that another process brought a task to an end after its run was interrupted, where the log does not have it.
+fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Option<RunEvent> {
+    let was_under_way = matches!(found.progress(), Progress::Running | Progress::Resting);
+    if found.is_of_ended_run || !was_under_way || found.run.taken_over.is_some() {
+        return None;
+    }
+    let moved = last?.take_over(name, &found.run.changed_at)?;
+    Some(RunEvent::Edited(Edited {
+        what: format!("another process moved `{}` to {}", visible(name), moved.to),
+        moved: vec![moved],
+        ..Edited::default()
+    }))
 }
 
 /// Why the plan has a task as running while no run works on it.

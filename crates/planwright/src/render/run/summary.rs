@@ -70,6 +70,9 @@ struct LandedReport {
     review: String,
     /// The command that brings it into the branch that is checked out; none where it is there.
     land: Option<String>,
+    /// The checked-out branch, where `land` has brought all of it there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    into: Option<String>,
 }
 
 /// How many tasks are where.
@@ -183,6 +186,16 @@ impl RunReport {
             next: self.next.filter(|_| standing != "running"),
             ..self
         }
+    }
+
+    /// Returns the same of a run whose work is part of the checked-out branch.
+    pub(crate) fn landed_into(self, branch: String) -> Self {
+        let landed = self.landed.map(|landed| LandedReport {
+            land: None,
+            into: Some(branch),
+            ..landed
+        });
+        RunReport { landed, ..self }
     }
 
     /// Returns what a state says of a run.
@@ -315,6 +328,7 @@ fn landed(setting: &Setting, account: &RunState) -> Option<LandedReport> {
             None => format!("git diff {base}...{}", argument(&conditions.branch)),
         },
         land: (!conditions.is_current).then(|| setting.plan_command("land")),
+        into: None,
         branch: conditions.branch.clone(),
         start,
         tasks,
@@ -364,7 +378,7 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
     let because = by_reason(&report.skipped);
     page.section(&paint.warning("Skipped"), because.into_iter());
     let stopped = report.stopped.iter().map(|stopped| {
-        let why = stopped.why.as_deref().unwrap_or("it was ended before it was through");
+        let why = stopped.why.as_deref().unwrap_or("interrupted before it was finished");
         format!(
             "{}  {}\n    {}{}",
             shown_name(&stopped.task),
@@ -417,8 +431,19 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
     });
     page.section("Taken by others", fallbacks);
     if let Some(landed) = &report.landed {
-        let what = format!("{} on {}", count(landed.tasks as u64, "task"), one_line(&landed.branch));
-        let commands = std::iter::once(&landed.review).chain(&landed.land);
+        let into = landed.into.as_deref();
+        let into = into.map_or_else(String::new, |into| format!(", and in {}", one_line(into)));
+        let what = format!(
+            "{} on {}{into}",
+            count(landed.tasks as u64, "task"),
+            one_line(&landed.branch)
+        );
+        // What has landed is no difference any more.
+        let commands = [
+            Some(&landed.review).filter(|_| landed.into.is_none()),
+            landed.land.as_ref(),
+        ];
+        let commands = commands.into_iter().flatten();
         let lines: Vec<String> = std::iter::once(what)
             .chain(commands.map(|command| one_line(command)))
             .collect();
