@@ -1,7 +1,7 @@
 //! Tasks that somebody has to look at before the rest goes on.
 
 use crate::plans;
-use crate::run::Workspace;
+use crate::run::{Workspace, clido};
 
 /// Returns a task pack whose first task must be approved, and whose second wave waits for it.
 fn reviewed(script: &str) -> Workspace {
@@ -96,6 +96,33 @@ fn a_rejection_while_the_run_goes_on_fails_the_task() {
         workspace.prompt("T001", 1).contains("too slow"),
         "the next attempt knows why"
     );
+}
+
+#[test]
+fn what_depends_on_a_task_that_is_rejected_during_the_run_is_skipped() {
+    let script = "[ $task = a ] && echo '# weaker' >> check.sh; [ $task = c ] && awaits go; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c"])), script);
+    workspace.write("check.sh", "true\n");
+    workspace.configure("slots = 2", "[verify]\nevery = [[\"sh\", \"check.sh\"]]");
+    let workspace = workspace.in_git();
+    let run = workspace.begins(&[]);
+    workspace.until_log("review a");
+    let reject = [
+        "reject",
+        "a",
+        "-p",
+        "plan.json",
+        "--note",
+        "keep the check",
+        "--by",
+        "bob",
+    ];
+    workspace.does(&reject).exits(0);
+    workspace.until_log("finished a 1 failed");
+    workspace.give("go");
+    let came = run.ends().exits(1).says("b skipped because a failed");
+    came.says("1 done, 1 failed, 1 skipped");
+    assert_eq!(workspace.states(), "a failed, b skipped, c done");
 }
 
 #[test]
