@@ -11,13 +11,17 @@ use super::lines::{files_words, standing_words, why_of};
 use super::progress::Setting;
 use super::reason::first_useful_line;
 use crate::render::quantity::{count, duration, money, some_of, tokens};
-use crate::render::terminal::{Paint, one_line, printable, shown_name};
+use crate::render::terminal::{Paint, cut, one_line, printable, shown_name};
 
 /// The version of a run's report.
 const VERSION: &str = "planwright.run/v1";
 
 /// How many tasks of a kind are shown to people; the rest is counted.
 const MAX_SHOWN: usize = 20;
+
+/// How many criteria of a task are shown, and how many characters of each.
+const MAX_CRITERIA: usize = 4;
+const MAX_CRITERION: usize = 60;
 
 /// How many names stand on one line.
 const MAX_NAMES: usize = 8;
@@ -41,6 +45,8 @@ pub(crate) struct RunReport {
     review: Vec<ReviewReport>,
     /// Tasks that are done, or wait for review, and that nothing has verified.
     unverified: Vec<String>,
+    /// Criteria of the same tasks that no rule verifies.
+    unverified_criteria: Vec<CriteriaReport>,
     /// Tasks that are done or wait for review although no file was changed.
     unchanged: Vec<String>,
     /// Tasks that were ended or interrupted.
@@ -133,6 +139,13 @@ struct ReviewReport {
     /// The files that verify it and that it changed or removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     protected: Vec<String>,
+}
+
+/// The criteria of a task that no rule verifies.
+#[derive(Debug, Serialize)]
+struct CriteriaReport {
+    task: String,
+    criteria: Vec<String>,
 }
 
 /// A task that did not come to its end.
@@ -252,6 +265,13 @@ impl RunReport {
         });
         let is_over = |state: &TaskState| matches!(state, TaskState::Done | TaskState::Review);
         let unverified = of(&is_over).into_iter().filter(|task| !task.is_verified());
+        let unverified_criteria = of(&is_over).into_iter().filter_map(|task| {
+            let criteria = task.last().map(|last| last.unverified.clone())?;
+            (!criteria.is_empty()).then(|| CriteriaReport {
+                task: task.task.clone(),
+                criteria,
+            })
+        });
         let unchanged = of(&is_over).into_iter().filter(|task| task.is_unchanged());
         let skipped = run_state.tasks().iter().filter_map(|task| match &task.state {
             TaskState::Skipped { because } => Some(SkippedReport {
@@ -284,6 +304,7 @@ impl RunReport {
             skipped: skipped.collect(),
             review: review.collect(),
             unverified: unverified.map(|task| task.task.clone()).collect(),
+            unverified_criteria: unverified_criteria.collect(),
             unchanged: unchanged.map(|task| task.task.clone()).collect(),
             stopped: stopped.collect(),
             taken_over: taken_over.collect(),
@@ -413,6 +434,14 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
         format!("{head}{why}{commands}")
     });
     page.section(&paint.warning("Waiting for review"), review);
+    let criteria = report.unverified_criteria.iter().map(|unverified| {
+        let texts = unverified
+            .criteria
+            .iter()
+            .map(|text| cut(&one_line(text), MAX_CRITERION));
+        format!("{}  {}", shown_name(&unverified.task), some_of(texts, MAX_CRITERIA))
+    });
+    page.section(&paint.warning("Criteria that no rule verifies"), criteria);
     let drift = report.drift.iter().map(|drift| {
         let files = files_words(&drift.files);
         format!(

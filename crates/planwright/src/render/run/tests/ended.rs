@@ -156,6 +156,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           "unverified": [
             "T002"
           ],
+          "unverified_criteria": [],
           "unchanged": [],
           "stopped": [
             {
