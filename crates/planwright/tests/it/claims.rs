@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::run::clido;
+use crate::run::{Workspace, clido};
 use crate::sandbox::Sandbox;
 
 const PLAN: &str = "plan.json";
@@ -363,4 +363,37 @@ fn a_task_that_another_owner_holds_is_neither_removed_nor_taken_back() {
     sandbox.run(&["start", "b", "-p", PLAN, "--by", "worker-3"]).exits(0);
     let refused = sandbox.run(&["undo", PLAN, "--by", "bob"]).exits(1).stderr;
     assert!(refused.contains("worker-3"), "{refused}");
+}
+
+#[test]
+fn a_run_names_the_holder_of_what_it_waits_for() {
+    let workspace = Workspace::new((PLAN, &clido(&["a", "b a"])), "says done").in_git();
+    workspace.does(&["start", "a", "-p", PLAN, "--by", "ann"]).exits(0);
+    let came = workspace
+        .runs(&[])
+        .exits(1)
+        .says("nothing to run: 0 of 2 tasks are done, 1 running, 1 waiting");
+    let command = "planwright reset a -p plan.json --take-over --note \"…\"";
+    came.says("`a` is held by ann since 20").says(command);
+    assert_eq!(workspace.git(&["branch", "--list", "planwright/*"]), "");
+    assert!(workspace.places().is_empty(), "no run began");
+    let dry = workspace.runs(&["--dry-run"]).exits(1);
+    dry.says("0 of 2 tasks would run").says("never: b");
+}
+
+#[test]
+fn a_run_that_is_stuck_suggests_what_resolves_it() {
+    let workspace = Workspace::new((PLAN, &clido(&["a", "b a", "c"])), "says done");
+    workspace.does(&["start", "a", "-p", PLAN, "--by", "ann"]).exits(0);
+    let came = workspace
+        .runs(&[])
+        .exits(1)
+        .says("got stuck")
+        .says("`a` is held by ann since 20");
+    came.says("To go on planwright reset a -p plan.json --take-over --note \"…\"");
+    assert_eq!(workspace.states(), "a running, b pending, c done");
+    let taken = ["reset", "a", "-p", PLAN, "--take-over", "--note", "ann is away"];
+    workspace.does(&taken).exits(0);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done, c done");
 }

@@ -8,17 +8,17 @@ use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Plan, State, Verb};
 use planwright_core::text::visible;
 
+use super::super::held_tasks::HeldTask;
 use super::super::naming::listed;
-use super::super::recovery::{Recovered, RecoveredTask};
+use super::super::recovery::{Recovered, RecoveredTask, Unattended};
 use super::super::status_updates::{NOT_SKIPPED, PendingUpdates, StatusUpdate, VERB, plain, set_back_remark, way_back};
 use super::super::{PlanSnapshot, RunError, RunRequest};
 use crate::config::OnInterrupted;
 use crate::journal::{Change, plan_id};
 use crate::proofs::Proofs;
-use crate::revise::{LastVerb, ReviseError, done_names, last_verbs, was_started_by_hand};
+use crate::revise::{LastVerb, ReviseError, done_names, last_verbs};
 use crate::runs::state::Progress;
 use crate::runs::{Approved, Edited, Finished, Outcome, Remark, RemarkKind, RunEvent};
-use crate::shell::argument;
 use crate::store::{PlanFile, Store, history};
 
 /// What was changed in the plan before the run begins.
@@ -354,35 +354,6 @@ fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Opt
     }))
 }
 
-/// Why the plan has a task as running while no run works on it.
-#[derive(PartialEq, Eq)]
-enum Unattended {
-    /// It waits for a review since an earlier run.
-    InReview,
-    /// It is approved, and its work has not landed.
-    Approved,
-    /// A person or a tool started it.
-    StartedByHand,
-    /// Its run was interrupted.
-    Interrupted,
-}
-
-impl Unattended {
-    fn of(snapshot: &PlanSnapshot, recovered: &Recovered, task: u32) -> Self {
-        let name = snapshot.name(task);
-        let found = recovered.task(name);
-        let progress = found.map(|found| found.progress());
-        let is_open = found.is_some_and(|found| !found.is_of_ended_run);
-        let is_of_run = is_open && matches!(progress, Some(Progress::Running | Progress::Resting));
-        match progress {
-            Some(Progress::Review) => Unattended::InReview,
-            _ if found.is_some_and(RecoveredTask::is_approved) => Unattended::Approved,
-            _ if !is_of_run && was_started_by_hand(snapshot.path(), snapshot.plan(), name) => Unattended::StartedByHand,
-            _ => Unattended::Interrupted,
-        }
-    }
-}
-
 /// Decides about a task that the plan has as running, while no run does.
 fn take_up(
     request: &RunRequest<'_>,
@@ -400,9 +371,11 @@ fn take_up(
         }
         Unattended::Approved => return Ok(()),
         Unattended::StartedByHand => {
+            let held = HeldTask::of(snapshot, task);
             reconciled.remarks.push(Remark::new(format!(
-                "`{name}` was started by hand and is left alone; `planwright reset {}` gives it to the run",
-                argument(name)
+                "{}: the run leaves it alone. `{}` gives it to the run",
+                held.words(),
+                held.release
             )));
             return Ok(());
         }
