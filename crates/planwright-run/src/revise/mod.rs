@@ -205,6 +205,9 @@ pub fn transition_plan(
         let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
         let has_place = dialect.plan_machine().has(PlanVerb::Approve);
         match request.verb {
+            PlanVerb::Approve if policy.approval_required && !has_place && desk.history.is_approved() => {
+                desk.is_idle = true;
+            }
             PlanVerb::Approve | PlanVerb::Reject if policy.approval_required && !has_place => {
                 desk.change.approval = Some(request.verb == PlanVerb::Approve);
             }

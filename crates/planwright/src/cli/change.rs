@@ -203,10 +203,20 @@ pub(crate) struct Words {
 impl Words {
     /// Returns that there is nothing to do.
     pub(crate) fn nothing() -> Self {
+        Words::unchanged("nothing to change")
+    }
+
+    /// Returns why nothing changes, in both forms.
+    pub(crate) fn unchanged(why: &str) -> Self {
         Words {
             is_something: false,
-            ..Words::new("nothing to change", "nothing to change")
+            ..Words::new(why, why)
         }
+    }
+
+    /// Returns whether something changes.
+    pub(crate) fn is_something(&self) -> bool {
+        self.is_something
     }
 
     /// Returns a line in both forms.
