@@ -21,6 +21,12 @@ fn next(sandbox: &Sandbox, by: &str) -> (String, String) {
     (task, report["claim"]["number"].to_string())
 }
 
+/// Has bob take a task over from ada, and returns the report.
+fn take_over(sandbox: &Sandbox, verb: &[&str]) -> Value {
+    let options = ["--by", "bob", "--take-over", "--note", "ada is away", "--json"];
+    sandbox.run(&[verb, &options].concat()).exits(0).json()
+}
+
 #[test]
 fn only_the_holder_finishes_a_task() {
     let sandbox = sandbox();
@@ -68,19 +74,10 @@ fn only_the_holder_gives_a_task_up() {
     let own = ["reset", &task, "-p", PLAN, "--by", "ada", "--claim", &number];
     sandbox.run(&own).exits(0);
     let (task, _) = next(&sandbox, "ada");
-    let taken = [
-        "skip",
-        &task,
-        "-p",
-        PLAN,
-        "--by",
-        "bob",
-        "--take-over",
-        "--note",
-        "ada is away",
-        "--json",
-    ];
-    assert_eq!(sandbox.run(&taken).exits(0).json()["taken_over_from"], "ada");
+    assert_eq!(
+        take_over(&sandbox, &["skip", &task, "-p", PLAN])["taken_over_from"],
+        "ada"
+    );
     // One's own claim without a name, and what no claim is on.
     sandbox.run(&["start", "b", "-p", PLAN]).exits(0);
     sandbox.run(&["reset", "b", "-p", PLAN]).exits(0);
@@ -106,17 +103,7 @@ fn only_the_holder_takes_a_start_back() {
     let refused = sandbox.run(&["undo", PLAN, "--by", "bob"]).exits(1).stderr;
     assert!(refused.contains("`a` is not yours: ada holds it"), "{refused}");
     sandbox.run(&["undo", PLAN, "--by", "bob", "--take-over"]).exits(2);
-    let taken = [
-        "undo",
-        PLAN,
-        "--by",
-        "bob",
-        "--take-over",
-        "--note",
-        "ada is away",
-        "--json",
-    ];
-    assert_eq!(sandbox.run(&taken).exits(0).json()["taken_over_from"], "ada");
+    assert_eq!(take_over(&sandbox, &["undo", PLAN])["taken_over_from"], "ada");
     sandbox.run(&["start", "a", "-p", PLAN, "--by", "ada"]).exits(0);
     sandbox.run(&["undo", PLAN, "--by", "ada"]).exits(0);
 }
@@ -174,21 +161,7 @@ fn taking_over_needs_a_reason_and_is_recorded() {
     sandbox.run(&["start", "a", "-p", PLAN, "--by", "ada"]).exits(0);
     let bare = ["done", "a", "-p", PLAN, "--by", "bob", "--take-over"];
     assert!(sandbox.run(&bare).exits(2).stderr.contains("--note"));
-    let report = sandbox
-        .run(&[
-            "done",
-            "a",
-            "-p",
-            PLAN,
-            "--by",
-            "bob",
-            "--take-over",
-            "--note",
-            "ada is away",
-            "--json",
-        ])
-        .exits(0)
-        .json();
+    let report = take_over(&sandbox, &["done", "a", "-p", PLAN]);
     assert_eq!(report["taken_over_from"], "ada");
     let history = sandbox.run(&["history", PLAN]).exits(0).stdout;
     assert!(history.contains("taken over from ada"), "{history}");
