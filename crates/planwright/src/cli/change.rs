@@ -481,7 +481,7 @@ pub(crate) fn claim_lines(revised: &Revised) -> Vec<String> {
             .map(|from| format!("taken over from {}", one_line(from))),
     );
     if !revised.passed_gates.is_empty() {
-        lines.push(format!("passed by force: {}", revised.passed_gates.join(", ")));
+        lines.push(format!("overridden with --force: {}", revised.passed_gates.join(", ")));
     }
     lines
 }

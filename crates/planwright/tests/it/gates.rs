@@ -174,7 +174,7 @@ fn force_passes_dependencies_with_a_reason_and_is_recorded() {
         .json();
     assert_eq!(report["passed_gates"], serde_json::json!(["dependencies"]));
     let history = sandbox.run(&["history", "plan.json"]).exits(0).stdout;
-    assert!(history.contains("passed by force: dependencies"), "{history}");
+    assert!(history.contains("overridden with --force: dependencies"), "{history}");
 }
 
 const TASKS: &str = ".aimi/tasks/2026-01-01-try-tasks.json";

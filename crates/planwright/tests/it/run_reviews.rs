@@ -62,7 +62,7 @@ fn an_approval_while_the_run_goes_on_is_heard() {
     workspace
         .does(&["history", "docs/tasks/photos.md"])
         .exits(0)
-        .says("run T001 by ada");
+        .says("run T001 → done by ada");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_rejection_while_the_run_goes_on_fails_the_task() {
     workspace
         .does(&["history", "docs/tasks/photos.md"])
         .exits(0)
-        .says("run T001 by bob");
+        .says("run T001 → failed by bob");
     assert_eq!(workspace.states(), "T001 failed, T002 done, T003 pending");
     workspace.script("says done");
     workspace.runs(&["--retry-failed"]).exits(1);
