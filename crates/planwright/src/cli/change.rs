@@ -343,7 +343,7 @@ pub(crate) fn report_told(
     }
     let (task, run) = (shown_name(task), printable(&told.id));
     match &told.answer {
-        Some(answer) => output.line(&format!("{task}: {}, by run {run}", one_line(answer))),
+        Some(answer) => output.line(&format!("{task}: {} in run {run}", one_line(answer))),
         None => output.line(&format!("would tell run {run} to {verb} {task}")),
     }
     Ok(Exit::Success)
@@ -380,7 +380,7 @@ fn ready_names(revised: &Revised) -> Vec<String> {
 /// Returns what became of tasks in words.
 pub(crate) fn step_words(revised: &Revised) -> Words {
     let done = step_lines(revised);
-    let would = done.iter().map(|line| format!("would be: {line}")).collect();
+    let would = done.iter().map(|line| format!("dry run: {line}")).collect();
     Words {
         done,
         would,
@@ -405,7 +405,7 @@ pub(crate) fn plan_words(revised: &Revised) -> Words {
         false => "the plan is not approved any more: none of its tasks may be worked on".to_owned(),
     });
     match line.or(approval) {
-        Some(line) => Words::new(line.clone(), format!("would be: {line}")),
+        Some(line) => Words::new(line.clone(), format!("dry run: {line}")),
         None => Words::nothing(),
     }
 }

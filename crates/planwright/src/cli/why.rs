@@ -13,8 +13,8 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanOption, Reasons, task_named};
 use super::run_arg::{Scope, Standing};
-use super::show::{mark, wait_words};
-use super::skip_cause::skip_cause;
+use super::show::{failure_words, mark, wait_words};
+use super::skip_cause::SkipCauses;
 use super::standing::PlanStanding;
 use crate::render::quantity::some_of;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         linked,
         reasons: &opened.reasons,
         readiness: &readiness,
-        skip_cause: skip_cause(linked, Path::new(&opened.path), task_ix),
+        skip_cause: SkipCauses::of(linked, Path::new(&opened.path)).cause(linked, task_ix),
         paint: output.paint(),
     };
     let unblocks = story.unblocks(task_ix);
@@ -149,11 +149,9 @@ impl Story<'_> {
             Verdict::NotPending(Status::Done) if self.standing.missing_proof(task_ix).is_some() => {
                 "is marked as done, and no passed verification proves it (verify.required):".to_owned()
             }
+            Verdict::NotPending(Status::Failed) => failure_words(self.reasons.of_failure(plan, task_ix)),
             Verdict::NotPending(status) => {
-                let reason = match status {
-                    Status::Failed => self.reasons.of_failure(plan, task_ix),
-                    _ => self.reasons.recorded(plan, task_ix),
-                };
+                let reason = self.reasons.recorded(plan, task_ix);
                 let holder = || self.standing.holder_words(&plan.task_name(task_ix));
                 let holder = (status == Status::Running).then(holder).flatten();
                 let reason = holder.or_else(|| reason.map(one_line));

@@ -127,7 +127,7 @@ impl RunLoop<'_> {
             Standing::AwaitsReview => {
                 let waiting: Vec<&str> = self.in_phase(Phase::Review).map(name).collect();
                 Some(format!(
-                    "waits for somebody to approve {}, and to run it again then",
+                    "approve or reject {}, then run the plan again",
                     listed(&waiting)
                 ))
             }

@@ -1,6 +1,7 @@
 //! A run in the end: what came of it, why not all of it, what it took, and the command that goes on.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use planwright_run::runs::RunStanding;
 use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
@@ -595,7 +596,16 @@ fn checkout_of(task: &TaskRun) -> Option<String> {
 }
 
 fn checkout_words(checkout: Option<&str>) -> String {
-    checkout.map_or_else(String::new, |path| format!("\n    its files: {}", one_line(path)))
+    checkout.map_or_else(String::new, |path| {
+        format!("\n    its files: {}", one_line(&below_home(path)))
+    })
+}
+
+/// Returns a path with `~` for the home folder, as shells read it.
+fn below_home(path: &str) -> String {
+    let home = std::env::home_dir().filter(|home| home.as_os_str().len() > 1);
+    let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok().map(Path::to_owned));
+    below.map_or_else(|| path.to_owned(), |below| format!("~/{}", below.display()))
 }
 
 fn named(task: &str, title: Option<&str>, paint: Paint) -> String {
