@@ -322,7 +322,7 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
     if !report.left.is_empty() {
         let left: Vec<String> = report.left.iter().map(|name| shown_name(name)).collect();
         output.line(&format!(
-            "\nnever: {} (what they wait for is not done and not to run)",
+            "\nnever: {} (they depend on tasks that are not done and would not run)",
             left.join(", ")
         ));
     }
