@@ -137,9 +137,27 @@ impl<'a> Gates<'a> {
         (!self.is_approved && !has_own).then(|| Closed {
             gate: Gate::Approval,
             message: "the plan is not approved, and `[approval] required` asks for that".to_owned(),
-            help: "a person approves it: `planwright approve`, or runs it with --yes".to_owned(),
+            help: "a person approves it: `planwright approve`".to_owned(),
             lift: RunLift::Approval,
         })
+    }
+
+    /// Returns that a task is marked as done without a proof, which keeps its dependents from being worked on.
+    pub fn unproven(&self, task_ix: usize) -> Option<Closed> {
+        let plan = &self.linked?.plan;
+        let name = plan.task_name(task_ix);
+        let is_done = plan.tasks().get(task_ix)?.status.state() == Some(State::Done);
+        if !is_done || self.is_proven(&name) {
+            return None;
+        }
+        let message = format!(
+            "`{}` is marked as done, and no passed verification proves it",
+            visible(&name)
+        );
+        let task = argument(&name);
+        let help =
+            format!("`planwright verify {task}` proves it, and `planwright reset {task} --force` opens it again");
+        Some(closed_by(Gate::Proof, message, &help))
     }
 
     /// Returns the gates of a task that are closed, those of the whole plan first. None of them concerns a task that is over.
@@ -167,18 +185,8 @@ impl<'a> Gates<'a> {
                 "finish those first; `planwright why` shows the way",
             )
         }));
-        let is_unproven = |ix: &usize| {
-            let is_done = plan.tasks()[*ix].status.state() == Some(State::Done);
-            is_done && !self.is_proven(&plan.task_name(*ix))
-        };
         let dependencies = links.of(task_ix).iter().map(|edge| edge.to as usize);
-        closed.extend(dependencies.filter(is_unproven).map(|ix| {
-            let message = format!("`{}` is marked as done, and no passed verification proves it", name(ix));
-            let task = argument(&plan.task_name(ix));
-            let help =
-                format!("`planwright verify {task}` proves it, and `planwright reset {task} --force` opens it again");
-            closed_by(Gate::Proof, message, &help)
-        }));
+        closed.extend(dependencies.filter_map(|ix| self.unproven(ix)));
         if let Some(claim) = self
             .claims
             .on(&plan.task_name(task_ix))

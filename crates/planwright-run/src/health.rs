@@ -155,6 +155,14 @@ pub enum Trouble {
         /// The command.
         command: String,
     },
+    /// The program of an agent that the configuration names cannot be found.
+    #[error("`{program}`, the program of the agent `{agent}`, is {}", not_found_words(.program))]
+    MissingAgent {
+        /// The agent.
+        agent: String,
+        /// The program.
+        program: String,
+    },
     /// It is a git repository, and there is no git.
     #[error("this is a git repository, and `git` is not on the PATH")]
     NoGit,
@@ -211,6 +219,7 @@ impl Trouble {
             Trouble::AbandonedClaims { .. } => "claims-abandoned",
             Trouble::InterruptedRun { .. } => "run-interrupted",
             Trouble::MissingProgram { .. } => "verify-program-missing",
+            Trouble::MissingAgent { .. } => "agent-program-missing",
             Trouble::NoGit => "no-git",
         }
     }
@@ -252,7 +261,7 @@ impl Trouble {
             | Trouble::AbandonedClaims { path, .. }
             | Trouble::InterruptedRun { path, .. }
             | Trouble::PointsNowhere { path, .. } => Some(path),
-            Trouble::MissingProgram { .. } | Trouble::NoGit => None,
+            Trouble::MissingProgram { .. } | Trouble::MissingAgent { .. } | Trouble::NoGit => None,
         }
     }
 
@@ -296,6 +305,9 @@ impl Trouble {
                 "`planwright run {}` resumes it; `planwright summary {run}` shows how far it got",
                 argument(&path.to_string_lossy())
             ),
+            Trouble::MissingAgent { agent, .. } => format!(
+                "install it, correct the command in [agents.{agent}], or choose another agent: `planwright agents` lists them"
+            ),
             Trouble::MissingProgram { .. } => {
                 "install it, or correct the command in [verify] of planwright.toml".to_owned()
             }
@@ -330,6 +342,7 @@ pub fn examine_workspace(root: &Path) -> Health {
     health.look_at_journals(root, &ids);
     health.look_at_runs(root);
     health.look_at_verification(root);
+    health.look_at_agents(root);
     health.look_for_litter(root);
     for trouble in &mut health.troubles {
         trouble.shorten(root);
@@ -562,6 +575,23 @@ impl Health {
                 });
             }
         }
+        self.troubles.append(&mut missing);
+    }
+
+    /// Looks for the programs of the agents that take tasks, and of those that take over from them.
+    fn look_at_agents(&mut self, root: &Path) {
+        let config = &self.configuration.config;
+        let chosen = config.run.agent.iter().chain(config.run.types.values());
+        let chosen = chosen.filter_map(|name| config.agents.get(name));
+        let fallbacks = chosen.clone().flat_map(|agent| &agent.fallback);
+        let all = chosen.chain(fallbacks.filter_map(|name| config.agents.get(name)));
+        let mut seen = BTreeSet::new();
+        let missing = all.filter(|agent| seen.insert(&agent.name) && agent.find_program(root).is_none());
+        let missing = missing.map(|agent| Trouble::MissingAgent {
+            agent: visible(&agent.name).into_owned(),
+            program: visible(agent.program()).into_owned(),
+        });
+        let mut missing: Vec<Trouble> = missing.collect();
         self.troubles.append(&mut missing);
     }
 

@@ -114,6 +114,11 @@ pub enum Event {
         /// The task.
         task: u32,
     },
+    /// A task that waited for a review was rejected: it has failed.
+    Rejected {
+        /// The task.
+        task: u32,
+    },
     /// The time that a task was to rest is over.
     Rested {
         /// The task.
@@ -361,6 +366,7 @@ impl Schedule {
             Event::Deferred { task } => self.deferred(task, &mut actions),
             Event::Stopped { task } => self.stopped(task),
             Event::Approved { task } => self.approved(task),
+            Event::Rejected { task } => self.rejected(task, &mut actions),
             Event::Rested { task } => self.rested(task, &mut actions),
             Event::Moved { task, to } => self.moved(task, to),
             Event::Spent { units } => {
@@ -499,6 +505,19 @@ impl Schedule {
             actions.push(Action::Rest { task, attempt });
             return true;
         }
+        self.fail_for_good(task, actions);
+        true
+    }
+
+    fn rejected(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {
+        let awaits_it = self.phase(task) == Some(Phase::Review);
+        if awaits_it {
+            self.fail_for_good(task, actions);
+        }
+        awaits_it
+    }
+
+    fn fail_for_good(&mut self, task: u32, actions: &mut Vec<Action>) {
         self.enter(task, Phase::Over(State::Failed));
         match self.policy.on_failure {
             OnFailure::DependentsSkipped => self.skip_dependents(task, actions),
@@ -508,7 +527,6 @@ impl Schedule {
         if self.policy.fail_fast {
             self.stop_for(Stop::Failure { task });
         }
-        true
     }
 
     fn deferred(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {

@@ -268,7 +268,10 @@ fn next_event(story: &Story, schedule: &Schedule, is_paused: bool, dice: u32) ->
         }
     }
     events.extend(of_phase(Phase::Resting).map(|task| Event::Rested { task }));
-    events.extend(of_phase(Phase::Review).map(|task| Event::Approved { task }));
+    events.extend(of_phase(Phase::Review).map(|task| match dice.is_multiple_of(3) {
+        true => Event::Rejected { task },
+        false => Event::Approved { task },
+    }));
     if is_paused {
         events.push(Event::Resumed);
     }

@@ -258,7 +258,8 @@ impl Reading {
     pub(super) fn setting(&mut self, key: &'static Key, node: &Node, place: Span, parts: &[String]) {
         if key.is_user_only && self.level == Level::Project {
             let message = format!("`{}` cannot be set by a project", key.path);
-            let help = "plans are strangers' text, and so is a project's file: put it into your own configuration file";
+            let help =
+                "another person may have written the project's file: put the setting into your own configuration file";
             return self.find(Diagnostic::new(&CONFIG_USER_ONLY, place, message).with_help(help));
         }
         let name = parts.last().map_or("", String::as_str);

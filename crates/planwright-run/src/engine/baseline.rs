@@ -127,14 +127,17 @@ pub(super) fn check(
     }
     let words = failed_commands(&receipts);
     let names = failed.iter().map(|receipt| quoted(&receipt.command));
+    let earlier = failed_before.iter();
+    let earlier: String = earlier
+        .map(|command| format!("\n\n{command} failed on this base before"))
+        .collect();
     let names: Vec<String> = failed_before.into_iter().chain(names).collect();
     let is_allowed = rules.baseline == OnBaseline::AllowFailing || watcher.accepts_failing_baseline(&words);
     match is_allowed {
         true => Ok(failing_remark(&names).into_iter().collect()),
         false => Err(RunError::refused(
             format!(
-                "verification fails before any task has changed anything: {}\n\n{}",
-                names.join(", "),
+                "verification fails before any task has changed anything\n\n{}{earlier}",
                 words.trim_end()
             ),
             "no agent was started. Correct that first; or begin anyway: verify.baseline = \"allow-failing\" in planwright.toml, \

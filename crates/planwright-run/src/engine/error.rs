@@ -60,7 +60,7 @@ pub enum RunError {
         help: String,
     },
     /// A task was interrupted, and the user is to say what becomes of it.
-    #[error("`{task}` was interrupted, and it is for you to say what becomes of it")]
+    #[error("`{task}` was interrupted, and run.on_interrupted is \"ask\": decide whether it is tried again")]
     Interrupted {
         /// The task.
         task: String,

@@ -84,15 +84,12 @@ impl LandingSite {
         let head = repository.head().map_err(failed)?;
         let head = head.ok_or_else(|| RunError::refused("there is no commit any more", ""))?;
         let home = home_of(request, &repository)?;
-        let (target, start, found) = match branch_name(request, snapshot, &repository, &home)? {
-            None => (
-                TargetBranch::current(&repository).map_err(failed)?,
-                head.clone(),
-                BranchStart::Current,
-            ),
-            Some(name) => TargetBranch::begin(&repository, &name, &head, &home.holder(&name))
-                .map_err(|error| begin_error(&name, error))?,
-        };
+        // Before there is a branch: what fails here leaves none behind.
+        let places = Places::open(request, snapshot, &repository, &home, run)?;
+        let (target, start, found) = choose_target(request, snapshot, &repository, &home, &head).inspect_err(|_| {
+            // An empty folder that stays costs little.
+            let _ = places.checkouts.remove_if_empty();
+        })?;
         let mut remarks = vec![start_words(target.name(), &found)];
         if found == BranchStart::Continued && !repository.is_ancestor(&head, &start).unwrap_or(true) {
             remarks.push(format!(
@@ -109,20 +106,27 @@ impl LandingSite {
             start: start.clone(),
             uncommitted: None,
         };
-        let mut site = Self::open(request, snapshot, repository, target, conditions, run)?;
-        site.repository.keep(&format!("base/{run}"), &start).map_err(failed)?;
-        remarks.extend(site.preparation.remarks.clone());
-        if request.options.include_uncommitted {
-            let taken = site.take_uncommitted();
-            if taken.is_err() && found == BranchStart::Created {
-                // The run does not begin: a branch that stays would be continued by the next one.
-                let _ = site.target.remove_at(&start);
-            }
-            remarks.extend(taken?);
-        }
+        let mut site = Self::of(request, snapshot, repository, target, conditions, run, places);
         site.has_made_branch = found == BranchStart::Created;
-        site.target.hold().map_err(failed)?;
+        let secured = site.secure(request, &start);
+        if secured.is_err() && site.has_made_branch {
+            // The run does not begin: a branch that stays would be continued by the next one.
+            let _ = site.target.remove_at(&start);
+        }
+        remarks.extend(secured?);
         Ok((site, remarks))
+    }
+
+    /// Keeps the start of the branch alive, takes uncommitted work along where that is asked for, and holds the branch.
+    fn secure(&mut self, request: &RunRequest<'_>, start: &str) -> Result<Vec<String>, RunError> {
+        let base = format!("base/{}", self.run);
+        self.repository.keep(&base, start).map_err(failed)?;
+        let mut remarks = self.preparation.remarks.clone();
+        if request.options.include_uncommitted {
+            remarks.extend(self.take_uncommitted()?);
+        }
+        self.target.hold().map_err(failed)?;
+        Ok(remarks)
     }
 
     /// Continues a run under the conditions that it began with, whatever is checked out by now. `state` is what its log has.
@@ -142,7 +146,9 @@ impl LandingSite {
             }
         };
         let target = target.map_err(failed)?;
-        let site = Self::open(request, snapshot, repository, target, conditions.clone(), run)?;
+        let home = home_of(request, &repository)?;
+        let places = Places::open(request, snapshot, &repository, &home, run)?;
+        let site = Self::of(request, snapshot, repository, target, conditions.clone(), run, places);
         let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
         let known: Vec<&Path> = attempts
             .filter_map(|attempt| attempt.folder.as_deref().map(Path::new))
@@ -153,22 +159,23 @@ impl LandingSite {
         Ok(site)
     }
 
-    fn open(
+    fn of(
         request: &RunRequest<'_>,
         snapshot: &PlanSnapshot,
         repository: Repository,
         target: TargetBranch,
         conditions: Conditions,
         run: &str,
-    ) -> Result<Self, RunError> {
+        places: Places,
+    ) -> Self {
         let config = &request.config.run;
-        let root = snapshot.place().root.clone();
-        let home = home_of(request, &repository)?;
-        let preparation = Preparation::of(config, &repository, &root)
-            .map_err(|error| RunError::refused(error.to_string(), error.help()))?;
-        let checkouts = Checkouts::open(&repository, &home.run(run)).map_err(failed)?;
-        Ok(LandingSite {
-            pool: Pool::open(&home.pool()).map_err(failed)?,
+        let Places {
+            preparation,
+            checkouts,
+            pool,
+        } = places;
+        LandingSite {
+            pool,
             own: OwnFiles::of(snapshot.place(), &repository),
             style: config.landing,
             cleaning: request.config.verify.clean,
@@ -182,7 +189,7 @@ impl LandingSite {
             preparation,
             conditions,
             has_made_branch: false,
-        })
+        }
     }
 
     /// Takes the user's uncommitted work along, as a commit below all work.
@@ -620,6 +627,50 @@ impl LandingSite {
             self.repository.let_go(&base, &commit)?;
         }
         Ok(())
+    }
+}
+
+/// Where the tasks of a run work and are verified, apart from the branch that they land on.
+struct Places {
+    preparation: Preparation,
+    checkouts: Checkouts,
+    pool: Pool,
+}
+
+impl Places {
+    fn open(
+        request: &RunRequest<'_>,
+        snapshot: &PlanSnapshot,
+        repository: &Repository,
+        home: &CheckoutHome,
+        run: &str,
+    ) -> Result<Self, RunError> {
+        let preparation = Preparation::of(&request.config.run, repository, &snapshot.place().root)
+            .map_err(|error| RunError::refused(error.to_string(), error.help()))?;
+        Ok(Places {
+            preparation,
+            pool: Pool::open(&home.pool()).map_err(failed)?,
+            checkouts: Checkouts::open(repository, &home.run(run)).map_err(failed)?,
+        })
+    }
+}
+
+/// Returns the branch that a run lands on, made where it is not there, with the commit that it begins at.
+fn choose_target(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    repository: &Repository,
+    home: &CheckoutHome,
+    head: &str,
+) -> Result<(TargetBranch, String, BranchStart), RunError> {
+    match branch_name(request, snapshot, repository, home)? {
+        None => {
+            let target = TargetBranch::current(repository).map_err(failed)?;
+            Ok((target, head.to_owned(), BranchStart::Current))
+        }
+        Some(name) => {
+            TargetBranch::begin(repository, &name, head, &home.holder(&name)).map_err(|error| begin_error(&name, error))
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::files::DiskFiles;
 use crate::git::{Checkouts, FolderIdentity, GitError, Pool, Repository, TargetBranch, TaskCheckout};
 use crate::place::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
+use crate::revise::note_take_overs;
 use crate::runs::state::{AttemptRun, RunState, TaskState};
 use crate::runs::{self, RunPlace};
 
@@ -131,7 +132,7 @@ impl Leftovers {
             Ok(read) => read,
             Err(error) => return self.unknown(id, &format!("the log of its run cannot be read: {error}")),
         };
-        let state = RunState::of(&records);
+        let mut state = RunState::of(&records);
         let place = PlanPlace {
             target: self.root.join(&header.path),
             root: self.root.clone(),
@@ -139,6 +140,10 @@ impl Leftovers {
             relative: header.path.clone(),
         };
         let in_use = why_in_use(run, &state, &place);
+        if in_use.as_ref().is_none_or(InUse::is_interrupted) {
+            state.mark_interrupted();
+            note_take_overs(&mut state, &place.target, header.id.as_deref());
+        }
         let mut of_plan = runs::of_plan(&DiskFiles, &place, header.id.as_deref())
             .into_iter()
             .flatten();
@@ -148,11 +153,16 @@ impl Leftovers {
             let (n_bytes, age) = path.is_dir().then(|| size_and_age(&path))?;
             let task = state.task(&attempt.name);
             let is_stopped = task.is_some_and(|task| matches!(task.state, TaskState::Stopped | TaskState::Interrupted));
+            let is_taken_over = task.is_some_and(|task| task.taken_over.is_some());
+            // No run works on a task again that a person brought to an end.
+            let in_use = in_use
+                .as_ref()
+                .filter(|in_use| !(in_use.is_interrupted() && is_taken_over));
             Some(Found {
-                continues: is_newest && is_stopped,
+                continues: is_newest && is_stopped && !is_taken_over,
                 run: id.to_owned(),
-                whose: match &in_use {
-                    Some(why) => Whose::InUse(why.clone()),
+                whose: match in_use {
+                    Some(in_use) => Whose::InUse(in_use.words(id)),
                     None => Whose::Ended(Box::new((place.clone(), attempt.clone()))),
                 },
                 task: attempt.name.clone(),
@@ -350,15 +360,33 @@ fn live_branch(run: &RunPlace) -> Option<String> {
     Some(RunState::of(&records).conditions?.branch)
 }
 
+/// Why the checkouts of a run are in use.
+enum InUse {
+    /// A process runs it.
+    Live { pid: u32 },
+    /// It was interrupted, and the next run of its plan continues it.
+    Interrupted,
+}
+
+impl InUse {
+    fn is_interrupted(&self) -> bool {
+        matches!(self, InUse::Interrupted)
+    }
+
+    fn words(&self, run: &str) -> String {
+        match self {
+            InUse::Live { pid } => format!("run {run} is running (process {pid})"),
+            InUse::Interrupted => format!("run {run} was interrupted; `planwright run` continues it"),
+        }
+    }
+}
+
 /// Returns why the checkouts of a run are in use, where they are.
-fn why_in_use(run: &RunPlace, state: &RunState, place: &PlanPlace) -> Option<String> {
+fn why_in_use(run: &RunPlace, state: &RunState, place: &PlanPlace) -> Option<InUse> {
     let live = runs::holder(&DiskFiles, place).filter(|live| live.id.as_deref() == Some(run.id()));
     match (live, &state.ended) {
-        (Some(live), None) => Some(format!("run {} goes on (process {})", run.id(), live.pid)),
-        (None, None) => Some(format!(
-            "run {} was interrupted; `planwright run` continues it",
-            run.id()
-        )),
+        (Some(live), None) => Some(InUse::Live { pid: live.pid }),
+        (None, None) => Some(InUse::Interrupted),
         (_, Some(_)) => None,
     }
 }

@@ -12,6 +12,7 @@ mod budget;
 mod drift;
 mod error;
 mod folder_print;
+mod held_tasks;
 mod isolation;
 mod landing_site;
 mod leftovers;
@@ -30,6 +31,7 @@ mod status_updates;
 mod user_command;
 
 pub use error::RunError;
+pub use held_tasks::HeldTask;
 pub use isolation::{Isolation, undo_unfinished_move};
 pub use leftovers::{Leftover, LeftoverState, Leftovers};
 pub use own_files::OwnFiles;

@@ -12,6 +12,7 @@ use planwright_core::prompt::Template;
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
 
 use super::agent_choice::{AgentChoice, choose_agents};
+use super::held_tasks::HeldTask;
 use super::isolation::{Isolation, choose};
 use super::naming::listed;
 use super::recovery::Recovered;
@@ -21,6 +22,7 @@ use crate::fence::Fencing;
 use crate::gate::{Closed, GatePolicy, Gates};
 use crate::journal::plan_id;
 use crate::place::root_of;
+use crate::proofs::Proofs;
 use crate::revise::ReviseError;
 use crate::runs::{IsolationMode, Remark, RemarkKind};
 use crate::shell::with_plan;
@@ -50,6 +52,10 @@ pub struct Prepared {
     pub fencing: Fencing,
     /// What the user should know.
     pub remarks: Vec<Remark>,
+    /// The tasks that are marked as done without a proof, where the configuration requires one: the run opens them again.
+    unproven: Vec<u32>,
+    /// The tasks that a person or a tool holds, and that the run leaves alone.
+    pub held: Vec<HeldTask>,
     /// What earlier runs left; the error holds where the run begins.
     pub(super) recovered: Result<Recovered, RunError>,
 }
@@ -95,7 +101,12 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
         kind: Some(RemarkKind::NotFenced),
         ..Remark::new(text)
     });
+    let held = recovered
+        .as_ref()
+        .map_or_else(|_| Vec::new(), |recovered| HeldTask::all(&snapshot, recovered));
     Ok(Prepared {
+        unproven: unproven(request, &snapshot)?,
+        held,
         must_approve,
         policy,
         jobs,
@@ -143,27 +154,37 @@ pub(super) fn lay_out(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Resu
 
 impl Prepared {
     /// Returns whether a task is to run, be it again.
-    pub(crate) fn is_to_run(&self, request: &RunRequest<'_>, job: &Job) -> bool {
+    pub(crate) fn is_to_run(&self, request: &RunRequest<'_>, task: u32) -> bool {
+        let Some(job) = self.jobs.get(task as usize) else {
+            return false;
+        };
         let by_dialect = self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         let tries_again = request.options.retry_failed || by_dialect;
         job.is_wanted
             && match job.state {
-                State::Pending | State::Running => true,
+                State::Pending => true,
+                State::Running => self.held.iter().all(|held| held.task != task),
                 State::Failed => tries_again,
                 // Failures that are tried again take along what was skipped because of them.
-                State::Skipped | State::Done | State::Blocked => false,
+                State::Done => self.unproven.contains(&task),
+                State::Skipped | State::Blocked => false,
             }
     }
+}
 
-    /// Returns whether there is anything to do; a run that was interrupted is brought to its end in any case.
-    pub fn has_work(&self, request: &RunRequest<'_>) -> bool {
-        let is_to_run = self.jobs.iter().any(|job| self.is_to_run(request, job));
-        is_to_run
-            || self
-                .recovered
-                .as_ref()
-                .is_ok_and(|recovered| recovered.interrupted().is_some())
+/// Returns the tasks that are marked as done without a proof, where the configuration requires one.
+fn unproven(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<u32>, RunError> {
+    if !request.config.verify.required {
+        return Ok(Vec::new());
     }
+    let file = PlanFile {
+        path: snapshot.path(),
+        id: plan_id(snapshot.plan()),
+    };
+    let proofs = Proofs::of(&history(file).map_err(ReviseError::Store)?);
+    let tasks = 0..snapshot.plan().tasks().len() as u32;
+    let is_unproven = |task: &u32| snapshot.state(*task) == State::Done && !proofs.has(snapshot.name(*task));
+    Ok(tasks.filter(is_unproven).collect())
 }
 
 /// Refuses plans that are in no state to be run. Returns whether the plan is approved by being run.
@@ -193,7 +214,11 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
         let help = with_plan(&help, &snapshot.path().to_string_lossy());
         return match (is_lifted, lift) {
             (true, lift) => Ok(lift == RunLift::Approval),
-            (false, RunLift::Approval) => Err(RunError::NotApproved { message, help }),
+            (false, RunLift::Approval) if help.contains("--yes") => Err(RunError::NotApproved { message, help }),
+            (false, RunLift::Approval) => Err(RunError::NotApproved {
+                message,
+                help: format!("{help}, or runs it with --yes"),
+            }),
             (false, _) => Err(RunError::refused(message, help)),
         };
     }

@@ -7,6 +7,7 @@ use planwright_core::schedule::{Action, Event, Job, Jobs, Schedule};
 
 use super::prepare::template_of;
 use super::protected::Protection;
+use super::recovery::Recovered;
 use super::{PlanSnapshot, Prepared, RunError, RunRequest};
 use crate::verify::{self, Checks};
 
@@ -18,11 +19,19 @@ pub struct Preview {
     pub left: Vec<u32>,
 }
 
+impl Prepared {
+    /// Returns whether a task could start; a run that was interrupted is brought to its end in any case.
+    pub fn has_work(&self, request: &RunRequest<'_>) -> bool {
+        let continues = |recovered: &Recovered| recovered.interrupted().is_some();
+        self.recovered.as_ref().is_ok_and(continues) || !Preview::of(request, self).rounds.is_empty()
+    }
+}
+
 impl Preview {
     /// Plays a run through.
     pub fn of(request: &RunRequest<'_>, prepared: &Prepared) -> Self {
-        let job = |job: &Job| Job {
-            state: if prepared.is_to_run(request, job) {
+        let job = |(task, job): (u32, &Job)| Job {
+            state: if prepared.is_to_run(request, task) {
                 State::Pending
             } else {
                 job.state
@@ -32,7 +41,7 @@ impl Preview {
             awaits_review: false,
             ..job.clone()
         };
-        let jobs = Jobs::new(prepared.jobs.iter().map(job).collect());
+        let jobs = Jobs::new((0..).zip(&prepared.jobs).map(job).collect());
         let (mut schedule, mut actions) = Schedule::begin(jobs, prepared.policy);
         let mut preview = Preview {
             rounds: Vec::new(),
@@ -55,9 +64,10 @@ impl Preview {
             preview.rounds.push(round);
         }
         let began = |task: u32| schedule.attempts(task) > 0;
-        let jobs = prepared.jobs.iter().enumerate();
-        let left = jobs.filter(|(task, job)| prepared.is_to_run(request, job) && !began(*task as u32));
-        preview.left = left.map(|(task, _)| task as u32).collect();
+        let tasks = 0..prepared.jobs.len() as u32;
+        preview.left = tasks
+            .filter(|&task| prepared.is_to_run(request, task) && !began(task))
+            .collect();
         preview
     }
 }

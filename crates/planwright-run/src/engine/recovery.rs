@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::plan::State;
 
-use super::RunError;
+use super::{PlanSnapshot, RunError};
 use crate::files::DiskFiles;
 use crate::git::{Candidate, FolderIdentity, Repository};
 use crate::journal::JournalError;
 use crate::place::PlanPlace;
+use crate::revise::was_started_by_hand;
 use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun, TaskState};
 use crate::runs::{self, Approved, Conditions, Held, IsolationMode, Merged, RunPlace, Spent, StopReason};
 use crate::worker::Process;
@@ -52,6 +53,35 @@ pub(super) struct RecoveredTask {
     pub(super) is_of_ended_run: bool,
     /// That its work has landed, where the log does not have it.
     landed: Option<Merged>,
+}
+
+/// Why the plan has a task as running while no run works on it.
+#[derive(PartialEq, Eq)]
+pub(super) enum Unattended {
+    /// It waits for a review since an earlier run.
+    InReview,
+    /// It is approved, and its work has not landed.
+    Approved,
+    /// A person or a tool started it.
+    StartedByHand,
+    /// Its run was interrupted.
+    Interrupted,
+}
+
+impl Unattended {
+    pub(super) fn of(snapshot: &PlanSnapshot, recovered: &Recovered, task: u32) -> Self {
+        let name = snapshot.name(task);
+        let found = recovered.task(name);
+        let progress = found.map(|found| found.progress());
+        let is_open = found.is_some_and(|found| !found.is_of_ended_run);
+        let is_of_run = is_open && matches!(progress, Some(Progress::Running | Progress::Resting));
+        match progress {
+            Some(Progress::Review) => Unattended::InReview,
+            _ if found.is_some_and(RecoveredTask::is_approved) => Unattended::Approved,
+            _ if !is_of_run && was_started_by_hand(snapshot.path(), snapshot.plan(), name) => Unattended::StartedByHand,
+            _ => Unattended::Interrupted,
+        }
+    }
 }
 
 /// Work of a successful agent that is kept as a candidate and never landed.

@@ -173,13 +173,12 @@ impl Fencing {
         !matches!(self, Fencing::Inactive(why) if why.is_empty())
     }
 
-    /// Returns what the user should know: that a fence which the user did not turn off cannot be had.
+    /// Returns what the user should know: that there is no fence, and why.
     pub fn remark(&self) -> Option<String> {
         match self {
-            Fencing::Inactive(why) if !why.is_empty() => Some(format!(
-                "agents are not fenced: {why}. `run.fence = \"off\"` leaves this out"
-            )),
-            _ => None,
+            Fencing::Active(_) => None,
+            Fencing::Inactive(why) if why.is_empty() => Some("agents are not fenced: run.fence is \"off\"".to_owned()),
+            Fencing::Inactive(why) => Some(format!("agents are not fenced: {why}")),
         }
     }
 

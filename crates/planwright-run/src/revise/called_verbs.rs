@@ -6,8 +6,11 @@ use std::path::Path;
 use planwright_core::plan::{Plan, State};
 use planwright_core::text::SourceText;
 
+use crate::claims::RUN_VERB;
 use crate::digest::Digest;
 use crate::journal::{Outcome, PastChange, plan_id};
+use crate::runs::MovedTask;
+use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::store::{PlanFile, history};
 
 /// Returns whether the last that was recorded of a task is that it was started by hand, not by a run.
@@ -25,6 +28,39 @@ pub(crate) struct LastVerb {
     pub(crate) at: String,
     /// The state that the task got; none in journals of earlier versions.
     pub(crate) to: Option<State>,
+    /// Who called it, where the journal has it.
+    pub(crate) by: Option<String>,
+}
+
+/// Notes in the state of a run which of its unfinished tasks a verb of another process brought to an end afterwards. The journal is
+/// that of the plan at `path`.
+pub fn note_take_overs(state: &mut RunState, path: &Path, id: Option<&str>) {
+    let is_unfinished = |task: &&TaskRun| {
+        matches!(task.state, TaskState::Stopped | TaskState::Interrupted) && task.taken_over.is_none()
+    };
+    if !state.tasks().iter().any(|task| is_unfinished(&task)) {
+        return;
+    }
+    let verbs = last_verbs_of(path, id);
+    let unfinished = state.tasks().iter().filter(is_unfinished);
+    let moved: Vec<MovedTask> = unfinished
+        .filter_map(|task| verbs.get(&task.task)?.take_over(&task.task, &task.changed_at))
+        .collect();
+    moved.into_iter().for_each(|moved| state.take_over(moved));
+}
+
+impl LastVerb {
+    /// Returns the move by which another process brought a task to an end after a time; none where no verb did.
+    pub(crate) fn take_over(&self, task: &str, since: &str) -> Option<MovedTask> {
+        let to = self
+            .to
+            .filter(|to| matches!(to, State::Done | State::Failed | State::Skipped))?;
+        (self.verb != RUN_VERB && self.at.as_str() > since).then(|| MovedTask {
+            task: task.to_owned(),
+            to: to.as_str().to_owned(),
+            by: self.by.clone(),
+        })
+    }
 }
 
 /// Returns for each task the last verb that moved it. A journal that cannot be read has none.
@@ -52,6 +88,7 @@ pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, La
                     verb,
                     at: time.clone(),
                     to,
+                    by: change.by.clone(),
                 },
             );
         };

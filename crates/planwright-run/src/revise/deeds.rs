@@ -97,10 +97,11 @@ pub fn transitions(
         desk.is_idle = made.is_empty();
         desk.change.tasks = each_once(made.iter().map(|deed| &deed.task));
         desk.change.verified = made.iter().filter_map(|deed| deed.verified.clone()).collect();
-        let by = |deed: &Deed| deed.word_of.clone().or_else(|| deed.by.clone());
-        let first_by = made.first().and_then(|deed| by(deed));
-        let is_shared = made.iter().all(|deed| by(deed) == first_by);
-        desk.change.by = first_by.filter(|_| is_shared);
+        let by = made
+            .iter()
+            .filter_map(|deed| deed.word_of.as_ref().or(deed.by.as_ref()));
+        let by = each_once(by);
+        desk.change.by = (!by.is_empty()).then(|| by.join(", "));
         if let [only] = made.as_slice() {
             desk.change.files.clone_from(&only.files);
             desk.change.note.clone_from(&only.note);

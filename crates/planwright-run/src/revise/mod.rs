@@ -28,6 +28,7 @@ use crate::shell::argument;
 use crate::store::{CreateError, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
+pub use called_verbs::note_take_overs;
 pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, last_verbs_of, next_record, was_started_by_hand};
 pub use deeds::{Deed, transitions};
 use pointer::point;
@@ -211,6 +212,9 @@ pub fn transition_plan(
         let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
         let has_place = dialect.plan_machine().has(PlanVerb::Approve);
         match request.verb {
+            PlanVerb::Approve if policy.approval_required && !has_place && desk.history.is_approved() => {
+                desk.is_idle = true;
+            }
             PlanVerb::Approve | PlanVerb::Reject if policy.approval_required && !has_place => {
                 desk.change.approval = Some(request.verb == PlanVerb::Approve);
             }

@@ -103,10 +103,8 @@ pub fn transition_by(
         desk.change.passed_gates = passed;
         desk.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
         desk.change.tasks = names;
-        // Who overrides something is known, also where no name was given.
-        let overrides = call.takes_over || request.force || call.verified.iter().any(|verified| verified.waived);
-        let by = call.decided_by.or(request.by).map(str::to_owned);
-        desk.change.by = by.or_else(|| overrides.then(|| owner.clone()));
+        let by = call.decided_by.or(request.by).unwrap_or(&owner);
+        desk.change.by = Some(by.to_owned());
         desk.change.note = request.note.map(str::to_owned);
         desk.change.output = request.output.map(str::to_owned);
         desk.change.files = request.files.to_vec();

@@ -311,7 +311,5 @@ pub(crate) fn is_shortage(_error: &io::Error) -> bool {
 }
 
 fn searched(path: Option<&OsStr>) -> String {
-    path.map_or_else(String::new, |path| {
-        format!(" in any folder of `PATH` ({})", path.display())
-    })
+    path.map_or_else(String::new, |_| " on `PATH`".to_owned())
 }

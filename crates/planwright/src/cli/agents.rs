@@ -123,11 +123,11 @@ fn mode_word(config: &Config) -> &'static str {
 
 /// Returns a line about fences: what is configured, and what the kernel supports.
 pub(super) fn fence_words(config: &Config) -> String {
-    format!(
-        "fence: run.fence = \"{}\"; kernel: {}",
-        mode_word(config),
-        fence::support().words()
-    )
+    let kernel = fence::support().words();
+    match mode_word(config) {
+        "off" => format!("fence: agents are not fenced, run.fence = \"off\"; kernel: {kernel}"),
+        mode => format!("fence: run.fence = \"{mode}\"; kernel: {kernel}"),
+    }
 }
 
 fn is_configured(agent: &Agent) -> bool {

@@ -11,7 +11,8 @@ use planwright_run::revise::{Target, transition_plan};
 use planwright_run::store;
 
 use super::change::{
-    ChangeOptions, Found, Told, failure, plan_words, refuse_during_run, report, report_told, report_words, step_words,
+    ChangeOptions, Found, Told, Words, failure, plan_words, refuse_during_run, report, report_told, report_words,
+    step_words,
 };
 use super::claim_args::config_of;
 use super::exit::{Exit, Failure};
@@ -259,7 +260,10 @@ fn change_plan(
     };
     let policy = GatePolicy::of(&config_of(found, output)?);
     let revised = transition_plan(found.target(change), &request, policy).map_err(|error| failure(found, &error))?;
-    let words = plan_words(&revised);
+    let words = match plan_words(&revised) {
+        words if verb == PlanVerb::Approve && !words.is_something() => Words::unchanged("the plan is approved already"),
+        words => words,
+    };
     report(&found.path, verb.as_str(), &revised, change, &[], &words, output)
 }
 

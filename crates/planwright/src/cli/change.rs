@@ -203,10 +203,20 @@ pub(crate) struct Words {
 impl Words {
     /// Returns that there is nothing to do.
     pub(crate) fn nothing() -> Self {
+        Words::unchanged("nothing to change")
+    }
+
+    /// Returns why nothing changes, in both forms.
+    pub(crate) fn unchanged(why: &str) -> Self {
         Words {
             is_something: false,
-            ..Words::new("nothing to change", "nothing to change")
+            ..Words::new(why, why)
         }
+    }
+
+    /// Returns whether something changes.
+    pub(crate) fn is_something(&self) -> bool {
+        self.is_something
     }
 
     /// Returns a line in both forms.
@@ -333,7 +343,7 @@ pub(crate) fn report_told(
     }
     let (task, run) = (shown_name(task), printable(&told.id));
     match &told.answer {
-        Some(answer) => output.line(&format!("{task}: {}, by run {run}", one_line(answer))),
+        Some(answer) => output.line(&format!("{task}: {} in run {run}", one_line(answer))),
         None => output.line(&format!("would tell run {run} to {verb} {task}")),
     }
     Ok(Exit::Success)
@@ -370,7 +380,7 @@ fn ready_names(revised: &Revised) -> Vec<String> {
 /// Returns what became of tasks in words.
 pub(crate) fn step_words(revised: &Revised) -> Words {
     let done = step_lines(revised);
-    let would = done.iter().map(|line| format!("would be: {line}")).collect();
+    let would = done.iter().map(|line| format!("dry run: {line}")).collect();
     Words {
         done,
         would,
@@ -395,7 +405,7 @@ pub(crate) fn plan_words(revised: &Revised) -> Words {
         false => "the plan is not approved any more: none of its tasks may be worked on".to_owned(),
     });
     match line.or(approval) {
-        Some(line) => Words::new(line.clone(), format!("would be: {line}")),
+        Some(line) => Words::new(line.clone(), format!("dry run: {line}")),
         None => Words::nothing(),
     }
 }
@@ -471,7 +481,7 @@ pub(crate) fn claim_lines(revised: &Revised) -> Vec<String> {
             .map(|from| format!("taken over from {}", one_line(from))),
     );
     if !revised.passed_gates.is_empty() {
-        lines.push(format!("passed by force: {}", revised.passed_gates.join(", ")));
+        lines.push(format!("overridden with --force: {}", revised.passed_gates.join(", ")));
     }
     lines
 }

@@ -263,7 +263,15 @@ fn draw_verification(report: &Report, output: &mut Output) {
         let n_unverified: usize = tasks.iter().map(|task| task.unverified.len()).sum();
         if n_unverified > 0 {
             let criteria = if n_unverified == 1 { "criterion" } else { "criteria" };
-            output.line(&format!("    no rule covers {n_unverified} {criteria}"));
+            let mut texts: Vec<String> = Vec::new();
+            for text in tasks.iter().flat_map(|task| &task.unverified) {
+                let text = format!("“{}”", cut(&one_line(text), 60));
+                if !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+            let texts = some_of(texts.iter(), MOST);
+            output.line(&format!("    no rule verifies {n_unverified} {criteria}: {texts}"));
         }
         if !protected.is_empty() {
             let becomes = match report.on_protected {
@@ -314,7 +322,7 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
     if !report.left.is_empty() {
         let left: Vec<String> = report.left.iter().map(|name| shown_name(name)).collect();
         output.line(&format!(
-            "\nnever: {} (what they wait for is not done and not to run)",
+            "\nnever: {} (they depend on tasks that are not done and would not run)",
             left.join(", ")
         ));
     }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use planwright_core::dialect;
 use planwright_core::plan::Plan;
-use planwright_run::journal::{Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
+use planwright_run::claims::RUN_VERB;
+use planwright_run::journal::{Change, Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
 use planwright_run::revise::{UndoCall, undo};
 use planwright_run::shell::command_line;
 use planwright_run::store::{self, PlanFile};
@@ -20,8 +21,8 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::verification::VerifiedReport;
-use crate::render::quantity::count;
-use crate::render::terminal::{cut, one_line, printable};
+use crate::render::quantity::{count, some_of};
+use crate::render::terminal::{cut, one_line, printable, shown_name};
 
 /// List the changes that were made to a plan, the newest first.
 ///
@@ -117,6 +118,8 @@ struct PastReport {
     time: String,
     verb: String,
     tasks: Vec<String>,
+    /// The states that tasks got.
+    moves: Vec<MoveReport>,
     by: Option<String>,
     note: Option<String>,
     /// `landed`, `void` where the file never changed, `lost` where that cannot be told, `pending`.
@@ -133,6 +136,14 @@ struct PastReport {
     passed_gates: Vec<String>,
     /// How tasks were verified, for `done` and `verify`.
     verified: Vec<VerifiedReport>,
+}
+
+/// A task that got another state.
+#[derive(Serialize)]
+struct MoveReport {
+    task: String,
+    from: Option<String>,
+    to: String,
 }
 
 pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exit> {
@@ -207,7 +218,9 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
         } else {
             format!("{n_external} times")
         };
-        output.remark(&format!("found changed by something else {times} in between"));
+        output.remark(&format!(
+            "the file was changed {times} in between, by an editor or another program"
+        ));
     }
     if history.n_torn() > 0 {
         let bytes = if history.n_torn() == 1 { "byte" } else { "bytes" };
@@ -301,6 +314,17 @@ fn past_report(past: &PastChange) -> PastReport {
         time: past.time.clone(),
         verb: past.change.verb.clone(),
         tasks: past.change.tasks.clone(),
+        moves: past
+            .change
+            .moves
+            .iter()
+            .chain(&past.change.states)
+            .map(|moved| MoveReport {
+                task: moved.task.clone(),
+                from: moved.from.clone(),
+                to: moved.to.clone(),
+            })
+            .collect(),
         by: past.change.by.clone(),
         note: past.change.note.clone(),
         outcome: outcome_word(past.outcome),
@@ -321,8 +345,11 @@ fn line_of(past: &PastChange) -> String {
         printable(&past.time),
         printable(&change.verb)
     );
-    if !change.tasks.is_empty() {
-        line.push_str(&format!(" {}", cut(&one_line(&change.tasks.join(", ")), 40)));
+    let moves = moves_words(change);
+    match moves.is_empty() {
+        false => line.push_str(&format!(" {moves}")),
+        true if change.tasks.is_empty() => {}
+        true => line.push_str(&format!(" {}", cut(&one_line(&change.tasks.join(", ")), 40))),
     }
     if let Some(to) = &past.moved_to {
         line.push_str(&format!(" → {}", one_line(to)));
@@ -338,11 +365,12 @@ fn line_of(past: &PastChange) -> String {
     }
     if !change.passed_gates.is_empty() {
         let how = if change.verb.starts_with("aimi-cli") {
-            "passed"
+            "ignored"
         } else {
-            "passed by force"
+            "overridden with --force"
         };
-        line.push_str(&format!("  ({how}: {})", one_line(&change.passed_gates.join(", "))));
+        let gates = one_line(&change.passed_gates.join(", "));
+        line.push_str(&format!("  ({how}: {gates})"));
     }
     if let Some(words) = verified_words(&change.verified) {
         line.push_str(&format!("  ({words})"));
@@ -354,6 +382,25 @@ fn line_of(past: &PastChange) -> String {
         (Outcome::Lost | Outcome::Pending, None) => line.push_str("  (interrupted)"),
     }
     line
+}
+
+/// Returns the states that a run gave to tasks. The verb of any other change names the state.
+fn moves_words(change: &Change) -> String {
+    const MOST: usize = 6;
+    if change.verb != RUN_VERB {
+        return String::new();
+    }
+    let mut last: Vec<(&str, &str)> = Vec::new();
+    for moved in change.moves.iter().chain(&change.states) {
+        match last.iter_mut().find(|(task, _)| *task == moved.task) {
+            Some((_, to)) => *to = &moved.to,
+            None => last.push((&moved.task, &moved.to)),
+        }
+    }
+    let words = last
+        .iter()
+        .map(|(task, to)| format!("{} → {}", cut(&shown_name(task), 24), one_line(to)));
+    some_of(words, MOST)
 }
 
 /// Returns how tasks were verified, in words; none where nothing was to be run.

@@ -126,6 +126,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let place = run.place.attempt(&attempt.name, attempt.attempt);
     match () {
         () if args.prompt => print(&place.prompt(), &missing(&run, task, attempt, "prompt"), output),
+        () if args.fence && attempt.fence.is_none() => Err(Failure::problem(
+            format!(
+                "{} was not fenced in attempt {} of run {}",
+                cut(&shown_name(task), 60),
+                attempt.attempt,
+                run.place.id()
+            ),
+            "`planwright config` shows run.fence, and `planwright doctor` whether this system has fences",
+        )),
         () if args.fence => print(&place.fence(), &missing(&run, task, attempt, "fence"), output),
         () if args.checks => print_checks(&place, attempt, &missing(&run, task, attempt, "verification"), output),
         () if args.follow => follow(&run, task, attempt.attempt, &place.output(), output),

@@ -178,16 +178,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let linked = opened.linked()?;
     let plan = &linked.plan;
     let readiness = Readiness::new(plan, &linked.links);
-    let all = readiness.ready();
+    let mut all = readiness.ready();
+    all.retain(|&ix| opened.standing.is_offered(ix));
     let (n_ready, free_slots) = (all.len(), readiness.free_slots());
     let ready = match &claimed {
         Some(name) => plan.find_task(name).into_iter().collect(),
         None if args.start => Vec::new(),
         None => {
             let mut offered = if args.all { all } else { readiness.offered() };
-            offered.retain(|ix| !opened.standing.unproven.contains_key(ix));
             let expired = expired_names(plan, &opened.standing.claims, &clock::now());
             offered.extend(expired.iter().filter_map(|name| plan.find_task(name)));
+            offered.retain(|&ix| opened.standing.is_offered(ix));
             offered
         }
     };
@@ -264,7 +265,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             closed.message, closed.help
         ));
     }
-    if ready.is_empty() {
+    let is_explained = opened.standing.awaits_approval();
+    if ready.is_empty() && !is_explained {
         let progress = readiness.progress();
         let why = match () {
             () if n_ready > 0 => format!("no slot is free: {n_ready} ready, {} running", progress.running),

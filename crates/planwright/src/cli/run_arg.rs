@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Header, JournalError};
 use planwright_run::place::{PlanKey, PlanPlace};
+use planwright_run::revise::note_take_overs;
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
 use planwright_run::workspace::{root_of, slashed};
@@ -228,8 +229,14 @@ impl SeenRun {
     pub(crate) fn run_state(&self) -> anyhow::Result<(RunState, Standing)> {
         let live = self.live();
         let records = runs::records(&DiskFiles, &self.place.log()).map_err(|error| unreadable(&error))?;
-        let run_state = RunState::of(&records);
+        let mut run_state = RunState::of(&records);
         let standing = Standing::of(live.as_ref(), &run_state);
+        if matches!(standing, Standing::Interrupted) {
+            run_state.mark_interrupted();
+        }
+        if !matches!(standing, Standing::Running { .. }) {
+            note_take_overs(&mut run_state, &self.plan().target, self.header.id.as_deref());
+        }
         Ok((run_state, standing))
     }
 }

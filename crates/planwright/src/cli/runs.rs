@@ -215,7 +215,11 @@ fn draw(rows: &[Row], output: &mut Output) {
             .cost_usd
             .map(|cost| format!("  {}", money(cost)))
             .unwrap_or_default();
-        output.line(&format!("{}{cost}", laid(cells)));
+        let unchanged = match row.n_unchanged {
+            0 => String::new(),
+            n => format!("  {n} done without changes"),
+        };
+        output.line(&format!("{}{cost}{unchanged}", laid(cells)));
     }
 }
 

@@ -10,6 +10,7 @@ use super::attempt::remark_copy;
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument, Reasons};
+use super::skip_cause::SkipCauses;
 use crate::render::human::plural;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 use crate::render::wire::{PlanReport, ProgressReport, ShowReport, TaskReport};
@@ -92,8 +93,10 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
         .max()
         .unwrap_or(0)
         .min(16);
+    let layout = Layout { widest, paint, width };
+    let skip_causes = SkipCauses::of(linked, Path::new(&opened.path));
     for task_ix in 0..plan.tasks().len() {
-        out.push_str(&task_line(opened, linked, readiness, task_ix, widest, paint, width));
+        out.push_str(&task_line(opened, &skip_causes, linked, readiness, task_ix, layout));
     }
     let mut ready = readiness.ready();
     ready.retain(|ix| !opened.standing.unproven.contains_key(ix));
@@ -137,8 +140,7 @@ pub(crate) fn plural_errors(n: usize) -> String {
 /// Returns a progress bar of 20 cells.
 pub(crate) fn bar(progress: Progress, paint: Paint) -> String {
     const CELLS: usize = 20;
-    let finished = progress.done + progress.skipped;
-    let full = (finished * CELLS).checked_div(progress.total).unwrap_or(0);
+    let full = (progress.done * CELLS).checked_div(progress.total).unwrap_or(0);
     format!(
         "{}{}",
         paint.good(&"█".repeat(full)),
@@ -165,15 +167,23 @@ pub(crate) fn counts(progress: Progress) -> String {
     parts.join(" · ")
 }
 
-fn task_line(
-    opened: &Opened,
-    linked: &LinkedPlan,
-    readiness: &Readiness<'_>,
-    task_ix: usize,
+/// How wide the names of tasks and the whole page are, and how it is painted.
+#[derive(Clone, Copy)]
+struct Layout {
     widest: usize,
     paint: Paint,
     width: usize,
+}
+
+fn task_line(
+    opened: &Opened,
+    skip_causes: &SkipCauses,
+    linked: &LinkedPlan,
+    readiness: &Readiness<'_>,
+    task_ix: usize,
+    layout: Layout,
 ) -> String {
+    let Layout { widest, paint, width } = layout;
     let plan = &linked.plan;
     let task = &plan.tasks()[task_ix];
     let name = cut(&shown_name(&plan.task_name(task_ix)), 24);
@@ -198,12 +208,18 @@ fn task_line(
     {
         why.clone_from(&closed.message);
     }
-    if task.status == Status::Running {
-        why = opened.standing.holder_words(&plan.task_name(task_ix)).unwrap_or(why);
+    let holder = || opened.standing.holder_words(&plan.task_name(task_ix));
+    let holder = (task.status == Status::Running).then(holder).flatten();
+    if why.is_empty() {
+        let cause = skip_causes.cause(linked, task_ix);
+        why = cause.map_or_else(String::new, |cause| format!("skipped{cause}"));
     }
-    if !why.is_empty() {
-        let indent = " ".repeat(widest + 6);
-        line.push_str(&format!("{indent}{}\n", paint.dim(&cut(&why, room))));
+    let indent = " ".repeat(widest + 6);
+    match holder {
+        // Its end says until when, and which number finishes it.
+        Some(holder) => line.push_str(&format!("{indent}{}\n", paint.dim(&holder))),
+        None if why.is_empty() => {}
+        None => line.push_str(&format!("{indent}{}\n", paint.dim(&cut(&why, room)))),
     }
     line
 }
@@ -238,15 +254,25 @@ fn explain(plan: &Plan, reasons: &Reasons, readiness: &Readiness<'_>, task_ix: u
             };
             format!("waits for {}{more}", names.join(", "))
         }
-        Verdict::NotPending(Status::Failed) => reasons
-            .of_failure(plan, task_ix)
-            .map_or(String::new(), |reason| format!("failed: {}", one_line(reason))),
+        Verdict::NotPending(Status::Failed) => match reasons.of_failure(plan, task_ix) {
+            None => String::new(),
+            reason => failure_words(reason),
+        },
         Verdict::NotPending(Status::Skipped) => reasons
             .recorded(plan, task_ix)
             .map_or(String::new(), |reason| format!("skipped: {}", one_line(reason))),
         Verdict::NotPending(Status::Blocked(reason)) => format!("blocked: {}", one_line(plan.str(reason))),
         Verdict::NotPending(Status::Unknown(word)) => format!("status `{}` is unknown", one_line(plan.str(word))),
         _ => String::new(),
+    }
+}
+
+/// Returns that a task failed, and why. The notes of some dialects say on which day.
+pub(crate) fn failure_words(reason: Option<&str>) -> String {
+    match reason.map(one_line) {
+        None => "failed".to_owned(),
+        Some(dated) if dated.starts_with("failed on ") => dated,
+        Some(reason) => format!("failed: {reason}"),
     }
 }
 

@@ -12,21 +12,38 @@ use planwright_run::store::{self, PlanFile};
 
 use crate::render::terminal::{one_line, printable, shown_name};
 
-/// Returns why a task is skipped, in words that follow "skipped"; none where it is not.
-pub(crate) fn skip_cause(linked: &LinkedPlan, path: &Path, task_ix: usize) -> Option<String> {
-    let plan = &linked.plan;
-    let task = plan.tasks().get(task_ix)?;
-    if task.status != Status::Skipped {
-        return None;
+/// Why the tasks of a plan are skipped.
+pub(crate) struct SkipCauses {
+    history: History,
+}
+
+impl SkipCauses {
+    /// Reads the journal of a plan, where a task of it is skipped.
+    pub(crate) fn of(linked: &LinkedPlan, path: &Path) -> Self {
+        let plan = &linked.plan;
+        let id = plan_id(plan);
+        let is_needed = plan.tasks().iter().any(|task| task.status == Status::Skipped);
+        let history = is_needed.then(|| store::history(PlanFile { path, id }).ok());
+        SkipCauses {
+            // A journal that cannot be read explains nothing; the verbs that change the plan report it.
+            history: history.flatten().unwrap_or_default(),
+        }
     }
-    let id = plan_id(plan);
-    // A journal that cannot be read explains nothing; the verbs that change the plan report it.
-    let history = store::history(PlanFile { path, id }).unwrap_or_default();
-    let recorded = history.last_move_to(&plan.task_name(task_ix), State::Skipped);
-    Some(match recorded {
-        Some((past, moved)) => recorded_words(linked, &history, task_ix, past, moved),
-        None => written_words(linked, task_ix),
-    })
+
+    /// Returns why a task is skipped, in words that follow "skipped"; none where it is not.
+    pub(crate) fn cause(&self, linked: &LinkedPlan, task_ix: usize) -> Option<String> {
+        let task = linked.plan.tasks().get(task_ix)?;
+        if task.status != Status::Skipped {
+            return None;
+        }
+        let recorded = self
+            .history
+            .last_move_to(&linked.plan.task_name(task_ix), State::Skipped);
+        Some(match recorded {
+            Some((past, moved)) => recorded_words(linked, &self.history, task_ix, past, moved),
+            None => written_words(linked, task_ix),
+        })
+    }
 }
 
 /// Returns who skipped a task, when, because of which task, and with what note.
@@ -43,7 +60,7 @@ fn recorded_words(
         .then(|| cause_among(linked, history, task_ix, past))
         .flatten();
     let cause = cause.map_or_else(String::new, |(task, state)| {
-        format!(" because `{}` {}", shown_name(&task), past_tense(state))
+        format!(" because `{}` {}; recorded", shown_name(&task), past_tense(state))
     });
     let by = match &change.by {
         Some(by) => format!(" by {}", one_line(by)),

@@ -14,7 +14,7 @@ use planwright_run::journal::plan_id;
 use planwright_run::place::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::runs::holder;
-use planwright_run::shell::{argument, with_pack};
+use planwright_run::shell::{argument, with_plan};
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
 
@@ -30,6 +30,8 @@ pub(crate) struct PlanStanding {
     pub(crate) gate: Option<Closed>,
     /// The tasks that may not start because nothing proves a dependency, and why.
     pub(crate) unproven: BTreeMap<usize, Closed>,
+    /// The tasks that are marked as done without a proof, where one is required.
+    unproven_done: BTreeMap<usize, Closed>,
     /// The tasks that wait for a review, with the commit that lands when they are approved.
     pub(crate) reviews: BTreeMap<String, Option<String>>,
     /// Whether a run works on the plan at this moment.
@@ -62,7 +64,7 @@ impl PlanStanding {
         let shown = path.to_string_lossy();
         let shown = shown.strip_prefix("./").unwrap_or(&shown);
         let gate = gates.of_plan().map(|closed| Closed {
-            help: with_pack(&closed.help, shown),
+            help: with_plan(&closed.help, shown),
             ..closed
         });
         let now = clock::now();
@@ -71,6 +73,7 @@ impl PlanStanding {
             let mut closed = gates.of_task(ix, &now).into_iter();
             Some((ix, closed.find(|closed| closed.gate == Gate::Proof)?))
         });
+        let unproven_done = (0..plan.tasks().len()).filter_map(|ix| Some((ix, gates.unproven(ix)?)));
         let is_held_by_run = (0..plan.tasks().len()).any(|ix| {
             let claim = claims.on(&plan.task_name(ix));
             claim.is_some_and(|claim| claim.owner().is_none())
@@ -84,6 +87,7 @@ impl PlanStanding {
             is_run: place.is_some_and(|place| holder(&DiskFiles, &place).is_some()),
             shown: shown.to_owned(),
             unproven: unproven.collect(),
+            unproven_done: unproven_done.collect(),
             gate: gate.filter(|closed| closed.lift != RunLift::Retry),
             claims,
         }
@@ -101,6 +105,21 @@ impl PlanStanding {
     pub(crate) fn obstacle(&self, task_ix: usize) -> Option<String> {
         let closed = self.gate.as_ref().or_else(|| self.unproven.get(&task_ix))?;
         Some(format!("{}; {}", closed.message, closed.help))
+    }
+
+    /// Returns what proves a task that is marked as done without a proof.
+    pub(crate) fn missing_proof(&self, task_ix: usize) -> Option<&Closed> {
+        self.unproven_done.get(&task_ix)
+    }
+
+    /// Returns whether the plan waits for an approval.
+    pub(crate) fn awaits_approval(&self) -> bool {
+        self.gate.as_ref().is_some_and(|closed| closed.gate == Gate::Approval)
+    }
+
+    /// Returns whether a task that waits for nothing is offered: the plan is approved, and its dependencies are proven.
+    pub(crate) fn is_offered(&self, task_ix: usize) -> bool {
+        !self.awaits_approval() && !self.unproven.contains_key(&task_ix)
     }
 
     /// Returns the gate that is closed, for JSON.

@@ -2,13 +2,15 @@
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::examine::examine;
+use planwright_run::git::Repository;
+use planwright_run::runs::state::RunState;
 use planwright_run::store;
 
 use super::catalogue::from_here;
 use super::exit::Exit;
 use super::output::Output;
 use super::run::setting_of;
-use super::run_arg::Scope;
+use super::run_arg::{Scope, SeenRun};
 use crate::render::run::{RunReport, Setting, summary};
 
 /// Say what came of a run: what is done, what failed, how to go on.
@@ -48,10 +50,27 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     seen.place.id().clone_into(&mut setting.run);
     let report = RunReport::new(&setting, &run_state).standing(standing.word());
+    let report = match landed_into(&seen, &run_state) {
+        Some(branch) => report.landed_into(branch),
+        None => report,
+    };
     if args.json {
         output.json(&report)?;
     } else {
         output.write(&summary(&report, output.paint()));
     }
     Ok(Exit::Success)
+}
+
+/// Returns the checked-out branch if it has all the work of a run's branch. Where git cannot tell, it does not.
+fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
+    let conditions = run_state
+        .conditions
+        .as_ref()
+        .filter(|conditions| !conditions.is_current)?;
+    let repository = Repository::around(&seen.plan().root).ok()??;
+    let (branch, head) = (repository.branch().ok()??, repository.head().ok()??);
+    let tip = repository.tip(&conditions.branch).ok()??;
+    let has_it = branch != conditions.branch && repository.has_landed(&tip, &head).ok()?;
+    has_it.then_some(branch)
 }

@@ -13,9 +13,10 @@ use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanOption, Reasons, task_named};
 use super::run_arg::{Scope, Standing};
-use super::show::{mark, wait_words};
-use super::skip_cause::skip_cause;
+use super::show::{failure_words, mark, wait_words};
+use super::skip_cause::SkipCauses;
 use super::standing::PlanStanding;
+use crate::render::quantity::some_of;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 
 /// Say why a task is not ready, and what finishing it would unblock.
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         linked,
         reasons: &opened.reasons,
         readiness: &readiness,
-        skip_cause: skip_cause(linked, Path::new(&opened.path), task_ix),
+        skip_cause: SkipCauses::of(linked, Path::new(&opened.path)).cause(linked, task_ix),
         paint: output.paint(),
     };
     let unblocks = story.unblocks(task_ix);
@@ -73,6 +74,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             .obstacle(task_ix)
             .map(|why| format!("  {}", one_line(&why))),
     );
+    let missing_proof = opened.standing.missing_proof(task_ix);
+    lines.extend(missing_proof.map(|closed| format!("  {}", one_line(&closed.help))));
     lines.extend(awaits_budget.map(|why| format!("  in the run: {}", one_line(&why))));
     let mut seen = HashSet::from([task_ix]);
     story.reasons(task_ix, &mut lines, &mut seen);
@@ -81,7 +84,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         lines.truncate(MAX_LINES);
         lines.push(format!("  … and {hidden} more lines"));
     }
-    lines.push(story.outlook(&unblocks));
+    lines.push(story.outlook(task_ix, &unblocks));
     for line in lines {
         output.line(&line);
     }
@@ -143,11 +146,12 @@ impl Story<'_> {
                 let cause = self.skip_cause.as_deref().unwrap_or_default();
                 format!("is {}{cause}", plan.lifecycle.word(status))
             }
+            Verdict::NotPending(Status::Done) if self.standing.missing_proof(task_ix).is_some() => {
+                "is marked as done, and no passed verification proves it (verify.required):".to_owned()
+            }
+            Verdict::NotPending(Status::Failed) => failure_words(self.reasons.of_failure(plan, task_ix)),
             Verdict::NotPending(status) => {
-                let reason = match status {
-                    Status::Failed => self.reasons.of_failure(plan, task_ix),
-                    _ => self.reasons.recorded(plan, task_ix),
-                };
+                let reason = self.reasons.recorded(plan, task_ix);
                 let holder = || self.standing.holder_words(&plan.task_name(task_ix));
                 let holder = (status == Status::Running).then(holder).flatten();
                 let reason = holder.or_else(|| reason.map(one_line));
@@ -204,7 +208,10 @@ impl Story<'_> {
         }
     }
 
-    fn outlook(&self, unblocks: &Unblocks) -> String {
+    fn outlook(&self, task_ix: usize, unblocks: &Unblocks) -> String {
+        if self.standing.missing_proof(task_ix).is_some() {
+            return self.unproven_outlook(task_ix);
+        }
         let names: Vec<_> = unblocks.at_once.iter().take(12).map(|&ix| self.name(ix)).collect();
         let more = if unblocks.at_once.len() > 12 { ", …" } else { "" };
         let behind = match unblocks.n_behind {
@@ -217,6 +224,29 @@ impl Story<'_> {
             false => format!(
                 "{behind}, directly or through others; finishing it makes ready: {}{more}",
                 names.join(", ")
+            ),
+        }
+    }
+
+    /// Returns which tasks may not start because nothing proves this one.
+    fn unproven_outlook(&self, task_ix: usize) -> String {
+        let depends = |&ix: &usize| {
+            let mut edges = self.linked.links.of(ix).iter();
+            edges.any(|edge| edge.to as usize == task_ix) && self.linked.plan.tasks()[ix].status == Status::Pending
+        };
+        let waiting: Vec<String> = (0..self.linked.plan.tasks().len())
+            .filter(depends)
+            .map(|ix| self.name(ix))
+            .collect();
+        match waiting.as_slice() {
+            [] => "nothing waits for it".to_owned(),
+            names => format!(
+                "{} for it: {}",
+                match names.len() {
+                    1 => "1 task waits".to_owned(),
+                    n => format!("{n} tasks wait"),
+                },
+                some_of(names.iter(), 12)
             ),
         }
     }
@@ -247,6 +277,7 @@ impl Story<'_> {
             "unblocks": unblocks.at_once.iter().map(|&ix| plan.task_name(ix)).collect::<Vec<_>>(),
             "n_behind": unblocks.n_behind,
             "awaits_budget": awaits_budget,
+            "missing_proof": self.standing.missing_proof(task_ix).map(|closed| &closed.help),
         })
     }
 }

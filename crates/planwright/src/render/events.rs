@@ -210,7 +210,8 @@ fn finished_words(finished: &Finished, paint: Paint) -> String {
     };
     let exit = finished.exit.as_deref().filter(|exit| *exit != "exit 0");
     let exit = exit.map(|exit| format!(", {}", short(exit))).unwrap_or_default();
-    format!("{outcome}{amounts}{exit}{}", why(finished.why.as_deref()))
+    let changes = if finished.no_changes { ", no changes" } else { "" };
+    format!("{outcome}{amounts}{exit}{changes}{}", why(finished.why.as_deref()))
 }
 
 fn verified_words(verified: &Verified, paint: Paint) -> String {
@@ -267,12 +268,10 @@ fn stopping_words(stopping: &Stopping) -> String {
 fn merged_words(merged: &Merged, paint: Paint) -> String {
     let commit = merged.commit.as_deref().and_then(|commit| commit.get(..10));
     let branch = short(&merged.branch);
-    match merged.passed {
-        true => format!(
-            "landed on {branch}{}",
-            commit.map(|at| format!(" ({})", short(at))).unwrap_or_default()
-        ),
-        false => format!(
+    match (merged.passed, commit) {
+        (true, Some(at)) => format!("landed on {branch} ({})", short(at)),
+        (true, None) => format!("has nothing to land on {branch}"),
+        (false, _) => format!(
             "{} {branch}{}",
             paint.error("did not land on"),
             why(merged.why.as_deref())

@@ -396,7 +396,7 @@ fn why_a_task_of_a_pack_has_failed_is_shown() {
     assert!(shown.contains("failed: the store has no counter"), "{shown}");
     assert!(shown.contains("skipped: the gateway does it"), "{shown}");
     let why = sandbox.run(&["why", "T001"]).exits(0).stdout;
-    assert!(why.contains("is failed: the store has no counter"), "{why}");
+    assert!(why.contains("T001 failed: the store has no counter"), "{why}");
     let report = sandbox.run(&["show", "--json"]).exits(0).json();
     assert_eq!(report["tasks"][0]["note"], "the store has no counter");
     let report = sandbox.run(&["why", "T001", "--json"]).exits(0).json();
@@ -409,7 +409,7 @@ fn a_diff_of_what_only_the_history_holds_says_so() {
     let ran = sandbox.run(&["start", "T001", "--diff"]).exits(0);
     assert_eq!(ran.stdout, "");
     assert!(
-        ran.stderr.contains("would be: T001: pending → running"),
+        ran.stderr.contains("dry run: T001: pending → running"),
         "{}",
         ran.text()
     );

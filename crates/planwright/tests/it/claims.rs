@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::run::clido;
+use crate::run::{Workspace, clido};
 use crate::sandbox::Sandbox;
 
 const PLAN: &str = "plan.json";
@@ -19,6 +19,12 @@ fn next(sandbox: &Sandbox, by: &str) -> (String, String) {
         .json();
     let task = report["ready"][0]["task"]["task"].as_str().expect("a task").to_owned();
     (task, report["claim"]["number"].to_string())
+}
+
+/// Has bob take a task over from ada, and returns the report.
+fn take_over(sandbox: &Sandbox, verb: &[&str]) -> Value {
+    let options = ["--by", "bob", "--take-over", "--note", "ada is away", "--json"];
+    sandbox.run(&[verb, &options].concat()).exits(0).json()
 }
 
 #[test]
@@ -68,19 +74,10 @@ fn only_the_holder_gives_a_task_up() {
     let own = ["reset", &task, "-p", PLAN, "--by", "ada", "--claim", &number];
     sandbox.run(&own).exits(0);
     let (task, _) = next(&sandbox, "ada");
-    let taken = [
-        "skip",
-        &task,
-        "-p",
-        PLAN,
-        "--by",
-        "bob",
-        "--take-over",
-        "--note",
-        "ada is away",
-        "--json",
-    ];
-    assert_eq!(sandbox.run(&taken).exits(0).json()["taken_over_from"], "ada");
+    assert_eq!(
+        take_over(&sandbox, &["skip", &task, "-p", PLAN])["taken_over_from"],
+        "ada"
+    );
     // One's own claim without a name, and what no claim is on.
     sandbox.run(&["start", "b", "-p", PLAN]).exits(0);
     sandbox.run(&["reset", "b", "-p", PLAN]).exits(0);
@@ -106,17 +103,7 @@ fn only_the_holder_takes_a_start_back() {
     let refused = sandbox.run(&["undo", PLAN, "--by", "bob"]).exits(1).stderr;
     assert!(refused.contains("`a` is not yours: ada holds it"), "{refused}");
     sandbox.run(&["undo", PLAN, "--by", "bob", "--take-over"]).exits(2);
-    let taken = [
-        "undo",
-        PLAN,
-        "--by",
-        "bob",
-        "--take-over",
-        "--note",
-        "ada is away",
-        "--json",
-    ];
-    assert_eq!(sandbox.run(&taken).exits(0).json()["taken_over_from"], "ada");
+    assert_eq!(take_over(&sandbox, &["undo", PLAN])["taken_over_from"], "ada");
     sandbox.run(&["start", "a", "-p", PLAN, "--by", "ada"]).exits(0);
     sandbox.run(&["undo", PLAN, "--by", "ada"]).exits(0);
 }
@@ -174,21 +161,7 @@ fn taking_over_needs_a_reason_and_is_recorded() {
     sandbox.run(&["start", "a", "-p", PLAN, "--by", "ada"]).exits(0);
     let bare = ["done", "a", "-p", PLAN, "--by", "bob", "--take-over"];
     assert!(sandbox.run(&bare).exits(2).stderr.contains("--note"));
-    let report = sandbox
-        .run(&[
-            "done",
-            "a",
-            "-p",
-            PLAN,
-            "--by",
-            "bob",
-            "--take-over",
-            "--note",
-            "ada is away",
-            "--json",
-        ])
-        .exits(0)
-        .json();
+    let report = take_over(&sandbox, &["done", "a", "-p", PLAN]);
     assert_eq!(report["taken_over_from"], "ada");
     let history = sandbox.run(&["history", PLAN]).exits(0).stdout;
     assert!(history.contains("taken over from ada"), "{history}");
@@ -374,4 +347,37 @@ fn a_task_that_another_owner_holds_is_neither_removed_nor_taken_back() {
     sandbox.run(&["start", "b", "-p", PLAN, "--by", "worker-3"]).exits(0);
     let refused = sandbox.run(&["undo", PLAN, "--by", "bob"]).exits(1).stderr;
     assert!(refused.contains("worker-3"), "{refused}");
+}
+
+#[test]
+fn a_run_names_the_holder_of_what_it_waits_for() {
+    let workspace = Workspace::new((PLAN, &clido(&["a", "b a"])), "says done").in_git();
+    workspace.does(&["start", "a", "-p", PLAN, "--by", "ann"]).exits(0);
+    let came = workspace
+        .runs(&[])
+        .exits(1)
+        .says("nothing to run: 0 of 2 tasks are done, 1 running, 1 waiting");
+    let command = "planwright reset a -p plan.json --take-over --note \"…\"";
+    came.says("`a` is held by ann since 20").says(command);
+    assert_eq!(workspace.git(&["branch", "--list", "planwright/*"]), "");
+    assert!(workspace.places().is_empty(), "no run began");
+    let dry = workspace.runs(&["--dry-run"]).exits(1);
+    dry.says("0 of 2 tasks would run").says("never: b");
+}
+
+#[test]
+fn a_run_that_is_stuck_suggests_what_resolves_it() {
+    let workspace = Workspace::new((PLAN, &clido(&["a", "b a", "c"])), "says done");
+    workspace.does(&["start", "a", "-p", PLAN, "--by", "ann"]).exits(0);
+    let came = workspace
+        .runs(&[])
+        .exits(1)
+        .says("got stuck")
+        .says("`a` is held by ann since 20");
+    came.says("To go on planwright reset a -p plan.json --take-over --note \"…\"");
+    assert_eq!(workspace.states(), "a running, b pending, c done");
+    let taken = ["reset", "a", "-p", PLAN, "--take-over", "--note", "ann is away"];
+    workspace.does(&taken).exits(0);
+    workspace.runs(&[]).exits(0);
+    assert_eq!(workspace.states(), "a done, b done, c done");
 }

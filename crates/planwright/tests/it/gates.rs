@@ -1,7 +1,7 @@
 //! Gates hold in every verb: approval, drafts, stale sources, dependencies; and what the original command lines may do.
 
 use crate::plans;
-use crate::run::{aimi, clido};
+use crate::run::{Workspace, aimi, clido};
 use crate::sandbox::Sandbox;
 
 const PACK: &str = "docs/tasks/photos.md";
@@ -100,7 +100,10 @@ fn no_verb_works_on_an_opencrabs_draft() {
 fn approval_can_be_required_in_every_dialect() {
     let sandbox = Sandbox::with(&[
         ("plan.json", &clido(&["a"])),
-        ("planwright.toml", "[approval]\nrequired = true\n"),
+        (
+            "planwright.toml",
+            "[approval]\nrequired = true\n[agents.mock]\ncommand = [\"sh\"]\n[run]\nagent = \"mock\"\n",
+        ),
     ]);
     let before = sandbox.read("plan.json");
     let refused = sandbox.run(&["start", "a", "-p", "plan.json"]).exits(1).text();
@@ -119,8 +122,23 @@ fn approval_can_be_required_in_every_dialect() {
             .text()
             .contains("not approved")
     );
+    let dry = sandbox.run(&["run", "plan.json", "--dry-run"]).exits(1).text();
+    assert!(dry.contains("1 of 1 tasks would run"), "{dry}");
+    let help = "a person approves it: `planwright approve plan.json`, or runs it with --yes";
+    assert!(
+        dry.contains("nothing would run: the plan is not approved") && dry.contains(help),
+        "{dry}"
+    );
+    assert!(!refused.contains("--yes"), "`start` has no such option: {refused}");
+    let next = sandbox.run(&["next", "plan.json"]).exits(1);
+    assert_eq!(next.stdout, "", "nothing is offered");
+    assert!(next.stderr.contains("no task may be worked on"), "{}", next.stderr);
     let approved = sandbox.run(&["approve", "plan.json", "--by", "ada"]).exits(0).stdout;
     assert!(approved.contains("the plan is approved"), "{approved}");
+    let again = sandbox.run(&["approve", "plan.json", "--by", "bob"]).exits(0).text();
+    assert!(again.contains("the plan is approved already"), "{again}");
+    let history = sandbox.run(&["history", "plan.json"]).exits(0).stdout;
+    assert_eq!(history.matches("approve").count(), 1, "{history}");
     assert_eq!(sandbox.read("plan.json"), before, "the journal has it");
     sandbox.run(&["undo", "plan.json"]).exits(0);
     sandbox.run(&["start", "a", "-p", "plan.json"]).exits(1);
@@ -156,7 +174,7 @@ fn force_passes_dependencies_with_a_reason_and_is_recorded() {
         .json();
     assert_eq!(report["passed_gates"], serde_json::json!(["dependencies"]));
     let history = sandbox.run(&["history", "plan.json"]).exits(0).stdout;
-    assert!(history.contains("passed by force: dependencies"), "{history}");
+    assert!(history.contains("overridden with --force: dependencies"), "{history}");
 }
 
 const TASKS: &str = ".aimi/tasks/2026-01-01-try-tasks.json";
@@ -286,4 +304,36 @@ fn what_was_done_before_counts_where_verification_is_required() {
         ("planwright.toml", "[verify]\nrequired = true\nevery = [\"true\"]\n"),
     ]);
     sandbox.run(&["start", "b", "-p", "plan.json"]).exits(0);
+}
+
+#[test]
+fn a_task_that_is_done_without_a_proof_is_named_as_the_reason() {
+    let workspace = Workspace::new(("plan.json", &clido(&["t1", "t2 t1"])), "says done");
+    workspace.configure("", "[verify]\nrequired = true\nevery = [[\"true\"]]");
+    workspace.does(&["start", "t1", "-p", "plan.json"]).exits(0);
+    workspace.does(&["reset", "t1", "-p", "plan.json"]).exits(0);
+    let edited = workspace.plan().replacen("\"pending\"", "\"done\"", 1);
+    workspace.write("plan.json", edited);
+    let next = workspace.does(&["next", "plan.json"]).exits(1);
+    assert!(!next.text.contains("no slot"), "{}", next.text);
+    next.says("`t1` is marked as done, and no passed verification proves it")
+        .says("`planwright verify t1`");
+    assert_eq!(
+        workspace.does(&["next", "plan.json", "--json"]).exits(1).as_json()["n_ready"],
+        0
+    );
+    let why = workspace.does(&["why", "t1", "-p", "plan.json"]).exits(0);
+    why.says("no passed verification proves it")
+        .says("`planwright verify t1` proves it")
+        .says("1 task waits for it: t2");
+    workspace.does(&["verify", "t1", "-p", "plan.json"]).exits(0);
+    workspace.does(&["next", "plan.json"]).exits(0).says("t2");
+    // The run opens what is marked as done without a proof, also where nothing else is left.
+    let edited = workspace.plan().replacen("\"pending\"", "\"done\"", 1);
+    workspace.write("plan.json", edited);
+    workspace
+        .runs(&[])
+        .exits(0)
+        .says("set back to pending")
+        .says("1 verified by commands");
 }

@@ -185,6 +185,77 @@ fn an_interrupted_task_is_tried_again_unless_the_user_says_otherwise() {
     assert_eq!(workspace.states(), "a done, b done");
 }
 
+#[test]
+fn a_run_that_is_refused_for_an_interrupted_task_changes_nothing() {
+    let workspace = killed_at_work("awaits go");
+    // An edit that the run would set back.
+    let plan = workspace.read("plan.json");
+    let at = plan.rfind("\"pending\"").expect("`b` is pending");
+    let edited = format!("{}\"done\"{}", &plan[..at], &plan[at + 9..]);
+    workspace.write("plan.json", &edited);
+    let history = workspace.does(&["history", "plan.json"]).exits(0).text;
+    workspace
+        .runs(&["--on-interrupted", "ask"])
+        .exits(1)
+        .says("was interrupted");
+    assert_eq!(workspace.read("plan.json"), edited);
+    assert_eq!(workspace.does(&["history", "plan.json"]).exits(0).text, history);
+    workspace.script("says done");
+    workspace.runs(&[]).exits(0).says("set back");
+    assert_eq!(workspace.states(), "a done, b done");
+}
+
+#[test]
+fn a_task_that_a_person_finished_after_a_kill_is_theirs() {
+    let script = "echo x > $task.txt; [ $task = a ] && awaits go; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), script).in_git();
+    let run = workspace.begins(&[]);
+    workspace.until_log("started a 1");
+    workspace.until_begun(1);
+    run.dies();
+    let killed = workspace.does(&["summary"]).exits(0);
+    killed
+        .says("Not finished a interrupted before it was finished")
+        .says("To go on");
+    workspace
+        .does(&["worktrees"])
+        .exits(0)
+        .says("in-use")
+        .says("was interrupted");
+    let done = [
+        "done",
+        "a",
+        "-p",
+        "plan.json",
+        "--by",
+        "ada",
+        "--take-over",
+        "--note",
+        "by hand",
+    ];
+    workspace.does(&done).exits(0);
+    let taken = workspace.does(&["summary"]).exits(0);
+    assert!(!taken.text.contains("Not finished"), "{}", taken.text);
+    taken.says("by ada, who marked it as done");
+    let left = workspace.does(&["worktrees"]).exits(0);
+    assert!(!left.text.contains("in-use"), "{}", left.text);
+    workspace.give("go");
+    let came = workspace
+        .runs(&[])
+        .exits(0)
+        .says("another process moved `a` to done")
+        .says("Taken over");
+    assert!(!came.text.contains("Not finished"), "{}", came.text);
+    assert_eq!(workspace.states(), "a done, b done");
+    workspace.does(&["summary"]).exits(0).says("planwright land plan.json");
+    workspace.does(&["land"]).exits(0);
+    let landed = workspace
+        .does(&["summary"])
+        .exits(0)
+        .says("1 task on planwright/plan-a1b2c3d4, and in main");
+    assert!(!landed.text.contains("planwright land"), "{}", landed.text);
+}
+
 /// Returns the tasks that the log has as skipped.
 fn skipped_by_log(workspace: &Workspace) -> Vec<String> {
     let skipped = workspace.records().into_iter().filter_map(|record| match record.event {

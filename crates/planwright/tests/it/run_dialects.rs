@@ -178,7 +178,7 @@ fn opencrabs_plans_keep_what_agents_tell_of_their_work() {
                   echo '{\"type\":\"result\",\"is_error\":false,\"result\":\"All is there.\"}'; \
                   result '{\"planwright_result\": 1, \"outcome\": \"done\", \"output\": \"counted\"}'";
     let workspace = Workspace::new(("plan.json", CRAB), events);
-    workspace.configure_agent("output = \"claude\"", "", "");
+    workspace.configure_agent("output = \"claude-stream-json\"", "", "");
     workspace.runs(&[]).exits(0);
     let task = workspace.json()["tasks"][0].clone();
     assert_eq!(task["reflection"], "All is there.", "{task}");
@@ -423,4 +423,18 @@ fn plans_with_errors_are_not_run() {
     assert_eq!(workspace.noted("began"), [""; 0]);
     assert_eq!(workspace.plan(), plans::CLIDO_BAD);
     assert_eq!(workspace.places(), []);
+}
+
+#[test]
+fn criteria_that_no_rule_verifies_are_named() {
+    let plan = aimi(2, &["1"]).replace("\"Typecheck passes\"", "\"Typecheck passes\", \"The button is blue\"");
+    let workspace = Workspace::new(("tasks.json", &plan), "says done");
+    let rules = "[verify]\nevery = [[\"true\"]]\n[[verify.criteria]]\ntext = \"Typecheck passes\"\nrun = [[\"true\"]]";
+    workspace.configure("", rules);
+    let words = "no rule verifies 1 criterion: “The button is blue”";
+    workspace.runs(&["--dry-run"]).exits(0).says(words);
+    let words = "Criteria that no rule verifies US-001 The button is blue";
+    workspace.runs(&[]).exits(0).says(words);
+    let report = workspace.does(&["summary", "--json"]).exits(0).as_json();
+    assert_eq!(report["unverified_criteria"][0]["criteria"][0], "The button is blue");
 }

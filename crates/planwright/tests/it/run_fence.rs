@@ -534,3 +534,22 @@ fn the_hidden_form_starts_nothing_where_it_cannot_restrict_itself() {
     let completions = workspace.does(&["completions", "bash"]).exits(0);
     assert!(!completions.text.contains("fence-exec"));
 }
+
+#[test]
+fn that_there_is_no_fence_is_reported() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
+    workspace.configure("fence = \"off\"", "");
+    let words = "agents are not fenced: run.fence is \"off\"";
+    workspace.runs(&["--dry-run"]).exits(0).says(words);
+    let came = workspace.runs(&["--isolation", "checkouts"]).exits(0).says(words);
+    assert!(!came.text.contains("landed on"), "{}", came.text);
+    came.says("a has nothing to land on planwright/plan-a1b2c3d4");
+    workspace
+        .does(&["logs", "a", "--fence"])
+        .exits(1)
+        .says("a was not fenced in attempt 1");
+    // That the task changed nothing is in every list.
+    workspace.does(&["runs"]).exits(0).says("1 done without changes");
+    let events = workspace.does(&["events"]).exits(0);
+    events.says(", no changes").says("has nothing to land on");
+}

@@ -1076,3 +1076,27 @@ fn what_verifies_a_landing_is_told_its_tasks() {
     workspace.does(&["land"]).exits(0).says("landed 2 tasks");
     assert_eq!(workspace.noted("verified"), ["own-a", "once-a", "own-b"]);
 }
+
+#[test]
+fn a_run_that_cannot_make_checkouts_leaves_no_branch() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo x > made; says done").in_git();
+    workspace.runs(&[]).exits(0);
+    workspace.git(&["branch", "-D", "planwright/plan-a1b2c3d4"]);
+    workspace.write("plan.json", clido(&["a"]));
+    // A file where the checkouts for verification are to be.
+    let homes = std::fs::read_dir(workspace.aside("home/.local/state/planwright")).expect("the folder is ours");
+    let pool = homes
+        .flatten()
+        .next()
+        .expect("the checkouts of the workspace")
+        .path()
+        .join("pool");
+    std::fs::remove_dir_all(&pool).expect("ours");
+    std::fs::write(&pool, "").expect("ours");
+    workspace
+        .runs(&[])
+        .exits(1)
+        .says("checkouts for the tasks cannot be made");
+    assert_eq!(workspace.git(&["branch", "--list", "planwright/*"]), "");
+    assert_eq!(workspace.places().len(), 1, "no second run began");
+}

@@ -1,7 +1,7 @@
 //! Tasks that somebody has to look at before the rest goes on.
 
 use crate::plans;
-use crate::run::Workspace;
+use crate::run::{Workspace, clido};
 
 /// Returns a task pack whose first task must be approved, and whose second wave waits for it.
 fn reviewed(script: &str) -> Workspace {
@@ -62,7 +62,7 @@ fn an_approval_while_the_run_goes_on_is_heard() {
     workspace
         .does(&["history", "docs/tasks/photos.md"])
         .exits(0)
-        .says("run T001 by ada");
+        .says("run T001 → done by ada");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_rejection_while_the_run_goes_on_fails_the_task() {
     workspace
         .does(&["history", "docs/tasks/photos.md"])
         .exits(0)
-        .says("run T001 by bob");
+        .says("run T001 → failed by bob");
     assert_eq!(workspace.states(), "T001 failed, T002 done, T003 pending");
     workspace.script("says done");
     workspace.runs(&["--retry-failed"]).exits(1);
@@ -96,6 +96,33 @@ fn a_rejection_while_the_run_goes_on_fails_the_task() {
         workspace.prompt("T001", 1).contains("too slow"),
         "the next attempt knows why"
     );
+}
+
+#[test]
+fn what_depends_on_a_task_that_is_rejected_during_the_run_is_skipped() {
+    let script = "[ $task = a ] && echo '# weaker' >> check.sh; [ $task = c ] && awaits go; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c"])), script);
+    workspace.write("check.sh", "true\n");
+    workspace.configure("slots = 2", "[verify]\nevery = [[\"sh\", \"check.sh\"]]");
+    let workspace = workspace.in_git();
+    let run = workspace.begins(&[]);
+    workspace.until_log("review a");
+    let reject = [
+        "reject",
+        "a",
+        "-p",
+        "plan.json",
+        "--note",
+        "keep the check",
+        "--by",
+        "bob",
+    ];
+    workspace.does(&reject).exits(0);
+    workspace.until_log("finished a 1 failed");
+    workspace.give("go");
+    let came = run.ends().exits(1).says("b skipped because a failed");
+    came.says("1 done, 1 failed, 1 skipped");
+    assert_eq!(workspace.states(), "a failed, b skipped, c done");
 }
 
 #[test]

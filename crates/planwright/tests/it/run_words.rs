@@ -60,7 +60,7 @@ fn what_somebody_started_after_a_stopped_run_is_theirs() {
     workspace
         .does(&["start", "a", "-p", "plan.json", "--by", "ann"])
         .exits(0);
-    workspace.runs(&[]).says("was started by hand");
+    workspace.runs(&[]).says("is held by ann since");
     assert_eq!(workspace.noted("began"), ["a", "b"]);
     assert_eq!(workspace.states(), "a running, b done");
 }
@@ -163,7 +163,7 @@ fn worktrees_that_are_in_use_are_not_cleared_away() {
         .does(&["worktrees", "--clear"])
         .exits(0)
         .says("in-use")
-        .says("goes on");
+        .says("is running");
     run.dies();
     workspace
         .does(&["worktrees", "--clear"])

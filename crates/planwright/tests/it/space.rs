@@ -454,8 +454,8 @@ fn a_workspace_begins() {
     let bared: String = bared.map(|line| format!("{line}\n")).collect();
     assert!(bared.contains("\n[run]\nagent = "), "{bared}");
     sandbox.write("planwright.toml", &bared);
-    // It names programs of verification as well.
-    let sandbox = with_programs(sandbox, ".bin", &["cargo", "sh"]);
+    // It names programs of verification and of an agent as well.
+    let sandbox = with_programs(sandbox, ".bin", &["cargo", "sh", "my-agent"]);
     sandbox.run(&["doctor"]).exits(0);
 
     sandbox.write("planwright.toml", "# mine\n");
@@ -713,6 +713,24 @@ fn a_plan_that_cannot_be_read_is_found() {
         Err(_) => &["plan-unreadable"],
     };
     assert_eq!(diagnosis(&sandbox.run(&["doctor", "--json"])), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn doctor_names_agents_whose_program_cannot_be_found() {
+    let sandbox = with_programs(Sandbox::with(&[]), ".programs", &["git", "there"]);
+    let agents = "[agents.one]\ncommand = [\"gone\"]\n[agents.two]\ncommand = [\"there\"]\nfallback = \"three\"\n\
+                  [agents.three]\ncommand = [\"away\"]\n[agents.unused]\ncommand = [\"nowhere\"]\n\
+                  [run]\nagent = \"one\"\nfence = \"off\"\n[run.types]\ndocs = \"two\"\n";
+    sandbox.write("planwright.toml", agents);
+    let report = sandbox.run(&["doctor", "--json"]).exits(1).json();
+    let messages = all(&report, "findings", "message").join("\n");
+    let ids = all(&report, "findings", "id");
+    assert_eq!(ids, ["agent-program-missing", "agent-program-missing"], "{messages}");
+    let named = "`gone`, the program of the agent `one`, is not found on PATH";
+    assert!(messages.contains(named) && messages.contains("`away`"), "{messages}");
+    let shown = sandbox.run(&["doctor"]).exits(1).text();
+    assert!(shown.contains("agents are not fenced, run.fence = \"off\""), "{shown}");
 }
 
 #[cfg(unix)]

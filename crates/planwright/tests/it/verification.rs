@@ -102,7 +102,10 @@ fn done_is_refused_until_its_commands_pass() {
     let history = sandbox.run(&["history", PLAN]).exits(0);
     says(
         &history,
-        &["done US-001  (verified by `echo $PLANWRIGHT_TASK >> ran; echo chec…`)"],
+        &[
+            "done US-001  by ",
+            "  (verified by `echo $PLANWRIGHT_TASK >> ran; echo chec…`)",
+        ],
     );
     assert_eq!(sandbox.read("ran"), "US-001\n".repeat(3));
     // What was verified can be taken back like anything else.

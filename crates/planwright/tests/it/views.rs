@@ -182,7 +182,10 @@ fn why_names_what_skipped_a_task() {
     sandbox.run(&["fail", "a", "-p", "plan.json"]).exits(0);
     for task in ["b", "c"] {
         let with_it = why(task);
-        assert!(with_it.contains("is skipped because `a` failed at 20"), "{with_it}");
+        assert!(
+            with_it.contains("is skipped because `a` failed; recorded by "),
+            "{with_it}"
+        );
     }
     let edited = sandbox.read("plan.json");
     let (before, after) = edited.rsplit_once("pending").expect("f is pending");
@@ -493,4 +496,36 @@ fn names_that_would_mislead_stand_in_quotes() {
     // Programs get the name itself.
     let report = sandbox.run(&["why", "--json", "t1", "-p", "plan.json"]).exits(0).json();
     assert_eq!(report["waits_for"][2]["task"], " t1 ");
+}
+
+#[test]
+fn show_explains_skipped_failed_and_expired_tasks() {
+    let plan = crate::run::clido(&["t1", "t2 t1", "t3", "t4"]);
+    let sandbox = Sandbox::with(&[("plan.json", &plan)]).set("USER", "alice");
+    let verb = |args: &[&str]| sandbox.run(&[args, &["-p", "plan.json"]].concat()).exits(0);
+    verb(&["start", "t1"]);
+    verb(&["fail", "t1", "--note", "no disk", "--by", "Ann Dev", "--take-over"]);
+    verb(&["skip", "t3", "--note", "not needed"]);
+    verb(&["start", "t4", "--by", "ada", "--lease", "1s"]);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let shown = sandbox.run(&["show", "plan.json"]).exits(0).stdout;
+    assert!(shown.contains("░░░░░░░░░░░░░░░░░░░░  0/4 done"), "{shown}");
+    assert!(shown.contains("skipped because `t1` failed"), "{shown}");
+    assert!(
+        shown.contains("skipped by alice@") || shown.contains("skipped: "),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("its lease was over at") && shown.contains("(claim "),
+        "{shown}"
+    );
+    let why = verb(&["why", "t2"]).stdout;
+    assert!(
+        why.contains("is skipped because `t1` failed; recorded by Ann Dev at 20"),
+        "{why}"
+    );
+    let why = verb(&["why", "t1"]).stdout;
+    assert!(why.contains("✗ t1 failed: no disk"), "{why}");
+    let history = sandbox.run(&["history", "plan.json"]).exits(0).stdout;
+    assert!(history.contains("skip t3  by alice@"), "{history}");
 }

@@ -327,10 +327,8 @@ impl RunLoop<'_> {
         let path = checkout.path().display().to_string();
         let kept = match taken {
             Ok(candidate) if candidate.is_empty() => None,
-            Ok(candidate) => Some(format!(
-                "its work is kept: commit {}, checkout `{path}`",
-                short(&candidate.commit)
-            )),
+            // The summary names the checkout.
+            Ok(candidate) => Some(format!("its work is kept: commit {}", short(&candidate.commit))),
             Err(error @ GitError::LostCheckout(_)) => {
                 self.remark(Some(attempt.task), words(&error))?;
                 return Ok(None);

@@ -130,10 +130,7 @@ impl RunLoop<'_> {
         let name = self.snapshot.name(task).to_owned();
         let attempt = self.state().highest_attempt(&name);
         self.record(RunEvent::Finished(rejection(name, attempt, ask.note.as_deref())))?;
-        self.happened(Event::Moved {
-            task,
-            to: State::Failed,
-        });
+        self.happened(Event::Rejected { task });
         self.update_plan(StatusUpdate {
             note: Some(why),
             word_of: Some(by),

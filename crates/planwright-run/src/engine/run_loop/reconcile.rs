@@ -8,17 +8,17 @@ use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Plan, State, Verb};
 use planwright_core::text::visible;
 
+use super::super::held_tasks::HeldTask;
 use super::super::naming::listed;
-use super::super::recovery::{Recovered, RecoveredTask};
+use super::super::recovery::{Recovered, RecoveredTask, Unattended};
 use super::super::status_updates::{NOT_SKIPPED, PendingUpdates, StatusUpdate, VERB, plain, set_back_remark, way_back};
 use super::super::{PlanSnapshot, RunError, RunRequest};
 use crate::config::OnInterrupted;
 use crate::journal::{Change, plan_id};
 use crate::proofs::Proofs;
-use crate::revise::{LastVerb, ReviseError, done_names, last_verbs, was_started_by_hand};
+use crate::revise::{LastVerb, ReviseError, done_names, last_verbs};
 use crate::runs::state::Progress;
-use crate::runs::{Approved, Finished, Outcome, Remark, RemarkKind, RunEvent};
-use crate::shell::argument;
+use crate::runs::{Approved, Edited, Finished, Outcome, Remark, RemarkKind, RunEvent};
 use crate::store::{PlanFile, Store, history};
 
 /// What was changed in the plan before the run begins.
@@ -63,7 +63,10 @@ pub(super) fn reconcile(
         let landed = found.found_landing().filter(|_| !found.is_of_ended_run);
         reconciled.events.extend(landed.cloned().map(RunEvent::Merged));
         match is_said(&verbs, name, snapshot.state(task), &found.run.changed_at) {
-            true => reconciled.events.extend(reviewed(found, name, snapshot.state(task))),
+            true => {
+                reconciled.events.extend(reviewed(found, name, snapshot.state(task)));
+                reconciled.events.extend(taken_over(found, name, verbs.get(name)));
+            }
             false => late_updates(request, snapshot, found, task, &mut reconciled, &mut updates),
         }
     }
@@ -92,6 +95,42 @@ pub(super) fn reconcile(
     Ok(reconciled)
 }
 
+/// Refuses where the user is to be asked about an interrupted task. Called before anything is changed: a run that does not begin leaves
+/// the plan unchanged.
+pub(super) fn refuse_to_guess(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    recovered: &Recovered,
+) -> Result<(), RunError> {
+    if request.config.run.on_interrupted != OnInterrupted::Ask {
+        return Ok(());
+    }
+    let verbs = last_verbs(snapshot.path(), snapshot.plan());
+    let contradicted = contradicted(snapshot, recovered, &verbs);
+    let state_to_be = |task: u32| {
+        let set_back = contradicted.iter().find(|(found, ..)| *found == task);
+        set_back.map_or_else(|| snapshot.state(task), |(_, _, known)| *known)
+    };
+    let has_result = |task: u32| {
+        let found = recovered.task(snapshot.name(task));
+        found.is_some_and(|found| {
+            !is_said(&verbs, snapshot.name(task), snapshot.state(task), &found.run.changed_at)
+                && late_result(snapshot, found).is_some()
+        })
+    };
+    let is_interrupted = |task: &u32| {
+        state_to_be(*task) == State::Running
+            && !has_result(*task)
+            && Unattended::of(snapshot, recovered, *task) == Unattended::Interrupted
+    };
+    match tasks_of(snapshot).find(is_interrupted) {
+        Some(task) => Err(RunError::Interrupted {
+            task: snapshot.name(task).to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
 fn tasks_of(snapshot: &PlanSnapshot) -> std::ops::Range<u32> {
     0..snapshot.plan().tasks().len() as u32
 }
@@ -110,8 +149,29 @@ fn is_said(verbs: &HashMap<String, LastVerb>, name: &str, found: State, since: &
     last.is_some_and(|last| last.verb != VERB && last.at.as_str() > since && is_of_state(last))
 }
 
-/// Sets statuses of the plan file back that contradict the interrupted run and that no verb set: they are claims of an agent, an
-/// editor or a script.
+/// Returns the tasks whose statuses contradict the interrupted run and were set by no verb, as found and as the run knows them: they
+/// are claims of an agent, an editor or a script.
+fn contradicted(
+    snapshot: &PlanSnapshot,
+    recovered: &Recovered,
+    verbs: &HashMap<String, LastVerb>,
+) -> Vec<(u32, State, State)> {
+    let contradiction = |task: u32| {
+        let name = snapshot.name(task);
+        let (known, since) = recovered.known_state(name)?;
+        let found = snapshot.state(task);
+        let run = recovered.task(name).map(|found| &found.run);
+        // The file may not have had the last states of the run yet.
+        let is_late = run.is_some_and(|run| !run.is_projected) && matches!(found, State::Pending | State::Running);
+        let may_be_pending = known == State::Running || snapshot.plan().lifecycle.machine.counts_retries;
+        let is_open = found == State::Pending && may_be_pending && known != State::Done;
+        let holds = found == known || is_late || is_open || is_said(verbs, name, found, since);
+        (!holds).then_some((task, found, known))
+    };
+    tasks_of(snapshot).filter_map(contradiction).collect()
+}
+
+/// Sets statuses of the plan file back that contradict the interrupted run.
 fn set_back_claims(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
@@ -121,24 +181,11 @@ fn set_back_claims(
     updates: &mut PendingUpdates,
 ) {
     let mut set_back = Vec::new();
-    for task in tasks_of(snapshot) {
-        let name = snapshot.name(task);
-        let Some((known, since)) = recovered.known_state(name) else {
-            continue;
-        };
-        let found = snapshot.state(task);
-        let run = recovered.task(name).map(|found| &found.run);
-        // The file may not have had the last states of the run yet.
-        let is_late = run.is_some_and(|run| !run.is_projected) && matches!(found, State::Pending | State::Running);
-        let may_be_pending = known == State::Running || snapshot.plan().lifecycle.machine.counts_retries;
-        let is_open = found == State::Pending && may_be_pending && known != State::Done;
-        if found == known || is_late || is_open || is_said(verbs, name, found, since) {
-            continue;
-        }
+    for (task, found, known) in contradicted(snapshot, recovered, verbs) {
         for &verb in way_back(found, known) {
             updates.add(plain(request, task, verb));
         }
-        set_back.push((name, found, known));
+        set_back.push((snapshot.name(task), found, known));
     }
     if !set_back.is_empty() {
         reconciled.remarks.push(set_back_remark(&set_back));
@@ -233,15 +280,8 @@ fn late_updates(
     reconciled: &mut Reconciled,
     updates: &mut PendingUpdates,
 ) {
-    if found.run.is_projected {
+    let Some((verb, words)) = late_result(snapshot, found) else {
         return;
-    }
-    let (verb, words) = match found.progress() {
-        Progress::Done => (Verb::Done, "done"),
-        Progress::Failed => (Verb::Fail, "tried without success"),
-        // It counts, and what the dialect says of it is that it may be tried again.
-        Progress::Resting if snapshot.plan().lifecycle.machine.counts_retries => (Verb::Fail, "tried without success"),
-        Progress::Unknown | Progress::Running | Progress::Resting | Progress::Review => return,
     };
     match snapshot.state(task) {
         // That it was started may not have been written either.
@@ -264,6 +304,22 @@ fn late_updates(
     )));
 }
 
+/// Returns the result of a task in the last run that the plan file does not have.
+fn late_result(snapshot: &PlanSnapshot, found: &RecoveredTask) -> Option<(Verb, &'static str)> {
+    if found.run.is_projected {
+        return None;
+    }
+    match found.progress() {
+        Progress::Done => Some((Verb::Done, "done")),
+        Progress::Failed => Some((Verb::Fail, "tried without success")),
+        // It counts, and what the dialect says of it is that it may be tried again.
+        Progress::Resting if snapshot.plan().lifecycle.machine.counts_retries => {
+            Some((Verb::Fail, "tried without success"))
+        }
+        Progress::Unknown | Progress::Running | Progress::Resting | Progress::Review => None,
+    }
+}
+
 /// Returns the review of a task that waited for one when its run was interrupted.
 fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent> {
     let task = name.to_owned();
@@ -284,6 +340,20 @@ fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent>
     }
 }
 
+/// Returns that another process brought a task to an end after its run was interrupted, where the log does not have it.
+fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Option<RunEvent> {
+    let was_under_way = matches!(found.progress(), Progress::Running | Progress::Resting);
+    if found.is_of_ended_run || !was_under_way || found.run.taken_over.is_some() {
+        return None;
+    }
+    let moved = last?.take_over(name, &found.run.changed_at)?;
+    Some(RunEvent::Edited(Edited {
+        what: format!("another process moved `{}` to {}", visible(name), moved.to),
+        moved: vec![moved],
+        ..Edited::default()
+    }))
+}
+
 /// Decides about a task that the plan has as running, while no run does.
 fn take_up(
     request: &RunRequest<'_>,
@@ -294,24 +364,24 @@ fn take_up(
     updates: &mut PendingUpdates,
 ) -> Result<(), RunError> {
     let name = snapshot.name(task);
+    match Unattended::of(snapshot, recovered, task) {
+        Unattended::InReview => {
+            reconciled.reviews.push(name.to_owned());
+            return Ok(());
+        }
+        Unattended::Approved => return Ok(()),
+        Unattended::StartedByHand => {
+            let held = HeldTask::of(snapshot, task);
+            reconciled.remarks.push(Remark::new(format!(
+                "{}: the run leaves it alone. `{}` gives it to the run",
+                held.words(),
+                held.release
+            )));
+            return Ok(());
+        }
+        Unattended::Interrupted => {}
+    }
     let found = recovered.task(name);
-    let stage = found.map(|found| found.progress());
-    if stage == Some(Progress::Review) {
-        reconciled.reviews.push(name.to_owned());
-        return Ok(());
-    }
-    if found.is_some_and(RecoveredTask::is_approved) {
-        return Ok(());
-    }
-    let is_open = found.is_some_and(|found| !found.is_of_ended_run);
-    let is_of_run = is_open && matches!(stage, Some(Progress::Running | Progress::Resting));
-    if !is_of_run && was_started_by_hand(snapshot.path(), snapshot.plan(), name) {
-        reconciled.remarks.push(Remark::new(format!(
-            "`{name}` was started by hand and is left alone; `planwright reset {}` gives it to the run",
-            argument(name)
-        )));
-        return Ok(());
-    }
     let policy = request.config.run.on_interrupted;
     if policy == OnInterrupted::Ask {
         let task = name.to_owned();

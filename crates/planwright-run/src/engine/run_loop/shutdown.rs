@@ -1,5 +1,6 @@
 //! How a run ends: the plan file gets what the log has, and the log gets the result.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use planwright_core::plan::lifecycle::OnFailure;
@@ -8,6 +9,7 @@ use planwright_core::schedule::{Phase, Standing, Stop};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_run;
+use super::super::held_tasks::HeldTask;
 use super::super::naming::listed;
 use super::super::prepare::wanted_tasks;
 use super::super::status_updates::StatusUpdate;
@@ -141,7 +143,7 @@ impl RunLoop<'_> {
             Standing::AwaitsReview => {
                 let waiting: Vec<&str> = self.in_phase(Phase::Review).map(name).collect();
                 Some(format!(
-                    "waits for somebody to approve {}, and to run it again then",
+                    "approve or reject {}, then run the plan again",
                     listed(&waiting)
                 ))
             }
@@ -165,7 +167,7 @@ impl RunLoop<'_> {
             Standing::Stuck => {
                 let failed: Vec<&str> = self.in_phase(Phase::Over(State::Failed)).map(name).collect();
                 if failed.is_empty() {
-                    return Some("what is left waits for tasks that are not done and not to run".to_owned());
+                    return Some(self.obstacle_words());
                 }
                 Some(format!("{} failed", listed(&failed)))
             }
@@ -207,8 +209,50 @@ impl RunLoop<'_> {
                 (!self.request.options.is_last).then(|| format!("planwright replan {plan}"))
             }
             _ if has_failed && !retries_anyway => Some(words(&["planwright", "run", "--retry-failed"])),
+            Standing::Stuck if !has_failed => Some(self.way_out().unwrap_or(again)),
             _ => Some(again),
         }
+    }
+
+    /// Returns the tasks that are not done, that this run does not work on, and that its remaining tasks depend on.
+    fn obstacles(&self) -> Vec<u32> {
+        let is_left = |task: u32| self.in_scope[task as usize] && self.phase(task) == Phase::Waiting;
+        let left = (0..self.plan_writer.n_tasks()).filter(|&task| is_left(task));
+        let needed = left.flat_map(|task| self.snapshot.links().of(task as usize).iter().map(|edge| edge.to));
+        let is_obstacle = |task: &u32| !is_left(*task) && self.snapshot.state(*task) != State::Done;
+        let found: BTreeSet<u32> = needed.filter(is_obstacle).collect();
+        found.into_iter().collect()
+    }
+
+    /// Returns why the remaining tasks cannot start, where none has failed.
+    fn obstacle_words(&self) -> String {
+        let obstacles = self.obstacles();
+        let held = obstacles
+            .iter()
+            .find(|&&task| self.snapshot.state(task) == State::Running);
+        match (held, obstacles.as_slice()) {
+            (Some(&task), _) => HeldTask::of(&self.snapshot, task).words(),
+            (None, []) => "the remaining tasks cannot start".to_owned(),
+            (None, tasks) => {
+                let names: Vec<&str> = tasks.iter().map(|&task| self.snapshot.name(task)).collect();
+                let names = listed(&names);
+                format!("the remaining tasks depend on tasks outside this run that are not done: {names}")
+            }
+        }
+    }
+
+    /// Returns the command that removes the first obstacle.
+    fn way_out(&self) -> Option<String> {
+        let task = *self.obstacles().first()?;
+        let words = |verb: &str| {
+            let plan = argument(&self.snapshot.path().to_string_lossy());
+            format!("planwright {verb} {} -p {plan}", argument(self.snapshot.name(task)))
+        };
+        Some(match self.snapshot.state(task) {
+            State::Running => HeldTask::of(&self.snapshot, task).release,
+            State::Blocked | State::Skipped => words("reset"),
+            State::Pending | State::Failed | State::Done => words("why"),
+        })
     }
 
     fn in_phase(&self, phase: Phase) -> impl Iterator<Item = u32> {

@@ -33,7 +33,7 @@ use super::fences::Fences;
 use super::landing::Landing;
 use super::memory::Memory;
 use super::plan_writer::PlanWriter;
-use super::reconcile::{Reconciled, reconcile, skipped_by};
+use super::reconcile::{Reconciled, reconcile, refuse_to_guess, skipped_by};
 use super::recorder::Recorder;
 use super::resolution::Conflicts;
 use super::rests::Rests;
@@ -110,6 +110,7 @@ impl<'a> RunLoop<'a> {
             None => None,
         };
         refuse_beside_keeper(&plan)?;
+        refuse_to_guess(request, &prepared.snapshot, &recovered)?;
         let n_ended = end_orphans(&recovered, &plan);
         let template = template_of(request)?;
         let mut opened = open_plan(request, prepared, &recovered, &now)?;

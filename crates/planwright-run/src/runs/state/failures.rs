@@ -19,7 +19,10 @@ pub fn failed_commands(receipts: &[Receipt]) -> String {
     let failed = receipts.iter().filter(|receipt| receipt.exit != "exit 0");
     let words = failed.map(|receipt| {
         let command = command_line(&receipt.command);
-        format!("`{command}` failed ({}):\n{}", receipt.exit, receipt.tail.trim_end())
+        match receipt.tail.trim_end() {
+            "" => format!("`{command}` failed ({})", receipt.exit),
+            tail => format!("`{command}` failed ({}):\n{tail}", receipt.exit),
+        }
     });
     words.collect::<Vec<_>>().join("\n\n")
 }

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::record::{
     Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Drifted, Edited, Ended, Finished, Landing,
-    LogCut, Merged, Outcome, RemarkKind, Resting, RunEvent, RunRecord, RunStanding, Spent, Started, Stopping, Verified,
+    LogCut, Merged, MovedTask, Outcome, RemarkKind, Resting, RunEvent, RunRecord, RunStanding, Spent, Started,
+    Stopping, Verified,
 };
 use crate::clock::milliseconds_of;
 pub use counts::{Counts, Totals};
@@ -217,6 +218,18 @@ impl RunState {
             RunEvent::Ended(ended) => self.end(ended),
         }
         self.close_reviews();
+    }
+
+    /// Marks everything that was under way as interrupted: the process of the run is gone, and its log has no end.
+    pub fn mark_interrupted(&mut self) {
+        self.interrupt();
+    }
+
+    /// Notes that a verb of another process moved a task that this run did not finish.
+    pub fn take_over(&mut self, moved: MovedTask) {
+        if let Some(at) = self.places.get(&moved.task) {
+            self.tasks[*at].taken_over = Some(moved);
+        }
     }
 
     fn begin(&mut self, begun: &Begun, time: &str) {
@@ -491,8 +504,12 @@ impl RunState {
         self.rename(edited);
         for moved in &edited.moved {
             let is_under_way = |at: &usize| {
-                use TaskState::{Resting, Review, Running, Verifying};
-                matches!(self.tasks[*at].state, Running | Verifying | Resting | Review)
+                use TaskState::{Interrupted, Resting, Review, Running, Stopped, Verifying};
+                // A run that continues learns of what happened to its interrupted tasks in between.
+                matches!(
+                    self.tasks[*at].state,
+                    Running | Verifying | Resting | Review | Interrupted | Stopped
+                )
             };
             if let Some(at) = self.places.get(&moved.task).copied().filter(is_under_way) {
                 self.tasks[at].taken_over = Some(moved.clone());

@@ -9,8 +9,9 @@ use std::path::Path;
 use planwright_core::plan::{Plan, State};
 use planwright_core::schedule::{Job, Standing};
 use planwright_run::config::{self, Configuration};
-use planwright_run::engine::{self, Options, Prepared, RunError, RunOutcome, RunRequest};
+use planwright_run::engine::{self, HeldTask, Options, Prepared, Preview, RunError, RunOutcome, RunRequest};
 use planwright_run::runs::state::AttemptRun;
+use planwright_run::shell::argument;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
@@ -105,16 +106,25 @@ fn carry_out(
         options.yes = true;
         prepared = engine::prepare(&order_of(found, &configuration, &options));
     }
+    let mut is_refused = false;
+    if let Err(RunError::NotApproved { message, help }) = &prepared
+        && args.dry_run
+    {
+        options.remarks.push(format!("nothing would run: {message}; {help}"));
+        (options.yes, is_refused) = (true, true);
+        prepared = engine::prepare(&order_of(found, &configuration, &options));
+    }
     let request = order_of(found, &configuration, &options);
     let prepared = prepared.map_err(|error| refusal(found, error))?;
     if args.dry_run {
-        return dry_run::show(&request, &prepared, args.json, output).map_err(|error| refusal(found, error));
+        let shown = dry_run::show(&request, &prepared, args.json, output).map_err(|error| refusal(found, error))?;
+        return Ok(if is_refused { Exit::Problems } else { shown });
     }
     if let Some(text) = engine::undo_unfinished_move(&root) {
         output.remark(&format!("note: {text}"));
     }
     if !prepared.has_work(&request) {
-        return Ok(nothing_to_do(args, &prepared, output));
+        return Ok(nothing_to_do(args, &request, &prepared, output));
     }
     let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
@@ -240,8 +250,9 @@ pub(super) fn stem_of(path: &Path) -> String {
 }
 
 /// Says how a plan stands of which there is nothing to run.
-fn nothing_to_do(args: &Args, prepared: &Prepared, output: &mut Output) -> Exit {
+fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &Prepared, output: &mut Output) -> Exit {
     let wanted: Vec<&Job> = prepared.jobs.iter().filter(|job| job.is_wanted).collect();
+    let is_wanted = |task: u32| prepared.jobs.get(task as usize).is_some_and(|job| job.is_wanted);
     let count = |state: State| wanted.iter().filter(|job| job.state == state).count();
     let (n_done, n_failed) = (count(State::Done), count(State::Failed));
     let is_part = !(args.only.is_empty() && args.from.is_empty() && args.until.is_empty());
@@ -250,8 +261,12 @@ fn nothing_to_do(args: &Args, prepared: &Prepared, output: &mut Output) -> Exit 
         return Exit::Problems;
     }
     let of_them = if is_part { " that were asked for" } else { "" };
+    let left = Preview::of(request, prepared).left;
+    let held: Vec<&HeldTask> = prepared.held.iter().filter(|held| is_wanted(held.task)).collect();
     let mut words = format!("nothing to run: {n_done} of {} tasks{of_them} are done", wanted.len());
     for (state, n) in [
+        ("running", held.len()),
+        ("waiting", left.len()),
         ("failed", n_failed),
         ("skipped", count(State::Skipped)),
         ("blocked", count(State::Blocked)),
@@ -261,11 +276,26 @@ fn nothing_to_do(args: &Args, prepared: &Prepared, output: &mut Output) -> Exit 
         }
     }
     output.remark(&words);
+    for held in &prepared.held {
+        output.remark(&one_line(&held.words()));
+        output.remark(&format!("help: `{}` gives it to the run", one_line(&held.release)));
+    }
+    if let (Some(&task), true) = (left.first(), prepared.held.is_empty()) {
+        let name = prepared.snapshot.name(task);
+        let plan = argument(&prepared.snapshot.path().to_string_lossy());
+        output.remark(&format!(
+            "help: `planwright why {} -p {}` shows what it waits for",
+            one_line(&argument(name)),
+            one_line(&plan)
+        ));
+    }
     if n_failed > 0 {
         output.remark("help: --retry-failed tries again what failed");
-        return Exit::Problems;
     }
-    Exit::Success
+    match n_failed > 0 || !held.is_empty() || !left.is_empty() {
+        true => Exit::Problems,
+        false => Exit::Success,
+    }
 }
 
 fn refusal(found: &Found, error: RunError) -> anyhow::Error {

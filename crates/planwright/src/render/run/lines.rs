@@ -153,9 +153,12 @@ impl Story {
             }
             RunEvent::Conflicted(conflicted) => (Some(&conflicted.task), conflicted_words(conflicted, paint)),
             RunEvent::Merged(merged) if merged.passed => {
-                let commit = merged.commit.as_deref().map(short_commit);
-                let commit = commit.map_or_else(String::new, |commit| format!(" as {commit}"));
-                (Some(&merged.task), format!("landed on {}{commit}", one_line(&merged.branch)))
+                let branch = one_line(&merged.branch);
+                let words = match merged.commit.as_deref().map(short_commit) {
+                    Some(commit) => format!("landed on {branch} as {commit}"),
+                    None => format!("has nothing to land on {branch}"),
+                };
+                (Some(&merged.task), words)
             }
             RunEvent::Drifted(drifted) => {
                 let files = files_words(&drifted.files);

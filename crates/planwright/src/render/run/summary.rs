@@ -1,6 +1,7 @@
 //! A run in the end: what came of it, why not all of it, what it took, and the command that goes on.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use planwright_run::runs::RunStanding;
 use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
@@ -11,13 +12,17 @@ use super::lines::{files_words, standing_words, why_of};
 use super::progress::Setting;
 use super::reason::first_useful_line;
 use crate::render::quantity::{count, duration, money, some_of, tokens};
-use crate::render::terminal::{Paint, one_line, printable, shown_name};
+use crate::render::terminal::{Paint, cut, one_line, printable, shown_name};
 
 /// The version of a run's report.
 const VERSION: &str = "planwright.run/v1";
 
 /// How many tasks of a kind are shown to people; the rest is counted.
 const MAX_SHOWN: usize = 20;
+
+/// How many criteria of a task are shown, and how many characters of each.
+const MAX_CRITERIA: usize = 4;
+const MAX_CRITERION: usize = 60;
 
 /// How many names stand on one line.
 const MAX_NAMES: usize = 8;
@@ -41,6 +46,8 @@ pub(crate) struct RunReport {
     review: Vec<ReviewReport>,
     /// Tasks that are done, or wait for review, and that nothing has verified.
     unverified: Vec<String>,
+    /// Criteria of the same tasks that no rule verifies.
+    unverified_criteria: Vec<CriteriaReport>,
     /// Tasks that are done or wait for review although no file was changed.
     unchanged: Vec<String>,
     /// Tasks that were ended or interrupted.
@@ -70,6 +77,9 @@ struct LandedReport {
     review: String,
     /// The command that brings it into the branch that is checked out; none where it is there.
     land: Option<String>,
+    /// The checked-out branch, where `land` has brought all of it there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    into: Option<String>,
 }
 
 /// How many tasks are where.
@@ -132,6 +142,13 @@ struct ReviewReport {
     protected: Vec<String>,
 }
 
+/// The criteria of a task that no rule verifies.
+#[derive(Debug, Serialize)]
+struct CriteriaReport {
+    task: String,
+    criteria: Vec<String>,
+}
+
 /// A task that did not come to its end.
 #[derive(Debug, Serialize)]
 struct StoppedReport {
@@ -183,6 +200,16 @@ impl RunReport {
             next: self.next.filter(|_| standing != "running"),
             ..self
         }
+    }
+
+    /// Returns the same of a run whose work is part of the checked-out branch.
+    pub(crate) fn landed_into(self, branch: String) -> Self {
+        let landed = self.landed.map(|landed| LandedReport {
+            land: None,
+            into: Some(branch),
+            ..landed
+        });
+        RunReport { landed, ..self }
     }
 
     /// Returns what a state says of a run.
@@ -239,6 +266,13 @@ impl RunReport {
         });
         let is_over = |state: &TaskState| matches!(state, TaskState::Done | TaskState::Review);
         let unverified = of(&is_over).into_iter().filter(|task| !task.is_verified());
+        let unverified_criteria = of(&is_over).into_iter().filter_map(|task| {
+            let criteria = task.last().map(|last| last.unverified.clone())?;
+            (!criteria.is_empty()).then(|| CriteriaReport {
+                task: task.task.clone(),
+                criteria,
+            })
+        });
         let unchanged = of(&is_over).into_iter().filter(|task| task.is_unchanged());
         let skipped = run_state.tasks().iter().filter_map(|task| match &task.state {
             TaskState::Skipped { because } => Some(SkippedReport {
@@ -271,6 +305,7 @@ impl RunReport {
             skipped: skipped.collect(),
             review: review.collect(),
             unverified: unverified.map(|task| task.task.clone()).collect(),
+            unverified_criteria: unverified_criteria.collect(),
             unchanged: unchanged.map(|task| task.task.clone()).collect(),
             stopped: stopped.collect(),
             taken_over: taken_over.collect(),
@@ -315,6 +350,7 @@ fn landed(setting: &Setting, account: &RunState) -> Option<LandedReport> {
             None => format!("git diff {base}...{}", argument(&conditions.branch)),
         },
         land: (!conditions.is_current).then(|| setting.plan_command("land")),
+        into: None,
         branch: conditions.branch.clone(),
         start,
         tasks,
@@ -364,7 +400,7 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
     let because = by_reason(&report.skipped);
     page.section(&paint.warning("Skipped"), because.into_iter());
     let stopped = report.stopped.iter().map(|stopped| {
-        let why = stopped.why.as_deref().unwrap_or("it was ended before it was through");
+        let why = stopped.why.as_deref().unwrap_or("interrupted before it was finished");
         format!(
             "{}  {}\n    {}{}",
             shown_name(&stopped.task),
@@ -399,6 +435,14 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
         format!("{head}{why}{commands}")
     });
     page.section(&paint.warning("Waiting for review"), review);
+    let criteria = report.unverified_criteria.iter().map(|unverified| {
+        let texts = unverified
+            .criteria
+            .iter()
+            .map(|text| cut(&one_line(text), MAX_CRITERION));
+        format!("{}  {}", shown_name(&unverified.task), some_of(texts, MAX_CRITERIA))
+    });
+    page.section(&paint.warning("Criteria that no rule verifies"), criteria);
     let drift = report.drift.iter().map(|drift| {
         let files = files_words(&drift.files);
         format!(
@@ -417,8 +461,19 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
     });
     page.section("Taken by others", fallbacks);
     if let Some(landed) = &report.landed {
-        let what = format!("{} on {}", count(landed.tasks as u64, "task"), one_line(&landed.branch));
-        let commands = std::iter::once(&landed.review).chain(&landed.land);
+        let into = landed.into.as_deref();
+        let into = into.map_or_else(String::new, |into| format!(", and in {}", one_line(into)));
+        let what = format!(
+            "{} on {}{into}",
+            count(landed.tasks as u64, "task"),
+            one_line(&landed.branch)
+        );
+        // What has landed is no difference any more.
+        let commands = [
+            Some(&landed.review).filter(|_| landed.into.is_none()),
+            landed.land.as_ref(),
+        ];
+        let commands = commands.into_iter().flatten();
         let lines: Vec<String> = std::iter::once(what)
             .chain(commands.map(|command| one_line(command)))
             .collect();
@@ -541,7 +596,16 @@ fn checkout_of(task: &TaskRun) -> Option<String> {
 }
 
 fn checkout_words(checkout: Option<&str>) -> String {
-    checkout.map_or_else(String::new, |path| format!("\n    its files: {}", one_line(path)))
+    checkout.map_or_else(String::new, |path| {
+        format!("\n    its files: {}", one_line(&below_home(path)))
+    })
+}
+
+/// Returns a path with `~` for the home folder, as shells read it.
+fn below_home(path: &str) -> String {
+    let home = std::env::home_dir().filter(|home| home.as_os_str().len() > 1);
+    let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok().map(Path::to_owned));
+    below.map_or_else(|| path.to_owned(), |below| format!("~/{}", below.display()))
 }
 
 fn named(task: &str, title: Option<&str>, paint: Paint) -> String {

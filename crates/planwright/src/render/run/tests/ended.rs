@@ -76,7 +76,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           T004, T009, because T003 failed
 
         Not finished
-          T005  it was ended before it was through
+          T005  interrupted before it was finished
             planwright logs T005 --run 20261116-053100
           T006  429 too many requests
             planwright logs T006 --run 20261116-053100
@@ -156,6 +156,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           "unverified": [
             "T002"
           ],
+          "unverified_criteria": [],
           "unchanged": [],
           "stopped": [
             {

@@ -1,0 +1,87 @@
+//! Tasks that a person or a tool holds, which a run leaves alone: who holds them, and the command that gives them to a run.
+
+use planwright_core::plan::State;
+use planwright_core::text::visible;
+
+use super::PlanSnapshot;
+use super::recovery::{Recovered, Unattended};
+use crate::claims::{Claim, ClaimHolder, Claims};
+use crate::clock::{self, to_the_second};
+use crate::journal::plan_id;
+use crate::shell::argument;
+use crate::store::{PlanFile, history};
+use crate::user::owner_here;
+
+/// A task that was started outside of a run.
+#[derive(Clone, Debug)]
+pub struct HeldTask {
+    /// Its number.
+    pub task: u32,
+    /// Its name.
+    pub name: String,
+    /// The command that gives it to a run.
+    pub release: String,
+    claim: Option<Claim>,
+}
+
+impl HeldTask {
+    /// Looks up who holds a task.
+    pub(super) fn of(snapshot: &PlanSnapshot, task: u32) -> Self {
+        let file = PlanFile {
+            path: snapshot.path(),
+            id: plan_id(snapshot.plan()),
+        };
+        let claims = Claims::of(&history(file).unwrap_or_default());
+        Self::with(snapshot, task, &claims)
+    }
+
+    /// Returns the tasks of a plan that are running and that no run started.
+    pub(super) fn all(snapshot: &PlanSnapshot, recovered: &Recovered) -> Vec<Self> {
+        let tasks = 0..snapshot.plan().tasks().len() as u32;
+        let running = tasks.filter(|&task| snapshot.state(task) == State::Running);
+        let held = running.filter(|&task| Unattended::of(snapshot, recovered, task) == Unattended::StartedByHand);
+        held.map(|task| Self::of(snapshot, task)).collect()
+    }
+
+    fn with(snapshot: &PlanSnapshot, task: u32, claims: &Claims) -> Self {
+        let name = snapshot.name(task);
+        let claim = claims.on(name).cloned();
+        let plan = snapshot.path().to_string_lossy();
+        let take_over = match claim.as_ref().is_some_and(is_of_another) {
+            true => " --take-over --note \"…\"",
+            false => "",
+        };
+        HeldTask {
+            task,
+            release: format!("planwright reset {} -p {}{take_over}", argument(name), argument(&plan)),
+            name: name.to_owned(),
+            claim,
+        }
+    }
+
+    /// Returns who holds it, in words.
+    pub fn words(&self) -> String {
+        let name = visible(&self.name);
+        let Some((claim, owner)) = self.claim.as_ref().and_then(|claim| Some((claim, claim.owner()?))) else {
+            return format!("`{name}` was started by hand");
+        };
+        let until = claim.until().map(to_the_second);
+        let until = until.map_or_else(String::new, |until| format!(" until {until}"));
+        format!(
+            "`{name}` is held by {} since {}{until} (claim {})",
+            visible(owner),
+            to_the_second(&claim.since),
+            claim.number
+        )
+    }
+}
+
+/// Returns whether `reset` of this user would be refused for a claim.
+fn is_of_another(claim: &Claim) -> bool {
+    match &claim.holder {
+        ClaimHolder::Owner(claimed) => {
+            !claim.is_expired(&clock::now()) && (claimed.is_named || claimed.by != owner_here())
+        }
+        ClaimHolder::Run => true,
+    }
+}
