@@ -12,7 +12,6 @@ use super::record::{LogCut, RunEvent, RunRecord};
 use crate::files::{Files, open_to_read};
 use crate::journal::{Header, JournalError, VERSION, frame};
 use crate::place::PlanPlace;
-use crate::store::new_temporary_name;
 
 /// The longest log that is read.
 const MAX_BYTES: u64 = 1 << 32;
@@ -175,7 +174,9 @@ impl<'f> RunLog<'f> {
         }
         let failed = |source| io_error(&self.path, source);
         keep(&self.path);
-        let temporary = self.path.with_file_name(new_temporary_name());
+        // The folder of a run has one writer. What a killed one left is of no use.
+        let temporary = self.path.with_extension("restoring");
+        let _ = self.files.remove(&temporary);
         self.files.create_private(&temporary).map_err(failed)?;
         let file = self.files.open_append(&temporary).map_err(failed)?;
         let written = self.files.write(&file, content);
