@@ -44,6 +44,8 @@ pub(crate) struct Entry {
     pub(crate) is_known: bool,
     /// What became of its tasks; none where no plan can be read, or nobody knows.
     pub(crate) progress: Option<Progress>,
+    /// How many of its running tasks were left by a run that was interrupted.
+    pub(crate) n_interrupted: usize,
     /// Who holds its running tasks, in words.
     pub(crate) holders: Vec<String>,
     /// Why no task of it may be worked on.
@@ -79,6 +81,7 @@ impl Entry {
             progress: linked
                 .filter(|_| is_known)
                 .map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),
+            n_interrupted: plan.map_or(0, |plan| standing.n_interrupted(plan)),
             holders: plan.map_or_else(Vec::new, |plan| standing.holders(plan)),
             closed: standing.gate.map(|closed| closed.message),
             path,
@@ -90,7 +93,8 @@ impl Entry {
         let progress = self.progress?;
         Some(match () {
             () if progress.total > 0 && progress.done + progress.skipped == progress.total => "complete",
-            () if progress.running > 0 => "running",
+            () if progress.running > self.n_interrupted => "running",
+            () if progress.running > 0 => "interrupted",
             () if progress.failed > 0 => "failed",
             () => "pending",
         })

@@ -113,7 +113,7 @@ struct KeptReport {
 }
 
 #[derive(Serialize)]
-struct PastReport {
+pub(super) struct PastReport {
     change: u64,
     time: String,
     verb: String,
@@ -308,7 +308,7 @@ fn outcome_word(outcome: Outcome) -> &'static str {
     }
 }
 
-fn past_report(past: &PastChange) -> PastReport {
+pub(super) fn past_report(past: &PastChange) -> PastReport {
     PastReport {
         change: past.seq,
         time: past.time.clone(),
@@ -337,7 +337,7 @@ fn past_report(past: &PastChange) -> PastReport {
     }
 }
 
-fn line_of(past: &PastChange) -> String {
+pub(super) fn line_of(past: &PastChange) -> String {
     let change = &past.change;
     let mut line = format!(
         "{:>4}  {}  {}",
@@ -419,7 +419,7 @@ fn verified_words(verified: &[Verified]) -> Option<String> {
 }
 
 /// Returns the commands of receipts, each once; many are counted.
-fn commands_words<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> String {
+pub(super) fn commands_words<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> String {
     const MOST: usize = 2;
     let mut commands: Vec<String> = Vec::new();
     for receipt in receipts {

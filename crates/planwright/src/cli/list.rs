@@ -137,7 +137,11 @@ fn draw(entry: &Entry, output: &mut Output) {
     let progress = entry.progress.unwrap_or_default();
     output.line(&paint.bold(&cut(&entry.shown_title(), output.width())));
     match entry.is_known {
-        true => output.line(&format!("  {}  {}{errors}", bar(progress, paint), counts(progress))),
+        true => output.line(&format!(
+            "  {}  {}{errors}",
+            bar(progress, paint),
+            counts(progress, entry.n_interrupted)
+        )),
         false => output.line(&format!(
             "  {}{errors}",
             paint.error("its history cannot be read, and nobody else knows what is done")

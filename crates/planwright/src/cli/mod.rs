@@ -55,6 +55,7 @@ mod run_arg;
 mod runs;
 mod schema;
 mod show;
+mod show_task;
 mod skip_cause;
 mod standing;
 mod summary;

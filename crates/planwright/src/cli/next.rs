@@ -270,8 +270,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         let progress = readiness.progress();
         let why = match () {
             () if n_ready > 0 => format!("no slot is free: {n_ready} ready, {} running", progress.running),
-            () if progress.pending == 0 => format!("nothing is pending: {}", counts(progress)),
-            () => format!("nothing is ready: {}; `planwright show` says why", counts(progress)),
+            () if progress.pending == 0 => format!(
+                "nothing is pending: {}",
+                counts(progress, opened.standing.n_interrupted(plan))
+            ),
+            () => format!(
+                "nothing is ready: {}; `planwright show` says why",
+                counts(progress, opened.standing.n_interrupted(plan))
+            ),
         };
         output.remark(&why);
     }
@@ -279,7 +285,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns a task's fields under the names its own file uses.
-fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
+pub(super) fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
     let plan = &linked.plan;
     let tables = dialect::find(plan.dialect).map_or(&[][..], |dialect| dialect.tables());
     let task = &plan.tasks()[task_ix];

@@ -174,6 +174,11 @@ impl PlanOption {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
         open(self.plan.as_deref(), &self.reading)
     }
+
+    /// Opens the plan with a name, whatever `--plan` says.
+    pub(crate) fn open_named(&self, plan: &str) -> anyhow::Result<Opened> {
+        open(Some(plan), &self.reading)
+    }
 }
 
 impl TargetOption {

@@ -1,19 +1,22 @@
 //! `planwright show`: a plan at a glance.
 
+use std::ops::Range;
 use std::path::Path;
 
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Plan, Progress, Readiness, State, Status, Verdict, Wait};
 
 use super::attempt::remark_copy;
-use super::exit::Exit;
+use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{Opened, PlanArgument, Reasons};
+use super::plan_arg::{Naming, Opened, PlanOption, Reasons, naming, task_named};
+use super::show_task;
 use super::skip_cause::SkipCauses;
 use crate::render::human::plural;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
-use crate::render::wire::{PlanReport, ProgressReport, ShowReport, TaskReport};
+use crate::render::wire::{PlanReport, ProgressReport, ShowReport, ShownTask, TaskReport};
 
 /// Show a plan: its progress, its tasks, and what is ready and why.
 #[derive(clap::Args)]
@@ -21,33 +24,86 @@ use crate::render::wire::{PlanReport, ProgressReport, ShowReport, TaskReport};
 Examples:
   planwright show
   planwright show plan-5f0c2a9e
+  planwright show t2                        one task whole, with its history
+  planwright show t2 -p plan-5f0c2a9e
   planwright show - < answer.json           standard input
   planwright show --json | jq .plan.progress")]
 pub(crate) struct Args {
+    /// The plan: a path, an id or part of one, - for standard input; or a task of the plan. A word that names a plan means the plan.
+    #[arg(value_name = "PLAN|TASK", value_parser = NonEmpty::new())]
+    what: Option<String>,
+
     #[command(flatten)]
-    plan: PlanArgument,
+    plan: PlanOption,
 
     /// Print JSON.
     #[arg(long)]
     json: bool,
+
+    /// With --json: this many tasks at most.
+    #[arg(long, value_name = "N", requires = "json", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+
+    /// With --json: go on after the tasks that were printed before, by `next_cursor` of that report.
+    #[arg(long, value_name = "CURSOR", requires = "json")]
+    cursor: Option<String>,
+
+    /// With --json: only these members of tasks, as `task,status,depends_on`.
+    #[arg(long, value_name = "NAMES", requires = "json", value_delimiter = ',')]
+    fields: Vec<String>,
 }
+
+/// The members of tasks in `show --json`.
+const MEMBERS: [&str; 11] = [
+    "task",
+    "title",
+    "status",
+    "status_word",
+    "ready",
+    "depends_on",
+    "waits_for",
+    "note",
+    "holder",
+    "stage",
+    "line",
+];
 
 /// The version of `show --json`.
 const VERSION: &str = "planwright.show/v1";
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let opened = args.plan.open()?;
+    let (opened, task) = meant(args)?;
     remark_copy(Path::new(&opened.path), "show", output);
     let linked = opened.linked()?;
+    if let Some(task) = task {
+        if args.limit.is_some() || args.cursor.is_some() || !args.fields.is_empty() {
+            let help = "leave them out, or name the plan alone";
+            return Err(Failure::usage(
+                "--limit, --cursor and --fields are about the tasks of a plan",
+                help,
+            ));
+        }
+        let task_ix = task_named(linked, &task)?;
+        return show_task::show(&opened, task_ix, args.json, output);
+    }
     let readiness = Readiness::new(&linked.plan, &linked.links);
     if args.json {
+        if let Some(unknown) = args.fields.iter().find(|field| !MEMBERS.contains(&field.as_str())) {
+            return Err(Failure::usage(
+                format!("tasks have no member `{}`", one_line(unknown)),
+                format!("they have {}", MEMBERS.join(", ")),
+            ));
+        }
+        let (tasks, next_cursor) = page(args, &linked.plan)?;
         let index = linked.plan.source().line_index();
+        let reports = tasks.map(|ix| task_report(&opened, linked, &readiness, &index, ix));
         let report = ShowReport {
             schema_version: VERSION,
             plan: plan_report(&opened, linked, &readiness),
-            tasks: (0..linked.plan.tasks().len())
-                .map(|ix| task_report(&opened, linked, &readiness, &index, ix))
-                .collect(),
+            tasks: reports
+                .map(|report| chosen(report, &args.fields))
+                .collect::<anyhow::Result<_>>()?,
+            next_cursor,
         };
         output.json(&report)?;
         return Ok(Exit::Success);
@@ -55,6 +111,81 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let text = draw(&opened, linked, &readiness, output.paint(), output.width());
     output.write(&text);
     Ok(Exit::Success)
+}
+
+/// Tells a plan from a task of one: a word that names a plan means the plan.
+fn meant(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
+    let Some(what) = args.what.as_deref() else {
+        return Ok((args.plan.open()?, None));
+    };
+    if args.plan.plan.is_some() {
+        return Ok((args.plan.open()?, Some(what.to_owned())));
+    }
+    let naming = if what == "-" {
+        Naming::Whole
+    } else {
+        naming(what, args.plan.reading.user)
+    };
+    if naming == Naming::Whole {
+        return Ok((args.plan.open_named(what)?, None));
+    }
+    let has_task = |opened: &Opened| {
+        let linked = opened.inspection.plan.as_ref();
+        linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
+    };
+    let only = match args.plan.open() {
+        Ok(opened) if has_task(&opened) => return Ok((opened, Some(what.to_owned()))),
+        only => only.ok(),
+    };
+    let named = args.plan.open_named(what);
+    named.map(|opened| (opened, None)).map_err(|error| {
+        match (error.downcast::<Failure>(), only.filter(|_| naming == Naming::No)) {
+            (Ok(failure), Some(only)) => {
+                let message = format!("{}, and `{}` has no such task", failure.message, one_line(&only.path));
+                Failure { message, ..failure }.into()
+            }
+            (Ok(failure), None) => failure.into(),
+            (Err(error), _) => error,
+        }
+    })
+}
+
+/// Returns the tasks that are asked for, by their places, and where the next page begins.
+fn page(args: &Args, plan: &Plan) -> anyhow::Result<(Range<usize>, Option<String>)> {
+    let n_tasks = plan.tasks().len();
+    let first = match args.cursor.as_deref() {
+        None => 0,
+        Some(cursor) => {
+            let named = |(place, name): (&str, &str)| {
+                let place: usize = place.parse().ok()?;
+                let is_there = place < n_tasks && plan.task_name(place) == name;
+                is_there.then_some(place).or_else(|| plan.find_task(name))
+            };
+            let last = cursor.split_once(':').and_then(named).ok_or_else(|| {
+                let message = format!("`{}` is no cursor of this plan", one_line(cursor));
+                Failure::problem(message, "begin again without --cursor: the plan may have changed")
+            })?;
+            last + 1
+        }
+    };
+    let limit = args
+        .limit
+        .map_or(n_tasks, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let end = first.saturating_add(limit).min(n_tasks);
+    let next = (first < end && end < n_tasks).then(|| format!("{}:{}", end - 1, plan.task_name(end - 1)));
+    Ok((first.min(end)..end, next))
+}
+
+/// Returns a task with the members that were asked for; all where none were.
+fn chosen<'p>(report: TaskReport<'p>, fields: &[String]) -> anyhow::Result<ShownTask<'p>> {
+    if fields.is_empty() {
+        return Ok(ShownTask::Whole(Box::new(report)));
+    }
+    let mut value = serde_json::to_value(report)?;
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|name, _| fields.iter().any(|field| field == name));
+    }
+    Ok(ShownTask::Chosen(value))
 }
 
 fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: Paint, width: usize) -> String {
@@ -87,7 +218,11 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
     }
     out.push_str("\n\n");
     let progress = readiness.progress();
-    out.push_str(&format!("{}  {}\n\n", bar(progress, paint), counts(progress)));
+    out.push_str(&format!(
+        "{}  {}\n\n",
+        bar(progress, paint),
+        counts(progress, opened.standing.n_interrupted(plan))
+    ));
     let widest = (0..plan.tasks().len())
         .map(|ix| shown_name(&plan.task_name(ix)).chars().count())
         .max()
@@ -148,11 +283,12 @@ pub(crate) fn bar(progress: Progress, paint: Paint) -> String {
     )
 }
 
-/// Returns the counts that are not zero.
-pub(crate) fn counts(progress: Progress) -> String {
+/// Returns the counts that are not zero. Of the running tasks, some may have been left by a run that was interrupted.
+pub(crate) fn counts(progress: Progress, n_interrupted: usize) -> String {
     let mut parts = vec![format!("{}/{} done", progress.done, progress.total)];
     let others = [
-        (progress.running, "running"),
+        (progress.running.saturating_sub(n_interrupted), "running"),
+        (n_interrupted, "interrupted"),
         (progress.failed, "failed"),
         (progress.skipped, "skipped"),
         (progress.blocked, "blocked"),

@@ -140,6 +140,7 @@ impl PlanStanding {
             since: claim.since.clone(),
             until: claim.until().map(str::to_owned),
             expired: claim.is_expired(&clock::now()),
+            interrupted: self.is_interrupted(task),
         })
     }
 
@@ -153,6 +154,19 @@ impl PlanStanding {
         words.collect()
     }
 
+    /// Returns whether a task was left by a run that is not at work any more.
+    pub(crate) fn is_interrupted(&self, task: &str) -> bool {
+        let claim = self.claims.on(task);
+        let is_of_run = claim.is_some_and(|claim| claim.owner().is_none());
+        is_of_run && !self.is_run && !self.reviews.contains_key(task)
+    }
+
+    /// Returns how many running tasks of a plan were left so.
+    pub(crate) fn n_interrupted(&self, plan: &Plan) -> usize {
+        let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
+        running.filter(|ix| self.is_interrupted(&plan.task_name(*ix))).count()
+    }
+
     /// Returns who holds a task, in words; none where no holder is known.
     pub(crate) fn holder_words(&self, task: &str) -> Option<String> {
         let claim = self.claims.on(task)?;
@@ -161,9 +175,9 @@ impl PlanStanding {
             let command = |verb: &str| format!("planwright {verb} {} -p {}", argument(task), argument(&self.shown));
             return Some(format!("waits for review: {}, or reject", command("approve")));
         }
-        if claim.owner().is_none() && !self.is_run {
+        if self.is_interrupted(task) {
             return Some(format!(
-                "was left by a run that was interrupted, since {since}; `planwright run {}` continues it",
+                "left by a run that was interrupted; it began at {since}, and `planwright run {}` continues it",
                 argument(&self.shown)
             ));
         }

@@ -52,21 +52,30 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     );
     let linked = opened.linked()?;
     let task_ix = task_named(linked, &args.task)?;
-    let readiness = Readiness::new(&linked.plan, &linked.links);
-    let story = Story {
-        standing: &opened.standing,
-        linked,
-        reasons: &opened.reasons,
-        readiness: &readiness,
-        skip_cause: SkipCauses::of(linked, Path::new(&opened.path)).cause(linked, task_ix),
-        paint: output.paint(),
-    };
-    let unblocks = story.unblocks(task_ix);
-    let awaits_budget = awaits_budget(&opened, &linked.plan.task_name(task_ix));
     if args.json {
-        output.json(&story.as_json(task_ix, &unblocks, awaits_budget.as_deref()))?;
+        output.json(&as_json(&opened, linked, task_ix, output.paint()))?;
         return Ok(Exit::Success);
     }
+    for line in explanation(&opened, linked, task_ix, output.paint()) {
+        output.line(&line);
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns why a task is not ready and what finishing it would unblock, for programs.
+pub(super) fn as_json(opened: &Opened, linked: &LinkedPlan, task_ix: usize, paint: Paint) -> serde_json::Value {
+    let readiness = Readiness::new(&linked.plan, &linked.links);
+    let story = Story::of(opened, linked, &readiness, task_ix, paint);
+    let awaits_budget = awaits_budget(opened, &linked.plan.task_name(task_ix));
+    story.as_json(task_ix, &story.unblocks(task_ix), awaits_budget.as_deref())
+}
+
+/// Returns the same in lines.
+pub(super) fn explanation(opened: &Opened, linked: &LinkedPlan, task_ix: usize, paint: Paint) -> Vec<String> {
+    let readiness = Readiness::new(&linked.plan, &linked.links);
+    let story = Story::of(opened, linked, &readiness, task_ix, paint);
+    let unblocks = story.unblocks(task_ix);
+    let awaits_budget = awaits_budget(opened, &linked.plan.task_name(task_ix));
     let mut lines = vec![story.headline(task_ix)];
     lines.extend(
         opened
@@ -85,10 +94,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         lines.push(format!("  … and {hidden} more lines"));
     }
     lines.push(story.outlook(task_ix, &unblocks));
-    for line in lines {
-        output.line(&line);
-    }
-    Ok(Exit::Success)
+    lines
 }
 
 /// Returns why a run that is at work does not begin a task yet, where that is its budget.
@@ -113,6 +119,25 @@ struct Story<'p> {
     /// Why the task is skipped, where it is.
     skip_cause: Option<String>,
     paint: Paint,
+}
+
+impl<'p> Story<'p> {
+    fn of(
+        opened: &'p Opened,
+        linked: &'p LinkedPlan,
+        readiness: &'p Readiness<'p>,
+        task_ix: usize,
+        paint: Paint,
+    ) -> Self {
+        Story {
+            standing: &opened.standing,
+            linked,
+            reasons: &opened.reasons,
+            readiness,
+            skip_cause: SkipCauses::of(linked, Path::new(&opened.path)).cause(linked, task_ix),
+            paint,
+        }
+    }
 }
 
 /// What finishing a task would do.
@@ -156,7 +181,10 @@ impl Story<'_> {
                 let holder = (status == Status::Running).then(holder).flatten();
                 let reason = holder.or_else(|| reason.map(one_line));
                 let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-                format!("is {}{reason}", plan.lifecycle.word(status))
+                match status == Status::Running && self.standing.is_interrupted(&plan.task_name(task_ix)) {
+                    true => format!("is interrupted{reason}"),
+                    false => format!("is {}{reason}", plan.lifecycle.word(status)),
+                }
             }
             Verdict::Waits(waits) if waits.len() == 1 => "is not ready, for one reason:".to_owned(),
             Verdict::Waits(waits) => format!("is not ready, for {} reasons:", waits.len()),

@@ -247,7 +247,18 @@ impl DialectsReport {
 pub(crate) struct ShowReport<'p> {
     pub(crate) schema_version: &'static str,
     pub(crate) plan: PlanReport<'p>,
-    pub(crate) tasks: Vec<TaskReport<'p>>,
+    pub(crate) tasks: Vec<ShownTask<'p>>,
+    /// With `--limit`, where there are more tasks: what `--cursor` takes to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// A task, or the members of it that were asked for.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum ShownTask<'p> {
+    Whole(Box<TaskReport<'p>>),
+    Chosen(serde_json::Value),
 }
 
 /// A plan in a few lines.
@@ -357,6 +368,8 @@ pub(crate) struct HolderReport {
     /// When the claim is over; null where it has no lease.
     pub(crate) until: Option<String>,
     pub(crate) expired: bool,
+    /// Whether a run holds it that is not at work any more.
+    pub(crate) interrupted: bool,
 }
 
 /// A ready task with everything the plan says about it.

@@ -87,6 +87,13 @@ impl Written {
     }
 }
 
+impl Members {
+    /// Returns the members in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Written)> {
+        self.members.iter().map(|(name, value)| (name.as_str(), value))
+    }
+}
+
 impl FromIterator<(String, Written)> for Members {
     /// Collects members; of two with one name the last counts, as everywhere in JSON.
     fn from_iter<I: IntoIterator<Item = (String, Written)>>(named: I) -> Self {

@@ -284,7 +284,7 @@ fn a_slip_in_the_name_of_a_plan_is_seen() {
         assert_eq!(
             ran.stderr,
             format!(
-                "error: no plan is called `{name}`\nhelp: did you mean `limits`? `planwright list` shows the plans of this \
+                "error: no plan is called `{name}`, and `.clido/plans/limits.json` has no such task\nhelp: did you mean `limits`? `planwright list` shows the plans of this \
                  workspace\n"
             )
         );

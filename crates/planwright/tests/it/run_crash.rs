@@ -510,7 +510,7 @@ fn undo_names_reset_for_tasks_that_a_dead_run_has_finished() {
     workspace
         .does(&["show", "plan.json"])
         .exits(0)
-        .says("was left by a run that was interrupted");
+        .says("left by a run that was interrupted");
     workspace.does(&["reset", "a", "-p", "plan.json"]).exits(0);
     assert_eq!(workspace.states(), "a pending, b pending");
 }

@@ -285,3 +285,107 @@ fn comments_are_in_the_account_of_a_conversion_and_come_back_with_the_original()
         assert_eq!(back, text, "{dialect}");
     }
 }
+
+#[test]
+fn one_task_is_shown_whole() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c b"])), "says done");
+    workspace.configure("", "[verify]\nevery = [[\"true\"]]\n");
+    workspace.runs(&["--only", "a"]).exits(0);
+    let came = workspace.does(&["show", "a", "-p", "plan.json"]).exits(0);
+    for text in [
+        "a  Make a",
+        "needed by: b",
+        "description: Make a",
+        "passed: `true`",
+        "a → done",
+    ] {
+        assert!(came.text.contains(text), "{text}: {}", came.text);
+    }
+    let report = workspace
+        .does(&["show", "b", "-p", "plan.json", "--json"])
+        .exits(0)
+        .as_json();
+    assert_eq!(report["schema_version"], "planwright.task/v1");
+    assert_eq!(report["fields"]["depends_on"][0], "a");
+    assert_eq!(report["dependents"][0], "c");
+    assert_eq!(report["why"]["ready"], true);
+    // A word that names a plan means the plan.
+    let sandbox = Sandbox::with(&[(".clido/plans/t1.json", plans::CLIDO)]);
+    let shown = sandbox.run(&["show", "t1"]).exits(0).stdout;
+    assert!(shown.contains("done"), "{shown}");
+    let refused = sandbox.run(&["show", "zzz"]).exits(1).stderr;
+    assert!(
+        refused.contains("no plan is called `zzz`, and `.clido/plans/t1.json` has no such task"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_long_plan_is_shown_page_by_page() {
+    let names: Vec<String> = (1..=25).map(|n| format!("t{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let sandbox = Sandbox::with(&[("plan.json", &clido(&names))]);
+    let mut seen = Vec::new();
+    let mut cursor = None;
+    loop {
+        let mut args = vec![
+            "show",
+            "plan.json",
+            "--json",
+            "--limit",
+            "10",
+            "--fields",
+            "task,status",
+        ];
+        let own: String;
+        if let Some(next) = cursor {
+            own = next;
+            args.extend(["--cursor", own.as_str()]);
+        }
+        let report = sandbox.run(&args).exits(0).json();
+        let tasks = report["tasks"].as_array().expect("a list");
+        assert!(
+            tasks.len() <= 10
+                && tasks
+                    .iter()
+                    .all(|task| task.as_object().is_some_and(|task| task.len() == 2))
+        );
+        seen.extend(
+            tasks
+                .iter()
+                .map(|task| task["task"].as_str().expect("a name").to_owned()),
+        );
+        match report["next_cursor"].as_str() {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    assert_eq!(seen, names);
+    sandbox
+        .run(&["show", "plan.json", "--json", "--cursor", "7:gone"])
+        .exits(1);
+    let unknown = sandbox
+        .run(&["show", "plan.json", "--json", "--fields", "taks"])
+        .exits(2)
+        .stderr;
+    assert!(unknown.contains("depends_on"), "{unknown}");
+    let whole = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
+    assert_eq!(whole["tasks"].as_array().map(Vec::len), Some(25));
+}
+
+#[test]
+fn tasks_of_a_killed_run_are_interrupted_in_every_view() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "sleep 20");
+    let going = workspace.begins(&[]);
+    workspace.until_begun(1);
+    workspace.does(&["show", "plan.json"]).exits(0).says("1 running");
+    going.dies();
+    workspace.does(&["runs"]).exits(0).says("interrupted");
+    workspace.does(&["show", "plan.json"]).exits(0).says("1 interrupted");
+    workspace
+        .does(&["why", "a", "-p", "plan.json"])
+        .exits(0)
+        .says("a is interrupted");
+    let shown = workspace.does(&["show", "plan.json", "--json"]).exits(0).as_json();
+    assert_eq!(shown["tasks"][0]["holder"]["interrupted"], true, "{shown}");
+}

@@ -202,6 +202,8 @@ fn every_verb_takes_its_plan_by_the_same_option() {
             positional.stdout,
             "{verb}"
         );
-        sandbox.run(&[verb, path, "-p", path]).exits(2);
+        // A word beside -p is a task for `show`.
+        let twice = if verb == "show" { 1 } else { 2 };
+        sandbox.run(&[verb, path, "-p", path]).exits(twice);
     }
 }
