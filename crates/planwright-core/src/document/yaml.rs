@@ -29,7 +29,7 @@ const EVENT_DEPTH: usize = 2 * MAX_DEPTH;
 
 /// Returns the comments in a text, up to the first error in it.
 pub fn comments(source: &SourceText) -> Vec<Span> {
-    let base = source.bom_len() as usize;
+    let base = source.bom_len();
     let options = granit_parser::options! {
         emit_comments: true,
         emit_unresolved_aliases: true,
