@@ -27,23 +27,24 @@ pub struct HeldTask {
 impl HeldTask {
     /// Looks up who holds a task.
     pub(super) fn of(snapshot: &PlanSnapshot, task: u32) -> Self {
-        let file = PlanFile {
-            path: snapshot.path(),
-            id: plan_id(snapshot.plan()),
-        };
-        let claims = Claims::of(&history(file).unwrap_or_default());
-        Self::with(snapshot, task, &claims)
+        Self::with(snapshot, task, &claims_of(snapshot))
     }
 
     /// Returns the tasks of a plan that are running and that no run started.
     pub(super) fn all(snapshot: &PlanSnapshot, recovered: &Recovered) -> Vec<Self> {
         let tasks = 0..snapshot.plan().tasks().len() as u32;
         let running = tasks.filter(|&task| snapshot.state(task) == State::Running);
-        let held = running.filter(|&task| Unattended::of(snapshot, recovered, task) == Unattended::StartedByHand);
-        held.map(|task| Self::of(snapshot, task)).collect()
+        let running: Vec<u32> = running.collect();
+        if running.is_empty() {
+            return Vec::new();
+        }
+        let claims = claims_of(snapshot);
+        let is_held = |task: &u32| Unattended::of(snapshot, recovered, &claims, *task) == Unattended::StartedByHand;
+        let held = running.into_iter().filter(is_held);
+        held.map(|task| Self::with(snapshot, task, &claims)).collect()
     }
 
-    fn with(snapshot: &PlanSnapshot, task: u32, claims: &Claims) -> Self {
+    pub(super) fn with(snapshot: &PlanSnapshot, task: u32, claims: &Claims) -> Self {
         let name = snapshot.name(task);
         let claim = claims.on(name).cloned();
         let plan = snapshot.path().to_string_lossy();
@@ -74,6 +75,15 @@ impl HeldTask {
             claim.number
         )
     }
+}
+
+/// Returns who holds the tasks of a plan. A journal that cannot be read names none.
+pub(super) fn claims_of(snapshot: &PlanSnapshot) -> Claims {
+    let file = PlanFile {
+        path: snapshot.path(),
+        id: plan_id(snapshot.plan()),
+    };
+    Claims::of(&history(file).unwrap_or_default())
 }
 
 /// Returns whether `reset` of this user would be refused for a claim.

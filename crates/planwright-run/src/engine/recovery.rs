@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use planwright_core::plan::State;
 
 use super::{PlanSnapshot, RunError};
+use crate::claims::Claims;
+use crate::clock;
 use crate::files::DiskFiles;
 use crate::git::{Candidate, FolderIdentity, Repository};
 use crate::journal::JournalError;
@@ -64,13 +66,22 @@ pub(super) enum Unattended {
     Approved,
     /// A person or a tool started it.
     StartedByHand,
+    /// The same, and the lease is over: every process may take it.
+    LeaseOver,
     /// Its run was interrupted.
     Interrupted,
 }
 
 impl Unattended {
-    pub(super) fn of(snapshot: &PlanSnapshot, recovered: &Recovered, task: u32) -> Self {
+    pub(super) fn of(snapshot: &PlanSnapshot, recovered: &Recovered, claims: &Claims, task: u32) -> Self {
         let name = snapshot.name(task);
+        // Who took it from the run that was interrupted holds it now.
+        if let Some(claim) = claims.on(name).filter(|claim| claim.owner().is_some()) {
+            return match claim.is_expired(&clock::now()) {
+                true => Unattended::LeaseOver,
+                false => Unattended::StartedByHand,
+            };
+        }
         let found = recovered.task(name);
         let progress = found.map(|found| found.progress());
         let is_open = found.is_some_and(|found| !found.is_of_ended_run);

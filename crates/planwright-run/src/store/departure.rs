@@ -13,6 +13,7 @@ use crate::digest::Digest;
 use crate::files::Files;
 use crate::journal::{self, Journal, Kind, Leaving, Notice, Renamed, Settled};
 use crate::place::{PlanPlace, TRASH};
+use crate::runs::holder;
 
 /// Where a plan is to go.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +53,7 @@ impl Store<'_> {
     pub fn depart(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
         refuse_link(self.files, plan)?;
         let session = Session::open(self, plan, departure.verb)?;
+        refuse_being_run(&session)?;
         let _lock = session.lock()?;
         let there = destination(&session, departure.goal)?;
         // Nobody waits for two locks in the other order: plans go to the archive and from both to the trash, never back.
@@ -98,6 +100,7 @@ impl Store<'_> {
     pub fn foresee(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
         refuse_link(self.files, plan)?;
         let session = Session::open(self, plan, departure.verb)?;
+        refuse_being_run(&session)?;
         let there = destination(&session, departure.goal)?;
         Ok(Departed {
             from: session.place.relative.clone(),
@@ -105,6 +108,17 @@ impl Store<'_> {
             path: there.target,
             notices: Vec::new(),
         })
+    }
+}
+
+/// A run cannot go on without its plan.
+fn refuse_being_run(session: &Session<'_>) -> Result<(), StoreError> {
+    match holder(session.store.files, &session.place) {
+        Some(run) => Err(StoreError::BeingRun {
+            path: session.plan.path.to_owned(),
+            pid: run.pid,
+        }),
+        None => Ok(()),
     }
 }
 

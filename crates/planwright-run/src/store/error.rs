@@ -30,6 +30,14 @@ pub enum StoreError {
         /// Who, and for how long.
         lock: LockError,
     },
+    /// A run works on the plan.
+    #[error("a run works on `{}` (process {pid}), and it stays where it is", .path.display())]
+    BeingRun {
+        /// The plan.
+        path: PathBuf,
+        /// The process of the run.
+        pid: u32,
+    },
     /// Its journal cannot be used.
     #[error("{}; `{}` is as it was", with_reason(.journal), .path.display())]
     Journal {
@@ -211,6 +219,7 @@ impl StoreError {
             StoreError::HardLinked { .. } => {
                 "nothing was written; make it a file of its own first: copy it, and move the copy to its name"
             }
+            StoreError::BeingRun { .. } => "wait for the run, or end it with `planwright stop`",
             StoreError::Protected { .. } => {
                 "nothing was written; if it may be changed, make it writable first: chmod u+w"
             }

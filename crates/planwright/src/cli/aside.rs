@@ -304,7 +304,9 @@ fn row(plan: &Chosen, departed: &Departed) -> Row {
 
 fn departure_failure(error: &StoreError) -> anyhow::Error {
     match error {
-        StoreError::Occupied { .. } | StoreError::Link { .. } => Failure::problem(error.to_string(), error.help()),
+        StoreError::Occupied { .. } | StoreError::Link { .. } | StoreError::BeingRun { .. } => {
+            Failure::problem(error.to_string(), error.help())
+        }
         error => Failure::environment(error, error.help()),
     }
 }

@@ -105,6 +105,13 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
             prompt: engine::prompt_of(request, book, *task)?,
         });
     }
+    let held = prepared.held.iter().map(|held| {
+        let words = held.words();
+        format!(
+            "{words}: a run would leave it alone. `{}` gives it to the run",
+            held.release
+        )
+    });
     let slots = match prepared.policy.slots {
         Slots::Fixed(slots) | Slots::StageWidth(slots) => slots,
     };
@@ -130,7 +137,9 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
         critical_path: prepared.graph.critical_path().iter().map(name).collect(),
         left: preview.left.iter().map(name).collect(),
         tasks,
-        remarks: prepared.remarks.iter().map(|remark| remark.text.clone()).collect(),
+        remarks: held
+            .chain(prepared.remarks.iter().map(|remark| remark.text.clone()))
+            .collect(),
     })
 }
 

@@ -235,6 +235,9 @@ fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: 
     }
     let mut ready = readiness.ready();
     ready.retain(|ix| !opened.standing.unproven.contains_key(ix));
+    let is_offered_again =
+        |ix: &usize| plan.tasks()[*ix].status == Status::Running && opened.standing.is_lease_over(&plan.task_name(*ix));
+    ready.extend((0..plan.tasks().len()).filter(is_offered_again));
     let names: Vec<_> = ready
         .iter()
         .take(8)

@@ -161,6 +161,12 @@ impl PlanStanding {
         is_of_run && !self.is_run && !self.reviews.contains_key(task)
     }
 
+    /// Returns whether a task may be claimed again because a lease is over.
+    pub(crate) fn is_lease_over(&self, task: &str) -> bool {
+        let claim = self.claims.on(task);
+        claim.is_some_and(|claim| claim.is_expired(&clock::now()))
+    }
+
     /// Returns how many running tasks of a plan were left so.
     pub(crate) fn n_interrupted(&self, plan: &Plan) -> usize {
         let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
@@ -186,7 +192,9 @@ impl PlanStanding {
             None => format!("held by a run since {since}"),
         };
         let until = match claim.until().map(to_the_second) {
-            Some(until) if claim.is_expired(&clock::now()) => format!("; its lease was over at {until}"),
+            Some(until) if claim.is_expired(&clock::now()) => {
+                format!("; its lease ended at {until}, and it may be claimed again")
+            }
             Some(until) => format!(" until {until}"),
             None => String::new(),
         };

@@ -198,7 +198,7 @@ fn a_lease_that_is_over_lets_others_claim_the_task() {
     assert_eq!(names(&offered), ["a"]);
     let shown = sandbox.run(&["show", PLAN]).exits(0).stdout;
     assert!(
-        shown.contains("held by ada") && shown.contains("its lease was over at"),
+        shown.contains("held by ada") && shown.contains("its lease ended at"),
         "{shown}"
     );
     let doctor = sandbox.run(&["doctor"]).text();

@@ -516,7 +516,7 @@ fn show_explains_skipped_failed_and_expired_tasks() {
         "{shown}"
     );
     assert!(
-        shown.contains("its lease was over at") && shown.contains("(claim "),
+        shown.contains("its lease ended at") && shown.contains("(claim "),
         "{shown}"
     );
     let why = verb(&["why", "t2"]).stdout;

@@ -8,11 +8,12 @@ use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Plan, State, Verb};
 use planwright_core::text::visible;
 
-use super::super::held_tasks::HeldTask;
+use super::super::held_tasks::{HeldTask, claims_of};
 use super::super::naming::listed;
 use super::super::recovery::{Recovered, RecoveredTask, Unattended};
 use super::super::status_updates::{NOT_SKIPPED, PendingUpdates, StatusUpdate, VERB, plain, set_back_remark, way_back};
 use super::super::{PlanSnapshot, RunError, RunRequest};
+use crate::claims::Claims;
 use crate::config::OnInterrupted;
 use crate::journal::{Change, plan_id};
 use crate::proofs::Proofs;
@@ -71,9 +72,18 @@ pub(super) fn reconcile(
         }
     }
     reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
+    let claims = claims_of(snapshot);
     for task in tasks_of(snapshot) {
         if snapshot.state(task) == State::Running {
-            take_up(request, snapshot, recovered, task, &mut reconciled, &mut updates)?;
+            take_up(
+                request,
+                snapshot,
+                recovered,
+                &claims,
+                task,
+                &mut reconciled,
+                &mut updates,
+            )?;
         }
     }
     reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
@@ -118,10 +128,11 @@ pub(super) fn refuse_to_guess(
                 && late_result(snapshot, found).is_some()
         })
     };
+    let claims = claims_of(snapshot);
     let is_interrupted = |task: &u32| {
         state_to_be(*task) == State::Running
             && !has_result(*task)
-            && Unattended::of(snapshot, recovered, *task) == Unattended::Interrupted
+            && Unattended::of(snapshot, recovered, &claims, *task) == Unattended::Interrupted
     };
     match tasks_of(snapshot).find(is_interrupted) {
         Some(task) => Err(RunError::Interrupted {
@@ -359,24 +370,34 @@ fn take_up(
     request: &RunRequest<'_>,
     snapshot: &PlanSnapshot,
     recovered: &Recovered,
+    claims: &Claims,
     task: u32,
     reconciled: &mut Reconciled,
     updates: &mut PendingUpdates,
 ) -> Result<(), RunError> {
     let name = snapshot.name(task);
-    match Unattended::of(snapshot, recovered, task) {
+    match Unattended::of(snapshot, recovered, claims, task) {
         Unattended::InReview => {
             reconciled.reviews.push(name.to_owned());
             return Ok(());
         }
         Unattended::Approved => return Ok(()),
         Unattended::StartedByHand => {
-            let held = HeldTask::of(snapshot, task);
+            let held = HeldTask::with(snapshot, task, claims);
             reconciled.remarks.push(Remark::new(format!(
                 "{}: the run leaves it alone. `{}` gives it to the run",
                 held.words(),
                 held.release
             )));
+            return Ok(());
+        }
+        Unattended::LeaseOver => {
+            let held = HeldTask::with(snapshot, task, claims);
+            reconciled.remarks.push(Remark::new(format!(
+                "{}, and that lease is over: the run takes it",
+                held.words()
+            )));
+            updates.add(plain(request, task, Verb::Reset));
             return Ok(());
         }
         Unattended::Interrupted => {}
