@@ -235,6 +235,24 @@ impl Slot {
         Ok(Prepared { is_fresh: !has_caches })
     }
 
+    /// Gives the files of the commit the content again that they have in it, and returns which of them had another one: a command
+    /// that verifies runs code of the task, which must not decide what the next command does. What is not in the commit stays.
+    pub fn restore_tracked(&self) -> Result<Vec<String>, GitError> {
+        self.require_whole()?;
+        let place = Place::with_git_dir(&self.path(), &self.git_dir);
+        let changed = place.git(&["diff-files", "--name-only", "-z"]).output()?;
+        let changed: Vec<String> = parts(&changed)
+            .map(|path| path_of(path).to_string_lossy().into_owned())
+            .collect();
+        if !changed.is_empty() {
+            let _ = fs::remove_file(self.git_dir.join("index.lock"));
+            place
+                .git(&["checkout-index", "--quiet", "--force", "--all", "--index"])
+                .run()?;
+        }
+        Ok(changed)
+    }
+
     fn check_out(&self, place: &Place, commit: &str) -> Result<(), GitError> {
         let _ = fs::remove_file(self.git_dir.join("index.lock"));
         place.git(&["read-tree", "--reset", "-u", commit]).run()?;

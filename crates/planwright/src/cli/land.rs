@@ -550,7 +550,7 @@ impl Landing {
         let logs = Logs::create(&place.root, &place.relative, task)
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
         let told = if is_json { Told::Nowhere } else { Told::Results };
-        let receipts = Series::begin()?.run(&checks, &scene, &logs, Some(commit), told, output);
+        let receipts = Series::begin()?.run(&checks, &scene, &logs, Some(commit), Some(slot), told, output);
         // The next commit that is verified here must be alone.
         worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
         receipts

@@ -8,7 +8,7 @@ use planwright_run::clock;
 use planwright_run::config::{self, Surroundings};
 use planwright_run::fence::{self, Fence, Fencing, Ground, TemporaryFolders};
 use planwright_run::files::DiskFiles;
-use planwright_run::git::{Repository, commit_at};
+use planwright_run::git::{Repository, Slot, commit_at};
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::place::PlanPlace;
 use planwright_run::redaction::Redaction;
@@ -129,7 +129,7 @@ impl Verifier {
             Some(running) => running,
             none => none.insert(Series::begin()?),
         };
-        let receipts = series.run(&checks.checks, &scene, &logs, commit.as_deref(), told, output)?;
+        let receipts = series.run(&checks.checks, &scene, &logs, commit.as_deref(), None, told, output)?;
         Ok(Verdict {
             checks,
             receipts,
@@ -203,10 +203,12 @@ impl Series {
         scene: &Scene,
         logs: &Logs,
         commit: Option<&str>,
+        slot: Option<&Slot>,
         told: Told,
         output: &mut Output,
     ) -> anyhow::Result<Vec<Receipt>> {
         let mut teller = Teller {
+            slot,
             told,
             output,
             interrupt: &mut self.interrupt,
@@ -304,10 +306,19 @@ struct Teller<'a> {
     told: Told,
     output: &'a mut Output,
     interrupt: &'a mut Interrupt,
+    /// The checkout in which commands run, where it is one for verification.
+    slot: Option<&'a Slot>,
 }
 
 impl Watch for Teller<'_> {
     fn begins(&mut self, check: &Check) {
+        if let Some(Ok(changed)) = self.slot.map(Slot::restore_tracked)
+            && !changed.is_empty()
+        {
+            let files = one_line(&changed.join(", "));
+            self.output
+                .remark(&format!("restored before the next command: {files}"));
+        }
         // Only who sits there wonders what goes on.
         if self.output.audience_beside() == Audience::Person {
             let words = command_words(&check.command.arguments());

@@ -517,7 +517,8 @@ fn undo_names_reset_for_tasks_that_a_dead_run_has_finished() {
 
 #[test]
 fn the_time_of_a_run_that_continues_has_that_before_it_was_killed() {
-    let script = "[ $task = b ] && [ ! -e $ASIDE/again ] && touch $ASIDE/again && sleep 20; [ $task = a ] && sleep 1; says done";
+    let script =
+        "[ $task = b ] && [ ! -e $ASIDE/again ] && touch $ASIDE/again && sleep 20; [ $task = a ] && sleep 1; says done";
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), script);
     let going = workspace.begins(&[]);
     workspace.until_begun(2);

@@ -1128,3 +1128,24 @@ fn a_plan_is_neither_deleted_nor_archived_while_a_run_works_on_it() {
     going.ends().exits(0);
     workspace.does(&["delete", place, "--yes"]).exits(0);
 }
+
+#[test]
+fn code_of_a_task_does_not_rewrite_the_next_command_that_verifies_it() {
+    let script = "echo 'echo true > check.sh' > lib.sh; touch bad; says done";
+    for isolation in ["checkouts", "shared"] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
+        workspace.write("main.sh", "test ! -e lib.sh || . ./lib.sh\n");
+        workspace.write("check.sh", "test ! -e bad\n");
+        workspace.configure(
+            &format!("isolation = \"{isolation}\""),
+            "[verify]\nevery = [\"sh main.sh\", \"sh check.sh\"]\n",
+        );
+        let workspace = workspace.in_git();
+        let came = workspace.runs(&[]);
+        assert!(!workspace.states().contains("done"), "{isolation}: {}", came.text);
+        if isolation == "checkouts" {
+            came.exits(1)
+                .says("restored before the next command: an earlier one changed `check.sh`");
+        }
+    }
+}

@@ -111,7 +111,11 @@ impl RunLoop<'_> {
             standing: standing_of(standing),
             n_unverified: self.state().n_accepted_unverified,
             n_unchanged: self.state().counts.n_unchanged,
-            milliseconds: self.state().spent.milliseconds.saturating_add(self.clock.milliseconds()),
+            milliseconds: self
+                .state()
+                .spent
+                .milliseconds
+                .saturating_add(self.clock.milliseconds()),
             cost_usd: self.state().spent.cost_usd,
             tokens: self.state().spent.tokens,
             why: self.why(standing),

@@ -144,6 +144,12 @@ impl RunLoop<'_> {
             self.end_what_is_left(&attempt)?;
         }
         self.keep_receipt(&attempt, ended, &mut checking);
+        // A command that verifies runs code of the task, which may have changed what the next command does.
+        let mut attempt = attempt;
+        let changed = self.changed_protected(&attempt, None);
+        attempt.protected.extend(changed);
+        attempt.protected.sort();
+        attempt.protected.dedup();
         self.next_check(attempt, checking)
     }
 

@@ -3,10 +3,12 @@
 use super::super::super::RunError;
 use super::super::super::attempt::Ending;
 use super::super::super::landing_site::Replayed;
+use super::super::super::naming::listed;
 use super::super::RunLoop;
 use super::Step;
 use super::queue::{Entry, Verification};
 use crate::git::Slot;
+use crate::runs::RemarkKind;
 use crate::verify::{self, Check};
 use crate::worker::{Ended, Manner};
 
@@ -120,6 +122,15 @@ impl RunLoop<'_> {
                 return Ok(());
             };
             let check = check.clone();
+            if n_set_up >= setup.len() && n_set_up + n_receipts > 0 {
+                let changed = slot.restore_tracked()?;
+                if !changed.is_empty() {
+                    let task = self.landing.queue[at].attempt.task;
+                    let files = listed(&changed);
+                    let text = format!("restored before the next command: an earlier one changed {files}");
+                    self.remark_kind(Some(task), RemarkKind::GuardedRestored, text)?;
+                }
+            }
             match self.start_command(&check, &scene, log) {
                 Ok(key) => {
                     self.landing.queue[at].verification = Verification::Running {
