@@ -263,6 +263,11 @@ fn result_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let Ok(metadata) = std::fs::symlink_metadata(path) else {
         return Ok(None);
     };
+    // Paths of runs and checkouts have no links in them, unless an agent made one.
+    let is_own = |folder: &Path| std::fs::canonicalize(folder).is_ok_and(|found| found == folder);
+    if cfg!(unix) && !path.parent().is_some_and(is_own) {
+        return Err("its folder is a link".to_owned());
+    }
     if !metadata.is_file() {
         return Err("it is no file".to_owned());
     }

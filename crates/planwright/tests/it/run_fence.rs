@@ -553,3 +553,29 @@ fn that_there_is_no_fence_is_reported() {
     let events = workspace.does(&["events"]).exits(0);
     events.says(", no changes").says("has nothing to land on");
 }
+
+#[test]
+fn a_link_in_the_place_of_the_result_folder_leads_nowhere() {
+    for script in [
+        "rm -rf .planwright; ln -s $ASIDE/other .planwright; touch made",
+        "rm -rf .planwright; mkfifo .planwright; touch made",
+        "[ $attempt = 2 ] && says done && exit 0; rm -rf .planwright; echo x > .planwright; exit 1",
+        "[ $attempt = 2 ] && says done && exit 0; rm -rf .planwright; ln -s $ASIDE/other .planwright; exit 1",
+    ] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), script);
+        workspace.configure("attempts = 2", "");
+        let workspace = workspace.in_git();
+        let other = workspace.aside("other");
+        std::fs::create_dir_all(&other).expect("a folder");
+        let result = r#"{"planwright_result":1,"outcome":"done","output":"ghp_abcdefghijABCDEFGHIJ0123456789abcdef"}"#;
+        std::fs::write(other.join("result-1.json"), result).expect("room");
+        let came = workspace.runs(&["--isolation", "checkouts"]);
+        assert!(!came.text.contains("cannot be made"), "{script}: {}", came.text);
+        let kept = std::fs::read_to_string(other.join("result-1.json")).expect("a file");
+        assert_eq!(kept, result, "{script}");
+        assert_eq!(std::fs::read_dir(&other).expect("a folder").count(), 1, "{script}");
+        if script.contains("attempt") {
+            came.exits(0);
+        }
+    }
+}

@@ -121,7 +121,9 @@ impl RunLoop<'_> {
         let kept = self.checkouts.take(attempt.task);
         if let Some(site) = self.workplace.site() {
             // A folder that was removed or replaced since is none of this task's: it begins anew.
-            let kept = kept.filter(|checkout| site.reopen(checkout).is_ok());
+            let is_usable =
+                |checkout: &TaskCheckout| site.reopen(checkout).is_ok() && state_folder(site, checkout).is_ok();
+            let kept = kept.filter(is_usable);
             let is_new = kept.is_none();
             let checkout = match kept {
                 Some(checkout) => checkout,
@@ -140,7 +142,7 @@ impl RunLoop<'_> {
             root = site.root_in(checkout.path());
             let checkout = attempt.checkout.insert(checkout);
             // Agents may be kept from writing outside of their folder.
-            let state = state_folder(&root).map_err(|why| {
+            let state = state_folder(site, checkout).map_err(|why| {
                 if is_new {
                     site.discard(checkout);
                 }
@@ -447,11 +449,17 @@ pub(super) fn words(error: &GitError) -> String {
     }
 }
 
-/// Makes the state folder in a checkout, which git does not look at.
-fn state_folder(root: &Path) -> Result<PathBuf, String> {
-    let folder = root.join(STATE_FOLDER);
+/// Makes the state folder in a checkout, which git does not look at. What an agent put in its place goes; a link is not followed.
+fn state_folder(site: &LandingSite, checkout: &TaskCheckout) -> Result<PathBuf, String> {
+    let folder = site.root_in(checkout.path()).join(STATE_FOLDER);
+    let above = folder.parent().unwrap_or(&folder);
+    let is_in_the_way = || folder.symlink_metadata().is_ok_and(|found| !found.is_dir());
     let made = faults::step("make state folder")
-        .and_then(|()| refuse_links(&DiskFiles, root, &folder))
+        .and_then(|()| refuse_links(&DiskFiles, checkout.path(), above))
+        .and_then(|()| match is_in_the_way() {
+            true => std::fs::remove_file(&folder),
+            false => Ok(()),
+        })
         .and_then(|()| std::fs::create_dir_all(&folder))
         .and_then(|()| write_own(&folder.join(".gitignore"), IGNORE.as_bytes()));
     made.map(|()| folder.clone())
