@@ -178,7 +178,12 @@ impl SharedGuard {
     fn restore_state(&self, links: &StateLinks, restored: &mut Restored) {
         let [journal, run] = &self.own;
         let log = run.join(LOG);
-        let is_gone = links.has_lost(&log);
+        let state = self.workspace.join(STATE_FOLDER);
+        let is_cleared = links.clear_the_way().unwrap_or_else(|error| {
+            self.note(&state, Err(error), restored);
+            false
+        });
+        let is_gone = is_cleared || links.has_lost(&log);
         // A journal that others wrote anew has what it had; the log of this run is the file that this process writes to.
         let journals = self.logs.keys().chain([journal]).filter(|path| !path.exists());
         let lost: Vec<PathBuf> = journals.cloned().chain([log]).collect();
@@ -191,9 +196,8 @@ impl SharedGuard {
             self.note(path, done, restored);
         }
         if is_gone {
-            let state = self.workspace.join(STATE_FOLDER);
             match links.put_all_back() {
-                Ok(0) => {}
+                Ok(0) if !is_cleared => {}
                 done => self.note(&state, done.map(drop), restored),
             }
         }
@@ -286,8 +290,23 @@ impl SharedGuard {
             true => name.get(above..).unwrap_or_default().join("+"),
             false => name.join("+"),
         };
+        for made in [self.kept_in.as_path(), folder] {
+            if fs::symlink_metadata(made).is_ok_and(|found| !found.is_dir()) {
+                // A link in the place of the folder is not followed.
+                fs::remove_file(made)?;
+            }
+        }
         fs::create_dir_all(folder)?;
+        require_no_links(folder)?;
         Ok(folder.join(name.trim_start_matches('.')))
+    }
+}
+
+/// Refuses a folder that a link leads to. The paths here were resolved when they were remembered.
+fn require_no_links(folder: &Path) -> io::Result<()> {
+    match fs::canonicalize(folder)? {
+        found if found == folder || cfg!(not(unix)) => Ok(()),
+        found => Err(io::Error::other(format!("a link leads to `{}`", found.display()))),
     }
 }
 
@@ -299,6 +318,7 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
     }
     if let Some(above) = path.parent() {
         fs::create_dir_all(above)?;
+        require_no_links(above)?;
     }
     match before {
         Entry::File { bytes, permissions } => {

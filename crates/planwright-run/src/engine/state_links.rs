@@ -33,6 +33,10 @@ impl StateLinks {
 
     /// Names what is new below a folder, or was replaced since.
     pub(super) fn renew(&self, folder: &Path) -> io::Result<()> {
+        // A walk would follow a link that it begins at.
+        if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
+            return Ok(());
+        }
         let all = WalkBuilder::new(folder).standard_filters(false).build().flatten();
         for entry in all.take(MAX_FILES) {
             let Some(link) = self.link_of(entry.path()) else {
@@ -52,6 +56,31 @@ impl StateLinks {
             }
         }
         Ok(())
+    }
+
+    /// Moves away what a task put in the place of a folder: a link would lead elsewhere, and a file would be in the way. Returns
+    /// whether there was anything.
+    pub(super) fn clear_the_way(&self) -> io::Result<bool> {
+        let mut found_any = false;
+        let all = WalkBuilder::new(&self.links).standard_filters(false).build().flatten();
+        let folders = all
+            .take(MAX_FILES)
+            .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_dir()));
+        for folder in folders {
+            let path = match folder.path().strip_prefix(&self.links) {
+                // A path that ends with a slash would lead through a link.
+                Ok(below) if below.as_os_str().is_empty() => self.state.clone(),
+                Ok(below) => self.state.join(below),
+                Err(_) => continue,
+            };
+            if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir()) {
+                let mut free = (1..).map(|number: u32| self.links.with_extension(format!("found-{number}")));
+                let aside = free.find(|aside| fs::symlink_metadata(aside).is_err());
+                fs::rename(&path, aside.unwrap_or_else(|| self.links.with_extension("found")))?;
+                found_any = true;
+            }
+        }
+        Ok(found_any)
     }
 
     /// Returns whether a file is not there any more that has a second name.

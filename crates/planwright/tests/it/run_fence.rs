@@ -579,3 +579,37 @@ fn a_link_in_the_place_of_the_result_folder_leads_nowhere() {
         }
     }
 }
+
+#[test]
+fn a_link_in_the_place_of_the_state_leads_nowhere_in_a_shared_folder() {
+    if !can_fence() {
+        return;
+    }
+    for (what, replacement) in [
+        (".planwright", "ln -s $ASIDE/other .planwright"),
+        (".planwright", "echo x > .planwright"),
+        (".planwright", "mkfifo .planwright"),
+        (".planwright/journal", "ln -s $ASIDE/other .planwright/journal"),
+        (".planwright/runs", "ln -s $ASIDE/other .planwright/runs"),
+        (".planwright/runs", "echo x > .planwright/runs"),
+        (
+            ".planwright/runs/*/attempts",
+            "ln -s $ASIDE/other $(echo .planwright/runs/*)/attempts",
+        ),
+    ] {
+        let script = format!("[ $task = b ] && rm -rf {what} && {replacement} && exit 0; says done");
+        let workspace = fenced(&["a", "b a", "c b"], "auto", &script).in_git();
+        let other = workspace.aside("other");
+        std::fs::create_dir_all(&other).expect("a folder");
+        std::fs::write(other.join(".gitignore"), "precious").expect("room");
+        let came = workspace.runs(&["--isolation", "shared"]).exits(0);
+        assert_eq!(workspace.states(), "a done, b done, c done", "{script}: {}", came.text);
+        let kept = std::fs::read_to_string(other.join(".gitignore")).expect("a file");
+        assert_eq!(kept, "precious", "{script}");
+        let found: Vec<_> = std::fs::read_dir(&other).expect("a folder").collect();
+        assert_eq!(found.len(), 1, "{script}: {found:?}");
+        workspace.does(&["summary"]).exits(0);
+        let again = workspace.runs(&[]);
+        assert!(again.text.contains("nothing to run"), "{script}: {}", again.text);
+    }
+}

@@ -166,6 +166,11 @@ impl RunLoop<'_> {
         }
         let place = self.snapshot.place();
         let state = place.root.join(STATE_FOLDER);
+        if let Some(links) = &self.fences.links
+            && links.clear_the_way().unwrap_or(false)
+        {
+            links.put_all_back().unwrap_or_default();
+        }
         match &self.fences.links {
             Some(links) => [place.journals(), self.place.folder()]
                 .iter()
