@@ -13,6 +13,7 @@ use super::checkout::{Checkouts, TaskCheckout};
 use super::command::Place;
 use super::messages::commit_message;
 use super::repository::LIST_IGNORED;
+use super::special_files::remove_special_files;
 
 /// How often a snapshot is taken anew because the user's repository was being cleaned up meanwhile.
 const MAX_TRIES: usize = 3;
@@ -168,6 +169,7 @@ impl Drop for Scratch<'_> {
 
 impl<'c> Scratch<'c> {
     fn new(checkouts: &'c Checkouts, checkout: &'c TaskCheckout) -> Result<Self, GitError> {
+        remove_special_files(checkout.path());
         let name = checkout.path().file_name().unwrap_or_default().to_string_lossy();
         let folder = checkouts.folder().join(format!("scratch.{name}"));
         remove_folder(&folder).map_err(path_error(&folder))?;

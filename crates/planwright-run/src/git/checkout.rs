@@ -11,6 +11,7 @@ use super::answers::{line_of, parts, require_id, text_of};
 use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, tags_of, write};
 use super::command::Place;
 use super::repository::Repository;
+use super::special_files::remove_special_files;
 
 /// The bare git directory of a run that takes snapshots.
 const SNAPSHOTS: &str = "snapshots.git";
@@ -210,6 +211,7 @@ impl Checkouts {
     /// or leads elsewhere, it gets a new one: the next agent would commit to another repository.
     pub fn reopen(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         checkout.require_identity()?;
+        remove_special_files(&checkout.folder);
         let git_dir = checkout.folder.join(".git");
         if is_own_git_dir(&git_dir) {
             remove_locks(&git_dir);

@@ -26,6 +26,7 @@ mod refs;
 mod replay;
 mod repository;
 mod snapshot;
+mod special_files;
 mod target;
 mod unfinished_move;
 mod user_checkout;

@@ -14,6 +14,7 @@ use super::borrowed::{
 use super::checkout::FolderIdentity;
 use super::command::Place;
 use super::repository::LIST_IGNORED;
+use super::special_files::remove_special_files;
 use crate::clock;
 use crate::config::Cleaning;
 use crate::files::DiskFiles;
@@ -254,6 +255,7 @@ impl Slot {
     }
 
     fn check_out(&self, place: &Place, commit: &str) -> Result<(), GitError> {
+        remove_special_files(&self.path());
         let _ = fs::remove_file(self.git_dir.join("index.lock"));
         place.git(&["read-tree", "--reset", "-u", commit]).run()?;
         place.git(&["clean", "--quiet", "-ff", "-d"]).run()?;

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use super::GitError;
 use super::answers::{line_of, path_of, text_of};
 use super::repository::{Repository, touched};
+use super::special_files::remove_special_files;
 use crate::digest::short_name;
 
 /// The largest file whose content is compared; of others it is the time and the size.
@@ -66,6 +67,8 @@ impl Snapshot {
     /// Returns the paths that are not what they were, but for those that are excluded. What others changed in the meantime is
     /// among them.
     pub fn changed(&self, repository: &Repository, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+        // A task may have made one in the folder that it shares.
+        remove_special_files(repository.toplevel());
         let mut candidates = touched(&repository.place, &self.base)?;
         candidates.extend(self.differing.keys().cloned());
         let is_changed = |path: &Vec<u8>| match self.differing.get(path) {

@@ -613,3 +613,25 @@ fn a_link_in_the_place_of_the_state_leads_nowhere_in_a_shared_folder() {
         assert!(again.text.contains("nothing to run"), "{script}: {}", again.text);
     }
 }
+
+#[test]
+fn a_pipe_that_git_would_read_does_not_hold_up_a_run() {
+    for (isolation, script) in [
+        ("checkouts", "mkfifo .gitignore; touch made; says done"),
+        (
+            "checkouts",
+            "mkdir sub; mkfifo sub/.gitattributes; touch made; says done",
+        ),
+        (
+            "checkouts",
+            "[ $attempt = 2 ] && touch made && says done && exit 0; mkfifo .gitignore; exit 1",
+        ),
+        ("shared", "mkfifo .gitignore; touch made; says done"),
+    ] {
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
+        workspace.configure("attempts = 2", "");
+        let workspace = workspace.in_git();
+        workspace.runs(&["--isolation", isolation]).exits(0);
+        assert_eq!(workspace.states(), "a done", "{script}");
+    }
+}

@@ -1,0 +1,39 @@
+//! Pipes and sockets in the places of files that git reads by itself: git would wait for ever for somebody to write to them.
+
+use std::fs;
+use std::path::Path;
+
+/// The files that git reads in every folder that it looks through.
+const READ_BY_GIT: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
+
+/// How deep folders are looked into, and at how many entries.
+const MAX_DEPTH: usize = 64;
+const MAX_ENTRIES: usize = 2_000_000;
+
+/// Removes them below a folder. They hold nothing.
+pub(super) fn remove_special_files(folder: &Path) {
+    let mut rest = vec![(folder.to_owned(), 0)];
+    let mut n_entries = 0;
+    while let Some((folder, depth)) = rest.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            n_entries += 1;
+            if n_entries > MAX_ENTRIES {
+                return;
+            }
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let name = entry.file_name();
+            if kind.is_dir() && depth < MAX_DEPTH && name != ".git" {
+                rest.push((entry.path(), depth + 1));
+            } else if !kind.is_dir()
+                && !kind.is_file()
+                && !kind.is_symlink()
+                && READ_BY_GIT.iter().any(|own| name == *own)
+            {
+                // What cannot be removed is reported by git.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
