@@ -202,17 +202,22 @@ const READ_UNNAMED: &[(&str, &[&str])] = &[
 /// Returns the words of a command that may be paths below the workspace, as `tests/check.sh` in `sh tests/check.sh --all` and in
 /// `cd tests && sh check.sh`. A word may be a path from each folder that the command changes to.
 fn paths_in(command: &Command, folder: &str) -> Vec<String> {
-    let words: Vec<&str> = match command.plain() {
+    let words: Vec<String> = match command.plain() {
         Command::Unfenced(_) => Vec::new(),
         // A word may be the line of a shell, or a path with spaces.
         Command::Words(words) => words
             .iter()
-            .flat_map(|word| std::iter::once(word.as_str()).chain(words_of_line(word)))
+            .flat_map(|word| std::iter::once(word.clone()).chain(words_of_line(word)))
             .collect(),
-        Command::Shell(line) => words_of_line(line).collect(),
+        Command::Shell(line) => words_of_line(line),
     };
     let values = words.iter().map(|word| in_folder_of_command(word));
     let words: Vec<&str> = values.map(|word| word.rsplit('=').next().unwrap_or(word)).collect();
+    // As in `make -frules.mk`: a short option and its value in one word.
+    let joined = words
+        .iter()
+        .filter(|word| word.starts_with('-') && !word.starts_with("--"));
+    let joined: Vec<&str> = joined.filter_map(|word| word.get(2..)).collect();
     let mut folders = vec![below("", folder).unwrap_or_default()];
     for pair in words.windows(2) {
         if matches!(pair[0], "cd" | "pushd" | "-C" | "--directory" | "--prefix" | "--cwd") {
@@ -223,6 +228,7 @@ fn paths_in(command: &Command, folder: &str) -> Vec<String> {
     }
     let named = words
         .iter()
+        .chain(&joined)
         .copied()
         .filter(|word| !word.is_empty() && !word.starts_with('-'));
     let unnamed = READ_UNNAMED.iter().filter(|(program, _)| words.contains(program));
@@ -235,9 +241,45 @@ fn paths_in(command: &Command, folder: &str) -> Vec<String> {
 /// How many folders a command is followed through.
 const MAX_FOLDERS: usize = 8;
 
-fn words_of_line(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| c.is_whitespace() || "\"'`;|&()<>$".contains(c))
-        .filter(|word| !word.is_empty())
+/// Returns the words of the line of a shell: as it would read them, and the pieces between all signs that mean something to it.
+fn words_of_line(line: &str) -> Vec<String> {
+    let pieces = line.split(|c: char| c.is_whitespace() || "\"'`;|&()<>$".contains(c));
+    let pieces = pieces.filter(|word| !word.is_empty()).map(str::to_owned);
+    pieces.chain(words_as_read(line)).collect()
+}
+
+/// Returns the words as a shell reads them: without their quotes and backslashes, and with the values of variables that the line sets.
+fn words_as_read(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(own), c) if own == c => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None | Some('"'), '\\') => word.extend(chars.next()),
+            (None, c) if c.is_whitespace() || ";|&()<>`".contains(c) => words.push(std::mem::take(&mut word)),
+            (_, c) => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    let set: Vec<(String, String)> = words
+        .iter()
+        .filter_map(|word| word.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    for word in &mut words {
+        for (name, value) in set.iter().filter(|(name, _)| !name.is_empty()) {
+            *word = word
+                .replace(&format!("${{{name}}}"), value)
+                .replace(&format!("${name}"), value);
+        }
+        // That is the folder itself.
+        *word = word.replace("${PWD}/", "").replace("$PWD/", "");
+    }
+    words
 }
 
 /// Returns a word without `$PWD/`, of which splitting has left the name.
@@ -307,6 +349,12 @@ mod tests {
             ("CASES=tests/check.sh make -C build test", "build/Makefile"),
             ("make test", "GNUmakefile"),
             ("just test", "justfile"),
+            ("sh \"my check.sh\"", "my check.sh"),
+            ("sh 'my check.sh'", "my check.sh"),
+            ("sh my\\ check.sh", "my check.sh"),
+            ("make -frules.mk test", "rules.mk"),
+            ("d=tests; sh $d/check.sh", "tests/check.sh"),
+            ("d=tests sh \"${d}/check.sh\"", "tests/check.sh"),
         ] {
             let by_shell = protection(Command::Shell(line.to_owned()), &[]);
             assert!(by_shell.covers(path), "{line}");
