@@ -1051,7 +1051,9 @@ fn a_run_that_continues_leaves_tasks_alone_that_a_person_took_over() {
             "[ $task = a ] && sleep 20; says done",
         );
         let going = workspace.begins(&["-j", "1"]);
-        workspace.until_begun(1);
+        workspace.until("the plan has it", |workspace| {
+            workspace.states().starts_with("a running")
+        });
         going.dies();
         for words in taken {
             workspace.does(&[*words, &["-p", "plan.json"]].concat()).exits(0);
@@ -1148,4 +1150,17 @@ fn code_of_a_task_does_not_rewrite_the_next_command_that_verifies_it() {
                 .says("restored before the next command: an earlier one changed `check.sh`");
         }
     }
+}
+
+#[test]
+fn what_hides_from_its_attempt_does_not_change_work_that_was_verified() {
+    let script = "touch made; env -i setsid sh -c \"(sleep 0.4; touch $PWD/late) >/dev/null 2>&1 </dev/null &\" >/dev/null 2>&1 </dev/null; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
+    workspace.configure("", "[verify]\nevery = [\"sleep 1\"]\n");
+    let workspace = workspace.in_git();
+    workspace
+        .runs(&["--isolation", "shared"])
+        .exits(0)
+        .says("that it had started went on without it, and was ended");
+    assert!(!workspace.exists("late"));
 }

@@ -10,7 +10,7 @@ use super::super::attempt::{Attempt, Ending, Stage, mark_of_attempt};
 use super::super::naming::listed;
 use super::RunLoop;
 use super::results::{Failure, MAX_REMEMBERED, cut};
-use crate::agent_output::{AgentOutput, AgentReport, MAX_OWN_WAIT, end_all, keep_result};
+use crate::agent_output::{AgentOutput, AgentReport, LEFTOVER_GRACE, MAX_OWN_WAIT, end_all, keep_result};
 use crate::clock;
 use crate::config::units::duration_text;
 use crate::config::{Format, NoChanges, OnProtected};
@@ -157,9 +157,16 @@ impl RunLoop<'_> {
             let text = format!("the end of its output is not in its log: {error}");
             self.remark(Some(attempt.task), text)?;
         }
-        // In a checkout nothing may write any more when its candidate is taken, also not in a session of its own.
-        if ended.was_outlived || attempt.checkout.is_some() {
-            self.end_what_is_left(&attempt)?;
+        // Nothing may write any more when its work is taken or verified, also not in a session of its own.
+        self.end_what_is_left(&attempt)?;
+        // What gave up its environment is only known as a child of this process, while no other process is at work.
+        let n_ended = self.workers.end_left(LEFTOVER_GRACE);
+        if n_ended > 0 {
+            let text = format!(
+                "{} that it had started went on without it, and was ended",
+                processes(n_ended)
+            );
+            self.remark(Some(attempt.task), text)?;
         }
         if attempt.ending.is_none() && !attempt.is_gone() {
             self.propose(&attempt, &conclusion.proposed_tasks)?;
