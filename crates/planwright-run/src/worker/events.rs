@@ -88,7 +88,7 @@ impl Workers {
     /// Ends what processes have left behind, when none is running any more. Returns how many processes that were.
     pub fn end_left(&mut self, grace: Duration) -> usize {
         match &self.earlier {
-            Some(earlier) if self.running.is_empty() && self.may_be_left => {
+            Some(earlier) if self.running.is_empty() && self.may_be_left && tree::has_children() => {
                 self.may_be_left = false;
                 tree::end_children(earlier, grace)
             }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 
 use super::table::{self, Entry, Identity, Table};
 use super::{Mark, Process};
@@ -316,6 +316,12 @@ pub fn end(mark: &Mark, processes: &[Process], grace: Duration) -> Vec<Process> 
 /// Returns the children of this process.
 pub(super) fn children() -> Vec<Identity> {
     Table::read().map_or_else(Vec::new, |table| table.children())
+}
+
+/// Returns whether this process has a child, as far as the system tells that quickly.
+pub(super) fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
 }
 
 /// Ends all children of this process but for some, whatever they call themselves, and what belongs to them. Returns how many there

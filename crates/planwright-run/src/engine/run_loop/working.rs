@@ -158,7 +158,9 @@ impl RunLoop<'_> {
             self.remark(Some(attempt.task), text)?;
         }
         // Nothing may write any more when its work is taken or verified, also not in a session of its own.
-        self.end_what_is_left(&attempt)?;
+        if ended.was_outlived || attempt.checkout.is_some() {
+            self.end_what_is_left(&attempt)?;
+        }
         // What gave up its environment is only known as a child of this process, while no other process is at work.
         let n_ended = self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
