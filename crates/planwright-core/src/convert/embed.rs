@@ -5,13 +5,13 @@
 //! both are the same, and gives way where they differ.
 
 use super::source::{EXTENSION, Source, owned};
-use super::{Conversion, Converted, Embed, Loss};
+use super::{Conversion, Converted, Embed, Loss, LossKind};
 use crate::dialect::draft::Draft;
 use crate::dialect::mint::Mint;
-use crate::dialect::write::{Composed, Report};
-use crate::dialect::{self, Dialect};
-use crate::document::NodeRef;
+use crate::dialect::write::{Composed, Remark, Report};
+use crate::dialect::{self, CarrierKind, Dialect};
 use crate::document::patch::Value;
+use crate::document::{NodeRef, yaml};
 use crate::inspect::inspect_as;
 use crate::text::SourceText;
 
@@ -129,9 +129,10 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> O
     let mut now = conversion.draft(form).ok()?;
     let mut then = draft_as_written(conversion, &carried, &now)?;
     name_as_before(conversion, &carried, &mut now, &mut then)?;
-    let is_intact = carried.has_all_in_order() && has_same_edges(&then, &now);
-    let (before, left_then) = compose_plainly(conversion, then);
-    let (after, left_now) = compose_plainly(conversion, now.clone());
+    let are_edges_same = has_same_edges(&then, &now);
+    let is_intact = carried.has_all_in_order() && are_edges_same;
+    let (before, left_then, report_then) = compose_plainly(conversion, then);
+    let (after, left_now, report_now) = compose_plainly(conversion, now.clone());
     let mut report = Report::default();
     let fresh = conversion.writer.compose(&mut now, mint, &mut report);
     let is_edited = !is_intact || before != after;
@@ -139,20 +140,47 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> O
     if is_edited {
         conversion.writer.mark_edited(&mut merged);
     }
-    let losses = losses_of(conversion, &carried, left_now, &left_then, report);
+    let mut losses = losses_of(conversion, &carried, left_now, &left_then, report);
+    // What came in between, and has no place in this form.
+    let is_news = |remark: &Remark| remark.kind == LossKind::Lost && !report_then.remarks.contains(remark);
+    let news = report_now.remarks.into_iter().filter(is_news);
+    let news: Vec<Loss> = news.map(|remark| conversion.loss(remark)).collect();
+    losses.extend(
+        news.into_iter()
+            .filter(|news| !losses.contains(news))
+            .collect::<Vec<_>>(),
+    );
+    if !are_edges_same && conversion.writer.has_stages(Some(&carried.form)) {
+        let message = "they were changed in between, and this form orders by priority alone".to_owned();
+        losses.push(conversion.lost(None, "dependencies", message));
+    }
     if conversion.options.embed == Embed::Originals {
         carry(conversion.source, &mut merged);
     }
     let is_plain = !is_edited && conversion.options.embed == Embed::Nothing;
-    let text = match carried
+    let original = carried
         .text
         .as_ref()
-        .filter(|text| is_plain && is_original(text, conversion, &carried))
-    {
+        .filter(|text| is_plain && is_original(text, conversion, &carried));
+    let text = match original {
         Some(text) => text.clone(),
-        None => conversion.writer.lay_out(merged),
+        None => {
+            losses.extend(lost_comments(conversion, &carried));
+            conversion.writer.lay_out(merged)
+        }
     };
     conversion.finish(text, losses).ok()
+}
+
+/// Returns that the comments of the original are lost, where it had any.
+fn lost_comments(conversion: &Conversion<'_, '_>, carried: &Carried) -> Option<Loss> {
+    let is_yaml = conversion.target.carriers().first() == Some(&CarrierKind::Yaml);
+    let text = carried.text.as_ref().filter(|_| is_yaml)?;
+    let n_comments = yaml::comments(&SourceText::new(text.as_str())).len();
+    (n_comments > 0).then(|| {
+        let message = format!("{n_comments} of the original: the plan was edited since, and is laid out afresh");
+        conversion.lost(None, "comments", message)
+    })
 }
 
 /// Returns whether a text is that of the originals which are carried beside it.
@@ -162,7 +190,33 @@ fn is_original(text: &str, conversion: &Conversion<'_, '_>, carried: &Carried) -
         return false;
     };
     let tasks = carried.tasks.iter().flatten().map(|task| &task.original);
-    source.original_head() == carried.original && source.original_tasks().iter().eq(tasks)
+    let same = |one: &Members, other: &Members| plain_members(one) == plain_members(other);
+    let found = source.original_tasks();
+    let pairs = found.iter().zip(tasks.clone());
+    same(&source.original_head(), &carried.original)
+        && found.len() == tasks.count()
+        && pairs.into_iter().all(|(one, other)| same(one, other))
+}
+
+/// Returns members with what no JSON number can be, such as `.inf`, as the text that carries it.
+fn plain_members(members: &Members) -> Members {
+    members
+        .iter()
+        .map(|(key, value)| (key.clone(), plain_value(value)))
+        .collect()
+}
+
+fn plain_value(value: &Value) -> Value {
+    match value {
+        Value::Number(number)
+            if !number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) || number.contains("inf") =>
+        {
+            Value::String(number.clone())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(plain_value).collect()),
+        Value::Object(members) => Value::Object(plain_members(members)),
+        value => value.clone(),
+    }
 }
 
 /// Reads the carrier as it was written: what each task says it was, and new tasks as they are.
@@ -227,15 +281,16 @@ fn has_same_edges(then: &Draft, now: &Draft) -> bool {
 }
 
 /// Composes with a mint that always makes the same, so that what it makes is no difference. Returns what is left, too.
-fn compose_plainly(conversion: &Conversion<'_, '_>, mut draft: Draft) -> (Composed, Draft) {
+fn compose_plainly(conversion: &Conversion<'_, '_>, mut draft: Draft) -> (Composed, Draft, Report) {
     let mut counter = 0u128;
     let mut fresh = || {
         counter += 1;
         counter
     };
     let mut mint = Mint::new("2000-01-01T00:00:00Z", &mut fresh);
-    let composed = conversion.writer.compose(&mut draft, &mut mint, &mut Report::default());
-    (composed, draft)
+    let mut report = Report::default();
+    let composed = conversion.writer.compose(&mut draft, &mut mint, &mut report);
+    (composed, draft, report)
 }
 
 fn merge(conversion: &Conversion<'_, '_>, carried: &Carried, three: [&Composed; 3], is_intact: bool) -> Composed {

@@ -750,3 +750,67 @@ fn every_shape_converts_or_is_refused() {
         }
     }
 }
+
+#[test]
+fn what_came_in_between_and_has_no_place_is_reported_on_the_way_back() {
+    let minimal =
+        r#"{"title": "P", "description": "D", "tasks": [{"title": "a", "description": "b", "task_type": "edit"}]}"#;
+    let v2 =
+        r#"{"schemaVersion": "2.2", "userStories": [{"id": "US-001", "title": "A", "priority": 1, "passes": false}]}"#;
+    let rawko = "# why\nid: p\ntask: T\nstatus: draft\ncurrentStepIndex: 0\ncreatedAt: \"2026-01-01T00:00:00Z\"\nupdatedAt: \"2026-01-01T00:00:00Z\"\ncreatedBy: a\nversion: 1\nsteps:\n  - index: 0\n    description: A\n    status: pending\n";
+    for (from, text, old, new, lost) in [
+        (
+            "opencrabs",
+            minimal,
+            "\"status\": \"pending\"",
+            "\"status\": \"done\"",
+            "status",
+        ),
+        (
+            "aimi",
+            v2,
+            "\"status\": \"pending\"",
+            "\"status\": \"failed\"",
+            "status",
+        ),
+        ("rawko", rawko, "\"notes\": \"\"", "\"notes\": \"more\"", "comments"),
+    ] {
+        let source = inspect_as(text, from);
+        let there = convert_with(&source, "clido", &embedding()).expect("it converts");
+        let edited = there.text.replacen(old, new, 1);
+        assert_ne!(edited, there.text, "{from}");
+        let edited = inspect_as(&edited, "clido");
+        let back = convert_with(&edited, from, &Options::default()).expect("it converts back");
+        let losses = back.losses.iter().filter(|loss| loss.kind == LossKind::Lost);
+        let fields: Vec<&str> = losses.map(|loss| &*loss.field).collect();
+        assert!(fields.contains(&lost), "{from}: {:?}\n{}", back.losses, back.text);
+    }
+}
+
+#[test]
+fn a_prd_with_dependencies_comes_back_with_its_edits() {
+    let story = |id: u32, on: &str| {
+        format!(r#"{{"id": "US-00{id}", "title": "T{id}", "priority": 1, "passes": false, "dependsOn": [{on}]}}"#)
+    };
+    let text = format!(
+        r#"{{"name": "App", "branchName": "x", "userStories": [{}, {}]}}"#,
+        story(1, ""),
+        story(2, "\"US-001\"")
+    );
+    let source = inspect_as(&text, "aimi");
+    let there = convert_with(&source, "clido", &embedding()).expect("it converts");
+    let edited = there
+        .text
+        .replacen("\"status\": \"pending\"", "\"status\": \"done\"", 1);
+    let edited = inspect_as(&edited, "clido");
+    let back = convert_with(&edited, "aimi", &Options::default()).expect("it converts back");
+    let plan: serde_json::Value = serde_json::from_str(&back.text).expect("JSON");
+    assert_eq!(plan["userStories"][1]["dependsOn"][0], "US-001", "{}", back.text);
+    assert_eq!(plan["userStories"][0]["passes"], true, "{}", back.text);
+    assert_eq!(
+        (&plan["name"], plan.get("schemaVersion")),
+        (&"App".into(), None),
+        "{}",
+        back.text
+    );
+}

@@ -138,10 +138,10 @@ impl Dialect for Aimi {
 
     fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
         Some(match (owner, plan.form) {
-            (Owner::Plan, "v2") => &v2::ROOT,
+            (Owner::Plan, form) if v2::is_form(form) => &v2::ROOT,
             (Owner::Plan, _) => &v3::ROOT,
-            (Owner::Task(_), "v2") if plan.has_stages => &v2::STORY,
-            (Owner::Task(_), "v2") => &v2::LINKED_STORY,
+            (Owner::Task(_), v2::FORM) => &v2::STORY,
+            (Owner::Task(_), v2::LINKED_FORM) => &v2::LINKED_STORY,
             (Owner::Task(_), _) => &v3::STORY,
         })
     }

@@ -1,6 +1,7 @@
 //! What Aimi keeps of a story's fate: v3 a status, v2.x two booleans; both a note.
 
 use super::super::{Deed, Recording};
+use super::v2;
 use crate::document::patch::Value;
 use crate::edit::reasons::with_new_line;
 use crate::edit::{Change, Owner};
@@ -11,7 +12,7 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for Deed { step, request } in recording.deeds {
         let owner = Owner::Task(step.task_ix);
-        if plan.form == "v2" {
+        if v2::is_form(plan.form) {
             let mut set = |field, value: bool| {
                 // `skipped` is left out of most files: it is added only to say yes.
                 let is_there = plan.value(&plan.tasks()[step.task_ix], field).is_some();

@@ -13,6 +13,15 @@ use crate::plan::{
     Dependency, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, State, Status, Target,
 };
 
+/// What the two forms are called: ordered by priorities, and by dependencies.
+pub(super) const FORM: &str = "v2";
+pub(super) const LINKED_FORM: &str = "prd";
+
+/// Returns whether a form is one of these.
+pub(super) fn is_form(form: &str) -> bool {
+    form == FORM || form == LINKED_FORM
+}
+
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
     on_failure: OnFailure::DependentsWait,
@@ -95,10 +104,12 @@ const SKIPPED: usize = 6;
 
 /// Reads a v2.x file; `found` holds what is already known about its version.
 pub(super) fn read(input: &Input<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>) -> Reading {
-    let builder = PlanBuilder::new(input.source, "aimi", "v2", &LIFECYCLE);
+    let has_stages = !has_dependencies(root);
+    let form = if has_stages { FORM } else { LINKED_FORM };
+    let builder = PlanBuilder::new(input.source, "aimi", form, &LIFECYCLE);
     let mut reader = Reader::new(builder, &VOICE);
     reader.diagnostics = found;
-    reader.builder.plan().has_stages = !has_dependencies(root);
+    reader.builder.plan().has_stages = has_stages;
     read_root(&mut reader, root);
     reader.finish()
 }
@@ -106,8 +117,8 @@ pub(super) fn read(input: &Input<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>)
 /// Returns whether the stories of a file say themselves what they wait for. The specification of 2.x knows no such field.
 fn has_dependencies(root: NodeRef<'_>) -> bool {
     let stories = root.get("userStories").into_iter().flat_map(NodeRef::elements);
-    let lists = stories.filter_map(|story| story.get("dependsOn"));
-    root.get("schemaVersion").is_none() && lists.flat_map(NodeRef::elements).next().is_some()
+    let mut lists = stories.filter_map(|story| story.get("dependsOn"));
+    root.get("schemaVersion").is_none() && lists.any(|list| list.kind() == Kind::Array)
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {

@@ -7,7 +7,7 @@ use super::super::write::{
     Composed, Migration, MigrationOrder, Report, Resets, Writer, cut, five_states, member, named, number, one_line,
     report_new_ids, slug, take_notes, take_title_and_body, task_ids, text,
 };
-use super::{is_branch, is_story_id, migrate, v3};
+use super::{is_branch, is_story_id, migrate, v2, v3};
 use crate::document::NodeRef;
 use crate::document::patch::Value;
 use crate::plan::lifecycle::Order;
@@ -33,8 +33,8 @@ static PLANNED: Resets<'static> = Resets {
 
 impl Writer for AimiWriter {
     fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
-        if draft.form.as_deref() == Some("v2") {
-            return compose_v2(draft);
+        if draft.form.as_deref().is_some_and(v2::is_form) {
+            return compose_v2(draft, report);
         }
         let ids = task_ids(&draft.tasks, is_story_id, |n| format!("US-{n:03}"));
         report_new_ids(&draft.tasks, &ids, "id", report);
@@ -61,7 +61,7 @@ impl Writer for AimiWriter {
     }
 
     fn migrate(&self, plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, mint: &Mint<'_>) -> Option<Migration> {
-        (plan.form == "v2").then(|| migrate::migrate(plan, root, order, mint))
+        v2::is_form(plan.form).then(|| migrate::migrate(plan, root, order, mint))
     }
 
     fn tasks_key(&self) -> &'static str {
@@ -73,7 +73,7 @@ impl Writer for AimiWriter {
     }
 
     fn has_stages(&self, form: Option<&str>) -> bool {
-        form == Some("v2")
+        form == Some(v2::FORM)
     }
 
     fn planned(&self) -> &'static Resets<'static> {
@@ -278,7 +278,8 @@ fn with_typecheck(mut criteria: Vec<Value>, task_ix: usize, report: &mut Report)
 }
 
 /// Writes the older form: two booleans, and priorities that are layers.
-fn compose_v2(draft: &mut Draft) -> Composed {
+fn compose_v2(draft: &mut Draft, report: &mut Report) -> Composed {
+    let is_linked = draft.form.as_deref() == Some(v2::LINKED_FORM);
     let mut metadata = Vec::new();
     for (key, field) in [
         ("title", Field::Title),
@@ -291,18 +292,26 @@ fn compose_v2(draft: &mut Draft) -> Composed {
     if let Some(goal) = draft.head.take_text(Field::Goal) {
         metadata.insert(0, member("title", text(one_line(&goal))));
     }
-    let head = vec![
-        member("schemaVersion", text("2.2")),
-        member("metadata", Value::Object(metadata)),
-        member("userStories", Value::Null),
-    ];
+    let mut head = match is_linked {
+        // A version would give the dependencies another meaning.
+        true => metadata,
+        false => vec![
+            member("schemaVersion", text("2.2")),
+            member("metadata", Value::Object(metadata)),
+        ],
+    };
+    head.push(member("userStories", Value::Null));
     let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("US-{n:03}"));
-    let tasks = draft.tasks.iter_mut().zip(ids).enumerate();
+    let tasks = draft.tasks.iter_mut().zip(&ids).enumerate();
     let tasks = tasks.map(|(ix, (task, (id, _)))| {
+        if !matches!(task.state, State::Pending | State::Done | State::Skipped) {
+            let message = "a story of this version passes, is skipped, or is open".to_owned();
+            report.lost(Some(ix), "status", message);
+        }
         let (title, description) = take_title_and_body(&mut task.fields).unwrap_or_default();
         let criteria = take_criteria(&mut task.fields).into_iter().map(text).collect();
         let notes = take_notes(&mut task.fields, &task.state).unwrap_or_default();
-        vec![
+        let mut story = vec![
             member("id", text(id)),
             member("title", text(title)),
             member("description", text(description)),
@@ -311,7 +320,11 @@ fn compose_v2(draft: &mut Draft) -> Composed {
             member("passes", Value::Bool(task.state == State::Done)),
             member("skipped", Value::Bool(task.state == State::Skipped)),
             member("notes", text(notes)),
-        ]
+        ];
+        if is_linked {
+            story.push(member("dependsOn", named(&task.dependencies, &ids)));
+        }
+        story
     });
     Composed {
         head,

@@ -74,6 +74,16 @@ impl Writer for OpenCrabsWriter {
             head.extend(surroundings(&mut draft.head));
             head.extend(plan_state(draft, mint, report));
         }
+        let open = |task: &DraftTask| task.state == State::Pending;
+        for (ix, _) in draft
+            .tasks
+            .iter()
+            .enumerate()
+            .filter(|(_, task)| is_minimal && !open(task))
+        {
+            let message = "plans to import have no statuses".to_owned();
+            report.lost(Some(ix), "status", message);
+        }
         let tasks = draft.tasks.iter_mut().enumerate();
         Composed {
             head,
