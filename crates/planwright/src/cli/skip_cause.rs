@@ -55,6 +55,13 @@ fn recorded_words(
     moved: &StateChange,
 ) -> String {
     let change = &past.change;
+    if change.verb == RUN_VERB && linked.plan.tasks().get(task_ix).is_some_and(|task| task.held) {
+        let at = to_the_second(&past.time);
+        return format!(
+            ": the plan file marks it as one to skip; recorded by a run at {at} (change {})",
+            past.seq
+        );
+    }
     let is_named = change.tasks.contains(&moved.task);
     let cause = (!is_named)
         .then(|| cause_among(linked, history, task_ix, past))

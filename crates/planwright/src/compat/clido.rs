@@ -123,8 +123,8 @@ fn error(message: &str) -> Answer {
     Answer::err(1, format!("Error: {message}\n"))
 }
 
-/// When a flat plan was created that does not say so, for clido.
-const FLAT_CREATED_AT: &str = "2026-01-01T00:00:00Z";
+/// When a flat plan was created that does not say so.
+const FLAT_CREATED_AT: &str = "unknown";
 
 /// A plan in the folder, saved or flat, as far as it must be readable.
 struct Saved {

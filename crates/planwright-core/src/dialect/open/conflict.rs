@@ -9,6 +9,36 @@ const BASE: &str = "||||||| ";
 const BETWEEN: &str = "=======";
 const THEIRS: &str = ">>>>>>> ";
 
+/// Follows the code fences of Markdown: what they quote are examples, unless it is the JSON of a contract.
+#[derive(Default)]
+struct Fence {
+    /// The marks that the open fence ends with, and whether it is of JSON.
+    open: Option<(String, bool)>,
+}
+
+impl Fence {
+    /// Returns whether the next line is part of an example.
+    fn is_example(&mut self, line: &str) -> bool {
+        let marks: String = line
+            .chars()
+            .take_while(|c| line.starts_with(*c) && matches!(c, '`' | '~'))
+            .collect();
+        match &self.open {
+            None if marks.len() >= 3 => {
+                let is_json = line[marks.len()..].trim().eq_ignore_ascii_case("json");
+                self.open = Some((marks, is_json));
+                false
+            }
+            None => false,
+            Some((open, _)) if marks.starts_with(open.as_str()) && line.trim_end() == marks => {
+                self.open = None;
+                false
+            }
+            Some((_, is_json)) => !is_json,
+        }
+    }
+}
+
 /// How many are reported.
 const MAX_FOUND: usize = 20;
 
@@ -28,7 +58,8 @@ pub(super) fn conflicts(source: &SourceText) -> Vec<Diagnostic> {
     }
     let mut found = Vec::new();
     let mut start = 0;
-    let mut lines = text.split_inclusive('\n').zip(1..).map(|(line, number)| {
+    let mut fence = Fence::default();
+    let lines = text.split_inclusive('\n').zip(1..).map(|(line, number)| {
         let text = line.trim_end_matches(['\n', '\r']);
         let span = Span {
             start,
@@ -37,6 +68,7 @@ pub(super) fn conflicts(source: &SourceText) -> Vec<Diagnostic> {
         start += line.len() as u32;
         Line { number, text, span }
     });
+    let mut lines = lines.filter(|line| !fence.is_example(line.text));
     while let Some(ours) = lines.by_ref().find(|line| line.text.starts_with(OURS)) {
         let middle = lines
             .by_ref()
@@ -69,4 +101,27 @@ fn finding(ours: Line<'_>, middle: Line<'_>, between: Line<'_>, theirs: Line<'_>
         .with_label(format!("one side: {one}"))
         .with_related(between.span, format!("the other side: {other}"))
         .with_help("keep one side or join both, remove the three marks, and check again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_in_fences_are_no_conflicts() {
+        let conflict = "<<<<<<< HEAD\none\n=======\nother\n>>>>>>> feature\n";
+        for (text, expected) in [
+            (conflict.to_owned(), 1),
+            (conflict.replace('\n', "\r\n"), 1),
+            (format!("{conflict}{conflict}"), 2),
+            (format!("```text\n{conflict}```\n"), 0),
+            (format!("~~~\n```json\n{conflict}```\n~~~\n"), 0),
+            (format!("````md\n```\n{conflict}```\n````\n{conflict}"), 1),
+            (format!("```json\n{{\n{conflict}}}\n```\n"), 1),
+            ("Title\n=======\ntext\n".to_owned(), 0),
+        ] {
+            let found = conflicts(&SourceText::new(text.as_str()));
+            assert_eq!(found.len(), expected, "{text}");
+        }
+    }
 }

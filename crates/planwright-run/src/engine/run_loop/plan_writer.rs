@@ -154,7 +154,8 @@ impl RunLoop<'_> {
     /// Adds an update of the plan file.
     pub(super) fn update_plan(&mut self, mut update: StatusUpdate) {
         if let Some(site) = self.workplace.site() {
-            for text in update.note.iter_mut().chain(&mut update.output) {
+            let texts = update.note.iter_mut().chain(&mut update.output);
+            for text in texts.chain(&mut update.work.reflection) {
                 *text = site.without_folders(text);
             }
         }
