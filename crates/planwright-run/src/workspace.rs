@@ -1,6 +1,6 @@
 //! Workspaces: where one begins, and which plans are in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
@@ -58,7 +58,11 @@ pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
 
 /// Returns the plans that tools keep for a user, wherever that user works.
 pub fn plans_of_user(home: &Path) -> Vec<PathBuf> {
-    plans_at(home, |dialect| dialect.user_places())
+    let mut plans = plans_at(home, |dialect| dialect.user_places());
+    // A profile may be a link to another.
+    let mut seen = HashSet::new();
+    plans.retain(|path| seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
+    plans
 }
 
 fn plans_at(root: &Path, places: impl Fn(&dyn Dialect) -> &'static [&'static str]) -> Vec<PathBuf> {

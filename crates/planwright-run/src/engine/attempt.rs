@@ -71,6 +71,8 @@ pub(super) struct Attempt {
     pub(super) protected: Vec<String>,
     /// The tools that its agent used.
     pub(super) tools: Vec<ToolCall>,
+    /// What its agent thinks of its work.
+    pub(super) reflection: Option<String>,
     /// The approval of its work, where that waited for a review before.
     pub(super) approved: Option<Approved>,
     /// The files that others own who have worked in the same folder meanwhile.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::{self, Dialect, Pointing};
 use planwright_core::document::patch::Refusal;
+use planwright_core::document::yaml;
 use planwright_core::plan::Plan;
 use planwright_core::text::SourceText;
 
@@ -28,7 +29,25 @@ pub fn point_at_new(path: &Path, dialect: &'static dyn Dialect) -> Option<Pointe
     let file = pointer_of(path, dialect)?;
     let source = load(path).ok()?.source;
     let inspection = examine(&source, Some(path), Some(dialect)).inspection;
-    write(&file, dialect, &inspection.plan?.plan, Pointing::Made, &clock::now())
+    // A plan that is gone is as good as none.
+    let pointing = match names_missing_plan(&file, path) {
+        true => Pointing::Begins,
+        false => Pointing::Made,
+    };
+    write(&file, dialect, &inspection.plan?.plan, pointing, &clock::now())
+}
+
+/// Returns whether the file names a plan that is not beside another one any more.
+fn names_missing_plan(file: &Path, beside: &Path) -> bool {
+    let Ok(loaded) = load(file) else {
+        return false;
+    };
+    let parsed = yaml::parse(&loaded.source);
+    let id = parsed.document.root().and_then(|root| root.get("planId")?.text());
+    id.is_some_and(|id| {
+        let is_name = !id.is_empty() && !id.contains(['/', '\\']);
+        is_name && !beside.with_file_name(format!("{id}.yaml")).exists()
+    })
 }
 
 /// Returns the file that says which plan is being worked on, for a plan at a path.

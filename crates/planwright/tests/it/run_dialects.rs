@@ -173,6 +173,15 @@ fn opencrabs_plans_keep_what_agents_tell_of_their_work() {
     assert_eq!(task["reflection"], "too long");
     let called = &task["execution_history"][0]["tools_called"];
     assert_eq!(called[0]["tool_name"], "Edit", "{called}");
+    let failed = told.replace("done", "failed");
+    let workspace = Workspace::new(("plan.json", CRAB), &failed);
+    workspace.runs(&[]).exits(1);
+    let task = workspace.json()["tasks"][0].clone();
+    assert_eq!(task["reflection"], "too long", "{task}");
+    assert_eq!(
+        task["execution_history"][0]["tools_called"][0]["tool_name"], "Edit",
+        "{task}"
+    );
     // An agent whose output is made of events names its tools there.
     let events = "echo '{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"}}]}}'; \
                   echo '{\"type\":\"result\",\"is_error\":false,\"result\":\"All is there.\"}'; \

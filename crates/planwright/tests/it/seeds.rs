@@ -45,6 +45,18 @@ fn a_task_to_skip_is_skipped_after_a_finished_run() {
 }
 
 #[test]
+fn tasks_to_skip_are_skipped_where_nothing_else_is_left() {
+    let plan = clido(&["a", "b a"]).replace("\"Make b\"", "\"Make b\", \"skip\": true");
+    let plan = plan.replacen("\"status\": \"pending\"", "\"status\": \"done\"", 1);
+    let workspace = Workspace::new(("plan.json", &plan), "says done");
+    workspace.runs(&["--dry-run"]).exits(0);
+    assert_eq!(workspace.states(), "a done, b pending");
+    let came = workspace.runs(&[]).exits(0);
+    came.says("1 of 2 tasks are done, 1 to be skipped").says("skipped: b");
+    assert_eq!(workspace.states(), "a done, b skipped");
+}
+
+#[test]
 fn an_imported_clido_plan_goes_where_clido_keeps_plans() {
     let sandbox = Sandbox::with(&[("ans.json", FLAT)]);
     let said = sandbox.run(&["import", "ans.json"]).exits(0).stdout;
@@ -136,6 +148,15 @@ fn rawko_sandbox() -> Sandbox {
     sandbox
 }
 
+/// Returns the file of the plan with a word in its name.
+fn plan_called(sandbox: &Sandbox, word: &str) -> String {
+    let plans = std::fs::read_dir(sandbox.path().join(RAWKO_PLANS)).expect("a folder");
+    let mut names = plans
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.find(|name| name.contains(word)).expect("a plan")
+}
+
 #[test]
 fn a_new_rawko_plan_is_the_current_task_unless_another_is_unfinished() {
     let sandbox = rawko_sandbox();
@@ -153,6 +174,12 @@ fn a_new_rawko_plan_is_the_current_task_unless_another_is_unfinished() {
     sandbox.run(&["new", "rawko", "Count bytes"]).exits(0);
     let third = sandbox.read(".rawko/current-task.yaml");
     assert!(third.contains("task: Count bytes"), "{third}");
+    sandbox
+        .run(&["archive", &format!("{RAWKO_PLANS}/{}", plan_called(&sandbox, "bytes"))])
+        .exits(0);
+    sandbox.run(&["new", "rawko", "Count pages"]).exits(0);
+    let fourth = sandbox.read(".rawko/current-task.yaml");
+    assert!(fourth.contains("task: Count pages"), "{fourth}");
     // A plan that goes elsewhere is not rawko's.
     let other = Sandbox::new();
     other.run(&["new", "rawko", "A", "--out", "a.yaml"]).exits(0);

@@ -1,7 +1,7 @@
 //! What follows from the end of an attempt, for the schedule and the plan file: done, failed, stopped or interrupted.
 
 use planwright_core::agent::Conclusion;
-use planwright_core::edit::{ToolCall, Work};
+use planwright_core::edit::Work;
 use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Event, Phase};
 
@@ -11,7 +11,6 @@ use super::super::naming::listed;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
 use super::reconcile::{interrupted_updates, keeps_output};
-use super::working::MAX_TOOLS;
 use super::working::finished;
 use crate::clock;
 use crate::config::OnProtected;
@@ -119,7 +118,7 @@ impl RunLoop<'_> {
             note: attempt.approved.as_ref().and_then(|approved| approved.note.clone()),
             word_of: attempt.approved.as_ref().and_then(|approved| approved.by.clone()),
             receipts: Some(checking.receipts.clone()),
-            work: work_of(attempt, &checking.conclusion),
+            work: work_of(attempt),
             ..self.plain_update(attempt.task, Verb::Done)
         }
     }
@@ -167,10 +166,7 @@ impl RunLoop<'_> {
             self.update_plan(StatusUpdate {
                 note: Some(self.note_of(why)),
                 by: Some(attempt.agent.clone()),
-                work: Work {
-                    tools: attempt.tools.clone(),
-                    reflection: None,
-                },
+                work: work_of(&attempt),
                 ..self.plain_update(task, Verb::Fail)
             });
             if counts && !is_over {
@@ -283,19 +279,10 @@ fn first_lines(text: &str) -> &str {
     text[..end].trim_end()
 }
 
-/// Returns how the work of an attempt went, as its agent told: the tools that it was heard to use, else those of the result file.
-fn work_of(attempt: &Attempt, conclusion: &Conclusion) -> Work {
-    let named = conclusion.tools_called.iter().take(MAX_TOOLS).map(|name| ToolCall {
-        name: name.clone(),
-        input: String::new(),
-        at: clock::now(),
-        is_denied: false,
-    });
+/// Returns how the work of an attempt went, as its agent told.
+fn work_of(attempt: &Attempt) -> Work {
     Work {
-        tools: match attempt.tools.is_empty() {
-            true => named.collect(),
-            false => attempt.tools.clone(),
-        },
-        reflection: conclusion.reflection.as_deref().map(|text| cut(text, MAX_NOTE)),
+        tools: attempt.tools.clone(),
+        reflection: attempt.reflection.as_deref().map(|text| cut(text, MAX_NOTE)),
     }
 }

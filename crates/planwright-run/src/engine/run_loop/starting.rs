@@ -120,6 +120,7 @@ impl RunLoop<'_> {
             print_before: None,
             is_unchanged: false,
             tools: Vec::new(),
+            reflection: None,
             protected: Vec::new(),
             approved: None,
             of_others: BTreeSet::new(),

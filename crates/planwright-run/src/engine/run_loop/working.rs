@@ -42,7 +42,7 @@ enum AgentVerdict {
 }
 
 /// How many uses of tools are kept of an attempt.
-pub(super) const MAX_TOOLS: usize = 200;
+const MAX_TOOLS: usize = 200;
 
 impl RunLoop<'_> {
     pub(super) fn handle(&mut self, event: worker::Event) -> Result<(), RunError> {
@@ -169,6 +169,18 @@ impl RunLoop<'_> {
                 processes(n_ended)
             );
             self.remark(Some(attempt.task), text)?;
+        }
+        attempt.reflection.clone_from(&conclusion.reflection);
+        if attempt.tools.is_empty() {
+            let named = conclusion.tools_called.iter().take(MAX_TOOLS);
+            attempt.tools = named
+                .map(|name| ToolCall {
+                    name: name.clone(),
+                    input: String::new(),
+                    at: clock::now(),
+                    is_denied: false,
+                })
+                .collect();
         }
         if attempt.ending.is_none() && !attempt.is_gone() {
             self.propose(&attempt, &conclusion.proposed_tasks)?;

@@ -6,10 +6,13 @@ mod course;
 
 use std::path::Path;
 
-use planwright_core::plan::{Plan, State};
+use planwright_core::edit::Request;
+use planwright_core::plan::{Plan, State, Status, Verb};
 use planwright_core::schedule::{Job, Standing};
+use planwright_run::clock;
 use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, HeldTask, Options, Prepared, Preview, RunError, RunOutcome, RunRequest};
+use planwright_run::revise::{Pick, Target, transition};
 use planwright_run::runs::state::AttemptRun;
 use planwright_run::shell::argument;
 use planwright_run::worker::Workers;
@@ -263,13 +266,20 @@ fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &Prepared, out
     let of_them = if is_part { " that were asked for" } else { "" };
     let left = Preview::of(request, prepared).left;
     let held: Vec<&HeldTask> = prepared.held.iter().filter(|held| is_wanted(held.task)).collect();
-    let mut words = format!("nothing to run: {n_done} of {} tasks{of_them} are done", wanted.len());
+    let marked = if is_part {
+        Vec::new()
+    } else {
+        marked_to_skip(prepared.snapshot.plan())
+    };
+    let n_tasks = wanted.len() + marked.len();
+    let mut words = format!("nothing to run: {n_done} of {n_tasks} tasks{of_them} are done");
     for (state, n) in [
         ("running", held.len()),
         ("waiting", left.len()),
         ("failed", n_failed),
         ("skipped", count(State::Skipped)),
         ("blocked", count(State::Blocked)),
+        ("to be skipped", marked.len()),
     ] {
         if n > 0 {
             words.push_str(&format!(", {n} {state}"));
@@ -292,10 +302,33 @@ fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &Prepared, out
     if n_failed > 0 {
         output.remark("help: --retry-failed tries again what failed");
     }
-    match n_failed > 0 || !held.is_empty() || !left.is_empty() {
-        true => Exit::Problems,
-        false => Exit::Success,
+    if n_failed > 0 || !held.is_empty() || !left.is_empty() {
+        return Exit::Problems;
     }
+    if !marked.is_empty() {
+        // Everything else is over: the plan is as after a run.
+        let now = clock::now();
+        let target = Target {
+            path: prepared.snapshot.path(),
+            forced: None,
+            dry: false,
+        };
+        match transition(target, Pick::Named(&marked), &Request::new(Verb::Skip, &now)) {
+            Ok(_) => output.remark(&format!(
+                "skipped: {}",
+                some_of(marked.iter().map(|name| shown_name(name)), 12)
+            )),
+            Err(_) => output.remark("they could not be marked as skipped: the plan cannot be written"),
+        }
+    }
+    Exit::Success
+}
+
+/// Returns the open tasks that the plan file marks as ones to skip.
+fn marked_to_skip(plan: &Plan) -> Vec<String> {
+    let tasks = plan.tasks().iter().enumerate();
+    let marked = tasks.filter(|(_, task)| task.held && task.status == Status::Pending);
+    marked.map(|(ix, _)| plan.task_name(ix).into_owned()).collect()
 }
 
 fn refusal(found: &Found, error: RunError) -> anyhow::Error {
