@@ -196,7 +196,8 @@ impl Series {
         Ok(Series { workers, interrupt })
     }
 
-    /// Runs all commands. Returns their receipts.
+    /// Runs all commands. Returns their receipts. In a slot, the files of its commit are restored before each command.
+    #[expect(clippy::too_many_arguments, reason = "two calls, and all of them are their own")]
     pub(crate) fn run(
         &mut self,
         checks: &[Check],
