@@ -46,6 +46,7 @@ mod run_crash;
 #[cfg(target_os = "linux")]
 mod run_day;
 #[cfg(target_os = "linux")]
+mod run_decisions;
 mod run_dialects;
 #[cfg(target_os = "linux")]
 mod run_enemies;
