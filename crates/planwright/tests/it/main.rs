@@ -1,7 +1,8 @@
 //! Runs of the real binary.
 
-#[cfg(unix)]
 mod action;
+#[cfg(unix)]
+mod advice;
 mod aimi_cli;
 mod aimi_cli_files;
 mod approvals;
