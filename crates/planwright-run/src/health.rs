@@ -21,7 +21,7 @@ use crate::git::Repository;
 use crate::journal::{self, Header, JournalError, plan_id};
 use crate::place::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
 use crate::programs::program;
-use crate::revise::take_states;
+use crate::revise::{note_take_overs, take_states};
 use crate::runs;
 use crate::runs::state::RunState;
 use crate::shell::{argument, command_line};
@@ -536,11 +536,14 @@ impl Health {
                 Err(error) => self.troubles.push(Trouble::Journal { error }),
                 Ok(records) => {
                     let plan = runs::header(&place.log()).map(|header| header.path).unwrap_or_default();
-                    let state = RunState::of(&records);
+                    let mut state = RunState::of(&records);
                     let is_newest = seen.insert(plan.clone());
                     let is_open = state.begun.is_some() && state.ended.is_none() && !live.contains(place.id());
                     let path = root.join(plan);
                     if is_newest && is_open && path.is_file() {
+                        state.mark_interrupted();
+                        let id = runs::header(&place.log()).ok().and_then(|header| header.id);
+                        note_take_overs(&mut state, &path, id.as_deref());
                         self.troubles.push(Trouble::InterruptedRun {
                             path,
                             run: place.id().to_owned(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use planwright_core::edit::Request;
-use planwright_core::plan::Verb;
+use planwright_core::plan::{State, Verb};
 
 use crate::caller;
 use crate::claims::RUN_VERB;
@@ -20,8 +20,8 @@ use crate::place::PlanPlace;
 use crate::revise::{Call, LastVerb, Pick, ReviseError, Revised, Target, last_verbs_of, task_named, transition_by};
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{
-    self, Approved, Ask, Finished, Follower, Held, Live, Outcome, RunEvent, RunLog, RunPlace, RunRecord, ask, holder,
-    records,
+    self, Approved, Ask, Finished, Follower, Held, Live, Outcome, RunEvent, RunLog, RunPlace, RunRecord, Skipped, ask,
+    holder, records,
 };
 use crate::store::{StoreError, load};
 
@@ -177,7 +177,7 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
             commit: Some(held.candidate.commit.clone()),
         };
         if !target.dry {
-            add_to_log(files, &place, &waiting.run, &now, &RunEvent::Approved(approved))?;
+            add_to_log(files, &place, &waiting.run, &now, &[RunEvent::Approved(approved)])?;
         }
         let conditions = RunState::of(&records(files, &waiting.run.log())?).conditions;
         return Ok(Reviewed::ToLand {
@@ -215,8 +215,15 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
     if !target.dry {
         // What the log says of the run is true afterwards. The plan's history has the word in any case, also where a run that is
         // about to end still holds the lock.
-        let event = waiting.word(&task, review);
-        match add_to_log(files, &place, &waiting.run, &now, &event) {
+        let mut events = vec![waiting.word(&task, review)];
+        let skipped = revised.steps.iter().filter(|step| step.to == State::Skipped);
+        events.extend(skipped.map(|step| {
+            RunEvent::Skipped(Skipped {
+                task: step.task.clone(),
+                because: task.clone(),
+            })
+        }));
+        match add_to_log(files, &place, &waiting.run, &now, &events) {
             Ok(()) | Err(ReviewError::Locked(_)) => {}
             Err(error) => return Err(error),
         }
@@ -392,11 +399,13 @@ fn add_to_log(
     place: &PlanPlace,
     run: &RunPlace,
     now: &str,
-    event: &RunEvent,
+    events: &[RunEvent],
 ) -> Result<(), ReviewError> {
     let _live = Live::acquire(files, place, "", now)?;
     let mut log = RunLog::resume(files, &run.log())?.log;
-    log.add(now, event)?;
+    for event in events {
+        log.add(now, event)?;
+    }
     Ok(log.commit()?)
 }
 

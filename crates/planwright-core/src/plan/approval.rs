@@ -81,7 +81,7 @@ pub static NO_PLAN_STATUS: PlanMachine = PlanMachine {
     rows: &[],
     unsaid: None,
     lacks: "plans of this dialect have no status of their own",
-    instead: "its tasks may start as they are; `planwright skip` leaves some out, `planwright archive` puts the plan aside",
+    instead: "`planwright skip` leaves tasks out, `planwright archive` puts the plan aside; `planwright approve` approves it where `approval.required` is set",
 };
 
 /// Why a plan may not be run.

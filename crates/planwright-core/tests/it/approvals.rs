@@ -164,8 +164,7 @@ fn a_refusal_says_where_the_plan_stands_and_what_is_allowed() {
         (
             CLIDO.to_owned(),
             PlanVerb::Cancel,
-            "cannot cancel this plan: plans of this dialect have no status of their own; its tasks may start as they are; \
-             `planwright skip` leaves some out, `planwright archive` puts the plan aside",
+            "cannot cancel this plan: plans of this dialect have no status of their own; `planwright skip` leaves tasks out, `planwright archive` puts the plan aside; `planwright approve` approves it where `approval.required` is set",
         ),
         (
             rawko("draft").replace("status: draft # so far\n", ""),

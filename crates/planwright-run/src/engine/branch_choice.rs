@@ -148,7 +148,7 @@ pub(super) fn start_words(name: &str, start: &BranchStart) -> String {
         BranchStart::Continued => format!("work lands on the branch `{name}`, which has work that is not landed yet"),
         BranchStart::Restarted { .. } => {
             format!(
-                "work lands on the branch `{name}`, which begins anew: what was on it is part of what is checked out"
+                "work lands on the branch `{name}`, which starts again at what is checked out: it has nothing that is not part of that"
             )
         }
         BranchStart::Current => format!("work lands on `{name}`, which is checked out"),

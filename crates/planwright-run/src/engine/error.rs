@@ -147,9 +147,7 @@ impl RunError {
                  `planwright reset {0}`",
                 argument(task)
             ),
-            RunError::Errors(_) => {
-                "mend them first; `planwright check --fix` mends what can be mended safely".to_owned()
-            }
+            RunError::Errors(_) => "fix them first: `planwright check` shows them".to_owned(),
             RunError::OtherConfig { .. } => {
                 "run it again: it continues with that; --accept-config takes the new one".to_owned()
             }

@@ -35,11 +35,12 @@ pub fn notify(
 ) -> Option<String> {
     let ended = &outcome.ended;
     let number = |n: u64| OsString::from(n.to_string());
-    let told: [(&str, OsString); 9] = [
+    let told: [(&str, OsString); 10] = [
         ("PLANWRIGHT_STANDING", ended.standing.as_str().into()),
         ("PLANWRIGHT_DONE", number(ended.n_done)),
         ("PLANWRIGHT_FAILED", number(ended.n_failed)),
         ("PLANWRIGHT_SKIPPED", number(ended.n_skipped)),
+        ("PLANWRIGHT_REVIEW", number(ended.n_review)),
         ("PLANWRIGHT_LEFT", number(ended.n_left)),
         ("PLANWRIGHT_UNVERIFIED", number(ended.n_unverified)),
         ("PLANWRIGHT_UNCHANGED", number(ended.n_unchanged)),

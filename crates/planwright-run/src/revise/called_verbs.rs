@@ -30,18 +30,32 @@ pub(crate) struct LastVerb {
     pub(crate) to: Option<State>,
     /// Who called it, where the journal has it.
     pub(crate) by: Option<String>,
+    /// Whether commands verified it before.
+    pub(crate) verified: bool,
 }
 
-/// Notes in the state of a run which of its unfinished tasks a verb of another process brought to an end afterwards. The journal is
-/// that of the plan at `path`.
+/// Notes in the state of a run which of its unfinished tasks another process brought to an end afterwards: a verb, or the later run
+/// that landed what was approved. The journal is that of the plan at `path`.
 pub fn note_take_overs(state: &mut RunState, path: &Path, id: Option<&str>) {
     let is_unfinished = |task: &&TaskRun| {
-        matches!(task.state, TaskState::Stopped | TaskState::Interrupted) && task.taken_over.is_none()
+        let is_known = task.taken_over.as_ref().is_some_and(|moved| moved.verified);
+        matches!(task.state, TaskState::Stopped | TaskState::Interrupted) && !is_known
     };
-    if !state.tasks().iter().any(|task| is_unfinished(&task)) {
+    let awaits_landing = |task: &&TaskRun| task.awaits_approved_landing();
+    if !state
+        .tasks()
+        .iter()
+        .any(|task| is_unfinished(&task) || awaits_landing(&task))
+    {
         return;
     }
     let verbs = last_verbs_of(path, id);
+    let landed = state.tasks().iter().filter(awaits_landing).filter(|task| {
+        let last = verbs.get(&task.task);
+        last.is_some_and(|last| last.to == Some(State::Done) && last.at > task.changed_at)
+    });
+    let landed: Vec<String> = landed.map(|task| task.task.clone()).collect();
+    landed.iter().for_each(|task| state.landed_later(task));
     let unfinished = state.tasks().iter().filter(is_unfinished);
     let moved: Vec<MovedTask> = unfinished
         .filter_map(|task| verbs.get(&task.task)?.take_over(&task.task, &task.changed_at))
@@ -59,6 +73,7 @@ impl LastVerb {
             task: task.to_owned(),
             to: to.as_str().to_owned(),
             by: self.by.clone(),
+            verified: self.verified,
         })
     }
 }
@@ -80,6 +95,12 @@ pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, La
         if *outcome == Outcome::Void {
             continue;
         }
+        let is_verified = |task: &str| {
+            change
+                .verified
+                .iter()
+                .any(|verified| verified.task == task && verified.passed)
+        };
         let mut insert = |task: &str, to: Option<State>| {
             let verb = change.verb.clone();
             verbs.insert(
@@ -89,6 +110,7 @@ pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, La
                     at: time.clone(),
                     to,
                     by: change.by.clone(),
+                    verified: is_verified(task),
                 },
             );
         };

@@ -325,7 +325,7 @@ fn review_task(
                     output.remark("note: what the task changed is still in the folder; look at it before you run again")
                 }
             }
-            let words = step_words(&revised);
+            let words = step_words(&found.path, &revised);
             report(&found.path, verdict.as_str(), &revised, change, &[task], &words, output)
         }
     }

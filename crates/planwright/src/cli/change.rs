@@ -29,6 +29,7 @@ use serde::Serialize;
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{load_failure, unknown_task};
+use super::standing::PlanStanding;
 use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{cut, one_line, printable, shown_name};
@@ -306,7 +307,7 @@ pub(crate) fn report(
             claim: claim_report(revised),
             taken_over_from: revised.taken_over_from.clone(),
             passed_gates: revised.passed_gates.clone(),
-            ready: ready_names(revised),
+            ready: ready_names(revised, &PlanStanding::of(&revised.after, path)),
             notices: notices_of(revised),
             verified: revised.verified.iter().map(VerifiedReport::from).collect(),
             notes: revised.notes.clone(),
@@ -369,17 +370,20 @@ pub(crate) fn report_words(
     })
 }
 
-fn ready_names(revised: &Revised) -> Vec<String> {
-    revised.after.plan.as_ref().map_or_else(Vec::new, |linked| {
+/// Returns the tasks that may start now; none where a gate of the plan is closed.
+fn ready_names(revised: &Revised, standing: &PlanStanding) -> Vec<String> {
+    let plan = revised.after.plan.as_ref().filter(|_| standing.gate.is_none());
+    plan.map_or_else(Vec::new, |linked| {
         let readiness = Readiness::new(&linked.plan, &linked.links);
         let offered = readiness.offered().into_iter();
+        let offered = offered.filter(|&ix| standing.is_offered(ix));
         offered.map(|ix| linked.plan.task_name(ix).into_owned()).collect()
     })
 }
 
 /// Returns what became of tasks in words.
-pub(crate) fn step_words(revised: &Revised) -> Words {
-    let done = step_lines(revised);
+pub(crate) fn step_words(path: &Path, revised: &Revised) -> Words {
+    let done = step_lines(path, revised);
     let would = done.iter().map(|line| format!("dry run: {line}")).collect();
     Words {
         done,
@@ -402,7 +406,7 @@ pub(crate) fn plan_words(revised: &Revised) -> Words {
     });
     let approval = revised.approval.map(|is_approved| match is_approved {
         true => "the plan is approved: its tasks may be worked on".to_owned(),
-        false => "the plan is not approved any more: none of its tasks may be worked on".to_owned(),
+        false => "the plan is not approved: none of its tasks may be worked on".to_owned(),
     });
     match line.or(approval) {
         Some(line) => Words::new(line.clone(), format!("dry run: {line}")),
@@ -411,7 +415,7 @@ pub(crate) fn plan_words(revised: &Revised) -> Words {
 }
 
 /// Returns a line for each task that moved, those that moved because of another one together.
-fn step_lines(revised: &Revised) -> Vec<String> {
+fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
     let Some(linked) = &revised.after.plan else {
         return Vec::new();
     };
@@ -430,6 +434,9 @@ fn step_lines(revised: &Revised) -> Vec<String> {
             step.to.as_str(),
             attempt_words(step)
         ));
+        if (step.from, step.to) == (State::Failed, State::Failed) && step.attempt.is_none() {
+            lines.push("  it stays failed in the file, and is offered again".to_owned());
+        }
         for (to, word) in [(State::Skipped, "skipped"), (State::Pending, "pending again")] {
             let others: Vec<_> = revised
                 .steps
@@ -443,9 +450,15 @@ fn step_lines(revised: &Revised) -> Vec<String> {
         }
     }
     lines.extend(claim_lines(revised));
-    let ready: Vec<String> = ready_names(revised).iter().map(|name| shown_name(name)).collect();
-    if !ready.is_empty() && revised.steps.iter().any(|step| step.to != State::Running) {
-        lines.push(format!("ready: {}", listed(&ready)));
+    if revised.steps.iter().any(|step| step.to != State::Running) {
+        let standing = PlanStanding::of(&revised.after, path);
+        let ready = ready_names(revised, &standing);
+        let ready: Vec<String> = ready.iter().map(|name| shown_name(name)).collect();
+        match (&standing.gate, ready.is_empty()) {
+            (Some(_), _) => lines.push(standing.gate_words()),
+            (None, false) => lines.push(format!("ready: {}", listed(&ready))),
+            (None, true) => {}
+        }
     }
     lines
 }
@@ -610,7 +623,7 @@ fn not_theirs(found: &Found, name: &str, why: &NotTheirs) -> anyhow::Error {
             format!("give the number of the claim on `{task}`. {take_over}"),
         ),
         NotTheirs::NoSuchClaim { claim, number } => Failure::problem(
-            format!("there is no claim {number}; of `{task}`: {}", held_by(claim)),
+            format!("there is no claim {number} on `{task}`: {}", held_by(claim)),
             format!("give the number that `start` or `next --start` printed. {take_over}"),
         ),
         NotTheirs::NoNumber(claim) => Failure::problem(

@@ -63,6 +63,7 @@ struct TaskReport {
 pub(super) fn show(
     request: &RunRequest<'_>,
     prepared: &Prepared,
+    obstacle: Option<&str>,
     is_json: bool,
     output: &mut Output,
 ) -> Result<Exit, RunError> {
@@ -72,7 +73,7 @@ pub(super) fn show(
         // A report of strings and numbers can be written as JSON.
         let _ = output.json(&report);
     } else {
-        draw(prepared, &preview, &report, output);
+        draw(prepared, &preview, &report, obstacle, output);
     }
     Ok(if preview.left.is_empty() {
         Exit::Success
@@ -294,15 +295,19 @@ fn draw_verification(report: &Report, output: &mut Output) {
     }
 }
 
-fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Output) {
+fn draw(prepared: &Prepared, preview: &Preview, report: &Report, obstacle: Option<&str>, output: &mut Output) {
     let plan = prepared.snapshot.plan();
     let n_tasks: usize = preview.rounds.iter().map(Vec::len).sum();
     let where_to = match report.isolation {
         "checkouts" => "each in a checkout of its own",
         _ => "all in the same folder",
     };
+    if let Some(obstacle) = obstacle {
+        output.line(&format!("{}\n", printable(obstacle)));
+    }
+    let condition = if obstacle.is_some() { "if it could start, " } else { "" };
     output.line(&format!(
-        "{}: {n_tasks} of {} tasks would run, up to {} at a time, {where_to}",
+        "{}: {condition}{n_tasks} of {} tasks would run, up to {} at a time, {where_to}",
         printable(&report.plan),
         plan.tasks().len(),
         report.slots
@@ -343,7 +348,7 @@ fn draw(prepared: &Prepared, preview: &Preview, report: &Report, output: &mut Ou
         };
         draw_fence(fence, &report.plan, where_to, output);
     }
-    for remark in &report.remarks {
+    for remark in report.remarks.iter().filter(|remark| Some(remark.as_str()) != obstacle) {
         output.line(&format!("\n{}", printable(remark)));
     }
     for task in &report.tasks {

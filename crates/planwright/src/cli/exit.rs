@@ -1,8 +1,11 @@
 //! How a command ends.
 
-use planwright_core::diagnostic::Diagnostic;
+use std::path::Path;
+
+use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{SourceText, Span};
 use planwright_run::causes::with_causes;
+use planwright_run::shell::argument;
 use planwright_run::store::StoreError;
 
 /// The exit statuses, worst last.
@@ -35,8 +38,21 @@ impl Exit {
     }
 }
 
-/// What to do about a plan whose errors are in the way.
-pub(crate) const MEND_FIRST: &str = "mend them first; `planwright check --fix` mends what can be mended safely";
+/// Returns what to do about a file whose errors are in the way.
+pub(crate) fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
+    let errors = || findings.iter().filter(|found| found.severity == Severity::Error);
+    let is_safe = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+    match path.to_str() {
+        _ if errors().any(|found| found.rule.id == "merge-conflict") => {
+            "edit the file by hand: keep one side of each conflict, and remove the marks".to_owned()
+        }
+        Some(path) if path != "-" && errors().any(is_safe) => format!(
+            "fix them first; `planwright check --fix {}` applies the safe fixes",
+            argument(path)
+        ),
+        _ => "fix them first: each error says how".to_owned(),
+    }
+}
 
 /// An error with the exit it leads to and advice.
 #[derive(Debug)]

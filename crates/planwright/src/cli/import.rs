@@ -8,8 +8,9 @@ use planwright_core::dialect::Dialect;
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
+use planwright_run::shell::argument;
 
-use super::exit::{Exit, Failure, MEND_FIRST};
+use super::exit::{Exit, Failure, fix_first};
 use super::making::{
     Show, Written, create_plan, evidence, is_stdin, loaded, new_path, require_new, session_file, sniffed, with_mint_for,
 };
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
                 n => format!("the plan is not imported: {n} of its problems stand in the way"),
             },
-            MEND_FIRST,
+            fix_first(&args.file, &found),
             evidence(&args.file, &source, found),
         )
     })?;
@@ -129,7 +130,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         backup: None,
     };
     let show = if args.diff { Show::Diff("") } else { Show::Text };
-    written.report(&args.file, &source, args.json, show, output)
+    let exit = written.report(&args.file, &source, args.json, show, output)?;
+    let is_apart = args.out.is_none() && args.session.is_none() && dialect.session_place("").is_some();
+    if let Some(out) = out.as_deref().filter(|_| is_written && is_apart) {
+        let path = argument(&out.to_string_lossy());
+        output.remark(&format!(
+            "note: the plan is not in a folder where plans are found: name its path, as in `planwright show {path}` and `planwright run {path}`; \
+             --session ID stores it where OpenCrabs finds it"
+        ));
+    }
+    Ok(exit)
 }
 
 /// Returns where the plan of an imported file goes: where its tool keeps plans. OpenCrabs keeps them by sessions: without one the

@@ -16,7 +16,7 @@ use planwright_run::store;
 use serde::Serialize;
 
 use super::catalogue::from_here;
-use super::exit::{Drawn, Evidence, Exit, Failure, MEND_FIRST};
+use super::exit::{Drawn, Evidence, Exit, Failure, fix_first};
 use super::output::Output;
 use super::plan_arg::{candidates, load_failure};
 use crate::render::diff::unified_diff;
@@ -95,7 +95,7 @@ pub(super) fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnosti
 pub(super) fn refusal(path: &Path, source: &SourceText, refused: &Refused) -> anyhow::Error {
     let details: Vec<Diagnostic> = refused.to_diagnostics().into_iter().skip(1).collect();
     let help = match refused {
-        Refused::Unsound(_) => MEND_FIRST,
+        Refused::Unsound(_) => &fix_first(path, &details),
         Refused::Invalid { .. } => "nothing was written; what the target asks for is not in this plan",
         Refused::SameDialect(_) => "name another dialect with --to",
         Refused::UpToDate(_) => "there is nothing to do",

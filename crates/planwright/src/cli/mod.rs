@@ -43,6 +43,7 @@ mod man;
 mod migrate;
 mod new;
 mod next;
+mod next_step;
 mod output;
 mod plan;
 mod plan_arg;

@@ -11,6 +11,7 @@ use planwright_core::plan::{Entry, Field, Readiness, State, Verb};
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
 use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, transition_by};
+use planwright_run::shell::argument;
 
 use super::attempt::remark_copy;
 use super::change::{
@@ -136,7 +137,7 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
     revised.catch_up(target);
     remark_notices(&revised, output);
     if args.diff && !args.json {
-        show_diff(&found.path, &revised, &step_words(&revised), output);
+        show_diff(&found.path, &revised, &step_words(&found.path, &revised), output);
     }
     Ok(Claim {
         diff: args.diff.then(|| diff_of(&found.path, &revised)),
@@ -275,8 +276,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 counts(progress, opened.standing.n_interrupted(plan))
             ),
             () => format!(
-                "nothing is ready: {}; `planwright show` says why",
-                counts(progress, opened.standing.n_interrupted(plan))
+                "nothing is ready: {}; `planwright show {}` says why",
+                counts(progress, opened.standing.n_interrupted(plan)),
+                argument(&opened.path)
             ),
         };
         output.remark(&why);

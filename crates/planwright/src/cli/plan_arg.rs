@@ -7,7 +7,7 @@ use clap::builder::{NonEmptyStringValueParser as NonEmpty, PossibleValuesParser}
 use planwright_core::check::nearest_name;
 use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Field, Plan};
+use planwright_core::plan::{Field, Plan, Status, Task, Value};
 use planwright_run::examine::examine;
 use planwright_run::journal::TaskState;
 use planwright_run::revise::take_states;
@@ -123,15 +123,26 @@ pub(crate) struct Opened {
 #[derive(Default)]
 pub(crate) struct Reasons {
     notes: BTreeMap<String, String>,
+    /// The errors of the last attempts in the file, by the places of their tasks.
+    attempts: BTreeMap<usize, String>,
 }
 
 impl Reasons {
-    fn new(states: BTreeMap<String, TaskState>) -> Self {
+    fn new(states: BTreeMap<String, TaskState>, inspection: &Inspection) -> Self {
         let notes = states.into_iter().filter_map(|(task, known)| {
             let said = known.note.or(known.output)?;
             (!said.trim().is_empty()).then_some((task, said))
         });
-        Reasons { notes: notes.collect() }
+        let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+        let failed = plan.into_iter().flat_map(|plan| {
+            let tasks = plan.tasks().iter().enumerate();
+            let failed = tasks.filter(|(_, task)| task.status == Status::Failed);
+            failed.filter_map(move |(ix, task)| Some((ix, error_of_last_attempt(plan, task)?)))
+        });
+        Reasons {
+            notes: notes.collect(),
+            attempts: failed.collect(),
+        }
     }
 
     /// Returns why a task is in its state, by the journal.
@@ -146,9 +157,20 @@ impl Reasons {
             let fields = [Field::Error, Field::Notes];
             fields.into_iter().find_map(|field| plan.task_str(task, field))
         };
-        let reason = self.recorded(plan, task_ix).or_else(written);
+        let recorded = self.recorded(plan, task_ix).or_else(written);
+        let reason = recorded.or_else(|| self.attempts.get(&task_ix).map(String::as_str));
         reason.filter(|reason| !reason.trim().is_empty())
     }
+}
+
+/// Returns the error of the last attempt that the file records, where the dialect keeps a list of attempts.
+fn error_of_last_attempt(plan: &Plan, task: &Task) -> Option<String> {
+    let Value::List(attempts) = plan.value(task, Field::History)? else {
+        return None;
+    };
+    let last = *plan.items(attempts).last()?;
+    let attempt: serde_json::Value = serde_json::from_str(plan.source().slice(plan.span(last))).ok()?;
+    attempt.get("error")?.as_str().map(str::to_owned)
 }
 
 impl Opened {
@@ -323,7 +345,7 @@ pub(crate) fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyh
     let states = states_of(&mut inspection, path)?;
     Ok(Opened {
         standing: PlanStanding::of(&inspection, path),
-        reasons: Reasons::new(states),
+        reasons: Reasons::new(states, &inspection),
         path: shown.strip_prefix("./").unwrap_or(&shown).to_owned(),
         inspection,
     })

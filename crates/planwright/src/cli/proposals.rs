@@ -363,7 +363,7 @@ fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> 
     if proposal.answer.is_some() {
         refuse_again(found)?;
     }
-    let reasoning = format!("approved by {by}\n{}\n{mark}", proposal.reasoning);
+    let reasoning = format!("approved by {by}.\n{}\n{mark}", proposal.reasoning);
     let reasoning = reasoning.replace("\n\n", "\n");
     let request = VersionRequest {
         matter,

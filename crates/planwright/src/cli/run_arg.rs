@@ -12,6 +12,7 @@ use planwright_run::workspace::{root_of, slashed};
 
 use super::attempt::where_runs_are;
 use super::exit::Failure;
+use super::next_step::next_step;
 use super::plan_arg::{open_file, plan_file};
 use super::typed_command::with_word;
 use crate::render::terminal::one_line;
@@ -237,7 +238,28 @@ impl SeenRun {
         if !matches!(standing, Standing::Running { .. }) {
             note_take_overs(&mut run_state, &self.plan().target, self.header.id.as_deref());
         }
+        // A decision on its reviews may have changed it.
+        let standing = Standing::of(live.as_ref(), &run_state);
+        if run_state.ended.is_some() {
+            let next = match self.later() {
+                Some(_) => None,
+                None => next_step(&run_state, &self.plan().target),
+            };
+            if let Some(ended) = &mut run_state.ended {
+                ended.next = next;
+            }
+        }
         Ok((run_state, standing))
+    }
+
+    /// Returns the newest run of its plan, where that is a later one.
+    pub(crate) fn later(&self) -> Option<String> {
+        let plan = self.plan();
+        let newest = runs::of_plan(&DiskFiles, &plan, self.header.id.as_deref())
+            .ok()?
+            .next()?;
+        let is_later = newest.id() != self.place.id();
+        is_later.then(|| newest.id().to_owned())
     }
 }
 

@@ -56,7 +56,7 @@ struct Row {
     began: Option<String>,
     /// When the last event was.
     last: Option<String>,
-    /// `running`, `interrupted`, `damaged`, or how the run ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`.
+    /// `running`, `interrupted`, `damaged`, or how the run ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`, `reviewed`.
     standing: String,
     pid: Option<u32>,
     /// Whether nothing new starts for now.
@@ -65,6 +65,8 @@ struct Row {
     n_done: u64,
     n_failed: u64,
     n_skipped: u64,
+    n_review: u64,
+    /// Neither done, failed nor skipped, and not in review.
     n_left: u64,
     n_running: u64,
     n_unverified: u64,
@@ -143,6 +145,7 @@ fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &Stand
         n_done: ended.map_or(counts.n_done, |ended| ended.n_done),
         n_failed: ended.map_or(counts.n_failed, |ended| ended.n_failed),
         n_skipped: ended.map_or(counts.n_skipped, |ended| ended.n_skipped),
+        n_review: counts.n_review,
         n_left,
         n_running: counts.n_running,
         n_unverified: ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
@@ -171,6 +174,7 @@ fn damaged(place: &RunPlace, plan: String, why: String) -> Row {
         n_done: 0,
         n_failed: 0,
         n_skipped: 0,
+        n_review: 0,
         n_left: 0,
         n_running: 0,
         n_unverified: 0,
@@ -215,11 +219,18 @@ fn draw(rows: &[Row], output: &mut Output) {
             .cost_usd
             .map(|cost| format!("  {}", money(cost)))
             .unwrap_or_default();
-        let unchanged = match row.n_unchanged {
-            0 => String::new(),
-            n => format!("  {n} done without changes"),
+        let others = [
+            (row.n_skipped, "skipped"),
+            (row.n_review, "in review"),
+            (row.n_unchanged, "done without changes"),
+        ];
+        let others = others.iter().filter(|(n, _)| *n > 0);
+        let others: Vec<String> = others.map(|(n, what)| format!("{n} {what}")).collect();
+        let others = match others.is_empty() {
+            true => String::new(),
+            false => format!("  {}", others.join(", ")),
         };
-        output.line(&format!("{}{cost}{unchanged}", laid(cells)));
+        output.line(&format!("{}{cost}{others}", laid(cells)));
     }
 }
 
@@ -238,6 +249,6 @@ fn cells_of(row: &Row) -> [String; 7] {
         stands,
         row.n_done.to_string(),
         row.n_failed.to_string(),
-        (row.n_left + row.n_skipped).to_string(),
+        row.n_left.to_string(),
     ]
 }

@@ -8,9 +8,10 @@ use planwright_run::store;
 
 use super::catalogue::from_here;
 use super::exit::Exit;
+use super::next_step::next_step;
 use super::output::Output;
 use super::run::setting_of;
-use super::run_arg::{Scope, SeenRun};
+use super::run_arg::{Scope, SeenRun, Standing};
 use crate::render::run::{RunReport, Setting, summary};
 
 /// Say what came of a run: what is done, what failed, how to go on.
@@ -49,7 +50,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         },
     };
     seen.place.id().clone_into(&mut setting.run);
-    let report = RunReport::new(&setting, &run_state).standing(standing.word());
+    let next = match (&standing, seen.later()) {
+        (Standing::Interrupted, None) => next_step(&run_state, &seen.plan().target),
+        _ => run_state.ended.as_ref().and_then(|ended| ended.next.clone()),
+    };
+    let report = RunReport::new(&setting, &run_state)
+        .standing(standing.word())
+        .continued(next, seen.later());
     let report = match landed_into(&seen, &run_state) {
         Some(branch) => report.landed_into(branch),
         None => report,

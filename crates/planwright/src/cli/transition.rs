@@ -335,7 +335,7 @@ fn act(
     let target = found.target(&args.change);
     let revised =
         transition_by(target, Pick::Named(&args.tasks), &request, &call).map_err(|error| failure(&found, &error))?;
-    let words = step_words(&revised);
+    let words = step_words(&found.path, &revised);
     report(
         &found.path,
         verb.as_str(),

@@ -284,6 +284,7 @@ fn ended_words(ended: &Ended, paint: Paint) -> String {
     let others = [
         (ended.n_failed, "failed"),
         (ended.n_skipped, "skipped"),
+        (ended.n_review, "in review"),
         (ended.n_left, "left"),
     ];
     counts.extend(

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{LineIndex, SourceText, Span, is_visible, visible};
+use planwright_run::shell::argument;
 
 use super::terminal::{Paint, cut, printable};
 
@@ -42,13 +43,22 @@ impl Teller {
     }
 
     /// Returns how to have a fix applied.
-    fn fix(self, safety: Safety) -> &'static str {
+    fn fix(self, safety: Safety, path: &str) -> String {
         match (self, safety) {
-            (Teller::Check | Teller::CheckAll, Safety::Safe) => "--fix",
-            (Teller::Check | Teller::CheckAll, Safety::Unsafe) => "--fix --unsafe",
-            (_, Safety::Safe) => "`planwright check --fix`",
-            (_, Safety::Unsafe) => "`planwright check --fix --unsafe`",
+            (Teller::Check | Teller::CheckAll, Safety::Safe) => "--fix".to_owned(),
+            (Teller::Check | Teller::CheckAll, Safety::Unsafe) => "--fix --unsafe".to_owned(),
+            (_, Safety::Safe) => format!("`planwright check --fix{}`", named(path)),
+            (_, Safety::Unsafe) => format!("`planwright check --fix --unsafe{}`", named(path)),
         }
+    }
+}
+
+/// Returns a file as an argument of a command; nothing for standard input.
+fn named(path: &str) -> String {
+    match path {
+        "-" => String::new(),
+        path if path.starts_with('<') => String::new(),
+        path => format!(" {}", printable(&argument(path))),
     }
 }
 
@@ -170,7 +180,7 @@ impl<'a> Page<'a> {
             group = group.element(Level::HELP.message(printable(&diagnostic.help).into_owned()));
         }
         if let Some(fix) = &diagnostic.fix {
-            let how = self.teller.fix(fix.safety);
+            let how = self.teller.fix(fix.safety, self.path);
             let offer = format!("{} with {how}", printable(&fix.title));
             group = group.element(Level::HELP.with_name(Some("fix")).message(offer));
         }

@@ -1,7 +1,8 @@
 //! Runs of the real binary.
 
-#[cfg(unix)]
 mod action;
+#[cfg(unix)]
+mod advice;
 mod aimi_cli;
 mod aimi_cli_files;
 mod approvals;
@@ -46,6 +47,7 @@ mod run_crash;
 #[cfg(target_os = "linux")]
 mod run_day;
 #[cfg(target_os = "linux")]
+mod run_decisions;
 mod run_dialects;
 #[cfg(target_os = "linux")]
 mod run_enemies;

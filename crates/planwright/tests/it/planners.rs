@@ -124,7 +124,7 @@ fn who_says_yes_to_a_version_is_recorded_without_being_told() {
             .collect();
         workspace.does(&args).exits(0);
         let note = last(&workspace, "plan.json", "replan")["note"].clone();
-        let expected = format!("approved by {who}\n");
+        let expected = format!("approved by {who}.\n");
         assert!(note.as_str().is_some_and(|note| note.starts_with(&expected)), "{note}");
         workspace.does(&["undo", "plan.json"]).exits(0);
     }

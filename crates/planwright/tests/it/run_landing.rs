@@ -498,7 +498,7 @@ fn a_branch_that_has_landed_begins_anew_and_another_one_continues() {
     workspace.git(&["commit", "-q", "-m", "Squashed"]);
     workspace.write("plan.json", clido(&["a", "b a"]));
     workspace.script("echo more > more.txt; says done");
-    workspace.runs(&[]).exits(0).says("begins anew");
+    workspace.runs(&[]).exits(0).says("starts again at what is checked out");
     let kept = workspace.git(&["for-each-ref", "--format=%(objectname)", "refs/planwright/previous"]);
     assert_eq!(kept, second);
     assert_eq!(

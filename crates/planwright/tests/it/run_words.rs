@@ -145,7 +145,7 @@ fn a_run_that_goes_on_is_not_called_interrupted() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go\nsays done");
     let run = workspace.begins(&[]);
     workspace.until_begun(1);
-    workspace.does(&["summary"]).exits(0).says("goes on");
+    workspace.does(&["summary"]).exits(0).says("is running");
     workspace.give("go");
     run.ends().exits(0);
 }

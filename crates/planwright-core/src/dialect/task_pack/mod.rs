@@ -129,7 +129,7 @@ static PLAN_MACHINE: PlanMachine = PlanMachine {
     rows: &[],
     unsaid: None,
     lacks: "a task pack is either derived from its source plan or a draft, and is not approved",
-    instead: "derive a draft from its source plan with `planwright tasks regenerate PACK`; `planwright approve TASK` and `reject TASK` answer for a task that waits \
+    instead: "derive a draft from its source plan with `planwright tasks regenerate PACK`, or `planwright tasks derive PLAN` where it names none; `planwright approve TASK` and `reject TASK` answer for a task that waits \
               for review",
 };
 
@@ -191,6 +191,11 @@ impl Dialect for TaskPack {
 
     fn refuses_work(&self, plan: &Plan, findings: &[Diagnostic]) -> Option<RunRefusal> {
         let derive = "derive an executable pack from its source plan: `planwright tasks regenerate PACK`";
+        if plan.form == "draft" && plan.head_value(Field::SourcePlan).is_none() {
+            let derive =
+                "write its source plan, and derive an executable pack from that: `planwright tasks derive PLAN`";
+            return Some(RunRefusal::never(("the pack is a draft: it is not executable", derive)));
+        }
         if plan.form == "draft" {
             return Some(RunRefusal::never(("the pack is a draft: it is not executable", derive)));
         }

@@ -422,6 +422,7 @@ impl RunLoop<'_> {
             task: new.name(task).to_owned(),
             to: edited.found[task as usize].as_str().to_owned(),
             by: edited.movers[task as usize].clone(),
+            verified: false,
         });
         Some(Edited {
             what,

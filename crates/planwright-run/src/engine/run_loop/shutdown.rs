@@ -132,6 +132,7 @@ impl RunLoop<'_> {
                 Phase::Over(State::Done) => ended.n_done += 1,
                 Phase::Over(State::Failed) => ended.n_failed += 1,
                 Phase::Over(State::Skipped) => ended.n_skipped += 1,
+                Phase::Review => ended.n_review += 1,
                 _ => ended.n_left += 1,
             }
         }

@@ -432,6 +432,9 @@ pub struct MovedTask {
     /// Who called the verb, where the history has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Whether a command verified it before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub verified: bool,
 }
 
 /// A task that got another name.
@@ -487,7 +490,10 @@ pub struct Ended {
     pub n_failed: u64,
     /// Skipped.
     pub n_skipped: u64,
-    /// Neither.
+    /// Waiting for a review; logs of earlier versions count them among `n_left`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub n_review: u64,
+    /// None of these.
     pub n_left: u64,
     /// How many of those that this run finished nothing has verified.
     #[serde(default)]

@@ -141,6 +141,7 @@ impl RunEvent {
                     n_done: _,
                     n_failed: _,
                     n_skipped: _,
+                    n_review: _,
                     n_left: _,
                     n_unverified: _,
                     milliseconds: _,

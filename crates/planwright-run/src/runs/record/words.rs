@@ -91,6 +91,8 @@ words! {
         Paused => "paused",
         /// Only reviews are left.
         AwaitsReview => "awaits-review",
+        /// Its reviews were decided after its end, and none of its tasks failed. Tasks are left.
+        Reviewed => "reviewed",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sums over the tasks and attempts of a run.
 
+use super::super::record::Ended;
 use super::task::{TaskRun, TaskState};
 
 /// Sums over all attempts.
@@ -57,11 +58,23 @@ impl Counts {
         self.of(task).into_iter().flatten().for_each(|count| *count -= 1);
     }
 
+    /// Brings the numbers of a run's end up to date with what was decided afterwards. `before` are the counts until then.
+    pub(super) fn follow(&self, before: &Counts, ended: &mut Ended) {
+        let n_all = ended.n_done + ended.n_failed + ended.n_skipped + ended.n_review + ended.n_left;
+        let moved = |n: u64, before: u64, after: u64| (n + after).saturating_sub(before);
+        ended.n_done = moved(ended.n_done, before.n_done, self.n_done);
+        ended.n_failed = moved(ended.n_failed, before.n_failed, self.n_failed);
+        ended.n_skipped = moved(ended.n_skipped, before.n_skipped, self.n_skipped);
+        ended.n_review = moved(ended.n_review, before.n_review, self.n_review);
+        let n_over = ended.n_done + ended.n_failed + ended.n_skipped + ended.n_review;
+        ended.n_left = n_all.saturating_sub(n_over);
+    }
+
     /// Returns the counts that a task is in.
     fn of(&mut self, task: &TaskRun) -> [Option<&mut u64>; 3] {
         let unverified = (!task.is_verified()).then_some(&mut self.n_unverified);
         let unchanged = task.is_unchanged().then_some(&mut self.n_unchanged);
-        match task.state {
+        match task.standing() {
             TaskState::Waiting => [None, None, None],
             TaskState::Running | TaskState::Verifying => [Some(&mut self.n_running), None, None],
             TaskState::Resting => [Some(&mut self.n_resting), None, None],

@@ -63,6 +63,8 @@ pub struct RunState {
     pub discoveries: Vec<String>,
     /// The processes that it started. They may have outlived it.
     pub processes: Vec<StartedProcess>,
+    /// The decisions on its reviews that came after its end, in words.
+    decided: Vec<String>,
     tasks: Vec<TaskRun>,
     /// The tasks that are in the plan, by their names.
     places: HashMap<String, usize>,
@@ -138,18 +140,19 @@ impl RunState {
         self.highest_attempts.get(name).copied().unwrap_or(0)
     }
 
-    /// Returns how many of the tasks that are to run have not come to an end: neither done, failed nor skipped.
+    /// Returns how many of the tasks that are to run are left: neither done, failed nor skipped, and not in review.
     pub fn n_left(&self) -> u64 {
         let Counts {
             n_done,
             n_failed,
             n_skipped,
+            n_review,
             ..
         } = &self.counts;
         let n_tasks = self.begun.as_ref().map_or(0, |begun| begun.n_tasks);
         n_tasks
             .max(self.tasks.len() as u64)
-            .saturating_sub(n_done + n_failed + n_skipped)
+            .saturating_sub(n_done + n_failed + n_skipped + n_review)
     }
 
     /// Returns what it spent up to its last record: with the attempts that are not over, and with the time since it began or
@@ -170,6 +173,7 @@ impl RunState {
             self.begin(begun, time);
         }
         self.part.last = milliseconds_of(time).or(self.part.last);
+        self.note_decision(&record.event);
         match &record.event {
             RunEvent::Begun(_) | RunEvent::Other(_) => {}
             RunEvent::Chosen(chosen) => self.choose(chosen, time),
@@ -227,8 +231,16 @@ impl RunState {
 
     /// Notes that a verb of another process moved a task that this run did not finish.
     pub fn take_over(&mut self, moved: MovedTask) {
-        if let Some(at) = self.places.get(&moved.task) {
-            self.tasks[*at].taken_over = Some(moved);
+        if let Some(at) = self.places.get(&moved.task).copied() {
+            self.change_at(at, |task| task.taken_over = Some(moved));
+        }
+    }
+
+    /// Notes that a later run landed the approved work of a task.
+    pub fn landed_later(&mut self, name: &str) {
+        if let Some(at) = self.places.get(name).copied() {
+            self.change_at(at, |task| task.state = TaskState::Done);
+            self.close_reviews();
         }
     }
 
@@ -249,6 +261,7 @@ impl RunState {
         self.part_began = Some(time.to_owned());
         self.begun = Some(begun.clone());
         (self.paused, self.stopping, self.ended) = (None, None, None);
+        self.decided.clear();
         self.part.began = milliseconds_of(time);
     }
 
@@ -268,22 +281,43 @@ impl RunState {
         for task in &mut self.tasks {
             task.is_projected = !ended.unwritten.contains(&task.task);
         }
-        self.ended = Some(ended.clone());
+        let mut ended = ended.clone();
+        if ended.n_review == 0 {
+            // A log of an earlier version counts them among those that are left.
+            ended.n_review = self.counts.n_review.min(ended.n_left);
+            ended.n_left -= ended.n_review;
+        }
+        self.ended = Some(ended);
         self.paused = None;
+    }
+
+    /// Remembers a decision on a review that came after the end of the run.
+    fn note_decision(&mut self, event: &RunEvent) {
+        if self.ended.is_some() {
+            self.decided.extend(match event {
+                RunEvent::Approved(approved) => Some(format!("`{}` was approved", approved.task)),
+                RunEvent::Finished(finished) => Some(format!("`{}` was rejected", finished.task)),
+                _ => None,
+            });
+        }
     }
 
     /// Brings the end of a run up to date whose last review was decided after it.
     fn close_reviews(&mut self) {
-        let is_open = self.n_left() + self.counts.n_failed > 0;
         let is_decided = self.counts.n_review == 0;
-        let ended = self.ended.as_mut().filter(|_| is_decided);
-        if let Some(ended) = ended.filter(|ended| ended.standing == RunStanding::AwaitsReview) {
-            ended.standing = match is_open {
-                true => RunStanding::Stuck,
-                false => RunStanding::Finished,
-            };
-            (ended.why, ended.next) = (None, None);
+        let Some(ended) = self.ended.as_mut().filter(|_| is_decided) else {
+            return;
+        };
+        if !matches!(ended.standing, RunStanding::AwaitsReview | RunStanding::Reviewed) {
+            return;
         }
+        ended.standing = match (ended.n_failed, ended.n_left) {
+            (0, 0) => RunStanding::Finished,
+            (0, _) => RunStanding::Reviewed,
+            _ => RunStanding::Stuck,
+        };
+        ended.why = Some(self.decided.join(", "));
+        ended.next = None;
     }
 
     /// Marks everything that was under way as interrupted.
@@ -512,7 +546,7 @@ impl RunState {
                 )
             };
             if let Some(at) = self.places.get(&moved.task).copied().filter(is_under_way) {
-                self.tasks[at].taken_over = Some(moved.clone());
+                self.change_at(at, |task| task.taken_over = Some(moved.clone()));
             }
         }
     }
@@ -566,9 +600,13 @@ impl RunState {
         let Some(task) = self.tasks.get_mut(at) else {
             return;
         };
+        let before = self.counts.clone();
         self.counts.leave(task);
         how(task);
         self.counts.enter(task);
+        if let Some(ended) = &mut self.ended {
+            self.counts.follow(&before, ended);
+        }
     }
 }
 

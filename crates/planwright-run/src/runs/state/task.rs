@@ -249,7 +249,21 @@ impl TaskRun {
     /// Returns true where commands confirmed its last attempt.
     pub fn is_verified(&self) -> bool {
         let is_held = self.held.as_ref().is_some_and(|held| held.is_verified);
-        is_held || self.last().is_some_and(AttemptRun::is_verified)
+        let by_verb = self.taken_over.as_ref().is_some_and(|moved| moved.verified);
+        is_held || by_verb || self.last().is_some_and(AttemptRun::is_verified)
+    }
+
+    /// Returns where it stands with what others did to it: one that the run did not finish has the state that a verb gave it.
+    pub fn standing(&self) -> TaskState {
+        let moved = self.taken_over.as_ref().map(|moved| moved.to.as_str());
+        match (&self.state, moved) {
+            (TaskState::Stopped | TaskState::Interrupted, Some("done")) => TaskState::Done,
+            (TaskState::Stopped | TaskState::Interrupted, Some("failed")) => TaskState::Failed,
+            (TaskState::Stopped | TaskState::Interrupted, Some("skipped")) => {
+                TaskState::Skipped { because: String::new() }
+            }
+            (state, _) => state.clone(),
+        }
     }
 
     /// Returns what confirmed its last attempt; nothing where no command did.

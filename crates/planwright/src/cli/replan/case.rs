@@ -26,7 +26,7 @@ use planwright_run::store;
 
 use super::super::catalogue::from_here;
 use super::super::change::Found;
-use super::super::exit::{Drawn, Evidence, Failure, MEND_FIRST};
+use super::super::exit::{Drawn, Evidence, Failure, fix_first};
 use super::super::making::with_mint;
 use super::super::output::Output;
 use super::super::plan_arg::{load_failure, states_of, task_named};
@@ -81,7 +81,7 @@ impl Case {
         if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
             return Err(Failure::shown(
                 "the plan has errors, and cannot be replanned",
-                MEND_FIRST,
+                fix_first(&found.path, &inspection.diagnostics),
                 Evidence {
                     path: found.path.display().to_string(),
                     source,

@@ -276,7 +276,8 @@ fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_
         None => wanted.version.reasoning.clone(),
     };
     let reasoning = match word {
-        Word::Of(who) => format!("approved by {who}\n{reasoning}"),
+        Word::Of(who) if !reasoning.trim().is_empty() => format!("approved by {who}.\n{reasoning}"),
+        Word::Of(who) => format!("approved by {who}"),
         Word::NotNeeded | Word::None => reasoning,
     };
     let now = clock::now();

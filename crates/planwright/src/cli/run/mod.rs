@@ -23,7 +23,7 @@ use super::change::{Found, failure};
 use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
 use super::dry_run;
-use super::exit::{Drawn, Evidence, Exit, Failure};
+use super::exit::{Drawn, Evidence, Exit, Failure, fix_first};
 use super::hooks;
 use super::interrupt;
 use super::output::Output;
@@ -109,19 +109,21 @@ fn carry_out(
         options.yes = true;
         prepared = engine::prepare(&order_of(found, &configuration, &options));
     }
-    let mut is_refused = false;
+    let mut obstacle = None;
     if let Err(RunError::NotApproved { message, help }) = &prepared
         && args.dry_run
     {
-        options.remarks.push(format!("nothing would run: {message}; {help}"));
-        (options.yes, is_refused) = (true, true);
+        let words = format!("nothing would run: {message}; {help}");
+        options.remarks.push(words.clone());
+        (options.yes, obstacle) = (true, Some(words));
         prepared = engine::prepare(&order_of(found, &configuration, &options));
     }
     let request = order_of(found, &configuration, &options);
     let prepared = prepared.map_err(|error| refusal(found, error))?;
     if args.dry_run {
-        let shown = dry_run::show(&request, &prepared, args.json, output).map_err(|error| refusal(found, error))?;
-        return Ok(if is_refused { Exit::Problems } else { shown });
+        let shown = dry_run::show(&request, &prepared, obstacle.as_deref(), args.json, output)
+            .map_err(|error| refusal(found, error))?;
+        return Ok(if obstacle.is_some() { Exit::Problems } else { shown });
     }
     if let Some(text) = engine::undo_unfinished_move(&root) {
         output.remark(&format!("note: {text}"));
@@ -336,7 +338,7 @@ fn refusal(found: &Found, error: RunError) -> anyhow::Error {
     match error {
         RunError::Errors(erroneous) => Failure::shown(
             "the plan has errors, and is not run",
-            help,
+            fix_first(&erroneous.path, &erroneous.inspection.diagnostics),
             Evidence {
                 path: erroneous.path.display().to_string(),
                 source: erroneous.inspection.source.clone(),

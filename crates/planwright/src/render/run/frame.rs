@@ -108,20 +108,18 @@ impl Canvas<'_> {
         let counts = &self.progress.run_state().counts;
         let (n_done, n_failed, n_skipped) = (counts.n_done, counts.n_failed, counts.n_skipped);
         let n_left = self.progress.run_state().n_left();
-        // What is in review is not counted twice.
-        let n_open = n_left.saturating_sub(counts.n_review);
         let words = [
             Some(done_words(self.progress)),
             (n_failed > 0).then(|| format!("{n_failed} failed")),
             (n_skipped > 0).then(|| format!("{n_skipped} skipped")),
             (counts.n_review > 0).then(|| format!("{} in review", counts.n_review)),
-            (n_open > 0).then(|| format!("{n_open} left")),
+            (n_left > 0).then(|| format!("{n_left} left")),
         ];
         let words = joined(words.into_iter().flatten(), ", ", self.width);
         let mut row = RowBuilder::new(self.width);
         let space = self.width.saturating_sub(columns(&words) + 2).min(32);
         if space >= 8 {
-            let n_all = (n_done + n_failed + n_skipped + n_left).max(1);
+            let n_all = (n_done + n_failed + n_skipped + counts.n_review + n_left).max(1);
             let upto = |n: u64| usize::try_from(u128::from(n) * space as u128 / u128::from(n_all)).unwrap_or(space);
             let (done, failed) = (upto(n_done), upto(n_done + n_failed));
             let skipped = upto(n_done + n_failed + n_skipped);

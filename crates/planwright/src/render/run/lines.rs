@@ -249,7 +249,7 @@ impl Story {
 /// Says how much is done: `3 of 12 done`.
 pub(crate) fn done_words(progress: &Progress) -> String {
     let counts = &progress.run_state().counts;
-    let n_over = counts.n_done + counts.n_failed + counts.n_skipped;
+    let n_over = counts.n_done + counts.n_failed + counts.n_skipped + counts.n_review;
     format!("{} of {} done", counts.n_done, n_over + progress.run_state().n_left())
 }
 
@@ -327,6 +327,7 @@ pub(crate) fn standing_words(standing: &RunStanding) -> String {
         RunStanding::Stopped => "was stopped".to_owned(),
         RunStanding::Paused => "ended paused".to_owned(),
         RunStanding::AwaitsReview => "waits for review".to_owned(),
+        RunStanding::Reviewed => "ended".to_owned(),
         RunStanding::Other(other) => format!("ended as {}", one_line(other)),
     }
 }

@@ -222,10 +222,7 @@ impl Progress {
         }
         let mean = self.all_took / self.n_ended;
         let counts = &self.run_state.counts;
-        let n_left = self
-            .run_state
-            .n_left()
-            .saturating_sub(counts.n_review + counts.n_stopped);
+        let n_left = self.run_state.n_left().saturating_sub(counts.n_stopped);
         let n_waiting = n_left.saturating_sub(counts.n_running);
         // There are no more of these than slots.
         let under_way = self

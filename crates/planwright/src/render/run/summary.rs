@@ -33,7 +33,7 @@ pub(crate) struct RunReport {
     schema_version: &'static str,
     run: String,
     plan: String,
-    /// How it ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`; `running` or `interrupted` before it has ended.
+    /// How it ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`, `reviewed`; `running` or `interrupted` before it has ended.
     standing: String,
     /// Why it ended, in words.
     why: Option<String>,
@@ -63,6 +63,10 @@ pub(crate) struct RunReport {
     landed: Option<LandedReport>,
     /// The command that goes on.
     next: Option<String>,
+    /// Whether the run is paused now.
+    paused: bool,
+    /// The newest run of the plan, where that is a later one.
+    later_run: Option<String>,
 }
 
 /// Where the work of a run has landed.
@@ -195,9 +199,24 @@ struct RemarkReport {
 impl RunReport {
     /// Returns the same of a run that has not ended; `standing` is the word for how it stands.
     pub(crate) fn standing(self, standing: &str) -> Self {
+        let is_running = standing == "running";
         RunReport {
             standing: standing.to_owned(),
-            next: self.next.filter(|_| standing != "running"),
+            next: self.next.filter(|_| !is_running),
+            // `land` waits for the end of the run.
+            landed: self.landed.map(|landed| LandedReport {
+                land: landed.land.filter(|_| !is_running),
+                ..landed
+            }),
+            ..self
+        }
+    }
+
+    /// Returns the same with the command that continues by the plan as it is now, and with the later run of the plan.
+    pub(crate) fn continued(self, next: Option<String>, later_run: Option<String>) -> Self {
+        RunReport {
+            next,
+            later_run,
             ..self
         }
     }
@@ -216,11 +235,16 @@ impl RunReport {
     pub(crate) fn new(setting: &Setting, run_state: &RunState) -> Self {
         let ended = run_state.ended.as_ref();
         let of = |is_one: &dyn Fn(&TaskState) -> bool| -> Vec<&TaskRun> {
-            run_state.tasks().iter().filter(|task| is_one(&task.state)).collect()
+            run_state
+                .tasks()
+                .iter()
+                .filter(|task| is_one(&task.standing()))
+                .collect()
         };
         let title = |task: &str| setting.titles.get(task).cloned();
         let failed = of(&|state| *state == TaskState::Failed)
             .into_iter()
+            .filter(|task| task.state == TaskState::Failed)
             .map(|task| FailedReport {
                 task: task.task.clone(),
                 title: title(&task.task),
@@ -246,9 +270,9 @@ impl RunReport {
                 protected: candidate.map_or_else(Vec::new, |candidate| candidate.protected.clone()),
             }
         });
-        let is_stopped = |state: &TaskState| matches!(state, TaskState::Stopped | TaskState::Interrupted);
-        let (taken_over, stopped): (Vec<&TaskRun>, Vec<&TaskRun>) =
-            of(&is_stopped).into_iter().partition(|task| task.taken_over.is_some());
+        let is_stopped = |task: &&TaskRun| matches!(task.state, TaskState::Stopped | TaskState::Interrupted);
+        let stopped = run_state.tasks().iter().filter(is_stopped);
+        let (taken_over, stopped): (Vec<&TaskRun>, Vec<&TaskRun>) = stopped.partition(|task| task.taken_over.is_some());
         let taken_over = taken_over.into_iter().filter_map(|task| {
             let moved = task.taken_over.as_ref()?;
             Some(TakenOverReport {
@@ -329,6 +353,8 @@ impl RunReport {
                 Some(ended) => ended.next.clone(),
                 None => Some(setting.plan_command("run")),
             },
+            paused: run_state.paused.is_some(),
+            later_run: None,
         }
     }
 }
@@ -479,6 +505,10 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
             .collect();
         page.section("Landed", lines.into_iter());
     }
+    if let Some(later) = &report.later_run {
+        let command = format!("planwright summary {later}");
+        page.section("A later run of this plan", std::iter::once(one_line(&command)));
+    }
     if let Some(next) = &report.next {
         page.section(&paint.help("To go on"), std::iter::once(one_line(next)));
     }
@@ -507,15 +537,15 @@ impl Page {
         };
         let standing = match report.standing.as_str() {
             "interrupted" => "was interrupted".to_owned(),
-            "running" => "goes on".to_owned(),
+            "running" if report.paused => "is paused".to_owned(),
+            "running" => "is running".to_owned(),
             standing => standing_words(&RunStanding::of(standing)),
         };
         let why = report.why.as_deref().and_then(first_useful_line);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         self.line(&format!("{}{why}", self.paint.bold(&format!("{run} {standing}{took}"))));
         let counts = &report.counts;
-        // What is in review is not counted twice.
-        let n_left = counts.left.saturating_sub(counts.review);
+        let n_left = counts.left;
         let words = [
             Some(self.paint.good(&format!("{} done", counts.done))),
             (counts.failed > 0).then(|| self.paint.error(&format!("{} failed", counts.failed))),

@@ -38,7 +38,8 @@ fn ended_badly() -> (Setting, RunState) {
                 n_done: 5,
                 n_failed: 2,
                 n_skipped: 2,
-                n_left: 3,
+                n_review: 1,
+                n_left: 2,
                 n_unchanged: 0,
                 n_unverified: 1,
                 milliseconds: 3_840_000,
@@ -105,7 +106,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
             "done": 5,
             "failed": 2,
             "skipped": 2,
-            "left": 3,
+            "left": 2,
             "review": 1,
             "verified": 2,
             "unverified": 1,
@@ -184,7 +185,9 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           "fallbacks": [],
           "remarks": [],
           "landed": null,
-          "next": "planwright run docs/tasks/pack.md --retry-failed"
+          "next": "planwright run docs/tasks/pack.md --retry-failed",
+          "paused": false,
+          "later_run": null
         }"#]]
     .assert_eq(&value);
 }
