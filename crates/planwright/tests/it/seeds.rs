@@ -404,7 +404,9 @@ fn a_long_plan_is_shown_page_by_page() {
 fn tasks_of_a_killed_run_are_interrupted_in_every_view() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "sleep 20");
     let going = workspace.begins(&[]);
-    workspace.until("the plan has it", |workspace| workspace.states().starts_with("a running"));
+    workspace.until("the plan has it", |workspace| {
+        workspace.states().starts_with("a running")
+    });
     workspace.does(&["show", "plan.json"]).exits(0).says("1 running");
     going.dies();
     workspace.does(&["runs"]).exits(0).says("interrupted");
