@@ -149,6 +149,11 @@ impl Account {
         });
     }
 
+    /// Takes note that a tool reported an error.
+    pub(super) fn tool_failed(&mut self, name: &str) {
+        self.hear(Heard::ToolFailed(clip(name, MAX_SHOWN).to_owned()));
+    }
+
     /// Takes note of a tool that was denied.
     pub(super) fn deny(&mut self, tool: &str) {
         let tool = clip(first_line(tool), MAX_SHOWN).to_owned();

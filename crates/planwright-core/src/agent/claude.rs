@@ -1,5 +1,7 @@
 //! Claude Code and Qwen Code: the same kinds of events, and a `result` that closes them.
 
+use std::collections::VecDeque;
+
 use super::account::{Account, count, error_outcome, is, money, object, reason, sum, text};
 use super::signs::{self, Sign};
 use super::{Ear, Exit, Outcome, Told};
@@ -46,7 +48,12 @@ pub(super) struct Claude {
     tokens_in: &'static [&'static str],
     codes: &'static [(i32, &'static str)],
     told: Option<Told>,
+    /// The last tools that it used, by the ids of their uses.
+    tools: VecDeque<(String, String)>,
 }
+
+/// How many uses of tools are remembered until their results come.
+const MAX_TOOLS: usize = 100;
 
 impl Claude {
     pub(super) fn new() -> Self {
@@ -54,6 +61,7 @@ impl Claude {
             tokens_in: CLAUDE_TOKENS_IN,
             codes: &[],
             told: None,
+            tools: VecDeque::new(),
         }
     }
 
@@ -62,6 +70,7 @@ impl Claude {
             tokens_in: QWEN_TOKENS_IN,
             codes: QWEN_CODES,
             told: None,
+            tools: VecDeque::new(),
         }
     }
 
@@ -82,18 +91,37 @@ impl Claude {
         }
         self.told = Some(told(event));
     }
-}
 
-fn assistant(event: NodeRef<'_>, account: &mut Account) {
-    let content = object(event, "message").and_then(|message| message.get("content"));
-    for block in content.into_iter().flat_map(NodeRef::elements) {
-        if is(block, "type", "text") {
-            account.say(&text(block, "text").unwrap_or_default());
-        } else if is(block, "type", "tool_use") {
-            let name = text(block, "name").unwrap_or_default();
-            account.use_tool(&name, object(block, "input"));
+    fn assistant(&mut self, event: NodeRef<'_>, account: &mut Account) {
+        for block in blocks(event) {
+            if is(block, "type", "text") {
+                account.say(&text(block, "text").unwrap_or_default());
+            } else if is(block, "type", "tool_use") {
+                let name = text(block, "name").unwrap_or_default();
+                account.use_tool(&name, object(block, "input"));
+                self.tools.truncate(MAX_TOOLS);
+                self.tools.push_front((text(block, "id").unwrap_or_default(), name));
+            }
         }
     }
+
+    /// Takes in what tools answered.
+    fn answered(&self, event: NodeRef<'_>, account: &mut Account) {
+        for block in blocks(event) {
+            let is_error = block.get("is_error").and_then(NodeRef::as_bool) == Some(true);
+            let id = text(block, "tool_use_id").filter(|_| is_error);
+            let used = id.and_then(|id| self.tools.iter().find(|(own, _)| *own == id));
+            if let Some((_, name)) = used {
+                account.tool_failed(name);
+            }
+        }
+    }
+}
+
+/// Returns the blocks of a message.
+fn blocks(event: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
+    let content = object(event, "message").and_then(|message| message.get("content"));
+    content.into_iter().flat_map(NodeRef::elements)
 }
 
 fn retry(event: NodeRef<'_>, account: &mut Account) {
@@ -158,7 +186,8 @@ impl Ear for Claude {
         account.name_session(event, "session_id");
         let kind = text(event, "type").unwrap_or_default();
         match kind.as_str() {
-            "assistant" => assistant(event, account),
+            "assistant" => self.assistant(event, account),
+            "user" => self.answered(event, account),
             "result" => self.result(event, account),
             "system" if is(event, "subtype", "api_retry") || is(event, "subtype", "retry") => retry(event, account),
             _ => {}

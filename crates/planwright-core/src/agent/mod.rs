@@ -140,6 +140,8 @@ pub enum Heard {
         /// What it is used on: a path, a command; empty where that is not told.
         about: String,
     },
+    /// A tool that was used before reported an error, by its name.
+    ToolFailed(String),
     /// A tool was denied: the attempt cannot count as done any more.
     Denied(String),
     /// The agent tries something again.

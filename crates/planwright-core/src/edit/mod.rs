@@ -63,8 +63,8 @@ pub struct ToolCall {
     pub input: String,
     /// When, as RFC 3339 in UTC.
     pub at: String,
-    /// Whether it was denied.
-    pub is_denied: bool,
+    /// Whether it was denied, or reported an error.
+    pub has_failed: bool,
 }
 
 impl<'a> Request<'a> {

@@ -1,4 +1,4 @@
-//! Pipes and sockets in the places of files that git reads by itself: git would wait for ever for somebody to write to them.
+//! Pipes and sockets in the places of files that git reads by itself: git would wait for ever until another process writes to them.
 
 use std::fs;
 use std::path::Path;

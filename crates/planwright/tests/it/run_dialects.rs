@@ -198,6 +198,19 @@ fn opencrabs_plans_keep_what_agents_tell_of_their_work() {
         "{task}"
     );
     assert_eq!(called["success"], true);
+    let failed = events.replace(
+        "echo '{\"type\":\"result\"",
+        "echo '{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"1\",\"is_error\":true}]}}'; echo '{\"type\":\"result\"",
+    );
+    let failed = failed.replace("\"type\":\"tool_use\"", "\"type\":\"tool_use\",\"id\":\"1\"");
+    let workspace = Workspace::new(("plan.json", CRAB), &failed);
+    workspace.configure_agent("output = \"claude-stream-json\"", "", "");
+    workspace.runs(&[]).exits(0);
+    let task = workspace.json()["tasks"][0].clone();
+    assert_eq!(
+        task["execution_history"][0]["tools_called"][0]["success"], false,
+        "{task}"
+    );
     assert!(
         called["timestamp"].as_str().is_some_and(|at| at.ends_with('Z')),
         "{called}"

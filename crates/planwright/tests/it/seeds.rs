@@ -68,6 +68,12 @@ fn an_imported_clido_plan_goes_where_clido_keeps_plans() {
     let checked = sandbox.run(&["check", &path]).exits(0);
     assert!(!checked.text().contains("file-name-mismatch"), "{}", checked.text());
     sandbox.run(&["clido", "plan", "show", id]).exits(0);
+    sandbox.write(
+        "named.json",
+        FLAT.replace("{\"goal\"", "{\"id\": \"my plan\", \"goal\""),
+    );
+    let said = sandbox.run(&["import", "named.json", "--dry-run"]).exits(0).text();
+    assert!(said.contains("`my plan` cannot be the name of a file"), "{said}");
 }
 
 #[test]

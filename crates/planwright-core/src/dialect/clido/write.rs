@@ -9,6 +9,7 @@ use super::super::write::{
 use super::LIFECYCLE;
 use crate::document::patch::Value;
 use crate::plan::Field;
+use crate::text::visible;
 
 /// Writes clido plans.
 pub(super) struct ClidoWriter;
@@ -72,13 +73,39 @@ fn meta(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
         report.invented(None, "meta.goal", "the plan says nowhere what it is for");
         "Untitled plan".to_owned()
     });
+    let given = |draft: &Draft, field| {
+        draft
+            .head
+            .text(field)
+            .map(str::to_owned)
+            .filter(|text| !text.is_empty())
+    };
+    let old = given(draft, Field::Id);
     let id = take_file_id(&mut draft.head).unwrap_or_else(|| {
         let id = mint.plan_id(plan_id(&goal, 1), |n| plan_id(&goal, n));
-        report.invented(None, "meta.id", format!("the plan is called `{id}`"));
+        match old {
+            Some(old) => report.changed(
+                None,
+                "meta.id",
+                format!(
+                    "`{}` cannot be the name of a file: the plan is called `{id}`",
+                    visible(&old)
+                ),
+            ),
+            None => report.invented(None, "meta.id", format!("the plan is called `{id}`")),
+        }
         id
     });
+    let old = given(draft, Field::CreatedAt);
     let created_at = take_created(&mut draft.head).unwrap_or_else(|| {
-        report.invented(None, "meta.created_at", "it was made now, as far as anybody knows");
+        match old {
+            Some(old) => report.changed(
+                None,
+                "meta.created_at",
+                format!("`{}` is no time: it was made now", visible(&old)),
+            ),
+            None => report.invented(None, "meta.created_at", "it was made now, as far as anybody knows"),
+        }
         mint.now.clone()
     });
     Value::Object(vec![

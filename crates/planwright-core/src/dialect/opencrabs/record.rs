@@ -107,7 +107,7 @@ fn tool_called(call: &ToolCall) -> Value {
         member("input", word(&call.input)),
         // Agents tell what they use, not what came of it.
         member("output", word("")),
-        member("success", Value::Bool(!call.is_denied)),
+        member("success", Value::Bool(!call.has_failed)),
         member("timestamp", word(&call.at)),
     ])
 }

@@ -100,14 +100,14 @@ impl RunLoop<'_> {
                         name,
                         input: about,
                         at: clock::now(),
-                        is_denied: false,
+                        has_failed: false,
                     });
                     continue;
                 }
-                Heard::Denied(name) => {
+                Heard::Denied(name) | Heard::ToolFailed(name) => {
                     let mut used = attempt.tools.iter_mut().rev();
                     if let Some(call) = used.find(|call| call.name == name) {
-                        call.is_denied = true;
+                        call.has_failed = true;
                     }
                     continue;
                 }
@@ -178,7 +178,7 @@ impl RunLoop<'_> {
                     name: name.clone(),
                     input: String::new(),
                     at: clock::now(),
-                    is_denied: false,
+                    has_failed: false,
                 })
                 .collect();
         }
