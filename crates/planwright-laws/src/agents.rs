@@ -75,7 +75,7 @@ fn check_verdict(verdict: &Verdict, exit: Exit, text: &str) {
 
 fn check_heard(heard: &Heard) {
     let texts: &[&str] = match heard {
-        Heard::Session(text) | Heard::Text(text) | Heard::Denied(text) => &[text],
+        Heard::Session(text) | Heard::Text(text) | Heard::Denied(text) | Heard::ToolFailed(text) => &[text],
         Heard::Tool { name, about } => &[name, about],
         Heard::Retrying { why } | Heard::RateLimited { why, .. } => &[why],
         Heard::Looping => &[],

@@ -151,7 +151,7 @@ impl Account {
 
     /// Takes note that a tool reported an error.
     pub(super) fn tool_failed(&mut self, name: &str) {
-        self.hear(Heard::ToolFailed(clip(name, MAX_SHOWN).to_owned()));
+        self.hear(Heard::ToolFailed(clip(first_line(name), MAX_SHOWN).to_owned()));
     }
 
     /// Takes note of a tool that was denied.
