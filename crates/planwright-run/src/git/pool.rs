@@ -240,6 +240,7 @@ impl Slot {
     /// that verifies runs code of the task, which must not decide what the next command does. What is not in the commit stays.
     pub fn restore_tracked(&self) -> Result<Vec<String>, GitError> {
         self.require_whole()?;
+        remove_special_files(&self.path());
         let place = Place::with_git_dir(&self.path(), &self.git_dir);
         let changed = place.git(&["diff-files", "--name-only", "-z"]).output()?;
         let changed: Vec<String> = parts(&changed)

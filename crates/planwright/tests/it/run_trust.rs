@@ -1164,3 +1164,21 @@ fn what_hides_from_its_attempt_does_not_change_work_that_was_verified() {
         .says("that it had started went on without it, and was ended");
     assert!(!workspace.exists("late"));
 }
+
+#[test]
+fn pipes_and_processes_of_one_command_do_not_reach_the_next() {
+    for evil in [
+        "mkfifo .gitignore; mkfifo sub/.gitattributes; rm check.sh; mkfifo check.sh",
+        "env -i setsid sh -c 'while :; do echo true > check.sh; done' </dev/null >/dev/null 2>&1 & sleep 0.2",
+    ] {
+        let script = format!("cat > lib.sh <<'X'\n{evil}\nX\ntouch bad; says done");
+        let workspace = Workspace::new(("plan.json", &clido(&["a"])), &script);
+        workspace.write("main.sh", "test ! -e lib.sh || . ./lib.sh\n");
+        workspace.write("sub/file", "text\n");
+        workspace.write("check.sh", "test ! -e bad\n");
+        workspace.configure("", "[verify]\nevery = [\"sh main.sh\", \"sh check.sh\"]\n");
+        let workspace = workspace.in_git();
+        let came = workspace.runs(&["--isolation", "checkouts"]).exits(1);
+        assert!(!workspace.states().contains("done"), "{evil}: {}", came.text);
+    }
+}

@@ -7,6 +7,7 @@ use super::super::super::naming::listed;
 use super::super::RunLoop;
 use super::Step;
 use super::queue::{Entry, Verification};
+use crate::agent_output::LEFTOVER_GRACE;
 use crate::git::Slot;
 use crate::runs::RemarkKind;
 use crate::verify::{self, Check};
@@ -123,6 +124,8 @@ impl RunLoop<'_> {
             };
             let check = check.clone();
             if n_set_up >= setup.len() && n_set_up + n_receipts > 0 {
+                // What an earlier command left running could change them again.
+                self.workers.end_left(LEFTOVER_GRACE);
                 let changed = slot.restore_tracked()?;
                 if !changed.is_empty() {
                     let task = self.landing.queue[at].attempt.task;
