@@ -68,35 +68,30 @@ pub(super) static METADATA: Table = Table {
 };
 const BRANCH: usize = 2;
 
+/// The fields of a story. The last one is only known in a `prd.json` with dependencies.
+const STORY_FIELDS: &[FieldSpec] = &[
+    FieldSpec::required("id", Field::Id, Shape::NonBlank),
+    FieldSpec::required("title", Field::Title, TEXT),
+    FieldSpec::optional("description", Field::Description, TEXT),
+    FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
+    FieldSpec::required("priority", Field::Priority, Shape::Number),
+    FieldSpec::required("passes", Field::Passes, Shape::Bool),
+    FieldSpec::optional("skipped", Field::Skipped, Shape::Bool),
+    FieldSpec::optional("notes", Field::Notes, TEXT),
+    FieldSpec::optional("dependsOn", Field::Dependencies, Shape::TextList),
+];
+const DEPENDS_ON: usize = 8;
+
 pub(super) static STORY: Table = Table {
     name: "Story (v2.x)",
-    fields: &[
-        FieldSpec::required("id", Field::Id, Shape::NonBlank),
-        FieldSpec::required("title", Field::Title, TEXT),
-        FieldSpec::optional("description", Field::Description, TEXT),
-        FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
-        FieldSpec::required("priority", Field::Priority, Shape::Number),
-        FieldSpec::required("passes", Field::Passes, Shape::Bool),
-        FieldSpec::optional("skipped", Field::Skipped, Shape::Bool),
-        FieldSpec::optional("notes", Field::Notes, TEXT),
-    ],
+    fields: STORY_FIELDS.split_at(DEPENDS_ON).0,
 };
-/// The stories of a `prd.json` with dependencies: the same fields, and one more.
+
+/// The stories of a `prd.json` with dependencies.
 pub(super) static LINKED_STORY: Table = Table {
     name: "Story (v2.x, with dependencies)",
-    fields: &[
-        FieldSpec::required("id", Field::Id, Shape::NonBlank),
-        FieldSpec::required("title", Field::Title, TEXT),
-        FieldSpec::optional("description", Field::Description, TEXT),
-        FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
-        FieldSpec::required("priority", Field::Priority, Shape::Number),
-        FieldSpec::required("passes", Field::Passes, Shape::Bool),
-        FieldSpec::optional("skipped", Field::Skipped, Shape::Bool),
-        FieldSpec::optional("notes", Field::Notes, TEXT),
-        FieldSpec::optional("dependsOn", Field::Dependencies, Shape::TextList),
-    ],
+    fields: STORY_FIELDS,
 };
-const DEPENDS_ON: usize = 8;
 const ID: usize = 0;
 const PRIORITY: usize = 4;
 const PASSES: usize = 5;
