@@ -328,7 +328,7 @@ pub(crate) fn take_time_or_now(
         field => take_time(head, field),
     };
     let time = time.unwrap_or_else(|| {
-        report.invented(None, key, "the time is now, as far as anybody knows");
+        report.invented(None, key, "no time is given: it is now");
         mint.now.clone()
     });
     member(key, text(time))

@@ -184,7 +184,7 @@ fn take_date(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> String 
         head.drop(field);
         return date;
     }
-    report.invented(None, "metadata.createdAt", "it was made today, as far as anybody knows");
+    report.invented(None, "metadata.createdAt", "no date is given: it is today");
     mint.date().to_owned()
 }
 

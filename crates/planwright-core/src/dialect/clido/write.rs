@@ -104,7 +104,7 @@ fn meta(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
                 "meta.created_at",
                 format!("`{}` is no time: it was made now", visible(&old)),
             ),
-            None => report.invented(None, "meta.created_at", "it was made now, as far as anybody knows"),
+            None => report.invented(None, "meta.created_at", "no time is given: it is now"),
         }
         mint.now.clone()
     });

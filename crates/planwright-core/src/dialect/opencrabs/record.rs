@@ -105,7 +105,7 @@ fn tool_called(call: &ToolCall) -> Value {
     Value::Object(vec![
         member("tool_name", word(&call.name)),
         member("input", word(&call.input)),
-        // Agents tell what they use, not what came of it.
+        // Agents report which tool they use, and not its result.
         member("output", word("")),
         member("success", Value::Bool(!call.has_failed)),
         member("timestamp", word(&call.at)),

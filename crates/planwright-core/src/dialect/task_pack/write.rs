@@ -122,7 +122,7 @@ fn frontmatter(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> Vec<(
         }
     }
     let date = date.unwrap_or_else(|| {
-        report.invented(None, "date", "it was made today, as far as anybody knows");
+        report.invented(None, "date", "no date is given: it is today");
         mint.date().to_owned()
     });
     let mut members = vec![
