@@ -79,6 +79,7 @@ fn check_planning_prompts(words: &str, templates: &[Template], max_bytes: usize,
     };
     let setback = Setback {
         plan_text: words,
+        form: words,
         failed_task: Some(words),
         error: words,
         log_tail: words,

@@ -55,6 +55,7 @@ pub(crate) fn adopt(
         found.push(Diagnostic::of_file(&rules::REFUSED, "there are no tasks in it"));
         return Err(found);
     }
+    let form = inspection.plan.as_ref().map(|linked| linked.plan.form);
     let planned = writer.planned();
     let without_ids: Vec<Field> = planned
         .task
@@ -74,7 +75,11 @@ pub(crate) fn adopt(
             ..*planned
         },
         forgives: Some(&forgiven),
-        adjust: &|draft| speak(draft, dialect, wish),
+        adjust: &|draft| {
+            speak(draft, dialect, wish);
+            // A new version has the form of the plan that it replaces.
+            draft.form = form.map(str::to_owned).filter(|_| wish.keeps_ids);
+        },
     };
     anew(&inspection, dialect, writer, &order, mint)
 }

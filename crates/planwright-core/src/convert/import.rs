@@ -277,6 +277,7 @@ impl Given {
             Value::Null => true,
             Value::Array(items) => items.is_empty(),
             Value::String(text) => text.is_empty() || self.fresh.contains(&text.as_str()),
+            Value::Bool(is_set) => !is_set,
             Value::Number(number) => number == "0" || *number == field.place.to_string(),
             _ => false,
         }

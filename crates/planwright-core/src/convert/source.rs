@@ -10,6 +10,7 @@ use crate::document::markdown::Markdown;
 use crate::document::patch::Value;
 use crate::document::write::json_number;
 use crate::document::{Format, Kind, Member, NodeRef, Parsed, json, yaml};
+use crate::edit::Owner;
 use crate::inspect::{Inspection, LinkedPlan};
 use crate::plan::{self, Entry, Field, Status, Task};
 use crate::text::{SourceText, Span};
@@ -200,13 +201,24 @@ impl<'i> Source<'i> {
 
     /// Returns the members that a dialect's tables do not know: of the plan, then of each task.
     pub(super) fn unknown<'s>(&'s self, dialect: &dyn Dialect) -> Vec<(Option<usize>, Member<'s>)> {
-        let specs = dialect.tables().iter().flat_map(|table| table.fields);
-        let known: HashSet<&str> = specs.map(|spec| spec.name).chain([EXTENSION]).collect();
+        let known_to = |owner: Owner| -> HashSet<&str> {
+            let own = dialect.table_of(&self.linked.plan, owner);
+            let tables = own.as_slice();
+            let tables = if tables.is_empty() { dialect.tables() } else { tables };
+            let specs = tables.iter().flat_map(|table| table.fields);
+            specs.map(|spec| spec.name).chain([EXTENSION]).collect()
+        };
+        let of_plan = known_to(Owner::Plan);
+        let of_tasks = known_to(Owner::Task(0));
         let tasks = (0..self.task_rows.len()).map(|ix| (Some(ix), self.task_node(ix)));
         let mut unknown = Vec::new();
         // Where each key stood in the object before: files repeat themselves.
         let mut guesses: Vec<&str> = Vec::new();
         for (task_ix, object) in [(None, self.root())].into_iter().chain(tasks) {
+            let known = if task_ix.is_none() { &of_plan } else { &of_tasks };
+            if task_ix == Some(0) {
+                guesses.clear();
+            }
             for (position, member) in object.members().enumerate() {
                 if guesses.get(position).is_some_and(|guess| member.key.is_text(guess)) {
                     continue;

@@ -391,6 +391,11 @@ pub trait Dialect: Sync {
         ""
     }
 
+    /// Returns the same for a new version of a plan in one of its forms.
+    fn planning_guide_of(&self, _form: &str) -> &'static str {
+        self.planning_guide()
+    }
+
     /// Returns what writes its plans afresh; none where nothing does, and then nothing is converted to it.
     fn writer(&self) -> Option<&'static dyn Writer> {
         None

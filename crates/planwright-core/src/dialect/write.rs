@@ -63,6 +63,12 @@ pub trait Writer: Sync {
             Import::AsIs => &NOTHING,
         }
     }
+
+    /// Brings the members of a planner's plan to the form of the plan that it is a new version of. Returns whether that form is an older
+    /// one; otherwise nothing changes.
+    fn in_older_form(&self, _answer: &mut Vec<(String, Value)>, _form: &str) -> bool {
+        false
+    }
 }
 
 static NOTHING: Resets<'static> = Resets {

@@ -41,6 +41,8 @@ pub struct Brief<'b> {
 pub struct Setback<'s> {
     /// The text of the plan as it stands.
     pub plan_text: &'s str,
+    /// The form of its dialect that it has.
+    pub form: &'s str,
     /// The name of the task that failed, where one did.
     pub failed_task: Option<&'s str>,
     /// How it failed.
@@ -243,7 +245,7 @@ impl<'m> Matter<'m> {
         match source {
             Source::Dialect => Raw::Own(brief.dialect.title().to_owned()),
             Source::Fence => Raw::Own(fence(brief.dialect).to_owned()),
-            Source::Guide => Raw::Own(guide(brief.dialect)),
+            Source::Guide => Raw::Own(guide(brief.dialect, self.setback.map(|setback| setback.form))),
             Source::Schema => Raw::block(brief.dialect.schema()),
             Source::Goal => Raw::block(brief.goal),
             Source::Constraints => Raw::block(&list(brief.constraints)),
@@ -307,9 +309,11 @@ fn fence(dialect: &dyn Dialect) -> &'static str {
     }
 }
 
-/// Returns what a valid plan is: in the dialect's words, or by its schema where it has none.
-fn guide(dialect: &dyn Dialect) -> String {
-    match dialect.planning_guide().trim_end() {
+/// Returns what a valid plan is, in the form of the plan so far where there is one: in the dialect's words, or by its schema where it has
+/// none.
+fn guide(dialect: &dyn Dialect, form: Option<&str>) -> String {
+    let guide = form.map_or_else(|| dialect.planning_guide(), |form| dialect.planning_guide_of(form));
+    match guide.trim_end() {
         "" => format!(
             "The plan follows this JSON Schema:\n\n```json\n{}\n```",
             dialect.schema().trim_end()

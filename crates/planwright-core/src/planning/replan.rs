@@ -7,12 +7,13 @@ use super::answer::{Candidate, candidates};
 use super::draft::{Unusable, hopeless, n_tasks_of};
 use super::rules::{CHANGES_DONE, UNCLEAR_TASK};
 use crate::change::rewrite::{Origin, Slot};
-use crate::convert::{Wish, adopt, draft_of, tasks_of, with_more_tasks};
+use crate::convert::{Wish, adopt, draft_of, owned, tasks_of, with_more_tasks};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::draft::{Draft, DraftTask, State, is_void};
 use crate::dialect::mint::Mint;
 use crate::dialect::{Dialect, name_of};
 use crate::document::patch::Value;
+use crate::document::{json, write};
 use crate::inspect::{Inspection, LinkedPlan, inspect_as};
 use crate::plan::lifecycle::Order;
 use crate::plan::{Field, Name, Plan};
@@ -175,8 +176,10 @@ fn version_of(
         keeps_ids: true,
         ..Wish::default()
     };
-    let stored = adopt(&candidate.text, dialect, &wish, mint)?;
-    let given = inspect_as(&SourceText::new(candidate.text.as_str()), dialect);
+    let older = in_older_form(old, dialect, &candidate.text);
+    let text = older.as_deref().unwrap_or(&candidate.text);
+    let stored = adopt(text, dialect, &wish, mint)?;
+    let given = inspect_as(&SourceText::new(text), dialect);
     let stored = inspect_as(&SourceText::new(stored.text), dialect);
     let (Some(before), Some(after), Some(was), Some(is), Some(members)) = (
         old.plan.as_ref(),
@@ -205,6 +208,17 @@ fn version_of(
         reasoning: candidate.reasoning.clone(),
         changes: candidate.changes.clone(),
     })
+}
+
+/// Returns a planner's plan in the form of the plan that it replaces, where that is an older form of its dialect.
+fn in_older_form(old: &Inspection, dialect: &'static dyn Dialect, text: &str) -> Option<String> {
+    let form = old.plan.as_ref()?.plan.form;
+    let parsed = json::parse(&SourceText::new(text));
+    let Value::Object(mut members) = owned(parsed.document.root()?, &mut 0) else {
+        return None;
+    };
+    let is_older = dialect.writer()?.in_older_form(&mut members, form);
+    (is_older && parsed.diagnostics.is_empty()).then(|| write::json(&Value::Object(members)))
 }
 
 /// Two plans beside each other.

@@ -84,6 +84,7 @@ fn prompts_for_planners() {
     let done = texts(&["t1"]);
     let setback = Setback {
         plan_text: "{\"goal\": \"Ship the importer.\", \"tasks\": []}\n",
+        form: "",
         failed_task: Some("t2"),
         error: "the tests hang",
         log_tail: "running 1 test\n",
@@ -143,6 +144,7 @@ fn filled_with(dialect: &'static dyn Dialect, text: &str, max_bytes: usize) -> [
     };
     let setback = Setback {
         plan_text: text,
+        form: "",
         failed_task: Some(text),
         error: text,
         log_tail: text,
@@ -194,6 +196,7 @@ fn what_is_long_is_cut_first_and_told() {
     let log = format!("{}THE END", "l".repeat(300_000));
     let setback = Setback {
         plan_text: "THE PLAN",
+        form: "",
         failed_task: Some("t2"),
         error: "THE ERROR",
         log_tail: &log,

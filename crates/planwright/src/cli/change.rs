@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{load_failure, unknown_task};
+use super::plan_arg::{load_failure, several_tasks, unknown_task};
 use super::standing::PlanStanding;
 use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
@@ -527,15 +527,7 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
     }
     match error {
         ReviseError::NoSuchTask { name, known } => unknown_task(name, known),
-        ReviseError::SeveralTasks { name, lines } => {
-            let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
-            let message = format!(
-                "several tasks are called `{}`: those in the lines {}",
-                one_line(name),
-                lines.join(", ")
-            );
-            Failure::problem(message, "give each of them an id of its own in the file")
-        }
+        ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
         ReviseError::NothingReady => Failure::problem(
             "no task is ready to be started",
             "`planwright show` says what each one waits for",

@@ -269,15 +269,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let is_explained = opened.standing.awaits_approval();
     if ready.is_empty() && !is_explained {
         let progress = readiness.progress();
+        let n_interrupted = opened.standing.n_interrupted(plan);
         let why = match () {
-            () if n_ready > 0 => format!("no slot is free: {n_ready} ready, {} running", progress.running),
-            () if progress.pending == 0 => format!(
-                "nothing is pending: {}",
-                counts(progress, opened.standing.n_interrupted(plan))
+            () if n_ready > 0 && n_interrupted > 0 => format!(
+                "{n_ready} ready, {n_interrupted} interrupted: `planwright run {}` continues the run",
+                argument(&opened.path)
             ),
+            () if n_ready > 0 => format!("no slot is free: {n_ready} ready, {} running", progress.running),
+            () if progress.pending == 0 => format!("nothing is pending: {}", counts(progress, n_interrupted)),
             () => format!(
                 "nothing is ready: {}; `planwright show {}` says why",
-                counts(progress, opened.standing.n_interrupted(plan)),
+                counts(progress, n_interrupted),
                 argument(&opened.path)
             ),
         };

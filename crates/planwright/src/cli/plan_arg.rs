@@ -10,7 +10,7 @@ use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, Plan, Status, Task, Value};
 use planwright_run::examine::examine;
 use planwright_run::journal::TaskState;
-use planwright_run::revise::take_states;
+use planwright_run::revise::{ReviseError, take_states};
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{closed_home, plans_at_home, plans_of_user, root_of, slashed};
 
@@ -556,11 +556,22 @@ fn names_of(path: &Path) -> Vec<String> {
 
 /// Returns the task that users call by this name.
 pub(crate) fn task_named(linked: &LinkedPlan, name: &str) -> anyhow::Result<usize> {
-    let plan = &linked.plan;
-    plan.find_task(name).ok_or_else(|| {
-        let names = (0..plan.tasks().len()).map(|ix| plan.task_name(ix).into_owned());
-        unknown_task(name, &names.collect::<Vec<_>>())
+    planwright_run::revise::task_named(&linked.plan, name).map_err(|error| match &error {
+        ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
+        ReviseError::NoSuchTask { known, .. } => unknown_task(name, known),
+        _ => unknown_task(name, &[]),
     })
+}
+
+/// Returns that several tasks of a plan have this name.
+pub(crate) fn several_tasks(name: &str, lines: &[usize]) -> anyhow::Error {
+    let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+    let message = format!(
+        "several tasks are called `{}`: those in the lines {}",
+        one_line(name),
+        lines.join(", ")
+    );
+    Failure::problem(message, "give each of them an id of its own in the file")
 }
 
 /// Returns that a plan has no task of this name: with the one that was probably meant, and some that it has.

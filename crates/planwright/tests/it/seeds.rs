@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::planning::{asked, planner};
 use crate::plans;
 use crate::run::{Workspace, clido};
 use crate::sandbox::Sandbox;
@@ -273,7 +274,14 @@ fn files_of_other_tools_are_no_plans() {
 fn a_name_that_two_tasks_have_is_refused_with_both_places() {
     let plan = clido(&["a", "a", "b a"]);
     let sandbox = Sandbox::with(&[("plan.json", &plan)]);
-    for verb in [&["rename", "a", "c"][..], &["set", "a", "notes=x"], &["start", "a"]] {
+    let verbs: [&[&str]; 5] = [
+        &["rename", "a", "c"],
+        &["set", "a", "notes=x"],
+        &["start", "a"],
+        &["show", "a"],
+        &["why", "a"],
+    ];
+    for verb in verbs {
         let refused = sandbox.run(&[verb, &["-p", "plan.json"]].concat()).exits(1).stderr;
         assert!(
             refused.contains("several tasks are called `a`: those in the lines 4, 5"),
@@ -408,13 +416,15 @@ fn a_long_plan_is_shown_page_by_page() {
 
 #[test]
 fn tasks_of_a_killed_run_are_interrupted_in_every_view() {
-    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "sleep 20");
-    let going = workspace.begins(&[]);
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c"])), "sleep 20");
+    let going = workspace.begins(&["-j", "1"]);
     workspace.until("the plan has it", |workspace| {
         workspace.states().starts_with("a running")
     });
     workspace.does(&["show", "plan.json"]).exits(0).says("1 running");
     going.dies();
+    let next = workspace.does(&["next", "-p", "plan.json"]);
+    assert!(!next.text.contains("no slot is free"), "{}", next.text);
     workspace.does(&["runs"]).exits(0).says("interrupted");
     workspace.does(&["show", "plan.json"]).exits(0).says("1 interrupted");
     workspace
@@ -423,4 +433,93 @@ fn tasks_of_a_killed_run_are_interrupted_in_every_view() {
         .says("a is interrupted");
     let shown = workspace.does(&["show", "plan.json", "--json"]).exits(0).as_json();
     assert_eq!(shown["tasks"][0]["holder"]["interrupted"], true, "{shown}");
+}
+
+/// Returns a plan in an older form: a `prd.json` with dependencies, or v2.2.
+fn older_plan(head: &str, links: [&str; 2]) -> String {
+    let story = |id: u32, passes: bool, link: &str| {
+        format!(r#"{{"id": "US-00{id}", "title": "Story {id}", "priority": {id}, "passes": {passes}{link}}}"#)
+    };
+    let stories = [story(1, true, links[0]), story(2, false, links[1])];
+    format!("{{{head}, \"userStories\": [{}]}}\n", stories.join(", "))
+}
+
+fn prd() -> String {
+    let head = r#""name": "App", "branchName": "ralph/app""#;
+    older_plan(head, [r#", "dependsOn": []"#, r#", "dependsOn": ["US-001"]"#])
+}
+
+#[test]
+fn a_prd_is_replanned_in_its_own_form() {
+    let kept = r#"{"id": "US-001", "title": "Story 1", "priority": 1}, {"id": "US-002", "title": "Story 2", "priority": 2, "dependsOn": ["US-001"]}"#;
+    // As the guide asks for it, as v3 has it, and with a word that a planner has no say in.
+    for own in ["", r#", "status": "pending""#, r#", "passes": true"#] {
+        let new = format!(r#"{{"id": "US-003", "title": "Story 3", "priority": 3, "dependsOn": ["US-002"]{own}}}"#);
+        let answer = format!("echo '{{\"userStories\": [{kept}, {new}]}}'");
+        let workspace = planner(&answer);
+        workspace.write("prd.json", prd());
+        workspace
+            .does(&["replan", "prd.json", "--yes"])
+            .exits(0)
+            .says("+ Story 3");
+        let asked = asked(&workspace, 0);
+        assert!(
+            asked.contains("Do not write `passes`") && !asked.contains("`metadata`"),
+            "{asked}"
+        );
+        let text = workspace.read("prd.json");
+        let before = prd();
+        let old = before.trim_end().trim_end_matches("]}");
+        assert!(text.starts_with(old), "{text}");
+        let plan: Value = serde_json::from_str(&text).expect("JSON");
+        let added = &plan["userStories"][2];
+        assert_eq!(
+            (&added["passes"], &added["dependsOn"][0]),
+            (&false.into(), &"US-002".into()),
+            "{text}"
+        );
+        assert!(
+            added.get("status").is_none() && plan.get("schemaVersion").is_none(),
+            "{text}"
+        );
+        workspace.does(&["check", "prd.json"]).exits(0);
+    }
+}
+
+#[test]
+fn agents_propose_stories_to_plans_of_older_forms() {
+    let v2 = older_plan(r#""schemaVersion": "2.2", "metadata": {"title": "App"}"#, ["", ""]);
+    for (path, plan) in [("prd.json", prd()), (".aimi/tasks/2026-01-23-app-tasks.json", v2)] {
+        let script = "cat > /dev/null; printf '{\"planwright_result\": 1, \"outcome\": \"done\", \
+            \"proposed_tasks\": [{\"title\": \"Story 3\", \"description\": \"D\", \"acceptanceCriteria\": [], \"status\": \"pending\"}]}' > \"$PLANWRIGHT_RESULT\"";
+        let workspace = Workspace::new((path, &plan), script);
+        workspace.does(&["run", path]).exits(1);
+        workspace.does(&["proposals", path]).exits(0).says("Story 3");
+        workspace
+            .does(&["approve", "--proposed", path])
+            .exits(0)
+            .says("+ Story 3");
+        let text = workspace.read(path);
+        let plan: Value = serde_json::from_str(&text).expect("JSON");
+        let added = &plan["userStories"][2];
+        assert_eq!(
+            (&added["passes"], &added["priority"]),
+            (&false.into(), &3.into()),
+            "{text}"
+        );
+        assert!(added.get("status").is_none(), "{text}");
+        workspace.does(&["check", path]).exits(0);
+    }
+}
+
+#[test]
+fn import_keeps_members_that_belong_to_the_other_form_of_clido() {
+    let plan = r#"{"goal": "Outer", "meta": {"id": "p", "goal": "Inner", "created_at": "2026-01-23T10:00:00Z"}, "tasks": [{"id": "t1", "description": "Read it"}]}"#;
+    let sandbox = Sandbox::with(&[("answer.json", plan)]);
+    sandbox.run(&["import", "answer.json"]).exits(0);
+    let stored = sandbox.read(".clido/plans/p.json");
+    assert!(
+        stored.contains("\"goal\": \"Outer\"") && stored.contains("\"goal\": \"Inner\""),
+        "{stored}"
+    );
 }

@@ -156,7 +156,13 @@ fn why_follows_the_chain_to_its_root() {
         .run(&["why", "t2", "-p", "cycle.json"])
         .exits(0)
         .is_as_in("why-cycle");
-    sandbox.run(&["why", "t4", "-p", "cycle.json"]).exits(0).is_decent();
+    let refused = sandbox
+        .run(&["why", "t4", "-p", "cycle.json"])
+        .exits(1)
+        .is_decent()
+        .stderr
+        .clone();
+    assert!(refused.contains("several tasks are called `t4`"), "{refused}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Aimi tasks.json: v3 with its thirteen rules, and v2.x (with its ancestor, `prd.json`) by fallback at load.
 //! Findings speak the specification's own sentences: the headline is its `Error:` text, the help its `Fix:` text.
 
+mod answer;
 mod migrate;
 mod record;
 mod v2;
@@ -174,6 +175,13 @@ impl Dialect for Aimi {
 
     fn planning_guide(&self) -> &'static str {
         include_str!("planning.md")
+    }
+
+    fn planning_guide_of(&self, form: &str) -> &'static str {
+        match v2::is_form(form) {
+            true => include_str!("planning_v2.md"),
+            false => self.planning_guide(),
+        }
     }
 
     fn writer(&self) -> Option<&'static dyn Writer> {

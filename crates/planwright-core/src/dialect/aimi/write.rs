@@ -7,7 +7,7 @@ use super::super::write::{
     Composed, Migration, MigrationOrder, Report, Resets, Writer, cut, five_states, member, named, number, one_line,
     report_new_ids, slug, take_notes, take_title_and_body, task_ids, text,
 };
-use super::{is_branch, is_story_id, migrate, v2, v3};
+use super::{answer, is_branch, is_story_id, migrate, v2, v3};
 use crate::document::NodeRef;
 use crate::document::patch::Value;
 use crate::plan::lifecycle::Order;
@@ -24,10 +24,10 @@ static PLANNED: Resets<'static> = Resets {
         Field::PlanPath,
         Field::BrainstormPath,
     ],
-    task: &[Field::Status],
+    task: &[Field::Status, Field::Passes, Field::Skipped],
     answered: &[Field::Status],
     lenient: &[],
-    fresh: &["3.0", "pending"],
+    fresh: &["3.0", "2.2", "pending"],
     overlooked: &[],
 };
 
@@ -78,6 +78,14 @@ impl Writer for AimiWriter {
 
     fn planned(&self) -> &'static Resets<'static> {
         &PLANNED
+    }
+
+    fn in_older_form(&self, answer: &mut Vec<(String, Value)>, form: &str) -> bool {
+        let is_older = v2::is_form(form);
+        if is_older {
+            answer::in_older_form(answer, form);
+        }
+        is_older
     }
 }
 

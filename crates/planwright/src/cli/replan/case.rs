@@ -189,6 +189,7 @@ impl Case {
     pub(super) fn setback(&self) -> Setback<'_> {
         Setback {
             plan_text: self.inspection.source.as_str(),
+            form: self.inspection.plan.as_ref().map_or("", |linked| linked.plan.form),
             failed_task: self.failed.as_deref(),
             error: &self.error,
             log_tail: &self.log_tail,
