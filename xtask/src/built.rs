@@ -16,6 +16,11 @@ pub(crate) fn copy(args: &[&str]) -> anyhow::Result<(TempFolder, PathBuf)> {
     Ok((folder, copy))
 }
 
+/// Builds the binary as it is shipped, and returns its path.
+pub(crate) fn shipped() -> anyhow::Result<PathBuf> {
+    binary(&["--profile", "dist"])
+}
+
 /// Builds the binary, with further arguments for cargo, and returns its path.
 pub(crate) fn binary(args: &[&str]) -> anyhow::Result<PathBuf> {
     let out = Command::new(env!("CARGO"))

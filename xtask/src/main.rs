@@ -27,6 +27,7 @@ cargo xtask torture          faults at every step of the real binary: kills, tor
                              --faults N for a part of them, --only NAME, --seed S, --binary FILE; and the simulation, --seeds N (0: not)
 cargo xtask fuzz [TARGET…]   any bytes as documents, plans, edits, answers, journals, output of agents, settings: a coverage-guided fuzzer
                              tries the laws of fuzz/ for a minute each; --seconds N; needs a C++ compiler
+cargo xtask dist             build the binary that is shipped, with the `dist` profile, and print its path; takes minutes
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         ["rivals", rest @ ..] => rivals::run(rest),
         ["torture", rest @ ..] => torture::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["dist"] => built::shipped().map(|path| println!("{}", path.display())),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),

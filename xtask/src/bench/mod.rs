@@ -136,7 +136,7 @@ fn peak_of_check(path: &Path) -> anyhow::Result<f64> {
 
 /// Builds the shipped binary and returns its path.
 fn release_binary() -> anyhow::Result<PathBuf> {
-    crate::built::binary(&["--release"])
+    crate::built::shipped()
 }
 
 /// Returns a folder for generated inputs that lives as long as the benchmark.

@@ -33,7 +33,7 @@ pub(super) struct Wanted {
 #[expect(clippy::print_stderr, reason = "a chore talks to its user")]
 pub(super) fn installed(wanted: &Wanted, scratch: &Path) -> anyhow::Result<PathBuf> {
     if let Package::Own = wanted.package {
-        return crate::built::binary(&["--release"]);
+        return crate::built::shipped();
     }
     let folder = scratch.join(format!("{}-{}", wanted.program, wanted.version));
     let program = folder.join(place(wanted));
@@ -60,7 +60,7 @@ pub(super) fn installed(wanted: &Wanted, scratch: &Path) -> anyhow::Result<PathB
 pub(super) fn shown(wanted: &Wanted) -> String {
     let version = wanted.version;
     match wanted.package {
-        Package::Own => "`cargo build --release`".to_owned(),
+        Package::Own => "`cargo xtask dist`".to_owned(),
         Package::Npm(name) => format!("`npm install {name}@{version}`"),
         Package::NpmPerSystem(name) => format!("`npm install {name}-{}@{version}`", system()),
         Package::Pip(name) => format!("`pip install {name}=={version}`"),
