@@ -452,6 +452,7 @@ impl Assembly {
         let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
         Planning {
             agent: text("plan.agent"),
+            dialect: text("plan.dialect"),
             template: text("plan.template"),
             replan_template: text("plan.replan_template"),
             derive_template: text("plan.derive_template"),

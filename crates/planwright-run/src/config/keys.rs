@@ -161,6 +161,9 @@ pub(super) const FENCES: &[&str] = &["off", "auto", "write", "strict"];
 /// How tasks are kept apart.
 pub(super) const ISOLATIONS: &[&str] = &["auto", "checkouts", "worktrees", "shared"];
 
+/// The dialects that new plans may have.
+pub(super) const DIALECT_NAMES: &[&str] = &["opencrabs", "clido", "aimi", "task-pack", "rawko"];
+
 /// How work comes onto the branch of a plan.
 pub(super) const LANDINGS: &[&str] = &["squash", "merge"];
 
@@ -256,6 +259,7 @@ pub static KEYS: &[Key] = &[
     key("run.template", Kind::Text).with_variable(),
     key("run.types.NAME", Kind::Text),
     key("plan.agent", Kind::Text).with_variable(),
+    key("plan.dialect", Kind::Choice(DIALECT_NAMES)).with_variable(),
     key("plan.template", Kind::Text).with_variable(),
     key("plan.replan_template", Kind::Text).with_variable(),
     key("plan.derive_template", Kind::Text).with_variable(),

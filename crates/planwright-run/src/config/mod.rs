@@ -79,6 +79,8 @@ impl Config {
 pub struct Planning {
     /// The agent that plans; none for the one that takes tasks.
     pub agent: Option<String>,
+    /// The dialect of new plans; none for that of the plans that exist.
+    pub dialect: Option<String>,
     /// The file with the template for the prompt of a new plan, from the root of the workspace; none for planwright's own.
     pub template: Option<String>,
     /// The same for the prompt of a new version.

@@ -8,6 +8,8 @@ use super::agent::{Channel, Format};
 pub struct Preset {
     /// Its name, also that of the program.
     pub name: &'static str,
+    /// The command that installs it.
+    pub install: &'static str,
     /// The command: the program, and the options that let it edit files and run commands without asking.
     pub command: &'static [&'static str],
     /// Words that must come last, after those that the user adds.
@@ -55,6 +57,7 @@ pub const PRESET_NAMES: &[&str] = &["claude", "codex", "gemini", "opencode", "ai
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "claude",
+        install: "npm install -g @anthropic-ai/claude-code",
         // The list of tools would swallow a word after it, so it does not come last.
         command: &[
             "claude",
@@ -84,6 +87,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "codex",
+        install: "npm install -g @openai/codex",
         command: &[
             "codex",
             "exec",
@@ -110,6 +114,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "gemini",
+        install: "npm install -g @google/gemini-cli",
         command: &["gemini", "--approval-mode", "yolo", "-o", "stream-json"],
         last: &[],
         prompt: Channel::Stdin,
@@ -122,6 +127,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "opencode",
+        install: "npm install -g opencode-ai",
         command: &["opencode", "run", "--format", "json", "--auto"],
         last: &[],
         prompt: Channel::Stdin,
@@ -134,6 +140,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "aider",
+        install: "pip install aider-chat",
         command: &[
             "aider",
             "--yes-always",
@@ -157,6 +164,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "qwen",
+        install: "npm install -g @qwen-code/qwen-code",
         command: &["qwen", "--approval-mode", "yolo", "-o", "stream-json"],
         last: &[],
         prompt: Channel::Stdin,
@@ -169,6 +177,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "clido",
+        install: "cargo install clido",
         command: &["clido", "--print", "--permission-mode", "accept-all"],
         last: &[],
         prompt: Channel::Stdin,

@@ -83,6 +83,8 @@ pub fn environment(
     folder: &Path,
 ) -> Vec<(OsString, OsString)> {
     let mut all: BTreeMap<OsString, OsString> = variables.into_iter().collect();
+    // Test runners that watch files or ask questions do neither on CI.
+    all.entry("CI".into()).or_insert_with(|| "1".into());
     all.insert(caller::PLAN.into(), plan.as_os_str().to_owned());
     all.insert(caller::TASK.into(), task.replace('\0', "\u{fffd}").into());
     all.insert(caller::FOLDER.into(), folder.as_os_str().to_owned());

@@ -14,15 +14,17 @@ use planwright_run::store;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use super::exit::Exit;
+use super::default_dialect::dialect_or_default;
+use super::exit::{Exit, Failure};
 use super::making::{
     create_plan, is_stdin, loaded, refusal, require_new, say_written, session_file, show_account, with_mint_for,
 };
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names, states_of};
+use super::planner::configured;
 use crate::render::diff::unified_diff;
 
-/// Convert a plan to another dialect, and tell what is lost by it.
+/// Convert a plan to another dialect, and report what is lost.
 ///
 /// The account of what is lost, invented or changed goes to standard error.
 #[derive(clap::Args)]
@@ -35,9 +37,9 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The dialect to write.
+    /// The dialect to write. Default: `plan.dialect`, else that of the plans that exist, else clido.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
-    to: String,
+    to: Option<String>,
 
     /// Write to this file, which must be new; without, the text goes to standard output.
     #[arg(long, short, value_name = "PATH")]
@@ -104,13 +106,21 @@ struct LossReport<'a> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let target = dialect_named(&args.to)?;
+    let root = root_of(Path::new("."));
+    let target = dialect_or_default(args.to.as_deref(), &configured(&root, output)?.config, &root)?;
     let forced = args.dialect.as_deref().map(dialect_named).transpose()?;
     let source = loaded(&args.file)?;
     let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
     let (mut inspection, parsed) = open(&source, on_disk, forced).0.into_parts();
     if let Some(path) = on_disk {
         states_of(&mut inspection, path)?;
+    }
+    let own = inspection.plan.as_ref().map(|linked| linked.plan.dialect);
+    if args.to.is_none() && own == Some(target.name()) {
+        return Err(Failure::usage(
+            format!("`{}` is a {} plan already", args.file.display(), target.name()),
+            "name the dialect that it is to have with --to; `planwright schema` lists them",
+        ));
     }
     if let Some(session) = &args.session {
         session_file(target, session)?;

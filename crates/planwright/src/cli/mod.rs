@@ -16,6 +16,7 @@ mod completions;
 mod config;
 mod convert;
 mod copy_to;
+mod default_dialect;
 mod delete;
 mod diff;
 mod difference;

@@ -1,34 +1,39 @@
 //! `planwright new`: an empty valid plan in its place.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::convert::new_plan;
+use planwright_core::dialect;
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
+use planwright_run::place::root_of;
+use planwright_run::shell::argument;
 
+use super::default_dialect::dialect_or_default;
 use super::exit::{Exit, Failure};
 use super::making::{Show, Written, create_plan, new_path, require_new, with_mint_for};
 use super::output::Output;
-use super::plan_arg::{dialect_named, dialect_names};
+use super::plan_arg::dialect_names;
+use super::planner::configured;
 
-/// Make an empty plan of a dialect.
+/// Create a plan with one placeholder task.
 ///
 /// It is written where the dialect's own tool keeps plans, unless told otherwise.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright new clido \"Limit how often a client may call\"
-  planwright new rawko \"Log in with JWT\" --out plan.yaml")]
+  planwright new \"Limit how often a client may call\"
+  planwright new \"Log in with JWT\" --dialect rawko --out plan.yaml")]
 pub(crate) struct Args {
-    /// The dialect of the plan.
-    #[arg(value_name = "DIALECT", value_parser = dialect_names())]
-    dialect: String,
+    /// What the plan is about; the dialect may stand before it.
+    #[arg(value_name = "TITLE", required = true, num_args = 1..=2, value_parser = NonEmpty::new())]
+    title: Vec<String>,
 
-    /// What the plan is about.
-    #[arg(value_name = "TITLE", value_parser = NonEmpty::new())]
-    title: String,
+    /// The dialect of the plan. Default: `plan.dialect`, else that of the plans that exist, else clido.
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
+    dialect: Option<String>,
 
     /// Write to this file, which must be new.
     #[arg(long, short, value_name = "PATH")]
@@ -48,9 +53,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let dialect = dialect_named(&args.dialect)?;
+    let (named, title) = named_dialect(args)?;
+    let root = root_of(Path::new("."));
+    let dialect = dialect_or_default(named, &configured(&root, output)?.config, &root)?;
     let (date, made) = with_mint_for(dialect, args.out.as_deref(), |mint| {
-        (mint.date().to_owned(), new_plan(dialect, &args.title, mint))
+        (mint.date().to_owned(), new_plan(dialect, title, mint))
     });
     let (text, notes) = made.map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
     let source = SourceText::new(text.as_str());
@@ -61,7 +68,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .and_then(|linked| linked.plan.head_str(Field::Id).map(str::to_owned));
     let place = match &args.out {
         Some(out) => out.clone(),
-        None => new_path(dialect, id.as_deref(), &date, &args.title),
+        None => new_path(dialect, id.as_deref(), &date, title),
     };
     let is_written = !args.dry_run && !args.diff;
     match is_written {
@@ -79,4 +86,21 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let show = if args.diff { Show::Diff("") } else { Show::Text };
     written.report(&place, &source, args.json, show, output)
+}
+
+/// Returns the dialect that is named, with an option or before the title, and the title.
+fn named_dialect(args: &Args) -> anyhow::Result<(Option<&str>, &str)> {
+    let is_dialect = |word: &str| dialect::find(word).is_some();
+    match (args.title.as_slice(), args.dialect.as_deref()) {
+        ([title], None) if is_dialect(title) => Err(Failure::usage(
+            format!("`{title}` is a dialect, and the title is missing"),
+            format!("planwright new \"TITLE\" --dialect {title}"),
+        )),
+        ([title], named) => Ok((named, title)),
+        ([named, title], None) if is_dialect(named) => Ok((Some(named), title)),
+        (words, _) => Err(Failure::usage(
+            "a plan has one title",
+            format!("put it in quotes: planwright new {}", argument(&words.join(" "))),
+        )),
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Wish};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{CarrierKind, DIALECTS, Dialect};
+use planwright_core::dialect::{CarrierKind, Dialect};
 use planwright_core::plan::Field;
 use planwright_core::planning::prompt::{Purpose, plan_prompt};
 use planwright_core::text::SourceText;
@@ -16,14 +16,14 @@ use planwright_run::place::root_of;
 use planwright_run::planner::{self, Effort};
 use planwright_run::programs::command;
 use planwright_run::store::{self, PlanFile, Store};
-use planwright_run::workspace::plans_at_home;
 use serde::Serialize;
 
 use super::answers;
+use super::default_dialect::dialect_or_default;
 use super::exit::{Exit, Failure};
 use super::making::{create_plan, new_path, require_new, with_mint_for};
 use super::output::Output;
-use super::plan_arg::{dialect_named, dialect_names};
+use super::plan_arg::dialect_names;
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
 use super::text_arg::text_of;
 use crate::render::human::{Teller, findings};
@@ -37,17 +37,17 @@ use crate::render::terminal::{one_line, printable};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright plan \"Limit how often a client may call\" --dialect clido
+  planwright plan \"Limit how often a client may call\"
   planwright plan @goal.md --agent claude --context docs/api.md --run
   planwright plan \"Fix the typo in the README\" --dialect rawko --single
-  planwright plan \"Log in with JWT\" --dialect clido --dry-run   what is asked
-  planwright plan \"Log in with JWT\" --dialect clido --from answer.md")]
+  planwright plan \"Log in with JWT\" --dry-run   print the prompt
+  planwright plan \"Log in with JWT\" --from answer.md")]
 pub(crate) struct Args {
     /// What is to be reached; @FILE and - are read.
     #[arg(value_name = "GOAL")]
     goal: String,
 
-    /// The dialect of the plan. Default: that of the plans which are here, where they have one in common.
+    /// The dialect of the plan. Default: `plan.dialect`, else that of the plans that exist, else clido.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 
@@ -110,10 +110,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         return Err(Failure::usage("the goal is empty", "say what is to be reached"));
     }
     let root = root_of(Path::new("."));
-    let dialect = match &args.dialect {
-        Some(name) => dialect_named(name)?,
-        None => usual_dialect(&root)?,
-    };
+    let configuration = configured(&root, output)?;
+    let dialect = dialect_or_default(args.dialect.as_deref(), &configuration.config, &root)?;
     if dialect.carriers().first() == Some(&CarrierKind::Markdown) && !args.single {
         return Err(Failure::usage(
             format!(
@@ -123,7 +121,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "planwright tasks derive PLAN.md; --single makes a draft with one task",
         ));
     }
-    let configuration = configured(&root, output)?;
     let told = args.planner.told(Purpose::Plan, &configuration.config, &root)?;
     let brief = told.brief(dialect, &goal);
     if args.dry_run {
@@ -200,33 +197,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Some(true) => Ok(Exit::Success),
         _ => Ok(Exit::Problems),
     }
-}
-
-/// Returns the dialect that all plans of a workspace have.
-fn usual_dialect(root: &Path) -> anyhow::Result<&'static dyn Dialect> {
-    let mut found: Vec<&'static dyn Dialect> = Vec::new();
-    for path in plans_at_home(root) {
-        let Ok(loaded) = store::load(&path) else {
-            continue;
-        };
-        let own = examine(&loaded.source, Some(&path), None).inspection.dialect;
-        let own = own.and_then(planwright_core::dialect::find);
-        if let Some(own) = own.filter(|own| found.iter().all(|known| known.name() != own.name())) {
-            found.push(own);
-        }
-    }
-    if let [only] = found.as_slice() {
-        return Ok(*only);
-    }
-    let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
-    let message = match found.len() {
-        0 => "there are no plans here yet, and nothing says in which dialect this one is to be".to_owned(),
-        n => format!("there are plans in {n} dialects here, and nothing says in which this one is to be"),
-    };
-    Err(Failure::usage(
-        message,
-        format!("name one with --dialect: {}", names.join(", ")),
-    ))
 }
 
 fn place_of(args: &Args, dialect: &dyn Dialect, id: Option<&str>, date: &str, goal: &str) -> PathBuf {

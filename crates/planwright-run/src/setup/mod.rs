@@ -1,4 +1,7 @@
-//! Beginning a workspace: its configuration file and its state folder.
+//! Beginning a workspace: its configuration file, its state folder, and the commands that verify its work.
+
+pub mod candidates;
+pub mod trial;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,14 +62,21 @@ pub fn begin(folder: &Path, config: &str) -> Result<(), SetupError> {
     if path.is_symlink() || path.exists() {
         return Err(SetupError::Exists { path });
     }
-    // The state first: whoever is interrupted in between can begin again.
-    make_state_folder(&DiskFiles, folder).map_err(|source| SetupError::Io {
-        path: folder.join(STATE_FOLDER),
-        source,
-    })?;
+    // The state first: after an interruption in between, it can be done again.
+    make_state(folder)?;
     create(&path, config).map_err(|error| match error {
         CreateError::Exists { path } => SetupError::Exists { path },
         CreateError::Io { path, source } => SetupError::Io { path, source },
         CreateError::NotConfirmed { path, source } => SetupError::NotConfirmed { path, source },
     })
+}
+
+/// Makes the state folder, which git ignores, where there is none.
+pub fn make_state(folder: &Path) -> Result<(), SetupError> {
+    make_state_folder(&DiskFiles, folder)
+        .map(drop)
+        .map_err(|source| SetupError::Io {
+            path: folder.join(STATE_FOLDER),
+            source,
+        })
 }

@@ -1,0 +1,333 @@
+//! Commands that may verify the work in a repository, found by its files. Starts none of them.
+
+use std::path::Path;
+
+use crate::config::Command;
+use crate::programs::program;
+
+/// Larger files are not read: no manifest is that large.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// Commands for one ecosystem, the best first: the first that works is enough.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidates {
+    /// The file that speaks for them, from the root of the workspace.
+    pub file: String,
+    /// The commands.
+    pub commands: Vec<Command>,
+    /// Whether they matter only where no other ecosystem has a command that works: a `make test` often wraps the others.
+    pub is_last_resort: bool,
+}
+
+/// Returns the commands that a folder suggests.
+pub fn find(root: &Path) -> Vec<Candidates> {
+    let files = Files { root };
+    let finders: [fn(&Files<'_>) -> Option<Candidates>; 14] = [
+        cargo, node, deno, python, go, gradle, maven, mix, composer, dotnet, ruby, cmake, make, just,
+    ];
+    finders.into_iter().filter_map(|find| find(&files)).collect()
+}
+
+/// Returns why a command that ended well verifies nothing: there are no tests. None where there are some, or nothing says so.
+pub fn says_no_tests(output: &str) -> bool {
+    let results: Vec<&str> = output.lines().filter(|line| line.contains("test result: ")).collect();
+    if !results.is_empty() {
+        return results.iter().all(|line| line.contains(" 0 passed; 0 failed"));
+    }
+    let packages = output.lines().filter(|line| line.contains("[no test files]")).count();
+    if packages > 0 {
+        return !output.lines().any(|line| line.starts_with("ok "));
+    }
+    let phrases = [
+        "Ran 0 tests",
+        "no tests ran",
+        "No tests found",
+        "No tests to run",
+        "There are no tests to run",
+        "No test is available",
+        "No tests executed",
+        "0 examples, 0 failures",
+        "Nothing to be done for 'test'",
+        "no test specified",
+    ];
+    let is_empty_report = |line: &str| matches!(line.trim(), "# tests 0" | "ℹ tests 0" | "0 passing");
+    phrases.iter().any(|phrase| output.contains(phrase)) || output.lines().any(is_empty_report)
+}
+
+/// The files of the root.
+struct Files<'r> {
+    root: &'r Path,
+}
+
+impl Files<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.root.join(name).is_file()
+    }
+
+    /// Returns the first of some files that is there.
+    fn first<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        names.iter().copied().find(|name| self.has(name))
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        let path = self.root.join(name);
+        let metadata = std::fs::metadata(&path).ok()?;
+        let is_small = metadata.is_file() && metadata.len() <= MAX_FILE_BYTES;
+        is_small.then(|| std::fs::read_to_string(&path).ok()).flatten()
+    }
+
+    /// Returns the first file with one of some endings.
+    fn ending_with(&self, endings: &[&str]) -> Option<String> {
+        let entries = std::fs::read_dir(self.root).ok()?;
+        let names = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names
+            .filter(|name| endings.iter().any(|end| name.ends_with(end)))
+            .collect();
+        names.sort();
+        names.into_iter().next()
+    }
+}
+
+fn words(words: &[&str]) -> Command {
+    Command::Words(words.iter().map(|word| (*word).to_owned()).collect())
+}
+
+fn candidates(file: &str, commands: Vec<Command>) -> Option<Candidates> {
+    Some(Candidates {
+        file: file.to_owned(),
+        commands,
+        is_last_resort: false,
+    })
+}
+
+fn cargo(files: &Files<'_>) -> Option<Candidates> {
+    let text = files.text("Cargo.toml")?;
+    let is_workspace = text.lines().any(|line| line.trim_start().starts_with("[workspace]"));
+    let all: &[&str] = if is_workspace { &["--workspace"] } else { &[] };
+    let command = |verb: &str| words(&[&["cargo", verb][..], all].concat());
+    candidates("Cargo.toml", vec![command("test"), command("check")])
+}
+
+fn node(files: &Files<'_>) -> Option<Candidates> {
+    let manifest: serde_json::Value = serde_json::from_str(&files.text("package.json")?).ok()?;
+    let script = |name: &str| manifest["scripts"][name].as_str().filter(|line| !is_placeholder(line));
+    let named = manifest["packageManager"]
+        .as_str()
+        .and_then(|name| name.split('@').next());
+    let locks = [
+        ("pnpm-lock.yaml", "pnpm"),
+        ("yarn.lock", "yarn"),
+        ("bun.lock", "bun"),
+        ("bun.lockb", "bun"),
+    ];
+    let locked = locks
+        .iter()
+        .find(|(lock, _)| files.has(lock))
+        .map(|(_, manager)| *manager);
+    let known = ["npm", "pnpm", "yarn", "bun"].into_iter();
+    let manager = known
+        .clone()
+        .find(|known| named == Some(*known))
+        .or(locked)
+        .unwrap_or("npm");
+    let scripts = ["test", "typecheck", "type-check", "build"].into_iter();
+    let commands: Vec<Command> = scripts
+        .filter(|name| script(name).is_some())
+        .map(|name| match (manager, name) {
+            ("bun", _) | (_, "typecheck" | "type-check" | "build") => words(&[manager, "run", name]),
+            _ => words(&[manager, "test"]),
+        })
+        .collect();
+    candidates("package.json", commands)
+}
+
+/// Returns whether a script is the one that `npm init` writes.
+fn is_placeholder(line: &str) -> bool {
+    line.trim().is_empty() || line.contains("no test specified")
+}
+
+fn deno(files: &Files<'_>) -> Option<Candidates> {
+    let file = files.first(&["deno.json", "deno.jsonc"])?;
+    candidates(file, vec![words(&["deno", "test", "--allow-all"])])
+}
+
+fn python(files: &Files<'_>) -> Option<Candidates> {
+    let file = files
+        .first(&[
+            "pyproject.toml",
+            "pytest.ini",
+            "tox.ini",
+            "setup.cfg",
+            "setup.py",
+            "noxfile.py",
+            "requirements.txt",
+        ])
+        .map(str::to_owned)
+        .or_else(|| tests_of_python(files))?;
+    let manifest = files.text("pyproject.toml").unwrap_or_default();
+    let mut commands = Vec::new();
+    if files.has("uv.lock") && program("uv").is_some() {
+        commands.push(words(&["uv", "run", "pytest", "-q"]));
+    }
+    if files.has("poetry.lock") && program("poetry").is_some() {
+        commands.push(words(&["poetry", "run", "pytest", "-q"]));
+    }
+    let python = if program("python3").is_some() {
+        "python3"
+    } else {
+        "python"
+    };
+    commands.push(words(&[python, "-m", "pytest", "-q"]));
+    if files.has("tox.ini") || manifest.contains("[tool.tox") {
+        commands.push(words(&["tox", "-q"]));
+    }
+    if files.has("noxfile.py") {
+        commands.push(words(&["nox"]));
+    }
+    commands.push(words(&[python, "-m", "unittest", "discover"]));
+    if files.root.join("tests").is_dir() {
+        commands.push(words(&[python, "-m", "unittest", "discover", "-s", "tests"]));
+    }
+    candidates(&file, commands)
+}
+
+/// Returns a file of Python tests where nothing else says that a folder is a Python project.
+fn tests_of_python(files: &Files<'_>) -> Option<String> {
+    ["", "tests", "test"].into_iter().find_map(|folder| {
+        let entries = std::fs::read_dir(files.root.join(folder)).ok()?;
+        let names = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let is_test = |name: &String| {
+            let is_named = name.starts_with("test_") || name.ends_with("_test.py");
+            is_named && name.ends_with(".py")
+        };
+        let found = names.filter(is_test).min()?;
+        Some(if folder.is_empty() {
+            found
+        } else {
+            format!("{folder}/{found}")
+        })
+    })
+}
+
+fn go(files: &Files<'_>) -> Option<Candidates> {
+    let file = files.first(&["go.mod", "go.work"])?;
+    candidates(
+        file,
+        vec![words(&["go", "test", "./..."]), words(&["go", "vet", "./..."])],
+    )
+}
+
+fn gradle(files: &Files<'_>) -> Option<Candidates> {
+    let file = files.first(&[
+        "build.gradle.kts",
+        "build.gradle",
+        "settings.gradle.kts",
+        "settings.gradle",
+    ])?;
+    let program = if files.has("gradlew") { "./gradlew" } else { "gradle" };
+    candidates(file, vec![words(&[program, "test", "--console=plain"])])
+}
+
+fn maven(files: &Files<'_>) -> Option<Candidates> {
+    let file = files.first(&["pom.xml"])?;
+    let program = if files.has("mvnw") { "./mvnw" } else { "mvn" };
+    candidates(file, vec![words(&[program, "--batch-mode", "test"])])
+}
+
+fn mix(files: &Files<'_>) -> Option<Candidates> {
+    candidates(files.first(&["mix.exs"])?, vec![words(&["mix", "test"])])
+}
+
+fn composer(files: &Files<'_>) -> Option<Candidates> {
+    let manifest: serde_json::Value = serde_json::from_str(&files.text("composer.json")?).ok()?;
+    let mut commands = Vec::new();
+    if !manifest["scripts"]["test"].is_null() {
+        commands.push(words(&["composer", "--no-interaction", "test"]));
+    }
+    if files.first(&["phpunit.xml", "phpunit.xml.dist"]).is_some() {
+        commands.push(words(&["vendor/bin/phpunit"]));
+    }
+    candidates("composer.json", commands)
+}
+
+fn dotnet(files: &Files<'_>) -> Option<Candidates> {
+    let file = files.ending_with(&[".sln", ".slnx", ".csproj", ".fsproj"])?;
+    candidates(&file, vec![words(&["dotnet", "test", "--nologo"])])
+}
+
+fn ruby(files: &Files<'_>) -> Option<Candidates> {
+    let file = files.first(&["Gemfile", "Rakefile"])?;
+    let mut commands = Vec::new();
+    if files.root.join("spec").is_dir() {
+        commands.push(words(&["bundle", "exec", "rspec"]));
+    }
+    if files.has("Rakefile") {
+        commands.push(words(&["bundle", "exec", "rake", "test"]));
+    }
+    candidates(file, commands)
+}
+
+fn cmake(files: &Files<'_>) -> Option<Candidates> {
+    let text = files.text("CMakeLists.txt")?;
+    let has_tests = ["enable_testing", "add_test", "CTest"]
+        .iter()
+        .any(|word| text.contains(word));
+    let build = "cmake -S . -B build && cmake --build build";
+    let mut lines = Vec::new();
+    if has_tests {
+        lines.push(format!(
+            "{build} && ctest --test-dir build --output-on-failure --no-tests=error"
+        ));
+    }
+    lines.push(build.to_owned());
+    candidates("CMakeLists.txt", lines.into_iter().map(Command::Shell).collect())
+}
+
+fn make(files: &Files<'_>) -> Option<Candidates> {
+    let file = files.first(&["GNUmakefile", "makefile", "Makefile"])?;
+    let target = target_in(&files.text(file)?, is_make_target)?;
+    last_resort(file, words(&["make", target]))
+}
+
+fn just(files: &Files<'_>) -> Option<Candidates> {
+    let file = files.first(&["justfile", "Justfile", ".justfile"])?;
+    let target = target_in(&files.text(file)?, is_just_recipe)?;
+    last_resort(file, words(&["just", target]))
+}
+
+fn last_resort(file: &str, command: Command) -> Option<Candidates> {
+    Some(Candidates {
+        file: file.to_owned(),
+        commands: vec![command],
+        is_last_resort: true,
+    })
+}
+
+/// Returns the target that tests: `test`, else `check`.
+fn target_in(text: &str, is_target: fn(&str, &str) -> bool) -> Option<&'static str> {
+    ["test", "check"]
+        .into_iter()
+        .find(|target| text.lines().any(|line| is_target(line, target)))
+}
+
+/// Returns whether a line of a Makefile has the rule of a target: `test:`, `build test: all`, but not `test := 1`.
+fn is_make_target(line: &str, target: &str) -> bool {
+    let Some((targets, rest)) = line.split_once(':') else {
+        return false;
+    };
+    let is_rule = !line.starts_with(['\t', '#', ' ']) && !rest.starts_with('=') && !rest.starts_with(":=");
+    is_rule && targets.split_whitespace().any(|own| own == target)
+}
+
+/// Returns whether a line of a justfile begins a recipe: `test:`, `@test arg:`.
+fn is_just_recipe(line: &str, target: &str) -> bool {
+    let Some((head, rest)) = line.split_once(':') else {
+        return false;
+    };
+    let is_recipe = !line.starts_with(['\t', '#', ' ']) && !rest.starts_with('=');
+    is_recipe && head.trim_start_matches('@').split_whitespace().next() == Some(target)
+}

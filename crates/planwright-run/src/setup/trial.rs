@@ -1,0 +1,87 @@
+//! A clean checkout of the last commit, prepared as a run prepares its own, in which commands are tried before any run needs them.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::checkout_home::{CheckoutHome, CheckoutHomeError};
+use crate::config::{Command, Config};
+use crate::git::{FrozenSettings, GitError, Pool, Repository, Slot};
+use crate::preparation::{Preparation, PreparationError};
+use crate::verify;
+
+/// Where commands are tried.
+#[derive(Debug)]
+pub struct TrialCheckout {
+    /// The root of the workspace in the checkout; the workspace itself where there is no commit to check out.
+    pub folder: PathBuf,
+    /// The environment of the commands.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Commands that make the checkout usable. They run first.
+    pub setup: Vec<Command>,
+    /// The commit; none where the commands run in the workspace itself.
+    pub commit: Option<String>,
+    /// The checkout; others cannot take it as long as this is there.
+    pub slot: Option<Slot>,
+    /// Folders outside of the checkout that git reads from.
+    pub object_folders: Vec<PathBuf>,
+}
+
+/// Why commands cannot be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// There is no place for checkouts.
+    #[error(transparent)]
+    Home(#[from] CheckoutHomeError),
+    /// A checkout cannot be prepared as configured.
+    #[error(transparent)]
+    Preparation(#[from] PreparationError),
+    /// The system refused.
+    #[error("a checkout cannot be prepared")]
+    Io(#[from] io::Error),
+}
+
+impl TrialCheckout {
+    /// Opens a checkout of what is committed in the repository around a workspace. Without a repository, or without a commit, commands run
+    /// in the workspace, as a run would have them.
+    pub fn open(root: &Path, config: &Config) -> Result<Self, TrialError> {
+        let repository = Repository::around(root)?;
+        let head = repository.as_ref().map(Repository::head).transpose()?.flatten();
+        let (Some(repository), Some(commit)) = (repository, head) else {
+            return Ok(TrialCheckout {
+                environment: verify::environment(std::env::vars_os(), root, "", root),
+                folder: root.to_owned(),
+                setup: Vec::new(),
+                commit: None,
+                slot: None,
+                object_folders: Vec::new(),
+            });
+        };
+        let preparation = Preparation::of(&config.run, &repository, root)?;
+        let home = CheckoutHome::of(config.run.checkouts.as_deref(), &repository)?;
+        let settings = home.folder().join("trial");
+        std::fs::remove_dir_all(&settings).ok();
+        let frozen = FrozenSettings::freeze(&repository, &settings)?;
+        let slot = Pool::open(&home.pool())?.take(&frozen)?;
+        let folder = slot.path().join(repository.prefix());
+        let record = slot.record_of_copies();
+        slot.require_own()?;
+        preparation.remove_outdated(root, &folder, &record)?;
+        let prepared = slot.prepare(&commit, config.verify.clean)?;
+        preparation.copy_again(root, &folder, &record)?;
+        let is_set_up = prepared.is_fresh || config.run.setup.is_some();
+        let variables = preparation.environment(std::env::vars_os(), root, &folder);
+        let variables = variables.into_iter().chain(slot.environment());
+        Ok(TrialCheckout {
+            environment: verify::environment(variables, root, "", &folder),
+            setup: preparation.setup.iter().filter(|_| is_set_up).cloned().collect(),
+            object_folders: repository.object_folders(),
+            commit: Some(commit),
+            slot: Some(slot),
+            folder,
+        })
+    }
+}
