@@ -4,7 +4,7 @@
 //! and what stands there now are put into the target's fields, and the results compared: an original's member stays where
 //! both are the same, and gives way where they differ.
 
-use super::source::{EXTENSION, Source, owned};
+use super::source::{EXTENSION, Source, owned, second_document};
 use super::{Conversion, Converted, Embed, Loss, LossKind};
 use crate::dialect::draft::Draft;
 use crate::dialect::mint::Mint;
@@ -166,6 +166,7 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> O
         Some(text) => text.clone(),
         None => {
             losses.extend(lost_comments(conversion, &carried));
+            losses.extend(lost_documents(conversion, &carried));
             conversion.writer.lay_out(merged)
         }
     };
@@ -181,6 +182,15 @@ fn lost_comments(conversion: &Conversion<'_, '_>, carried: &Carried) -> Option<L
         let message = format!("{n_comments} of the original: the plan was edited since, and is laid out afresh");
         conversion.lost(None, "comments", message)
     })
+}
+
+/// Returns that documents which follow the original are lost, where there were any.
+fn lost_documents(conversion: &Conversion<'_, '_>, carried: &Carried) -> Option<Loss> {
+    let is_yaml = conversion.target.carriers().first() == Some(&CarrierKind::Yaml);
+    let text = carried.text.as_ref().filter(|_| is_yaml)?;
+    second_document(&yaml::parse(&SourceText::new(text.as_str())))?;
+    let message = "what followed the first document of the original: the plan was edited since, and is laid out afresh";
+    Some(conversion.lost(None, "documents", message.to_owned()))
 }
 
 /// Returns whether a text is that of the originals which are carried beside it.

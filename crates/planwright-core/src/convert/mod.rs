@@ -348,6 +348,7 @@ impl Conversion<'_, '_> {
         let mut losses = self.leftovers(&draft);
         losses.extend(self.prose());
         losses.extend(self.comments());
+        losses.extend(self.other_documents());
         losses.extend(self.carried_from_elsewhere());
         losses.extend(report.remarks.into_iter().map(|remark| self.loss(remark)));
         self.finish(self.writer.lay_out(composed), losses)
@@ -447,6 +448,15 @@ impl Conversion<'_, '_> {
         Some(Loss {
             span: Some(first),
             ..self.lost(None, "comments", message)
+        })
+    }
+
+    /// A file of YAML may have more documents, of which a plan is the first.
+    fn other_documents(&self) -> Option<Loss> {
+        let span = self.source.second_document()?;
+        Some(Loss {
+            span: Some(span),
+            ..self.lost(None, "documents", "what follows the first YAML document".to_owned())
         })
     }
 

@@ -8,6 +8,7 @@ use crate::dialect::draft::{Draft, DraftTask, Fields, State};
 use crate::dialect::{CarrierKind, Dialect};
 use crate::document::markdown::Markdown;
 use crate::document::patch::Value;
+use crate::document::rules::YAML_UNSUPPORTED;
 use crate::document::write::json_number;
 use crate::document::{Format, Kind, Member, NodeRef, Parsed, json, yaml};
 use crate::edit::Owner;
@@ -233,6 +234,21 @@ impl<'i> Source<'i> {
         }
         unknown
     }
+}
+
+impl Source<'_> {
+    /// Returns where a second document of YAML begins.
+    pub(super) fn second_document(&self) -> Option<Span> {
+        second_document(&self.parsed)
+    }
+}
+
+/// Returns where a second document of YAML begins.
+pub(super) fn second_document(parsed: &Parsed) -> Option<Span> {
+    let found = parsed.diagnostics.iter();
+    let mut unread =
+        found.filter(|found| found.rule == &YAML_UNSUPPORTED && found.message.starts_with("a second document"));
+    unread.next().and_then(|found| found.span)
 }
 
 /// Returns the value of a node with aliases followed, as long as there is fuel.

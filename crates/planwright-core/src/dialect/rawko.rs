@@ -381,7 +381,8 @@ fn are_steps(list: NodeRef<'_>) -> bool {
         let mut first = list.elements().take(20);
         first.any(|step| keys.iter().any(|key| step.get(key).is_some()))
     };
-    list.elements().next().is_none() || (any_has(&OWN) && !any_has(&OF_OTHERS))
+    let is_empty = list.kind() == Kind::Array && list.elements().next().is_none();
+    is_empty || (any_has(&OWN) && !any_has(&OF_OTHERS))
 }
 
 fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {

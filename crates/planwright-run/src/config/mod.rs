@@ -5,6 +5,7 @@
 //! on a configuration asks [`Configuration::has_errors`] first.
 
 pub mod keys;
+pub mod no_agent;
 pub mod presets;
 pub mod rules;
 pub mod units;

@@ -7,6 +7,7 @@ use planwright_core::plan::{Field, Plan};
 use planwright_core::text::visible;
 
 use super::{RunError, RunRequest};
+use crate::config::no_agent;
 use crate::config::{Agent, Config, chain_of};
 use crate::place::root_of;
 
@@ -45,7 +46,7 @@ pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[boo
         }
         match chosen {
             Some(agent) => choice.agents[ix] = Some(agent.to_owned()),
-            None => return Err(nobody(config, &plan.task_name(ix))),
+            None => return Err(no_agent_for(config, &plan.task_name(ix))),
         }
     }
     for hint in unheeded.iter().take(5) {
@@ -117,7 +118,7 @@ fn unknown(config: &Config, name: &str) -> RunError {
     )
 }
 
-fn nobody(config: &Config, task: &str) -> RunError {
+fn no_agent_for(config: &Config, task: &str) -> RunError {
     let own: Vec<&str> = config.own_agents().map(|agent| agent.name.as_str()).collect();
     if let [first, ..] = own.as_slice() {
         return RunError::NoAgent {
@@ -133,10 +134,7 @@ fn nobody(config: &Config, task: &str) -> RunError {
         };
     }
     RunError::NoAgent {
-        message: format!("no agent is configured, and nobody to give `{}` to", visible(task)),
-        help:         "name one with --agent NAME (`planwright agents` lists those that are known), or for good in planwright.toml:\n\n    \
-         [run]\n    agent = \"claude\"\n\nor your own:\n\n    [agents.mine]\n    command = [\"my-agent\", \"--file\", \
-         \"{prompt_file}\"]"
-            .to_owned(),
+        message: format!("no agent is configured to work on `{}`", visible(task)),
+        help: no_agent::help("planwright run", "run"),
     }
 }

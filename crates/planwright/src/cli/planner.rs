@@ -12,6 +12,7 @@ use planwright_core::planning::prompt::{Brief, Purpose};
 use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
 use planwright_run::agent_query::{AgentQueryError, Answer};
+use planwright_run::config::no_agent;
 use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::fallback::Way;
@@ -142,7 +143,7 @@ impl PlannerOptions {
         let agent = self.agent.as_deref().or_else(|| config.planner()).ok_or_else(|| {
             Failure::outside(
                 "no agent is configured that could plan",
-                "name one with --agent NAME (`planwright agents` lists them), or for good in planwright.toml:\n\n    [plan]\n    agent = \"claude\"",
+                no_agent::help("planwright plan \"GOAL\"", "run"),
             )
         })?;
         let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;

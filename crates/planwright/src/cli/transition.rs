@@ -5,10 +5,11 @@ use planwright_core::plan::Verb;
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
 use planwright_run::journal::Verified;
-use planwright_run::revise::{Call, Pick, Target, each_once, task_named, transition_by};
+use planwright_run::revise::{self, Call, Pick, Target, each_once, task_named, transition_by};
 use planwright_run::verify::Checks;
 
 use super::attempt::refuse_own_plan;
+use super::catalogue::from_here;
 use super::change::{ChangeOptions, Found, failure, report, step_words};
 use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption, config_of, refuse_without_note};
 use super::exit::{Exit, Failure};
@@ -16,7 +17,7 @@ use super::output::Output;
 use super::plan_arg::TargetOption;
 use super::text_arg::text_of;
 use super::verification::{Told, Verdict, Verifier, command_words};
-use crate::render::terminal::shown_name;
+use crate::render::terminal::{one_line, shown_name};
 
 /// What all of these verbs take.
 #[derive(clap::Args)]
@@ -303,6 +304,12 @@ fn act(
     let found = args.plan.find()?;
     // Before the table and the claims are asked: their advice is for those who may change the plan.
     refuse_own_plan(&found, "change its own run")?;
+    if let Some(newest) = revise::newest_version(&found.path, found.forced) {
+        output.remark(&format!(
+            "note: this version was replanned: the newest is {}",
+            one_line(&from_here(&newest).to_string_lossy())
+        ));
+    }
     let config = config_of(&found, output)?;
     let now = clock::now();
     let request = Request {

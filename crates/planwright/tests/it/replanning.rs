@@ -73,6 +73,10 @@ fn a_version_that_was_replanned_already_is_refused_before_anybody_is_asked() {
     workspace
         .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
         .exits(0);
+    workspace
+        .does(&["run", FIRST])
+        .exits(1)
+        .says(&format!("planwright run {SECOND}"));
     let came = workspace.does(&["replan", FIRST, "--yes"]).exits(1);
     assert!(!came.text.contains("--out"), "{}", came.text);
     came.says(&format!("planwright replan {SECOND}"));

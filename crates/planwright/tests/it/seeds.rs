@@ -486,6 +486,70 @@ fn a_prd_is_replanned_in_its_own_form() {
     }
 }
 
+/// A plan of v2.x, in which priorities alone order the stories.
+const LAYERED: &str = r#"{"branchName": "ralph/app", "userStories": [
+  {"id": "US-001", "title": "Story 1", "priority": 1, "passes": true},
+  {"id": "US-002", "title": "Story 2", "priority": 2, "passes": false},
+  {"id": "US-003", "title": "Story 3", "priority": 3, "passes": false}
+]}
+"#;
+
+#[test]
+fn a_plan_that_priorities_order_is_replanned_in_its_own_form() {
+    let answer = r#"{"userStories": [{"id": "US-001", "title": "Story 1", "priority": 1},
+        {"id": "US-002", "title": "Story 2", "priority": 2}, {"id": "US-003", "title": "Story 3", "priority": 3},
+        {"id": "US-004", "title": "Story 4", "priority": 1, "dependsOn": ["US-002"]}]}"#;
+    let versioned = LAYERED.replacen('{', r#"{"schemaVersion": "2.2", "#, 1);
+    for plan in [LAYERED, &versioned] {
+        let workspace = planner("exit 7");
+        workspace.write("prd.json", plan);
+        workspace.write("answer.md", answer);
+        workspace
+            .does(&["replan", "prd.json", "--from", "answer.md", "--yes"])
+            .exits(0)
+            .says("+ Story 4");
+        let text = workspace.read("prd.json");
+        assert!(text.starts_with(plan.trim_end().trim_end_matches("\n]}")), "{text}");
+        let added = &serde_json::from_str::<Value>(&text).expect("JSON")["userStories"][3];
+        assert_eq!(added["priority"], 4, "it comes after what it depends on: {text}");
+        assert!(added.get("dependsOn").is_none(), "{text}");
+        workspace.does(&["check", "prd.json"]).exits(0);
+    }
+}
+
+#[test]
+fn a_proposal_leaves_the_order_of_the_other_stories() {
+    let script = "cat > /dev/null; [ $PLANWRIGHT_TASK = US-003 ] && exit 1; printf '{\"planwright_result\": 1, \"outcome\": \"done\", \
+        \"proposed_tasks\": [{\"title\": \"Story 4\", \"dependsOn\": [\"US-001\"]}]}' > \"$PLANWRIGHT_RESULT\"";
+    let workspace = Workspace::new(("prd.json", LAYERED), script);
+    workspace
+        .does(&["run", "prd.json", "--accept-proposals", "--attempts", "1"])
+        .exits(1);
+    let text = workspace.read("prd.json");
+    assert!(!text.contains("dependsOn") && text.contains("Story 4"), "{text}");
+    // Story 3 failed, and those of higher numbers wait for it.
+    let open: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(open["userStories"][3]["passes"], false, "{text}");
+}
+
+#[test]
+fn clido_tasks_to_skip_are_skipped_when_a_run_gets_stuck() {
+    let held =
+        |id: &str, status: &str| format!(r#"{{"id": "{id}", "description": "D", "skip": true, "status": "{status}"}}"#);
+    let plan = format!(
+        r#"{{"goal": "G", "tasks": [{{"id": "t1", "description": "D"}}, {}, {}]}}"#,
+        held("t2", "pending"),
+        held("t3", "failed")
+    );
+    let workspace = Workspace::new(("plan.json", &plan), "exit 1");
+    workspace.does(&["run", "plan.json", "--attempts", "1"]).exits(1);
+    assert_eq!(workspace.states(), "t1 failed, t2 skipped, t3 skipped");
+    let done = plan.replacen(r#""description": "D""#, r#""description": "D", "status": "done""#, 1);
+    workspace.write("plan.json", &done);
+    workspace.does(&["run", "plan.json"]).exits(0);
+    assert_eq!(workspace.states(), "t1 done, t2 skipped, t3 skipped");
+}
+
 #[test]
 fn agents_propose_stories_to_plans_of_older_forms() {
     let v2 = older_plan(r#""schemaVersion": "2.2", "metadata": {"title": "App"}"#, ["", ""]);
@@ -522,4 +586,48 @@ fn import_keeps_members_that_belong_to_the_other_form_of_clido() {
         stored.contains("\"goal\": \"Outer\"") && stored.contains("\"goal\": \"Inner\""),
         "{stored}"
     );
+}
+
+#[test]
+fn notes_of_failures_have_the_words_of_the_command() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    workspace.configure(
+        "",
+        "[verify]\nevery = [\"echo 'one line'; echo 'error: BAD in parser'; echo; exit 1\"]\n",
+    );
+    workspace.does(&["run", "plan.json", "--attempts", "1"]).exits(1);
+    let notes = workspace.json()["tasks"][0]["notes"].to_string();
+    assert!(notes.contains("(exit 1): error: BAD in parser"), "{notes}");
+}
+
+#[test]
+fn remarks_of_an_agent_reach_the_plan() {
+    let script = "cat > /dev/null; printf '{\"planwright_result\": 1, \"outcome\": \"done\", \"notes\": \"mind the gap\"}' > \"$PLANWRIGHT_RESULT\"";
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
+    workspace.does(&["run", "plan.json"]).exits(0);
+    let notes = workspace.json()["tasks"][0]["notes"].to_string();
+    assert!(notes.contains("mind the gap"), "{notes}");
+}
+
+#[test]
+fn a_second_document_is_reported_where_it_is_lost() {
+    let plan = "id: plan-20260123-count\ntask: Count\nstatus: draft\nversion: 1\ncurrentStepIndex: 0\ncreatedAt: \"2026-01-23T10:00:00Z\"\nupdatedAt: \"2026-01-23T10:00:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: Read it\n    status: pending\n---\nsecond: document\n";
+    let sandbox = Sandbox::with(&[("plan.yaml", plan)]);
+    let converted = sandbox.run(&["convert", "plan.yaml", "--to", "clido", "--embed", "--out", "p.json"]);
+    let account = converted.exits(0).text();
+    assert!(account.contains("what follows the first YAML document"), "{account}");
+    sandbox
+        .run(&["set", "t1", "description=Read all of it", "-p", "p.json"])
+        .exits(0);
+    let back = sandbox.run(&["convert", "p.json", "--to", "rawko", "--out", "back.yaml"]);
+    let account = back.exits(0).text();
+    assert!(account.contains("what followed the first document"), "{account}");
+}
+
+#[test]
+fn steps_that_are_a_mapping_are_no_rawko_plan() {
+    let sandbox = Sandbox::with(&[("ci.yaml", "steps:\n  one:\n    command: echo 1\n")]);
+    let shown = sandbox.run(&["show", "ci.yaml"]);
+    assert_ne!(shown.status, Some(0), "{}", shown.text());
+    assert!(!shown.text().contains("rawko (plan)"), "{}", shown.text());
 }

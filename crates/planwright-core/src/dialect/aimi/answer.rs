@@ -1,11 +1,15 @@
 //! A planner's stories in the form of the v2.x plan that they are for. Planners write v3, where they write no older form by themselves.
 
+use std::collections::BTreeMap;
+
 use super::v2;
 use crate::document::patch::Value;
 
+type Members = Vec<(String, Value)>;
+
 /// Brings the members of a planner's plan to an older form: `passes` instead of `status`, a priority for every story, and no version where
-/// the plan has none.
-pub(super) fn in_older_form(members: &mut Vec<(String, Value)>, form: &str) {
+/// the plan has none. Where priorities alone order the stories, one that depends on others gets a higher number than they have.
+pub(super) fn in_older_form(members: &mut Members, form: &str) {
     let has_stages = form == v2::FORM;
     members.retain(|(key, _)| key != "schemaVersion");
     if has_stages {
@@ -15,33 +19,72 @@ pub(super) fn in_older_form(members: &mut Vec<(String, Value)>, form: &str) {
     let Some((_, Value::Array(stories))) = stories else {
         return;
     };
-    let mut last = stories.iter().filter_map(priority_of).max().unwrap_or(0);
-    for story in stories {
-        let Value::Object(story) = story else {
-            continue;
-        };
-        let has = |story: &[(String, Value)], key: &str| story.iter().any(|(own, _)| own == key);
+    let mut stories: Vec<&mut Members> = stories.iter_mut().filter_map(as_object).collect();
+    let mut priorities: BTreeMap<String, i64> = BTreeMap::new();
+    for story in &stories {
+        if let (Some(id), Some(priority)) = (text_of(story, "id"), priority_of(story)) {
+            priorities.insert(id.to_owned(), priority);
+        }
+    }
+    let mut last = stories.iter().filter_map(|story| priority_of(story)).max().unwrap_or(0);
+    for story in &mut stories {
         story.retain(|(key, _)| key != "status");
-        if !has(story, "priority") {
+        let latest = latest_dependency(story, &priorities).filter(|_| has_stages);
+        let is_late = |priority: i64| latest.is_none_or(|latest| priority > latest);
+        if !priority_of(story).is_some_and(is_late) {
             last = last.saturating_add(1);
+            if let Some(id) = text_of(story, "id") {
+                priorities.insert(id.to_owned(), last);
+            }
+            story.retain(|(key, _)| key != "priority");
             story.push(("priority".to_owned(), Value::Number(last.to_string())));
         }
-        if !has(story, "passes") {
+        if get(story, "passes").is_none() {
             story.push(("passes".to_owned(), Value::Bool(false)));
         }
-        if !has_stages && !has(story, "dependsOn") {
-            story.push(("dependsOn".to_owned(), Value::Array(Vec::new())));
+        match has_stages {
+            true => story.retain(|(key, _)| key != "dependsOn"),
+            false if get(story, "dependsOn").is_none() => {
+                story.push(("dependsOn".to_owned(), Value::Array(Vec::new())));
+            }
+            false => {}
         }
     }
 }
 
-fn priority_of(story: &Value) -> Option<i64> {
-    let Value::Object(story) = story else {
-        return None;
-    };
-    let number = story.iter().find(|(key, _)| key == "priority").map(|(_, value)| value);
-    match number {
+fn as_object(value: &mut Value) -> Option<&mut Members> {
+    match value {
+        Value::Object(members) => Some(members),
+        _ => None,
+    }
+}
+
+fn get<'s>(story: &'s [(String, Value)], key: &str) -> Option<&'s Value> {
+    story.iter().find(|(own, _)| own == key).map(|(_, value)| value)
+}
+
+fn text_of<'s>(story: &'s [(String, Value)], key: &str) -> Option<&'s str> {
+    match get(story, key) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn priority_of(story: &Members) -> Option<i64> {
+    match get(story, "priority") {
         Some(Value::Number(number)) => number.parse().ok(),
         _ => None,
     }
+}
+
+/// Returns the highest number among the stories that one depends on.
+fn latest_dependency(story: &Members, priorities: &BTreeMap<String, i64>) -> Option<i64> {
+    let Some(Value::Array(on)) = get(story, "dependsOn") else {
+        return None;
+    };
+    let known = on.iter().filter_map(|on| match on {
+        Value::String(on) => priorities.get(on).copied(),
+        _ => None,
+    });
+    known.max()
 }

@@ -17,6 +17,7 @@ use crate::config::OnProtected;
 use crate::fallback::grown;
 use crate::runs::state::verification_failure;
 use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
+use crate::verify;
 use crate::worker::Ended;
 
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
@@ -46,14 +47,20 @@ impl Failure {
         Failure::Other(format!("{before}; {}", self.text()))
     }
 
-    /// Returns the reason in one line. That verification failed says little without what failed.
+    /// Returns the reason in one line. That verification failed says little without what failed, and with which words.
     fn line(&self) -> String {
         let text = self.text();
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = lines.next().unwrap_or_default();
-        match (self, lines.next()) {
-            (Failure::Verification(_), Some(second)) => format!("{first}: {second}"),
-            _ => first.to_owned(),
+        match self {
+            Failure::Verification(receipts) => {
+                let what = lines.next().unwrap_or_default().trim_end_matches(':');
+                let failed = receipts.iter().find(|receipt| !verify::passed(receipt));
+                let why = failed.and_then(|receipt| telling_line(&receipt.tail));
+                let why = why.map_or_else(String::new, |line| format!(": {line}"));
+                format!("{}: {what}{why}", first.trim_end_matches(':'))
+            }
+            Failure::Other(_) => first.trim_end_matches(':').to_owned(),
         }
     }
 }
@@ -111,11 +118,13 @@ impl RunLoop<'_> {
     fn done_update(&self, attempt: &Attempt, checking: &Checking) -> StatusUpdate {
         let output = checking.conclusion.output.trim();
         let keeps = keeps_output(self.snapshot.plan()) && !output.is_empty();
+        let remarks = checking.conclusion.notes.trim();
+        let approved_note = attempt.approved.as_ref().and_then(|approved| approved.note.clone());
         StatusUpdate {
             output: keeps.then(|| cut(output, MAX_NOTE)),
             files: checking.files.clone(),
             by: Some(attempt.agent.clone()),
-            note: attempt.approved.as_ref().and_then(|approved| approved.note.clone()),
+            note: approved_note.or_else(|| (!remarks.is_empty()).then(|| cut(remarks, MAX_NOTE))),
             word_of: attempt.approved.as_ref().and_then(|approved| approved.by.clone()),
             receipts: Some(checking.receipts.clone()),
             work: work_of(attempt),
@@ -271,6 +280,17 @@ pub(super) fn cut(text: &str, max_bytes: usize) -> String {
         return text.to_owned();
     }
     format!("{}…", &text[..text.floor_char_boundary(max_bytes)])
+}
+
+/// Returns the line of an output that says best why a command failed: the last one that speaks of an error, else the last one.
+fn telling_line(output: &str) -> Option<&str> {
+    const SIGNS: [&str; 6] = ["error", "panicked", "assert", "expected", "exception", "not found"];
+    let lines = || output.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let is_telling = |line: &&str| {
+        let lower = line.to_lowercase();
+        SIGNS.iter().any(|sign| lower.contains(sign))
+    };
+    lines().find(is_telling).or_else(|| lines().next())
 }
 
 /// Returns the first lines of a text, for where there is only room for those.

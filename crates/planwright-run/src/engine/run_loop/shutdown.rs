@@ -94,12 +94,14 @@ impl RunLoop<'_> {
 
     /// What the plan marks as a task to skip becomes skipped when everything else is over. Until then a person may still want it.
     fn settle_held(&mut self) {
-        let is_finished = self.schedule.standing() == Standing::Finished && !self.request.options.lands_only;
+        let is_over = matches!(self.schedule.standing(), Standing::Finished | Standing::Stuck);
+        let is_finished = is_over && !self.request.options.lands_only;
         // A task that the user asked for by a name that is gone is not in the plan any more, and none is skipped then.
         let wanted = wanted_tasks(self.request, &self.snapshot).unwrap_or_default();
         let wanted = (0..).zip(wanted).filter(|(_, is_wanted)| is_finished && *is_wanted);
         let held = wanted.filter(|(task, _)| self.snapshot.plan().tasks()[*task as usize].held);
-        let open = held.filter(|(task, _)| self.plan_writer.intended(*task) == Some(State::Pending));
+        let open =
+            held.filter(|(task, _)| matches!(self.plan_writer.intended(*task), Some(State::Pending | State::Failed)));
         let updates: Vec<StatusUpdate> = open.map(|(task, _)| self.plain_update(task, Verb::Skip)).collect();
         for update in updates {
             self.update_plan(update);

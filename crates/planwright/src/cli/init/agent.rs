@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use planwright_run::config::no_agent;
 use planwright_run::config::presets::{PRESET_NAMES, PRESETS};
 use planwright_run::programs::program;
 
@@ -17,7 +18,7 @@ pub(super) struct Installed {
 
 /// Returns the agents that are installed, the best first.
 pub(super) fn installed() -> Vec<Installed> {
-    let found = PRESETS.iter().filter_map(|preset| {
+    let found = no_agent::installed().into_iter().filter_map(|preset| {
         let path = program(preset.command.first()?)?;
         Some(Installed {
             name: preset.name,

@@ -7,7 +7,6 @@ use planwright_core::change::rewrite::rewrite;
 use planwright_core::convert::rules::REFUSED;
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{self, CarrierKind, Choice, Dialect};
-use planwright_core::edit::Owner;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, Plan, State};
 use planwright_core::planning::prompt::{Brief, Setback};
@@ -98,7 +97,7 @@ impl Case {
             .ok_or_else(|| Failure::problem("there is no plan in the file", ""))?;
         let dialect =
             dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("nobody knows its dialect", ""))?;
-        refuse_form(dialect, linked, &found.path)?;
+        refuse_form(dialect, &found.path)?;
         refuse_replaced(found)?;
         refuse_more(dialect, linked, &found.path)?;
         let failed = match task {
@@ -200,7 +199,7 @@ impl Case {
 }
 
 /// Refuses plans of forms that no planner writes.
-fn refuse_form(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
+fn refuse_form(dialect: &dyn Dialect, path: &Path) -> anyhow::Result<()> {
     let path = path.display();
     if dialect.carriers().first() == Some(&CarrierKind::Markdown) {
         return Err(Failure::problem(
@@ -208,15 +207,7 @@ fn refuse_form(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyho
             format!("change that plan, then: planwright tasks regenerate {path}"),
         ));
     }
-    let table = dialect.table_of(&linked.plan, Owner::Task(0));
-    let has_edges = table.is_none_or(|table| table.fields.iter().any(|spec| spec.field == Field::Dependencies));
-    match has_edges {
-        true => Ok(()),
-        false => Err(Failure::problem(
-            "tasks of this form have no dependencies, and no planner writes it",
-            format!("bring it to the newest form first: planwright migrate {path}"),
-        )),
-    }
+    Ok(())
 }
 
 /// Refuses a version that another one has taken the place of.

@@ -12,13 +12,14 @@ use planwright_core::schedule::{Job, Standing};
 use planwright_run::clock;
 use planwright_run::config::{self, Configuration};
 use planwright_run::engine::{self, HeldTask, Options, Prepared, Preview, RunError, RunOutcome, RunRequest};
-use planwright_run::revise::{Pick, Target, transition};
+use planwright_run::revise::{self, Pick, Target, transition};
 use planwright_run::runs::state::AttemptRun;
 use planwright_run::shell::argument;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
 use super::answers;
+use super::catalogue::from_here;
 use super::change::{Found, failure};
 use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
@@ -70,6 +71,17 @@ fn carry_out(
         ));
     }
     refuse_unsound(&configuration, "nothing is run by it", output)?;
+    if let Some(newest) = revise::newest_version(&found.path, found.forced) {
+        let newest = from_here(&newest);
+        return Err(Failure::problem(
+            format!(
+                "`{}` was replanned: its newest version is `{}`",
+                found.path.display(),
+                newest.display()
+            ),
+            format!("planwright run {}", argument(&newest.to_string_lossy())),
+        ));
+    }
     let mut options = options(
         args,
         configuration.config.run.template.as_ref().map(|path| root.join(path)),
@@ -329,7 +341,7 @@ fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &Prepared, out
 /// Returns the open tasks that the plan file marks as ones to skip.
 fn marked_to_skip(plan: &Plan) -> Vec<String> {
     let tasks = plan.tasks().iter().enumerate();
-    let marked = tasks.filter(|(_, task)| task.held && task.status == Status::Pending);
+    let marked = tasks.filter(|(_, task)| task.held && matches!(task.status, Status::Pending | Status::Failed));
     marked.map(|(ix, _)| plan.task_name(ix).into_owned()).collect()
 }
 
