@@ -115,8 +115,6 @@ pub mod review;
 
 pub mod proposals;
 
-pub mod setup;
-
 pub mod duplicate;
 
 pub mod fence;
@@ -131,6 +129,8 @@ pub mod preparation;
 pub mod health;
 
 pub mod verify;
+
+pub mod setup;
 
 pub mod agent_output;
 

@@ -446,12 +446,15 @@ fn the_user_keeps_the_whole_environment() {
     let given = [pair("SECRET", "x"), pair("PLANWRIGHT_TASK", "outer"), pair("A", "1")];
     let expected = [
         pair("A", "1"),
+        pair("CI", "1"),
         pair("PLANWRIGHT_FOLDER", "/w"),
         pair("PLANWRIGHT_PLAN", "p.json"),
         pair("PLANWRIGHT_TASK", "t"),
         pair("SECRET", "x"),
     ];
     assert_eq!(environment(given, Path::new("p.json"), "t", Path::new("/w")), expected);
+    let own = environment([pair("CI", "false")], Path::new("p.json"), "t", Path::new("/w"));
+    assert!(own.contains(&pair("CI", "false")), "the user's own value holds");
 }
 
 #[test]
