@@ -9,6 +9,7 @@ mod duplicate_id;
 mod empty_plan;
 mod hidden_characters;
 mod never_ready;
+mod placeholder_task;
 pub mod rules;
 mod self_dependency;
 mod unknown_dependency;
@@ -24,6 +25,7 @@ pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
     let mut found = Findings::default();
     hidden_characters::check(plan, &mut found);
     addressed_agent::check(plan, &mut found);
+    placeholder_task::check(plan, &mut found);
     duplicate_id::check(plan, links, &mut found);
     self_dependency::check(plan, links, &mut found);
     duplicate_dependency::check(plan, links, &mut found);

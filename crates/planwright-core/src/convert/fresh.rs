@@ -10,7 +10,7 @@ use crate::dialect::write::Report;
 use crate::document::patch::Value;
 use crate::inspect::inspect_as;
 use crate::plan::lifecycle::Order;
-use crate::plan::{Field, Priority, Slots};
+use crate::plan::{Field, PLACEHOLDER, Priority, Slots};
 use crate::text::{SourceText, visible};
 
 /// Returns the least plan of a dialect that has no errors: without tasks, or with one to be replaced where the dialect wants one.
@@ -23,7 +23,7 @@ pub fn new_plan(
     draft.head.push(Field::Title, Value::String(title.to_owned()), None);
     match written(dialect, draft.clone(), mint) {
         Err(Refused::Invalid { .. }) => {
-            draft.tasks.push(task_called("Describe the first task"));
+            draft.tasks.push(task_called(PLACEHOLDER));
             written(dialect, draft, mint)
         }
         empty => empty,

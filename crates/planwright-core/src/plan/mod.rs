@@ -114,6 +114,9 @@ impl Text {
     const NOWHERE: Text = Text { start: 0, len: 0 };
 }
 
+/// What the only task of a new plan says where a dialect allows no plan without tasks.
+pub const PLACEHOLDER: &str = "Describe the first task";
+
 const BARE: u32 = 0;
 const QUOTED: u32 = 1 << 30;
 const DECODED: u32 = 2 << 30;
@@ -506,6 +509,13 @@ impl Plan {
             .into_iter()
             .find_map(|field| self.head_str(field).filter(|text| !text.trim().is_empty()))
             .unwrap_or("")
+    }
+
+    /// Returns the places of tasks that are the placeholder of a new plan, and that nothing has become of yet.
+    pub fn placeholders(&self) -> impl Iterator<Item = usize> {
+        let is_one = |task: &Task| task.status == Status::Pending && self.task_title(task).trim() == PLACEHOLDER;
+        let tasks = self.tasks.iter().enumerate();
+        tasks.filter(move |(_, task)| is_one(task)).map(|(task_ix, _)| task_ix)
     }
 
     /// Returns the task that users call `name`: by id, by number, or by an id that is not its name.

@@ -10,6 +10,7 @@ use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Links, Plan, RunLift, Slots, State};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
+use planwright_core::text::visible;
 
 use super::agent_choice::{AgentChoice, choose_agents};
 use super::held_tasks::HeldTask;
@@ -25,7 +26,7 @@ use crate::place::root_of;
 use crate::proofs::Proofs;
 use crate::revise::ReviseError;
 use crate::runs::{IsolationMode, Remark, RemarkKind};
-use crate::shell::with_plan;
+use crate::shell::{argument, with_plan};
 use crate::store::{PlanFile, history};
 use crate::verify::Checks;
 
@@ -78,6 +79,23 @@ fn refuse_link_to_elsewhere(path: &Path, snapshot: &PlanSnapshot) -> Result<(), 
     ))
 }
 
+/// Refuses to run the placeholder of a new plan: no agent could do anything with it.
+fn refuse_placeholder(snapshot: &PlanSnapshot, jobs: &[Job]) -> Result<(), RunError> {
+    let plan = snapshot.plan();
+    let is_wanted = |task_ix: &usize| jobs.get(*task_ix).is_some_and(|job| job.is_wanted);
+    let Some(task_ix) = plan.placeholders().find(is_wanted) else {
+        return Ok(());
+    };
+    let name = plan.task_name(task_ix);
+    Err(RunError::refused(
+        format!("`{}` is the placeholder of a new plan, and not a task", visible(&name)),
+        format!(
+            "`planwright add \"TITLE\" -p {}` replaces it",
+            argument(&snapshot.path().to_string_lossy())
+        ),
+    ))
+}
+
 /// Reads a plan and decides what is to be run of it.
 pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
     let snapshot = PlanSnapshot::open(request.path, request.forced)?;
@@ -89,6 +107,7 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
     }
     let must_approve = refuse(request, &snapshot)?;
     let LaidOut { jobs, graph, choice } = lay_out(request, &snapshot)?;
+    refuse_placeholder(&snapshot, &jobs)?;
     let mut policy = policy(request, snapshot.plan());
     let continues = recovered.as_ref().ok().and_then(Recovered::mode);
     let isolation = choose(request, &snapshot, policy.slots, continues)?;

@@ -21,7 +21,7 @@ use super::exit::{Exit, Failure};
 use super::explain;
 use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;
-use super::plan_arg::{dialect_named, dialect_names};
+use super::plan_arg::{CREATE_PLAN, dialect_named, dialect_names};
 use super::replan::file_before;
 use crate::render::diff::unified_diff;
 use crate::render::github;
@@ -236,7 +236,7 @@ fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         if found.is_empty() && given.len() == 1 {
             return Err(Failure::problem(
                 format!("no plans found below `{}`", path.display()),
-                "name a file, or see `planwright schema` for what a plan looks like",
+                CREATE_PLAN,
             ));
         }
         files.extend(found);

@@ -259,6 +259,13 @@ pub(crate) fn add(args: &AddArgs, output: &mut Output) -> anyhow::Result<Exit> {
     let place = Cell::new(0);
     let edit_of = |linked: &LinkedPlan, n: usize| {
         if n > 0 {
+            // The first task of a new plan takes the place of its placeholder.
+            let placeholder = linked.plan.placeholders().find(|&task_ix| task_ix != place.get());
+            let replaced = placeholder.filter(|_| n == 1 && linked.plan.tasks().len() == 2 && args.on.is_empty());
+            if let Some(task_ix) = replaced {
+                place.set(0);
+                return Ok(Some(Edit::Remove { task_ix, detach: false }));
+            }
             return Ok(None);
         }
         place.set(args.place.place(linked)?);

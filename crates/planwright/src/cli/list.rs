@@ -9,7 +9,7 @@ use super::attempt::remark_copy;
 use super::catalogue::{self, Entry};
 use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{candidates, dialect_named, dialect_names, refuse_closed};
+use super::plan_arg::{CREATE_PLAN, candidates, dialect_named, dialect_names, refuse_closed};
 use super::show::{bar, counts};
 use crate::render::quantity::count;
 use crate::render::terminal::{cut, one_line};
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     match () {
         () if is_empty && args.archived => output.remark("no archived plans in this workspace"),
-        () if is_empty => output.remark("no plans in this workspace; `planwright check FOLDER` searches anywhere"),
+        () if is_empty => output.remark(&format!("no plans in this workspace; {CREATE_PLAN}")),
         () if entries.is_empty() => output.remark(&format!("no plan fits; of those here {words}")),
         () => entries.iter().for_each(|entry| draw(entry, output)),
     }

@@ -372,6 +372,9 @@ fn pointed_at(path: &Path) -> Option<PathBuf> {
 }
 
 /// How far a name reaches.
+/// The help where there is no plan.
+pub(crate) const CREATE_PLAN: &str = "create one: `planwright plan \"GOAL\"`, `planwright new \"TITLE\"` or `planwright import FILE`; or name a plan file";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// To the plans in use.
@@ -433,10 +436,8 @@ fn only_plan_of(folder: &Path, user: bool, none: &str, named: Option<&str>) -> a
     if candidates.is_empty() {
         refuse_closed(folder)?;
     }
-    let help =
-        "create one: `planwright plan \"GOAL\"`, `planwright new` or `planwright import FILE`; or name a plan file";
     // A folder that was named stands for its only plan.
-    only(candidates, none, help, named)
+    only(candidates, none, CREATE_PLAN, named)
 }
 
 /// Refuses to say that there are no plans where they cannot be looked for.
