@@ -59,6 +59,16 @@ pub(super) fn branch_name(
     Ok(Some(format!("{BRANCHES}{between}{name}")))
 }
 
+/// Returns the branch that a run would land on, as far as that is known before it begins; none without a repository.
+pub fn branch_preview(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Option<String> {
+    let repository = Repository::around(&snapshot.place().root).ok().flatten()?;
+    let home = CheckoutHome::of(request.config.run.checkouts.as_deref(), &repository).ok()?;
+    match branch_name(request, snapshot, &repository, &home).ok()? {
+        Some(name) => Some(name),
+        None => repository.branch().ok().flatten(),
+    }
+}
+
 /// Tells whether the branch of another plan has the same name: ids that differ by their punctuation give it, and copies of a plan. The
 /// plan that ran first keeps it. A plan that was moved is the same plan.
 fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {

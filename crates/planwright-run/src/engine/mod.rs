@@ -30,6 +30,7 @@ mod state_links;
 mod status_updates;
 mod user_command;
 
+pub use branch_choice::branch_preview;
 pub use error::RunError;
 pub use held_tasks::HeldTask;
 pub use isolation::{Isolation, undo_unfinished_move};

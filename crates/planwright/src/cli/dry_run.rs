@@ -1,15 +1,15 @@
 //! `planwright run --dry-run`: who would run when, and with which prompt.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use planwright_core::plan::Slots;
 use planwright_run::agent_output::environment_of;
 use planwright_run::config::OnProtected;
+use planwright_run::config::units::duration_text;
 use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest, VerificationPreview};
 use planwright_run::fence::{FencePolicy, Ground};
 use planwright_run::runs::IsolationMode;
-use planwright_run::shell::{argument, command_line};
+use planwright_run::shell::command_line;
 use serde::Serialize;
 
 use super::exit::Exit;
@@ -59,21 +59,30 @@ struct TaskReport {
     prompt: String,
 }
 
+/// What of it is shown, and how.
+#[derive(Clone, Copy)]
+pub(super) struct How<'a> {
+    pub(super) is_json: bool,
+    /// The task whose prompt is shown, empty for all of them; none for no prompt.
+    pub(super) prompts: Option<&'a str>,
+}
+
 /// Shows what a run would do.
 pub(super) fn show(
     request: &RunRequest<'_>,
     prepared: &Prepared,
     obstacle: Option<&str>,
-    is_json: bool,
+    how: How<'_>,
     output: &mut Output,
 ) -> Result<Exit, RunError> {
     let preview = Preview::of(request, prepared);
     let report = report(request, prepared, &preview)?;
-    if is_json {
+    if how.is_json {
         // A report of strings and numbers can be written as JSON.
         let _ = output.json(&report);
     } else {
-        draw(prepared, &preview, &report, obstacle, output);
+        draw(request, prepared, &preview, &report, obstacle, output);
+        draw_prompts(&report, how.prompts, output);
     }
     Ok(if preview.left.is_empty() {
         Exit::Success
@@ -168,73 +177,10 @@ fn fence_of(request: &RunRequest<'_>, prepared: &Prepared) -> Option<FenceReport
     })
 }
 
-/// Shows what the fences of agents would allow, a line for each kind. Every path is in the JSON.
-fn draw_fence(report: &FenceReport, plan: &str, where_to: &str, output: &mut Output) {
-    output.line(&format!(
-        "\nfence: {} (every path: `planwright run {} --dry-run --json`)",
-        report.level,
-        one_line(&argument(plan))
-    ));
-    let mut groups: Vec<(&FencePolicy, Vec<String>)> = Vec::new();
-    for (agent, policy) in &report.agents {
-        match groups.iter_mut().find(|(known, _)| *known == policy) {
-            Some((_, agents)) => agents.push(one_line(agent)),
-            None => groups.push((policy, vec![one_line(agent)])),
-        }
-    }
-    for (policy, agents) in groups {
-        output.line(&format!("  {}", agents.join(", ")));
-        output.line(&format!(
-            "    writes to  {where_to}, a temporary folder of its own, {}",
-            places(&policy.writable)
-        ));
-        if let Some(readable) = &policy.readable {
-            output.line(&format!("    reads      these and {}", places(readable)));
-        }
-        if let Some(ports) = &policy.tcp_ports {
-            let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-            output.line(&format!("    connects   to TCP ports {}", ports.join(" ")));
-        }
-    }
-}
-
-/// Returns paths in few words: those in a folder of the home folder by that folder, devices by their number.
-fn places(paths: &[PathBuf]) -> String {
-    const MOST: usize = 12;
-    let home = std::env::home_dir().unwrap_or_default();
-    let home = std::fs::canonicalize(&home).unwrap_or(home);
-    let mut shown: Vec<String> = Vec::new();
-    let mut n_devices = 0;
-    for path in paths {
-        let below_home = path.strip_prefix(&home).ok().filter(|_| !home.as_os_str().is_empty());
-        let place = match below_home.map(|below| below.components().collect::<Vec<_>>()) {
-            _ if path.starts_with("/dev") && path.components().count() > 2 => {
-                n_devices += 1;
-                continue;
-            }
-            Some(parts) if parts.len() > 1 => format!("parts of ~/{}", parts[0].as_os_str().to_string_lossy()),
-            Some(parts) if parts.len() == 1 => format!("~/{}", parts[0].as_os_str().to_string_lossy()),
-            _ => path.to_string_lossy().into_owned(),
-        };
-        let place = one_line(&place);
-        if !shown.contains(&place) {
-            shown.push(place);
-        }
-    }
-    let n_more = shown.len().saturating_sub(MOST);
-    shown.truncate(MOST);
-    if n_more > 0 {
-        shown.push(format!("{n_more} more"));
-    }
-    if n_devices > 0 {
-        shown.push(format!("{n_devices} devices"));
-    }
-    shown.join(", ")
-}
-
 /// Shows what verifies the tasks and which files that protects, once for all tasks with the same.
 fn draw_verification(report: &Report, output: &mut Output) {
-    const MOST: usize = 8;
+    const MOST: usize = 4;
+    const MAX_GROUPS: usize = 4;
     let mut groups: Vec<Vec<&TaskReport>> = Vec::new();
     for task in &report.tasks {
         let is_same = |first: &&TaskReport| first.verified_by == task.verified_by && first.protected == task.protected;
@@ -243,115 +189,196 @@ fn draw_verification(report: &Report, output: &mut Output) {
             None => groups.push(vec![task]),
         }
     }
-    if groups.is_empty() {
-        return;
-    }
-    output.line("\nverification");
     let n_groups = groups.len();
-    for tasks in groups {
-        let Some(TaskReport {
-            verified_by: commands,
-            protected,
-            ..
-        }) = tasks.first()
-        else {
+    let mut title = "verification";
+    for tasks in groups.iter().take(MAX_GROUPS) {
+        let Some(first) = tasks.first() else {
             continue;
         };
-        let names = tasks.iter().map(|task| shown_name(&task.task));
         let who = match n_groups {
-            1 => "every task".to_owned(),
-            _ => some_of(names, MOST),
+            1 => String::new(),
+            _ => format!("{}: ", some_of(tasks.iter().map(|task| shown_name(&task.task)), MOST)),
         };
-        let lines = commands
-            .iter()
-            .map(|command| format!("`{}`", one_line(&command_line(command))));
-        let lines: Vec<String> = lines.collect();
-        match lines.is_empty() {
-            true => output.line(&format!("  {who}: nothing verifies it")),
-            false => output.line(&format!("  {who}: {}", lines.join(", "))),
-        }
-        let n_unverified: usize = tasks.iter().map(|task| task.unverified.len()).sum();
-        if n_unverified > 0 {
-            let criteria = if n_unverified == 1 { "criterion" } else { "criteria" };
-            let mut texts: Vec<String> = Vec::new();
-            for text in tasks.iter().flat_map(|task| &task.unverified) {
-                let text = format!("“{}”", cut(&one_line(text), 60));
-                if !texts.contains(&text) {
-                    texts.push(text);
-                }
+        let commands = first.verified_by.iter();
+        let commands: Vec<String> = commands
+            .map(|command| format!("`{}`", one_line(&command_line(command))))
+            .collect();
+        let what = match commands.is_empty() {
+            true => "nothing: a task is done when its agent says so".to_owned(),
+            false => commands.join(", "),
+        };
+        fact(std::mem::take(&mut title), &format!("{who}{what}"), output);
+        let mut texts: Vec<String> = Vec::new();
+        for text in tasks.iter().flat_map(|task| &task.unverified) {
+            let text = format!("“{}”", cut(&one_line(text), 40));
+            if !texts.contains(&text) {
+                texts.push(text);
             }
-            let texts = some_of(texts.iter(), MOST);
-            output.line(&format!("    no rule verifies {n_unverified} {criteria}: {texts}"));
         }
-        if !protected.is_empty() {
+        if !texts.is_empty() {
+            fact("", &format!("no rule verifies {}", some_of(texts.iter(), MOST)), output);
+        }
+        if !first.protected.is_empty() {
             let becomes = match report.on_protected {
                 "review" => "needs a review",
                 "fail" => "fails the task",
                 _ => "is reported",
             };
-            let files = some_of(protected.iter().map(|path| one_line(path)), MOST);
-            output.line(&format!("    protected, a change {becomes}: {files}"));
+            let files = some_of(first.protected.iter().map(|path| one_line(path)), MOST);
+            fact("", &format!("a change to {files} {becomes}"), output);
         }
+    }
+    if n_groups > MAX_GROUPS {
+        fact(
+            "",
+            &format!("and {} more; --json lists them", n_groups - MAX_GROUPS),
+            output,
+        );
     }
 }
 
-fn draw(prepared: &Prepared, preview: &Preview, report: &Report, obstacle: Option<&str>, output: &mut Output) {
+/// How many rounds, and how many tasks of a round, are listed.
+const MAX_ROUNDS: usize = 8;
+const MAX_OF_ROUND: usize = 6;
+
+fn draw(
+    request: &RunRequest<'_>,
+    prepared: &Prepared,
+    preview: &Preview,
+    report: &Report,
+    obstacle: Option<&str>,
+    output: &mut Output,
+) {
     let plan = prepared.snapshot.plan();
     let n_tasks: usize = preview.rounds.iter().map(Vec::len).sum();
-    let where_to = match report.isolation {
-        "checkouts" => "each in a checkout of its own",
-        _ => "all in the same folder",
-    };
     if let Some(obstacle) = obstacle {
         output.line(&format!("{}\n", printable(obstacle)));
     }
     let condition = if obstacle.is_some() { "if it could start, " } else { "" };
     output.line(&format!(
-        "{}: {condition}{n_tasks} of {} tasks would run, up to {} at a time, {where_to}",
+        "{}: {condition}{n_tasks} of {} tasks would run, up to {} at a time",
         printable(&report.plan),
         plan.tasks().len(),
         report.slots
     ));
-    let path: Vec<String> = report.critical_path.iter().map(|name| shown_name(name)).collect();
-    output.line(&format!("critical path: {}", path.join(" → ")));
-    let paint = output.paint();
-    for (round, tasks) in preview.rounds.iter().enumerate() {
-        output.line(&format!("\nround {}", round + 1));
-        for &task in tasks {
-            let title = plan.tasks().get(task as usize).map_or("", |task| plan.task_title(task));
-            let agent = prepared
-                .agents
-                .get(task as usize)
-                .cloned()
-                .flatten()
-                .unwrap_or_default();
-            output.line(&format!(
-                "  {}  {}  {}",
-                shown_name(prepared.snapshot.name(task)),
-                cut(&one_line(title), 60),
-                paint.dim(&format!("({})", one_line(&agent)))
-            ));
-        }
-    }
+    draw_rounds(prepared, preview, output);
     if !report.left.is_empty() {
-        let left: Vec<String> = report.left.iter().map(|name| shown_name(name)).collect();
-        output.line(&format!(
-            "\nnever: {} (they depend on tasks that are not done and would not run)",
-            left.join(", ")
-        ));
+        let left = some_of(report.left.iter().map(|name| shown_name(name)), MAX_OF_ROUND);
+        fact(
+            "never",
+            &format!("{left} (they depend on tasks that are not done and would not run)"),
+            output,
+        );
+    }
+    let path = report.critical_path.iter().map(|name| shown_name(name));
+    let path: Vec<String> = path.collect();
+    if path.len() > 1 {
+        fact("longest", &cut(&path.join(" → "), 100), output);
+    }
+    fact("agents", &agents_words(report), output);
+    let isolation = match report.isolation {
+        "checkouts" => "each task in a checkout of its own",
+        _ => "all tasks in this folder",
+    };
+    fact("isolation", isolation, output);
+    if report.isolation == "checkouts"
+        && let Some(branch) = engine::branch_preview(request, &prepared.snapshot)
+    {
+        fact("branch", &one_line(&branch), output);
     }
     draw_verification(report, output);
-    if let Some(fence) = &report.fence {
-        let where_to = match report.isolation {
-            "checkouts" => "its checkout",
-            _ => "the folder of the workspace",
-        };
-        draw_fence(fence, &report.plan, where_to, output);
-    }
+    fact("budget", &budget_words(request), output);
+    let fence = match &report.fence {
+        Some(fence) => format!("{} (--json lists every path)", fence.level),
+        None => "none: agents can write wherever you can".to_owned(),
+    };
+    fact("fence", &fence, output);
     for remark in report.remarks.iter().filter(|remark| Some(remark.as_str()) != obstacle) {
-        output.line(&format!("\n{}", printable(remark)));
+        fact("note", &printable(remark), output);
     }
+}
+
+fn fact(name: &str, words: &str, output: &mut Output) {
+    output.line(&format!("  {name:<12}  {words}"));
+}
+
+/// Shows who would run when: a line for each task of a small plan, a line for each round of a large one.
+fn draw_rounds(prepared: &Prepared, preview: &Preview, output: &mut Output) {
+    let plan = prepared.snapshot.plan();
+    let n_tasks: usize = preview.rounds.iter().map(Vec::len).sum();
+    let shown = |task: u32, is_alone: bool| {
+        let title = plan.tasks().get(task as usize).map_or("", |task| plan.task_title(task));
+        let name = shown_name(prepared.snapshot.name(task));
+        match is_alone {
+            true => format!("{name}  {}", cut(&one_line(title), 56)),
+            false => name,
+        }
+    };
+    for (round, tasks) in (1..).zip(&preview.rounds).take(MAX_ROUNDS) {
+        let name = format!("round {round}");
+        match n_tasks <= 10 {
+            true => {
+                for (ix, &task) in tasks.iter().enumerate() {
+                    fact(if ix == 0 { &name } else { "" }, &shown(task, true), output);
+                }
+            }
+            false => fact(
+                &name,
+                &some_of(tasks.iter().map(|&task| shown(task, false)), MAX_OF_ROUND),
+                output,
+            ),
+        }
+    }
+    if preview.rounds.len() > MAX_ROUNDS {
+        let n_more = preview.rounds.len() - MAX_ROUNDS;
+        let n_tasks: usize = preview.rounds.iter().skip(MAX_ROUNDS).map(Vec::len).sum();
+        fact("", &format!("and {n_more} more rounds with {n_tasks} tasks"), output);
+    }
+}
+
+/// Returns the agents with how many tasks each takes.
+fn agents_words(report: &Report) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for task in &report.tasks {
+        *counts.entry(task.agent.as_str()).or_default() += 1;
+    }
+    let words = counts.iter().map(|(agent, n)| match counts.len() {
+        1 => one_line(agent),
+        _ => format!("{} ({n})", one_line(agent)),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns what a run may spend.
+fn budget_words(request: &RunRequest<'_>) -> String {
+    let budget = &request.config.run.budget;
+    let mut words = Vec::new();
+    words.extend(budget.cost.map(|cost| format!("${cost}")));
+    words.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
+    words.extend(budget.attempts.map(|attempts| format!("{attempts} attempts")));
+    words.extend(budget.duration.map(duration_text));
+    if words.is_empty() {
+        words.push("none".to_owned());
+    }
+    format!(
+        "{}; {} per attempt",
+        words.join(", "),
+        duration_text(request.config.run.wall_limit)
+    )
+}
+
+/// Prints the prompts: all of them, or that of the task that is named.
+fn draw_prompts(report: &Report, wanted: Option<&str>, output: &mut Output) {
+    let Some(wanted) = wanted else {
+        output.remark("--prompts adds what agents are told, --prompts=TASK that of one task");
+        return;
+    };
+    let is_wanted = |task: &&TaskReport| wanted.is_empty() || task.task == wanted;
+    let tasks: Vec<&TaskReport> = report.tasks.iter().filter(is_wanted).collect();
+    if tasks.is_empty() {
+        output.remark(&format!("no prompt: `{}` would not run", one_line(wanted)));
+    }
+    for task in tasks {
         output.line(&format!("\n── prompt for {} ──", shown_name(&task.task)));
         output.line(&printable(&task.prompt));
     }

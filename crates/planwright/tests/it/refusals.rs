@@ -380,7 +380,8 @@ fn nobody_to_ask_is_the_same_for_every_verb() {
         let ran = sandbox.run(args).exits(3);
         assert!(ran.stderr.contains("error: no agent is configured"), "{}", ran.text());
         assert!(
-            ran.stderr.contains("help: name one with --agent NAME"),
+            ran.stderr
+                .contains("help: none is installed. One of these installs one:"),
             "{}",
             ran.text()
         );

@@ -826,8 +826,8 @@ fn a_dry_run_shows_what_verifies_the_tasks_and_what_that_protects() {
     let shown = workspace.runs(&["--dry-run"]).exits(0).text;
     for line in [
         "US-001: `sh tests/check.sh -q`, `test -e docs`",
-        "US-002: `sh tests/check.sh -q`\n    no rule verifies 1 criterion",
-        "protected, a change needs a review: tests/check.sh, ci/**",
+        "US-002: `sh tests/check.sh -q`\n                no rule verifies “Typecheck passes”",
+        "a change to tests/check.sh, ci/** needs a review",
     ] {
         assert!(shown.contains(line), "`{line}` in\n{shown}");
     }

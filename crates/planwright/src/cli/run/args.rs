@@ -27,7 +27,8 @@ use super::super::planner::{read_template, unreadable_template};
 Examples:
   planwright run                                   or go on with a run
   planwright run --agent claude -j 2 plan-5f0c2a9e
-  planwright run --dry-run                         what would be run, and told
+  planwright run --dry-run                         show what would be run
+  planwright run --dry-run --prompts=t1            and the prompt of a task
   planwright run --only US-003 --retry-failed
   planwright run --replan 3 --max-cost 20 --max-duration 8h")]
 pub(crate) struct Args {
@@ -175,9 +176,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
 
-    /// Show what would be run: rounds, slots, critical path, and every prompt. Starts nothing and writes nothing.
+    /// Show what would be run: rounds, agents, branch, verification, budget. Starts nothing and writes nothing.
     #[arg(long, visible_alias = "plan-dry-run")]
     pub(super) dry_run: bool,
+
+    /// With --dry-run: show the prompts as well, or that of one task.
+    #[arg(long, value_name = "TASK", num_args = 0..=1, require_equals = true, default_missing_value = "", requires = "dry_run")]
+    pub(super) prompts: Option<String>,
 
     /// A line for each event, also at a terminal.
     #[arg(long)]

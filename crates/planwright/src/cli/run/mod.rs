@@ -23,7 +23,7 @@ use super::catalogue::from_here;
 use super::change::{Found, failure};
 use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
-use super::dry_run;
+use super::dry_run::{self, How};
 use super::exit::{Drawn, Evidence, Exit, Failure, fix_first};
 use super::hooks;
 use super::interrupt;
@@ -133,7 +133,11 @@ fn carry_out(
     let request = order_of(found, &configuration, &options);
     let prepared = prepared.map_err(|error| refusal(found, error))?;
     if args.dry_run {
-        let shown = dry_run::show(&request, &prepared, obstacle.as_deref(), args.json, output)
+        let how = How {
+            is_json: args.json,
+            prompts: args.prompts.as_deref(),
+        };
+        let shown = dry_run::show(&request, &prepared, obstacle.as_deref(), how, output)
             .map_err(|error| refusal(found, error))?;
         return Ok(if obstacle.is_some() { Exit::Problems } else { shown });
     }
