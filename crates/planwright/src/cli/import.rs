@@ -1,28 +1,39 @@
-//! `planwright import`: a stored plan made of an import form.
+//! `planwright import`: a stored plan made of an import form, or of whatever a model answered.
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::{self, Options};
-use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::Dialect;
+use planwright_core::convert::{self, Imported, Options, Wish};
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::{DIALECTS, Dialect};
+use planwright_core::outline::rules::GUESS;
+use planwright_core::outline::{self, Outline};
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
+use planwright_run::place::root_of;
 use planwright_run::shell::argument;
 
+use super::default_dialect::default_dialect;
 use super::exit::{Exit, Failure, fix_first};
 use super::making::{
-    Show, Written, create_plan, evidence, is_stdin, loaded, new_path, require_new, session_file, sniffed, with_mint_for,
+    self, Show, Written, create_plan, evidence, is_stdin, loaded, new_path, require_new, session_file, sniffed,
+    with_mint_for,
 };
+use super::outline::{confirmed, other_notes, refusal, rows, show};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
+use crate::render::terminal::one_line;
 
-/// Make a stored plan of an import form, or of a model's answer.
+/// Import a plan from a model's answer or another tool's file.
 ///
-/// For OpenCrabs ids, order, times and states are made anew; for clido `meta` is made, and states stay.
+/// A plan of a dialect is imported as that dialect's tool does it: for OpenCrabs ids, order, times and states are made anew; for clido
+/// `meta` is made, and states stay. Anything else is read as an answer: JSON, YAML, Mermaid, tables and lists, in any prose. It is shown
+/// as a table with every guess, and confirmed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
+  planwright import answer.md                  shows what is read, and asks
+  planwright import answer.md --yes --goal \"Log in with JWT\"
   planwright import plan.json                  writes it where its tool keeps plans
   planwright import plan.json --session 6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000
   planwright import - --dialect clido --out .clido/plans/p.json < answer.md")]
@@ -39,9 +50,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "UUID")]
     session: Option<String>,
 
-    /// Read the file in this dialect, whatever it looks like.
+    /// Read the file in this dialect, whatever it looks like; an answer becomes a plan of it. Default for answers: the dialect of the plans here, or clido.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
+
+    /// What the plan is for, where the answer does not say it.
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
+
+    /// Import an answer without a question.
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Import the complete tasks of an answer that is cut off.
+    #[arg(long)]
+    partial: bool,
 
     /// Write nothing; print the text that would be written.
     #[arg(long)]
@@ -80,34 +103,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         ));
     }
     let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
-    let dialect = match args.dialect.as_deref() {
-        Some(name) => dialect_named(name)?,
-        None => {
-            let help = "say so with --dialect; `planwright schema` lists them";
-            sniffed(&args.file, &source, on_disk, help)?
+    let Exact {
+        dialect,
+        imported,
+        date,
+    } = match exact(args, &source, on_disk) {
+        Ok(exact) => exact,
+        Err(not_exact) => {
+            return match outline::read(&source, args.partial) {
+                Ok(outline) => import_outline(args, &source, &outline, output),
+                Err(_) if not_exact.has_tasks => Err(not_exact.failure),
+                Err(found) => Err(refusal(&args.file, &source, found, on_disk.is_none(), output)),
+            };
         }
     };
-    let options = Options {
-        session: args.session.clone(),
-        ..Options::default()
-    };
-    let (date, imported) = with_mint_for(dialect, args.out.as_deref(), |mint| {
-        (
-            mint.date().to_owned(),
-            convert::import(&source, dialect, &options, mint),
-        )
-    });
-    let imported = imported.map_err(|found| {
-        let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
-        Failure::shown(
-            match n_errors {
-                1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
-                n => format!("the plan is not imported: {n} of its problems stand in the way"),
-            },
-            fix_first(&args.file, &found),
-            evidence(&args.file, &source, found),
-        )
-    })?;
+    if args.goal.is_some() {
+        output.remark("note: --goal is not used: the file is a plan, and keeps its own goal");
+    }
     let out = match (&args.out, &args.session) {
         (Some(out), _) => Some(out.clone()),
         (None, Some(session)) => Some(session_file(dialect, session)?),
@@ -128,9 +140,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         text: &imported.text,
         notes: &imported.notes,
         backup: None,
+        tasks: None,
     };
-    let show = if args.diff { Show::Diff("") } else { Show::Text };
-    let exit = written.report(&args.file, &source, args.json, show, output)?;
+    let shown = if args.diff { Show::Diff("") } else { Show::Text };
+    let exit = written.report(&args.file, &source, args.json, shown, output)?;
     let is_apart = args.out.is_none() && args.session.is_none() && dialect.session_place("").is_some();
     if let Some(out) = out.as_deref().filter(|_| is_written && is_apart) {
         let path = argument(&out.to_string_lossy());
@@ -140,6 +153,151 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         ));
     }
     Ok(exit)
+}
+
+/// A text that is a plan of a dialect.
+struct Exact {
+    dialect: &'static dyn Dialect,
+    imported: Imported,
+    date: String,
+}
+
+/// Why a text is no plan of a dialect that can be imported.
+struct NotExact {
+    failure: anyhow::Error,
+    /// Whether the text has the form of one: then its errors are what the user wants to know.
+    has_tasks: bool,
+}
+
+/// Imports a text as a plan of the dialect that it is written in.
+fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exact, NotExact> {
+    let not_recognised = |failure| NotExact {
+        failure,
+        has_tasks: false,
+    };
+    let dialect = match args.dialect.as_deref() {
+        Some(name) => dialect_named(name),
+        None => {
+            let help = "say so with --dialect; `planwright schema` lists them";
+            sniffed(&args.file, source, on_disk, help)
+        }
+    };
+    let dialect = dialect.map_err(not_recognised)?;
+    let options = Options {
+        session: args.session.clone(),
+        ..Options::default()
+    };
+    let (date, imported) = with_mint_for(dialect, args.out.as_deref(), |mint| {
+        (mint.date().to_owned(), convert::import(source, dialect, &options, mint))
+    });
+    match imported {
+        Ok(imported) => Ok(Exact {
+            dialect,
+            imported,
+            date,
+        }),
+        Err(found) => {
+            let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
+            let message = match n_errors {
+                1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
+                n => format!("the plan is not imported: {n} of its problems stand in the way"),
+            };
+            let inspection = examine(source, None, Some(dialect)).inspection;
+            let has_tasks = inspection.plan.is_some_and(|linked| !linked.plan.tasks().is_empty());
+            let help = fix_first(&args.file, &found);
+            Err(NotExact {
+                failure: Failure::shown(message, help, evidence(&args.file, source, found)),
+                has_tasks,
+            })
+        }
+    }
+}
+
+/// Imports a plan that was read out of an answer, once it is confirmed.
+fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &mut Output) -> anyhow::Result<Exit> {
+    let dialect = target(args)?;
+    let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
+    let goal = match (&args.goal, &outline.goal) {
+        (Some(goal), _) | (None, Some(goal)) => goal.clone(),
+        (None, None) => {
+            let name = on_disk
+                .and_then(Path::file_stem)
+                .map_or_else(Default::default, |stem| stem.to_string_lossy());
+            format!("Imported plan {name}").trim_end().to_owned()
+        }
+    };
+    let mut outline = outline.clone();
+    if args.goal.is_none() && outline.goal.is_none() {
+        let message = format!(
+            "no goal is written: the plan is called \"{}\"; --goal TEXT names it",
+            one_line(&goal)
+        );
+        outline.guesses.push(Diagnostic::of_file(&GUESS, message));
+    }
+    let wish = Wish {
+        goal: &goal,
+        session: args.session.as_deref(),
+        ..Wish::default()
+    };
+    let (date, imported) = with_mint_for(dialect, args.out.as_deref(), |mint| {
+        (
+            mint.date().to_owned(),
+            convert::outlined_plan(&outline, dialect, &wish, mint),
+        )
+    });
+    let imported = imported.map_err(|refused| making::refusal(&args.file, source, &refused))?;
+    let out = match (&args.out, &args.session) {
+        (Some(out), _) => Some(out.clone()),
+        (None, Some(session)) => Some(session_file(dialect, session)?),
+        (None, None) => on_disk.map(|path| default_path(path, dialect, &imported.text, &date)),
+    };
+    let is_written = out.is_some() && !args.dry_run && !args.diff;
+    if let Some(out) = out.as_deref() {
+        require_new(out)?;
+    }
+    if !args.json {
+        show(&outline, source, output);
+    }
+    if let Some(out) = out.as_deref().filter(|_| is_written) {
+        let command = format!("planwright import {} --yes", argument(&args.file.to_string_lossy()));
+        if !args.yes && !confirmed(&outline, out, &command, output)? {
+            output.remark("nothing was written");
+            return Ok(Exit::Problems);
+        }
+        create_plan(out, &imported.text, dialect, output)?;
+    }
+    let notes = if args.json {
+        imported.notes.clone()
+    } else {
+        other_notes(&imported.notes)
+    };
+    let written = Written {
+        verb: "import",
+        dialect,
+        out: out.as_deref(),
+        is_written,
+        text: &imported.text,
+        notes: &notes,
+        backup: None,
+        tasks: Some(rows(&outline, source)),
+    };
+    let shown = if args.diff { Show::Diff("") } else { Show::Text };
+    written.report(&args.file, source, args.json, shown, output)
+}
+
+/// Returns the dialect of the plan that an answer becomes.
+fn target(args: &Args) -> anyhow::Result<&'static dyn Dialect> {
+    match args.dialect.as_deref() {
+        Some(name) => dialect_named(name),
+        None if args.session.is_some() => {
+            let with_sessions = DIALECTS
+                .iter()
+                .copied()
+                .find(|dialect| dialect.session_place("").is_some());
+            Ok(with_sessions.unwrap_or_else(|| default_dialect(&root_of(Path::new(".")))))
+        }
+        None => Ok(default_dialect(&root_of(Path::new(".")))),
+    }
 }
 
 /// Returns where the plan of an imported file goes: where its tool keeps plans. OpenCrabs keeps them by sessions: without one the

@@ -1,0 +1,659 @@
+//! Which part of an answer is the plan: the only one that can be, a corrected one, or none where two have equal standing.
+
+use std::collections::HashSet;
+
+use super::blocks::{Fence, fences, json_within, yaml_within};
+use super::lists::{self, Lists};
+use super::markdown_lines::lines;
+use super::mermaid;
+use super::names::{folded, one_line};
+use super::raw::RawPlan;
+use super::resolve::resolve;
+use super::rules::{AMBIGUOUS, CUT_OFF, GUESS, NO_TASKS, UNREADABLE};
+use super::sections::{is_example, is_option, is_phase, is_revision};
+use super::structure::{Structure, plan_of, texts_within};
+use super::tables;
+use super::value::Node;
+use super::yaml_values::read_yaml;
+use super::{Outline, json_values};
+use crate::diagnostic::{Diagnostic, Related};
+use crate::text::{SourceText, Span, visible};
+
+/// The longest answer that is read, in bytes.
+pub const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// How often an answer may be wrapped into a text of JSON.
+const MAX_WRAPPINGS: usize = 3;
+
+/// Reads the plan out of an answer. Where the answer is cut off, `is_partial` takes the tasks that are complete.
+///
+/// Refused with the places that are in the way.
+pub fn read(source: &SourceText, is_partial: bool) -> Result<Outline, Vec<Diagnostic>> {
+    read_wrapped(source, is_partial, 0)
+}
+
+fn read_wrapped(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Result<Outline, Vec<Diagnostic>> {
+    let text = source.as_str();
+    if text.len() > MAX_ANSWER_BYTES {
+        let message = format!(
+            "the answer has {} bytes, and up to {MAX_ANSWER_BYTES} are read",
+            text.len()
+        );
+        return Err(vec![Diagnostic::of_file(&NO_TASKS, message)]);
+    }
+    let mut parts = Parts::default();
+    parts.collect(source);
+    if parts.candidates.is_empty() && n_wrappings < MAX_WRAPPINGS {
+        for node in parts.values.iter().flat_map(texts_within) {
+            let inner = SourceText::new(node.text().unwrap_or(""));
+            if let Ok(outline) = read_wrapped(&inner, is_partial, n_wrappings + 1) {
+                return Ok(at_place(outline, node.span));
+            }
+        }
+    }
+    let base = base_in_words(text);
+    let mut chosen = parts.choose(text)?;
+    if let Some(error) = chosen.error {
+        return Err(vec![error]);
+    }
+    if let Some(place) = chosen.cut {
+        if !is_partial || chosen.plan.tasks.is_empty() {
+            return Err(vec![cut_off(place, chosen.plan.tasks.len())]);
+        }
+        let message = format!(
+            "the answer is cut off here: its {} complete tasks are read",
+            chosen.plan.tasks.len()
+        );
+        chosen.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+    }
+    resolve(chosen.plan, base)
+}
+
+fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
+    let found = Diagnostic::new(
+        &CUT_OFF,
+        place,
+        format!("the answer stops here, after {n_tasks} complete tasks"),
+    );
+    match n_tasks {
+        0 => found.with_help("ask for the whole answer"),
+        _ => found.with_help("ask for the rest, or import the complete tasks with --partial"),
+    }
+}
+
+/// Returns an outline whose text stands at one place of another.
+fn at_place(mut outline: Outline, place: Span) -> Outline {
+    for task in &mut outline.tasks {
+        task.place = place;
+    }
+    for guess in &mut outline.guesses {
+        guess.span = guess.span.map(|_| place);
+        guess
+            .related
+            .iter_mut()
+            .for_each(|related: &mut Related| related.span = place);
+    }
+    outline
+}
+
+/// Returns from which number the prose says that it counts.
+fn base_in_words(text: &str) -> Option<usize> {
+    let lower = text.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let zero = has(&[
+        "0-based",
+        "zero-based",
+        "0-indexed",
+        "zero-indexed",
+        "counting from 0",
+        "start at 0",
+        "starting at 0",
+        "starts at 0",
+    ]);
+    let one = has(&[
+        "1-based",
+        "one-based",
+        "1-indexed",
+        "one-indexed",
+        "counting from 1",
+        "start at 1",
+        "starting at 1",
+        "starts at 1",
+    ]);
+    match (zero, one) {
+        (true, false) => Some(0),
+        (false, true) => Some(1),
+        _ => None,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Value,
+    Graph,
+    Table,
+    List,
+}
+
+/// A part of an answer that can be the plan.
+struct Candidate {
+    kind: Kind,
+    place: Span,
+    plan: RawPlan,
+    /// Where it stops before it is complete.
+    cut: Option<Span>,
+    /// Why it cannot be read.
+    error: Option<Diagnostic>,
+    is_strong: bool,
+}
+
+#[derive(Default)]
+struct Parts {
+    candidates: Vec<Candidate>,
+    /// Values that are no plan, which may contain one as text.
+    values: Vec<Node>,
+    empty: Option<Span>,
+    questions: Option<Span>,
+    options: Option<(Span, Span)>,
+    /// The parts that are no prose.
+    taken: Vec<Span>,
+}
+
+impl Parts {
+    fn collect(&mut self, source: &SourceText) {
+        let text = source.as_str();
+        let fences = fences(text);
+        self.taken.extend(fences.iter().map(|fence| fence.whole));
+        for fence in &fences {
+            self.fence(source, fence);
+        }
+        let whole = Span::new(source.bom_len(), text.len());
+        let values = json_within(text, whole, &self.taken);
+        self.taken.extend(values.iter().map(|(_, place)| *place));
+        self.taken.sort_unstable();
+        for (value, place) in values {
+            self.value(value, place);
+        }
+        for span in yaml_within(text, whole, &self.taken) {
+            if let Some(node) = read_yaml(source, span)
+                && let Structure::Plan(plan, true) = plan_of(&node)
+                && plan
+                    .tasks
+                    .iter()
+                    .any(|raw| raw.task.id.is_some() || raw.dependencies.is_some())
+            {
+                self.taken.push(span);
+                self.push(Kind::Value, span, *plan, None, true);
+            }
+        }
+        self.taken.sort_unstable();
+        if mermaid::is_flowchart(text) {
+            if let Some(plan) = mermaid::plan_of(text, 0) {
+                return self.push(Kind::Graph, whole, plan, None, true);
+            }
+        }
+        let taken = std::mem::take(&mut self.taken);
+        let cut = ends_as_cut(text);
+        self.markdown(text, whole, &taken, cut);
+        self.taken = taken;
+        self.candidates.sort_by_key(|candidate| candidate.place);
+    }
+
+    fn push(&mut self, kind: Kind, place: Span, plan: RawPlan, cut: Option<Span>, is_strong: bool) {
+        self.candidates.push(Candidate {
+            kind,
+            place,
+            plan,
+            cut,
+            error: None,
+            is_strong,
+        });
+    }
+
+    fn fence(&mut self, source: &SourceText, fence: &Fence<'_>) {
+        let text = source.as_str();
+        let body = source.slice(fence.body);
+        let language = fence.language.to_lowercase();
+        let open_end = (!fence.is_closed).then(|| Span::at(text.trim_end().len()));
+        if language == "mermaid" || mermaid::is_flowchart(body) {
+            if let Some(plan) = mermaid::plan_of(body, fence.body.start as usize) {
+                self.push(Kind::Graph, fence.whole, plan, open_end, true);
+            }
+            return;
+        }
+        let is_json = ["json", "jsonc", "json5", "jsonl", "ndjson"].contains(&language.as_str());
+        let is_text = [
+            "",
+            "text",
+            "txt",
+            "md",
+            "markdown",
+            "plain",
+            "plaintext",
+            "plan",
+            "todo",
+            "tasks",
+        ]
+        .contains(&language.as_str());
+        let is_yaml = ["yaml", "yml"].contains(&language.as_str());
+        let is_script = ["js", "javascript", "ts", "typescript", "python", "py"].contains(&language.as_str());
+        let begins_as_json = body.trim_start().starts_with(['{', '[']) && !body.trim_start().starts_with("[ ]");
+        if is_json || is_script || is_text && begins_as_json {
+            let values = json_within(text, fence.body, &[]);
+            let found = !values.is_empty();
+            for (value, _) in values {
+                self.value(value, fence.whole);
+            }
+            if !found && (is_json || begins_as_json) {
+                self.unreadable(text, fence);
+            }
+            if found || !is_text {
+                return;
+            }
+        }
+        if is_yaml || is_text {
+            let node = read_yaml(source, fence.body);
+            let structure = node.as_ref().map_or(Structure::Nothing, plan_of);
+            let is_data = |plan: &RawPlan| {
+                is_yaml
+                    || plan
+                        .tasks
+                        .iter()
+                        .any(|raw| raw.task.id.is_some() || raw.dependencies.is_some())
+            };
+            match structure {
+                Structure::Plan(mut plan, is_strong) if is_data(&plan) => {
+                    if open_end.is_some() {
+                        plan.tasks.pop();
+                    }
+                    return self.push(Kind::Value, fence.whole, *plan, open_end, is_strong);
+                }
+                Structure::Empty(place) if is_yaml => drop(self.empty.get_or_insert(place)),
+                _ if is_yaml && node.is_none() => self.unreadable(text, fence),
+                _ => {}
+            }
+        }
+        if is_text {
+            let n_before = self.candidates.len();
+            self.markdown(text, fence.body, &[], open_end);
+            let is_named = language.starts_with('m') || language.starts_with('t') || language == "plan";
+            if !is_named {
+                // Anything can stand in a fence without a language.
+                let mut ix = 0;
+                self.candidates.retain(|candidate| {
+                    ix += 1;
+                    ix <= n_before || candidate.is_strong
+                });
+            }
+        }
+    }
+
+    fn unreadable(&mut self, text: &str, fence: &Fence<'_>) {
+        let body = text.get(fence.body.range()).unwrap_or("");
+        let start = fence.body.start as usize + (body.len() - body.trim_start().len());
+        let problem = json_values::read_value(text, start, fence.body.end as usize).err();
+        let (at, message) = problem.map_or((start, "this is no JSON and no YAML that can be read"), |problem| {
+            (problem.at, problem.message)
+        });
+        let is_strong = ["task", "step", "title", "depend", "todo", "plan"]
+            .iter()
+            .any(|word| body.contains(word));
+        let error =
+            Diagnostic::new(&UNREADABLE, Span::at(at), message).with_help("correct the text here, and import it again");
+        self.candidates.push(Candidate {
+            kind: Kind::Value,
+            place: fence.whole,
+            plan: RawPlan::default(),
+            cut: None,
+            error: Some(error),
+            is_strong,
+        });
+    }
+
+    fn value(&mut self, value: json_values::LooseValue, place: Span) {
+        match plan_of(&value.node) {
+            Structure::Plan(mut plan, is_strong) => {
+                if !value.repairs.is_empty() {
+                    let names: Vec<&str> = value.repairs.iter().copied().collect();
+                    let message = format!("this is no strict JSON: it is read with {}", names.join(", "));
+                    plan.notes.push(Diagnostic::new(
+                        &GUESS,
+                        Span::at(value.node.span.start as usize),
+                        message,
+                    ));
+                }
+                self.push(Kind::Value, place, *plan, value.cut, is_strong);
+            }
+            Structure::Empty(empty) if value.cut.is_none() => drop(self.empty.get_or_insert(empty)),
+            _ if value.cut.is_some() => self.push(Kind::Value, place, RawPlan::default(), value.cut, true),
+            _ => self.values.push(value.node),
+        }
+    }
+
+    /// Reads the tables and lists of a part of the text.
+    fn markdown(&mut self, text: &str, part: Span, taken: &[Span], cut: Option<Span>) {
+        let lines = lines(text, part, taken);
+        for (plan, place) in tables::plans_of(&lines) {
+            self.push(Kind::Table, place, plan, cut, true);
+        }
+        match lists::plan_of(&lines) {
+            Lists::Plan {
+                plan,
+                place,
+                cut: own,
+                is_strong,
+            } => {
+                let mut plan = *plan;
+                if cut.is_some() && own.is_none() {
+                    // The last task may be cut off itself.
+                    plan.tasks.pop();
+                }
+                self.push(Kind::List, place, plan, own.or(cut), is_strong);
+            }
+            Lists::Alternatives(first, second) => drop(self.options.get_or_insert((first, second))),
+            Lists::Questions(place) => drop(self.questions.get_or_insert(place)),
+            Lists::Nothing => {}
+        }
+    }
+
+    /// Chooses the part that is the plan.
+    fn choose(self, text: &str) -> Result<Candidate, Vec<Diagnostic>> {
+        let labels = Labels {
+            text,
+            taken: &self.taken,
+        };
+        let mut values = Vec::new();
+        let (mut graphs, mut tables, mut lists) = (Vec::new(), Vec::new(), Vec::new());
+        let has_other = self
+            .candidates
+            .iter()
+            .any(|candidate| candidate.kind != Kind::Value && candidate.plan.tasks.len() > 1);
+        for candidate in self.candidates {
+            match candidate.kind {
+                Kind::Value if candidate.is_strong || !has_other => values.push(candidate),
+                Kind::Value => {}
+                Kind::Graph => graphs.push(candidate),
+                Kind::Table => tables.push(candidate),
+                Kind::List => lists.push(candidate),
+            }
+        }
+        if values
+            .iter()
+            .all(|candidate| candidate.plan.tasks.is_empty() && candidate.cut.is_none() && candidate.error.is_none())
+            && let Some(place) = self.empty
+        {
+            return Err(vec![empty_list(place, text, &labels)]);
+        }
+        if values.is_empty() && tables.is_empty() && lists.is_empty() && graphs.is_empty() {
+            return Err(vec![nothing(self.questions, self.options)]);
+        }
+        let (mut chosen, others) = if !values.is_empty() {
+            (one_of(values, &labels)?, graphs)
+        } else if !tables.is_empty() {
+            (joined(tables, &labels)?, graphs)
+        } else if let Some((first, second)) = self.options {
+            return Err(vec![equal_standing(first, second)]);
+        } else if !lists.is_empty() {
+            // A strong list within a fence is the plan, and bullets around it are remarks.
+            if lists.iter().any(|candidate| candidate.is_strong) {
+                lists.retain(|candidate| candidate.is_strong);
+            }
+            (one_of(lists, &labels)?, graphs)
+        } else {
+            (one_of(graphs, &labels)?, Vec::new())
+        };
+        for graph in others {
+            draw_edges(&mut chosen, graph)?;
+        }
+        Ok(chosen)
+    }
+}
+
+/// The prose before a place.
+struct Labels<'t> {
+    text: &'t str,
+    taken: &'t [Span],
+}
+
+impl Labels<'_> {
+    /// Returns the last lines before a place, up to what else stands there.
+    fn before(&self, place: Span) -> String {
+        let floor = self
+            .taken
+            .iter()
+            .filter(|span| span.end <= place.start)
+            .map(|span| span.end as usize)
+            .max()
+            .unwrap_or(0);
+        let prose = self.text.get(floor..place.start as usize).unwrap_or("");
+        let lines: Vec<&str> = prose.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines.len().saturating_sub(3);
+        lines.get(last..).unwrap_or(&[]).join("\n")
+    }
+
+    /// Returns the last line before a place.
+    fn line_before(&self, place: Span) -> String {
+        self.before(place).lines().next_back().unwrap_or("").to_owned()
+    }
+}
+
+fn titles(candidate: &Candidate) -> HashSet<String> {
+    candidate.plan.tasks.iter().map(|raw| folded(&raw.task.title)).collect()
+}
+
+/// Chooses one of several parts of the same kind.
+fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Result<Candidate, Vec<Diagnostic>> {
+    let is_sample = |candidate: &Candidate| is_example(&labels.line_before(candidate.place));
+    if !candidates.iter().all(is_sample) {
+        candidates.retain(|candidate| !is_sample(candidate));
+    }
+    // Where one part leaves no doubt, those that do are something else.
+    if candidates.iter().any(|candidate| candidate.is_strong) {
+        candidates.retain(|candidate| candidate.is_strong);
+    }
+    let is_part =
+        |candidate: &Candidate| is_phase(labels.line_before(candidate.place).trim_start_matches(['#', ' ', '*']));
+    if candidates.len() > 1 && candidates.iter().all(is_part) {
+        return joined(candidates, labels);
+    }
+    let mut candidates = candidates.into_iter();
+    let Some(mut chosen) = candidates.next() else {
+        return Err(vec![nothing(None, None)]);
+    };
+    let mut superseded = None;
+    for later in candidates {
+        let (own, other) = (titles(&chosen), titles(&later));
+        if own == other
+            && chosen.plan.edges.is_empty()
+            && same_dependencies(&chosen.plan, &later.plan)
+            && later.error.is_none()
+            && later.cut.is_none()
+        {
+            continue;
+        }
+        let words = labels.before(later.place);
+        let is_alternative =
+            is_option(&labels.line_before(later.place)) || is_option(&labels.line_before(chosen.place));
+        let n_shared = own.intersection(&other).count();
+        let is_revised = is_revision(&words)
+            || !own.is_empty() && 2 * n_shared >= own.len() && later.place.start > chosen.place.start;
+        if is_alternative || !is_revised {
+            return Err(vec![equal_standing(chosen.place, later.place)]);
+        }
+        superseded = Some(chosen.place);
+        chosen = later;
+    }
+    if let Some(earlier) = superseded {
+        let message = "there is an earlier version of this plan: the last one is read";
+        let guess = Diagnostic::new(&GUESS, Span::at(chosen.place.start as usize), message)
+            .with_related(Span::at(earlier.start as usize), "the earlier version");
+        chosen.plan.notes.push(guess);
+    }
+    Ok(chosen)
+}
+
+fn same_dependencies(one: &RawPlan, other: &RawPlan) -> bool {
+    let on = |plan: &RawPlan| -> Vec<Option<Vec<String>>> {
+        let tasks = plan.tasks.iter().map(|raw| {
+            let on = raw.dependencies.as_ref()?;
+            Some(on.iter().map(|reference| reference.text.clone()).collect())
+        });
+        tasks.collect()
+    };
+    on(one) == on(other)
+}
+
+/// Makes one plan of several parts that follow each other.
+fn joined(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Result<Candidate, Vec<Diagnostic>> {
+    if candidates.len() == 1
+        && let Some(mut only) = candidates.pop()
+    {
+        // A heading above a single table is no group.
+        if only.kind == Kind::Table
+            && only.plan.groups.len() == 1
+            && only.plan.tasks.iter().all(|raw| raw.group == Some(0))
+        {
+            only.plan.groups.clear();
+            only.plan.tasks.iter_mut().for_each(|raw| raw.group = None);
+        }
+        return Ok(only);
+    }
+    let mut options = candidates
+        .iter()
+        .filter(|candidate| is_option(&labels.line_before(candidate.place)));
+    if let (Some(first), Some(second)) = (options.next(), options.next()) {
+        return Err(vec![equal_standing(first.place, second.place)]);
+    }
+    let mut whole: Option<Candidate> = None;
+    for candidate in candidates {
+        let name = labels.line_before(candidate.place);
+        let name = name.trim_matches(['#', ' ', '*', ':']).to_owned();
+        let place = candidate.place;
+        let own = whole.get_or_insert_with(|| Candidate {
+            plan: RawPlan::default(),
+            cut: None,
+            error: None,
+            ..empty_candidate(&candidate)
+        });
+        own.cut = own.cut.or(candidate.cut);
+        own.error = own.error.take().or(candidate.error);
+        own.plan.append(candidate.plan, &one_line(&name, 200), place);
+    }
+    whole.ok_or_else(|| vec![nothing(None, None)])
+}
+
+fn empty_candidate(like: &Candidate) -> Candidate {
+    Candidate {
+        kind: like.kind,
+        place: like.place,
+        plan: RawPlan::default(),
+        cut: None,
+        error: None,
+        is_strong: like.is_strong,
+    }
+}
+
+/// Takes the dependencies of a graph that draws the tasks of a plan; another graph is about something else.
+fn draw_edges(chosen: &mut Candidate, graph: Candidate) -> Result<(), Vec<Diagnostic>> {
+    let mut names: HashSet<String> = titles(chosen);
+    names.extend(
+        chosen
+            .plan
+            .tasks
+            .iter()
+            .filter_map(|raw| raw.task.id.as_ref().map(|id| id.to_lowercase())),
+    );
+    let name_in_plan = |raw: &super::raw::RawTask| {
+        let id = raw
+            .task
+            .id
+            .as_ref()
+            .map(|id| id.to_lowercase())
+            .filter(|id| names.contains(id));
+        id.or_else(|| Some(folded(&raw.task.title)).filter(|title| names.contains(title)))
+    };
+    let known: Vec<Option<String>> = graph.plan.tasks.iter().map(name_in_plan).collect();
+    if chosen.plan.has_dependencies() || known.iter().any(Option::is_none) {
+        return Ok(());
+    }
+    let name_of = |id: &str| {
+        let at = graph
+            .plan
+            .tasks
+            .iter()
+            .position(|raw| raw.task.id.as_deref() == Some(id));
+        at.and_then(|at| known.get(at).cloned().flatten())
+            .unwrap_or_else(|| id.to_owned())
+    };
+    for (mut owner, mut on) in graph.plan.edges.clone() {
+        owner.text = name_of(&owner.text);
+        on.text = name_of(&on.text);
+        chosen.plan.edges.push((owner, on));
+    }
+    let message = "the dependencies are those of this graph, which draws the same tasks";
+    chosen
+        .plan
+        .notes
+        .push(Diagnostic::new(&GUESS, Span::at(graph.place.start as usize), message));
+    match graph.cut {
+        Some(place) => Err(vec![cut_off(place, chosen.plan.tasks.len())]),
+        None => Ok(()),
+    }
+}
+
+fn equal_standing(first: Span, second: Span) -> Diagnostic {
+    let start = |span: Span| Span::at(span.start as usize);
+    Diagnostic::new(
+        &AMBIGUOUS,
+        start(second),
+        "the answer has two different plans, and nothing says which of them is meant",
+    )
+    .with_related(start(first), "the other plan")
+    .with_help("delete one of them from the text, and import it again")
+}
+
+fn nothing(questions: Option<Span>, options: Option<(Span, Span)>) -> Diagnostic {
+    if let Some((first, second)) = options {
+        return equal_standing(first, second);
+    }
+    match questions {
+        Some(place) => Diagnostic::new(&NO_TASKS, place, "the answer asks questions, and has no tasks")
+            .with_help("answer the questions, and ask for the plan again"),
+        None => Diagnostic::of_file(&NO_TASKS, "no task can be read out of this text")
+            .with_help("write the tasks as a numbered list, a checklist, a table, JSON or YAML"),
+    }
+}
+
+fn empty_list(place: Span, text: &str, labels: &Labels<'_>) -> Diagnostic {
+    let before = labels.before(place);
+    let said = match before.trim() {
+        "" => text
+            .lines()
+            .map(str::trim)
+            .find(|line| line.ends_with('.'))
+            .unwrap_or(""),
+        said => said.lines().next_back().unwrap_or(""),
+    };
+    let found = Diagnostic::new(&NO_TASKS, place, "the list of tasks is empty");
+    match said {
+        "" => found,
+        said => found.with_help(format!("the answer says: {}", visible(&one_line(said, 200)))),
+    }
+}
+
+/// Returns where a text says at its end that it goes on elsewhere.
+fn ends_as_cut(text: &str) -> Option<Span> {
+    let line = text.trim_end().lines().next_back()?;
+    let lower = line.trim().to_lowercase();
+    let is_cut = ["...", "…", "[truncated]", "(truncated)", "[continued]", "(continued)"].contains(&lower.as_str())
+        || [
+            "continued in the next",
+            "to be continued",
+            "continue in the next",
+            "output truncated",
+        ]
+        .iter()
+        .any(|words| lower.contains(words));
+    let start = text.trim_end().len() - line.len();
+    is_cut.then(|| Span::new(start, start + line.len()))
+}

@@ -1,0 +1,588 @@
+//! Headings, lists and what is said before them: which lists can be work.
+
+use std::collections::HashMap;
+
+use super::item_text::read_item;
+use super::markdown_lines::{Line, LineKind};
+use super::names::plain;
+use crate::text::Span;
+
+/// A text by its headings and lists.
+#[derive(Debug, Default)]
+pub(super) struct Scan<'t> {
+    pub(super) sections: Vec<Section<'t>>,
+    pub(super) items: Vec<ScannedItem<'t>>,
+    /// The lines that are neither headings nor tables, items included.
+    pub(super) details: Vec<Detail<'t>>,
+    /// The lines of each section before its first list.
+    pub(super) intros: HashMap<usize, Vec<(&'t str, usize)>>,
+    lists: Vec<ListHead<'t>>,
+    pub(super) n_sections_with_items: usize,
+    /// Whether a list says that it is the plan: then those that do not are something else.
+    has_named_plan: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Section<'t> {
+    level: usize,
+    pub(super) title: &'t str,
+    pub(super) at: usize,
+    pub(super) parent: Option<usize>,
+}
+
+impl Section<'_> {
+    pub(super) fn span(&self) -> Span {
+        Span::new(self.at, self.at + self.title.len())
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct ScannedItem<'t> {
+    pub(super) line: Line<'t>,
+    pub(super) parent: Option<usize>,
+    pub(super) section: Option<usize>,
+    pub(super) list: usize,
+    /// The lines that go on with it.
+    pub(super) details: Vec<(&'t str, usize)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Detail<'t> {
+    pub(super) section: Option<usize>,
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+}
+
+#[derive(Debug)]
+struct ListHead<'t> {
+    section: Option<usize>,
+    /// The paragraph before it.
+    intro: Option<(&'t str, usize)>,
+    is_asking: bool,
+    n_items: usize,
+}
+
+/// The level of a line in bold, which stands for a heading.
+const BOLD_LEVEL: usize = 7;
+
+/// Reads lines into headings and lists.
+pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
+    let mut scan = Scan::default();
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut intro: Option<(&'t str, usize)> = None;
+    let mut section: Option<usize> = None;
+    let mut is_list_open = false;
+    let mut was_blank = false;
+    for line in lines {
+        let kind = match line.kind {
+            LineKind::Text if is_bold_heading(line.text) => LineKind::Heading(BOLD_LEVEL),
+            LineKind::Text if is_step_line(line.text) => LineKind::Item {
+                number: None,
+                checkbox: None,
+            },
+            kind => kind,
+        };
+        match kind {
+            LineKind::Blank | LineKind::TableRow => {}
+            LineKind::Heading(level) => {
+                let mut parent = section;
+                while let Some(own) = parent
+                    .and_then(|ix| scan.sections.get(ix))
+                    .filter(|own| own.level >= level)
+                {
+                    parent = own.parent;
+                }
+                scan.sections.push(Section {
+                    level,
+                    title: line.text.trim_end(),
+                    at: line.at,
+                    parent,
+                });
+                section = Some(scan.sections.len() - 1);
+                (is_list_open, intro) = (false, None);
+                open.clear();
+            }
+            LineKind::Item { .. } => {
+                if !is_list_open {
+                    scan.lists.push(ListHead {
+                        section,
+                        intro,
+                        is_asking: true,
+                        n_items: 0,
+                    });
+                    is_list_open = true;
+                    open.clear();
+                }
+                while open.last().is_some_and(|(indent, _)| line.indent <= indent + 1) {
+                    open.pop();
+                }
+                let item = ScannedItem {
+                    line: *line,
+                    parent: open.last().map(|(_, ix)| *ix),
+                    section,
+                    list: scan.lists.len() - 1,
+                    details: Vec::new(),
+                };
+                if let Some(list) = scan.lists.last_mut().filter(|_| item.parent.is_none()) {
+                    list.is_asking &= item.is_question();
+                    list.n_items += 1;
+                }
+                open.push((line.indent, scan.items.len()));
+                scan.items.push(item);
+                scan.push_detail(section, line);
+            }
+            LineKind::Text => {
+                let own = open
+                    .last()
+                    .filter(|(indent, _)| is_list_open && (!was_blank || line.indent > *indent));
+                match own.and_then(|(_, ix)| scan.items.get_mut(*ix)) {
+                    Some(item) => item.details.push((line.text, line.at)),
+                    None => {
+                        is_list_open = false;
+                        intro = Some((line.text, line.at));
+                    }
+                }
+                scan.push_detail(section, line);
+            }
+        }
+        was_blank = kind == LineKind::Blank;
+    }
+    let mut with_items: Vec<usize> = scan.items.iter().filter_map(|item| item.section).collect();
+    with_items.dedup();
+    scan.n_sections_with_items = with_items.len();
+    scan.has_named_plan = (0..scan.lists.len()).any(|list| scan.is_named_plan(list));
+    scan
+}
+
+impl<'t> Scan<'t> {
+    fn push_detail(&mut self, section: Option<usize>, line: &Line<'t>) {
+        let is_intro = self.items.last().is_none_or(|item| item.section != section);
+        if let Some(section) = section.filter(|_| is_intro) {
+            self.intros.entry(section).or_default().push((line.text, line.at));
+        }
+        self.details.push(Detail {
+            section,
+            text: line.text,
+            at: line.at,
+        });
+    }
+
+    /// Returns the titles of a section and those around it, the innermost first.
+    fn titles(&self, section: Option<usize>) -> impl Iterator<Item = &'t str> {
+        let mut next = section;
+        std::iter::from_fn(move || {
+            let section = self.sections.get(next?)?;
+            next = section.parent;
+            Some(section.title)
+        })
+    }
+
+    /// Returns whether the items of a list can be tasks, by what is said before it.
+    pub(super) fn is_work_list(&self, list: usize) -> bool {
+        let Some(head) = self.lists.get(list) else {
+            return false;
+        };
+        let intro = head.intro.map_or("", |(text, _)| text);
+        if head.is_asking && head.n_items > 0 || is_asking(intro) {
+            return false;
+        }
+        if self.is_named_plan(list) {
+            return true;
+        }
+        !self.has_named_plan && !is_other_intro(intro) && !self.titles(head.section).any(is_other_heading)
+    }
+
+    /// Returns whether a heading or a sentence says that a list is the plan.
+    fn is_named_plan(&self, list: usize) -> bool {
+        let Some(head) = self.lists.get(list) else {
+            return false;
+        };
+        let first = self.titles(head.section).next();
+        let is_other = first.is_some_and(is_other_heading);
+        let is_named_here = head.intro.is_some_and(|(text, _)| is_plan_sentence(text));
+        let mut titles = self.titles(head.section);
+        !head.is_asking && (is_named_here || !is_other && titles.any(|title| is_plan_heading(title) || is_phase(title)))
+    }
+
+    /// Returns whether a list is said to correct the one before it.
+    pub(super) fn is_correction(&self, list: usize) -> bool {
+        let head = self.lists.get(list).filter(|_| list > 0);
+        let section = head
+            .and_then(|head| self.sections.get(head.section?))
+            .map(|section| section.title);
+        let intro = head.and_then(|head| head.intro).map(|(text, _)| text);
+        [intro, section].into_iter().flatten().any(is_revision)
+    }
+
+    /// Returns the place where a list is called one of several options.
+    pub(super) fn option_of(&self, list: usize) -> Option<Span> {
+        let head = self.lists.get(list)?;
+        let section = head.section.and_then(|ix| self.sections.get(ix));
+        let section = section.map(|section| (section.title, section.at));
+        let named = [head.intro, section]
+            .into_iter()
+            .flatten()
+            .find(|(text, _)| is_option(text));
+        named.map(|(text, at)| Span::new(at, at + text.trim_end().len()))
+    }
+
+    /// Returns whether an item below another is a task of its own, and not a remark on it.
+    pub(super) fn is_task_below(&self, item: &ScannedItem<'_>, parent: usize) -> bool {
+        let Some(above) = self.items.get(parent) else {
+            return false;
+        };
+        let has_id = item.is_ordered() && above.is_ordered();
+        let title = plain(above.line.text);
+        let is_label = above.line.text.trim_end().trim_end_matches('*').ends_with(':');
+        has_id || is_phase(&title) || is_label && !is_label_of_details(&title)
+    }
+
+    /// Returns what the text is about: its first heading, where that says more than that this is a plan.
+    pub(super) fn goal(&self) -> Option<String> {
+        let first = self.sections.iter().find(|section| section.level == 1)?;
+        let title = plain(first.title);
+        let goal = [
+            "Plan:",
+            "Plan for",
+            "Implementation plan:",
+            "Implementation Plan:",
+            "Tasks:",
+            "Goal:",
+        ]
+        .iter()
+        .find_map(|start| title.strip_prefix(start))
+        .unwrap_or(&title)
+        .trim();
+        let is_bare = [
+            "plan",
+            "implementation plan",
+            "tasks",
+            "todo",
+            "steps",
+            "task list",
+            "work plan",
+        ]
+        .contains(&goal.to_lowercase().as_str());
+        (!goal.is_empty() && !is_bare && !is_phase(goal) && self.sections.len() > 1
+            || !is_bare && self.n_sections_with_items < 2)
+            .then(|| goal.to_owned())
+            .filter(|goal| !goal.is_empty() && !is_phase(goal))
+    }
+}
+
+impl ScannedItem<'_> {
+    pub(super) fn is_question(&self) -> bool {
+        self.line.text.trim_end().trim_end_matches(['*', '_']).ends_with('?')
+    }
+
+    /// Returns whether the item has a number or an id.
+    pub(super) fn is_ordered(&self) -> bool {
+        let has_number = matches!(self.line.kind, LineKind::Item { number: Some(_), .. });
+        has_number || read_item(self.line.text, None, 0).task.id.is_some()
+    }
+
+    /// Returns whether the item explains a mark: `[P] = can run in parallel`.
+    pub(super) fn is_legend(&self) -> bool {
+        let text = self.line.text.trim_start_matches(['`', '*']);
+        text.starts_with('[')
+            && text.split_once(']').is_some_and(|(_, rest)| {
+                let rest = rest.trim_start_matches(['`', '*', ' ']);
+                rest.starts_with(['=', ':', '–', '—']) || rest.starts_with("means")
+            })
+    }
+}
+
+/// Returns whether a line in bold, or one such as "Phase 2: API", stands for a heading.
+fn is_bold_heading(text: &str) -> bool {
+    let text = text.trim_end();
+    let is_bold = text
+        .strip_prefix("**")
+        .and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    let is_whole = is_bold.is_some_and(|inner| !inner.contains("**") && !is_step_line(inner));
+    is_whole || is_phase(text) && text.len() < 80 && !text.ends_with('.')
+}
+
+/// Returns whether a line is a task of its own: "Step 2: …".
+fn is_step_line(text: &str) -> bool {
+    let text = text.trim_start_matches(['*', '_']);
+    let rest = ["Step ", "Task "].iter().find_map(|noun| text.strip_prefix(noun));
+    rest.is_some_and(|rest| {
+        let after = rest
+            .trim_start_matches('#')
+            .trim_start_matches(|c: char| c.is_ascii_digit());
+        after.len() < rest.len()
+            && after
+                .trim_start_matches(['*', '_', ' '])
+                .starts_with([':', '.', ')', '-', '–', '—'])
+    })
+}
+
+/// Returns whether a title names a phase: "Phase 1: …", "Milestone 2".
+pub(super) fn is_phase(title: &str) -> bool {
+    let title = title.trim_start_matches(['*', '_', '#', ' ']).to_lowercase();
+    let nouns = [
+        "phase",
+        "stage",
+        "milestone",
+        "sprint",
+        "wave",
+        "iteration",
+        "week",
+        "day",
+        "part",
+        "epic",
+    ];
+    let rest = nouns.iter().find_map(|noun| title.strip_prefix(noun));
+    rest.is_some_and(|rest| {
+        rest.starts_with([' ', '-'])
+            && rest
+                .trim_start_matches([' ', '-', '#'])
+                .starts_with(|c: char| c.is_ascii_digit() || "abciv".contains(c))
+            && {
+                let word: String = rest
+                    .trim_start_matches([' ', '-', '#'])
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric())
+                    .collect();
+                word.len() <= 3
+            }
+    })
+}
+
+fn starts_with_any(text: &str, starts: &[&str]) -> bool {
+    let lower = plain(text).to_lowercase();
+    let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
+    starts.iter().any(|start| bare.starts_with(start))
+}
+
+fn contains_any(text: &str, words: &[&str]) -> bool {
+    let lower = text.to_lowercase();
+    words.iter().any(|word| lower.contains(word))
+}
+
+/// Returns whether a heading is about something else than work.
+fn is_other_heading(title: &str) -> bool {
+    starts_with_any(
+        title,
+        &[
+            "note",
+            "risk",
+            "question",
+            "open question",
+            "assumption",
+            "out of scope",
+            "non-goal",
+            "legend",
+            "context",
+            "background",
+            "overview",
+            "summary",
+            "acceptance",
+            "success",
+            "reference",
+            "constraint",
+            "finding",
+            "observation",
+            "current state",
+            "why",
+            "rationale",
+            "decision",
+            "trade",
+            "alternatives considered",
+            "dependenc",
+            "estimate",
+            "timeline",
+            "requirement",
+            "prerequisite",
+            "goals",
+            "benefit",
+            "caveat",
+            "what i found",
+            "key ",
+            "definition of done",
+            "files",
+            "architecture",
+            "analysis",
+            "approach",
+            "design",
+            "limitation",
+            "critical path",
+            "verification criteria",
+            "format",
+        ],
+    )
+}
+
+fn is_plan_heading(title: &str) -> bool {
+    let lower = plain(title).to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+    let is_plan = [
+        "plan",
+        "tasks",
+        "steps",
+        "todo",
+        "todos",
+        "checklist",
+        "backlog",
+        "roadmap",
+        "breakdown",
+    ];
+    words.iter().any(|word| is_plan.contains(word)) && !is_other_heading(title)
+}
+
+/// Returns whether a sentence announces the plan.
+fn is_plan_sentence(text: &str) -> bool {
+    let is_announced = text.trim_end().trim_end_matches(['*', '_']).ends_with(':');
+    is_announced
+        && contains_any(
+            text,
+            &[
+                "plan",
+                "tasks",
+                "steps",
+                "todo",
+                "to-do",
+                "breakdown",
+                "broken down",
+                "split the work",
+            ],
+        )
+        && !is_other_intro(text)
+        && !is_asking(text)
+}
+
+fn is_other_intro(text: &str) -> bool {
+    starts_with_any(
+        text,
+        &[
+            "note",
+            "risk",
+            "assum",
+            "out of scope",
+            "legend",
+            "files",
+            "i looked",
+            "i checked",
+            "i found",
+            "i considered",
+            "i read",
+            "caveat",
+        ],
+    ) || contains_any(
+        text,
+        &[
+            "not in scope",
+            "out of scope",
+            "i considered",
+            "things i noticed",
+            "i assumed",
+            "acceptance criteria",
+            "non-goals",
+        ],
+    )
+}
+
+fn is_asking(text: &str) -> bool {
+    contains_any(
+        text,
+        &[
+            "need to know",
+            "questions",
+            "clarif",
+            "could you tell",
+            "please answer",
+            "let me know which",
+        ],
+    )
+}
+
+/// Returns whether a title names one of several plans.
+pub(super) fn is_option(text: &str) -> bool {
+    let lower = plain(text).to_lowercase();
+    let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
+    let numbered = ["option ", "alternative ", "variant ", "approach ", "plan "];
+    let is_numbered = numbered.iter().any(|start| {
+        let rest = bare
+            .strip_prefix(start)
+            .map(|rest| rest.chars().take_while(|c| c.is_alphanumeric()).collect::<String>());
+        rest.is_some_and(|word| word.len() == 1 || ["one", "two", "three"].contains(&word.as_str()))
+    });
+    is_numbered
+        || ["alternatively", "or, ", "or:", "either "]
+            .iter()
+            .any(|start| bare.starts_with(start))
+}
+
+/// Returns whether a sentence announces a corrected version.
+pub(super) fn is_revision(text: &str) -> bool {
+    contains_any(
+        text,
+        &[
+            "corrected",
+            "revised",
+            "updated plan",
+            "updated version",
+            "updated list",
+            "here is the update",
+            "here's the update",
+            "final plan",
+            "final version",
+            "ignore the",
+            "instead of the",
+            "better version",
+            "improved",
+            "new version",
+            "fixed version",
+            "second attempt",
+            "please use this",
+            "use this one",
+            "wait,",
+            "actually,",
+            "scratch that",
+            "replaces the",
+            "supersedes",
+            "refined",
+            "v2",
+            "disregard",
+            "this is better",
+            "final answer",
+            "after review",
+        ],
+    )
+}
+
+/// Returns whether a sentence announces an example and not the plan itself.
+pub(super) fn is_example(text: &str) -> bool {
+    contains_any(
+        text,
+        &[
+            "example",
+            "sample",
+            "the shape",
+            "this shape",
+            "format",
+            "schema",
+            "currently",
+            "existing",
+            "for instance",
+            "e.g.",
+            "template",
+            "looks like this",
+            "payload",
+            "response body",
+            "fixture",
+            "input file",
+            "config",
+        ],
+    )
+}
+
+/// Returns whether what stands below a label describes the task above it.
+fn is_label_of_details(title: &str) -> bool {
+    starts_with_any(
+        title,
+        &[
+            "note", "detail", "file", "accept", "criteria", "depend", "risk", "output", "input", "test",
+        ],
+    )
+}
