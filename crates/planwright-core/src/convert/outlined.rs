@@ -3,9 +3,9 @@
 use super::adopt::{Wish, speak};
 use super::fresh::{draft_with, written};
 use super::{Imported, Refused};
-use crate::dialect::Dialect;
 use crate::dialect::draft::{DraftTask, Fields, State};
 use crate::dialect::mint::Mint;
+use crate::dialect::{Dialect, Table};
 use crate::document::patch::Value;
 use crate::outline::{Outline, OutlineTask};
 use crate::plan::{self, Field, Priority};
@@ -17,14 +17,27 @@ pub fn outlined_plan(
     wish: &Wish<'_>,
     mint: &mut Mint<'_>,
 ) -> Result<Imported, Refused> {
-    let mut draft = draft_with(outline.tasks.iter().map(task_of).collect());
+    let mut draft = draft_with(
+        outline
+            .tasks
+            .iter()
+            .map(|task| task_of(task, has_titles(dialect)))
+            .collect(),
+    );
     speak(&mut draft, dialect, wish);
     let (text, changes) = written(dialect, draft, mint)?;
     let notes = outline.guesses.iter().cloned().chain(changes).collect();
     Ok(Imported { text, notes })
 }
 
-fn task_of(task: &OutlineTask) -> DraftTask {
+/// Returns whether a dialect keeps the title of a task apart from the text below it.
+fn has_titles(dialect: &dyn Dialect) -> bool {
+    let has = |table: &Table, field: Field| table.fields.iter().any(|spec| spec.field == field);
+    let mut tables = dialect.tables().iter().filter(|table| has(table, Field::Dependencies));
+    tables.any(|table| has(table, Field::Title) || has(table, Field::Instructions))
+}
+
+fn task_of(task: &OutlineTask, has_titles: bool) -> DraftTask {
     let mut fields = Fields::default();
     let mut push_text = |field: Field, text: String| {
         if !text.is_empty() {
@@ -32,7 +45,8 @@ fn task_of(task: &OutlineTask) -> DraftTask {
         }
     };
     push_text(Field::Title, task.title.clone());
-    push_text(Field::Description, description_of(task));
+    push_text(Field::Description, description_of(task, has_titles));
+    push_text(Field::Notes, notes_of(task));
     for (field, texts) in [(Field::Files, &task.files), (Field::Criteria, &task.criteria)] {
         if !texts.is_empty() {
             let texts = texts.iter().cloned().map(Value::String);
@@ -56,17 +70,19 @@ fn task_of(task: &OutlineTask) -> DraftTask {
     }
 }
 
-/// Returns what is known of a task besides its title. Dialects have no field for groups and marks, so that they are sentences.
-fn description_of(task: &OutlineTask) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    if !task.description.trim().is_empty() {
-        parts.push(task.description.trim().to_owned());
+/// Returns the text below the title; with the title before it where a dialect keeps both in one field.
+fn description_of(task: &OutlineTask, has_titles: bool) -> String {
+    let description = task.description.trim();
+    if description.is_empty() || has_titles || description.starts_with(&task.title) {
+        return description.to_owned();
     }
-    if let Some(group) = &task.group {
-        parts.push(format!("Part of: {group}"));
-    }
-    if task.is_optional {
-        parts.push("Optional.".to_owned());
-    }
-    parts.join("\n\n")
+    format!("{}\n\n{description}", task.title)
+}
+
+/// Returns what dialects have no field for, in words.
+fn notes_of(task: &OutlineTask) -> String {
+    let group = task.group.as_ref().map(|group| format!("Part of: {group}"));
+    let optional = task.is_optional.then(|| "Optional.".to_owned());
+    let notes: Vec<String> = group.into_iter().chain(optional).collect();
+    notes.join("\n")
 }

@@ -418,6 +418,8 @@ struct Labels<'t> {
 impl Labels<'_> {
     /// Returns the last lines before a place, up to what else stands there.
     fn before(&self, place: Span) -> String {
+        let around = self.taken.iter().copied().find(|span| span.contains(place));
+        let place = around.unwrap_or(place);
         let floor = self
             .taken
             .iter()

@@ -46,8 +46,14 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     if words.trim().is_empty() {
         words = text.get(start..).unwrap_or("").to_owned();
     }
+    let has_clause = said.clauses.iter().any(|clause| clause.start >= start);
     let words = read_remarks(&words, &mut raw.task);
     title_and_rest(&words, &mut raw.task);
+    if has_clause || !raw.task.description.is_empty() {
+        // The text as it is written, so that nothing of it is lost.
+        let whole = text.get(start..).unwrap_or("").replace("**", "").replace("__", "");
+        raw.task.description = whole.trim().to_owned();
+    }
     raw
 }
 

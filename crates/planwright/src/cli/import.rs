@@ -112,7 +112,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Err(not_exact) => {
             return match outline::read(&source, args.partial) {
                 Ok(outline) => import_outline(args, &source, &outline, output),
-                Err(_) if not_exact.has_tasks => Err(not_exact.failure),
+                Err(found) if not_exact.n_errors.is_some_and(|n_errors| n_errors <= found.len()) => {
+                    Err(not_exact.failure)
+                }
                 Err(found) => Err(refusal(&args.file, &source, found, on_disk.is_none(), output)),
             };
         }
@@ -165,15 +167,15 @@ struct Exact {
 /// Why a text is no plan of a dialect that can be imported.
 struct NotExact {
     failure: anyhow::Error,
-    /// Whether the text has the form of one: then its errors are what the user wants to know.
-    has_tasks: bool,
+    /// How many errors it has as one, where it has tasks. The reading with fewer errors is the one that is meant.
+    n_errors: Option<usize>,
 }
 
 /// Imports a text as a plan of the dialect that it is written in.
 fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exact, NotExact> {
     let not_recognised = |failure| NotExact {
         failure,
-        has_tasks: false,
+        n_errors: None,
     };
     let dialect = match args.dialect.as_deref() {
         Some(name) => dialect_named(name),
@@ -207,7 +209,7 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
             let help = fix_first(&args.file, &found);
             Err(NotExact {
                 failure: Failure::shown(message, help, evidence(&args.file, source, found)),
-                has_tasks,
+                n_errors: has_tasks.then_some(n_errors),
             })
         }
     }
