@@ -9,7 +9,7 @@ use super::mermaid;
 use super::names::{folded, one_line};
 use super::raw::RawPlan;
 use super::resolve::resolve;
-use super::rules::{AMBIGUOUS, CUT_OFF, GUESS, NO_TASKS, UNREADABLE};
+use super::rules::{CUT_OFF, GUESS, NO_TASKS, TWO_PLANS, UNREADABLE};
 use super::sections::{is_example, is_option, is_phase, is_revision};
 use super::structure::{Structure, plan_of, texts_within};
 use super::tables;
@@ -66,7 +66,8 @@ fn read_wrapped(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Re
         );
         chosen.plan.notes.push(Diagnostic::new(&GUESS, place, message));
     }
-    resolve(chosen.plan, base)
+    let place = chosen.place;
+    resolve(chosen.plan, base).map(|outline| Outline { place, ..outline })
 }
 
 fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
@@ -83,6 +84,7 @@ fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
 
 /// Returns an outline whose text stands at one place of another.
 fn at_place(mut outline: Outline, place: Span) -> Outline {
+    outline.place = place;
     for task in &mut outline.tasks {
         task.place = place;
     }
@@ -606,7 +608,7 @@ fn draw_edges(chosen: &mut Candidate, graph: Candidate) -> Result<(), Vec<Diagno
 fn equal_standing(first: Span, second: Span) -> Diagnostic {
     let start = |span: Span| Span::at(span.start as usize);
     Diagnostic::new(
-        &AMBIGUOUS,
+        &TWO_PLANS,
         start(second),
         "the answer has two different plans, and nothing says which of them is meant",
     )

@@ -47,6 +47,8 @@ pub struct Outline {
     pub tasks: Vec<OutlineTask>,
     /// What was guessed and left out: notes with their places.
     pub guesses: Vec<Diagnostic>,
+    /// The part of the answer that was read: a block, a value, or the first task of a list.
+    pub place: Span,
 }
 
 /// A task of an outline.

@@ -65,6 +65,7 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
         goal: plan.goal,
         tasks: tasks.collect(),
         guesses,
+        place: Span::at(0),
     })
 }
 

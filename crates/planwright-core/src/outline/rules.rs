@@ -33,6 +33,11 @@ rules! {
         "Both places are named. Edit the text so that one reading is left, or import one part of it.",
         "two tasks named \"Write tests\", and a task that depends on \"Write tests\"",
         "two tasks with different names";
+    TWO_PLANS = "answer-with-two-plans", Error,
+        "The answer has two different plans, and nothing says which of them is meant.",
+        "A plan that the text calls corrected, revised or final takes the place of an earlier one, as does one that repeats most of its tasks. Alternatives are for you to choose: delete the one that you do not want.",
+        "Option A: {\"tasks\": …} Option B: {\"tasks\": …}",
+        "Option A: {\"tasks\": …}";
     UNKNOWN_TASK = "answer-unknown-task", Error,
         "A dependency of the answer names no task in it.",
         "No dependency is dropped: add the task, or remove the dependency from the text.",

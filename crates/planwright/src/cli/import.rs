@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use planwright_core::convert::{self, Imported, Options, Wish};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{DIALECTS, Dialect};
-use planwright_core::outline::rules::GUESS;
+use planwright_core::outline::rules::{GUESS, TWO_PLANS};
 use planwright_core::outline::{self, Outline};
 use planwright_core::plan::Field;
-use planwright_core::text::SourceText;
+use planwright_core::text::{SourceText, Span};
 use planwright_run::examine::examine;
 use planwright_run::place::root_of;
 use planwright_run::shell::argument;
@@ -107,8 +107,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         dialect,
         imported,
         date,
+        ..
     } = match exact(args, &source, on_disk) {
-        Ok(exact) => exact,
+        Ok(exact) => match other_plan(&source, exact.part, args.partial) {
+            None => exact,
+            Some(Ok(outline)) => return import_outline(args, &source, &outline, output),
+            Some(Err(found)) => return Err(refusal(&args.file, &source, found, on_disk.is_none(), output)),
+        },
         Err(not_exact) => {
             return match outline::read(&source, args.partial) {
                 Ok(outline) => import_outline(args, &source, &outline, output),
@@ -162,6 +167,18 @@ struct Exact {
     dialect: &'static dyn Dialect,
     imported: Imported,
     date: String,
+    /// The part of the text that is the plan, where it is not the whole text.
+    part: Option<Span>,
+}
+
+/// Returns what an answer is read as where the plan of a dialect in it is not the one that is meant, or not the only one.
+fn other_plan(source: &SourceText, part: Option<Span>, is_partial: bool) -> Option<Result<Outline, Vec<Diagnostic>>> {
+    let part = part?;
+    match outline::read(source, is_partial) {
+        Ok(outline) if !outline.place.contains(part) && outline.place.start > part.end => Some(Ok(outline)),
+        Err(found) if found.iter().any(|found| found.rule.id == TWO_PLANS.id) => Some(Err(found)),
+        _ => None,
+    }
 }
 
 /// Why a text is no plan of a dialect that can be imported.
@@ -193,11 +210,16 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
         (mint.date().to_owned(), convert::import(source, dialect, &options, mint))
     });
     match imported {
-        Ok(imported) => Ok(Exact {
-            dialect,
-            imported,
-            date,
-        }),
+        Ok(imported) => {
+            let carrier = examine(source, None, Some(dialect)).inspection.carrier;
+            let part = carrier.map(|(_, part)| part).filter(|part| *part != source.span());
+            Ok(Exact {
+                dialect,
+                imported,
+                date,
+                part,
+            })
+        }
         Err(found) => {
             let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
             let message = match n_errors {
