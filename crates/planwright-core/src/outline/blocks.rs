@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::json_values::{LooseValue, read_value};
+use super::json_values::{LooseValue, SyntaxProblem, read_value};
 use super::value::{Data, Node};
 use crate::document::yaml;
 use crate::text::Span;
@@ -70,14 +70,17 @@ pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
     found
 }
 
-/// Returns the values of JSON in a part of a text, each with its place. Objects with nothing between them are the elements of one list.
-pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> Vec<(LooseValue, Span)> {
+/// The values of JSON in a text with their places, and the places where one begins that cannot be read.
+type Values = (Vec<(LooseValue, Span)>, Vec<(usize, SyntaxProblem)>);
+
+/// Returns the values of JSON in a part of a text. Objects with nothing between them are the elements of one list.
+pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> Values {
     let mut found: Vec<(LooseValue, Span)> = Vec::new();
-    let mut n_failures = 0;
+    let mut problems = Vec::new();
     let mut at = part.start as usize;
     let end = part.end as usize;
     let mut taken = taken.iter().copied().peekable();
-    while at < end && n_failures < MAX_FAILURES {
+    while at < end && problems.len() < MAX_FAILURES {
         while taken.peek().is_some_and(|span| span.end as usize <= at) {
             taken.next();
         }
@@ -102,13 +105,14 @@ pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> Vec<(LooseV
                 let place = Span::new(start, value.end);
                 push(&mut found, value, place, text);
             }
-            Err(_) => {
-                n_failures += 1;
-                at = start + 1;
+            Err(problem) => {
+                // What follows the place where reading ended is another value at best.
+                at = problem.at.max(start + 1);
+                problems.push((start, problem));
             }
         }
     }
-    found
+    (found, problems)
 }
 
 /// Adds a value, or makes it an element of the list that the objects right before it form.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::blocks::{Fence, fences, json_within, yaml_within};
+use super::json_values::SyntaxProblem;
 use super::lists::{self, Lists};
 use super::markdown_lines::lines;
 use super::mermaid;
@@ -71,11 +72,12 @@ fn read_wrapped(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Re
 }
 
 fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
-    let found = Diagnostic::new(
-        &CUT_OFF,
-        place,
-        format!("the answer stops here, after {n_tasks} complete tasks"),
-    );
+    let tasks = match n_tasks {
+        0 => "before its first task is complete".to_owned(),
+        1 => "after 1 complete task".to_owned(),
+        n => format!("after {n} complete tasks"),
+    };
+    let found = Diagnostic::new(&CUT_OFF, place, format!("the answer stops here, {tasks}"));
     match n_tasks {
         0 => found.with_help("ask for the whole answer"),
         _ => found.with_help("ask for the rest, or import the complete tasks with --partial"),
@@ -170,11 +172,14 @@ impl Parts {
             self.fence(source, fence);
         }
         let whole = Span::new(source.bom_len(), text.len());
-        let values = json_within(text, whole, &self.taken);
+        let (values, problems) = json_within(text, whole, &self.taken);
         self.taken.extend(values.iter().map(|(_, place)| *place));
         self.taken.sort_unstable();
         for (value, place) in values {
             self.value(value, place);
+        }
+        for (start, problem) in problems {
+            self.unreadable(text, Span::new(start, problem.at), start, &problem);
         }
         for span in yaml_within(text, whole, &self.taken) {
             if let Some(node) = read_yaml(source, span)
@@ -241,13 +246,13 @@ impl Parts {
         let is_script = ["js", "javascript", "ts", "typescript", "python", "py"].contains(&language.as_str());
         let begins_as_json = body.trim_start().starts_with(['{', '[']) && !body.trim_start().starts_with("[ ]");
         if is_json || is_script || is_text && begins_as_json {
-            let values = json_within(text, fence.body, &[]);
-            let found = !values.is_empty();
+            let (values, problems) = json_within(text, fence.body, &[]);
+            let found = !values.is_empty() || !problems.is_empty();
             for (value, _) in values {
                 self.value(value, fence.whole);
             }
-            if !found && (is_json || begins_as_json) {
-                self.unreadable(text, fence);
+            for (start, problem) in problems {
+                self.unreadable(text, fence.whole, start, &problem);
             }
             if found || !is_text {
                 return;
@@ -271,7 +276,11 @@ impl Parts {
                     return self.push(Kind::Value, fence.whole, *plan, open_end, is_strong);
                 }
                 Structure::Empty(place) if is_yaml => drop(self.empty.get_or_insert(place)),
-                _ if is_yaml && node.is_none() => self.unreadable(text, fence),
+                _ if is_yaml && node.is_none() => {
+                    let at = fence.body.start as usize;
+                    let message = "this is no YAML that can be read";
+                    self.unreadable(text, fence.whole, at, &SyntaxProblem { at, message });
+                }
                 _ => {}
             }
         }
@@ -290,25 +299,22 @@ impl Parts {
         }
     }
 
-    fn unreadable(&mut self, text: &str, fence: &Fence<'_>) {
-        let body = text.get(fence.body.range()).unwrap_or("");
-        let start = fence.body.start as usize + (body.len() - body.trim_start().len());
-        let problem = json_values::read_value(text, start, fence.body.end as usize).err();
-        let (at, message) = problem.map_or((start, "this is no JSON and no YAML that can be read"), |problem| {
-            (problem.at, problem.message)
-        });
-        let is_strong = ["task", "step", "title", "depend", "todo", "plan"]
-            .iter()
-            .any(|word| body.contains(word));
-        let error =
-            Diagnostic::new(&UNREADABLE, Span::at(at), message).with_help("correct the text here, and import it again");
+    /// Adds a part that cannot be read, where it looks like a plan.
+    fn unreadable(&mut self, text: &str, place: Span, start: usize, problem: &SyntaxProblem) {
+        let body = text.get(start..place.end as usize).unwrap_or("");
+        let words = ["task", "step", "title", "depend", "todo", "phase"];
+        if !words.iter().any(|word| body.contains(word)) {
+            return;
+        }
+        let error = Diagnostic::new(&UNREADABLE, Span::at(problem.at), problem.message)
+            .with_help("correct the text here, and import it again");
         self.candidates.push(Candidate {
             kind: Kind::Value,
-            place: fence.whole,
+            place,
             plan: RawPlan::default(),
             cut: None,
             error: Some(error),
-            is_strong,
+            is_strong: true,
         });
     }
 

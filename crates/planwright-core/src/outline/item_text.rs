@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::OutlineTask;
+use super::markdown_lines::SYMBOLS;
 use super::names::{one_line, plain};
 use super::raw::{RawTask, Reference};
 use super::references::mentions;
@@ -115,8 +116,7 @@ fn read_marks(text: &str, task: &mut OutlineTask) -> usize {
 
 /// Reads one mark: an id, `[P]`, `[US1]`, a word like `Task 3:`, a symbol of a state. Returns its length.
 fn read_mark(text: &str, task: &mut OutlineTask) -> Option<usize> {
-    let symbols = ["✅", "✔️", "✔", "✓", "☑", "🔄", "⏳", "🚧", "⬜", "☐", "🔲"];
-    if let Some(symbol) = symbols.iter().find(|symbol| text.starts_with(**symbol)) {
+    if let Some(symbol) = SYMBOLS.iter().find(|symbol| text.starts_with(**symbol)) {
         task.state = task.state.or(state_of(symbol));
         return Some(symbol.len());
     }

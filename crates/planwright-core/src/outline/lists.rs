@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::item_text::{read_detail, read_item};
-use super::markdown_lines::{Line, LineKind};
+use super::markdown_lines::{Line, LineKind, begins_with_symbol};
 use super::names::plain;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
@@ -251,7 +251,7 @@ impl<'s, 't> Reader<'s, 't> {
             raw.task.is_optional |= item.is_starred();
             raw.task.state = raw.task.state.or(item.state());
             self.number(item, &mut raw);
-            if is_left_out(&raw.task.title) {
+            if is_left_out(item.body()) {
                 self.cut.get_or_insert(item.line.span());
                 continue;
             }
@@ -393,8 +393,8 @@ fn finish_plan(mut plan: RawPlan, place: Span, cut: Option<Span>, is_strong: boo
 }
 
 /// Returns whether an item stands for others that are left out.
-fn is_left_out(title: &str) -> bool {
-    let lower = title.to_lowercase();
+fn is_left_out(body: &str) -> bool {
+    let lower = body.trim().to_lowercase();
     lower == "..."
         || lower == "…"
         || lower == "etc"
@@ -405,10 +405,7 @@ fn is_left_out(title: &str) -> bool {
 
 impl ScannedItem<'_> {
     fn is_box(&self) -> bool {
-        matches!(self.line.kind, LineKind::Item { checkbox: Some(_), .. })
-            || ["☐", "☑", "✅", "⬜", "🔲"]
-                .iter()
-                .any(|symbol| self.line.text.starts_with(symbol))
+        matches!(self.line.kind, LineKind::Item { checkbox: Some(_), .. }) || begins_with_symbol(self.line.text)
     }
 
     fn number(&self) -> Option<&str> {

@@ -130,10 +130,8 @@ fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
     if checkbox(line).is_some() {
         return Some((None, line));
     }
-    for symbol in ["☐", "☑", "✅", "⬜", "🔲"] {
-        if line.starts_with(symbol) {
-            return Some((None, line));
-        }
+    if begins_with_symbol(line) {
+        return Some((None, line));
     }
     let n_digits = line
         .bytes()
@@ -156,6 +154,14 @@ fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
     after
         .starts_with([' ', '\t'])
         .then(|| (Some(number), after.trim_start()))
+}
+
+/// Symbols that stand for boxes, each of a state.
+pub(super) const SYMBOLS: [&str; 12] = ["☐", "☑", "✅", "⬜", "🔲", "🔄", "⏳", "🚧", "✔️", "✔", "✓", "📋"];
+
+/// Returns whether a line begins with a symbol that stands for a box.
+pub(super) fn begins_with_symbol(line: &str) -> bool {
+    SYMBOLS.iter().any(|symbol| line.starts_with(symbol))
 }
 
 /// Reads a box such as `[ ]`, `[x]` and `\[ \]`.

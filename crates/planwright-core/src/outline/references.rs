@@ -90,8 +90,12 @@ const PHRASES: &[&str] = &[
     "the above",
 ];
 
+/// How much of a text is searched: what one item says of its dependencies is short.
+const MAX_BYTES: usize = 2_000;
+
 /// Finds the dependencies that a text names.
 pub(super) fn mentions(text: &str) -> Mentions {
+    let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
     let lower = text.to_ascii_lowercase();
     let mut out = Mentions::default();
     let mut at = 0;

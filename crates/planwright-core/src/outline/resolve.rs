@@ -477,6 +477,6 @@ fn cycle_of(plan: &RawPlan, cycle: &[usize]) -> Diagnostic {
     let place = tasks.first().map_or(Span::at(0), |raw| raw.task.place);
     let found = Diagnostic::new(&CYCLE, place, message).with_help("remove one of the dependencies from the text");
     tasks.iter().skip(1).take(7).fold(found, |found, raw| {
-        found.with_related(raw.task.place, "depends on the next one")
+        found.with_related(raw.task.place, "a task of the circle")
     })
 }
