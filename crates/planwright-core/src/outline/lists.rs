@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use super::item_text::{read_detail, read_item};
 use super::markdown_lines::{Line, LineKind, begins_with_symbol};
 use super::names::plain;
+use super::phrases::is_phase;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
-use super::sections::{Scan, ScannedItem, Section, is_phase, scan};
+use super::sections::{Scan, ScannedItem, Section, scan};
 use crate::plan::State;
 use crate::text::Span;
 

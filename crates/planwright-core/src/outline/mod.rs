@@ -13,6 +13,7 @@
 
 mod blocks;
 mod candidates;
+mod choice;
 mod cycles;
 mod index;
 mod item_text;
@@ -21,6 +22,7 @@ mod lists;
 mod markdown_lines;
 mod mermaid;
 mod names;
+mod phrases;
 mod raw;
 mod references;
 mod resolve;
@@ -28,8 +30,10 @@ pub mod rules;
 mod sections;
 mod structure;
 mod tables;
+mod task_fields;
 mod task_keys;
 mod value;
+mod work_lists;
 mod yaml_values;
 
 pub use candidates::{MAX_ANSWER_BYTES, read};

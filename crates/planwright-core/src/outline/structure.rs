@@ -4,17 +4,19 @@ use std::collections::BTreeSet;
 
 use super::OutlineTask;
 use super::item_text::read_item;
-use super::names::{is_none_word, one_line};
+use super::names::one_line;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::rules::{GUESS, LEFT_OUT};
+use super::task_fields::{
+    certain, description_of, id_of, members_with, place_of, reference_of, references_of, texts_of, title_of,
+    words_of_key, written_dependencies,
+};
 use super::task_keys as keys;
 use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
+use super::work_lists::{children_of, find_lists};
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
 use crate::text::{Span, visible};
-
-/// How many values are looked at in search of lists.
-const MAX_LOOKED_AT: usize = 100_000;
 
 /// What a value is.
 pub(super) enum Structure {
@@ -24,15 +26,6 @@ pub(super) enum Structure {
     Empty(Span),
     /// Something else.
     Nothing,
-}
-
-/// A list of tasks within a value.
-struct FoundList<'n> {
-    key: &'n str,
-    node: &'n Node,
-    is_strong: bool,
-    /// The objects around it, the innermost first.
-    holders: Vec<&'n Node>,
 }
 
 /// Reads a value as a plan.
@@ -81,190 +74,6 @@ pub(super) fn texts_within(root: &Node) -> Vec<&Node> {
         }
     }
     found
-}
-
-/// Returns the lists of tasks at the smallest depth that has any.
-fn find_lists<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
-    if let Data::List(elements) = &root.data {
-        let is_work = !elements.is_empty() && elements.iter().all(|element| is_work(element, true));
-        if is_work {
-            let is_strong = elements.iter().any(has_sign_of_work);
-            return vec![FoundList {
-                key: "tasks",
-                node: root,
-                is_strong,
-                holders: Vec::new(),
-            }];
-        }
-        // A wrapper can be a list of one.
-        return match elements.as_slice() {
-            [
-                only @ Node {
-                    data: Data::Object(_), ..
-                },
-            ] => find_lists_in_objects(only, empty),
-            [] => {
-                empty.get_or_insert(root.span);
-                Vec::new()
-            }
-            _ => Vec::new(),
-        };
-    }
-    find_lists_in_objects(root, empty)
-}
-
-fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
-    let mut level: Vec<(&'n str, Vec<&'n Node>, &'n Node)> = vec![("", Vec::new(), root)];
-    let mut n_left = MAX_LOOKED_AT;
-    for _ in 0..MAX_DEPTH {
-        let mut found = Vec::new();
-        let mut below = Vec::new();
-        for (name, holders, object) in level {
-            let holders: Vec<&Node> = [object].into_iter().chain(holders).collect();
-            let own = lists_of(name, object, &holders, empty);
-            found.extend(own);
-            for member in object.members() {
-                let is_open = !keys::NO_LISTS.contains(&plain_key(&member.key).as_str());
-                n_left = n_left.saturating_sub(1);
-                if is_open && n_left > 0 && matches!(member.value.data, Data::Object(_)) {
-                    below.push((member.key.as_str(), holders.clone(), &member.value));
-                }
-            }
-        }
-        if !found.is_empty() {
-            let is_strong = found.iter().any(|list| list.is_strong);
-            found.retain(|list| list.is_strong == is_strong);
-            return found;
-        }
-        if below.is_empty() {
-            break;
-        }
-        level = below;
-    }
-    Vec::new()
-}
-
-/// Returns the lists of tasks among the members of an object: the one with the best key, or all of those that have no common key.
-fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
-    let mut strong: Vec<(usize, FoundList<'n>)> = Vec::new();
-    let mut weak = Vec::new();
-    for member in object.members() {
-        let key = plain_key(&member.key);
-        let is_other = [
-            keys::NO_LISTS,
-            keys::DEPENDENCIES,
-            keys::BLOCKS,
-            keys::FILES,
-            keys::CRITERIA,
-            keys::EDGES,
-        ]
-        .iter()
-        .any(|others| others.contains(&key.as_str()));
-        let rank = keys::LISTS.iter().position(|own| *own == key);
-        let is_named_so = ["tasks", "steps", "todos", "stories"]
-            .iter()
-            .any(|end| key.ends_with(end));
-        let is_list_key = rank.is_some() || is_named_so;
-        let elements = member.value.elements();
-        let is_map = rank.is_some() && is_map_of_work(&member.value);
-        if matches!(&member.value.data, Data::List(elements) if elements.is_empty()) && is_list_key {
-            empty.get_or_insert(member.value.span);
-        }
-        let is_list = !elements.is_empty() && elements.iter().all(|element| is_work(element, is_list_key));
-        if is_other && !is_named_so || !is_list && !is_map {
-            continue;
-        }
-        let list = FoundList {
-            // A list of a named part is told from others by the name of the part.
-            key: if rank.is_some() && !name.is_empty() {
-                name
-            } else {
-                &member.key
-            },
-            node: &member.value,
-            is_strong: is_list_key || elements.iter().any(has_sign_of_work),
-            holders: holders.to_vec(),
-        };
-        match is_list_key {
-            true => strong.push((rank.unwrap_or(usize::MAX), list)),
-            false => weak.push(list),
-        }
-    }
-    let has_children = |list: &FoundList<'_>| {
-        list.node
-            .elements()
-            .iter()
-            .any(|element| children_of(element, "phases").is_some())
-    };
-    let best = strong.iter().map(|(rank, list)| (!has_children(list), *rank)).min();
-    match best {
-        Some((_, usize::MAX)) => strong.into_iter().map(|(_, list)| list).collect(),
-        Some(best) => strong
-            .into_iter()
-            .filter(|(rank, list)| (!has_children(list), *rank) == best)
-            .map(|(_, list)| list)
-            .collect(),
-        None => weak,
-    }
-}
-
-/// Returns whether an element of a list can be a task; texts only where the key of the list says so.
-fn is_work(element: &Node, may_be_text: bool) -> bool {
-    match &element.data {
-        Data::Text(_) => may_be_text && element.text().is_some(),
-        Data::Object(members) => {
-            let has = |keys: &[&str]| element.get(keys).is_some_and(|member| member.value.text().is_some());
-            let is_wrapped = matches!(members.as_slice(), [only] if matches!(only.value.data, Data::Object(_)));
-            let is_short = may_be_text && members.len() == 1;
-            has(keys::WORK_TITLES)
-                || has(keys::TITLES) && (may_be_text || has_sign_of_work(element))
-                || may_be_text && has_sign_of_work(element)
-                || children_of(element, "phases").is_some()
-                || is_wrapped && may_be_text
-                || is_short
-        }
-        Data::List(elements) => {
-            may_be_text && !elements.is_empty() && elements.iter().all(|element| element.text().is_some())
-        }
-        _ => false,
-    }
-}
-
-/// Returns whether an object has a field that tasks have, and other records rarely.
-fn has_sign_of_work(element: &Node) -> bool {
-    let has = |keys: &[&str]| element.get(keys).is_some();
-    has(keys::DEPENDENCIES) || has(keys::BLOCKS) || has(keys::STATES) || has(keys::CRITERIA)
-}
-
-/// Returns whether an object has tasks by their ids.
-fn is_map_of_work(node: &Node) -> bool {
-    let is_task = |member: &Member| matches!(member.value.data, Data::Object(_)) && is_work(&member.value, true);
-    !node.members().is_empty() && node.members().iter().all(is_task)
-}
-
-/// Returns the list of tasks below an element of a list.
-fn children_of<'n>(element: &'n Node, list_key: &str) -> Option<&'n Member> {
-    let is_group = keys::GROUP_LISTS.contains(&list_key);
-    element.members().iter().find(|member| {
-        let key = plain_key(&member.key);
-        let is_list = keys::LISTS.contains(&key.as_str()) || key.ends_with("tasks");
-        let elements = member.value.elements();
-        let are_texts = elements.iter().all(|element| element.text().is_some());
-        let is_own_steps = are_texts && !is_group && keys::OWN_STEPS.contains(&key.as_str());
-        let is_children =
-            !elements.is_empty() && !is_own_steps && elements.iter().all(|element| is_work_below(element));
-        is_list && (is_children || is_map_of_work(&member.value))
-    })
-}
-
-/// The same as [`is_work`] without a look further down, so that deep values cost no more than others.
-fn is_work_below(element: &Node) -> bool {
-    let has_title = || {
-        element
-            .get(keys::TITLES)
-            .is_some_and(|member| member.value.scalar().is_some())
-    };
-    element.text().is_some() || has_title() || element.members().len() == 1 || has_sign_of_work(element)
 }
 
 #[derive(Default)]
@@ -518,148 +327,4 @@ impl Reader {
             self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
         }
     }
-}
-
-fn members_with<'n>(node: &'n Node, names: &'n [&str]) -> impl Iterator<Item = &'n Member> {
-    let is_one = |member: &&Member| names.contains(&plain_key(&member.key).as_str());
-    node.members().iter().filter(is_one)
-}
-
-fn is_id_like(text: &str) -> bool {
-    !text.contains(char::is_whitespace)
-        && text.len() <= 40
-        && (text.contains(|c: char| c.is_ascii_digit()) || text.len() <= 2)
-}
-
-fn title_of(node: &Node) -> Option<&Member> {
-    let mut titles = keys::TITLES
-        .iter()
-        .filter_map(|key| node.get(&[key]))
-        .filter(|member| member.value.text().is_some());
-    let first = titles.next()?;
-    // `task: T1, description: …`: the first is an id.
-    let is_id = first.value.text().is_some_and(is_id_like);
-    titles.find(|_| is_id).or(Some(first))
-}
-
-fn id_of(node: &Node, title: Option<&Member>) -> Option<String> {
-    let members = keys::IDS.iter().filter_map(|key| node.get(&[key]));
-    let is_own = |member: &&Member| title.is_none_or(|title| title.key_span != member.key_span);
-    let id = members.filter(is_own).find_map(|member| member.value.scalar())?;
-    let is_id = id.len() <= 100 && !id.contains('\n');
-    is_id.then(|| id.trim_end_matches(['.', ')', ':']).to_owned())
-}
-
-fn description_of(node: &Node, title: Option<&Member>, words: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    if words.lines().count() > 1 || words.len() > 500 {
-        parts.push(words.trim());
-    }
-    let others = keys::DESCRIPTIONS
-        .iter()
-        .chain(&["task", "content", "objective", "goal"]);
-    for member in others.filter_map(|key| node.get(&[key])) {
-        let is_title = title.is_some_and(|title| title.key_span == member.key_span);
-        if let Some(text) = member
-            .value
-            .text()
-            .filter(|text| !is_title && *text != words && !parts.contains(text))
-        {
-            parts.push(text);
-        }
-    }
-    let steps: Vec<String> = members_with(node, keys::OWN_STEPS)
-        .flat_map(|member| member.value.elements())
-        .filter_map(|step| step.text())
-        .map(|step| format!("- {step}"))
-        .collect();
-    let steps = steps.join("\n");
-    if !steps.is_empty() {
-        parts.push(&steps);
-    }
-    parts.join("\n\n")
-}
-
-fn place_of(node: &Node, title: Option<&Member>) -> Span {
-    title.map_or(node.span, |member| member.value.span)
-}
-
-fn written_dependencies(node: &Node) -> Option<Vec<Reference>> {
-    let mut members = members_with(node, keys::DEPENDENCIES).peekable();
-    members.peek()?;
-    Some(members.flat_map(|member| references_of(&member.value)).collect())
-}
-
-fn certain(text: &str, place: Span) -> Reference {
-    Reference {
-        text: text.trim().to_owned(),
-        place,
-        is_certain: true,
-    }
-}
-
-/// Returns the tasks that a value names.
-fn references_of(node: &Node) -> Vec<Reference> {
-    match &node.data {
-        Data::List(elements) => elements.iter().filter_map(reference_of).collect(),
-        Data::Object(members) => match reference_of(node) {
-            Some(reference) => vec![reference],
-            None => members
-                .iter()
-                .map(|member| certain(&member.key, member.key_span))
-                .collect(),
-        },
-        _ => reference_of(node).into_iter().collect(),
-    }
-}
-
-fn reference_of(node: &Node) -> Option<Reference> {
-    match &node.data {
-        Data::Object(_) => {
-            // Some trackers have links that hold nothing back.
-            let kind = node
-                .get(&["type", "kind", "relation"])
-                .and_then(|member| member.value.text());
-            let is_loose =
-                kind.is_some_and(|kind| ["related", "parent-child", "discovered-from", "relates"].contains(&kind));
-            let names = [
-                "dependsonid",
-                "dependson",
-                "id",
-                "taskid",
-                "task",
-                "ref",
-                "step",
-                "target",
-                "on",
-                "issue",
-                "number",
-                "title",
-                "name",
-                "key",
-            ];
-            let named = node.get(&names).filter(|_| !is_loose)?;
-            let text = named.value.scalar()?;
-            Some(certain(text, named.value.span))
-        }
-        _ => {
-            let text = node.scalar().filter(|text| !is_none_word(text))?;
-            Some(certain(text, node.span))
-        }
-    }
-}
-
-fn texts_of(node: &Node) -> Vec<String> {
-    match &node.data {
-        Data::List(elements) => elements
-            .iter()
-            .filter_map(|element| element.text().map(str::to_owned))
-            .collect(),
-        _ => node.text().map(str::to_owned).into_iter().collect(),
-    }
-}
-
-/// Returns a key as words: `frontend_tasks` as `frontend tasks`.
-fn words_of_key(key: &str) -> String {
-    key.replace(['_', '-'], " ").trim().to_owned()
 }

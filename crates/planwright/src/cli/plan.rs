@@ -285,13 +285,14 @@ fn outlined(
     place: &Path,
     output: &mut Output,
 ) -> Outlined {
-    if answer.is_empty() || !args.yes && (args.json || !answers::may_ask()) {
-        return Outlined::Not;
-    }
     let source = SourceText::new(answer);
     let Ok(outline) = outline::read(&source, false) else {
         return Outlined::Not;
     };
+    if !args.yes && (args.json || !answers::may_ask()) {
+        output.remark("the answer can be read as a plan, with guesses: --yes shows and takes it");
+        return Outlined::Not;
+    }
     let imported = with_mint_for(dialect, args.out.as_deref(), |mint| {
         convert::outlined_plan(&outline, dialect, wish, mint)
     });
