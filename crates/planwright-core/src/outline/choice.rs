@@ -129,10 +129,10 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
 }
 
 fn same_dependencies(one: &RawPlan, other: &RawPlan) -> bool {
-    let on = |plan: &RawPlan| -> Vec<Option<Vec<String>>> {
+    let on = |plan: &RawPlan| -> Vec<Vec<String>> {
         let tasks = plan.tasks.iter().map(|raw| {
-            let on = raw.dependencies.as_ref()?;
-            Some(on.iter().map(|reference| reference.text.clone()).collect())
+            let on = raw.dependencies.iter().flatten();
+            on.map(|reference| reference.text.clone()).collect()
         });
         tasks.collect()
     };

@@ -135,7 +135,7 @@ impl Index {
             .collect();
         let (mut all, mut guesses, mut is_by_place) = (Vec::new(), Vec::new(), false);
         if parts.len() < 2 {
-            return self.find_alike(text);
+            return self.find_alike(text, owner);
         }
         for part in parts {
             match self.find_text(plan, part.strip_prefix("and ").unwrap_or(part), owner, base) {
@@ -145,7 +145,7 @@ impl Index {
                     is_by_place |= by_place;
                 }
                 Found::Group(group) => all.extend(self.members.get(group).into_iter().flatten()),
-                Found::None => match self.find_alike(part) {
+                Found::None => match self.find_alike(part, owner) {
                     Found::Tasks { tasks, guess, .. } => {
                         all.extend(tasks);
                         guesses.extend(guess);
@@ -154,7 +154,7 @@ impl Index {
                         return if matches!(other, Found::Several(..)) {
                             other
                         } else {
-                            self.find_alike(text)
+                            self.find_alike(text, owner)
                         };
                     }
                 },
@@ -330,13 +330,13 @@ impl Index {
     }
 
     /// Finds the only title that has the words of a name, or almost its letters.
-    fn find_alike(&self, text: &str) -> Found {
+    fn find_alike(&self, text: &str, owner: usize) -> Found {
         let words = key_words(text);
         if words.is_empty() {
             return Found::None;
         }
         if let Some(tasks) = self.word_sets.get(&words) {
-            return alike(tasks, text);
+            return alike(tasks, text, owner);
         }
         let mut shared: Option<Vec<usize>> = None;
         for word in &words {
@@ -351,7 +351,7 @@ impl Index {
         }
         let shared = shared.unwrap_or_default();
         if !shared.is_empty() && (words.len() > 1 || text.len() > 3) {
-            return alike(&shared, text);
+            return alike(&shared, text, owner);
         }
         if self.n_tasks > MAX_COMPARED || text.len() < 8 || text.len() > 120 {
             return Found::None;
@@ -370,7 +370,7 @@ impl Index {
             near.sort_unstable();
             near.into_iter().map(|(_, task)| task).collect()
         };
-        alike(&near, text)
+        alike(&near, text, owner)
     }
 }
 
@@ -382,8 +382,10 @@ fn several(tasks: &[usize]) -> Found {
     }
 }
 
-fn alike(tasks: &[usize], text: &str) -> Found {
-    match tasks {
+/// Returns the only task among some that are alike to a name; a task does not name itself.
+fn alike(tasks: &[usize], text: &str, owner: usize) -> Found {
+    let others: Vec<usize> = tasks.iter().copied().filter(|&task| task != owner).collect();
+    match others.as_slice() {
         [only] => Found::Tasks {
             tasks: vec![*only],
             guess: Some(format!(

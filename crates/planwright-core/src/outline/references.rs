@@ -29,6 +29,8 @@ pub(super) struct Mentions {
 enum Strength {
     /// Names dependencies in any case.
     Strong,
+    /// Names them where a colon follows, or names of tasks.
+    Label,
     /// Is an ordinary word as well.
     Weak,
 }
@@ -37,14 +39,14 @@ enum Strength {
 const MARKERS: &[(&str, Strength, bool)] = &[
     ("dependent on", Strength::Strong, false),
     ("depending on", Strength::Strong, false),
-    ("dependencies", Strength::Strong, false),
-    ("predecessors", Strength::Strong, false),
-    ("prerequisites", Strength::Strong, false),
-    ("prerequisite", Strength::Strong, false),
-    ("predecessor", Strength::Strong, false),
+    ("dependencies", Strength::Label, false),
+    ("predecessors", Strength::Label, false),
+    ("prerequisites", Strength::Label, false),
+    ("prerequisite", Strength::Label, false),
+    ("predecessor", Strength::Label, false),
     ("depends on", Strength::Strong, false),
     ("depends upon", Strength::Strong, false),
-    ("dependency", Strength::Strong, false),
+    ("dependency", Strength::Label, false),
     ("blocked by", Strength::Strong, false),
     ("blocked on", Strength::Strong, false),
     ("depend on", Strength::Strong, false),
@@ -55,15 +57,15 @@ const MARKERS: &[(&str, Strength, bool)] = &[
     ("following", Strength::Weak, false),
     ("unblocks", Strength::Weak, true),
     ("requires", Strength::Weak, false),
-    ("prereqs", Strength::Strong, false),
-    ("depends", Strength::Strong, false),
-    ("prereq", Strength::Strong, false),
+    ("prereqs", Strength::Label, false),
+    ("depends", Strength::Label, false),
+    ("prereq", Strength::Label, false),
     ("blocks", Strength::Weak, true),
     ("after", Strength::Weak, false),
     ("needs", Strength::Weak, false),
-    ("deps", Strength::Strong, false),
+    ("deps", Strength::Label, false),
     ("once", Strength::Weak, false),
-    ("dep", Strength::Strong, false),
+    ("dep", Strength::Label, false),
 ];
 
 /// Phrases that name several tasks at once.
@@ -190,7 +192,7 @@ fn read_after(
         return after;
     }
     if !found {
-        if strength == Strength::Weak && !has_colon {
+        if strength != Strength::Strong && !has_colon {
             return after;
         }
         let stop = clause_end(text, at);
@@ -200,14 +202,12 @@ fn read_after(
         } else if words.is_empty() {
             return after;
         } else {
-            let range = at..at + words.len();
             out.found.push(Mention {
                 text: words.to_owned(),
-                range,
+                range: at..at + words.len(),
                 is_certain: false,
                 is_reverse,
             });
-            return stop;
         }
         end = stop;
     }

@@ -64,6 +64,8 @@ struct ListHead<'t> {
     intro: Option<(&'t str, usize)>,
     is_asking: bool,
     n_items: usize,
+    /// How many of its items are one or two words with items below them.
+    n_labels: usize,
 }
 
 /// The level of a line in bold, which stands for a heading.
@@ -113,6 +115,7 @@ pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
                         intro,
                         is_asking: true,
                         n_items: 0,
+                        n_labels: 0,
                     });
                     is_list_open = true;
                     open.clear();
@@ -151,6 +154,7 @@ pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
         }
         was_blank = kind == LineKind::Blank;
     }
+    scan.count_labels();
     let mut with_items: Vec<usize> = scan.items.iter().filter_map(|item| item.section).collect();
     with_items.dedup();
     scan.n_sections_with_items = with_items.len();
@@ -169,6 +173,21 @@ impl<'t> Scan<'t> {
             text: line.text,
             at: line.at,
         });
+    }
+
+    /// Counts the items of each list that are labels of those below them.
+    fn count_labels(&mut self) {
+        let mut parents: Vec<usize> = self.items.iter().filter_map(|item| item.parent).collect();
+        parents.dedup();
+        for parent in parents {
+            let Some(item) = self.items.get(parent).filter(|item| item.parent.is_none()) else {
+                continue;
+            };
+            let is_label = item.line.text.split_whitespace().count() <= 2;
+            if let Some(list) = self.lists.get_mut(item.list).filter(|_| is_label) {
+                list.n_labels += 1;
+            }
+        }
     }
 
     /// Returns the titles of a section and those around it, the innermost first.
@@ -238,7 +257,13 @@ impl<'t> Scan<'t> {
         let has_id = item.is_ordered() && above.is_ordered();
         let title = plain(above.line.text);
         let is_label = above.line.text.trim_end().trim_end_matches('*').ends_with(':');
-        has_id || is_phase(&title) || is_label && !is_label_of_details(&title)
+        // Where every item of a list is a short label, the items below them are the tasks.
+        let are_labels = self
+            .lists
+            .get(above.list)
+            .is_some_and(|list| list.n_labels == list.n_items);
+        let is_group = is_label || are_labels && above.parent.is_none() && !above.is_ordered();
+        has_id || is_phase(&title) || is_group && !is_label_of_details(&title)
     }
 
     /// Returns what the text is about: its first heading, where that says more than that this is a plan.

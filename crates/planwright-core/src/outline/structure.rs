@@ -158,6 +158,8 @@ impl Reader {
     fn object(&mut self, node: &Node, name: Option<&str>, key: &str, group: Option<usize>, list: usize, depth: usize) {
         let title = title_of(node);
         let id = id_of(node, title).or_else(|| name.map(str::to_owned));
+        let named = node.get(keys::GROUPS).filter(|_| title.is_none());
+        let title = title.or(named);
         let words = title
             .and_then(|member| member.value.scalar())
             .map(str::to_owned)
@@ -170,7 +172,7 @@ impl Reader {
             .collect();
         if let Some(children) = children_of(node, key) {
             let own = match words {
-                "" => group,
+                "" if written.is_none() && blocks.is_empty() => group,
                 words => {
                     self.plan.groups.push(RawGroup {
                         name: one_line(words, 200),

@@ -74,7 +74,16 @@ fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
         }
         level = below;
     }
-    Vec::new()
+    // Tasks by their ids, with nothing around them.
+    let is_map = root.members().len() > 1 && is_map_of_work(root);
+    let has_sign = root.members().iter().any(|member| has_sign_of_work(&member.value));
+    let map = FoundList {
+        key: "tasks",
+        node: root,
+        is_strong: true,
+        holders: Vec::new(),
+    };
+    if is_map && has_sign { vec![map] } else { Vec::new() }
 }
 
 /// Returns the lists of tasks among the members of an object: the one with the best key, or all of those that have no common key.
