@@ -261,15 +261,10 @@ pub(super) fn nothing(questions: Option<Span>, options: Option<(Span, Span)>) ->
 }
 
 pub(super) fn empty_list(place: Span, text: &str, labels: &Labels<'_>) -> Diagnostic {
+    let is_prose = |line: &&str| !line.starts_with(['`', '{', '[', '~']) && line.contains(' ');
+    let lines = || text.lines().map(str::trim).filter(is_prose);
     let before = labels.before(place);
-    let said = match before.trim() {
-        "" => text
-            .lines()
-            .map(str::trim)
-            .find(|line| line.ends_with('.'))
-            .unwrap_or(""),
-        said => said.lines().next_back().unwrap_or(""),
-    };
+    let said = lines().find(|line| line.ends_with(['.', '!'])).unwrap_or(before.trim());
     let found = Diagnostic::new(&NO_TASKS, place, "the list of tasks is empty");
     match said {
         "" => found,

@@ -70,7 +70,7 @@ impl Reader<'_> {
 
     fn end_here(&mut self) {
         self.is_over = true;
-        let at = self.text.len();
+        let at = self.text.trim_end().len();
         self.cut.get_or_insert(Span::at(at));
     }
 

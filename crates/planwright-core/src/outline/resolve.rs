@@ -94,7 +94,7 @@ fn by_consistency(plan: &RawPlan, index: &Index) -> Result<Edges, Vec<Diagnostic
     let from_zero = read_edges(plan, index, 0);
     let is_sound = |edges: &Edges| find_cycle(&edges.on).is_none();
     let (mut edges, base, other) = match (from_zero, from_one) {
-        (Err(_), Err(errors)) => return Err(errors),
+        (Err(zero), Err(one)) => return Err(if zero.len() < one.len() { zero } else { one }),
         (Ok(edges), Err(errors)) => match is_sound(&edges) {
             true => (edges, 0, "a 0 would name no task, or the last number would"),
             false => return Err(errors),

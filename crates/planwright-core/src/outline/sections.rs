@@ -139,9 +139,10 @@ pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
                 scan.push_detail(section, line);
             }
             LineKind::Text => {
+                let announces = line.indent == 0 && line.text.trim_end().ends_with(':');
                 let own = open
                     .last()
-                    .filter(|(indent, _)| is_list_open && (!was_blank || line.indent > *indent));
+                    .filter(|(indent, _)| is_list_open && (!was_blank && !announces || line.indent > *indent));
                 match own.and_then(|(_, ix)| scan.items.get_mut(*ix)) {
                     Some(item) => item.details.push((line.text, line.at)),
                     None => {

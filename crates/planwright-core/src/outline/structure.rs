@@ -13,7 +13,7 @@ use super::task_fields::{
 };
 use super::task_keys as keys;
 use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
-use super::work_lists::{children_of, find_lists};
+use super::work_lists::{children_of, find_lists, is_single_task};
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
 use crate::text::{Span, visible};
@@ -32,10 +32,14 @@ pub(super) enum Structure {
 pub(super) fn plan_of(root: &Node) -> Structure {
     let mut empty = None;
     let found = find_lists(root, &mut empty);
+    let mut reader = Reader::default();
     let Some(first) = found.first() else {
+        if empty.is_none() && is_single_task(root) {
+            reader.object(root, None, "tasks", None, 0, 0);
+            return Structure::Plan(Box::new(reader.finish()), false);
+        }
         return empty.map_or(Structure::Nothing, Structure::Empty);
     };
-    let mut reader = Reader::default();
     for list in &found {
         let group = (found.len() > 1).then(|| {
             reader.plan.groups.push(RawGroup {

@@ -86,6 +86,12 @@ fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
     if is_map && has_sign { vec![map] } else { Vec::new() }
 }
 
+/// Returns whether an object is a single task: it has an id and words for it.
+pub(super) fn is_single_task(node: &Node) -> bool {
+    let has = |keys: &[&str]| node.get(keys).is_some_and(|member| member.value.scalar().is_some());
+    has(&["id", "taskid", "key"]) && has(&["title", "task", "content", "summary"])
+}
+
 /// Returns the lists of tasks among the members of an object: the one with the best key, or all of those that have no common key.
 fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
     let mut strong: Vec<(usize, FoundList<'n>)> = Vec::new();
