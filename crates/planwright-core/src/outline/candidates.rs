@@ -160,10 +160,10 @@ impl Parts {
             }
         }
         self.taken.sort_unstable();
-        if mermaid::is_flowchart(text) {
-            if let Some(plan) = mermaid::plan_of(text, 0) {
-                return self.push(Kind::Graph, whole, plan, None, true);
-            }
+        if mermaid::is_flowchart(text)
+            && let Some(plan) = mermaid::plan_of(text, 0)
+        {
+            return self.push(Kind::Graph, whole, plan, None, true);
         }
         let taken = std::mem::take(&mut self.taken);
         let cut = ends_as_cut(text);

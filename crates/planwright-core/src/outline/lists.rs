@@ -44,8 +44,7 @@ pub(super) fn plan_of(lines: &[Line<'_>]) -> Lists {
     let corrected = chosen
         .iter()
         .copied()
-        .filter(|&ix| scan.items.get(ix).is_some_and(|item| scan.is_correction(item.list)))
-        .next_back();
+        .rfind(|&ix| scan.items.get(ix).is_some_and(|item| scan.is_correction(item.list)));
     if let Some(list) = corrected.and_then(|ix| scan.items.get(ix)).map(|item| item.list) {
         chosen.retain(|&ix| scan.items.get(ix).is_some_and(|item| item.list >= list));
     }

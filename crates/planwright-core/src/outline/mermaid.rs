@@ -91,7 +91,7 @@ impl Reader {
     fn statement(&mut self, text: &str, at: usize) {
         if let Some(rest) = text.strip_prefix("subgraph") {
             let (id, label, _) = node_at(rest.trim_start()).unwrap_or((rest.trim(), None, rest.len()));
-            let name = label.map_or_else(|| rest.trim().trim_matches('"').to_owned(), |label| clean(label));
+            let name = label.map_or_else(|| rest.trim().trim_matches('"').to_owned(), clean);
             self.plan.groups.push(RawGroup {
                 name,
                 id: Some(id.to_owned()),

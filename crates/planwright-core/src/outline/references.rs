@@ -241,7 +241,7 @@ fn skip_filler(lower: &str, mut at: usize) -> usize {
 }
 
 /// Skips a noun before a name, as in "step 2" and "tasks #3".
-fn skip_noun<'l>(lower: &'l str, at: usize) -> (usize, Option<&'l str>) {
+fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
     const NOUNS: [&str; 18] = [
         "steps",
         "step",

@@ -57,6 +57,9 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
         .zip(groups)
         .map(|((raw, on), group)| {
             let mut task = raw.task;
+            if task.title.is_empty() {
+                task.title = "Untitled task".to_owned();
+            }
             task.dependencies = on;
             task.group = group;
             task

@@ -199,8 +199,7 @@ pub(super) fn children_of<'n>(element: &'n Node, list_key: &str) -> Option<&'n M
         let elements = member.value.elements();
         let are_texts = elements.iter().all(|element| element.text().is_some());
         let is_own_steps = are_texts && !is_group && keys::OWN_STEPS.contains(&key.as_str());
-        let is_children =
-            !elements.is_empty() && !is_own_steps && elements.iter().all(|element| is_work_below(element));
+        let is_children = !elements.is_empty() && !is_own_steps && elements.iter().all(is_work_below);
         is_list && (is_children || is_map_of_work(&member.value))
     })
 }
