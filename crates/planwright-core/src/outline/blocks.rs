@@ -23,7 +23,7 @@ pub(super) struct Fence<'t> {
     pub(super) is_closed: bool,
 }
 
-/// Returns the fenced blocks of a text; one that is not closed goes on to the end.
+/// Returns the fenced blocks of a text; one that is not closed ends with the text.
 pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
     let mut found = Vec::new();
     let mut open: Option<(char, usize, usize, usize, &str)> = None;

@@ -27,7 +27,7 @@ const MAX_WRAPPINGS: usize = 3;
 
 /// Reads the plan out of an answer. Where the answer is cut off, `is_partial` takes the tasks that are complete.
 ///
-/// Refused with the places that are in the way.
+/// Refused with the places of the errors.
 pub fn read(source: &SourceText, is_partial: bool) -> Result<Outline, Vec<Diagnostic>> {
     read_wrapped(source, is_partial, 0)
 }
@@ -255,7 +255,7 @@ impl Parts {
             self.markdown(text, fence.body, &[], open_end);
             let is_named = language.starts_with('m') || language.starts_with('t') || language == "plan";
             if !is_named {
-                // Anything can stand in a fence without a language.
+                // A fence without a language may contain anything.
                 let mut ix = 0;
                 self.candidates.retain(|candidate| {
                     ix += 1;
@@ -383,7 +383,7 @@ impl Parts {
     }
 }
 
-/// Returns where a text says at its end that it goes on elsewhere.
+/// Returns where a text says at its end that it continues elsewhere.
 fn ends_as_cut(text: &str) -> Option<Span> {
     let line = text.trim_end().lines().next_back()?;
     let lower = line.trim().to_lowercase();

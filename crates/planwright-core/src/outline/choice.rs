@@ -107,6 +107,11 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
         {
             continue;
         }
+        if continues(&chosen.plan, &later.plan) {
+            chosen.cut = chosen.cut.or(later.cut);
+            chosen.plan.append(later.plan, "", later.place);
+            continue;
+        }
         let words = labels.before(later.place);
         let is_alternative =
             is_option(&labels.line_before(later.place)) || is_option(&labels.line_before(chosen.place));
@@ -126,6 +131,15 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
         chosen.plan.notes.push(guess);
     }
     Ok(chosen)
+}
+
+/// Returns whether a plan continues another one: it has other tasks, and depends on tasks of the other.
+fn continues(plan: &RawPlan, later: &RawPlan) -> bool {
+    let ids = |plan: &RawPlan| -> HashSet<String> { plan.tasks.iter().filter_map(|raw| raw.task.id.clone()).collect() };
+    let (own, other) = (ids(plan), ids(later));
+    let mut named = later.tasks.iter().flat_map(|raw| raw.dependencies.iter().flatten());
+    let is_whole = own.len() == plan.tasks.len() && other.len() == later.tasks.len();
+    is_whole && own.is_disjoint(&other) && named.any(|reference| own.contains(&reference.text))
 }
 
 fn same_dependencies(one: &RawPlan, other: &RawPlan) -> bool {

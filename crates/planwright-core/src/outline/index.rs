@@ -171,11 +171,11 @@ impl Index {
     /// Finds one name, by everything but likeness.
     fn find_text(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> Found {
         let lower = text.to_lowercase();
-        if is_none_word(text) {
-            return Found::many(Vec::new());
-        }
         if let Some(tasks) = self.ids.get(&lower) {
             return several(tasks);
+        }
+        if is_none_word(text) {
+            return Found::many(Vec::new());
         }
         if let Some(found) = self.find_phrase(&lower, owner) {
             return found;

@@ -144,7 +144,7 @@ impl Reader<'_> {
                     }
                     continue;
                 }
-                Some('}' | ':') => return self.problem("a list does not go on like this"),
+                Some('}' | ':') => return self.problem("a value or `]` belongs here"),
                 Some(_) => {
                     let element = self.value(depth + 1)?;
                     let is_whole = !self.is_over;

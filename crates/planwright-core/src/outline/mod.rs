@@ -78,6 +78,6 @@ pub struct OutlineTask {
     pub criteria: Vec<String>,
     /// The places of the tasks that it depends on, ascending.
     pub dependencies: Vec<usize>,
-    /// Where it stands in the answer.
+    /// Its place in the answer.
     pub place: Span,
 }

@@ -69,8 +69,6 @@ pub(super) fn is_none_word(text: &str) -> bool {
         "nil",
         "no dependencies",
         "no dependency",
-        "start",
-        "none (start)",
         "independent",
     ];
     is_dash || words.contains(&bare.to_lowercase().as_str())

@@ -308,9 +308,11 @@ fn token(text: &str, at: usize, strength: Strength) -> Option<Token> {
     let n_digits = digits(end);
     if n_digits == 0 {
         let is_letter = letters == 1 && bytes.first().is_some_and(u8::is_ascii_uppercase);
-        let is_alone = !body
-            .get(1..)?
-            .starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '’'));
+        let after = body.get(1..)?;
+        let is_alone = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '’'));
+        // A small letter is a word as well: "after a while".
+        let is_small = letters == 1 && (after.trim_end().is_empty() || after.starts_with([')', ',', ';', '.', ']']));
+        let is_letter = is_letter || is_small;
         let is_name = is_letter && is_alone;
         return is_name.then(|| Token {
             end: at + n_marks + 1 + closing_marks(body.get(1..).unwrap_or("")),
@@ -382,7 +384,7 @@ fn ends_here(lower: &str, at: usize) -> bool {
         || verbs.iter().any(|verb| rest.starts_with(verb))
 }
 
-/// Returns where the clause that goes on at a place ends.
+/// Returns the end of the clause at a place.
 fn clause_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or("");
     let mut chars = rest.char_indices().peekable();

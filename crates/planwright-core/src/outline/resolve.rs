@@ -46,6 +46,7 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
             let names = plan.groups_of(task_ix).into_iter().rev();
             let names: Vec<&str> = names
                 .filter_map(|group| plan.groups.get(group).map(|group| group.name.as_str()))
+                .filter(|name| !name.is_empty())
                 .collect();
             (!names.is_empty()).then(|| names.join(" / "))
         })

@@ -20,7 +20,7 @@ rules! {
         "{\"tasks\": [\"Write the parser\"]}";
     CUT_OFF = "answer-cut-off", Error,
         "The answer stops before its plan is complete.",
-        "Nobody knows what follows. Ask for the rest, or import the complete tasks alone with `--partial`.",
+        "What follows is unknown. Ask for the rest, or import the complete tasks alone with `--partial`.",
         "{\"tasks\": [{\"title\": \"Write the par",
         "{\"tasks\": [{\"title\": \"Write the parser\"}]}";
     UNREADABLE = "answer-syntax", Error,

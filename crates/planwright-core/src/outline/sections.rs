@@ -46,7 +46,7 @@ pub(super) struct ScannedItem<'t> {
     pub(super) parent: Option<usize>,
     pub(super) section: Option<usize>,
     pub(super) list: usize,
-    /// The lines that go on with it.
+    /// The lines that continue it.
     pub(super) details: Vec<(&'t str, usize)>,
 }
 

@@ -8,8 +8,8 @@ use super::names::one_line;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::rules::{GUESS, LEFT_OUT};
 use super::task_fields::{
-    certain, description_of, id_of, members_with, place_of, reference_of, references_of, texts_of, title_of,
-    words_of_key, written_dependencies,
+    certain, dependency_members, description_of, id_of, members_with, place_of, reference_of, references_of, texts_of,
+    title_of, words_of_key, written_dependencies,
 };
 use super::task_keys as keys;
 use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
@@ -283,7 +283,7 @@ impl Reader {
         };
         for member in node.members() {
             let key = plain_key(&member.key);
-            let is_known = tables.iter().any(|table| table.contains(&key.as_str()));
+            let is_known = keys::is_dependency(&key) || tables.iter().any(|table| table.contains(&key.as_str()));
             let is_title = title.is_some_and(|title| title.key_span == member.key_span);
             if !is_known && !is_title && !is_void(&member.value) && self.unknown.insert(member.key.clone()) {
                 self.unknown_place.get_or_insert(member.key_span.to(member.value.span));
@@ -311,7 +311,7 @@ impl Reader {
             }
             for element in member.value.elements() {
                 let owner = end(element, &["task", "taskid", "id", "issueid", "node"]);
-                let on: Vec<Reference> = members_with(element, keys::DEPENDENCIES)
+                let on: Vec<Reference> = dependency_members(element)
                     .flat_map(|member| references_of(&member.value))
                     .collect();
                 if let Some(owner) = owner.filter(|_| !on.is_empty()) {

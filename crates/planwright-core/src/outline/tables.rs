@@ -153,7 +153,10 @@ impl Columns {
         let columns = Columns {
             title,
             id: others(IDS).filter(|column| is_short(column)),
-            dependencies: others(keys::DEPENDENCIES),
+            dependencies: names
+                .iter()
+                .position(|name| keys::is_dependency(name))
+                .filter(|column| *column != title),
             blocks: others(keys::BLOCKS),
             state: others(keys::STATES),
             group: others(keys::GROUPS),

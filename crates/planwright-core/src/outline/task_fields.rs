@@ -11,6 +11,13 @@ pub(super) fn members_with<'n>(node: &'n Node, names: &'n [&str]) -> impl Iterat
     node.members().iter().filter(is_one)
 }
 
+/// Returns the members that name what a task depends on.
+pub(super) fn dependency_members(node: &Node) -> impl Iterator<Item = &Member> {
+    node.members()
+        .iter()
+        .filter(|member| keys::is_dependency(&plain_key(&member.key)))
+}
+
 fn is_id_like(text: &str) -> bool {
     !text.contains(char::is_whitespace)
         && text.len() <= 40
@@ -71,7 +78,7 @@ pub(super) fn place_of(node: &Node, title: Option<&Member>) -> Span {
 }
 
 pub(super) fn written_dependencies(node: &Node) -> Option<Vec<Reference>> {
-    let mut members = members_with(node, keys::DEPENDENCIES).peekable();
+    let mut members = dependency_members(node).peekable();
     members.peek()?;
     Some(members.flat_map(|member| references_of(&member.value)).collect())
 }

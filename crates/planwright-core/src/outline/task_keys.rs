@@ -315,6 +315,21 @@ pub(super) const GOALS: &[&str] = &[
 
 pub(super) const EDGES: &[&str] = &["edges", "links", "dependencies", "dependencygraph", "graph", "deps"];
 
+/// Returns whether a key or a column names what a task depends on.
+pub(super) fn is_dependency(key: &str) -> bool {
+    let is_reverse = BLOCKS.contains(&key);
+    let starts = [
+        "dependson",
+        "dependencies",
+        "dependency",
+        "dependenton",
+        "blockedby",
+        "prereq",
+        "predecessor",
+    ];
+    DEPENDENCIES.contains(&key) || !is_reverse && starts.iter().any(|start| key.starts_with(start))
+}
+
 /// Returns the state that a word or a mark means.
 pub(super) fn state_of(word: &str) -> Option<State> {
     let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();

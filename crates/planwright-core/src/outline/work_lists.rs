@@ -123,7 +123,7 @@ fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &m
             continue;
         }
         let list = FoundList {
-            // A list of a named part is told from others by the name of the part.
+            // A list within a named part is called by the name of the part.
             key: if rank.is_some() && !name.is_empty() {
                 name
             } else {
@@ -181,7 +181,8 @@ fn is_work(element: &Node, may_be_text: bool) -> bool {
 /// Returns whether an object has a field that tasks have, and other records rarely.
 fn has_sign_of_work(element: &Node) -> bool {
     let has = |keys: &[&str]| element.get(keys).is_some();
-    has(keys::DEPENDENCIES) || has(keys::BLOCKS) || has(keys::STATES) || has(keys::CRITERIA)
+    let mut names = element.members().iter().map(|member| plain_key(&member.key));
+    names.any(|key| keys::is_dependency(&key)) || has(keys::BLOCKS) || has(keys::STATES) || has(keys::CRITERIA)
 }
 
 /// Returns whether an object has tasks by their ids.

@@ -183,7 +183,7 @@ pub(crate) fn refusal(
     }
     let message = match found.len() {
         1 => "the answer is not imported".to_owned(),
-        n => format!("the answer is not imported: {n} errors are in the way"),
+        n => format!("the answer is not imported: it has {n} errors"),
     };
     Failure::shown(message, help, evidence(&shown, source, found))
 }

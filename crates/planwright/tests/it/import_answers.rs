@@ -71,13 +71,13 @@ fn a_list_becomes_a_plan_that_can_be_checked_and_run() {
     }
     let sandbox = Sandbox::with(&[
         ("answer.md", LIST),
-        ("planwright.toml", "[agents.nobody]\ncommand = [\"true\"]\n"),
+        ("planwright.toml", "[agents.idle]\ncommand = [\"true\"]\n"),
     ]);
     sandbox
         .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
         .exits(0);
     let preview = sandbox
-        .run(&["run", "plan.json", "--dry-run", "--agent", "nobody"])
+        .run(&["run", "plan.json", "--dry-run", "--agent", "idle"])
         .exits(0);
     assert!(preview.stdout.contains("Freeze"), "{}", preview.text());
 }
