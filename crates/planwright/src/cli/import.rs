@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use planwright_core::convert::{self, Imported, Options, Wish};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{DIALECTS, Dialect};
-use planwright_core::outline::rules::{GUESS, TWO_PLANS};
+use planwright_core::document;
+use planwright_core::outline::rules::{GUESS, LEFT_OUT, TWO_PLANS};
 use planwright_core::outline::{self, Outline};
 use planwright_core::plan::Field;
 use planwright_core::text::{SourceText, Span};
@@ -116,6 +117,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         },
         Err(not_exact) => {
             return match outline::read(&source, args.partial) {
+                Ok(outline) if not_exact.is_complete && has_left_out(&outline) => Err(not_exact.failure),
                 Ok(outline) => import_outline(args, &source, &outline, output),
                 Err(found) if not_exact.n_errors.is_some_and(|n_errors| n_errors <= found.len()) => {
                     Err(not_exact.failure)
@@ -186,6 +188,13 @@ struct NotExact {
     failure: anyhow::Error,
     /// How many errors it has as one, where it has tasks. The reading with fewer errors is the one that is meant.
     n_errors: Option<usize>,
+    /// Whether it has all fields of the dialect, so that its errors are in their values.
+    is_complete: bool,
+}
+
+/// Returns whether an outline would lose fields of the text.
+fn has_left_out(outline: &Outline) -> bool {
+    outline.guesses.iter().any(|guess| guess.rule.id == LEFT_OUT.id)
 }
 
 /// Imports a text as a plan of the dialect that it is written in.
@@ -193,6 +202,7 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
     let not_recognised = |failure| NotExact {
         failure,
         n_errors: None,
+        is_complete: false,
     };
     let dialect = match args.dialect.as_deref() {
         Some(name) => dialect_named(name),
@@ -228,10 +238,13 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
             };
             let inspection = examine(source, None, Some(dialect)).inspection;
             let has_tasks = inspection.plan.is_some_and(|linked| !linked.plan.tasks().is_empty());
+            let is_syntax = |found: &Diagnostic| document::rules::ALL.iter().any(|rule| rule.id == found.rule.id);
+            let is_complete = !found.iter().any(|found| found.missing.is_some() || is_syntax(found));
             let help = fix_first(&args.file, &found);
             Err(NotExact {
                 failure: Failure::shown(message, help, evidence(&args.file, source, found)),
                 n_errors: has_tasks.then_some(n_errors),
+                is_complete: has_tasks && is_complete,
             })
         }
     }
