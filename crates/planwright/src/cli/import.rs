@@ -115,6 +115,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             Some(Ok(outline)) => return import_outline(args, &source, &outline, output),
             Some(Err(found)) => return Err(refusal(&args.file, &source, found, on_disk.is_none(), output)),
         },
+        Err(not_exact) if not_exact.has_conflict => return Err(not_exact.failure),
         Err(not_exact) => {
             return match outline::read(&source, args.partial) {
                 Ok(outline) if not_exact.is_complete && has_left_out(&outline) => Err(not_exact.failure),
@@ -190,6 +191,13 @@ struct NotExact {
     n_errors: Option<usize>,
     /// Whether it has all fields of the dialect, so that its errors are in their values.
     is_complete: bool,
+    /// Whether git left marks of a conflict in it, of which one side is to be chosen by hand.
+    has_conflict: bool,
+}
+
+fn has_marks(source: &SourceText) -> bool {
+    let begins = |mark: &str| source.as_str().lines().any(|line| line.starts_with(mark));
+    begins("<<<<<<< ") && begins(">>>>>>> ")
 }
 
 /// Returns whether an outline would lose fields of the text.
@@ -203,6 +211,7 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
         failure,
         n_errors: None,
         is_complete: false,
+        has_conflict: has_marks(source),
     };
     let dialect = match args.dialect.as_deref() {
         Some(name) => dialect_named(name),
@@ -245,6 +254,7 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
                 failure: Failure::shown(message, help, evidence(&args.file, source, found)),
                 n_errors: has_tasks.then_some(n_errors),
                 is_complete: has_tasks && is_complete,
+                has_conflict: has_marks(source),
             })
         }
     }

@@ -210,6 +210,16 @@ fn a_corrected_plan_takes_the_place_of_the_first_one_in_every_form() {
 }
 
 #[test]
+fn a_text_with_marks_of_a_conflict_is_not_read_as_an_answer() {
+    let conflict = "<<<<<<< HEAD\n1. Do this\n=======\n1. Do that\n>>>>>>> other\n";
+    let sandbox = Sandbox::with(&[("answer.md", conflict)]);
+    sandbox
+        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .exits(1);
+    assert!(!sandbox.path().join("plan.json").exists());
+}
+
+#[test]
 fn a_plan_is_made_from_an_answer_in_any_form() {
     let sandbox = Sandbox::with(&[("answer.md", LIST)]);
     let args = [
