@@ -6,7 +6,7 @@ use planwright::core::diagnostic::{Rule, TOO_MANY_FINDINGS};
 use planwright::core::dialect::DIALECTS;
 use planwright::core::dialect::task_pack::drift;
 use planwright::core::planning::derive;
-use planwright::core::{check, convert, dialect, document, planning};
+use planwright::core::{check, convert, dialect, document, outline, planning};
 
 /// Writes the generated pages.
 pub(crate) fn write() -> anyhow::Result<()> {
@@ -52,6 +52,7 @@ fn diagnostics() -> String {
     section(&mut out, "The file", planwright::run::store::rules::ALL);
     section(&mut out, "The configuration", planwright::run::config::rules::ALL);
     section(&mut out, "Conversion, import, migration", convert::rules::ALL);
+    section(&mut out, "Plans read out of answers", outline::rules::ALL);
     section(&mut out, "Planning", planning::rules::ALL);
     let pack_rules: Vec<&Rule> = drift::ALL.iter().chain(derive::rules::ALL).copied().collect();
     section(&mut out, "Task packs: deriving and cards", &pack_rules);

@@ -39,6 +39,7 @@
 //! | get to another dialect, import, migrate, begin a plan | [`mod@convert`] |
 //! | decide who runs when | [`schedule`] |
 //! | tell an agent what to do, and understand what it says | [`prompt`], [`agent`] |
+//! | read a plan out of a model's answer or a person's notes | [`outline`] |
 //! | have a plan made, replaced or derived | [`planning`] |
 //! | read and edit JSON, YAML and Markdown without losing a byte | [`document`] |
 //! | teach it another dialect | [`dialect::Dialect`] |
@@ -68,6 +69,8 @@ pub mod prompt;
 pub mod arbiter;
 
 pub mod inspect;
+
+pub mod outline;
 
 pub mod convert;
 

@@ -1,13 +1,14 @@
-//! Any answer of a planner or an arbiter: a draft is sound, a new version keeps what is done to the byte, a choice is one that was
-//! offered.
+//! Any answer of a planner or an arbiter: a draft is sound, what is read out of prose is a sound plan of every dialect, a new version
+//! keeps what is done to the byte, a choice is one that was offered.
 
 use planwright_core::arbiter::{Decision, MAX_REASON};
 use planwright_core::change::rewrite::rewrite;
 use planwright_core::change::{Open, Problem};
-use planwright_core::convert::Wish;
+use planwright_core::convert::{Wish, outlined_plan};
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{Dialect, find};
 use planwright_core::inspect::inspect;
+use planwright_core::outline::read;
 use planwright_core::plan::State;
 use planwright_core::planning::answer::candidates;
 use planwright_core::planning::draft::{Unusable, draft, told};
@@ -23,6 +24,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     let mut dice = Dice::new(choices);
     check_candidates(&answer);
     check_draft(&answer, dice.dialect());
+    check_outline(&answer, dice.dialect());
     check_version(&SourceText::new(old), &answer);
     let offered = ["claude", "codex"];
     if let Ok(decision) = Decision::read(&answer, &offered) {
@@ -79,6 +81,41 @@ fn check_draft(answer: &str, dialect: &'static dyn Dialect) {
         Err(unusable) => {
             assert!(!unusable.findings.is_empty(), "unusable without a reason");
             check_unusable(&unusable, answer.len());
+        }
+    }
+}
+
+/// An outline is a plan without circles, and becomes a plan of a dialect with the same tasks; a refusal names its reason.
+fn check_outline(answer: &str, dialect: &'static dyn Dialect) {
+    let source = SourceText::new(answer);
+    for is_partial in [false, true] {
+        let outline = match read(&source, is_partial) {
+            Ok(outline) => outline,
+            Err(found) => {
+                assert!(!found.is_empty(), "refused without a reason");
+                findings::check_words(&found, answer.len());
+                continue;
+            }
+        };
+        assert!(!outline.tasks.is_empty());
+        for (ix, task) in outline.tasks.iter().enumerate() {
+            assert!(!task.title.is_empty() && !task.title.contains('\n'), "{task:?}");
+            assert!(
+                task.dependencies.iter().all(|&on| on < outline.tasks.len() && on != ix),
+                "{task:?}"
+            );
+            assert!(task.place.end as usize <= answer.len(), "{task:?}");
+        }
+        let wish = Wish {
+            goal: "a goal",
+            ..Wish::default()
+        };
+        if let Ok(made) = with_mint(|mint| outlined_plan(&outline, dialect, &wish, mint)) {
+            let source = SourceText::new(made.text.as_str());
+            let inspection = with_choice(Some(dialect), |choice| inspect(&source, choice));
+            assert_eq!(inspection.count(Severity::Error), 0, "{}", made.text);
+            let linked = inspection.plan.expect("a plan");
+            assert_eq!(linked.plan.tasks().len(), outline.tasks.len(), "{}", made.text);
         }
     }
 }

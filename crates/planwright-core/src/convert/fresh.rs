@@ -30,7 +30,7 @@ pub fn new_plan(
     }
 }
 
-fn draft_with(tasks: Vec<DraftTask>) -> Draft {
+pub(super) fn draft_with(tasks: Vec<DraftTask>) -> Draft {
     Draft {
         form: None,
         head: Fields::default(),
@@ -42,7 +42,7 @@ fn draft_with(tasks: Vec<DraftTask>) -> Draft {
 }
 
 /// Returns a draft as a text, with what became of what the user said; refused where the text has errors.
-fn written(
+pub(super) fn written(
     dialect: &'static dyn Dialect,
     mut draft: Draft,
     mint: &mut Mint<'_>,

@@ -34,6 +34,7 @@ mod embed;
 mod fresh;
 mod import;
 mod migrate;
+mod outlined;
 pub mod rules;
 mod source;
 
@@ -57,6 +58,7 @@ pub(crate) use adopt::adopt;
 pub use fresh::{new_plan, single_plan};
 pub use import::{Imported, import};
 pub use migrate::{Migrated, migrate};
+pub use outlined::outlined_plan;
 pub use source::EXTENSION;
 use source::Source;
 pub(crate) use source::{draft_of, owned, tasks_of, with_more_tasks};

@@ -308,8 +308,12 @@ pub(crate) fn take_goal(head: &mut Fields) -> Option<String> {
 /// Says where titles and descriptions become one text.
 pub(crate) fn report_joined(draft: &Draft, field: &'static str, report: &mut Report) {
     let is_both = |fields: &Fields| {
-        let has_body = fields.text(Field::Description).is_some() || fields.text(Field::Goal).is_some();
-        fields.text(Field::Title).is_some() && has_body
+        let body = fields.text(Field::Description).or_else(|| fields.text(Field::Goal));
+        let title = fields.text(Field::Title);
+        // A title that only repeats the beginning of the body is no second text.
+        title
+            .zip(body)
+            .is_some_and(|(title, body)| !body.starts_with(title.trim_end_matches('…')))
     };
     if draft.tasks.iter().any(|task| is_both(&task.fields)) {
         report.changed(None, field, "the title and the description of a task are one text");

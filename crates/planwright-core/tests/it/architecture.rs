@@ -19,6 +19,7 @@ const LAYERS: &[&str] = &[
     "prompt",
     "arbiter",
     "inspect",
+    "outline",
     "convert",
     "fix",
     "change",
@@ -37,6 +38,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("prompt", "document"),
     ("prompt", "dialect"),
     ("arbiter", "dialect"),
+    ("outline", "dialect"),
 ];
 
 /// Dialects know nothing of each other.

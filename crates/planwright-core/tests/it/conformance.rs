@@ -81,6 +81,7 @@ fn every_finding_is_documented_and_nothing_else() {
         .map(|rule| rule.id)
         .chain(OF_FILES.iter().copied())
         .chain(planwright_core::convert::rules::ALL.iter().map(|rule| rule.id))
+        .chain(planwright_core::outline::rules::ALL.iter().map(|rule| rule.id))
         .chain(planwright_core::planning::rules::ALL.iter().map(|rule| rule.id))
         .chain(
             planwright_core::dialect::task_pack::drift::ALL

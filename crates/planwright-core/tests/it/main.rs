@@ -7,6 +7,7 @@
 
 mod agent_noise;
 mod agents;
+mod answers;
 mod approvals;
 mod arbiter;
 mod architecture;

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::catalogue::from_here;
 use super::exit::{Drawn, Evidence, Exit, Failure, fix_first};
+use super::outline::OutlineRow;
 use super::output::Output;
 use super::plan_arg::{candidates, load_failure};
 use crate::render::diff::unified_diff;
@@ -235,6 +236,9 @@ struct WrittenReport<'a> {
     backup: Option<String>,
     text: Option<&'a str>,
     notes: Vec<DiagnosticReport>,
+    /// Where the plan was read out of an answer: what was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<&'a [OutlineRow]>,
     /// With `--diff`: what would change in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
@@ -249,6 +253,8 @@ pub(super) struct Written<'a> {
     pub(super) text: &'a str,
     pub(super) notes: &'a [Diagnostic],
     pub(super) backup: Option<&'a Path>,
+    /// The tasks of an answer that the text was made of.
+    pub(super) tasks: Option<Vec<OutlineRow>>,
 }
 
 /// What is shown of a text that is not written.
@@ -293,6 +299,7 @@ impl Written<'_> {
                     .iter()
                     .map(|found| DiagnosticReport::new(found, &index))
                     .collect(),
+                tasks: self.tasks.as_deref(),
                 diff: diff.filter(|_| !self.is_written),
             })?;
             return Ok(Exit::Success);

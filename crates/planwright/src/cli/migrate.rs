@@ -94,6 +94,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         text: &migrated.text,
         notes: &migrated.notes,
         backup: backup.as_deref(),
+        tasks: None,
     };
     // The file is there already: what is new in it says more than all of it.
     written.report(&args.file, &source, args.json, Show::Diff(source.as_str()), output)

@@ -45,6 +45,7 @@ mod migrate;
 mod new;
 mod next;
 mod next_step;
+mod outline;
 mod output;
 mod plan;
 mod plan_arg;

@@ -83,6 +83,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         text: &text,
         notes: &notes,
         backup: None,
+        tasks: None,
     };
     let show = if args.diff { Show::Diff("") } else { Show::Text };
     written.report(&place, &source, args.json, show, output)

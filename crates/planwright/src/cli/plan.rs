@@ -3,18 +3,21 @@
 use std::io::{IsTerminal as _, stdout};
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::{self, Wish};
+use planwright_core::convert::{self, Imported, Wish};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{CarrierKind, Dialect};
+use planwright_core::outline;
 use planwright_core::plan::Field;
 use planwright_core::planning::prompt::{Purpose, plan_prompt};
 use planwright_core::text::SourceText;
+use planwright_run::agent_query::{AgentQueryError, Answer};
 use planwright_run::clock;
 use planwright_run::examine::examine;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::place::root_of;
-use planwright_run::planner::{self, Effort};
+use planwright_run::planner::{self, Effort, Oracle, PlanningError};
 use planwright_run::programs::command;
+use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile, Store};
 use serde::Serialize;
 
@@ -22,6 +25,7 @@ use super::answers;
 use super::default_dialect::dialect_or_default;
 use super::exit::{Exit, Failure};
 use super::making::{create_plan, new_path, require_new, with_mint_for};
+use super::outline::{confirmed, other_notes, show as show_outline};
 use super::output::Output;
 use super::plan_arg::dialect_names;
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
@@ -32,7 +36,8 @@ use crate::render::terminal::{one_line, printable};
 /// Have an agent make a plan for a goal, checked and mended.
 ///
 /// The agent is told what a valid plan of the dialect is. What comes back is taken out of whatever surrounds it, read and checked;
-/// errors are sent back to it, twice at most. Ids, dates and states are planwright's own. At a terminal the draft opens in your
+/// errors are sent back to it, twice at most. An answer that still is no plan of the dialect is read as `import` reads answers, shown with
+/// every guess, and confirmed. Ids, dates and states are planwright's own. At a terminal the draft opens in your
 /// editor before anything is done with it.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -61,6 +66,10 @@ pub(crate) struct Args {
     /// Write to this file, which must be new.
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
+
+    /// Take an answer that is no plan of the dialect as it is read, without a question.
+    #[arg(long, short)]
+    yes: bool,
 
     /// Do not open the draft in the editor.
     #[arg(long, visible_alias = "plan-no-edit")]
@@ -151,25 +160,50 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             })
             .map_err(|refused| Failure::problem(refused.to_string(), "say it in other words"))?
     } else {
+        let mut last = String::new();
         let (came, asked) = args
             .planner
             .with_oracle(&configuration.config, &root, output, |oracle| {
-                with_mint_for(dialect, out, |mint| planner::plan(oracle, &brief, &wish, mint))
+                let mut kept = LastAnswer {
+                    oracle,
+                    text: &mut last,
+                };
+                with_mint_for(dialect, out, |mint| planner::plan(&mut kept, &brief, &wish, mint))
             })?;
         if let Some(exit) = asked.exit {
             return Ok(exit);
         }
-        let (drafted, effort) = came.map_err(|error| {
-            let taken = |answer: &str| format!("planwright import {answer} --dialect {}", dialect.name());
-            failure(error, &unnamed, taken, output)
-        })?;
-        Made {
-            text: drafted.text,
-            notes: drafted.notes,
-            reasoning: drafted.reasoning,
-            agent: Some(asked.agent),
-            effort,
-        }
+        let made = match came {
+            Ok((drafted, effort)) => Some(Made {
+                text: drafted.text,
+                notes: drafted.notes,
+                reasoning: drafted.reasoning,
+                agent: Some(asked.agent),
+                effort,
+            }),
+            Err(error) => match outlined(args, &last, dialect, &wish, &unnamed, output) {
+                Outlined::Made(imported) => Some(Made {
+                    text: imported.text,
+                    notes: other_notes(&imported.notes),
+                    reasoning: String::new(),
+                    agent: Some(asked.agent),
+                    effort: effort_of(&error),
+                }),
+                Outlined::Declined => None,
+                Outlined::Not => {
+                    let taken = |answer: &str| {
+                        let goal = argument(&goal);
+                        format!("planwright import {answer} --dialect {} --goal {goal}", dialect.name())
+                    };
+                    return Err(failure(error, &unnamed, taken, output));
+                }
+            },
+        };
+        let Some(made) = made else {
+            output.remark("nothing was written");
+            return Ok(Exit::Problems);
+        };
+        made
     };
     let inspection = examine(&SourceText::new(made.text.as_str()), None, Some(dialect)).inspection;
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
@@ -196,6 +230,85 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Some(true) if args.run => super::run_plan(&place, output),
         Some(true) => Ok(Exit::Success),
         _ => Ok(Exit::Problems),
+    }
+}
+
+/// A planner whose last answer is kept.
+struct LastAnswer<'a> {
+    oracle: &'a mut dyn Oracle,
+    text: &'a mut String,
+}
+
+impl Oracle for LastAnswer<'_> {
+    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
+        let answer = self.oracle.ask(prompt)?;
+        // What was cut is no answer to be read with guesses.
+        *self.text = if answer.is_cut {
+            String::new()
+        } else {
+            answer.text.clone()
+        };
+        Ok(answer)
+    }
+
+    fn get_over(&mut self, error: AgentQueryError) -> Result<(), AgentQueryError> {
+        self.oracle.get_over(error)
+    }
+
+    fn sent_back(&mut self, findings: &[Diagnostic]) {
+        self.oracle.sent_back(findings);
+    }
+
+    fn may_repair(&self) -> bool {
+        self.oracle.may_repair()
+    }
+}
+
+/// What an answer that is no plan of the dialect is read as.
+enum Outlined {
+    Made(Imported),
+    /// The user does not want it.
+    Declined,
+    /// It cannot be read, or there is no terminal to confirm it on.
+    Not,
+}
+
+/// Reads an answer that is no plan of the dialect, shows it with every guess, and asks.
+fn outlined(
+    args: &Args,
+    answer: &str,
+    dialect: &'static dyn Dialect,
+    wish: &Wish<'_>,
+    place: &Path,
+    output: &mut Output,
+) -> Outlined {
+    let source = SourceText::new(answer);
+    let Ok(outline) = outline::read(&source, false) else {
+        return Outlined::Not;
+    };
+    if !args.yes && (args.json || !answers::may_ask()) {
+        output.remark("the answer can be read as a plan, with guesses: --yes shows and takes it");
+        return Outlined::Not;
+    }
+    let imported = with_mint_for(dialect, args.out.as_deref(), |mint| {
+        convert::outlined_plan(&outline, dialect, wish, mint)
+    });
+    let Ok(imported) = imported else {
+        return Outlined::Not;
+    };
+    if !args.json {
+        show_outline(&outline, &source, output);
+    }
+    match args.yes || confirmed(&outline, place, "", output).unwrap_or(false) {
+        true => Outlined::Made(imported),
+        false => Outlined::Declined,
+    }
+}
+
+fn effort_of(error: &PlanningError) -> Effort {
+    match error {
+        PlanningError::Unusable { effort, .. } => *effort,
+        PlanningError::AgentQuery(_) => Effort::default(),
     }
 }
 

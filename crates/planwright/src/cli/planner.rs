@@ -364,7 +364,7 @@ fn refused(
 }
 
 /// Keeps an answer that cannot be used with the state of the workspace, called after the plan that it would be.
-fn save(unusable: &Unusable, beside: &Path) -> Result<[PathBuf; 2], planwright_run::store::CreateError> {
+pub(crate) fn save(unusable: &Unusable, beside: &Path) -> Result<[PathBuf; 2], planwright_run::store::CreateError> {
     let name = beside.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = from_here(&root_of(Path::new(".")).join(STATE_FOLDER).join("unusable"));
     let mut nth = 1;

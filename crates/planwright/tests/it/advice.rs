@@ -54,7 +54,10 @@ fn a_new_task_pack_advises_to_derive_one() {
 fn advice_on_errors_names_the_file_or_says_to_edit_it() {
     let plan = clido(&["a"]);
     let sandbox = Sandbox::with(&[("b.txt", "{\"tasks\": [{\"id\": \"a\", \"title\": \"x\"},]}")]);
-    let refused = sandbox.run(&["import", "b.txt", "--dialect", "clido"]).exits(1).stderr;
+    let refused = sandbox
+        .run(&["convert", "b.txt", "--dialect", "clido", "--to", "rawko"])
+        .exits(1)
+        .stderr;
     assert_eq!(
         refused.matches("`planwright check --fix b.txt`").count(),
         2,

@@ -27,6 +27,7 @@ mod gates;
 mod hindrances;
 #[cfg(target_os = "linux")]
 mod hostile_text;
+mod import_answers;
 #[cfg(target_os = "linux")]
 mod model;
 #[cfg(target_os = "linux")]

@@ -492,7 +492,7 @@ fn logs_and_dry_runs_print_what_a_fence_allows() {
     }
     let workspace = fenced(&["a"], "write", "echo x > made.txt; says done").in_git();
     let shown = workspace.runs(&["--dry-run"]).exits(0);
-    let shown = shown.says("fence         write").text;
+    let shown = shown.says("write (--json lists every path)").text;
     // One line, and all paths in the JSON.
     assert!(!shown.contains("/dev/null"), "{shown}");
     let report = workspace.runs(&["--dry-run", "--json"]).exits(0).as_json();

@@ -1,0 +1,401 @@
+//! Which part of an answer is the plan: the only one that can be, a corrected one, or none where two have equal standing.
+
+use super::blocks::{Fence, fences, json_within, yaml_within};
+use super::choice::{
+    Candidate, Kind, Labels, cut_off, draw_edges, empty_list, equal_standing, joined, nothing, one_of,
+};
+use super::json_values::SyntaxProblem;
+use super::lists::{self, Lists};
+use super::markdown_lines::lines;
+use super::mermaid;
+use super::raw::RawPlan;
+use super::resolve::resolve;
+use super::rules::{GUESS, NO_TASKS, UNREADABLE};
+use super::structure::{Structure, plan_of, texts_within};
+use super::tables;
+use super::value::Node;
+use super::yaml_values::read_yaml;
+use super::{Outline, json_values};
+use crate::diagnostic::{Diagnostic, Related};
+use crate::text::{SourceText, Span};
+
+/// The longest answer that is read, in bytes.
+pub const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// How often an answer may be wrapped into a text of JSON.
+const MAX_WRAPPINGS: usize = 3;
+
+/// Reads the plan out of an answer. Where the answer is cut off, `is_partial` takes the tasks that are complete.
+///
+/// Refused with the places of the errors.
+pub fn read(source: &SourceText, is_partial: bool) -> Result<Outline, Vec<Diagnostic>> {
+    read_wrapped(source, is_partial, 0)
+}
+
+fn read_wrapped(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Result<Outline, Vec<Diagnostic>> {
+    let text = source.as_str();
+    if text.len() > MAX_ANSWER_BYTES {
+        let message = format!(
+            "the answer has {} bytes, and up to {MAX_ANSWER_BYTES} are read",
+            text.len()
+        );
+        return Err(vec![Diagnostic::of_file(&NO_TASKS, message)]);
+    }
+    let mut parts = Parts::default();
+    parts.collect(source);
+    if parts.candidates.is_empty() && n_wrappings < MAX_WRAPPINGS {
+        for node in parts.values.iter().flat_map(texts_within) {
+            let inner = SourceText::new(node.text().unwrap_or(""));
+            if let Ok(outline) = read_wrapped(&inner, is_partial, n_wrappings + 1) {
+                return Ok(at_place(outline, node.span));
+            }
+        }
+    }
+    let base = base_in_words(text);
+    let mut chosen = parts.choose(text)?;
+    if let Some(error) = chosen.error {
+        return Err(vec![error]);
+    }
+    if let Some(place) = chosen.cut {
+        if !is_partial || chosen.plan.tasks.is_empty() {
+            return Err(vec![cut_off(place, chosen.plan.tasks.len())]);
+        }
+        let message = format!(
+            "the answer is cut off here: its {} complete tasks are read",
+            chosen.plan.tasks.len()
+        );
+        chosen.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+    }
+    let place = chosen.place;
+    resolve(chosen.plan, base).map(|outline| Outline { place, ..outline })
+}
+
+/// Returns an outline whose text stands at one place of another.
+fn at_place(mut outline: Outline, place: Span) -> Outline {
+    outline.place = place;
+    for task in &mut outline.tasks {
+        task.place = place;
+    }
+    for guess in &mut outline.guesses {
+        guess.span = guess.span.map(|_| place);
+        guess
+            .related
+            .iter_mut()
+            .for_each(|related: &mut Related| related.span = place);
+    }
+    outline
+}
+
+/// Returns from which number the prose says that it counts.
+fn base_in_words(text: &str) -> Option<usize> {
+    let lower = text.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let zero = has(&[
+        "0-based",
+        "zero-based",
+        "0-indexed",
+        "zero-indexed",
+        "counting from 0",
+        "start at 0",
+        "starting at 0",
+        "starts at 0",
+    ]);
+    let one = has(&[
+        "1-based",
+        "one-based",
+        "1-indexed",
+        "one-indexed",
+        "counting from 1",
+        "start at 1",
+        "starting at 1",
+        "starts at 1",
+    ]);
+    match (zero, one) {
+        (true, false) => Some(0),
+        (false, true) => Some(1),
+        _ => None,
+    }
+}
+
+#[derive(Default)]
+struct Parts {
+    candidates: Vec<Candidate>,
+    /// Values that are no plan, which may contain one as text.
+    values: Vec<Node>,
+    empty: Option<Span>,
+    questions: Option<Span>,
+    options: Option<(Span, Span)>,
+    /// The parts that are no prose.
+    taken: Vec<Span>,
+}
+
+impl Parts {
+    fn collect(&mut self, source: &SourceText) {
+        let text = source.as_str();
+        let fences = fences(text);
+        self.taken.extend(fences.iter().map(|fence| fence.whole));
+        for fence in &fences {
+            self.fence(source, fence);
+        }
+        let whole = Span::new(source.bom_len(), text.len());
+        let (values, problems) = json_within(text, whole, &self.taken);
+        self.taken.extend(values.iter().map(|(_, place)| *place));
+        self.taken.sort_unstable();
+        for (value, place) in values {
+            self.value(value, place);
+        }
+        for (start, problem) in problems {
+            self.unreadable(text, Span::new(start, problem.at), start, &problem);
+        }
+        for span in yaml_within(text, whole, &self.taken) {
+            if let Some(node) = read_yaml(source, span)
+                && let Structure::Plan(plan, true) = plan_of(&node)
+                && plan
+                    .tasks
+                    .iter()
+                    .any(|raw| raw.task.id.is_some() || raw.dependencies.is_some())
+            {
+                self.taken.push(span);
+                self.push(Kind::Value, span, *plan, None, true);
+            }
+        }
+        self.taken.sort_unstable();
+        if mermaid::is_flowchart(text)
+            && let Some(plan) = mermaid::plan_of(text, 0)
+        {
+            return self.push(Kind::Graph, whole, plan, None, true);
+        }
+        let taken = std::mem::take(&mut self.taken);
+        let cut = ends_as_cut(text);
+        self.markdown(text, whole, &taken, cut);
+        self.taken = taken;
+        self.candidates.sort_by_key(|candidate| candidate.place);
+    }
+
+    fn push(&mut self, kind: Kind, place: Span, plan: RawPlan, cut: Option<Span>, is_strong: bool) {
+        self.candidates.push(Candidate {
+            kind,
+            place,
+            plan,
+            cut,
+            error: None,
+            is_strong,
+        });
+    }
+
+    fn fence(&mut self, source: &SourceText, fence: &Fence<'_>) {
+        let text = source.as_str();
+        let body = source.slice(fence.body);
+        let language = fence.language.to_lowercase();
+        let open_end = (!fence.is_closed).then(|| Span::at(text.trim_end().len()));
+        if language == "mermaid" || mermaid::is_flowchart(body) {
+            if let Some(plan) = mermaid::plan_of(body, fence.body.start as usize) {
+                self.push(Kind::Graph, fence.whole, plan, open_end, true);
+            }
+            return;
+        }
+        let is_json = ["json", "jsonc", "json5", "jsonl", "ndjson"].contains(&language.as_str());
+        let is_text = [
+            "",
+            "text",
+            "txt",
+            "md",
+            "markdown",
+            "plain",
+            "plaintext",
+            "plan",
+            "todo",
+            "tasks",
+        ]
+        .contains(&language.as_str());
+        let is_yaml = ["yaml", "yml"].contains(&language.as_str());
+        let is_script = ["js", "javascript", "ts", "typescript", "python", "py"].contains(&language.as_str());
+        let begins_as_json = body.trim_start().starts_with(['{', '[']) && !body.trim_start().starts_with("[ ]");
+        if is_json || is_script || is_text && begins_as_json {
+            let (values, problems) = json_within(text, fence.body, &[]);
+            let found = !values.is_empty() || !problems.is_empty();
+            for (value, _) in values {
+                self.value(value, fence.whole);
+            }
+            for (start, problem) in problems {
+                self.unreadable(text, fence.whole, start, &problem);
+            }
+            if found || !is_text {
+                return;
+            }
+        }
+        if is_yaml || is_text {
+            let node = read_yaml(source, fence.body);
+            let structure = node.as_ref().map_or(Structure::Nothing, plan_of);
+            let is_data = |plan: &RawPlan| {
+                is_yaml
+                    || plan
+                        .tasks
+                        .iter()
+                        .any(|raw| raw.task.id.is_some() || raw.dependencies.is_some())
+            };
+            match structure {
+                Structure::Plan(mut plan, is_strong) if is_data(&plan) => {
+                    if open_end.is_some() {
+                        plan.tasks.pop();
+                    }
+                    return self.push(Kind::Value, fence.whole, *plan, open_end, is_strong);
+                }
+                Structure::Empty(place) if is_yaml => drop(self.empty.get_or_insert(place)),
+                _ if is_yaml && node.is_none() => {
+                    let at = fence.body.start as usize;
+                    let message = "this is no YAML that can be read";
+                    self.unreadable(text, fence.whole, at, &SyntaxProblem { at, message });
+                }
+                _ => {}
+            }
+        }
+        if is_text {
+            let n_before = self.candidates.len();
+            self.markdown(text, fence.body, &[], open_end);
+            let is_named = language.starts_with('m') || language.starts_with('t') || language == "plan";
+            if !is_named {
+                // A fence without a language may contain anything.
+                let mut ix = 0;
+                self.candidates.retain(|candidate| {
+                    ix += 1;
+                    ix <= n_before || candidate.is_strong
+                });
+            }
+        }
+    }
+
+    /// Adds a part that cannot be read, where it looks like a plan.
+    fn unreadable(&mut self, text: &str, place: Span, start: usize, problem: &SyntaxProblem) {
+        let body = text.get(start..place.end as usize).unwrap_or("");
+        let words = ["task", "step", "title", "depend", "todo", "phase"];
+        if !words.iter().any(|word| body.contains(word)) {
+            return;
+        }
+        let error = Diagnostic::new(&UNREADABLE, Span::at(problem.at), problem.message)
+            .with_help("correct the text here, and import it again");
+        self.candidates.push(Candidate {
+            kind: Kind::Value,
+            place,
+            plan: RawPlan::default(),
+            cut: None,
+            error: Some(error),
+            is_strong: true,
+        });
+    }
+
+    fn value(&mut self, value: json_values::LooseValue, place: Span) {
+        match plan_of(&value.node) {
+            Structure::Plan(mut plan, is_strong) => {
+                if !value.repairs.is_empty() {
+                    let names: Vec<&str> = value.repairs.iter().copied().collect();
+                    let message = format!("this is no strict JSON: it is read with {}", names.join(", "));
+                    plan.notes.push(Diagnostic::new(
+                        &GUESS,
+                        Span::at(value.node.span.start as usize),
+                        message,
+                    ));
+                }
+                self.push(Kind::Value, place, *plan, value.cut, is_strong);
+            }
+            Structure::Empty(empty) if value.cut.is_none() => drop(self.empty.get_or_insert(empty)),
+            _ if value.cut.is_some() => self.push(Kind::Value, place, RawPlan::default(), value.cut, true),
+            _ => self.values.push(value.node),
+        }
+    }
+
+    /// Reads the tables and lists of a part of the text.
+    fn markdown(&mut self, text: &str, part: Span, taken: &[Span], cut: Option<Span>) {
+        let lines = lines(text, part, taken);
+        for (plan, place) in tables::plans_of(&lines) {
+            self.push(Kind::Table, place, plan, cut, true);
+        }
+        match lists::plan_of(&lines) {
+            Lists::Plan {
+                plan,
+                place,
+                cut: own,
+                is_strong,
+            } => {
+                let mut plan = *plan;
+                if cut.is_some() && own.is_none() {
+                    // The last task may be cut off itself.
+                    plan.tasks.pop();
+                }
+                self.push(Kind::List, place, plan, own.or(cut), is_strong);
+            }
+            Lists::Alternatives(first, second) => drop(self.options.get_or_insert((first, second))),
+            Lists::Questions(place) => drop(self.questions.get_or_insert(place)),
+            Lists::Nothing => {}
+        }
+    }
+
+    /// Chooses the part that is the plan.
+    fn choose(self, text: &str) -> Result<Candidate, Vec<Diagnostic>> {
+        let labels = Labels {
+            text,
+            taken: &self.taken,
+        };
+        let mut values = Vec::new();
+        let (mut graphs, mut tables, mut lists) = (Vec::new(), Vec::new(), Vec::new());
+        let has_other = self
+            .candidates
+            .iter()
+            .any(|candidate| candidate.kind != Kind::Value && candidate.plan.tasks.len() > 1);
+        for candidate in self.candidates {
+            match candidate.kind {
+                Kind::Value if candidate.is_strong || !has_other => values.push(candidate),
+                Kind::Value => {}
+                Kind::Graph => graphs.push(candidate),
+                Kind::Table => tables.push(candidate),
+                Kind::List => lists.push(candidate),
+            }
+        }
+        if values
+            .iter()
+            .all(|candidate| candidate.plan.tasks.is_empty() && candidate.cut.is_none() && candidate.error.is_none())
+            && let Some(place) = self.empty
+        {
+            return Err(vec![empty_list(place, text, &labels)]);
+        }
+        if values.is_empty() && tables.is_empty() && lists.is_empty() && graphs.is_empty() {
+            return Err(vec![nothing(self.questions, self.options)]);
+        }
+        let (mut chosen, others) = if !values.is_empty() {
+            (one_of(values, &labels)?, graphs)
+        } else if !tables.is_empty() {
+            (joined(tables, &labels)?, graphs)
+        } else if let Some((first, second)) = self.options {
+            return Err(vec![equal_standing(first, second)]);
+        } else if !lists.is_empty() {
+            // A strong list within a fence is the plan, and bullets around it are remarks.
+            if lists.iter().any(|candidate| candidate.is_strong) {
+                lists.retain(|candidate| candidate.is_strong);
+            }
+            (one_of(lists, &labels)?, graphs)
+        } else {
+            (one_of(graphs, &labels)?, Vec::new())
+        };
+        for graph in others {
+            draw_edges(&mut chosen, graph)?;
+        }
+        Ok(chosen)
+    }
+}
+
+/// Returns where a text says at its end that it continues elsewhere.
+fn ends_as_cut(text: &str) -> Option<Span> {
+    let line = text.trim_end().lines().next_back()?;
+    let lower = line.trim().to_lowercase();
+    let is_cut = ["...", "…", "[truncated]", "(truncated)", "[continued]", "(continued)"].contains(&lower.as_str())
+        || [
+            "continued in the next",
+            "to be continued",
+            "continue in the next",
+            "output truncated",
+        ]
+        .iter()
+        .any(|words| lower.contains(words));
+    let start = text.trim_end().len() - line.len();
+    is_cut.then(|| Span::new(start, start + line.len()))
+}

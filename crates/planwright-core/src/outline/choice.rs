@@ -1,0 +1,287 @@
+//! The choice among several parts of an answer: examples, corrections, alternatives, and parts that follow each other.
+
+use std::collections::HashSet;
+
+use super::names::{folded, one_line};
+use super::phrases::{is_example, is_option, is_phase, is_revision};
+use super::raw::RawPlan;
+use super::rules::{CUT_OFF, GUESS, NO_TASKS, TWO_PLANS};
+use crate::diagnostic::Diagnostic;
+use crate::text::{Span, visible};
+
+/// What a part is written as.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Value,
+    Graph,
+    Table,
+    List,
+}
+
+/// A part of an answer that can be the plan.
+pub(super) struct Candidate {
+    pub(super) kind: Kind,
+    pub(super) place: Span,
+    pub(super) plan: RawPlan,
+    /// Where it stops before it is complete.
+    pub(super) cut: Option<Span>,
+    /// Why it cannot be read.
+    pub(super) error: Option<Diagnostic>,
+    pub(super) is_strong: bool,
+}
+
+pub(super) fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
+    let tasks = match n_tasks {
+        0 => "before its first task is complete".to_owned(),
+        1 => "after 1 complete task".to_owned(),
+        n => format!("after {n} complete tasks"),
+    };
+    let found = Diagnostic::new(&CUT_OFF, place, format!("the answer stops here, {tasks}"));
+    match n_tasks {
+        0 => found.with_help("ask for the whole answer"),
+        _ => found.with_help("ask for the rest, or import the complete tasks with --partial"),
+    }
+}
+
+/// The prose before a place.
+pub(super) struct Labels<'t> {
+    pub(super) text: &'t str,
+    pub(super) taken: &'t [Span],
+}
+
+impl Labels<'_> {
+    /// Returns the last lines before a place, up to what else stands there.
+    fn before(&self, place: Span) -> String {
+        let around = self.taken.iter().copied().find(|span| span.contains(place));
+        let place = around.unwrap_or(place);
+        let floor = self
+            .taken
+            .iter()
+            .filter(|span| span.end <= place.start)
+            .map(|span| span.end as usize)
+            .max()
+            .unwrap_or(0);
+        let prose = self.text.get(floor..place.start as usize).unwrap_or("");
+        let lines: Vec<&str> = prose.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines.len().saturating_sub(3);
+        lines.get(last..).unwrap_or(&[]).join("\n")
+    }
+
+    /// Returns the last line before a place.
+    fn line_before(&self, place: Span) -> String {
+        self.before(place).lines().next_back().unwrap_or("").to_owned()
+    }
+}
+
+fn titles(candidate: &Candidate) -> HashSet<String> {
+    candidate.plan.tasks.iter().map(|raw| folded(&raw.task.title)).collect()
+}
+
+/// Chooses one of several parts of the same kind.
+pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Result<Candidate, Vec<Diagnostic>> {
+    let is_sample = |candidate: &Candidate| is_example(&labels.line_before(candidate.place));
+    if !candidates.iter().all(is_sample) {
+        candidates.retain(|candidate| !is_sample(candidate));
+    }
+    // Where one part leaves no doubt, those that do are something else.
+    if candidates.iter().any(|candidate| candidate.is_strong) {
+        candidates.retain(|candidate| candidate.is_strong);
+    }
+    let is_part =
+        |candidate: &Candidate| is_phase(labels.line_before(candidate.place).trim_start_matches(['#', ' ', '*']));
+    if candidates.len() > 1 && candidates.iter().all(is_part) {
+        return joined(candidates, labels);
+    }
+    let mut candidates = candidates.into_iter();
+    let Some(mut chosen) = candidates.next() else {
+        return Err(vec![nothing(None, None)]);
+    };
+    let mut superseded = None;
+    for later in candidates {
+        let (own, other) = (titles(&chosen), titles(&later));
+        if own == other
+            && chosen.plan.edges.is_empty()
+            && same_dependencies(&chosen.plan, &later.plan)
+            && later.error.is_none()
+            && later.cut.is_none()
+        {
+            continue;
+        }
+        if continues(&chosen.plan, &later.plan) {
+            chosen.cut = chosen.cut.or(later.cut);
+            chosen.plan.append(later.plan, "", later.place);
+            continue;
+        }
+        let words = labels.before(later.place);
+        let is_alternative =
+            is_option(&labels.line_before(later.place)) || is_option(&labels.line_before(chosen.place));
+        let n_shared = own.intersection(&other).count();
+        let is_revised = is_revision(&words)
+            || !own.is_empty() && 2 * n_shared >= own.len() && later.place.start > chosen.place.start;
+        if is_alternative || !is_revised {
+            return Err(vec![equal_standing(chosen.place, later.place)]);
+        }
+        superseded = Some(chosen.place);
+        chosen = later;
+    }
+    if let Some(earlier) = superseded {
+        let message = "there is an earlier version of this plan: the last one is read";
+        let guess = Diagnostic::new(&GUESS, Span::at(chosen.place.start as usize), message)
+            .with_related(Span::at(earlier.start as usize), "the earlier version");
+        chosen.plan.notes.push(guess);
+    }
+    Ok(chosen)
+}
+
+/// Returns whether a plan continues another one: it has other tasks, and depends on tasks of the other.
+fn continues(plan: &RawPlan, later: &RawPlan) -> bool {
+    let ids = |plan: &RawPlan| -> HashSet<String> { plan.tasks.iter().filter_map(|raw| raw.task.id.clone()).collect() };
+    let (own, other) = (ids(plan), ids(later));
+    let mut named = later.tasks.iter().flat_map(|raw| raw.dependencies.iter().flatten());
+    let is_whole = own.len() == plan.tasks.len() && other.len() == later.tasks.len();
+    is_whole && own.is_disjoint(&other) && named.any(|reference| own.contains(&reference.text))
+}
+
+fn same_dependencies(one: &RawPlan, other: &RawPlan) -> bool {
+    let on = |plan: &RawPlan| -> Vec<Vec<String>> {
+        let tasks = plan.tasks.iter().map(|raw| {
+            let on = raw.dependencies.iter().flatten();
+            on.map(|reference| reference.text.clone()).collect()
+        });
+        tasks.collect()
+    };
+    on(one) == on(other)
+}
+
+/// Makes one plan of several parts that follow each other.
+pub(super) fn joined(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Result<Candidate, Vec<Diagnostic>> {
+    if candidates.len() == 1
+        && let Some(mut only) = candidates.pop()
+    {
+        // A heading above a single table is no group.
+        if only.kind == Kind::Table
+            && only.plan.groups.len() == 1
+            && only.plan.tasks.iter().all(|raw| raw.group == Some(0))
+        {
+            only.plan.groups.clear();
+            only.plan.tasks.iter_mut().for_each(|raw| raw.group = None);
+        }
+        return Ok(only);
+    }
+    let mut options = candidates
+        .iter()
+        .filter(|candidate| is_option(&labels.line_before(candidate.place)));
+    if let (Some(first), Some(second)) = (options.next(), options.next()) {
+        return Err(vec![equal_standing(first.place, second.place)]);
+    }
+    let mut whole: Option<Candidate> = None;
+    for candidate in candidates {
+        let name = labels.line_before(candidate.place);
+        let name = name.trim_matches(['#', ' ', '*', ':']).to_owned();
+        let place = candidate.place;
+        let own = whole.get_or_insert_with(|| Candidate {
+            plan: RawPlan::default(),
+            cut: None,
+            error: None,
+            ..empty_candidate(&candidate)
+        });
+        own.cut = own.cut.or(candidate.cut);
+        own.error = own.error.take().or(candidate.error);
+        own.plan.append(candidate.plan, &one_line(&name, 200), place);
+    }
+    whole.ok_or_else(|| vec![nothing(None, None)])
+}
+
+fn empty_candidate(like: &Candidate) -> Candidate {
+    Candidate {
+        kind: like.kind,
+        place: like.place,
+        plan: RawPlan::default(),
+        cut: None,
+        error: None,
+        is_strong: like.is_strong,
+    }
+}
+
+/// Takes the dependencies of a graph that draws the tasks of a plan; another graph is about something else.
+pub(super) fn draw_edges(chosen: &mut Candidate, graph: Candidate) -> Result<(), Vec<Diagnostic>> {
+    let mut names: HashSet<String> = titles(chosen);
+    names.extend(
+        chosen
+            .plan
+            .tasks
+            .iter()
+            .filter_map(|raw| raw.task.id.as_ref().map(|id| id.to_lowercase())),
+    );
+    let name_in_plan = |raw: &super::raw::RawTask| {
+        let id = raw
+            .task
+            .id
+            .as_ref()
+            .map(|id| id.to_lowercase())
+            .filter(|id| names.contains(id));
+        id.or_else(|| Some(folded(&raw.task.title)).filter(|title| names.contains(title)))
+    };
+    let known: Vec<Option<String>> = graph.plan.tasks.iter().map(name_in_plan).collect();
+    if chosen.plan.has_dependencies() || known.iter().any(Option::is_none) {
+        return Ok(());
+    }
+    let name_of = |id: &str| {
+        let at = graph
+            .plan
+            .tasks
+            .iter()
+            .position(|raw| raw.task.id.as_deref() == Some(id));
+        at.and_then(|at| known.get(at).cloned().flatten())
+            .unwrap_or_else(|| id.to_owned())
+    };
+    for (mut owner, mut on) in graph.plan.edges.clone() {
+        owner.text = name_of(&owner.text);
+        on.text = name_of(&on.text);
+        chosen.plan.edges.push((owner, on));
+    }
+    let message = "the dependencies are those of this graph, which draws the same tasks";
+    chosen
+        .plan
+        .notes
+        .push(Diagnostic::new(&GUESS, Span::at(graph.place.start as usize), message));
+    match graph.cut {
+        Some(place) => Err(vec![cut_off(place, chosen.plan.tasks.len())]),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn equal_standing(first: Span, second: Span) -> Diagnostic {
+    let start = |span: Span| Span::at(span.start as usize);
+    Diagnostic::new(
+        &TWO_PLANS,
+        start(second),
+        "the answer has two different plans, and nothing says which of them is meant",
+    )
+    .with_related(start(first), "the other plan")
+    .with_help("delete one of them from the text, and import it again")
+}
+
+pub(super) fn nothing(questions: Option<Span>, options: Option<(Span, Span)>) -> Diagnostic {
+    if let Some((first, second)) = options {
+        return equal_standing(first, second);
+    }
+    match questions {
+        Some(place) => Diagnostic::new(&NO_TASKS, place, "the answer asks questions, and has no tasks")
+            .with_help("answer the questions, and ask for the plan again"),
+        None => Diagnostic::of_file(&NO_TASKS, "no task can be read out of this text")
+            .with_help("write the tasks as a numbered list, a checklist, a table, JSON or YAML"),
+    }
+}
+
+pub(super) fn empty_list(place: Span, text: &str, labels: &Labels<'_>) -> Diagnostic {
+    let is_prose = |line: &&str| !line.starts_with(['`', '{', '[', '~']) && line.contains(' ');
+    let lines = || text.lines().map(str::trim).filter(is_prose);
+    let before = labels.before(place);
+    let said = lines().find(|line| line.ends_with(['.', '!'])).unwrap_or(before.trim());
+    let found = Diagnostic::new(&NO_TASKS, place, "the list of tasks is empty");
+    match said {
+        "" => found,
+        said => found.with_help(format!("the answer says: {}", visible(&one_line(said, 200)))),
+    }
+}

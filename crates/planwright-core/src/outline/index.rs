@@ -1,0 +1,417 @@
+//! The names of all tasks and groups of an answer, for finding what a dependency names.
+
+use std::collections::HashMap;
+
+use super::names::{bare_id, folded, is_none_word, key_words, last_number, one_line, plain};
+use super::raw::{RawPlan, Reference};
+use crate::text::visible;
+
+/// How many tasks a name that fits none is compared with letter by letter.
+const MAX_COMPARED: usize = 200;
+
+/// What a dependency names.
+#[derive(Debug)]
+pub(super) enum Found {
+    Tasks {
+        tasks: Vec<usize>,
+        /// What was guessed, in words.
+        guess: Option<String>,
+        /// Whether it counts the places of tasks.
+        by_place: bool,
+    },
+    Group(usize),
+    /// Two tasks could be meant.
+    Several(usize, usize),
+    None,
+}
+
+impl Found {
+    fn one(task: usize) -> Self {
+        Found::many(vec![task])
+    }
+
+    fn many(tasks: Vec<usize>) -> Self {
+        Found::Tasks {
+            tasks,
+            guess: None,
+            by_place: false,
+        }
+    }
+}
+
+/// Tasks and groups by their names.
+pub(super) struct Index {
+    n_tasks: usize,
+    ids: HashMap<String, Vec<usize>>,
+    bare_ids: HashMap<String, Vec<usize>>,
+    /// Numbers within lists.
+    numbers: HashMap<String, Vec<usize>>,
+    /// Numbers at the end of ids, where every id has another.
+    id_numbers: Option<HashMap<u64, usize>>,
+    titles: HashMap<String, Vec<usize>>,
+    words: HashMap<String, Vec<usize>>,
+    word_sets: HashMap<Vec<String>, Vec<usize>>,
+    groups: HashMap<String, Vec<usize>>,
+    /// The tasks of each group.
+    pub(super) members: Vec<Vec<usize>>,
+    has_ids: bool,
+}
+
+impl Index {
+    pub(super) fn new(plan: &RawPlan) -> Self {
+        let mut index = Index {
+            n_tasks: plan.tasks.len(),
+            ids: HashMap::new(),
+            bare_ids: HashMap::new(),
+            numbers: HashMap::new(),
+            id_numbers: None,
+            titles: HashMap::new(),
+            words: HashMap::new(),
+            word_sets: HashMap::new(),
+            groups: HashMap::new(),
+            members: plan.members(),
+            has_ids: plan.tasks.iter().any(|raw| raw.task.id.is_some()),
+        };
+        let mut by_number = HashMap::new();
+        let mut have_numbers = true;
+        for (task_ix, raw) in plan.tasks.iter().enumerate() {
+            if let Some(id) = &raw.task.id {
+                index.ids.entry(id.to_lowercase()).or_default().push(task_ix);
+                index.bare_ids.entry(bare_id(id)).or_default().push(task_ix);
+                let number = last_number(id);
+                have_numbers &= number.is_some_and(|number| by_number.insert(number, task_ix).is_none());
+            }
+            have_numbers &= raw.task.id.is_some();
+            if let Some(number) = &raw.number {
+                index.numbers.entry(number.clone()).or_default().push(task_ix);
+            }
+            index.titles.entry(folded(&raw.task.title)).or_default().push(task_ix);
+            let words = key_words(&raw.task.title);
+            for word in &words {
+                index.words.entry(word.clone()).or_default().push(task_ix);
+            }
+            index.word_sets.entry(words).or_default().push(task_ix);
+        }
+        index.id_numbers = have_numbers.then_some(by_number);
+        for (group_ix, group) in plan.groups.iter().enumerate() {
+            let mut add = |name: String| {
+                let own = index.groups.entry(name).or_default();
+                if own.last() != Some(&group_ix) {
+                    own.push(group_ix);
+                }
+            };
+            add(folded(&group.name));
+            // "Phase 1: Setup" is called "Phase 1" and "Setup".
+            if let Some((start, rest)) = group.name.split_once([':', '–', '—', '(']) {
+                add(folded(start));
+                add(folded(rest.trim_end_matches(')')));
+            }
+            if let Some(id) = &group.id {
+                add(id.to_lowercase());
+            }
+        }
+        index
+    }
+
+    /// Finds what a reference of a task names.
+    pub(super) fn find(&self, plan: &RawPlan, reference: &Reference, owner: usize, base: usize) -> Found {
+        let text = plain(&reference.text);
+        match self.find_text(plan, &text, owner, base) {
+            Found::None => self.find_parts(plan, &text, owner, base),
+            found => found,
+        }
+    }
+
+    /// Finds every name of a list such as "1, 2 and 5".
+    fn find_parts(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> Found {
+        let spaced = text
+            .replace(" and ", ",")
+            .replace(" & ", ",")
+            .replace(['+', ';', '/'], ",");
+        let parts: Vec<&str> = spaced
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect();
+        let (mut all, mut guesses, mut is_by_place) = (Vec::new(), Vec::new(), false);
+        if parts.len() < 2 {
+            return self.find_alike(text, owner);
+        }
+        for part in parts {
+            match self.find_text(plan, part.strip_prefix("and ").unwrap_or(part), owner, base) {
+                Found::Tasks { tasks, guess, by_place } => {
+                    all.extend(tasks);
+                    guesses.extend(guess);
+                    is_by_place |= by_place;
+                }
+                Found::Group(group) => all.extend(self.members.get(group).into_iter().flatten()),
+                Found::None => match self.find_alike(part, owner) {
+                    Found::Tasks { tasks, guess, .. } => {
+                        all.extend(tasks);
+                        guesses.extend(guess);
+                    }
+                    other => {
+                        return if matches!(other, Found::Several(..)) {
+                            other
+                        } else {
+                            self.find_alike(text, owner)
+                        };
+                    }
+                },
+                found => return found,
+            }
+        }
+        Found::Tasks {
+            tasks: all,
+            guess: (!guesses.is_empty()).then(|| guesses.join("; ")),
+            by_place: is_by_place,
+        }
+    }
+
+    /// Finds one name, by everything but likeness.
+    fn find_text(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> Found {
+        let lower = text.to_lowercase();
+        if let Some(tasks) = self.ids.get(&lower) {
+            return several(tasks);
+        }
+        if is_none_word(text) {
+            return Found::many(Vec::new());
+        }
+        if let Some(found) = self.find_phrase(&lower, owner) {
+            return found;
+        }
+        if let Some(tasks) = self.titles.get(&folded(text)) {
+            return several(tasks);
+        }
+        if let Some(group) = self
+            .groups
+            .get(&folded(text))
+            .filter(|groups| groups.len() == 1)
+            .and_then(|groups| groups.first())
+        {
+            return Found::Group(*group);
+        }
+        let bare = lower.trim_start_matches('#').trim();
+        let noun = ["tasks", "task", "steps", "step", "item", "story", "issue", "no.", "t"];
+        let stripped = noun
+            .iter()
+            .find_map(|noun| bare.strip_prefix(noun))
+            .map(|rest| rest.trim_start_matches([' ', '#', '-', '_']));
+        for name in [Some(bare), stripped].into_iter().flatten() {
+            if name != lower
+                && let Some(tasks) = self.ids.get(name)
+            {
+                return several(tasks);
+            }
+            if let Some(found) = self.find_number(plan, name, owner, base) {
+                return found;
+            }
+        }
+        if let Some(found) = self.find_range(plan, bare, owner, base) {
+            return found;
+        }
+        if let Some(tasks) = self.bare_ids.get(&bare_id(text)).filter(|_| !bare_id(text).is_empty()) {
+            return match tasks.as_slice() {
+                [only] => guessed(*only, plan, text),
+                tasks => several(tasks),
+            };
+        }
+        self.find_before_mark(text)
+    }
+
+    /// Finds an id that is followed by more: "T1: Create the table", "T1 (schema)".
+    fn find_before_mark(&self, text: &str) -> Found {
+        let Some(at) = text.find([':', '(', '–', '—']).or_else(|| text.find(" - ")) else {
+            return Found::None;
+        };
+        let start = plain(text.get(..at).unwrap_or(""));
+        let noun = ["Task ", "Step ", "task ", "step "]
+            .iter()
+            .find_map(|noun| start.strip_prefix(noun))
+            .unwrap_or(&start);
+        match self.ids.get(&noun.to_lowercase()).map(Vec::as_slice) {
+            Some([only]) => Found::one(*only),
+            _ => match self.numbers.get(noun).map(Vec::as_slice) {
+                Some([only]) => Found::one(*only),
+                _ => Found::None,
+            },
+        }
+    }
+
+    fn find_phrase(&self, lower: &str, owner: usize) -> Option<Found> {
+        let is_previous = [
+            "previous",
+            "the previous step",
+            "the previous task",
+            "the previous one",
+            "previous step",
+            "previous task",
+            "previous one",
+        ];
+        let is_all = ["all", "everything", "all of them"];
+        let is_above = lower.contains("above")
+            || lower.starts_with("all previous")
+            || lower.starts_with("all the previous")
+            || lower.starts_with("everything");
+        let is_others =
+            lower.starts_with("all other") || lower == "all tasks" || lower == "all steps" || is_all.contains(&lower);
+        if is_previous.contains(&lower) {
+            return Some(owner.checked_sub(1).map_or(Found::None, Found::one));
+        }
+        if is_above && lower.len() < 30 {
+            return Some(Found::many((0..owner).collect()));
+        }
+        // All tasks are those before this one, unless it is the first.
+        is_others.then(|| match owner {
+            0 => Found::many((1..self.n_tasks).collect()),
+            owner => Found::many((0..owner).collect()),
+        })
+    }
+
+    /// Finds a number: within the list of its owner, at the end of an id, or as a place.
+    fn find_number(&self, plan: &RawPlan, name: &str, owner: usize, base: usize) -> Option<Found> {
+        let is_number = !name.is_empty() && name.chars().all(|c| c.is_ascii_digit() || c == '.');
+        if !is_number {
+            return None;
+        }
+        if let Some(tasks) = self.numbers.get(name) {
+            let list = plan.tasks.get(owner).map(|raw| raw.list);
+            let own: Vec<usize> = tasks
+                .iter()
+                .copied()
+                .filter(|&task| plan.tasks.get(task).map(|raw| raw.list) == list)
+                .collect();
+            return Some(if own.is_empty() { several(tasks) } else { several(&own) });
+        }
+        if let Some(group) = self.groups.get(name).and_then(|groups| groups.first()) {
+            return Some(Found::Group(*group));
+        }
+        let number: u64 = name.parse().ok()?;
+        if let Some(numbers) = &self.id_numbers {
+            let own_ids_are_numbers = self.ids.contains_key(&number.to_string());
+            let task = *numbers.get(&number).filter(|_| !own_ids_are_numbers)?;
+            return Some(guessed(task, plan, name));
+        }
+        if self.has_ids || !self.numbers.is_empty() {
+            return None;
+        }
+        let place = usize::try_from(number).ok()?.checked_sub(base)?;
+        (place < self.n_tasks).then(|| Found::Tasks {
+            tasks: vec![place],
+            guess: None,
+            by_place: true,
+        })
+    }
+
+    /// Finds the tasks of a range such as "1-3" and "T001 to T003".
+    fn find_range(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> Option<Found> {
+        let marks = ["..", "–", "—", " to ", " through ", "-"];
+        marks.iter().find_map(|mark| {
+            let (from, to) = text.split_once(mark)?;
+            let end = |name: &str| {
+                let name = name.trim();
+                match self
+                    .ids
+                    .get(name)
+                    .map(|tasks| several(tasks))
+                    .or_else(|| self.find_number(plan, name, owner, base))
+                {
+                    Some(Found::Tasks { tasks, by_place, .. }) => Some((*tasks.first()?, by_place)),
+                    _ => None,
+                }
+            };
+            let ((from, by_place), (to, _)) = (end(from)?, end(to)?);
+            (from < to).then(|| Found::Tasks {
+                tasks: (from..=to).collect(),
+                guess: None,
+                by_place,
+            })
+        })
+    }
+
+    /// Finds the only title that has the words of a name, or almost its letters.
+    fn find_alike(&self, text: &str, owner: usize) -> Found {
+        let words = key_words(text);
+        if words.is_empty() {
+            return Found::None;
+        }
+        if let Some(tasks) = self.word_sets.get(&words) {
+            return alike(tasks, text, owner);
+        }
+        let mut shared: Option<Vec<usize>> = None;
+        for word in &words {
+            let with: &[usize] = self.words.get(word).map_or(&[], Vec::as_slice);
+            shared = Some(match shared {
+                None => with.to_vec(),
+                Some(shared) => shared
+                    .into_iter()
+                    .filter(|task| with.binary_search(task).is_ok())
+                    .collect(),
+            });
+        }
+        let shared = shared.unwrap_or_default();
+        if !shared.is_empty() && (words.len() > 1 || text.len() > 3) {
+            return alike(&shared, text, owner);
+        }
+        if self.n_tasks > MAX_COMPARED || text.len() < 8 || text.len() > 120 {
+            return Found::None;
+        }
+        let near: Vec<usize> = {
+            let own = folded(text);
+            let mut near: Vec<(usize, usize)> = self
+                .titles
+                .iter()
+                .flat_map(|(title, tasks)| {
+                    let distance = strsim::damerau_levenshtein(&own, title);
+                    tasks.iter().map(move |task| (distance, *task))
+                })
+                .filter(|(distance, _)| *distance <= 2)
+                .collect();
+            near.sort_unstable();
+            near.into_iter().map(|(_, task)| task).collect()
+        };
+        alike(&near, text, owner)
+    }
+}
+
+fn several(tasks: &[usize]) -> Found {
+    match tasks {
+        [] => Found::None,
+        [only] => Found::one(*only),
+        [first, second, ..] => Found::Several(*first, *second),
+    }
+}
+
+/// Returns the only task among some that are alike to a name; a task does not name itself.
+fn alike(tasks: &[usize], text: &str, owner: usize) -> Found {
+    let others: Vec<usize> = tasks.iter().copied().filter(|&task| task != owner).collect();
+    match others.as_slice() {
+        [only] => Found::Tasks {
+            tasks: vec![*only],
+            guess: Some(format!(
+                "`{}` is read as task {}, whose title has these words",
+                visible(&one_line(text, 60)),
+                only + 1
+            )),
+            by_place: false,
+        },
+        tasks => several(tasks),
+    }
+}
+
+fn guessed(task: usize, plan: &RawPlan, text: &str) -> Found {
+    let id = plan
+        .tasks
+        .get(task)
+        .and_then(|raw| raw.task.id.as_deref())
+        .unwrap_or("");
+    Found::Tasks {
+        tasks: vec![task],
+        guess: Some(format!(
+            "`{}` is read as `{}`",
+            visible(&one_line(text, 40)),
+            visible(&one_line(id, 40))
+        )),
+        by_place: false,
+    }
+}

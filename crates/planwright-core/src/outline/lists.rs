@@ -1,0 +1,445 @@
+//! Plans written as checklists, numbered lists, bullets below headings, or headings alone.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::item_text::{read_detail, read_item};
+use super::markdown_lines::{Line, LineKind, begins_with_symbol};
+use super::names::plain;
+use super::phrases::is_phase;
+use super::raw::{RawGroup, RawPlan, RawTask, Reference};
+use super::references::mentions;
+use super::sections::{Scan, ScannedItem, Section, scan};
+use crate::plan::State;
+use crate::text::Span;
+
+/// What the lists of a text are.
+pub(super) enum Lists {
+    Plan {
+        plan: Box<RawPlan>,
+        place: Span,
+        /// Where items say that others are left out.
+        cut: Option<Span>,
+        /// Whether boxes, numbers or headings mark the tasks.
+        is_strong: bool,
+    },
+    /// Lists that are alternatives to each other.
+    Alternatives(Span, Span),
+    /// Questions to the user.
+    Questions(Span),
+    Nothing,
+}
+
+/// Reads the lists of a text.
+pub(super) fn plan_of(lines: &[Line<'_>]) -> Lists {
+    let scan = scan(lines);
+    let Some(kind) = kind_of(&scan) else {
+        let questions = scan.items.iter().find(|item| item.is_question());
+        return questions.map_or(Lists::Nothing, |item| Lists::Questions(item.line.span()));
+    };
+    if kind == Kind::Headings {
+        return of_headings(&scan);
+    }
+    let mut chosen = chosen_items(&scan, kind);
+    // A corrected list takes the place of those before it.
+    let corrected = chosen
+        .iter()
+        .copied()
+        .rfind(|&ix| scan.items.get(ix).is_some_and(|item| scan.is_correction(item.list)));
+    if let Some(list) = corrected.and_then(|ix| scan.items.get(ix)).map(|item| item.list) {
+        chosen.retain(|&ix| scan.items.get(ix).is_some_and(|item| item.list >= list));
+    }
+    let lists: Vec<usize> = {
+        let mut lists: Vec<usize> = chosen
+            .iter()
+            .filter_map(|&ix| scan.items.get(ix))
+            .map(|item| item.list)
+            .collect();
+        lists.dedup();
+        lists
+    };
+    let options: Vec<Span> = lists.iter().filter_map(|&list| scan.option_of(list)).collect();
+    if let [first, second, ..] = options.as_slice() {
+        return Lists::Alternatives(*first, *second);
+    }
+    let mut reader = Reader::new(&scan, kind, chosen);
+    reader.read();
+    reader.finish()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Checklist,
+    Headings,
+    Numbered,
+    Bullets,
+}
+
+/// Returns which of its lists are the plan.
+fn kind_of(scan: &Scan<'_>) -> Option<Kind> {
+    let has = |wanted: &dyn Fn(&ScannedItem<'_>) -> bool| scan.items.iter().any(wanted);
+    if has(&|item| item.is_box()) {
+        return Some(Kind::Checklist);
+    }
+    if heading_tasks(scan).len() >= 2 {
+        return Some(Kind::Headings);
+    }
+    let is_open = |item: &ScannedItem<'_>| item.parent.is_none() && scan.is_work_list(item.list);
+    if has(&|item| is_open(item) && item.is_ordered()) {
+        return Some(Kind::Numbered);
+    }
+    has(&is_open).then_some(Kind::Bullets)
+}
+
+/// Returns the sections that are tasks themselves: "Task 3: …", or numbered ones without lists.
+fn heading_tasks(scan: &Scan<'_>) -> Vec<usize> {
+    let is_named = |section: &Section<'_>| {
+        let title = plain(section.title);
+        let lower = title.to_lowercase();
+        let noun = ["task ", "step ", "story ", "ticket ", "issue "]
+            .iter()
+            .find_map(|noun| lower.strip_prefix(noun));
+        let has_number = noun.is_some_and(|rest| {
+            rest.trim_start_matches(['#', ' '])
+                .starts_with(|c: char| c.is_ascii_digit())
+        });
+        let id = read_item(section.title, None, 0).task.id;
+        has_number || id.is_some_and(|id| id.len() > 1 && id.starts_with(|c: char| c.is_ascii_uppercase()))
+    };
+    let is_numbered =
+        |section: &Section<'_>| read_item(section.title, None, 0).task.id.is_some() && !is_phase(section.title);
+    let named: Vec<usize> = (0..scan.sections.len())
+        .filter(|&ix| scan.sections.get(ix).is_some_and(is_named))
+        .collect();
+    if named.len() >= 2 {
+        return named;
+    }
+    let numbered: Vec<usize> = (0..scan.sections.len())
+        .filter(|&ix| scan.sections.get(ix).is_some_and(is_numbered))
+        .collect();
+    let has_items = scan.items.iter().any(|item| {
+        item.section
+            .is_some_and(|section| numbered.binary_search(&section).is_ok())
+    });
+    if has_items { Vec::new() } else { numbered }
+}
+
+/// Reads headings as tasks, and all that stands below them as their details.
+fn of_headings(scan: &Scan<'_>) -> Lists {
+    let own = heading_tasks(scan);
+    let mut plan = RawPlan {
+        goal: scan.goal(),
+        ..RawPlan::default()
+    };
+    let mut tasks: HashMap<usize, usize> = HashMap::new();
+    for &section_ix in &own {
+        let Some(section) = scan.sections.get(section_ix) else {
+            continue;
+        };
+        tasks.insert(section_ix, plan.tasks.len());
+        plan.tasks.push(read_item(section.title, None, section.at));
+    }
+    // Sections below a task belong to it.
+    let task_of = |section: Option<usize>| {
+        let mut at = section;
+        while let Some(section_ix) = at {
+            if let Some(&task_ix) = tasks.get(&section_ix) {
+                return Some(task_ix);
+            }
+            at = scan.sections.get(section_ix).and_then(|section| section.parent);
+        }
+        None
+    };
+    for detail in &scan.details {
+        if let Some(task) = task_of(detail.section).and_then(|task_ix| plan.tasks.get_mut(task_ix)) {
+            read_detail(detail.text, detail.at, task);
+        }
+    }
+    let place = plan.tasks.first().map_or(Span::at(0), |task| task.task.place);
+    finish_plan(plan, place, None, true)
+}
+
+/// Returns the items that are tasks or contain tasks, in order.
+fn chosen_items(scan: &Scan<'_>, kind: Kind) -> Vec<usize> {
+    let all = 0..scan.items.len();
+    let list_is_open = |ix: &usize| scan.items.get(*ix).is_some_and(|item| scan.is_work_list(item.list));
+    match kind {
+        Kind::Checklist => {
+            let is_box = |ix: &usize| scan.items.get(*ix).is_some_and(|item| item.is_box());
+            let boxes: Vec<usize> = all.clone().filter(is_box).collect();
+            let open: Vec<usize> = boxes.iter().copied().filter(list_is_open).collect();
+            let mut chosen: BTreeSet<usize> = if open.is_empty() { boxes } else { open }.into_iter().collect();
+            // What contains boxes is a group, with a box or without one.
+            let mut parents: Vec<usize> = chosen.iter().filter_map(|&ix| scan.items.get(ix)?.parent).collect();
+            while let Some(parent) = parents.pop() {
+                if chosen.insert(parent) {
+                    parents.extend(scan.items.get(parent).and_then(|item| item.parent));
+                }
+            }
+            chosen.into_iter().collect()
+        }
+        _ => {
+            let mut chosen = Vec::new();
+            for ix in all.filter(list_is_open) {
+                let Some(item) = scan.items.get(ix) else {
+                    continue;
+                };
+                let is_chosen = match item.parent {
+                    None => (kind == Kind::Bullets || item.is_ordered()) && !item.is_legend(),
+                    Some(parent) => chosen.binary_search(&parent).is_ok() && scan.is_task_below(item, parent),
+                };
+                if is_chosen {
+                    chosen.push(ix);
+                }
+            }
+            chosen
+        }
+    }
+}
+
+struct Reader<'s, 't> {
+    scan: &'s Scan<'t>,
+    kind: Kind,
+    chosen: Vec<usize>,
+    plan: RawPlan,
+    /// The group of a section and of an item that contains others.
+    section_groups: HashMap<usize, usize>,
+    item_groups: HashMap<usize, usize>,
+    /// The task that an item is.
+    tasks: HashMap<usize, usize>,
+    cut: Option<Span>,
+}
+
+impl<'s, 't> Reader<'s, 't> {
+    fn new(scan: &'s Scan<'t>, kind: Kind, chosen: Vec<usize>) -> Self {
+        Reader {
+            scan,
+            kind,
+            chosen,
+            plan: RawPlan {
+                goal: scan.goal(),
+                ..RawPlan::default()
+            },
+            section_groups: HashMap::new(),
+            item_groups: HashMap::new(),
+            tasks: HashMap::new(),
+            cut: None,
+        }
+    }
+
+    fn read(&mut self) {
+        let parents: Vec<usize> = {
+            let mut parents: Vec<usize> = self
+                .chosen
+                .iter()
+                .filter_map(|&ix| self.scan.items.get(ix)?.parent)
+                .collect();
+            parents.sort_unstable();
+            parents.dedup();
+            parents
+        };
+        for ix in 0..self.scan.items.len() {
+            let Some(item) = self.scan.items.get(ix) else {
+                continue;
+            };
+            if self.chosen.binary_search(&ix).is_err() {
+                self.detail_of(item);
+                continue;
+            }
+            let group = self.group_of(item);
+            let mut raw = read_item(item.body(), None, item.body_at());
+            raw.list = item.list;
+            raw.task.is_optional |= item.is_starred();
+            raw.task.state = raw.task.state.or(item.state());
+            self.number(item, &mut raw);
+            if is_left_out(item.body()) {
+                self.cut.get_or_insert(item.line.span());
+                continue;
+            }
+            for (text, at) in &item.details {
+                read_detail(text, *at, &mut raw);
+            }
+            if parents.binary_search(&ix).is_ok() {
+                self.item_groups.insert(ix, self.plan.groups.len());
+                self.plan.groups.push(RawGroup {
+                    name: raw.task.title,
+                    id: raw.task.id.or(raw.number),
+                    parent: group,
+                    dependencies: raw.dependencies,
+                    blocks: raw.blocks,
+                    place: item.line.span(),
+                });
+                continue;
+            }
+            if raw.task.title.is_empty() {
+                continue;
+            }
+            raw.group = group;
+            self.tasks.insert(ix, self.plan.tasks.len());
+            self.plan.tasks.push(raw);
+        }
+    }
+
+    /// Gives a task the number of its item, with those of the items around it.
+    fn number(&self, item: &ScannedItem<'_>, raw: &mut RawTask) {
+        if raw.task.id.is_some() || raw.number.is_some() {
+            return;
+        }
+        let Some(number) = item.number() else {
+            return;
+        };
+        let parent = item.parent.and_then(|parent| self.item_groups.get(&parent));
+        let parent = parent.and_then(|&group| self.plan.groups.get(group)?.id.clone());
+        raw.number = Some(match parent {
+            Some(parent) if !number.contains('.') => format!("{parent}.{number}"),
+            _ => number.to_owned(),
+        });
+    }
+
+    /// Adds an item that is no task to the task above it.
+    fn detail_of(&mut self, item: &ScannedItem<'_>) {
+        let mut parent = item.parent;
+        while let Some(ix) = parent {
+            if let Some(raw) = self.tasks.get(&ix).and_then(|&task| self.plan.tasks.get_mut(task)) {
+                read_detail(item.body(), item.body_at(), raw);
+                for (text, at) in &item.details {
+                    read_detail(text, *at, raw);
+                }
+                return;
+            }
+            parent = self.scan.items.get(ix).and_then(|item| item.parent);
+        }
+    }
+
+    /// Returns the group of an item: the item above it, or its section where there are several.
+    fn group_of(&mut self, item: &ScannedItem<'_>) -> Option<usize> {
+        if let Some(group) = item.parent.and_then(|parent| self.item_groups.get(&parent)) {
+            return Some(*group);
+        }
+        let section_ix = item.section?;
+        if self.scan.n_sections_with_items < 2 {
+            return None;
+        }
+        if let Some(group) = self.section_groups.get(&section_ix) {
+            return Some(*group);
+        }
+        let section = self.scan.sections.get(section_ix)?;
+        let mut dependencies: Option<Vec<Reference>> = None;
+        let texts = self.scan.intros.get(&section_ix).into_iter().flatten().copied();
+        for (text, at) in [(section.title, section.at)].into_iter().chain(texts) {
+            let said = mentions(text);
+            let found = said
+                .found
+                .into_iter()
+                .filter(|mention| !mention.is_reverse)
+                .map(|mention| Reference {
+                    text: mention.text,
+                    place: Span::new(at + mention.range.start, at + mention.range.end),
+                    is_certain: mention.is_certain,
+                });
+            let found: Vec<Reference> = found.collect();
+            if !found.is_empty() {
+                dependencies.get_or_insert_default().extend(found);
+            }
+        }
+        self.section_groups.insert(section_ix, self.plan.groups.len());
+        self.plan.groups.push(RawGroup {
+            name: plain(section.title),
+            dependencies,
+            place: section.span(),
+            ..RawGroup::default()
+        });
+        Some(self.plan.groups.len() - 1)
+    }
+
+    fn finish(self) -> Lists {
+        let place = self.plan.tasks.first().map_or(Span::at(0), |task| task.task.place);
+        let is_asking = self.kind != Kind::Checklist && self.plan.tasks.is_empty();
+        if is_asking && let Some(item) = self.scan.items.iter().find(|item| item.is_question()) {
+            return Lists::Questions(item.line.span());
+        }
+        finish_plan(self.plan, place, self.cut, self.kind != Kind::Bullets)
+    }
+}
+
+/// Decides which numbers are ids: those that occur once.
+fn finish_plan(mut plan: RawPlan, place: Span, cut: Option<Span>, is_strong: bool) -> Lists {
+    if plan.tasks.is_empty() {
+        return Lists::Nothing;
+    }
+    let is_number = |id: &str| id.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for raw in &mut plan.tasks {
+        if let Some(id) = raw.task.id.as_ref().filter(|id| is_number(id)) {
+            raw.number = Some(id.clone());
+        }
+        if let Some(number) = &raw.number {
+            *seen.entry(number.clone()).or_default() += 1;
+        }
+    }
+    let is_unique = seen.values().all(|n| *n == 1);
+    for raw in &mut plan.tasks {
+        match raw.number.take_if(|_| is_unique) {
+            Some(number) => raw.task.id = raw.task.id.take().or(Some(number)),
+            None if raw.number.is_some() => raw.task.id = raw.task.id.take().filter(|id| !is_number(id)),
+            None => {}
+        }
+    }
+    Lists::Plan {
+        plan: Box::new(plan),
+        place,
+        cut,
+        is_strong,
+    }
+}
+
+/// Returns whether an item stands for others that are left out.
+fn is_left_out(body: &str) -> bool {
+    let lower = body.trim().to_lowercase();
+    lower == "..."
+        || lower == "…"
+        || lower == "etc"
+        || lower.starts_with("... ")
+        || lower.starts_with("(more ")
+        || lower == "[truncated]"
+}
+
+impl ScannedItem<'_> {
+    fn is_box(&self) -> bool {
+        matches!(self.line.kind, LineKind::Item { checkbox: Some(_), .. }) || begins_with_symbol(self.line.text)
+    }
+
+    fn number(&self) -> Option<&str> {
+        match self.line.kind {
+            LineKind::Item { number, .. } => number,
+            _ => None,
+        }
+    }
+
+    /// Returns whether the item has a star after its box, which marks it as optional.
+    fn is_starred(&self) -> bool {
+        self.is_box() && self.line.text.starts_with("* ")
+    }
+
+    fn body(&self) -> &str {
+        self.line
+            .text
+            .get(if self.is_starred() { 1 } else { 0 }..)
+            .unwrap_or("")
+    }
+
+    fn body_at(&self) -> usize {
+        self.line.at + usize::from(self.is_starred())
+    }
+
+    fn state(&self) -> Option<State> {
+        match self.line.kind {
+            LineKind::Item { checkbox, .. } => match checkbox? {
+                'x' | 'X' | '✓' | '✔' => Some(State::Done),
+                '~' | '/' | '>' => Some(State::Running),
+                '-' => Some(State::Skipped),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Lines of Markdown: headings, items of lists, rows of tables, and the rest.
+
+use crate::text::Span;
+
+/// A line, or the part of it that counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'t> {
+    pub(super) kind: LineKind<'t>,
+    /// How many columns it is indented.
+    pub(super) indent: usize,
+    /// Its text without marks, and where that begins.
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum LineKind<'t> {
+    Blank,
+    Heading(usize),
+    /// An item, with its number and the mark in its box.
+    Item {
+        number: Option<&'t str>,
+        checkbox: Option<char>,
+    },
+    TableRow,
+    Text,
+}
+
+impl Line<'_> {
+    pub(super) fn span(&self) -> Span {
+        Span::new(self.at, self.at + self.text.trim_end().len())
+    }
+}
+
+/// Returns the lines of a part of a text, without those that lie in `taken`, which are read otherwise: each of these is a blank line.
+pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Line<'t>> {
+    let mut out = Vec::new();
+    let mut at = part.start as usize;
+    let mut taken = taken.iter().copied().peekable();
+    for line in text.get(part.range()).unwrap_or("").split_inclusive('\n') {
+        while taken.peek().is_some_and(|span| span.end as usize <= at) {
+            taken.next();
+        }
+        let is_taken = taken.peek().is_some_and(|span| (span.start as usize) < at + line.len());
+        out.push(match is_taken {
+            true => blank(at),
+            false => line_of(line.trim_end_matches(['\n', '\r']), at),
+        });
+        at += line.len();
+    }
+    out
+}
+
+fn blank<'t>(at: usize) -> Line<'t> {
+    Line {
+        kind: LineKind::Blank,
+        indent: 0,
+        text: "",
+        at,
+    }
+}
+
+fn line_of(line: &str, at: usize) -> Line<'_> {
+    // Quoted text is text.
+    let unquoted = line.trim_start().strip_prefix("> ").unwrap_or(line);
+    let trimmed = unquoted.trim_start();
+    let n_before = line.len() - trimmed.len();
+    let indent = unquoted
+        .chars()
+        .take_while(|c| c.is_whitespace())
+        .map(|c| if c == '\t' { 4 } else { 1 })
+        .sum();
+    let made = |kind, text: &'_ str| {
+        let skipped = trimmed.len() - text.len();
+        (kind, skipped)
+    };
+    if trimmed.is_empty() || is_rule(trimmed) {
+        return blank(at);
+    }
+    let (kind, skipped) = if let Some((level, text)) = heading(trimmed) {
+        made(LineKind::Heading(level), text)
+    } else if trimmed.starts_with('|') && trimmed.len() > 1 {
+        (LineKind::TableRow, 0)
+    } else if let Some((number, checkbox, text)) = item(trimmed) {
+        made(LineKind::Item { number, checkbox }, text)
+    } else {
+        (LineKind::Text, 0)
+    };
+    Line {
+        kind,
+        indent,
+        text: trimmed.get(skipped..).unwrap_or(""),
+        at: at + n_before + skipped,
+    }
+}
+
+fn is_rule(line: &str) -> bool {
+    let line = line.trim_end();
+    line.len() >= 3
+        && ['-', '*', '_']
+            .iter()
+            .any(|mark| line.chars().all(|c| c == *mark || c == ' '))
+        && !line.starts_with("- ")
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = line.get(level..)?;
+    let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
+    is_heading.then(|| (level, rest.trim_start()))
+}
+
+/// Reads the mark of an item and its box.
+fn item(line: &str) -> Option<(Option<&str>, Option<char>, &str)> {
+    let (number, mut rest) = item_mark(line)?;
+    let checkbox = checkbox(rest);
+    if let Some((_, after)) = checkbox {
+        rest = after;
+    }
+    Some((number, checkbox.map(|(mark, _)| mark), rest))
+}
+
+fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
+    for mark in ["- ", "* ", "+ ", "• ", "– ", "‣ ", "◦ ", "-\t", "*\t"] {
+        if let Some(rest) = line.strip_prefix(mark) {
+            return Some((None, rest.trim_start()));
+        }
+    }
+    // A box without a mark before it.
+    if checkbox(line).is_some() {
+        return Some((None, line));
+    }
+    if begins_with_symbol(line) {
+        return Some((None, line));
+    }
+    let n_digits = line
+        .bytes()
+        .take_while(|byte| byte.is_ascii_digit() || *byte == b'.')
+        .count();
+    let number = line.get(..n_digits)?.trim_end_matches('.');
+    let rest = line.get(number.len()..)?;
+    if number.is_empty() || number.len() > 9 {
+        let letter = line
+            .get(..1)
+            .filter(|letter| letter.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        let after = line
+            .get(1..)
+            .and_then(|rest| rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")));
+        return Some((Some(letter?), after?.trim_start()));
+    }
+    let after = rest
+        .strip_prefix(['.', ')', ':'])
+        .or_else(|| number.contains('.').then_some(rest))?;
+    after
+        .starts_with([' ', '\t'])
+        .then(|| (Some(number), after.trim_start()))
+}
+
+/// Symbols that stand for boxes, each of a state.
+pub(super) const SYMBOLS: [&str; 12] = ["☐", "☑", "✅", "⬜", "🔲", "🔄", "⏳", "🚧", "✔️", "✔", "✓", "📋"];
+
+/// Returns whether a line begins with a symbol that stands for a box.
+pub(super) fn begins_with_symbol(line: &str) -> bool {
+    SYMBOLS.iter().any(|symbol| line.starts_with(symbol))
+}
+
+/// Reads a box such as `[ ]`, `[x]` and `\[ \]`.
+fn checkbox(text: &str) -> Option<(char, &str)> {
+    let body = text.strip_prefix("\\[").or_else(|| text.strip_prefix('['))?;
+    let (mark, after) = match body.strip_prefix(']') {
+        Some(after) => (' ', after),
+        None => {
+            let mark = body.chars().next()?;
+            let after = body.get(mark.len_utf8()..)?;
+            (mark, after.strip_prefix("\\]").or_else(|| after.strip_prefix(']'))?)
+        }
+    };
+    let is_box = matches!(mark, ' ' | 'x' | 'X' | '✓' | '✔' | '~' | '/' | '-' | '>' | '\u{a0}');
+    let is_apart = after.is_empty() || after.starts_with([' ', '\t', '*']);
+    (is_box && is_apart).then_some((mark, after))
+}

@@ -1,0 +1,290 @@
+//! Plans drawn as Mermaid flowcharts: boxes are tasks, arrows lead to what depends on them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::OutlineTask;
+use super::names::one_line;
+use super::raw::{RawGroup, RawPlan, RawTask, Reference};
+use crate::text::Span;
+
+/// How deep subgraphs are nested in each other; deeper ones stand on their own.
+const MAX_NESTING: usize = 16;
+
+/// Returns whether a text begins as a flowchart does.
+pub(super) fn is_flowchart(text: &str) -> bool {
+    let first = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with("%%") && *line != "---");
+    let word = first.and_then(|line| line.split_whitespace().next()).unwrap_or("");
+    matches!(word.trim_end_matches(';'), "graph" | "flowchart")
+}
+
+/// Reads a flowchart that stands at an offset of an answer.
+pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
+    let mut reader = Reader::default();
+    let mut at = offset;
+    let mut is_begun = false;
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        if !is_begun {
+            is_begun = is_flowchart(trimmed);
+        } else if !is_remark(trimmed) {
+            let mut start = at + (line.len() - line.trim_start().len());
+            for statement in split_statements(trimmed) {
+                reader.statement(
+                    statement.trim(),
+                    start + (statement.len() - statement.trim_start().len()),
+                );
+                start += statement.len() + 1;
+            }
+        }
+        at += line.len();
+    }
+    (!reader.plan.tasks.is_empty()).then_some(reader.plan)
+}
+
+fn is_remark(line: &str) -> bool {
+    let words = [
+        "style",
+        "classDef",
+        "class",
+        "click",
+        "linkStyle",
+        "direction",
+        "accTitle",
+        "accDescr",
+    ];
+    let first = line.split_whitespace().next().unwrap_or("");
+    line.is_empty() || line.starts_with("%%") || words.contains(&first)
+}
+
+/// Splits a line at semicolons that are not part of a label.
+fn split_statements(line: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let (mut start, mut depth, mut in_quotes) = (0, 0usize, false);
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => in_quotes = !in_quotes,
+            '[' | '(' | '{' if !in_quotes => depth += 1,
+            ']' | ')' | '}' if !in_quotes => depth = depth.saturating_sub(1),
+            ';' if !in_quotes && depth == 0 => {
+                out.push(line.get(start..at).unwrap_or(""));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(line.get(start..).unwrap_or(""));
+    out
+}
+
+#[derive(Default)]
+struct Reader {
+    plan: RawPlan,
+    nodes: HashMap<String, usize>,
+    subgraphs: HashSet<String>,
+    open: Vec<usize>,
+}
+
+impl Reader {
+    fn statement(&mut self, text: &str, at: usize) {
+        if let Some(rest) = text.strip_prefix("subgraph") {
+            let (id, label, _) = node_at(rest.trim_start()).unwrap_or((rest.trim(), None, rest.len()));
+            let name = label.map_or_else(|| rest.trim().trim_matches('"').to_owned(), clean);
+            self.plan.groups.push(RawGroup {
+                name,
+                id: Some(id.to_owned()),
+                parent: self.open.last().copied().filter(|_| self.open.len() < MAX_NESTING),
+                place: Span::new(at, at + text.len()),
+                ..RawGroup::default()
+            });
+            self.subgraphs.insert(id.to_owned());
+            self.open.push(self.plan.groups.len() - 1);
+            return;
+        }
+        if text == "end" {
+            self.open.pop();
+            return;
+        }
+        let mut pos = 0;
+        let mut before: Vec<Reference> = Vec::new();
+        loop {
+            let mut nodes = Vec::new();
+            loop {
+                let rest = text.get(pos..).unwrap_or("");
+                let trimmed = rest.trim_start();
+                pos += rest.len() - trimmed.len();
+                let Some((id, label, n_bytes)) = node_at(trimmed) else {
+                    return;
+                };
+                let place = Span::new(at + pos, at + pos + n_bytes);
+                self.node(id, label, place);
+                nodes.push(Reference {
+                    text: id.to_owned(),
+                    place,
+                    is_certain: true,
+                });
+                pos += n_bytes;
+                let rest = text.get(pos..).unwrap_or("").trim_start();
+                match rest.strip_prefix('&') {
+                    Some(after) => pos = text.len() - after.len(),
+                    None => break,
+                }
+            }
+            for (on, own) in before.iter().flat_map(|on| nodes.iter().map(move |own| (on, own))) {
+                self.plan.edges.push((own.clone(), on.clone()));
+            }
+            let rest = text.get(pos..).unwrap_or("");
+            let Some((n_bytes, is_backwards)) = arrow_at(rest) else {
+                return;
+            };
+            pos += n_bytes;
+            before = nodes;
+            if is_backwards {
+                return;
+            }
+        }
+    }
+
+    fn node(&mut self, id: &str, label: Option<&str>, place: Span) {
+        if self.subgraphs.contains(id) {
+            return;
+        }
+        let group = self.open.last().copied();
+        let task_ix = *self.nodes.entry(id.to_owned()).or_insert_with(|| {
+            self.plan.tasks.push(RawTask {
+                task: OutlineTask {
+                    id: Some(id.to_owned()),
+                    title: id.replace('_', " "),
+                    place,
+                    ..OutlineTask::default()
+                },
+                group,
+                ..RawTask::default()
+            });
+            self.plan.tasks.len() - 1
+        });
+        let Some(raw) = self.plan.tasks.get_mut(task_ix) else {
+            return;
+        };
+        raw.group = raw.group.or(group);
+        if let Some(label) = label.map(clean).filter(|label| !label.is_empty()) {
+            raw.task.title = one_line(&label, 500);
+            raw.task.place = place;
+        }
+    }
+}
+
+fn clean(label: &str) -> String {
+    let label = label
+        .replace("<br/>", " ")
+        .replace("<br>", " ")
+        .replace("<br />", " ")
+        .replace("\\n", " ");
+    let label = label.trim().trim_matches(['"', '`']).trim();
+    label.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Reads a box: its id, its label, and how many bytes both take.
+fn node_at(text: &str) -> Option<(&str, Option<&str>, usize)> {
+    let mut end = 0;
+    for (at, c) in text.char_indices() {
+        let is_dash_within = c == '-'
+            && text
+                .get(at + 1..)
+                .is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
+            && at > 0;
+        if !(c.is_alphanumeric() || matches!(c, '_' | '.') || is_dash_within) {
+            break;
+        }
+        end = at + c.len_utf8();
+    }
+    let id = text.get(..end).filter(|id| !id.is_empty())?;
+    let rest = text.get(end..)?;
+    let shapes = [
+        ("([", "])"),
+        ("[[", "]]"),
+        ("[(", ")]"),
+        ("((", "))"),
+        ("{{", "}}"),
+        ("[/", "/]"),
+        ("[\\", "\\]"),
+        ("[", "]"),
+        ("(", ")"),
+        ("{", "}"),
+        (">", "]"),
+    ];
+    let mut label = None;
+    for (open, close) in shapes {
+        let Some(body) = rest.strip_prefix(open) else {
+            continue;
+        };
+        let quoted = body.trim_start().starts_with('"');
+        let at = if quoted {
+            let first = body.find('"').unwrap_or(0);
+            let second = body
+                .get(first + 1..)
+                .and_then(|rest| rest.find('"'))
+                .map_or(0, |at| at + first + 2);
+            body.get(second..)
+                .and_then(|rest| rest.find(close))
+                .map(|at| at + second)
+        } else {
+            body.find(close)
+        };
+        let Some(at) = at else {
+            continue;
+        };
+        label = body.get(..at);
+        end += open.len() + at + close.len();
+        break;
+    }
+    if let Some(class) = text.get(end..).and_then(|rest| rest.strip_prefix(":::")) {
+        let n_bytes: usize = class
+            .chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .map(char::len_utf8)
+            .sum();
+        end += 3 + n_bytes;
+    }
+    Some((id, label, end))
+}
+
+/// Reads an arrow and its label. Returns its length, and whether it leads nowhere that is known.
+fn arrow_at(text: &str) -> Option<(usize, bool)> {
+    let trimmed = text.trim_start();
+    let skipped = text.len() - trimmed.len();
+    let is_mark = |c: char| matches!(c, '-' | '=' | '.' | '>' | '<' | '~' | 'o' | 'x');
+    let line: String = trimmed.chars().take_while(|c| is_mark(*c)).collect();
+    let line = match line.find('>') {
+        Some(head) => line.get(..=head).unwrap_or(&line).to_owned(),
+        None => line,
+    };
+    let first = line.trim_start_matches(['<', 'o', 'x']);
+    if !(first.starts_with("--") || first.starts_with("==") || first.starts_with("-.") || first.starts_with("~~")) {
+        return None;
+    }
+    // `--x` and `--o` end an arrow; a box that begins with such a letter needs a space before it.
+    let mut n_bytes = line.len();
+    if !line.contains('>') {
+        // `A -- text --> B`.
+        let rest = trimmed.get(n_bytes..)?;
+        let heads = ["-->", "==>", ".->", "---", "--x", "--o"];
+        let head = heads
+            .iter()
+            .filter_map(|head| rest.find(head).map(|at| at + head.len()))
+            .min();
+        if let Some(at) = head.filter(|_| !matches!(line.as_str(), "---" | "===" | "~~~")) {
+            n_bytes += at;
+        }
+    }
+    let rest = trimmed.get(n_bytes..)?;
+    let body = rest.trim_start();
+    if let Some(label) = body.strip_prefix('|')
+        && let Some(end) = label.find('|')
+    {
+        n_bytes += rest.len() - body.len() + 1 + end + 1;
+    }
+    Some((skipped + n_bytes, line.starts_with("~~")))
+}

@@ -1,0 +1,83 @@
+//! A plan as a model's answer or a person's notes write it: tasks and dependencies read out of JSON, YAML, Mermaid graphs, tables and
+//! lists in any prose. Every guess is named; what would change the graph is refused. Knows no dialect.
+//!
+//! ```
+//! use planwright_core::outline::read;
+//! use planwright_core::text::SourceText;
+//!
+//! let answer = SourceText::new("Sure!\n1. Write the parser\n2. Use it (depends on 1)\n");
+//! let outline = read(&answer, false).expect("two tasks");
+//! assert_eq!(outline.tasks[1].title, "Use it");
+//! assert_eq!(outline.tasks[1].dependencies, [0]);
+//! ```
+
+mod blocks;
+mod candidates;
+mod choice;
+mod cycles;
+mod index;
+mod item_text;
+mod json_values;
+mod lists;
+mod markdown_lines;
+mod mermaid;
+mod names;
+mod phrases;
+mod raw;
+mod references;
+mod resolve;
+pub mod rules;
+mod sections;
+mod structure;
+mod tables;
+mod task_fields;
+mod task_keys;
+mod value;
+mod work_lists;
+mod yaml_values;
+
+pub use candidates::{MAX_ANSWER_BYTES, read};
+
+use crate::diagnostic::Diagnostic;
+use crate::plan::State;
+use crate::text::Span;
+
+/// A plan that was read out of an answer. Its dependencies are free of cycles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// What the plan is for, where the answer says so.
+    pub goal: Option<String>,
+    /// The tasks in the order of the answer; at least one.
+    pub tasks: Vec<OutlineTask>,
+    /// What was guessed and left out: notes with their places.
+    pub guesses: Vec<Diagnostic>,
+    /// The part of the answer that was read: a block, a value, or the first task of a list.
+    pub place: Span,
+}
+
+/// A task of an outline.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutlineTask {
+    /// Its id as written.
+    pub id: Option<String>,
+    /// One line.
+    pub title: String,
+    /// What else is written about it; empty where there is nothing.
+    pub description: String,
+    /// Its written state; none where the answer gives none.
+    pub state: Option<State>,
+    /// The phase or parent that it belongs to.
+    pub group: Option<String>,
+    /// Whether it is marked as able to run next to others.
+    pub is_parallel: bool,
+    /// Whether it is marked as optional.
+    pub is_optional: bool,
+    /// The files that it names.
+    pub files: Vec<String>,
+    /// How to tell that it is done.
+    pub criteria: Vec<String>,
+    /// The places of the tasks that it depends on, ascending.
+    pub dependencies: Vec<usize>,
+    /// Its place in the answer.
+    pub place: Span,
+}

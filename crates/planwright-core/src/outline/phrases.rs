@@ -1,0 +1,298 @@
+//! What headings and sentences say of the list below them: that it is the plan, a phase of it, a correction, or something else.
+
+use super::names::plain;
+
+/// Returns whether a line in bold, or one such as "Phase 2: API", stands for a heading.
+pub(super) fn is_bold_heading(text: &str) -> bool {
+    let text = text.trim_end();
+    let is_bold = text
+        .strip_prefix("**")
+        .and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    let is_whole = is_bold.is_some_and(|inner| !inner.contains("**") && !is_step_line(inner));
+    is_whole || is_phase(text) && text.len() < 80 && !text.ends_with('.')
+}
+
+/// Returns whether a line is a task of its own: "Step 2: …".
+pub(super) fn is_step_line(text: &str) -> bool {
+    let text = text.trim_start_matches(['*', '_']);
+    let rest = ["Step ", "Task "].iter().find_map(|noun| text.strip_prefix(noun));
+    rest.is_some_and(|rest| {
+        let after = rest
+            .trim_start_matches('#')
+            .trim_start_matches(|c: char| c.is_ascii_digit());
+        after.len() < rest.len()
+            && after
+                .trim_start_matches(['*', '_', ' '])
+                .starts_with([':', '.', ')', '-', '–', '—'])
+    })
+}
+
+/// Returns whether a title names a phase: "Phase 1: …", "Milestone 2".
+pub(super) fn is_phase(title: &str) -> bool {
+    let title = title.trim_start_matches(['*', '_', '#', ' ']).to_lowercase();
+    let nouns = [
+        "phase",
+        "stage",
+        "milestone",
+        "sprint",
+        "wave",
+        "iteration",
+        "week",
+        "day",
+        "part",
+        "epic",
+    ];
+    let rest = nouns.iter().find_map(|noun| title.strip_prefix(noun));
+    rest.is_some_and(|rest| {
+        rest.starts_with([' ', '-'])
+            && rest
+                .trim_start_matches([' ', '-', '#'])
+                .starts_with(|c: char| c.is_ascii_digit() || "abciv".contains(c))
+            && {
+                let word: String = rest
+                    .trim_start_matches([' ', '-', '#'])
+                    .chars()
+                    .take_while(|c| c.is_alphanumeric())
+                    .collect();
+                word.len() <= 3
+            }
+    })
+}
+
+fn starts_with_any(text: &str, starts: &[&str]) -> bool {
+    let lower = plain(text).to_lowercase();
+    let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
+    starts.iter().any(|start| bare.starts_with(start))
+}
+
+fn contains_any(text: &str, words: &[&str]) -> bool {
+    let lower = text.to_lowercase();
+    words.iter().any(|word| lower.contains(word))
+}
+
+/// Returns whether a heading is about something else than work.
+pub(super) fn is_other_heading(title: &str) -> bool {
+    starts_with_any(
+        title,
+        &[
+            "note",
+            "risk",
+            "question",
+            "open question",
+            "assumption",
+            "out of scope",
+            "non-goal",
+            "legend",
+            "context",
+            "background",
+            "overview",
+            "summary",
+            "acceptance",
+            "success",
+            "reference",
+            "constraint",
+            "finding",
+            "observation",
+            "current state",
+            "why",
+            "rationale",
+            "decision",
+            "trade",
+            "alternatives considered",
+            "dependenc",
+            "estimate",
+            "timeline",
+            "requirement",
+            "prerequisite",
+            "goals",
+            "benefit",
+            "caveat",
+            "what i found",
+            "key ",
+            "definition of done",
+            "files",
+            "architecture",
+            "analysis",
+            "approach",
+            "design",
+            "limitation",
+            "critical path",
+            "verification criteria",
+            "format",
+        ],
+    )
+}
+
+pub(super) fn is_plan_heading(title: &str) -> bool {
+    let lower = plain(title).to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+    let is_plan = [
+        "plan",
+        "tasks",
+        "steps",
+        "todo",
+        "todos",
+        "checklist",
+        "backlog",
+        "roadmap",
+        "breakdown",
+    ];
+    words.iter().any(|word| is_plan.contains(word)) && !is_other_heading(title)
+}
+
+/// Returns whether a sentence announces the plan.
+pub(super) fn is_plan_sentence(text: &str) -> bool {
+    let is_announced = text.trim_end().trim_end_matches(['*', '_']).ends_with(':');
+    is_announced
+        && contains_any(
+            text,
+            &[
+                "plan",
+                "tasks",
+                "steps",
+                "todo",
+                "to-do",
+                "breakdown",
+                "broken down",
+                "split the work",
+            ],
+        )
+        && !is_other_intro(text)
+        && !is_asking(text)
+}
+
+pub(super) fn is_other_intro(text: &str) -> bool {
+    starts_with_any(
+        text,
+        &[
+            "note",
+            "risk",
+            "assum",
+            "out of scope",
+            "legend",
+            "files",
+            "i looked",
+            "i checked",
+            "i found",
+            "i considered",
+            "i read",
+            "caveat",
+        ],
+    ) || contains_any(
+        text,
+        &[
+            "not in scope",
+            "out of scope",
+            "i considered",
+            "things i noticed",
+            "i assumed",
+            "acceptance criteria",
+            "non-goals",
+        ],
+    )
+}
+
+pub(super) fn is_asking(text: &str) -> bool {
+    contains_any(
+        text,
+        &[
+            "need to know",
+            "questions",
+            "clarif",
+            "could you tell",
+            "please answer",
+            "let me know which",
+        ],
+    )
+}
+
+/// Returns whether a title names one of several plans.
+pub(super) fn is_option(text: &str) -> bool {
+    let lower = plain(text).to_lowercase();
+    let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
+    let numbered = ["option ", "alternative ", "variant ", "approach ", "plan "];
+    let is_numbered = numbered.iter().any(|start| {
+        let rest = bare
+            .strip_prefix(start)
+            .map(|rest| rest.chars().take_while(|c| c.is_alphanumeric()).collect::<String>());
+        rest.is_some_and(|word| word.len() == 1 || ["one", "two", "three"].contains(&word.as_str()))
+    });
+    is_numbered
+        || ["alternatively", "or, ", "or:", "either "]
+            .iter()
+            .any(|start| bare.starts_with(start))
+}
+
+/// Returns whether a sentence announces a corrected version.
+pub(super) fn is_revision(text: &str) -> bool {
+    contains_any(
+        text,
+        &[
+            "corrected",
+            "revised",
+            "updated plan",
+            "updated version",
+            "updated list",
+            "here is the update",
+            "here's the update",
+            "final plan",
+            "final version",
+            "ignore the",
+            "instead of the",
+            "better version",
+            "improved",
+            "new version",
+            "fixed version",
+            "second attempt",
+            "please use this",
+            "use this one",
+            "wait,",
+            "actually,",
+            "scratch that",
+            "replaces the",
+            "supersedes",
+            "refined",
+            "v2",
+            "disregard",
+            "this is better",
+            "final answer",
+            "after review",
+        ],
+    )
+}
+
+/// Returns whether a sentence announces an example and not the plan itself.
+pub(super) fn is_example(text: &str) -> bool {
+    contains_any(
+        text,
+        &[
+            "example",
+            "sample",
+            "the shape",
+            "this shape",
+            "format",
+            "schema",
+            "currently",
+            "existing",
+            "for instance",
+            "e.g.",
+            "template",
+            "looks like this",
+            "payload",
+            "response body",
+            "fixture",
+            "input file",
+            "config",
+        ],
+    )
+}
+
+/// Returns whether what stands below a label describes the task above it.
+pub(super) fn is_label_of_details(title: &str) -> bool {
+    starts_with_any(
+        title,
+        &[
+            "note", "detail", "file", "accept", "criteria", "depend", "risk", "output", "input", "test",
+        ],
+    )
+}

@@ -1,0 +1,111 @@
+//! A plan as one part of an answer gives it: dependencies are still names.
+
+use super::OutlineTask;
+use crate::diagnostic::Diagnostic;
+use crate::text::Span;
+
+/// A plan before its dependencies are resolved.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawPlan {
+    pub(super) goal: Option<String>,
+    pub(super) tasks: Vec<RawTask>,
+    pub(super) groups: Vec<RawGroup>,
+    /// Dependencies that stand next to the tasks: the first depends on the second.
+    pub(super) edges: Vec<(Reference, Reference)>,
+    pub(super) notes: Vec<Diagnostic>,
+}
+
+/// A task before its dependencies are resolved.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawTask {
+    pub(super) task: OutlineTask,
+    /// The number that it has in its own list, where that is no id.
+    pub(super) number: Option<String>,
+    /// Which list that is.
+    pub(super) list: usize,
+    pub(super) group: Option<usize>,
+    /// None where nothing is written about dependencies.
+    pub(super) dependencies: Option<Vec<Reference>>,
+    /// The tasks that depend on it.
+    pub(super) blocks: Vec<Reference>,
+}
+
+/// A phase, or a task with tasks below it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawGroup {
+    pub(super) name: String,
+    pub(super) id: Option<String>,
+    pub(super) parent: Option<usize>,
+    pub(super) dependencies: Option<Vec<Reference>>,
+    pub(super) blocks: Vec<Reference>,
+    pub(super) place: Span,
+}
+
+/// A written name of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reference {
+    pub(super) text: String,
+    pub(super) place: Span,
+    /// Whether it certainly names a task: one that does not resolve is refused. Otherwise it may be part of a sentence.
+    pub(super) is_certain: bool,
+}
+
+impl RawPlan {
+    /// Returns whether anything is written about dependencies.
+    pub(super) fn has_dependencies(&self) -> bool {
+        let of_tasks = |task: &RawTask| task.dependencies.is_some() || !task.blocks.is_empty();
+        let of_groups = |group: &RawGroup| group.dependencies.is_some() || !group.blocks.is_empty();
+        !self.edges.is_empty() || self.tasks.iter().any(of_tasks) || self.groups.iter().any(of_groups)
+    }
+
+    /// Returns the groups that contain a task, the innermost first.
+    pub(super) fn groups_of(&self, task_ix: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut next = self.tasks.get(task_ix).and_then(|task| task.group);
+        while let Some(group_ix) = next {
+            // A parent always comes before its children, so that this ends.
+            found.push(group_ix);
+            next = self.groups.get(group_ix).and_then(|group| group.parent);
+        }
+        found
+    }
+
+    /// Returns the tasks of every group, those of its children included.
+    pub(super) fn members(&self) -> Vec<Vec<usize>> {
+        let mut members = vec![Vec::new(); self.groups.len()];
+        for task_ix in 0..self.tasks.len() {
+            for group_ix in self.groups_of(task_ix) {
+                if let Some(own) = members.get_mut(group_ix) {
+                    own.push(task_ix);
+                }
+            }
+        }
+        members
+    }
+
+    /// Adds the tasks of another part of the same answer as a group.
+    pub(super) fn append(&mut self, other: RawPlan, name: &str, place: Span) {
+        let (n_groups, n_lists) = (
+            self.groups.len(),
+            self.tasks.iter().map(|task| task.list + 1).max().unwrap_or(0),
+        );
+        let own = n_groups;
+        self.groups.push(RawGroup {
+            name: name.to_owned(),
+            place,
+            ..RawGroup::default()
+        });
+        for mut group in other.groups {
+            group.parent = Some(group.parent.map_or(own, |parent| parent + own + 1));
+            self.groups.push(group);
+        }
+        for mut task in other.tasks {
+            task.group = Some(task.group.map_or(own, |group| group + own + 1));
+            task.list += n_lists;
+            self.tasks.push(task);
+        }
+        self.edges.extend(other.edges);
+        self.notes.extend(other.notes);
+        self.goal = self.goal.take().or(other.goal);
+    }
+}

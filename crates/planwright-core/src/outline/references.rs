@@ -1,0 +1,509 @@
+//! Dependencies that a sentence names: "(depends on 1, 2)", "after step 2", "needs T001", "blocked by: 1-3".
+
+use std::ops::Range;
+
+use super::names::is_none_word;
+
+/// A name of a task in a sentence.
+#[derive(Debug, PartialEq)]
+pub(super) struct Mention {
+    pub(super) text: String,
+    pub(super) range: Range<usize>,
+    /// Whether it has the form of an id or a number.
+    pub(super) is_certain: bool,
+    /// Whether the named task depends on the one that the sentence belongs to.
+    pub(super) is_reverse: bool,
+}
+
+/// What a sentence says about dependencies.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Mentions {
+    pub(super) found: Vec<Mention>,
+    /// Whether it says that there are none.
+    pub(super) says_none: bool,
+    /// The parts of the text that say nothing else.
+    pub(super) clauses: Vec<Range<usize>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Strength {
+    /// Names dependencies in any case.
+    Strong,
+    /// Names them where a colon follows, or names of tasks.
+    Label,
+    /// Is an ordinary word as well.
+    Weak,
+}
+
+/// The words before a dependency, longer ones first.
+const MARKERS: &[(&str, Strength, bool)] = &[
+    ("dependent on", Strength::Strong, false),
+    ("depending on", Strength::Strong, false),
+    ("dependencies", Strength::Label, false),
+    ("predecessors", Strength::Label, false),
+    ("prerequisites", Strength::Label, false),
+    ("prerequisite", Strength::Label, false),
+    ("predecessor", Strength::Label, false),
+    ("depends on", Strength::Strong, false),
+    ("depends upon", Strength::Strong, false),
+    ("dependency", Strength::Label, false),
+    ("blocked by", Strength::Strong, false),
+    ("blocked on", Strength::Strong, false),
+    ("depend on", Strength::Strong, false),
+    ("waits for", Strength::Strong, false),
+    ("waits on", Strength::Strong, false),
+    ("wait for", Strength::Strong, false),
+    ("builds on", Strength::Weak, false),
+    ("following", Strength::Weak, false),
+    ("unblocks", Strength::Weak, true),
+    ("requires", Strength::Weak, false),
+    ("prereqs", Strength::Label, false),
+    ("depends", Strength::Label, false),
+    ("prereq", Strength::Label, false),
+    ("blocks", Strength::Weak, true),
+    ("after", Strength::Weak, false),
+    ("needs", Strength::Weak, false),
+    ("deps", Strength::Label, false),
+    ("once", Strength::Weak, false),
+    ("dep", Strength::Label, false),
+];
+
+/// Phrases that name several tasks at once.
+const PHRASES: &[&str] = &[
+    "all of the above",
+    "all the previous",
+    "all the above",
+    "all previous steps",
+    "all previous tasks",
+    "all other tasks",
+    "all other steps",
+    "everything above",
+    "everything else",
+    "all previous",
+    "all others",
+    "all above",
+    "all tasks",
+    "all steps",
+    "the previous step",
+    "the previous task",
+    "the previous one",
+    "previous step",
+    "previous task",
+    "the above",
+];
+
+/// How much of a text is searched: what one item says of its dependencies is short.
+const MAX_BYTES: usize = 2_000;
+
+/// Finds the dependencies that a text names.
+pub(super) fn mentions(text: &str) -> Mentions {
+    let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+    let lower = text.to_ascii_lowercase();
+    let mut out = Mentions::default();
+    let mut at = 0;
+    while at < lower.len() {
+        let rest = lower.get(at..).unwrap_or("");
+        let is_start = at == 0
+            || !lower
+                .get(..at)
+                .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '-'));
+        let marker = MARKERS
+            .iter()
+            .find(|(words, ..)| is_start && starts_with_words(rest, words));
+        let Some((words, strength, is_reverse)) = marker else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+            continue;
+        };
+        let end = read_after(text, &lower, at, at + words.len(), (*strength, *is_reverse), &mut out);
+        at = end.max(at + words.len());
+    }
+    out
+}
+
+fn starts_with_words(text: &str, words: &str) -> bool {
+    let after = text.strip_prefix(words);
+    after.is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/')))
+}
+
+/// Reads what follows a marker. Returns where it ends.
+fn read_after(
+    text: &str,
+    lower: &str,
+    start: usize,
+    after: usize,
+    (strength, is_reverse): (Strength, bool),
+    out: &mut Mentions,
+) -> usize {
+    let mut at = skip_filler(lower, after);
+    let has_colon = lower.get(after..at).is_some_and(|gap| gap.contains([':', '=']));
+    let n_before = out.found.len();
+    let mut push = |text: String, range: Range<usize>, is_certain: bool| {
+        out.found.push(Mention {
+            text,
+            range,
+            is_certain,
+            is_reverse,
+        });
+    };
+    let mut word: Option<&str> = None;
+    let mut only_numbers = true;
+    let mut end = at;
+    loop {
+        let (next, noun) = skip_noun(lower, at);
+        if noun.is_some() {
+            word = noun;
+        }
+        at = next;
+        let rest = lower.get(at..).unwrap_or("");
+        if let Some(phrase) = PHRASES.iter().find(|phrase| starts_with_words(rest, phrase)) {
+            push((*phrase).to_owned(), at..at + phrase.len(), true);
+            end = at + phrase.len();
+            only_numbers = false;
+        } else if let Some(token) = token(text, at, strength) {
+            let mut range = at..token.end;
+            let mut last = token.end;
+            if let Some(to) = range_end(text, lower, token.end, strength) {
+                last = to.end;
+                range = at..last;
+            }
+            let written = text.get(range.clone()).unwrap_or("");
+            let written = written.trim_matches(['`', '*', '"', '[', ']']);
+            let is_phase = matches!(word, Some("phase" | "phases" | "stage" | "stages" | "milestone"));
+            let name = match word {
+                Some(word) if is_phase => format!("{} {written}", word.trim_end_matches('s')),
+                _ => written.to_owned(),
+            };
+            only_numbers &= token.is_number;
+            push(name, range, token.is_certain);
+            end = last;
+        } else {
+            break;
+        }
+        at = end;
+        match skip_separator(lower, at) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    let found = out.found.len() > n_before;
+    if found && only_numbers && word.is_none() && !ends_here(lower, end) {
+        // "after 2 hours", "needs 3 approvals".
+        out.found.truncate(n_before);
+        return after;
+    }
+    if !found {
+        if strength != Strength::Strong && !has_colon {
+            return after;
+        }
+        let stop = clause_end(text, at);
+        let words = text.get(at..stop).unwrap_or("").trim();
+        if is_none_word(words) && (has_colon || !words.is_empty()) {
+            out.says_none = true;
+        } else if words.is_empty() {
+            return after;
+        } else {
+            out.found.push(Mention {
+                text: words.to_owned(),
+                range: at..at + words.len(),
+                is_certain: false,
+                is_reverse,
+            });
+        }
+        end = stop;
+    }
+    out.clauses.extend(clause(text, start, end));
+    end
+}
+
+/// Skips marks and small words between a marker and the names.
+fn skip_filler(lower: &str, mut at: usize) -> usize {
+    const SMALL: [&str; 9] = [
+        "the completion of",
+        "completion of",
+        "completing",
+        "finishing",
+        "on",
+        "both",
+        "only on",
+        "only",
+        "also",
+    ];
+    loop {
+        let rest = lower.get(at..).unwrap_or("");
+        let trimmed = rest.trim_start_matches([' ', '\t', ':', '=', '*', '_', '`', '→', '←', '[']);
+        let word = SMALL.iter().find(|word| starts_with_words(trimmed, word));
+        at += rest.len() - trimmed.len();
+        match word {
+            Some(word) => at += word.len(),
+            None => return at,
+        }
+    }
+}
+
+/// Skips a noun before a name, as in "step 2" and "tasks #3".
+fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
+    const NOUNS: [&str; 18] = [
+        "steps",
+        "step",
+        "tasks",
+        "task",
+        "items",
+        "item",
+        "stories",
+        "story",
+        "tickets",
+        "ticket",
+        "issues",
+        "issue",
+        "phases",
+        "phase",
+        "stages",
+        "stage",
+        "milestone",
+        "no.",
+    ];
+    let rest = lower.get(at..).unwrap_or("");
+    let rest = rest.strip_prefix("the ").unwrap_or(rest);
+    let start = lower.len() - rest.len();
+    let Some(noun) = NOUNS.iter().find(|noun| {
+        rest.strip_prefix(**noun)
+            .is_some_and(|after| after.starts_with([' ', '#']))
+    }) else {
+        return (at, None);
+    };
+    let after = start + noun.len();
+    let gap = lower.get(after..).unwrap_or("");
+    let trimmed = gap.trim_start();
+    (after + (gap.len() - trimmed.len()), lower.get(start..after))
+}
+
+struct Token {
+    end: usize,
+    is_certain: bool,
+    /// Nothing but digits: may be a quantity.
+    is_number: bool,
+}
+
+/// Reads an id or a number: `T001`, `US-1`, `2.1`, `#3`, or a single capital letter.
+fn token(text: &str, at: usize, strength: Strength) -> Option<Token> {
+    let rest = text.get(at..)?;
+    let body = rest.trim_start_matches(['`', '*', '"', '#', '[']);
+    let n_marks = rest.len() - body.len();
+    if n_marks > 4 {
+        return None;
+    }
+    let is_marked = rest.get(..n_marks)?.contains('#');
+    let letters = body.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let mut end = letters;
+    let bytes = body.as_bytes();
+    if letters > 0 && matches!(bytes.get(end), Some(b'-' | b'_')) && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)
+    {
+        end += 1;
+    }
+    let digits = |from: usize| {
+        bytes
+            .get(from..)
+            .map_or(0, |rest| rest.iter().take_while(|byte| byte.is_ascii_digit()).count())
+    };
+    let n_digits = digits(end);
+    if n_digits == 0 {
+        let is_letter = letters == 1 && bytes.first().is_some_and(u8::is_ascii_uppercase);
+        let after = body.get(1..)?;
+        let is_alone = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '’'));
+        // A small letter is a word as well: "after a while".
+        let is_small = letters == 1 && (after.trim_end().is_empty() || after.starts_with([')', ',', ';', '.', ']']));
+        let is_letter = is_letter || is_small;
+        let is_name = is_letter && is_alone;
+        return is_name.then(|| Token {
+            end: at + n_marks + 1 + closing_marks(body.get(1..).unwrap_or("")),
+            is_certain: false,
+            is_number: false,
+        });
+    }
+    end += n_digits;
+    while bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
+        end += 1 + digits(end + 1);
+    }
+    if bytes.get(end).is_some_and(u8::is_ascii_lowercase) && !bytes.get(end + 1).is_some_and(u8::is_ascii_alphanumeric)
+    {
+        end += 1;
+    }
+    let after = body.get(end..)?;
+    if after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '%' | '/')) || n_digits > 9 {
+        return None;
+    }
+    let word = body.get(..letters)?;
+    let is_short = letters <= 2 || word.bytes().all(|byte| byte.is_ascii_uppercase());
+    if letters > 12 || strength == Strength::Weak && !is_short {
+        return None;
+    }
+    Some(Token {
+        end: at + n_marks + end + closing_marks(after),
+        is_certain: true,
+        is_number: letters == 0 && !is_marked,
+    })
+}
+
+fn closing_marks(after: &str) -> usize {
+    after.len() - after.trim_start_matches(['`', '*', '"']).len()
+}
+
+/// Reads the end of a range: "–3" of "1–3".
+fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<Token> {
+    let rest = lower.get(at..)?;
+    let body = rest.trim_start();
+    let marks = ["-", "–", "—", "..", "to ", "through "];
+    let after = marks.iter().find_map(|mark| body.strip_prefix(mark))?;
+    let after = after.trim_start();
+    token(text, lower.len() - after.len(), strength)
+}
+
+/// Skips what stands between two names.
+fn skip_separator(lower: &str, at: usize) -> Option<usize> {
+    let rest = lower.get(at..)?;
+    let body = rest.trim_start();
+    let mut after = body.trim_start_matches([',', ';', '&', '+', '/', ']']);
+    let has_mark = after.len() < body.len();
+    after = after.trim_start();
+    for word in ["and ", "or ", "plus "] {
+        if let Some(rest) = after.strip_prefix(word) {
+            return Some(lower.len() - rest.trim_start().len());
+        }
+    }
+    has_mark.then(|| lower.len() - after.len())
+}
+
+/// Returns whether a clause can end at a place, so that a number before it is a name.
+fn ends_here(lower: &str, at: usize) -> bool {
+    let rest = lower.get(at..).unwrap_or("").trim_start();
+    let verbs = [
+        "is ", "are ", "has ", "have ", "land", "pass", "complete", "done", "finish",
+    ];
+    rest.is_empty()
+        || rest.starts_with([')', '.', ',', ';', ']', ':', '*', '_', '|', '–', '—', '-', '('])
+        || verbs.iter().any(|verb| rest.starts_with(verb))
+}
+
+/// Returns the end of the clause at a place.
+fn clause_end(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or("");
+    let mut chars = rest.char_indices().peekable();
+    while let Some((offset, c)) = chars.next() {
+        let is_over = match c {
+            ')' | ']' | ';' | '\n' | '|' => true,
+            '.' => chars.peek().is_none_or(|(_, next)| next.is_whitespace()),
+            _ => false,
+        };
+        if is_over {
+            return at + offset;
+        }
+    }
+    text.len()
+}
+
+/// Returns the part of a text that is about dependencies alone: a parenthesis, or the end of a sentence.
+fn clause(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
+    let before = text.get(..start)?;
+    let after = text.get(end..)?;
+    if let Some(open) = before.rfind(['(', '[']) {
+        let gap = before.get(open + 1..)?;
+        let close = after.find([')', ']']);
+        let is_closed = close.is_some_and(|close| close <= 30);
+        if gap.len() <= 16 && !gap.contains([')', ']']) && is_closed {
+            return Some(open..end + close? + 1);
+        }
+    }
+    let trimmed = before.trim_end_matches([' ', '*', '_']);
+    let lower = trimmed.to_ascii_lowercase();
+    let trimmed = trimmed
+        .get(..lower.strip_suffix("also").map_or(trimmed.len(), str::len))?
+        .trim_end();
+    let is_boundary = trimmed.ends_with(['.', ';', '-', '–', '—', ',', '→', '←', '|', '!']);
+    let rest = after.trim_start_matches(['.', ')', ']', '*', '_', ' ', ',', ';']);
+    let begins_sentence = after.starts_with(['.', ';']) || rest.is_empty();
+    let from = trimmed
+        .trim_end_matches(['-', '–', '—', ',', '→', '←', '|', ';', ' '])
+        .len();
+    (is_boundary && begins_sentence).then(|| from..end + (after.len() - after.trim_start_matches(['.', ';']).len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let found = mentions(text);
+        let names: Vec<String> = found
+            .found
+            .iter()
+            .map(|mention| format!("{}{}", if mention.is_reverse { "!" } else { "" }, mention.text))
+            .collect();
+        assert_eq!(names, expected, "{text}: {found:?}");
+    }
+
+    #[test]
+    fn names_of_tasks_are_found_in_sentences() {
+        check("Generate types from the schema (needs step 1).", &["1"]);
+        check("Migrate the reader. Depends on 2.", &["2"]);
+        check("Delete them once steps 3 and 4 are in.", &["3", "4"]);
+        check("Implement it (depends on T001, T003)", &["T001", "T003"]);
+        check("Ship it, after steps 1-3", &["1-3"]);
+        check("Ship it [after: T1, T2 & T3]", &["T1", "T2", "T3"]);
+        check("Ship it (blocked by #4)", &["#4"]);
+        check("Dependencies: none", &[]);
+        check("**Depends on:** 1, 2", &["1", "2"]);
+        check("Depends on: Task 1, Task 2", &["1", "2"]);
+        check("Deploy (requires 2.1 and 2.2)", &["2.1", "2.2"]);
+        check("Deploy after all of the above", &["all of the above"]);
+        check("Begin after Phase 1", &["phase 1"]);
+        check("Search box (depends on the API client)", &["the API client"]);
+        check("Parse dates (blocks ab-3)", &["!ab-3"]);
+        check("Write (depends on A and B)", &["A", "B"]);
+    }
+
+    #[test]
+    fn ordinary_words_name_no_task() {
+        for text in [
+            "Sleep and retry after 2 seconds",
+            "Merge it, needs 3 approvals",
+            "Show a spinner after login",
+            "This requires care",
+            "Once upon a time",
+            "Update the dependency graph of the docs",
+            "Look after the cache",
+        ] {
+            let found = mentions(text);
+            assert!(
+                found.found.iter().all(|mention| !mention.is_certain),
+                "{text}: {found:?}"
+            );
+        }
+        assert!(mentions("Depends on: –").says_none);
+        assert!(mentions("(no dependencies)").found.is_empty());
+    }
+
+    #[test]
+    fn clauses_about_dependencies_are_told_from_the_rest() {
+        for (text, rest) in [
+            ("Implement it (depends on T001, T003)", "Implement it"),
+            ("Migrate the reader. Depends on 2.", "Migrate the reader"),
+            ("Migrate the writer. Also depends on 2.", "Migrate the writer"),
+            ("Ship it — after 3", "Ship it"),
+            (
+                "Delete them once steps 3 and 4 are in.",
+                "Delete them once steps 3 and 4 are in.",
+            ),
+        ] {
+            let mut kept = text.to_owned();
+            for clause in mentions(text).clauses.into_iter().rev() {
+                kept.replace_range(clause, "");
+            }
+            assert_eq!(
+                kept.trim().trim_end_matches(if kept == text { "" } else { "." }),
+                rest,
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! From names to tasks: which task a dependency names, whether numbers count from 0 or from 1, and what follows from the order of a list
+//! where nothing is written. A name that could be two tasks is refused.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Outline;
+use super::cycles::find_cycle;
+use super::index::{Found, Index};
+use super::names::one_line;
+use super::phrases::is_phase;
+use super::raw::{RawPlan, Reference};
+use super::rules::{AMBIGUOUS, CYCLE, GUESS, REPEATED_ID, UNKNOWN_TASK};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::plan::State;
+use crate::text::{Span, visible};
+
+/// How many dependencies an answer may have, those of whole groups included.
+const MAX_EDGES: usize = 200_000;
+
+/// How many findings are returned.
+const MAX_FINDINGS: usize = 40;
+
+/// Resolves the dependencies of a plan. `base` is what its prose says of numbers: whether they count from 0 or from 1.
+pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline, Vec<Diagnostic>> {
+    let repeated = repeated_ids(&mut plan);
+    if !repeated.is_empty() {
+        return Err(repeated);
+    }
+    let index = Index::new(&plan);
+    let mut edges = match base {
+        Some(base) => read_edges(&plan, &index, base)?,
+        None => by_consistency(&plan, &index)?,
+    };
+    let mut guesses = std::mem::take(&mut plan.notes);
+    guesses.append(&mut edges.guesses);
+    if !edges.is_written {
+        guesses.extend(chain(&plan, &mut edges.on));
+    } else {
+        guesses.extend(order_phases(&plan, &mut edges.on));
+    }
+    if let Some(cycle) = find_cycle(&edges.on) {
+        return Err(vec![cycle_of(&plan, &cycle)]);
+    }
+    let groups: Vec<Option<String>> = (0..plan.tasks.len())
+        .map(|task_ix| {
+            let names = plan.groups_of(task_ix).into_iter().rev();
+            let names: Vec<&str> = names
+                .filter_map(|group| plan.groups.get(group).map(|group| group.name.as_str()))
+                .filter(|name| !name.is_empty())
+                .collect();
+            (!names.is_empty()).then(|| names.join(" / "))
+        })
+        .collect();
+    let tasks = plan
+        .tasks
+        .into_iter()
+        .zip(edges.on)
+        .zip(groups)
+        .map(|((raw, on), group)| {
+            let mut task = raw.task;
+            if task.title.is_empty() {
+                task.title = "Untitled task".to_owned();
+            }
+            task.dependencies = on;
+            task.group = group;
+            task
+        });
+    Ok(Outline {
+        goal: plan.goal,
+        tasks: tasks.collect(),
+        guesses,
+        place: Span::at(0),
+    })
+}
+
+/// The dependencies of all tasks, sorted and each once.
+struct Edges {
+    on: Vec<Vec<usize>>,
+    guesses: Vec<Diagnostic>,
+    /// Whether anything was written about dependencies.
+    is_written: bool,
+    /// Whether any of them is a number that counts places.
+    counts_places: Option<Span>,
+    /// How many of these lead to a later task.
+    n_forward: usize,
+}
+
+/// Returns the dependencies where numbers count from 0 or from 1, whichever makes a plan; refused where both do.
+fn by_consistency(plan: &RawPlan, index: &Index) -> Result<Edges, Vec<Diagnostic>> {
+    let from_one = read_edges(plan, index, 1);
+    let place = match &from_one {
+        Ok(edges) => match edges.counts_places {
+            None => return from_one,
+            Some(place) => place,
+        },
+        Err(_) => Span::at(0),
+    };
+    let from_zero = read_edges(plan, index, 0);
+    let is_sound = |edges: &Edges| find_cycle(&edges.on).is_none();
+    let (mut edges, base, other) = match (from_zero, from_one) {
+        (Err(zero), Err(one)) => return Err(if zero.len() < one.len() { zero } else { one }),
+        (Ok(edges), Err(errors)) => match is_sound(&edges) {
+            true => (edges, 0, "a 0 would name no task, or the last number would"),
+            false => return Err(errors),
+        },
+        (Err(_), Ok(edges)) => (edges, 1, "counted from 0, one of them would name no task"),
+        (Ok(zero), Ok(one)) => match (is_sound(&zero), is_sound(&one)) {
+            (true, true) if zero.on == one.on => return Ok(one),
+            (true, true) if zero.n_forward == 0 && one.n_forward > 0 => {
+                (zero, 0, "counted from 1, a task would depend on a later one")
+            }
+            (true, true) if one.n_forward == 0 && zero.n_forward > 0 => {
+                (one, 1, "counted from 0, a task would depend on a later one")
+            }
+            (true, true) => return Err(vec![two_readings(plan, &zero, &one, place)]),
+            (true, false) => (zero, 0, "counted from 1, a task would depend on itself"),
+            (false, _) => (one, 1, "counted from 0, a task would depend on itself"),
+        },
+    };
+    let place = edges.counts_places.unwrap_or(place);
+    let other = if base == 0 && edges.counts_places.is_some() && other.starts_with("a 0") {
+        "counted from 1, a 0 would name no task"
+    } else {
+        other
+    };
+    let message = format!("dependencies by number count from {base}: {other}");
+    edges.guesses.push(Diagnostic::new(&GUESS, place, message));
+    Ok(edges)
+}
+
+/// Returns that the numbers of a plan can be read in two ways, with both readings of the first task on which they differ.
+fn two_readings(plan: &RawPlan, zero: &Edges, one: &Edges, place: Span) -> Diagnostic {
+    let differs = (0..plan.tasks.len())
+        .find(|&ix| zero.on.get(ix) != one.on.get(ix))
+        .unwrap_or(0);
+    let title = |ix: usize| {
+        plan.tasks
+            .get(ix)
+            .map_or_else(String::new, |raw| name_of(&raw.task.title))
+    };
+    let on = |edges: &Edges| edges.on.get(differs).and_then(|on| on.first()).copied().unwrap_or(0);
+    let message = format!(
+        "dependencies by number fit a count from 0 and a count from 1: {} depends on {} or on {}",
+        title(differs),
+        title(on(zero)),
+        title(on(one))
+    );
+    let span = |ix: usize| plan.tasks.get(ix).map_or(place, |raw| raw.task.place);
+    let number = plan
+        .tasks
+        .get(differs)
+        .and_then(|raw| raw.dependencies.as_ref()?.first())
+        .map_or(place, |reference| reference.place);
+    Diagnostic::new(&AMBIGUOUS, number, message)
+        .with_related(span(on(zero)), "this task, counted from 0")
+        .with_related(span(on(one)), "this task, counted from 1")
+        .with_help("give the tasks ids and depend on these, or name the dependencies by title")
+}
+
+/// Resolves every dependency of a plan.
+fn read_edges(plan: &RawPlan, index: &Index, base: usize) -> Result<Edges, Vec<Diagnostic>> {
+    let mut reader = EdgeReader {
+        plan,
+        index,
+        base,
+        on: vec![BTreeSet::new(); plan.tasks.len()],
+        n_edges: 0,
+        errors: Vec::new(),
+        guesses: BTreeMap::new(),
+        is_written: false,
+        counts_places: None,
+        n_forward: 0,
+    };
+    for (task_ix, raw) in plan.tasks.iter().enumerate() {
+        if let Some(references) = &raw.dependencies {
+            reader.add(&[task_ix], references, false);
+        }
+        if !raw.blocks.is_empty() {
+            reader.add(&[task_ix], &raw.blocks, true);
+        }
+    }
+    for (group_ix, group) in plan.groups.iter().enumerate() {
+        let own = index.members.get(group_ix).cloned().unwrap_or_default();
+        if let Some(references) = &group.dependencies {
+            reader.add(&own, references, false);
+        }
+        if !group.blocks.is_empty() {
+            reader.add(&own, &group.blocks, true);
+        }
+    }
+    for (owner, on) in &plan.edges {
+        if let Some(own) = reader.resolved(owner, 0) {
+            reader.add(&own, std::slice::from_ref(on), false);
+        }
+    }
+    if !reader.errors.is_empty() {
+        return Err(reader.errors);
+    }
+    Ok(Edges {
+        on: reader.on.into_iter().map(|on| on.into_iter().collect()).collect(),
+        guesses: reader.guesses.into_values().collect(),
+        is_written: reader.is_written,
+        counts_places: reader.counts_places,
+        n_forward: reader.n_forward,
+    })
+}
+
+struct EdgeReader<'p> {
+    plan: &'p RawPlan,
+    index: &'p Index,
+    base: usize,
+    on: Vec<BTreeSet<usize>>,
+    n_edges: usize,
+    errors: Vec<Diagnostic>,
+    guesses: BTreeMap<(u32, u32), Diagnostic>,
+    is_written: bool,
+    counts_places: Option<Span>,
+    n_forward: usize,
+}
+
+impl EdgeReader<'_> {
+    fn add(&mut self, own: &[usize], references: &[Reference], is_reverse: bool) {
+        self.is_written |= references.is_empty();
+        for reference in references {
+            let owner = own.first().copied().unwrap_or(0);
+            let Some(named) = self.resolved(reference, owner) else {
+                continue;
+            };
+            self.is_written = true;
+            let n_edges = own.len().saturating_mul(named.len());
+            self.n_edges = self.n_edges.saturating_add(n_edges);
+            if self.n_edges > MAX_EDGES {
+                let message = format!("the answer has more than {MAX_EDGES} dependencies");
+                return self.error(Diagnostic::new(&AMBIGUOUS, reference.place, message).with_help("split the plan"));
+            }
+            for (&task, &other) in own.iter().flat_map(|task| named.iter().map(move |other| (task, other))) {
+                let (from, to) = if is_reverse { (other, task) } else { (task, other) };
+                // A group that is named by one of its own tasks means the others.
+                let is_group = own.len() > 1 || named.len() > 1;
+                if from == to && is_group {
+                    continue;
+                }
+                if let Some(on) = self.on.get_mut(from) {
+                    on.insert(to);
+                }
+            }
+        }
+    }
+
+    /// Returns the tasks that a reference names; none where it names none, which is an error where it certainly names one.
+    fn resolved(&mut self, reference: &Reference, owner: usize) -> Option<Vec<usize>> {
+        if self.n_edges > MAX_EDGES {
+            return None;
+        }
+        match self.index.find(self.plan, reference, owner, self.base) {
+            Found::Tasks { tasks, guess, by_place } => {
+                if by_place {
+                    self.counts_places.get_or_insert(reference.place);
+                    self.n_forward += usize::from(tasks.iter().any(|task| *task > owner));
+                }
+                if let Some(guess) = guess {
+                    let key = (reference.place.start, reference.place.end);
+                    self.guesses
+                        .entry(key)
+                        .or_insert_with(|| Diagnostic::new(&GUESS, reference.place, guess));
+                }
+                Some(tasks)
+            }
+            Found::Group(group_ix) => Some(self.index.members.get(group_ix).cloned().unwrap_or_default()),
+            Found::Several(first, second) => {
+                self.error(self.two_tasks(reference, first, second));
+                None
+            }
+            Found::None if reference.is_certain => {
+                self.error(self.unknown(reference));
+                None
+            }
+            Found::None => {
+                let message = format!(
+                    "`{}` names no task and is no dependency",
+                    visible(&one_line(&reference.text, 60))
+                );
+                let key = (reference.place.start, reference.place.end);
+                self.guesses
+                    .entry(key)
+                    .or_insert_with(|| Diagnostic::new(&GUESS, reference.place, message));
+                None
+            }
+        }
+    }
+
+    fn error(&mut self, error: Diagnostic) {
+        if self.errors.len() < MAX_FINDINGS {
+            self.errors.push(error);
+        }
+    }
+
+    fn two_tasks(&self, reference: &Reference, first: usize, second: usize) -> Diagnostic {
+        let name = visible(&one_line(&reference.text, 80)).into_owned();
+        let span = |ix: usize| self.plan.tasks.get(ix).map_or(reference.place, |raw| raw.task.place);
+        Diagnostic::new(&AMBIGUOUS, reference.place, format!("`{name}` can be two tasks"))
+            .with_related(span(first), "this task")
+            .with_related(span(second), "or this one")
+            .with_help("name the task by an id, or give the tasks different titles")
+    }
+
+    fn unknown(&self, reference: &Reference) -> Diagnostic {
+        let name = visible(&one_line(&reference.text, 80)).into_owned();
+        let found = Diagnostic::new(
+            &UNKNOWN_TASK,
+            reference.place,
+            format!("a task depends on `{name}`, which is not in the answer"),
+        );
+        let names = self
+            .plan
+            .tasks
+            .iter()
+            .take(200)
+            .filter_map(|raw| raw.task.id.as_deref());
+        match nearest(&reference.text, names) {
+            Some(near) => found.with_help(format!(
+                "add the task, or remove the dependency; perhaps `{}` is meant",
+                visible(near)
+            )),
+            None => found.with_help("add the task, or remove the dependency"),
+        }
+    }
+}
+
+fn name_of(title: &str) -> String {
+    format!("\"{}\"", visible(&one_line(title, 50)))
+}
+
+/// Finds ids that two tasks have. Numbers that begin again in each group are no ids: they become numbers within their list.
+fn repeated_ids(plan: &mut RawPlan) -> Vec<Diagnostic> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut repeated: Vec<(usize, usize)> = Vec::new();
+    for (task_ix, raw) in plan.tasks.iter().enumerate() {
+        if let Some(id) = &raw.task.id {
+            match seen.get(id) {
+                Some(&first) => repeated.push((first, task_ix)),
+                None => drop(seen.insert(id.clone(), task_ix)),
+            }
+        }
+    }
+    let Some(&(_, second)) = repeated.first() else {
+        return Vec::new();
+    };
+    let list_of = |ix: usize| plan.tasks.get(ix).map(|raw| raw.list);
+    let is_number = |id: &Option<String>| id.as_deref().is_none_or(|id| id.parse::<u32>().is_ok());
+    let are_apart = repeated
+        .iter()
+        .all(|&(first, second)| list_of(first) != list_of(second));
+    if are_apart && plan.tasks.iter().all(|raw| is_number(&raw.task.id)) {
+        let place = plan.tasks.get(second).map_or(Span::at(0), |raw| raw.task.place);
+        let message = "the numbers begin again in each group: they are numbers within it, and the tasks get new ids";
+        plan.notes.push(Diagnostic::new(&GUESS, place, message));
+        for raw in &mut plan.tasks {
+            raw.number = raw.task.id.take();
+        }
+        return Vec::new();
+    }
+    let found = repeated.iter().take(MAX_FINDINGS).filter_map(|&(first, second)| {
+        let (one, other) = (plan.tasks.get(first)?, plan.tasks.get(second)?);
+        let id = one.task.id.as_deref().unwrap_or("");
+        let message = format!(
+            "two tasks have the id `{}`: {} and {}",
+            visible(&one_line(id, 60)),
+            name_of(&one.task.title),
+            name_of(&other.task.title)
+        );
+        Some(
+            Diagnostic::new(&REPEATED_ID, other.task.place, message)
+                .with_related(one.task.place, "the first task with this id")
+                .with_help("give one of them another id"),
+        )
+    });
+    found.collect()
+}
+
+fn is_over(state: Option<State>) -> bool {
+    matches!(state, Some(State::Done | State::Skipped))
+}
+
+/// Makes every task depend on the one before it. Tasks that are marked as parallel depend on what comes before all of them.
+fn chain(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
+    let first = plan.tasks.get(1)?;
+    // The tasks that the next one follows: of those that are over, and of the others.
+    let (mut over, mut open): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    let mut before_parallel: Option<Vec<usize>> = None;
+    let mut parallel: Vec<usize> = Vec::new();
+    for (task_ix, raw) in plan.tasks.iter().enumerate() {
+        let Some(own) = on.get_mut(task_ix) else {
+            continue;
+        };
+        if is_over(raw.task.state) {
+            own.extend(&over);
+            over = vec![task_ix];
+            continue;
+        }
+        if raw.task.is_parallel {
+            let before =
+                before_parallel.get_or_insert_with(|| if open.is_empty() { over.clone() } else { open.clone() });
+            own.extend(before.iter());
+            parallel.push(task_ix);
+            continue;
+        }
+        if before_parallel.take().is_some() {
+            open = std::mem::take(&mut parallel);
+        }
+        let before = if open.is_empty() { &over } else { &open };
+        own.extend(before.iter());
+        // What is over and stands between the two comes before it as well.
+        own.extend(
+            over.iter()
+                .filter(|&&ix| !open.is_empty() && open.iter().all(|&before| before < ix)),
+        );
+        own.sort_unstable();
+        own.dedup();
+        open = vec![task_ix];
+    }
+    let message = match plan.tasks.iter().any(|raw| raw.task.is_parallel) {
+        true => "no dependency is written: each task depends on the one before it, but for those marked as parallel",
+        false => "no dependency is written: each task depends on the one before it, in the order of the list",
+    };
+    Some(Diagnostic::new(&GUESS, first.task.place, message))
+}
+
+/// Makes the tasks of a numbered phase depend on those of the phase before it, where phases have no written dependencies.
+fn order_phases(plan: &RawPlan, on: &mut [Vec<usize>]) -> Option<Diagnostic> {
+    let top: Vec<usize> = (0..plan.groups.len())
+        .filter(|&ix| plan.groups.get(ix).is_some_and(|group| group.parent.is_none()))
+        .collect();
+    let groups = || top.iter().filter_map(|&ix| plan.groups.get(ix));
+    let is_ordered = top.len() > 1
+        && groups().all(|group| is_phase(&group.name) && group.dependencies.is_none() && group.blocks.is_empty());
+    if !is_ordered {
+        return None;
+    }
+    let members = plan.members();
+    let mut trial = on.to_vec();
+    let mut n_edges = 0usize;
+    for pair in top.windows(2) {
+        let [before, after] = pair else {
+            continue;
+        };
+        let (before, after) = (members.get(*before)?, members.get(*after)?);
+        n_edges = n_edges.saturating_add(before.len().saturating_mul(after.len()));
+        if n_edges > MAX_EDGES {
+            return None;
+        }
+        for &task in after {
+            let Some(own) = trial.get_mut(task) else {
+                continue;
+            };
+            own.extend(before);
+            own.sort_unstable();
+            own.dedup();
+        }
+    }
+    if find_cycle(&trial).is_some() || trial == on {
+        return None;
+    }
+    on.clone_from_slice(&trial);
+    let place = groups().nth(1)?.place;
+    let message = "the phases are numbered: every task depends on those of the phase before its own";
+    Some(Diagnostic::new(&GUESS, place, message))
+}
+
+fn cycle_of(plan: &RawPlan, cycle: &[usize]) -> Diagnostic {
+    let tasks: Vec<_> = cycle.iter().filter_map(|&ix| plan.tasks.get(ix)).collect();
+    let name = |raw: &&super::raw::RawTask| match &raw.task.id {
+        Some(id) => format!("`{}`", visible(&one_line(id, 40))),
+        None => name_of(&raw.task.title),
+    };
+    let names: Vec<String> = tasks.iter().take(8).map(name).collect();
+    let message = match tasks.len() {
+        1 => format!("the task {} depends on itself", names.concat()),
+        n => format!("{n} tasks depend on each other in a circle: {}", names.join(", ")),
+    };
+    let place = tasks.first().map_or(Span::at(0), |raw| raw.task.place);
+    let found = Diagnostic::new(&CYCLE, place, message).with_help("remove one of the dependencies from the text");
+    tasks.iter().skip(1).take(7).fold(found, |found, raw| {
+        found.with_related(raw.task.place, "a task of the circle")
+    })
+}

@@ -1,0 +1,158 @@
+//! The fields of one task or group of JSON and YAML: its id, title, description, and the tasks that it names.
+
+use super::names::is_none_word;
+use super::raw::Reference;
+use super::task_keys as keys;
+use super::value::{Data, Member, Node, plain_key};
+use crate::text::Span;
+
+pub(super) fn members_with<'n>(node: &'n Node, names: &'n [&str]) -> impl Iterator<Item = &'n Member> {
+    let is_one = |member: &&Member| names.contains(&plain_key(&member.key).as_str());
+    node.members().iter().filter(is_one)
+}
+
+/// Returns the members that name what a task depends on.
+pub(super) fn dependency_members(node: &Node) -> impl Iterator<Item = &Member> {
+    node.members()
+        .iter()
+        .filter(|member| keys::is_dependency(&plain_key(&member.key)))
+}
+
+fn is_id_like(text: &str) -> bool {
+    !text.contains(char::is_whitespace)
+        && text.len() <= 40
+        && (text.contains(|c: char| c.is_ascii_digit()) || text.len() <= 2)
+}
+
+pub(super) fn title_of(node: &Node) -> Option<&Member> {
+    let mut titles = keys::TITLES
+        .iter()
+        .filter_map(|key| node.get(&[key]))
+        .filter(|member| member.value.text().is_some());
+    let first = titles.next()?;
+    // `task: T1, description: …`: the first is an id.
+    let is_id = first.value.text().is_some_and(is_id_like);
+    titles.find(|_| is_id).or(Some(first))
+}
+
+pub(super) fn id_of(node: &Node, title: Option<&Member>) -> Option<String> {
+    let members = keys::IDS.iter().filter_map(|key| node.get(&[key]));
+    let is_own = |member: &&Member| title.is_none_or(|title| title.key_span != member.key_span);
+    let id = members.filter(is_own).find_map(|member| member.value.scalar())?;
+    let is_id = id.len() <= 100 && !id.contains('\n');
+    is_id.then(|| id.trim_end_matches(['.', ')', ':']).to_owned())
+}
+
+pub(super) fn description_of(node: &Node, title: Option<&Member>, words: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    if words.lines().count() > 1 || words.len() > 500 {
+        parts.push(words.trim());
+    }
+    let others = keys::DESCRIPTIONS
+        .iter()
+        .chain(&["task", "content", "objective", "goal"]);
+    for member in others.filter_map(|key| node.get(&[key])) {
+        let is_title = title.is_some_and(|title| title.key_span == member.key_span);
+        if let Some(text) = member
+            .value
+            .text()
+            .filter(|text| !is_title && *text != words && !parts.contains(text))
+        {
+            parts.push(text);
+        }
+    }
+    let steps: Vec<String> = members_with(node, keys::OWN_STEPS)
+        .flat_map(|member| member.value.elements())
+        .filter_map(|step| step.text())
+        .map(|step| format!("- {step}"))
+        .collect();
+    let steps = steps.join("\n");
+    if !steps.is_empty() {
+        parts.push(&steps);
+    }
+    parts.join("\n\n")
+}
+
+pub(super) fn place_of(node: &Node, title: Option<&Member>) -> Span {
+    title.map_or(node.span, |member| member.value.span)
+}
+
+pub(super) fn written_dependencies(node: &Node) -> Option<Vec<Reference>> {
+    let mut members = dependency_members(node).peekable();
+    members.peek()?;
+    Some(members.flat_map(|member| references_of(&member.value)).collect())
+}
+
+pub(super) fn certain(text: &str, place: Span) -> Reference {
+    Reference {
+        text: text.trim().to_owned(),
+        place,
+        is_certain: true,
+    }
+}
+
+/// Returns the tasks that a value names.
+pub(super) fn references_of(node: &Node) -> Vec<Reference> {
+    match &node.data {
+        Data::List(elements) => elements.iter().filter_map(reference_of).collect(),
+        Data::Object(members) => match reference_of(node) {
+            Some(reference) => vec![reference],
+            None => members
+                .iter()
+                .map(|member| certain(&member.key, member.key_span))
+                .collect(),
+        },
+        _ => reference_of(node).into_iter().collect(),
+    }
+}
+
+pub(super) fn reference_of(node: &Node) -> Option<Reference> {
+    match &node.data {
+        Data::Object(_) => {
+            // Some trackers have links that hold nothing back.
+            let kind = node
+                .get(&["type", "kind", "relation"])
+                .and_then(|member| member.value.text());
+            let is_loose =
+                kind.is_some_and(|kind| ["related", "parent-child", "discovered-from", "relates"].contains(&kind));
+            let names = [
+                "dependsonid",
+                "dependson",
+                "id",
+                "taskid",
+                "task",
+                "ref",
+                "step",
+                "target",
+                "on",
+                "issue",
+                "number",
+                "title",
+                "name",
+                "key",
+            ];
+            let named = node.get(&names).filter(|_| !is_loose)?;
+            let text = named.value.scalar()?;
+            Some(certain(text, named.value.span))
+        }
+        _ => {
+            let text = node.scalar().filter(|text| !is_none_word(text))?;
+            Some(certain(text, node.span))
+        }
+    }
+}
+
+pub(super) fn texts_of(node: &Node) -> Vec<String> {
+    match &node.data {
+        Data::List(elements) => elements
+            .iter()
+            .filter_map(|element| element.text().map(str::to_owned))
+            .collect(),
+        _ => node.text().map(str::to_owned).into_iter().collect(),
+    }
+}
+
+/// Returns a key as words: `frontend_tasks` as `frontend tasks`.
+pub(super) fn words_of_key(key: &str) -> String {
+    key.replace(['_', '-'], " ").trim().to_owned()
+}

@@ -1,0 +1,351 @@
+//! The keys and column names that answers use for the fields of tasks, as [`plain_key`](super::value::plain_key) has them.
+
+use crate::plan::State;
+
+pub(super) const IDS: &[&str] = &[
+    "id",
+    "taskid",
+    "stepid",
+    "key",
+    "identifier",
+    "uid",
+    "uuid",
+    "ref",
+    "code",
+    "slug",
+    "tasknumber",
+    "stepnumber",
+    "number",
+    "num",
+    "no",
+    "nr",
+    "#",
+    "index",
+    "idx",
+    "step",
+    "task",
+    "seq",
+    "sequence",
+    "order",
+    "position",
+];
+
+pub(super) const TITLES: &[&str] = &[
+    "title",
+    "tasktitle",
+    "steptitle",
+    "name",
+    "taskname",
+    "task",
+    "content",
+    "summary",
+    "subject",
+    "headline",
+    "todo",
+    "step",
+    "action",
+    "item",
+    "what",
+    "story",
+    "issue",
+    "description",
+    "taskdescription",
+    "desc",
+    "text",
+    "label",
+    "instruction",
+    "instructions",
+    "objective",
+    "goal",
+    "details",
+    "prompt",
+    "activity",
+    "deliverable",
+    "work",
+];
+
+/// Titles that are rarely used for anything but work.
+pub(super) const WORK_TITLES: &[&str] = &[
+    "title",
+    "tasktitle",
+    "steptitle",
+    "taskname",
+    "task",
+    "content",
+    "summary",
+    "subject",
+    "headline",
+    "todo",
+    "step",
+    "action",
+    "story",
+    "issue",
+    "taskdescription",
+    "instruction",
+    "instructions",
+    "description",
+];
+
+pub(super) const DESCRIPTIONS: &[&str] = &[
+    "description",
+    "taskdescription",
+    "desc",
+    "details",
+    "detail",
+    "body",
+    "text",
+    "instructions",
+    "instruction",
+    "explanation",
+    "notes",
+    "note",
+    "rationale",
+    "why",
+    "how",
+    "summary",
+    "prompt",
+];
+
+pub(super) const DEPENDENCIES: &[&str] = &[
+    "dependson",
+    "deps",
+    "dep",
+    "depends",
+    "dependencies",
+    "dependency",
+    "dependentson",
+    "dependenton",
+    "blockedby",
+    "after",
+    "runafter",
+    "needs",
+    "requires",
+    "require",
+    "prerequisites",
+    "prerequisite",
+    "prereqs",
+    "prereq",
+    "predecessors",
+    "predecessor",
+    "waitsfor",
+    "waitfor",
+    "waitson",
+    "waitingon",
+    "upstream",
+    "follows",
+    "blockers",
+    "dependsontasks",
+    "taskdependencies",
+    "requiredtasks",
+];
+
+pub(super) const BLOCKS: &[&str] = &[
+    "blocks",
+    "blocking",
+    "unblocks",
+    "enables",
+    "requiredby",
+    "dependents",
+    "precedes",
+    "successors",
+    "leadsto",
+    "before",
+    "neededby",
+    "next",
+];
+
+pub(super) const STATES: &[&str] = &[
+    "status",
+    "state",
+    "done",
+    "completed",
+    "complete",
+    "checked",
+    "finished",
+    "passes",
+];
+
+pub(super) const GROUPS: &[&str] = &[
+    "phase",
+    "group",
+    "milestone",
+    "stage",
+    "epic",
+    "section",
+    "wave",
+    "sprint",
+];
+
+pub(super) const PARALLEL: &[&str] = &[
+    "parallel",
+    "parallelizable",
+    "canrunparallel",
+    "canparallel",
+    "isparallel",
+    "concurrent",
+];
+
+pub(super) const OPTIONAL: &[&str] = &["optional", "isoptional"];
+
+pub(super) const FILES: &[&str] = &[
+    "files",
+    "file",
+    "affectedfiles",
+    "filestomodify",
+    "filestochange",
+    "filestouched",
+    "paths",
+];
+
+pub(super) const CRITERIA: &[&str] = &[
+    "acceptancecriteria",
+    "acceptance",
+    "criteria",
+    "donewhen",
+    "definitionofdone",
+    "successcriteria",
+];
+
+/// Lists of work.
+pub(super) const LISTS: &[&str] = &[
+    "tasks",
+    "steps",
+    "todos",
+    "todo",
+    "todolist",
+    "tasklist",
+    "subtasks",
+    "children",
+    "items",
+    "stories",
+    "userstories",
+    "issues",
+    "tickets",
+    "actions",
+    "actionitems",
+    "workitems",
+    "activities",
+    "jobs",
+    "substeps",
+    "phases",
+    "milestones",
+    "stages",
+    "epics",
+    "sprints",
+    "waves",
+    "plan",
+    "planitems",
+    "implementationplan",
+    "implementationsteps",
+    "newplan",
+    "backlog",
+    "checklist",
+    "nodes",
+    "sections",
+    "groups",
+    "features",
+    "workplan",
+    "roadmap",
+];
+
+/// Lists whose elements contain work.
+pub(super) const GROUP_LISTS: &[&str] = &[
+    "phases",
+    "milestones",
+    "stages",
+    "epics",
+    "sprints",
+    "waves",
+    "sections",
+    "groups",
+    "features",
+    "roadmap",
+];
+
+/// Lists of one task's own small steps, where they are plain texts.
+pub(super) const OWN_STEPS: &[&str] = &["steps", "actions", "checklist", "substeps", "items", "todo", "todos"];
+
+/// Lists that hold no work, whatever their elements look like.
+pub(super) const NO_LISTS: &[&str] = &[
+    "risks",
+    "questions",
+    "openquestions",
+    "assumptions",
+    "notes",
+    "files",
+    "agents",
+    "people",
+    "references",
+    "edges",
+    "links",
+    "options",
+    "acceptancecriteria",
+    "criteria",
+    "outofscope",
+    "nongoals",
+    "alternatives",
+    "tags",
+    "labels",
+    "constraints",
+    "technicalstack",
+    "tools",
+    "examples",
+    "issuesfound",
+    "findings",
+    "decisions",
+    "parameters",
+    "arguments",
+    "env",
+    "scripts",
+];
+
+pub(super) const GOALS: &[&str] = &[
+    "goal",
+    "title",
+    "objective",
+    "name",
+    "project",
+    "feature",
+    "plantitle",
+    "planname",
+    "summary",
+    "description",
+    "task",
+];
+
+pub(super) const EDGES: &[&str] = &["edges", "links", "dependencies", "dependencygraph", "graph", "deps"];
+
+/// Returns whether a key or a column names what a task depends on.
+pub(super) fn is_dependency(key: &str) -> bool {
+    let is_reverse = BLOCKS.contains(&key);
+    let starts = [
+        "dependson",
+        "dependencies",
+        "dependency",
+        "dependenton",
+        "blockedby",
+        "prereq",
+        "predecessor",
+    ];
+    DEPENDENCIES.contains(&key) || !is_reverse && starts.iter().any(|start| key.starts_with(start))
+}
+
+/// Returns the state that a word or a mark means.
+pub(super) fn state_of(word: &str) -> Option<State> {
+    let letters: String = word.chars().filter(|c| c.is_alphanumeric()).collect();
+    Some(match letters.to_lowercase().as_str() {
+        "done" | "completed" | "complete" | "finished" | "closed" | "resolved" | "merged" | "passed" | "true"
+        | "yes" | "x" => State::Done,
+        "inprogress" | "running" | "started" | "doing" | "active" | "wip" | "ongoing" | "current" => State::Running,
+        "skipped" | "skip" | "cancelled" | "canceled" | "wontdo" | "wontfix" | "dropped" | "obsolete" => State::Skipped,
+        "failed" | "failure" => State::Failed,
+        "pending" | "todo" | "open" | "notstarted" | "planned" | "new" | "ready" | "queued" | "backlog" | "false"
+        | "no" | "blocked" | "waiting" | "upnext" => State::Pending,
+        _ => match word.trim() {
+            "✅" | "✔" | "✔️" | "✓" | "☑" | "☑️" => State::Done,
+            "🔄" | "⏳" | "🚧" | "🏗️" | "▶️" => State::Running,
+            "⬜" | "☐" | "🔲" | "📋" => State::Pending,
+            _ => return None,
+        },
+    })
+}

@@ -1,0 +1,216 @@
+//! Which lists within a value are lists of tasks: by their keys, and by what their elements look like.
+
+use super::task_keys as keys;
+use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
+use crate::text::Span;
+
+/// How many values are looked at in search of lists.
+const MAX_LOOKED_AT: usize = 100_000;
+
+/// A list of tasks within a value.
+pub(super) struct FoundList<'n> {
+    pub(super) key: &'n str,
+    pub(super) node: &'n Node,
+    pub(super) is_strong: bool,
+    /// The objects around it, the innermost first.
+    pub(super) holders: Vec<&'n Node>,
+}
+
+/// Returns the lists of tasks at the smallest depth that has any.
+pub(super) fn find_lists<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
+    if let Data::List(elements) = &root.data {
+        let is_work = !elements.is_empty() && elements.iter().all(|element| is_work(element, true));
+        if is_work {
+            let is_strong = elements.iter().any(has_sign_of_work);
+            return vec![FoundList {
+                key: "tasks",
+                node: root,
+                is_strong,
+                holders: Vec::new(),
+            }];
+        }
+        // A wrapper can be a list of one.
+        return match elements.as_slice() {
+            [
+                only @ Node {
+                    data: Data::Object(_), ..
+                },
+            ] => find_lists_in_objects(only, empty),
+            [] => {
+                empty.get_or_insert(root.span);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+    }
+    find_lists_in_objects(root, empty)
+}
+
+fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
+    let mut level: Vec<(&'n str, Vec<&'n Node>, &'n Node)> = vec![("", Vec::new(), root)];
+    let mut n_left = MAX_LOOKED_AT;
+    for _ in 0..MAX_DEPTH {
+        let mut found = Vec::new();
+        let mut below = Vec::new();
+        for (name, holders, object) in level {
+            let holders: Vec<&Node> = [object].into_iter().chain(holders).collect();
+            let own = lists_of(name, object, &holders, empty);
+            found.extend(own);
+            for member in object.members() {
+                let is_open = !keys::NO_LISTS.contains(&plain_key(&member.key).as_str());
+                n_left = n_left.saturating_sub(1);
+                if is_open && n_left > 0 && matches!(member.value.data, Data::Object(_)) {
+                    below.push((member.key.as_str(), holders.clone(), &member.value));
+                }
+            }
+        }
+        if !found.is_empty() {
+            let is_strong = found.iter().any(|list| list.is_strong);
+            found.retain(|list| list.is_strong == is_strong);
+            return found;
+        }
+        if below.is_empty() {
+            break;
+        }
+        level = below;
+    }
+    // Tasks by their ids, with nothing around them.
+    let is_map = root.members().len() > 1 && is_map_of_work(root);
+    let has_sign = root.members().iter().any(|member| has_sign_of_work(&member.value));
+    let map = FoundList {
+        key: "tasks",
+        node: root,
+        is_strong: true,
+        holders: Vec::new(),
+    };
+    if is_map && has_sign { vec![map] } else { Vec::new() }
+}
+
+/// Returns whether an object is a single task: it has an id and words for it.
+pub(super) fn is_single_task(node: &Node) -> bool {
+    let has = |keys: &[&str]| node.get(keys).is_some_and(|member| member.value.scalar().is_some());
+    has(&["id", "taskid", "key"]) && has(&["title", "task", "content", "summary"])
+}
+
+/// Returns the lists of tasks among the members of an object: the one with the best key, or all of those that have no common key.
+fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
+    let mut strong: Vec<(usize, FoundList<'n>)> = Vec::new();
+    let mut weak = Vec::new();
+    for member in object.members() {
+        let key = plain_key(&member.key);
+        let is_other = [
+            keys::NO_LISTS,
+            keys::DEPENDENCIES,
+            keys::BLOCKS,
+            keys::FILES,
+            keys::CRITERIA,
+            keys::EDGES,
+        ]
+        .iter()
+        .any(|others| others.contains(&key.as_str()));
+        let rank = keys::LISTS.iter().position(|own| *own == key);
+        let is_named_so = ["tasks", "steps", "todos", "stories"]
+            .iter()
+            .any(|end| key.ends_with(end));
+        let is_list_key = rank.is_some() || is_named_so;
+        let elements = member.value.elements();
+        let is_map = rank.is_some() && is_map_of_work(&member.value);
+        if matches!(&member.value.data, Data::List(elements) if elements.is_empty()) && is_list_key {
+            empty.get_or_insert(member.value.span);
+        }
+        let is_list = !elements.is_empty() && elements.iter().all(|element| is_work(element, is_list_key));
+        if is_other && !is_named_so || !is_list && !is_map {
+            continue;
+        }
+        let list = FoundList {
+            // A list within a named part is called by the name of the part.
+            key: if rank.is_some() && !name.is_empty() {
+                name
+            } else {
+                &member.key
+            },
+            node: &member.value,
+            is_strong: is_list_key || elements.iter().any(has_sign_of_work),
+            holders: holders.to_vec(),
+        };
+        match is_list_key {
+            true => strong.push((rank.unwrap_or(usize::MAX), list)),
+            false => weak.push(list),
+        }
+    }
+    let has_children = |list: &FoundList<'_>| {
+        list.node
+            .elements()
+            .iter()
+            .any(|element| children_of(element, "phases").is_some())
+    };
+    let best = strong.iter().map(|(rank, list)| (!has_children(list), *rank)).min();
+    match best {
+        Some((_, usize::MAX)) => strong.into_iter().map(|(_, list)| list).collect(),
+        Some(best) => strong
+            .into_iter()
+            .filter(|(rank, list)| (!has_children(list), *rank) == best)
+            .map(|(_, list)| list)
+            .collect(),
+        None => weak,
+    }
+}
+
+/// Returns whether an element of a list can be a task; texts only where the key of the list says so.
+fn is_work(element: &Node, may_be_text: bool) -> bool {
+    match &element.data {
+        Data::Text(_) => may_be_text && element.text().is_some(),
+        Data::Object(members) => {
+            let has = |keys: &[&str]| element.get(keys).is_some_and(|member| member.value.text().is_some());
+            let is_wrapped = matches!(members.as_slice(), [only] if matches!(only.value.data, Data::Object(_)));
+            let is_short = may_be_text && members.len() == 1;
+            has(keys::WORK_TITLES)
+                || has(keys::TITLES) && (may_be_text || has_sign_of_work(element))
+                || may_be_text && has_sign_of_work(element)
+                || children_of(element, "phases").is_some()
+                || is_wrapped && may_be_text
+                || is_short
+        }
+        Data::List(elements) => {
+            may_be_text && !elements.is_empty() && elements.iter().all(|element| element.text().is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether an object has a field that tasks have, and other records rarely.
+fn has_sign_of_work(element: &Node) -> bool {
+    let has = |keys: &[&str]| element.get(keys).is_some();
+    let mut names = element.members().iter().map(|member| plain_key(&member.key));
+    names.any(|key| keys::is_dependency(&key)) || has(keys::BLOCKS) || has(keys::STATES) || has(keys::CRITERIA)
+}
+
+/// Returns whether an object has tasks by their ids.
+fn is_map_of_work(node: &Node) -> bool {
+    let is_task = |member: &Member| matches!(member.value.data, Data::Object(_)) && is_work(&member.value, true);
+    !node.members().is_empty() && node.members().iter().all(is_task)
+}
+
+/// Returns the list of tasks below an element of a list.
+pub(super) fn children_of<'n>(element: &'n Node, list_key: &str) -> Option<&'n Member> {
+    let is_group = keys::GROUP_LISTS.contains(&list_key);
+    element.members().iter().find(|member| {
+        let key = plain_key(&member.key);
+        let is_list = keys::LISTS.contains(&key.as_str()) || key.ends_with("tasks");
+        let elements = member.value.elements();
+        let are_texts = elements.iter().all(|element| element.text().is_some());
+        let is_own_steps = are_texts && !is_group && keys::OWN_STEPS.contains(&key.as_str());
+        let is_children = !elements.is_empty() && !is_own_steps && elements.iter().all(is_work_below);
+        is_list && (is_children || is_map_of_work(&member.value))
+    })
+}
+
+/// The same as [`is_work`] without a look further down, so that deep values cost no more than others.
+fn is_work_below(element: &Node) -> bool {
+    let has_title = || {
+        element
+            .get(keys::TITLES)
+            .is_some_and(|member| member.value.scalar().is_some())
+    };
+    element.text().is_some() || has_title() || element.members().len() == 1 || has_sign_of_work(element)
+}

@@ -1,0 +1,236 @@
+//! Plans read out of messy answers: every file of `tests/answers` with what a careful person reads out of it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use expect_test::expect_file;
+use planwright_core::convert::{Wish, outlined_plan};
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::DIALECTS;
+use planwright_core::outline::{Outline, read};
+use planwright_core::text::SourceText;
+use planwright_testkit::{corpus, repository};
+
+use crate::conversions::{inspect_as, with_mint};
+
+/// Returns the answers of the project, by name.
+fn answers() -> Vec<(String, SourceText)> {
+    let folder = repository().join("crates/planwright-core/tests/answers");
+    let entries = std::fs::read_dir(&folder).expect("a readable folder").flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    found.sort();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let load = |path: PathBuf| {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("a readable answer");
+        (name, SourceText::new(text))
+    };
+    found.into_iter().map(load).collect()
+}
+
+fn shown(source: &SourceText, read: &Result<Outline, Vec<Diagnostic>>) -> String {
+    let index = source.line_index();
+    let mut out = String::new();
+    let place = |at: u32| {
+        let place = index.position(at);
+        format!("{}:{}", place.line, place.column)
+    };
+    match read {
+        Ok(outline) => {
+            if let Some(goal) = &outline.goal {
+                let _ = writeln!(out, "goal: {goal}");
+            }
+            for (ix, task) in outline.tasks.iter().enumerate() {
+                let _ = write!(out, "{} {}", ix + 1, task.title);
+                if let Some(id) = &task.id {
+                    let _ = write!(out, " [{id}]");
+                }
+                if let Some(state) = task.state {
+                    let _ = write!(out, " ({})", state.as_str());
+                }
+                if let Some(group) = &task.group {
+                    let _ = write!(out, " {{{group}}}");
+                }
+                if !task.dependencies.is_empty() {
+                    let on: Vec<String> = task.dependencies.iter().map(|on| (on + 1).to_string()).collect();
+                    let _ = write!(out, " after {}", on.join(", "));
+                }
+                let _ = writeln!(out);
+                for line in task.description.lines() {
+                    let _ = writeln!(out, "    {line}");
+                }
+            }
+            for guess in &outline.guesses {
+                let at = guess.span.map_or_else(String::new, |span| place(span.start));
+                let _ = writeln!(out, "{} {at}: {}", guess.rule.id, guess.message);
+            }
+        }
+        Err(found) => {
+            for error in found {
+                let at = error.span.map_or_else(String::new, |span| place(span.start));
+                let _ = writeln!(out, "refused {} {at}: {}", error.rule.id, error.message);
+                for related in &error.related {
+                    let _ = writeln!(out, "    {}: {}", place(related.span.start), related.message);
+                }
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn answers_are_read_as_a_careful_person_would() {
+    let answers = answers();
+    assert!(answers.len() >= 35, "{} answers", answers.len());
+    for (name, source) in answers {
+        let read = read(&source, false);
+        assert_eq!(
+            name.starts_with("refuse-"),
+            read.is_err(),
+            "{name}\n{}",
+            shown(&source, &read)
+        );
+        let path = repository().join(format!("crates/planwright-core/tests/answers/{name}.expect.txt"));
+        expect_file![path].assert_eq(&shown(&source, &read));
+    }
+}
+
+#[test]
+fn outlines_become_sound_plans_of_every_dialect() {
+    for (name, source) in answers() {
+        let Ok(outline) = read(&source, false) else {
+            continue;
+        };
+        for dialect in DIALECTS {
+            let wish = Wish {
+                goal: "Try it",
+                ..Wish::default()
+            };
+            let made = with_mint(|mint| outlined_plan(&outline, *dialect, &wish, mint));
+            let made = made.unwrap_or_else(|refused| panic!("{name} as {}: {refused}", dialect.name()));
+            let inspection = inspect_as(&made.text, dialect.name());
+            assert_eq!(inspection.count(Severity::Error), 0, "{name}\n{}", made.text);
+            let linked = inspection.plan.expect("a plan");
+            assert_eq!(linked.plan.tasks().len(), outline.tasks.len(), "{name}\n{}", made.text);
+        }
+    }
+}
+
+#[test]
+fn the_complete_tasks_of_a_cut_answer_can_be_read() {
+    for (text, titles) in [
+        (
+            "{\"tasks\":[{\"title\":\"One\"},{\"title\":\"Two\"},{\"title\":\"Thr",
+            vec!["One", "Two"],
+        ),
+        (
+            "```yaml\ntasks:\n  - title: One\n  - title: Two\n  - title: Thr",
+            vec!["One", "Two"],
+        ),
+        ("```md\n- [ ] One\n- [ ] Two\n- [ ] Thr", vec!["One", "Two"]),
+        ("1. One\n2. Two\n3. ...\n", vec!["One", "Two"]),
+        (
+            "{\"title\":\"One\",\"status\":\"open\"}\n{\"title\":\"Two\",\"status\":\"open\"}\n{\"title\":\"Th",
+            vec!["One", "Two"],
+        ),
+    ] {
+        let source = SourceText::new(text);
+        let found = read(&source, false).expect_err("it is cut off");
+        assert_eq!(found[0].rule.id, "answer-cut-off", "{text}");
+        let outline = read(&source, true).unwrap_or_else(|found| panic!("{text}: {found:?}"));
+        let read: Vec<&str> = outline.tasks.iter().map(|task| task.title.as_str()).collect();
+        assert_eq!(read, titles, "{text}");
+    }
+}
+
+/// How often a hostile piece is repeated, and how long such an answer may take: what is quadratic takes far longer.
+const N_PIECES: usize = 3_000;
+const MAX_TIME: std::time::Duration = std::time::Duration::from_secs(2);
+
+#[test]
+fn hostile_answers_are_read_in_linear_time_and_without_a_panic() {
+    for piece in [
+        "{",
+        "[",
+        "{\"a\":",
+        "[{",
+        "- [ ] a\n",
+        "1. a (after 1)\n",
+        "  - a\n",
+        "```\n",
+        "```json\n{\n",
+        "| a | b |\n",
+        "|-|\n",
+        "graph TD\n",
+        "subgraph a\n",
+        "a-->",
+        "a & ",
+        "\"",
+        "“",
+        "**",
+        "# a\n",
+        "tasks:\n- id: 1\n",
+        "depends on ",
+        "after all tasks ",
+        "{\"id\":1,\"title\":\"a\"}\n",
+        "é",
+        "\u{0}",
+        "\t",
+        "…",
+        "~~~",
+        "a: b\n",
+        "> - [x] a\n",
+        "{\"tasks\":[{\"title\":\"a\",\"deps\":[\"all\"]},",
+    ] {
+        let text = piece.repeat(N_PIECES);
+        for before in ["", "graph TD\n", "```json\n{\"tasks\": [", "- [ ] x\n"] {
+            let started = std::time::Instant::now();
+            let _ = read(&SourceText::new(format!("{before}{text}")), true);
+            assert!(
+                started.elapsed() < MAX_TIME,
+                "{piece:?} after {before:?}: {:?}",
+                started.elapsed()
+            );
+        }
+    }
+}
+
+/// What a careful person reads out of the answers of the corpus.
+#[test]
+fn answers_of_the_corpus_are_read() {
+    let Some(corpus) = corpus("answers_of_the_corpus_are_read") else {
+        return;
+    };
+    let folder = corpus.join("answers");
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        return;
+    };
+    let (mut n_read, mut wrong) = (0, Vec::new());
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let Some(name) = name.strip_suffix(".expect.json") else {
+            continue;
+        };
+        let expected: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&path).expect("readable")).expect("JSON");
+        let text = std::fs::read_to_string(folder.join(format!("{name}.md"))).expect("an answer");
+        let outline = read(&SourceText::new(text), false);
+        n_read += 1;
+        match (&expected["refuse"], outline) {
+            (serde_json::Value::Null, Ok(outline)) => {
+                let tasks = expected["tasks"].as_array().expect("tasks");
+                let parents: Vec<_> = tasks.iter().filter_map(|task| task["parent"].as_u64()).collect();
+                let leaves = tasks
+                    .iter()
+                    .filter(|task| !parents.contains(&task["n"].as_u64().unwrap_or(0)));
+                if leaves.count() != outline.tasks.len() {
+                    wrong.push(format!("{name}: {} tasks", outline.tasks.len()));
+                }
+            }
+            (serde_json::Value::Null, Err(found)) => wrong.push(format!("{name}: {}", found[0].message)),
+            (_, Ok(_)) => wrong.push(format!("{name}: not refused")),
+            (_, Err(_)) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{n_read} answers, {wrong:#?}");
+}
