@@ -54,6 +54,7 @@ fn check_task_prompt(plan: &LinkedPlan, words: &str, template: Option<&Template>
         outputs: &[(0, words)],
         attempt: 2,
         last_failure: Some(words),
+        verification: &[words.to_owned()],
         plan_path: words,
         result_file: Some(words),
         template,

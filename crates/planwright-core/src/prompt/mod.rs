@@ -56,6 +56,8 @@ pub struct Context<'c> {
     pub attempt: u32,
     /// Why the attempt before failed: the output of its verification, or what the agent said.
     pub last_failure: Option<&'c str>,
+    /// The commands that will verify the work, as they would be typed.
+    pub verification: &'c [String],
     /// Where the plan lies, as the agent sees it; it is told to leave it alone.
     pub plan_path: &'c str,
     /// Where the agent may write its result file; none where it is not to.
@@ -72,6 +74,7 @@ impl Default for Context<'_> {
             outputs: &[],
             attempt: 1,
             last_failure: None,
+            verification: &[],
             plan_path: "",
             result_file: None,
             template: None,
@@ -131,6 +134,10 @@ fn raw_value<'p>(
         Source::TaskWord => return Raw::Own(plan.lifecycle.wording.task.to_owned()),
         Source::Attempt => return own_if(context.attempt > 1, || context.attempt.to_string()),
         Source::Dependencies => return outputs(plan, links, task_ix, context),
+        Source::Verification => {
+            let commands = context.verification.iter().map(|command| format!("{command}\n"));
+            return Raw::block(&commands.collect::<String>());
+        }
         Source::LastFailure => return Raw::ending(context.last_failure.unwrap_or("")),
     };
     let text = text.as_deref().unwrap_or("").trim();

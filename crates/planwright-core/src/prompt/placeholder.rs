@@ -19,6 +19,8 @@ pub(super) enum Source {
     Attempt,
     /// Why the attempt before failed.
     LastFailure,
+    /// The commands that will verify the work.
+    Verification,
     /// Where the plan lies.
     PlanPath,
     /// Where the result file belongs.
@@ -249,6 +251,11 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
         "attempt",
         Source::Attempt,
         "the number of the attempt, from the second on",
+    ),
+    block(
+        "verification",
+        Source::Verification,
+        "the commands that will verify the work, one to a line",
     ),
     block(
         "last_failure",

@@ -9,6 +9,7 @@ use super::prepare::template_of;
 use super::protected::Protection;
 use super::recovery::Recovered;
 use super::{PlanSnapshot, Prepared, RunError, RunRequest};
+use crate::shell::command_line;
 use crate::verify::{self, Checks};
 
 /// What a run would do.
@@ -76,7 +77,9 @@ impl Preview {
 /// not there yet.
 pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Result<String, RunError> {
     let template = template_of(request)?;
+    let verification = commands_of(request, snapshot, task);
     let context = Context {
+        verification: &verification,
         plan_path: &snapshot.place().relative,
         result_file: Some("$PLANWRIGHT_RESULT"),
         template: template.as_ref(),
@@ -84,6 +87,17 @@ pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -
         ..Context::default()
     };
     Ok(Prompt::of(snapshot.plan(), snapshot.links(), task as usize, &context).text)
+}
+
+/// Returns the commands that verify a task, as they would be typed.
+pub(super) fn commands_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Vec<String> {
+    let rules = &request.config.verify;
+    let allows = request.options.allow_plan_commands || rules.allow_plan_commands;
+    let checks = Checks::of(rules, snapshot.plan(), task as usize, allows).checks;
+    checks
+        .iter()
+        .map(|check| command_line(&check.command.arguments()))
+        .collect()
 }
 
 /// What would verify a task.

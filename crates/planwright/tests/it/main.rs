@@ -31,8 +31,9 @@ mod import_answers;
 #[cfg(target_os = "linux")]
 mod model;
 #[cfg(target_os = "linux")]
-mod planners;
+mod night;
 #[cfg(target_os = "linux")]
+mod planners;
 mod planning;
 mod plans;
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ use planwright_core::schedule::Event;
 
 use super::super::RunError;
 use super::super::attempt::{Attempt, Ending, Launch, Stage};
+use super::super::preview::commands_of;
 use super::super::protected::Protection;
 use super::super::recovery::Unlanded;
 use super::super::status_updates::StatusUpdate;
@@ -141,7 +142,9 @@ impl RunLoop<'_> {
         let outputs = edges.filter_map(|edge| Some((edge.to as usize, self.output_of(edge.to)?)));
         let outputs: Vec<(usize, &str)> = outputs.collect();
         let last_failure = self.failure_of(task);
+        let verification = commands_of(self.request, &self.snapshot, task);
         let context = Context {
+            verification: &verification,
             outputs: &outputs,
             attempt: last_failure.map_or(nth, |_| attempt.number),
             last_failure,

@@ -19,7 +19,7 @@ use planwright_run::journal::plan_id;
 use planwright_run::place::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, PlanningError, Wanted};
 use planwright_run::revise;
-use planwright_run::runs::state::RunState;
+use planwright_run::runs::state::{RunState, verification_failure};
 use planwright_run::runs::{self, RunPlace};
 use planwright_run::store;
 
@@ -330,7 +330,12 @@ fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String
         let Some(tried) = run_state.task(task).filter(|tried| !tried.attempts.is_empty()) else {
             continue;
         };
-        let why = tried.why().map(str::to_owned);
+        // What the failed command printed is the reason; that it failed is not.
+        let unverified = tried.last().filter(|last| last.verified == Some(false));
+        let why = match unverified {
+            Some(last) => Some(verification_failure(&last.receipts)),
+            None => tried.why().map(str::to_owned),
+        };
         let log = tried.last().map(|last| run.attempt(&last.name, last.attempt).output());
         let end = log.and_then(|path| read_end(&path, LOG_TAIL).ok());
         let end = end.map_or_else(Vec::new, |(_, bytes)| bytes);
