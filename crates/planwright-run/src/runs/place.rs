@@ -78,6 +78,11 @@ impl RunPlace {
         self.folder().join("run.journal")
     }
 
+    /// Returns the path of the plan as it was when the run ended.
+    pub fn plan_at_end(&self) -> PathBuf {
+        self.folder().join("plan-at-end")
+    }
+
     /// Returns the path of the file in which others ask it for something.
     pub fn requests(&self) -> PathBuf {
         self.folder().join("requests")

@@ -8,6 +8,7 @@ use planwright_core::inspect::Inspection;
 use planwright_run::clock;
 use planwright_run::examine::examine;
 use planwright_run::files::{DiskFiles, open_to_read, read_end};
+use planwright_run::git::Repository;
 use planwright_run::revise::take_states;
 use planwright_run::store;
 use serde::Serialize;
@@ -16,6 +17,7 @@ use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::run_arg::{Scope, SeenRun};
+use super::summary::diffstats;
 use crate::render::report::{FIRST_LINE, Source, page};
 use crate::render::terminal::{cut, harmless_line, printable};
 
@@ -27,6 +29,7 @@ use crate::render::terminal::{cut, harmless_line, printable};
 #[command(after_help = "\
 Examples:
   planwright report                      about the newest run
+  planwright report --diff               with what each task changed
   planwright report 20261116-0530 --out run.html
   planwright report --out - | gzip > run.html.gz")]
 pub(crate) struct Args {
@@ -41,6 +44,10 @@ pub(crate) struct Args {
     /// Where to write it; - for standard output. Default: report.html in the folder of the run.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Embed what each task changed, as a diff.
+    #[arg(long)]
+    diff: bool,
 
     /// Print JSON: where the page is.
     #[arg(long)]
@@ -65,7 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         ));
     }
     let run = Scope::of(args.plan.as_deref())?.run(args.run.as_deref())?;
-    let html = html_of(&run)?;
+    let html = html_of(&run, args.diff)?;
     if to_stdout {
         output.write(&html);
         return Ok(Exit::Success);
@@ -95,10 +102,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn html_of(run: &SeenRun) -> anyhow::Result<String> {
+fn html_of(run: &SeenRun, has_diffs: bool) -> anyhow::Result<String> {
     let (run_state, standing) = run.run_state()?;
     let inspection = plan_of(run);
     let words = standing.words();
+    let stats = diffstats(&run.plan().root, &run_state);
+    let repository = Repository::around(&run.plan().root)
+        .ok()
+        .flatten()
+        .filter(|_| has_diffs);
+    let diff = |commit: &str| {
+        let repository = repository.as_ref()?;
+        let bytes = repository.diff_of(commit).ok()?;
+        Some(diff_lines(&bytes))
+    };
     let log = |task: &str, attempt: u32| end_of_log(&run.place.attempt(task, attempt).output());
     Ok(page(&Source {
         run: run.place.id(),
@@ -107,14 +124,35 @@ fn html_of(run: &SeenRun) -> anyhow::Result<String> {
         run_state: &run_state,
         standing: (standing.word(), &words),
         now: &clock::now(),
+        stats: &stats,
+        diff: &diff,
         log: &log,
     }))
 }
 
-/// Reads the plan, where its file is still there.
+/// How many lines of a diff a page holds.
+const MAX_DIFF_LINES: usize = 2_000;
+
+/// Returns the lines of a diff, long ones cut.
+fn diff_lines(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines: Vec<String> = text
+        .lines()
+        .take(MAX_DIFF_LINES)
+        .map(|line| cut(&harmless_line(line), 500))
+        .collect();
+    let n_more = text.lines().count().saturating_sub(MAX_DIFF_LINES);
+    if n_more > 0 {
+        lines.push(format!("… and {n_more} more lines"));
+    }
+    lines
+}
+
+/// Reads the plan as it was when the run ended, else as it is.
 fn plan_of(run: &SeenRun) -> Option<Inspection> {
     let path = run.plan().target;
-    let loaded = store::load(&path).ok()?;
+    let kept = store::load(&run.place.plan_at_end()).ok();
+    let loaded = kept.or_else(|| store::load(&path).ok())?;
     let mut inspection = examine(&loaded.source, Some(&path), None).inspection;
     // Without them it would call what is done pending.
     take_states(&mut inspection, &path).ok()?;

@@ -1,8 +1,11 @@
 //! `planwright summary`: what came of a run, once more.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::examine::examine;
-use planwright_run::git::Repository;
+use planwright_run::git::{Diffstat, Repository};
 use planwright_run::runs::state::RunState;
 use planwright_run::store;
 
@@ -57,6 +60,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let report = RunReport::new(&setting, &run_state)
         .standing(standing.word())
         .continued(next, seen.later());
+    let report = report.with_diffstats(&diffstats(&seen.plan().root, &run_state));
     let report = match landed_into(&seen, &run_state) {
         Some(branch) => report.landed_into(branch),
         None => report,
@@ -80,4 +84,20 @@ fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
     let tip = repository.tip(&conditions.branch).ok()??;
     let has_it = branch != conditions.branch && repository.has_landed(&tip, &head).ok()?;
     has_it.then_some(branch)
+}
+
+/// Returns how much the commits of a run change; nothing where git cannot tell.
+pub(super) fn diffstats(root: &Path, run_state: &RunState) -> BTreeMap<String, Diffstat> {
+    let stats = || {
+        let conditions = run_state.conditions.as_ref()?;
+        let landed = run_state.tasks().iter().flat_map(|task| &task.attempts);
+        let landed = landed.filter_map(|attempt| attempt.merged.as_ref().filter(|merged| merged.passed));
+        let last = landed.filter_map(|merged| merged.commit.as_ref()).next_back()?;
+        let repository = Repository::around(root).ok().flatten()?;
+        let tip = repository.tip(&conditions.branch).ok().flatten();
+        repository
+            .diffstats(&conditions.start, tip.as_ref().unwrap_or(last))
+            .ok()
+    };
+    stats().unwrap_or_default()
 }

@@ -362,7 +362,7 @@ fn a_run_names_the_holder_of_what_it_waits_for() {
     assert_eq!(workspace.git(&["branch", "--list", "planwright/*"]), "");
     assert!(workspace.places().is_empty(), "no run began");
     let dry = workspace.runs(&["--dry-run"]).exits(1);
-    dry.says("0 of 2 tasks would run").says("never: b");
+    dry.says("0 of 2 tasks would run").says("never         b");
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn a_run_that_is_stuck_suggests_what_resolves_it() {
         .exits(1)
         .says("got stuck")
         .says("`a` is held by ann since 20");
-    came.says("To go on planwright reset a -p plan.json --take-over --note \"…\"");
+    came.says("To continue planwright reset a -p plan.json --take-over --note \"…\"");
     assert_eq!(workspace.states(), "a running, b pending, c done");
     let taken = ["reset", "a", "-p", PLAN, "--take-over", "--note", "ann is away"];
     workspace.does(&taken).exits(0);

@@ -30,3 +30,62 @@ fn planners_read_what_the_failed_command_printed() {
     let prompt = asked(&workspace, 0);
     assert!(prompt.contains("failed (exit 1):\nexpected 3, got 4"), "{prompt}");
 }
+
+/// Returns a workspace in git in which `a` is verified and lands, and `b` fails.
+fn half_failed() -> Workspace {
+    let script = "echo one > made-$PLANWRIGHT_TASK; echo two >> made-$PLANWRIGHT_TASK; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c b"])), script);
+    workspace.write("check.sh", "test ! -e made-b || { echo 'expected 3, got 4'; exit 1; }");
+    workspace.configure("", "[verify]\nevery = [[\"sh\", \"check.sh\"]]\n");
+    let workspace = workspace.in_git();
+    workspace.runs(&["--attempts", "1"]).exits(1);
+    workspace
+}
+
+#[test]
+fn in_the_morning_each_task_shows_what_it_changed_and_what_to_look_at_first() {
+    let workspace = half_failed();
+    let summary = workspace.does(&["summary"]).exits(0);
+    let summary = summary
+        .says("look first at b (failed)")
+        .says("expected 3, got 4")
+        .says("1 file +2 −0, ")
+        .says("verified by 1 command")
+        .says("planwright replan plan.json");
+    // The command that shows the reason works as it is printed.
+    let command = summary
+        .text
+        .lines()
+        .find(|line| line.contains("planwright logs b"))
+        .expect("a command");
+    let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+    assert!(words.contains(&"--checks"), "{command}");
+    workspace.does(&words).exits(0).says("expected 3, got 4");
+    let report = workspace.does(&["summary", "--json"]).exits(0).as_json();
+    assert_eq!(report["changes"][0]["added"], 2, "{report}");
+    assert_eq!(report["look_first"][0]["why"], "failed", "{report}");
+}
+
+#[test]
+fn the_report_of_a_run_has_diffs_and_the_plan_as_it_was() {
+    let workspace = half_failed();
+    let page = |workspace: &Workspace, args: &[&str]| {
+        let command = [&["report", "--out", "-"], args].concat();
+        workspace.does(&command).exits(0).text
+    };
+    let plain = page(&workspace, &[]);
+    assert!(
+        plain.contains("1 file +2 −0") && !plain.contains("class=\"diff\""),
+        "{plain}"
+    );
+    let with_diff = page(&workspace, &["--diff"]);
+    assert!(with_diff.contains("<span class=\"added\">+two</span>"), "{with_diff}");
+    workspace
+        .does(&["set", "c", "description=Another thing", "-p", "plan.json"])
+        .exits(0);
+    let later = page(&workspace, &[]);
+    assert!(
+        later.contains("Make c") && !later.contains("Another thing"),
+        "the plan as it was"
+    );
+}

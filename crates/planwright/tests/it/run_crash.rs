@@ -216,7 +216,7 @@ fn a_task_that_a_person_finished_after_a_kill_is_theirs() {
     let killed = workspace.does(&["summary"]).exits(0);
     killed
         .says("Not finished a interrupted before it was finished")
-        .says("To go on");
+        .says("To continue");
     workspace
         .does(&["worktrees"])
         .exits(0)

@@ -54,7 +54,7 @@ fn a_rejection_after_the_run_counts_in_its_summary() {
     let summary = workspace.does(&["summary"]).exits(0);
     let summary = summary.says("got stuck").says("`a` was rejected");
     let summary = summary.says("1 done, 1 failed, 2 skipped");
-    summary.says("To go on");
+    summary.says("To continue");
     let row = &rows(&workspace)[0];
     assert_eq!(
         (&row["n_failed"], &row["n_skipped"], &row["n_left"]),
@@ -72,7 +72,7 @@ fn an_approval_after_the_run_counts_in_its_summary() {
     let summary = workspace.does(&["summary", &first]).exits(0);
     let summary = summary.says("ended after").says("`a` was approved");
     let summary = summary.says("2 done, 2 left").says("A later run of this plan");
-    assert!(!summary.text.contains("To go on"), "{}", summary.text);
+    assert!(!summary.text.contains("To continue"), "{}", summary.text);
     assert!(!workspace.does(&["runs"]).exits(0).text.contains("stuck"));
 }
 
@@ -92,7 +92,7 @@ fn tasks_that_a_person_took_over_count_as_what_they_became() {
     take_over("skip", "b");
     let summary = workspace.does(&["summary"]).exits(0).says("1 done, 1 skipped");
     let summary = summary.says("1 verified by commands");
-    assert!(!summary.text.contains("To go on"), "{}", summary.text);
+    assert!(!summary.text.contains("To continue"), "{}", summary.text);
     let row = &rows(&workspace)[0];
     assert_eq!(
         (&row["n_done"], &row["n_skipped"], &row["n_left"]),

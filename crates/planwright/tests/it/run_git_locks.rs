@@ -188,7 +188,7 @@ fn work_that_landed_right_before_a_crash_is_reported_as_landed() {
     workspace.set("PLANWRIGHT_FAULT_LOG", &log);
     workspace.runs(&[]).exits(0);
     let n_steps = workspace.noted("steps").len();
-    for step in n_steps.saturating_sub(60)..n_steps {
+    for step in n_steps.saturating_sub(100)..n_steps {
         let mut workspace = repository(&["a"], SCRIPT);
         workspace.set("PLANWRIGHT_FAULT", &format!("kill@{step}"));
         workspace.runs(&[]);

@@ -1011,7 +1011,7 @@ fn a_run_that_is_refused_leaves_nothing_and_flags_without_effect_are_named() {
     workspace
         .does(&["summary"])
         .says("was interrupted")
-        .says("To go on")
+        .says("To continue")
         .says("planwright run plan.json");
     workspace.give("go");
     workspace

@@ -17,8 +17,10 @@ use super::reconcile::interrupted_updates;
 use super::working::processes;
 use super::{RunLoop, RunOutcome};
 use crate::agent_output::{LEFTOVER_GRACE, end_all};
+use crate::files::write_own;
 use crate::runs::{Ended, RunEvent, RunStanding};
 use crate::shell::{argument, shell_word, with_pack};
+use crate::store::load;
 
 /// How often the plan file is tried at the end, and how long is waited in between.
 const TRIES: usize = 5;
@@ -62,6 +64,7 @@ impl RunLoop<'_> {
         let spent = self.all_spent();
         self.record(RunEvent::Ended(ended.clone()))?;
         self.commit()?;
+        self.keep_plan();
         let state = self.recorder.finish(&self.place.log());
         Ok(RunOutcome {
             place: self.place,
@@ -105,6 +108,13 @@ impl RunLoop<'_> {
         let updates: Vec<StatusUpdate> = open.map(|(task, _)| self.plain_update(task, Verb::Skip)).collect();
         for update in updates {
             self.update_plan(update);
+        }
+    }
+
+    /// Keeps the plan as it is now for reports of this run. Without it they show the plan as it is then.
+    fn keep_plan(&self) {
+        if let Ok(loaded) = load(&self.snapshot.place().target) {
+            write_own(&self.place.plan_at_end(), loaded.source.as_str().as_bytes()).ok();
         }
     }
 

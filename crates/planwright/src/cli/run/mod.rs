@@ -29,6 +29,7 @@ use super::hooks;
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::unknown_task;
+use super::summary::diffstats;
 use super::told::{Manner, Told};
 use crate::render::quantity::some_of;
 use crate::render::rawko_events::RawkoEvents;
@@ -179,7 +180,8 @@ fn carry_out(
     course.replanned = None;
     setting.run.clone_from(&told.run);
     if !args.is_for_programs() && !output.is_quiet() {
-        output.write(&summary(&RunReport::new(&setting, &outcome.state), output.paint()));
+        let report = RunReport::new(&setting, &outcome.state).with_diffstats(&diffstats(&root, &outcome.state));
+        output.write(&summary(&report, output.paint()));
         output.flush();
     }
     if let Some(error) = &outcome.unwritten {

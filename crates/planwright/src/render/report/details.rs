@@ -7,6 +7,7 @@ use planwright_run::runs::state::{AttemptRun, TaskRun};
 use planwright_run::shell::command_line;
 
 use super::markup::{class_of, pill, text};
+use super::table::landed_commit;
 use super::timeline::outcome_of;
 use super::{Page, Row};
 use crate::render::quantity::{clock, count, duration, money, tokens};
@@ -93,6 +94,13 @@ fn one(page: &Page<'_>, (ix, row, task): (usize, &Row<'_>, &TaskRun), log: Log, 
     for one in &task.attempts {
         attempt(page, one, out);
     }
+    if let Some(lines) = landed_commit(task).and_then(|commit| (page.source.diff)(commit)) {
+        let _ = writeln!(
+            out,
+            "<h4>What it changed</h4>\n<pre class=\"diff\">{}</pre>",
+            diff_markup(&lines)
+        );
+    }
     match log {
         Log::Lines(lines) if !lines.is_empty() => {
             let _ = writeln!(out, "<h4>The end of the log</h4>\n<pre>{lines}</pre>");
@@ -101,6 +109,20 @@ fn one(page: &Page<'_>, (ix, row, task): (usize, &Row<'_>, &TaskRun), log: Log, 
         Log::Lines(_) | Log::Nothing => {}
     }
     out.push_str("</div>\n</details>\n");
+}
+
+/// Returns the lines of a diff, each marked as new or gone.
+fn diff_markup(lines: &[String]) -> String {
+    let line = |line: &String| {
+        let class = match line.as_bytes().first() {
+            Some(b'+') => "added",
+            Some(b'-') => "removed",
+            Some(b'@') => "hunk",
+            _ => return format!("{}\n", text(line)),
+        };
+        format!("<span class=\"{class}\">{}</span>\n", text(line))
+    };
+    lines.iter().map(line).collect()
 }
 
 fn attempt(page: &Page<'_>, one: &AttemptRun, out: &mut String) {

@@ -6,12 +6,13 @@ mod markup;
 mod table;
 mod timeline;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
 use planwright_run::clock::milliseconds_of;
+use planwright_run::git::Diffstat;
 use planwright_run::runs::state::{RunState, TaskRun};
 
 use super::quantity::{count, day_and_clock, duration, money, tokens};
@@ -32,6 +33,10 @@ pub(crate) struct Source<'a> {
     pub(crate) standing: (&'a str, &'a str),
     /// When the page is made, as RFC 3339.
     pub(crate) now: &'a str,
+    /// How much the commits of the run change.
+    pub(crate) stats: &'a BTreeMap<String, Diffstat>,
+    /// What a commit changes, line by line; none where diffs are not wanted.
+    pub(crate) diff: &'a dyn Fn(&str) -> Option<Vec<String>>,
     /// The end of the log of an attempt, line by line; none where there is no file.
     pub(crate) log: &'a dyn Fn(&str, u32) -> Option<Vec<String>>,
 }

@@ -6,7 +6,7 @@ use planwright_run::runs::state::{TaskRun, TaskState};
 
 use super::markup::{attribute, class_of, pill, text};
 use super::{Page, Row};
-use crate::render::quantity::{duration, money, some_of};
+use crate::render::quantity::{count, duration, money, some_of};
 use crate::render::terminal::cut;
 
 pub(super) fn draw(page: &Page<'_>, out: &mut String) {
@@ -15,7 +15,7 @@ pub(super) fn draw(page: &Page<'_>, out: &mut String) {
     }
     out.push_str(
         "<section>\n<h2>Tasks</h2>\n<table>\n<thead><tr><th>Task</th><th>State</th><th>Attempts</th><th>Agent</th><th>Took</th>\
-         <th>Verified</th><th>Cost</th><th>Notes</th></tr></thead>\n<tbody>\n",
+         <th>Changed</th><th>Verified</th><th>Cost</th><th>Notes</th></tr></thead>\n<tbody>\n",
     );
     for (ix, row) in page.rows.iter().enumerate() {
         one(page, ix, row, out);
@@ -47,10 +47,34 @@ fn one(page: &Page<'_>, ix: usize, row: &Row<'_>, out: &mut String) {
         last.map_or(String::new(), |last| text(&cut(&last.agent, 24)).into_owned()),
     );
     cell("Took", task.and_then(TaskRun::took).map_or(String::new(), duration));
+    cell("Changed", task.map_or(String::new(), |task| changed(page, task)));
     cell("Verified", task.map_or(String::new(), verified));
     cell("Cost", task.and_then(TaskRun::cost_usd).map_or(String::new(), money));
     cell("Notes", task.map_or(String::new(), notes));
     out.push_str("</tr>\n");
+}
+
+/// Returns how much a task changed, and the commit that landed.
+fn changed(page: &Page<'_>, task: &TaskRun) -> String {
+    let Some(commit) = landed_commit(task) else {
+        return String::new();
+    };
+    let short = text(commit.get(..10).unwrap_or(commit)).into_owned();
+    match page.source.stats.get(commit) {
+        Some(stat) => format!(
+            "{} +{} −{}<br><small>{short}</small>",
+            count(stat.files, "file"),
+            stat.added,
+            stat.removed
+        ),
+        None => format!("<small>{short}</small>"),
+    }
+}
+
+/// Returns the commit by which the work of a task landed.
+pub(super) fn landed_commit(task: &TaskRun) -> Option<&str> {
+    let merged = task.last()?.merged.as_ref()?;
+    merged.commit.as_deref().filter(|_| merged.passed)
 }
 
 fn verified(task: &TaskRun) -> String {

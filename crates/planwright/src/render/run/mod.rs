@@ -1,6 +1,7 @@
 //! What `planwright run` shows: lines as things happen, a live display at a terminal, a summary at the end. All of it follows
 //! from the run's events; nothing here reads a file or a clock of its own.
 
+mod changes;
 pub(crate) mod columns;
 mod frame;
 mod lines;

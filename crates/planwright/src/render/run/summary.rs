@@ -1,13 +1,15 @@
 //! A run in the end: what came of it, why not all of it, what it took, and the command that goes on.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use planwright_run::git::Diffstat;
 use planwright_run::runs::RunStanding;
 use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
 use planwright_run::shell::argument;
 use serde::Serialize;
 
+use super::changes::{ChangeReport, changes, look_first};
 use super::lines::{files_words, standing_words, why_of};
 use super::progress::Setting;
 use super::reason::first_useful_line;
@@ -57,16 +59,29 @@ pub(crate) struct RunReport {
     drift: Vec<DriftReport>,
     /// Tasks whose last attempt was another agent's than it was to be.
     fallbacks: Vec<FallbackReport>,
+    /// What the accepted tasks changed.
+    changes: Vec<ChangeReport>,
+    /// The tasks to look at first, with the reason.
+    look_first: Vec<LookReport>,
     /// What the user should know besides.
     remarks: Vec<RemarkReport>,
     /// Where work has landed; none where it has not, or tasks share the folder.
     landed: Option<LandedReport>,
     /// The command that goes on.
     next: Option<String>,
+    /// The command that has a planner change the plan, where a task failed.
+    replan: Option<String>,
     /// Whether the run is paused now.
     paused: bool,
     /// The newest run of the plan, where that is a later one.
     later_run: Option<String>,
+}
+
+/// A task that deserves a look before the others.
+#[derive(Debug, Serialize)]
+struct LookReport {
+    task: String,
+    why: &'static str,
 }
 
 /// Where the work of a run has landed.
@@ -221,6 +236,12 @@ impl RunReport {
         }
     }
 
+    /// Returns the same with how much each commit changes.
+    pub(crate) fn with_diffstats(mut self, stats: &BTreeMap<String, Diffstat>) -> Self {
+        self.changes.iter_mut().for_each(|change| change.take(stats));
+        self
+    }
+
     /// Returns the same of a run whose work is part of the checked-out branch.
     pub(crate) fn landed_into(self, branch: String) -> Self {
         let landed = self.landed.map(|landed| LandedReport {
@@ -353,6 +374,15 @@ impl RunReport {
                 Some(ended) => ended.next.clone(),
                 None => Some(setting.plan_command("run")),
             },
+            changes: changes(setting, run_state),
+            // A task pack is derived from its source plan, and changed there.
+            replan: (ended.is_some() && !setting.plan.ends_with(".md"))
+                .then(|| setting.plan_command("replan"))
+                .filter(|_| run_state.tasks().iter().any(|task| task.state == TaskState::Failed)),
+            look_first: look_first(run_state)
+                .into_iter()
+                .map(|(task, why)| LookReport { task, why })
+                .collect(),
             paused: run_state.paused.is_some(),
             later_run: None,
         }
@@ -421,6 +451,7 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
     page.headline(report);
     page.proof(report);
     page.cost(report);
+    page.look_first(report);
     let failed = report.failed.iter().map(|failed| failed_words(failed, paint));
     page.section(&paint.error("Failed"), failed);
     let because = by_reason(&report.skipped);
@@ -486,6 +517,8 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
         )
     });
     page.section("Taken by others", fallbacks);
+    let changes = report.changes.iter().map(|change| change.words(paint));
+    page.section("Changes", changes);
     if let Some(landed) = &report.landed {
         let into = landed.into.as_deref();
         let into = into.map_or_else(String::new, |into| format!(", and in {}", one_line(into)));
@@ -510,7 +543,10 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
         page.section("A later run of this plan", std::iter::once(one_line(&command)));
     }
     if let Some(next) = &report.next {
-        page.section(&paint.help("To go on"), std::iter::once(one_line(next)));
+        let replan = report.replan.as_ref();
+        let replan = replan.map(|replan| format!("{}  (a planner changes what failed)", one_line(replan)));
+        let lines: Vec<String> = std::iter::once(one_line(next)).chain(replan).collect();
+        page.section(&paint.help("To continue"), lines.into_iter());
     }
     page.text
 }
@@ -586,6 +622,15 @@ impl Page {
         if !words.is_empty() {
             self.line(&format!("  {}", words.join(", ")));
         }
+    }
+
+    fn look_first(&mut self, report: &RunReport) {
+        if report.look_first.is_empty() {
+            return;
+        }
+        let tasks = report.look_first.iter();
+        let tasks = tasks.map(|look| format!("{} ({})", shown_name(&look.task), look.why));
+        self.line(&format!("  look first at {}", some_of(tasks, MAX_NAMES)));
     }
 
     fn section(&mut self, title: &str, items: impl ExactSizeIterator<Item = String>) {

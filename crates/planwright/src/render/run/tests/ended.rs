@@ -64,6 +64,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           2 verified by commands
           1 unverified: T002
           $1.05, 50.0k tokens in, 11.5k out
+          look first at T003 (failed), T007 (failed), T002 (unverified)
 
         Failed
           T003  日本語の文書を書く
@@ -90,7 +91,12 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
         Drift
           T001 touched Cargo.lock, which the plan does not name
 
-        To go on
+        Changes
+          T001  Write the parser  no changes, verified by 2 commands, $0.21
+          T002  Add tests for every rule of the grammar  no changes, unverified, $0.21
+          T008  Read the seeds  no changes, verified by 1 command, $0.21
+
+        To continue
           planwright run docs/tasks/pack.md --retry-failed
     "#]]
     .assert_eq(&summary(&report, Paint::new(false)));
@@ -183,9 +189,59 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
             }
           ],
           "fallbacks": [],
+          "changes": [
+            {
+              "task": "T001",
+              "title": "Write the parser",
+              "commit": null,
+              "files": 0,
+              "added": null,
+              "removed": null,
+              "verified_by": 2,
+              "attempts": 1,
+              "cost_usd": 0.21
+            },
+            {
+              "task": "T002",
+              "title": "Add tests for every rule of the grammar",
+              "commit": null,
+              "files": 0,
+              "added": null,
+              "removed": null,
+              "verified_by": 0,
+              "attempts": 1,
+              "cost_usd": 0.21
+            },
+            {
+              "task": "T008",
+              "title": "Read the seeds",
+              "commit": null,
+              "files": 0,
+              "added": null,
+              "removed": null,
+              "verified_by": 1,
+              "attempts": 1,
+              "cost_usd": 0.21
+            }
+          ],
+          "look_first": [
+            {
+              "task": "T003",
+              "why": "failed"
+            },
+            {
+              "task": "T007",
+              "why": "failed"
+            },
+            {
+              "task": "T002",
+              "why": "unverified"
+            }
+          ],
           "remarks": [],
           "landed": null,
           "next": "planwright run docs/tasks/pack.md --retry-failed",
+          "replan": null,
           "paused": false,
           "later_run": null
         }"#]]
@@ -214,6 +270,9 @@ fn a_good_end_is_short() {
           1 done
           1 verified by commands
           $0.21, 10.0k tokens in, 2.3k out
+
+        Changes
+          T001  Write the parser  no changes, verified by 1 command, $0.21
     "#]]
     .assert_eq(&summary(&report, Paint::new(false)));
 }
@@ -226,7 +285,7 @@ fn a_run_that_was_cut_off_has_a_summary_too() {
     let nothing = RunReport::new(&Setting::default(), &RunState::default());
     assert_eq!(
         summary(&nothing, Paint::new(false)),
-        "\nThe run was interrupted\n  0 done\n\nTo go on\n  planwright run\n"
+        "\nThe run was interrupted\n  0 done\n\nTo continue\n  planwright run\n"
     );
 }
 

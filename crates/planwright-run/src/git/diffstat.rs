@@ -1,0 +1,91 @@
+//! How much commits change: files and lines, for people.
+
+use std::collections::BTreeMap;
+
+use super::answers::require_id;
+use super::error::GitError;
+use super::repository::Repository;
+
+/// How much a commit changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Diffstat {
+    /// How many files.
+    pub files: u64,
+    /// How many lines are new.
+    pub added: u64,
+    /// How many lines are gone.
+    pub removed: u64,
+}
+
+impl Repository {
+    /// Returns how much each commit between two changes, along the first parents. Binary files count as files without lines.
+    pub fn diffstats(&self, start: &str, end: &str) -> Result<BTreeMap<String, Diffstat>, GitError> {
+        require_id(start)?;
+        require_id(end)?;
+        let range = format!("{start}..{end}");
+        let words = [
+            "log",
+            "--first-parent",
+            "-m",
+            "--no-renames",
+            "--numstat",
+            "--format=commit %H",
+            &range,
+            "--",
+        ];
+        let text = self.place.git(&words).output()?;
+        Ok(diffstats_in(&String::from_utf8_lossy(&text)))
+    }
+
+    /// Returns what a commit changes, as a unified diff against its first parent, up to a number of bytes.
+    pub fn diff_of(&self, commit: &str) -> Result<Vec<u8>, GitError> {
+        require_id(commit)?;
+        let words = [
+            "show",
+            "--first-parent",
+            "-m",
+            "--format=",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            commit,
+            "--",
+        ];
+        self.place.git(&words).output()
+    }
+}
+
+fn diffstats_in(text: &str) -> BTreeMap<String, Diffstat> {
+    let mut all: BTreeMap<String, Diffstat> = BTreeMap::new();
+    let mut current = None;
+    for line in text.lines() {
+        if let Some(commit) = line.strip_prefix("commit ") {
+            current = Some(all.entry(commit.to_owned()).or_default());
+            continue;
+        }
+        let mut parts = line.splitn(3, '\t');
+        let (Some(added), Some(removed), Some(_), Some(stat)) =
+            (parts.next(), parts.next(), parts.next(), current.as_mut())
+        else {
+            continue;
+        };
+        stat.files += 1;
+        stat.added += added.parse::<u64>().unwrap_or(0);
+        stat.removed += removed.parse::<u64>().unwrap_or(0);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_for_each_commit() {
+        let text = "commit aa\n\n3\t1\tsrc/a.rs\n-\t-\tlogo.png\ncommit bb\n\n1\t0\ta\tb.txt\n";
+        let all = diffstats_in(text);
+        let stat = |files, added, removed| Diffstat { files, added, removed };
+        assert_eq!(all["aa"], stat(2, 3, 1));
+        assert_eq!(all["bb"], stat(1, 1, 0));
+    }
+}
