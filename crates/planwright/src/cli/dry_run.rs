@@ -275,7 +275,9 @@ fn draw(
     if path.len() > 1 {
         fact("longest", &cut(&path.join(" → "), 100), output);
     }
-    fact("agents", &agents_words(report), output);
+    if !report.tasks.is_empty() {
+        fact("agents", &agents_words(report), output);
+    }
     let isolation = match report.isolation {
         "checkouts" => "each task in a checkout of its own",
         _ => "all tasks in this folder",

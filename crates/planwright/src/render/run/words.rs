@@ -31,7 +31,11 @@ pub(crate) fn elapsed(milliseconds: u64) -> String {
 pub(crate) fn rough_duration(milliseconds: u64) -> String {
     let minutes = milliseconds.div_ceil(60_000);
     match minutes {
-        0..=1 => "about a minute".to_owned(),
+        0..=1 => match milliseconds.div_ceil(1_000) {
+            0..=5 => "a few seconds".to_owned(),
+            seconds @ 6..=50 => format!("about {} s", seconds.div_ceil(10) * 10),
+            _ => "about a minute".to_owned(),
+        },
         2..90 => format!("about {minutes} min"),
         // Nobody can tell the minutes of so long a time.
         90..600 => format!("about {}h {:02}m", minutes / 60, minutes % 60 / 10 * 10),
@@ -71,7 +75,10 @@ mod tests {
     #[test]
     fn estimates_claim_little() {
         for (seconds, words) in [
-            (0, "about a minute"),
+            (0, "a few seconds"),
+            (4, "a few seconds"),
+            (12, "about 20 s"),
+            (55, "about a minute"),
             (61, "about 2 min"),
             (700, "about 12 min"),
             (5_399, "about 1h 30m"),
