@@ -16,15 +16,34 @@ const INSTALLERS: &[(&str, &[&str])] = &[
 /// where that is possible, one test is skipped and says so.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
 pub(crate) fn git() -> anyhow::Result<()> {
-    install("git", &["--version"])?;
-    if let Err(why) = install("git-lfs", &["version"]) {
+    install("git", &["--version"], &[])?;
+    if let Err(why) = install("git-lfs", &["version"], &[]) {
         println!("── {why}: what is tested with git-lfs is skipped");
     }
     Ok(())
 }
 
+/// Makes sure, where that is possible, that the toolchains are there with which the first run in a repository is tested. Without one of them
+/// its test is skipped, and says so.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
-fn install(name: &str, question: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn toolchains() {
+    let wanted: [(&str, &str, Packages); 3] = [
+        ("python3", "--version", &[("brew", "python")]),
+        ("npm", "--version", &[("brew", "node")]),
+        ("go", "version", &[("apt-get", "golang-go"), ("dnf", "golang")]),
+    ];
+    for (program, question, packages) in wanted {
+        if let Err(why) = install(program, &[question], packages) {
+            println!("── {why}: what is tested with {program} is skipped");
+        }
+    }
+}
+
+/// What a program's package is called by some installers, where it is not called as the program.
+type Packages = &'static [(&'static str, &'static str)];
+
+#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+fn install(name: &str, question: &[&str], packages: Packages) -> anyhow::Result<()> {
     if answers(name, question) {
         return Ok(());
     }
@@ -32,15 +51,17 @@ fn install(name: &str, question: &[&str]) -> anyhow::Result<()> {
     let Some((program, arguments)) = found else {
         anyhow::bail!("the tests need {name}: install it, and try again");
     };
-    println!("── {name} is not there: {program} {} {name}", arguments.join(" "));
+    let named = packages.iter().find(|(installer, _)| installer == program);
+    let package = named.map_or(name, |(_, package)| package);
+    println!("── {name} is not there: {program} {} {package}", arguments.join(" "));
     if *program == "apt-get" {
         // What can be installed is not known on a fresh machine.
         let _ = Command::new(program).arg("update").status();
     }
-    let installed = Command::new(program).args(*arguments).arg(name).status()?;
+    let installed = Command::new(program).args(*arguments).arg(package).status()?;
     anyhow::ensure!(
         installed.success() && answers(name, question),
-        "the tests need {name}, and it could not be installed: {program} {} {name}",
+        "the tests need {name}, and it could not be installed: {program} {} {package}",
         arguments.join(" ")
     );
     Ok(())

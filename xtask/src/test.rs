@@ -8,6 +8,7 @@ use crate::{docs, licences, needs};
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
 pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
     needs::git()?;
+    needs::toolchains();
     if !filter.is_empty() {
         return cargo(&[&["test", "--workspace", "--"], filter].concat(), &[]);
     }

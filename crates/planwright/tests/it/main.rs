@@ -22,6 +22,7 @@ mod documentation;
 mod examples;
 mod exits;
 #[cfg(target_os = "linux")]
+mod first_run;
 mod front_door;
 mod gates;
 mod hindrances;
