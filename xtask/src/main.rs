@@ -8,6 +8,7 @@ mod e2e;
 mod fuzz;
 mod licences;
 mod needs;
+mod picture;
 mod rivals;
 mod test;
 mod torture;
@@ -28,6 +29,7 @@ cargo xtask torture          faults at every step of the real binary: kills, tor
 cargo xtask fuzz [TARGET…]   any bytes as documents, plans, edits, answers, journals, output of agents, settings: a coverage-guided fuzzer
                              tries the laws of fuzz/ for a minute each; --seconds N; needs a C++ compiler
 cargo xtask dist             build the binary that is shipped, with the `dist` profile, and print its path; takes minutes
+cargo xtask picture          draw a real run for the README, as docs/first-run.svg
 cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["torture", rest @ ..] => torture::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["dist"] => built::shipped().map(|path| println!("{}", path.display())),
+        ["picture"] => picture::draw(),
         ["docs"] => docs::write(),
         // Runs the command line in this process and says how much memory that took.
         ["measure", rest @ ..] => return bench::measure(rest),

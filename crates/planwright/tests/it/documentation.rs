@@ -122,3 +122,11 @@ fn the_page_about_trust_names_tests_that_are_there() {
         assert!(tests.contains(&format!("fn {name}(")), "{module}::{name}");
     }
 }
+
+#[test]
+fn the_readme_is_short_and_has_its_picture() {
+    let text = std::fs::read_to_string(repository().join("README.md")).expect("the page is there");
+    let n_words = text.split_whitespace().count();
+    assert!(n_words < 700, "{n_words} words");
+    assert!(text.contains("(docs/first-run.svg)") && repository().join("docs/first-run.svg").is_file());
+}

@@ -11,6 +11,36 @@ fn the_readme_shows_what_happens() {
 }
 
 #[test]
+fn the_quickstart_shows_what_happens() {
+    check("docs/quickstart.md", &["examples", "examples-broken"]);
+}
+
+#[test]
+fn the_quickstart_of_opencrabs_shows_what_happens() {
+    check("docs/dialects/opencrabs.md", &["examples"]);
+}
+
+#[test]
+fn the_quickstart_of_clido_shows_what_happens() {
+    check("docs/dialects/clido.md", &["examples"]);
+}
+
+#[test]
+fn the_quickstart_of_aimi_shows_what_happens() {
+    check("docs/dialects/aimi.md", &["examples"]);
+}
+
+#[test]
+fn the_quickstart_of_task_packs_shows_what_happens() {
+    check("docs/dialects/task-pack.md", &["examples"]);
+}
+
+#[test]
+fn the_quickstart_of_rawko_shows_what_happens() {
+    check("docs/dialects/rawko.md", &["examples"]);
+}
+
+#[test]
 fn the_page_of_the_reading_verbs_shows_what_happens() {
     check("docs/verbs/reading.md", &["crates/planwright-core/fixtures/."]);
 }
