@@ -371,3 +371,16 @@ pub(crate) fn symlink(target: &Path, at: &Path) -> io::Result<()> {
 pub(crate) fn symlink(_target: &Path, _at: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// Returns how many bytes are free for the user on the file system of a path; none where the system does not say.
+#[cfg(unix)]
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(path).ok()?;
+    found.f_bavail.checked_mul(found.f_frsize)
+}
+
+/// Returns how many bytes are free for the user on the file system of a path; none where the system does not say.
+#[cfg(not(unix))]
+pub fn free_bytes(_path: &Path) -> Option<u64> {
+    None
+}

@@ -14,7 +14,7 @@ use planwright_core::text::visible;
 use crate::causes::with_causes;
 use crate::claims::Claims;
 use crate::clock;
-use crate::config::{self, Configuration, Surroundings};
+use crate::config::{self, Configuration, Surroundings, no_agent};
 use crate::examine::examine;
 use crate::files::{DiskFiles, Files as _, open_to_read, read_bounded};
 use crate::git::Repository;
@@ -163,9 +163,42 @@ pub enum Trouble {
         /// The program.
         program: String,
     },
+    /// No agent is configured.
+    #[error("no agent is configured: `planwright run` would not know which one to start")]
+    NoAgent,
+    /// Nothing verifies tasks.
+    #[error("nothing verifies tasks: one is done when its agent says so")]
+    NoVerification,
+    /// There is no plan.
+    #[error("there is no plan in this workspace")]
+    NoPlan,
+    /// A command that verifies tasks fails before anything was changed.
+    #[error("`{command}` {ended}, before any task has changed anything")]
+    VerificationFails {
+        /// The command.
+        command: String,
+        /// How it ended.
+        ended: String,
+    },
+    /// Little space is left for checkouts.
+    #[error("only {} are free where checkouts are made", megabytes(*.n_bytes))]
+    LittleSpace {
+        /// How much.
+        n_bytes: u64,
+    },
+    /// A merge, rebase or the like has begun and not ended.
+    #[error("git is in the middle of something: {what}")]
+    UnfinishedGit {
+        /// What.
+        what: String,
+    },
     /// It is a git repository, and there is no git.
     #[error("this is a git repository, and `git` is not on the PATH")]
     NoGit,
+}
+
+fn megabytes(n_bytes: u64) -> String {
+    format!("{} MB", n_bytes / 1_000_000)
 }
 
 fn left_words(n_left: u64) -> String {
@@ -221,6 +254,12 @@ impl Trouble {
             Trouble::MissingProgram { .. } => "verify-program-missing",
             Trouble::MissingAgent { .. } => "agent-program-missing",
             Trouble::NoGit => "no-git",
+            Trouble::NoAgent => "no-agent",
+            Trouble::NoVerification => "no-verification",
+            Trouble::NoPlan => "no-plan",
+            Trouble::VerificationFails { .. } => "verification-fails",
+            Trouble::LittleSpace { .. } => "little-space",
+            Trouble::UnfinishedGit { .. } => "git-unfinished",
         }
     }
 
@@ -235,6 +274,9 @@ impl Trouble {
             | Trouble::PointsNowhere { .. }
             | Trouble::AbandonedClaims { .. }
             | Trouble::InterruptedRun { .. }
+            | Trouble::NoVerification
+            | Trouble::LittleSpace { .. }
+            | Trouble::UnfinishedGit { .. }
             | Trouble::NoGit => Severity::Warning,
             // A task may make it.
             Trouble::MissingProgram { program, .. } if program.contains('/') => Severity::Warning,
@@ -261,7 +303,15 @@ impl Trouble {
             | Trouble::AbandonedClaims { path, .. }
             | Trouble::InterruptedRun { path, .. }
             | Trouble::PointsNowhere { path, .. } => Some(path),
-            Trouble::MissingProgram { .. } | Trouble::MissingAgent { .. } | Trouble::NoGit => None,
+            Trouble::MissingProgram { .. }
+            | Trouble::MissingAgent { .. }
+            | Trouble::NoAgent
+            | Trouble::NoVerification
+            | Trouble::NoPlan
+            | Trouble::VerificationFails { .. }
+            | Trouble::LittleSpace { .. }
+            | Trouble::UnfinishedGit { .. }
+            | Trouble::NoGit => None,
         }
     }
 
@@ -312,6 +362,18 @@ impl Trouble {
                 "install it, or correct the command in [verify] of planwright.toml".to_owned()
             }
             Trouble::NoGit => "install git, or put it on the PATH".to_owned(),
+            Trouble::NoAgent => no_agent::help("planwright run", "run"),
+            Trouble::NoVerification => {
+                "`planwright init` finds the commands that verify this repository; they belong to [verify] in planwright.toml".to_owned()
+            }
+            Trouble::NoPlan => {
+                "create one: `planwright plan \"GOAL\"`, `planwright new \"TITLE\"` or `planwright import FILE`".to_owned()
+            }
+            Trouble::VerificationFails { .. } => {
+                "correct that first: a run refuses to begin; or correct the command in [verify] of planwright.toml".to_owned()
+            }
+            Trouble::LittleSpace { .. } => "free some: `planwright worktrees` lists checkouts that can be removed".to_owned(),
+            Trouble::UnfinishedGit { .. } => "finish it, or end it with git's own --abort".to_owned(),
         }
     }
 }
@@ -596,6 +658,32 @@ impl Health {
         });
         let mut missing: Vec<Trouble> = missing.collect();
         self.troubles.append(&mut missing);
+        let config = &self.configuration.config;
+        if config.run.agent.is_none() && config.only_agent().is_none() {
+            self.troubles.push(Trouble::NoAgent);
+        }
+        if !config.verify.has_rules() {
+            self.troubles.push(Trouble::NoVerification);
+        }
+        if self.n_plans == 0 {
+            self.troubles.push(Trouble::NoPlan);
+        }
+    }
+
+    /// Adds something that the caller found.
+    pub fn add(&mut self, trouble: Trouble) {
+        self.troubles.push(trouble);
+    }
+
+    /// Returns whether anything keeps plans from being changed or run.
+    pub fn has_errors(&self) -> bool {
+        let sources = self.configuration.sources.iter();
+        let mut of_configuration = sources.flat_map(|source| &source.findings);
+        of_configuration.any(|found| found.severity == Severity::Error)
+            || self
+                .troubles
+                .iter()
+                .any(|trouble| trouble.severity() == Severity::Error)
     }
 
     fn look_for_litter(&mut self, root: &Path) {

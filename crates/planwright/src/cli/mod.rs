@@ -66,6 +66,7 @@ mod tasks;
 mod text_arg;
 mod told;
 mod transition;
+mod trial;
 mod typed_command;
 mod verification;
 mod verify;

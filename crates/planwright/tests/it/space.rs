@@ -24,6 +24,11 @@ fn workspace() -> Sandbox {
         (AIMI, plans::AIMI),
         (RAWKO, plans::RAWKO),
         (OPENCRABS, plans::OPENCRABS),
+        // What a run needs, so that `doctor` finds what the test breaks, and nothing else.
+        (
+            ".home/.config/planwright/config.toml",
+            "[agents.mine]\ncommand = [\"git\"]\n[run]\nagent = \"mine\"\n[verify]\nevery = [[\"git\"]]\n",
+        ),
     ]);
     // Whatever is on this machine: `doctor` misses git in a repository.
     with_programs(sandbox, ".programs", &["git"])
@@ -303,7 +308,7 @@ fn a_pointer_to_a_plan_that_goes_is_left_and_reported() {
             ran.text()
         );
         assert_eq!(sandbox.read(CURRENT), CURRENT_TASK);
-        let report = sandbox.run(&["doctor", "--json"]).exits(1).json();
+        let report = sandbox.run(&["doctor", "--json"]).exits(0).json();
         assert_eq!(all(&report, "findings", "id"), ["points-nowhere"]);
     }
 }
@@ -438,6 +443,7 @@ fn a_history_begins_with_the_versions_of_the_plan() {
 fn a_workspace_begins() {
     let sandbox = with_programs(workspace(), ".bin", &["codex", "claude", "git"]);
     sandbox.write(".bin/gemini", "not a program");
+    sandbox.write(".home/.config/planwright/config.toml", "");
     sandbox.run(&["init", "--dry-run"]).exits(0);
     assert!(!exists(&sandbox, "planwright.toml") && !exists(&sandbox, ".planwright"));
     sandbox.run(&["init"]).exits(0).is_decent().is_as_in("init");
@@ -516,9 +522,8 @@ fn finds_wrong(break_it: impl FnOnce(&Sandbox), expected: &[&str]) -> Ran {
     sandbox.run(&["start", "US-002", "-p", AIMI]).exits(0);
     sandbox.run(&["doctor"]).exits(0);
     break_it(&sandbox);
-    let status = i32::from(!expected.is_empty());
-    assert_eq!(diagnosis(&sandbox.run(&["doctor", "--json"]).exits(status)), expected);
-    let ran = sandbox.run(&["doctor"]).exits(status);
+    assert_eq!(diagnosis(&sandbox.run(&["doctor", "--json"])), expected);
+    let ran = sandbox.run(&["doctor"]);
     ran.is_decent();
     for id in expected {
         assert!(ran.stdout.contains(&format!("[{id}]")), "{}", ran.text());
@@ -540,7 +545,12 @@ fn append(path: &Path, text: &str) {
 fn a_sound_workspace_is_well() {
     let sandbox = workspace();
     let ran = sandbox.run(&["doctor"]).exits(0);
-    assert_eq!(ran.stdout, "all is well; looked at .: 4 plans, 0 journals\n");
+    assert!(ran.stdout.contains("plans         4 plans\n"), "{}", ran.text());
+    assert!(
+        ran.stdout.ends_with("ready: `planwright run` can begin\n"),
+        "{}",
+        ran.text()
+    );
     assert!(!exists(&sandbox, ".planwright"), "it leaves nothing behind");
     assert_eq!(diagnosis(&sandbox.run(&["doctor", "--json"])), [""; 0]);
 }
@@ -613,24 +623,30 @@ fn state_that_git_tracks_is_found() {
         let ran = Command::new("git").args(args).current_dir(sandbox.path()).output();
         assert!(ran.expect("there is git").status.success(), "git {args:?}");
     };
-    let found = |status: i32| diagnosis(&sandbox.run(&["doctor", "--json"]).exits(status));
+    let found = || {
+        let mut ids = diagnosis(&sandbox.run(&["doctor", "--json"]));
+        ids.retain(|id| !["no-agent", "no-verification"].contains(&id.as_str()));
+        ids
+    };
     git(&["init", "--quiet"]);
     sandbox.run(&["start", "US-002"]).exits(0);
     git(&["add", "."]);
-    assert_eq!(found(0), [""; 0]);
+    assert_eq!(found(), [""; 0]);
     git(&["add", "--force", ".planwright"]);
-    assert_eq!(found(1), ["state-tracked"]);
+    assert_eq!(found(), ["state-tracked"]);
     let ran = sandbox.run(&["doctor"]).exits(1);
     assert!(ran.stdout.contains("git rm -r --cached .planwright"), "{}", ran.text());
     git(&["rm", "--quiet", "-r", "--cached", ".planwright"]);
-    assert_eq!(found(0), [""; 0]);
+    assert_eq!(found(), [""; 0]);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_missing_git_is_found_where_there_is_a_repository() {
     let sandbox = with_programs(workspace(), ".bin", &["claude"]);
-    assert_eq!(diagnosis(&sandbox.run(&["doctor", "--json"]).exits(1)), ["no-git"]);
+    let found = diagnosis(&sandbox.run(&["doctor", "--json"]).exits(1));
+    // Its agent and its verification are git, too.
+    assert_eq!(found, ["agent-program-missing", "no-git", "verify-program-missing"]);
 }
 
 #[test]
@@ -733,7 +749,13 @@ fn doctor_names_agents_whose_program_cannot_be_found() {
     let report = sandbox.run(&["doctor", "--json"]).exits(1).json();
     let messages = all(&report, "findings", "message").join("\n");
     let ids = all(&report, "findings", "id");
-    assert_eq!(ids, ["agent-program-missing", "agent-program-missing"], "{messages}");
+    let expected = [
+        "agent-program-missing",
+        "agent-program-missing",
+        "no-verification",
+        "no-plan",
+    ];
+    assert_eq!(ids, expected, "{messages}");
     let named = "`gone`, the program of the agent `one`, is not found on PATH";
     assert!(messages.contains(named) && messages.contains("`away`"), "{messages}");
     let shown = sandbox.run(&["doctor"]).exits(1).text();
@@ -750,7 +772,12 @@ fn doctor_names_programs_of_verification_that_cannot_be_found() {
     let messages = all(&report, "findings", "message").join("\n");
     assert_eq!(
         all(&report, "findings", "id"),
-        ["verify-program-missing", "verify-program-missing"],
+        [
+            "verify-program-missing",
+            "verify-program-missing",
+            "no-agent",
+            "no-plan"
+        ],
         "{messages}"
     );
     assert!(
@@ -761,5 +788,6 @@ fn doctor_names_programs_of_verification_that_cannot_be_found() {
     sandbox.write(".programs/gone", "");
     sandbox.write("lint.sh", "");
     let without = with_programs(sandbox, ".programs", &["gone"]);
-    without.run(&["doctor"]).exits(0);
+    let shown = without.run(&["doctor"]).exits(1).text();
+    assert!(!shown.contains("verify-program-missing"), "{shown}");
 }

@@ -16,11 +16,12 @@ use serde::Serialize;
 
 use self::agent::Installed;
 use self::config_text::{Settings, config_text, verify_table};
-use self::verification::{TrialResult, Tried, try_all};
+use self::verification::{Tried, try_all};
 use super::catalogue::from_here;
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::trial::TrialResult;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{cut, one_line};
 

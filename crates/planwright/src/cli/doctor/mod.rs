@@ -1,5 +1,7 @@
 //! `planwright doctor`: what is wrong with this set-up, and what to do about it.
 
+mod overview;
+
 use std::path::Path;
 
 use planwright_core::diagnostic::{Diagnostic, Severity};
@@ -8,25 +10,31 @@ use planwright_run::health::{Trouble, examine_workspace};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
+use self::overview::{Fact, facts};
 use super::agents::{FenceReport, fence_words};
 use super::catalogue::from_here;
 use super::config::drawn;
 use super::exit::Exit;
 use super::output::Output;
 use crate::render::quantity::count;
-use crate::render::terminal::one_line;
+use crate::render::terminal::{one_line, printable};
 use crate::render::wire::RangeReport;
 
-/// Look for what is wrong with this workspace.
+/// Check whether plans can be run here: git, agent, verification, plans.
 ///
-/// That is with its configuration, its state, its journals and its plans. Mends nothing. Whether `.planwright` can be written
-/// to is tried with a file that is removed at once.
+/// Looks at the configuration, the state, the journals, unfinished runs, abandoned claims, checkouts and disk space as well. Every finding has
+/// its fix; nothing is changed. The exit status is 1 if `planwright run` would fail.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright doctor
+  planwright doctor --run                start and time what verifies tasks
   planwright doctor --json")]
 pub(crate) struct Args {
+    /// Start the commands that verify tasks, once each, in a clean checkout.
+    #[arg(long)]
+    run: bool,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -39,7 +47,10 @@ const VERSION: &str = "planwright.doctor/v1";
 struct Report {
     schema_version: &'static str,
     root: String,
+    /// Whether `planwright run` could begin.
     healthy: bool,
+    /// What was looked at.
+    facts: Vec<Fact>,
     n_plans: usize,
     n_journals: usize,
     /// What the kernel has to fence agents with.
@@ -63,9 +74,11 @@ struct Finding {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let root = root_of(Path::new("."));
-    let health = examine_workspace(&root);
+    let mut health = examine_workspace(&root);
+    let facts = facts(&root, &mut health, args.run, output)?;
     let n_findings = health.n_findings();
-    let exit = if n_findings == 0 { Exit::Success } else { Exit::Problems };
+    let is_healthy = !health.has_errors();
+    let exit = if is_healthy { Exit::Success } else { Exit::Problems };
     let shown_root = match from_here(&root) {
         path if path.as_os_str().is_empty() => ".".to_owned(),
         path => path.to_string_lossy().into_owned(),
@@ -74,7 +87,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.json(&Report {
             schema_version: VERSION,
             root: shown_root,
-            healthy: n_findings == 0,
+            healthy: is_healthy,
+            facts,
             n_plans: health.n_plans,
             n_journals: health.n_journals,
             fence: FenceReport::of(&health.configuration.config),
@@ -84,22 +98,26 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         })?;
         return Ok(exit);
     }
+    let mut last = "";
+    for fact in &facts {
+        let name = if fact.name == last { "" } else { fact.name };
+        output.line(&format!("{name:<12}  {}", fact.words));
+        last = fact.name;
+    }
+    output.line(&fence_words(&health.configuration.config).replacen("fence: ", "fence         ", 1));
+    if n_findings > 0 {
+        output.line("");
+    }
     output.write(&drawn(&health.configuration, output.paint(), output.width()));
     for trouble in &health.troubles {
         draw(trouble, output);
     }
-    output.remark(&fence_words(&health.configuration.config));
-    let looked = format!(
-        "looked at {}: {}, {}",
-        one_line(&shown_root),
-        count(health.n_plans as u64, "plan"),
-        count(health.n_journals as u64, "journal")
-    );
-    match n_findings {
-        0 => output.line(&format!("all is well; {looked}")),
-        1 => output.remark(&format!("1 thing is wrong; {looked}")),
-        n => output.remark(&format!("{n} things are wrong; {looked}")),
-    }
+    output.line("");
+    output.line(&match (n_findings, is_healthy) {
+        (0, _) => "ready: `planwright run` can begin".to_owned(),
+        (n, true) => format!("ready, with {}", count(n as u64, "warning")),
+        (n, false) => format!("not ready: {}", count(n as u64, "finding")),
+    });
     Ok(exit)
 }
 
@@ -150,5 +168,12 @@ fn draw(trouble: &Trouble, output: &mut Output) {
         _ => paint.warning(&label),
     };
     output.line(&format!("{label}: {}", one_line(&trouble.to_string())));
-    output.line(&format!("  {}: {}", paint.help("help"), one_line(&trouble.help())));
+    let help = trouble.help();
+    let mut lines = help.lines().map(|line| printable(line).into_owned());
+    output.line(&format!(
+        "  {}: {}",
+        paint.help("help"),
+        lines.next().unwrap_or_default()
+    ));
+    lines.for_each(|line| output.line(&format!("  {line}")));
 }
