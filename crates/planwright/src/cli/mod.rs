@@ -110,7 +110,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    Run(run::Args),
+    Run(Box<run::Args>),
     Check(check::Args),
     Show(show::Args),
     Next(next::Args),

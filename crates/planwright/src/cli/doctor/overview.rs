@@ -122,7 +122,7 @@ fn agent_words(root: &Path, config: &Config) -> String {
         // Programs of the user's own may do anything with `--version`.
         Some(path) => match agent.preset.and_then(|_| version_of(&path)) {
             Some(version) => format!("{}, {version}", one_line(name)),
-            None => format!("{} ({})", one_line(name), one_line(&path.to_string_lossy())),
+            None => format!("{} (`{}`)", one_line(name), one_line(agent.program())),
         },
     }
 }
