@@ -764,7 +764,7 @@ fn try_file(path: &Path) -> Result<(), Tried> {
     match other.try_lock() {
         Err(std::fs::TryLockError::WouldBlock) => Ok(()),
         Err(std::fs::TryLockError::Error(error)) => Err(Tried::NotLocked(error.to_string())),
-        Ok(()) => Err(Tried::NotLocked("a lock keeps nobody out".to_owned())),
+        Ok(()) => Err(Tried::NotLocked("a lock does not exclude other processes".to_owned())),
     }
 }
 

@@ -346,7 +346,7 @@ impl Reading {
         let message = match (report, &file.stop_condition) {
             (Some(Report::Stop), None) => "it asks to stop without naming the condition",
             (Some(Report::Done | Report::Failed), Some(_)) => {
-                "it names a stop condition, but its outcome is not `stop`: the run goes on"
+                "it names a stop condition, but its outcome is not `stop`: the run continues"
             }
             _ => return,
         };

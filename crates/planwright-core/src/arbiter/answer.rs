@@ -57,7 +57,7 @@ impl std::fmt::Display for AnswerError {
                 write!(f, "the answer has {n_bytes} bytes, and may have {MAX_ANSWER_BYTES}")
             }
             AnswerError::NoObject => f.write_str("the answer holds no JSON object with an `agent`"),
-            AnswerError::NoAgent => f.write_str("`agent` of the answer is not the name of anybody"),
+            AnswerError::NoAgent => f.write_str("`agent` of the answer names no agent"),
             AnswerError::UnknownAgent { agent } => {
                 write!(f, "the answer names the agent `{agent}`, which was not offered")
             }

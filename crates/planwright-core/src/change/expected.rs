@@ -91,7 +91,7 @@ pub(super) fn finish(
         // What a plan with errors says is not certain, and then nor is what should become of it.
         _ => Problem::field(
             "the plan has errors, and it is not certain what this would change".to_owned(),
-            "mend them first: `planwright check` shows them".to_owned(),
+            "fix them first: `planwright check` shows them".to_owned(),
         ),
     })?;
     let difference = patch::difference(&inspection.source, &new.inspection.source);

@@ -163,6 +163,6 @@ fn finding(plan: &Plan, links: &Links, fate: &Fate, task_ix: usize, cause: Cause
                 _ => format!("reset `{name}`, or remove the dependency"),
             })
     } else {
-        diagnostic.with_help("mend the dependency that the chain ends in")
+        diagnostic.with_help("fix the dependency that the chain ends in")
     }
 }

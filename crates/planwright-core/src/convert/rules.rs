@@ -10,7 +10,7 @@ rules! {
         "the same, converted with the original embedded";
     INVENTED = "conversion-invention", Note,
         "A value was made up, because the target dialect needs one.",
-        "Ids, branch names, priorities, waves, times: nobody wrote them. Look at them before others rely on them.",
+        "Ids, branch names, priorities, waves, times: planwright made them up. Look at them before tools rely on them.",
         "clido `id: t1`, converted to Aimi",
         "`id: US-001`, which the report names";
     CHANGED = "conversion-change", Warning,

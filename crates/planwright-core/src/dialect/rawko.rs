@@ -186,7 +186,7 @@ rules! {
         "version: 2\npreviousPlanId: plan-20260123-auth";
     CURRENT_PLAN = "rawko-current-plan", Warning,
         "`current-task.yaml` names a plan that is not there.",
-        "rawko looks for the plan under its id in `plans` beside the file, and so do verbs that are given no plan. Where there is none, the plan was renamed, moved or removed, or the id is misspelt.",
+        "rawko looks for the plan under its id in `plans` next to the file, and so do verbs that are given no plan. Where there is none, the plan was renamed, moved or removed, or the id is misspelt.",
         "planId: plan-20260123-auht   (and .rawko/plans holds plan-20260123-auth.yaml)",
         "planId: plan-20260123-auth";
 }

@@ -45,7 +45,7 @@ rules! {
         "\"complexity\": \"high\"";
     BLANK_FIELD = "blank-field", Warning,
         "A text that should say something is blank.",
-        "An agent that gets this task is told nothing.",
+        "An agent that gets this task has no description of the work.",
         "\"description\": \"\"",
         "\"description\": \"Read the module\"";
     QUOTED_VALUE = "quoted-value", Error,

@@ -15,7 +15,7 @@ rules! {
         "planwright check .clido/plans/plan-a1b2c3d4.json";
     JSON_SYNTAX = "json-syntax", Error,
         "The JSON is malformed.",
-        "Something stands where JSON's grammar wants something else. Reading goes on after it where that is sound, so further findings may be real or may follow from this one: mend the first and look again.",
+        "Something stands where JSON's grammar wants something else. planwright reads on after it where that is sound, so further findings may be real or may follow from this one: fix the first and check again.",
         "{\"id\" \"t1\"}",
         "{\"id\": \"t1\"}";
     JSON_UNCLOSED = "json-unclosed", Error,

@@ -92,7 +92,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
     block(
         "instructions",
         Source::Task(Field::Instructions),
-        "instructions for whoever does it",
+        "instructions for the agent",
     ),
     block("notes", Source::Task(Field::Notes), "remarks at the task"),
     block("tools", Source::Task(Field::Tools), "the tools it is to be done with"),
@@ -129,7 +129,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
     inline(
         "review_gate",
         Source::Task(Field::ReviewGate),
-        "whether somebody reviews it before the next",
+        "whether a person reviews it before the next task",
     ),
     inline(
         "source_unit",
@@ -245,7 +245,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
     block(
         "dependencies",
         Source::Dependencies,
-        "what the task depends on, with what came of it",
+        "what the task depends on, with the results",
     ),
     inline(
         "attempt",

@@ -618,7 +618,7 @@ fn a_plan_of_which_not_everything_is_known_is_not_changed() {
     let problem = errors_after(&broken, &Edit::Move { task_ix: 2, to: 0 }).expect_err("a comma is missing");
     assert_eq!(
         problem.to_string(),
-        "the file cannot be changed safely: the text has syntax errors: mend them first"
+        "the file cannot be changed safely: the text has syntax errors: fix them first"
     );
     // Two tasks of one name: which of them the others mean is decided by their order.
     let twins = CLIDO

@@ -57,7 +57,7 @@ fn cards_that_are_not_understood_are_not_guessed_at() {
     check_refused(
         &joined,
         &set(0, "wave", "2"),
-        "line 93, column 26: the card of `T001` speaks of `wave` in a way that is not understood",
+        "line 93, column 26: the card of `T001` mentions `wave` in a way that cannot be edited",
     );
     let depend = Edit::Depend {
         task_ix: 0,
@@ -66,14 +66,14 @@ fn cards_that_are_not_understood_are_not_guessed_at() {
     check_refused(
         &joined,
         &depend,
-        "line 94, column 3: the card of `T001` speaks of `dependencies` in a way that is not understood",
+        "line 94, column 3: the card of `T001` mentions `dependencies` in a way that cannot be edited",
     );
     let spelled =
         pack("## Task Cards\n\n### T001\n\n- **Test Focus**: Odd files\n- goal: Read photos\n- goal: Read photos\n\n");
     check_refused(
         &spelled,
         &set(0, "test_focus", "Even files"),
-        "line 94, column 5: the card of `T001` speaks of `test_focus` in a way that is not understood",
+        "line 94, column 5: the card of `T001` mentions `test_focus` in a way that cannot be edited",
     );
     check_refused(
         &spelled,

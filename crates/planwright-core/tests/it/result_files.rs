@@ -180,7 +180,7 @@ fn what_is_strange_is_a_warning() {
         r#"{"planwright_result": 1, "outcome": "done", "stop_condition": "x"}"#,
         expect![[r#"
             Done
-            1:63 warning result-stop: it names a stop condition, but its outcome is not `stop`: the run goes on
+            1:63 warning result-stop: it names a stop condition, but its outcome is not `stop`: the run continues
         "#]],
     );
 }

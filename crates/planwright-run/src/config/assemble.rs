@@ -536,7 +536,7 @@ impl Assembly {
             }
             (None, None) => {
                 let help = "give it the `text` of a criterion, or a `pattern` with `*`";
-                self.lacking(table, "this rule says of no criterion that it is meant", help);
+                self.lacking(table, "this rule names no criterion", help);
                 None
             }
         }

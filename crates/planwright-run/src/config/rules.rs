@@ -27,7 +27,7 @@ pub static CONFIG_UNKNOWN_KEY: Rule = Rule {
     id: "config-unknown-key",
     severity: Severity::Error,
     summary: "There is no setting of this name.",
-    details: "A setting that nobody reads is a typing error, or belongs to another table or a later version. docs/configuration.md lists them all.",
+    details: "A setting that planwright does not know is a typing error, or belongs to another table or a later version. docs/configuration.md lists them all.",
     wrong: "[run]\nslot = 2",
     right: "[run]\nslots = 2",
 };
@@ -67,7 +67,7 @@ pub static CONFIG_USER_ONLY: Rule = Rule {
     id: "config-user-only",
     severity: Severity::Error,
     summary: "The project's file has a setting that only the user's own file may have.",
-    details: "A project's file comes with the project, from whoever wrote it. It cannot allow on your behalf that commands written inside a plan are run: put that into your own configuration file.",
+    details: "A project's file comes with the project, from its authors. It cannot allow on your behalf that commands written inside a plan are run: put that into your own configuration file.",
     wrong: "planwright.toml:\n[verify]\nallow_plan_commands = true",
     right: "~/.config/planwright/config.toml:\n[verify]\nallow_plan_commands = true",
 };

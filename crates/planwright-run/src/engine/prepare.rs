@@ -418,7 +418,7 @@ pub(super) fn template_of(request: &RunRequest<'_>) -> Result<Option<Template>, 
         let what = first.map_or("", |found| found.message.as_str());
         RunError::refused(
             format!("{}{place}: {what}", Path::new(path).display()),
-            "docs/prompts.md tells what can stand in a template",
+            "docs/prompts.md lists what a template may have",
         )
     })
 }

@@ -68,7 +68,7 @@ impl UndoneMove {
                 )
             }
             UndoneMove::LeftAlone { branch } => format!(
-                "{before}, on `{branch}`, and you have gone on since: nothing was set back, and some files may have the content that was \
+                "{before}, on `{branch}`, and you have committed since: nothing was set back, and some files may have the content that was \
                  landing; see `git status`"
             ),
         }

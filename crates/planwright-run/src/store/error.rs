@@ -23,7 +23,7 @@ pub enum StoreError {
         attempt: CallingAttempt,
     },
     /// Somebody else is changing the plan.
-    #[error("`{}` is being changed by somebody else, and is as they leave it: {lock}", .path.display())]
+    #[error("`{}` is being changed by another process, and stays as that process leaves it: {lock}", .path.display())]
     Locked {
         /// The plan.
         path: PathBuf,
@@ -84,7 +84,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Somebody who takes no lock kept changing it.
-    #[error("`{}` keeps being changed by somebody else; nothing was written", .path.display())]
+    #[error("`{}` keeps being changed by another process; nothing was written", .path.display())]
     Changing {
         /// The plan.
         path: PathBuf,
@@ -242,9 +242,7 @@ impl StoreError {
             StoreError::Link { .. } => "name the file that it leads to, or remove the link",
             StoreError::Outside { .. } => "remove the link, and try again",
             StoreError::MoveNotConfirmed { .. } => "nothing is lost; look for it at both places after a power cut",
-            StoreError::NotConfirmed { .. } => {
-                "the next change will record what came of it; `planwright history` shows it then"
-            }
+            StoreError::NotConfirmed { .. } => "the next change records the result; `planwright history` shows it then",
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::files::{DiskFiles, Files as _};
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
     /// It is no longer what was read.
-    #[error("`{}` was changed by somebody else in the meantime", .path.display())]
+    #[error("`{}` was changed by another process in the meantime", .path.display())]
     Changed {
         /// The path.
         path: PathBuf,

@@ -466,7 +466,7 @@ fn a_bad_rule_of_verification_is_told() {
     check(
         "[[verify.criteria]]\nrun = [\"make\"]\n[[verify.criteria]]\ntext = \"a\"\n[[verify.criteria]]\ntext = \"a\"\npattern = \"b\"\nrun = [\"make\"]\n[verify.types.x]\ntimeout = \"1s\"\n",
         &[
-            "2:1 config-missing this rule says of no criterion that it is meant",
+            "2:1 config-missing this rule names no criterion",
             "4:1 config-missing this rule has nothing to run",
             "7:11 config-value a rule has either a `text` or a `pattern`",
             "9:15 config-missing this rule has nothing to run",

@@ -142,7 +142,7 @@ pub(super) fn unwrapping(outer: NodeRef<'_>, inner: NodeRef<'_>) -> Diagnostic {
     if outer.members().count() == 1 {
         diagnostic.with_safe_fix("remove the wrapper", edits)
     } else {
-        diagnostic.with_unsafe_fix("remove the wrapper and what stands beside the plan", edits)
+        diagnostic.with_unsafe_fix("remove the wrapper and what stands next to the plan", edits)
     }
 }
 

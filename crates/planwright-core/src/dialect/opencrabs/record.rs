@@ -208,7 +208,7 @@ pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
         ),
         Some("Rejected") => Some(RunRefusal::never((
             "the plan was rejected",
-            "mend it, then `planwright submit` asks for approval again",
+            "correct it, then `planwright submit` asks for approval again",
         ))),
         Some("Cancelled") => Some(RunRefusal::never((
             "the plan was cancelled",

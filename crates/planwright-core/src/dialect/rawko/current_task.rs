@@ -68,7 +68,10 @@ fn check_plan<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, files: &[String]) {
     if !is_name || plans().any(|plan| plan == written) {
         return;
     }
-    let message = format!("there is no plan `{}` in `{PLANS}` beside this file", excerpt(&written));
+    let message = format!(
+        "there is no plan `{}` in `{PLANS}` next to this file",
+        excerpt(&written)
+    );
     let mut diagnostic = Diagnostic::new(&CURRENT_PLAN, id.span(), message)
         .with_help("name a plan that is there, or remove the file where nothing is being worked on");
     if let Some(plan) = meant(&written, plans()) {

@@ -81,8 +81,7 @@ impl Sheet<'_> {
                 None => {
                     if let Some(span) = card.stray_field(self.source, name) {
                         let task = visible(&card.task);
-                        let message =
-                            format!("the card of `{task}` speaks of `{name}` in a way that is not understood");
+                        let message = format!("the card of `{task}` mentions `{name}` in a way that cannot be edited");
                         return Err(refuse(span, message));
                     }
                 }

@@ -154,7 +154,7 @@ pub(super) fn keep_in_step(edited: &Edited<'_>) -> Result<InStep, OutOfStep> {
     let contract = patch::patch_parsed(&new_fence.document, &patches).map_err(|refusal| OutOfStep {
         span: old.waves_span,
         message: format!("the waves cannot follow: {refusal}"),
-        help: "mend the contract by hand; `planwright check` shows where".to_owned(),
+        help: "fix the contract by hand; `planwright check` shows where".to_owned(),
     })?;
     step.follow_cards(&old_fence, &contract, notes)
 }

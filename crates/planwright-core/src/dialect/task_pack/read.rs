@@ -70,7 +70,7 @@ static WORDING: Wording = Wording {
             "add a task, or rebuild the pack from its source plan: `planwright tasks regenerate PACK`".to_owned(),
         )
     },
-    after_stop: "go back to the source plan, mend it, rebuild the pack with `planwright tasks regenerate PACK`, and run that",
+    after_stop: "go back to the source plan, correct it, rebuild the pack with `planwright tasks regenerate PACK`, and run that",
     after_failure: "",
 };
 

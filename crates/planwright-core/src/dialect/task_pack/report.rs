@@ -19,7 +19,7 @@ rules! {
         "status: derived";
     IDENTITY = "task-pack-identity", Error,
         "The pack does not say what it was derived from.",
-        "`spec_id`, `source_plan` and `source_plan_hash` tie a pack to its plan. Without them nobody can tell whether it is still current.",
+        "`spec_id`, `source_plan` and `source_plan_hash` tie a pack to its plan. Without them planwright cannot tell whether the pack is current.",
         "(no source_plan_hash)",
         "source_plan_hash: sha256:0d6d… (from `planwright hash docs/plans/p.md`)";
     SOURCE_PLAN = "task-pack-source-plan", Error,

@@ -103,7 +103,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Damaged(_) => f.write_str("the text is not UTF-8 and is never written back"),
-            Refusal::Broken => f.write_str("the text has syntax errors: mend them first"),
+            Refusal::Broken => f.write_str("the text has syntax errors: fix them first"),
             Refusal::MultiDocument => f.write_str("the file holds more than one YAML document"),
             Refusal::Tabs => f.write_str("tabs indent or separate parts of the YAML text: use spaces"),
             Refusal::LoneReturn => f.write_str("a carriage return without a line feed ends a line of the YAML text"),

@@ -596,12 +596,12 @@ fn what_cannot_be_done_safely_is_refused() {
     check_refused(
         "a: [1\n",
         set("[\"a\"]", "2"),
-        "the text has syntax errors: mend them first",
+        "the text has syntax errors: fix them first",
     );
     check_refused(
         "{\"a\": 1,}",
         set("[\"a\"]", "2"),
-        "the text has syntax errors: mend them first",
+        "the text has syntax errors: fix them first",
     );
     check_refused("a: 1\n", set("[\"b\", 0]", "2"), "there is no `b[0]`");
     check_refused("a: [1]\n", set("[\"a\"]", "2"), "expected a scalar, found a list");

@@ -109,7 +109,7 @@ fn explain(kind: &ErrorKind) -> (String, &'static str) {
         }
         ErrorKind::UnclosedQuotedScalar => ("the quote is never closed", "close it on its line"),
         ErrorKind::InvalidQuotedScalarIndent => (
-            "the text in quotes goes on at the left margin",
+            "the text in quotes continues at the left margin",
             "close the quote, or indent the lines that follow",
         ),
         ErrorKind::MappingValueNotAllowed => (

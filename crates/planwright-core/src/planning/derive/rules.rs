@@ -5,7 +5,7 @@ use crate::diagnostic::rules;
 rules! {
     ANSWER = "derive-answer", Error,
         "The planner's answer holds no tasks that can be read.",
-        "An answer has one block of JSON with a list `tasks`, or a whole contract. Nothing is written; the planner is told, and asked again.",
+        "An answer has one block of JSON with a list `tasks`, or a whole contract. Nothing is written; the planner gets the finding, and is asked again.",
         "I have split the plan into three tasks.",
         "```json\n{\"tasks\": [{\"task_id\": \"T001\", …}]}\n```";
     TASK_ID = "derive-task-id", Error,
@@ -30,7 +30,7 @@ rules! {
         "\"uncovered\": [{\"ref\": \"R3\", \"why\": \"deferred\"}]";
     NOT_EXECUTABLE = "derive-draft", Warning,
         "The pack is a draft, because its source plan has no `spec_id`.",
-        "Without it nobody can tell which chain a pack belongs to. Add `spec_id` to the frontmatter of the plan and derive the pack again.",
+        "Without it a pack cannot be traced to its requirements. Add `spec_id` to the frontmatter of the plan and derive the pack again.",
         "---\ntitle: Import photos\n---",
         "---\ntitle: Import photos\nspec_id: 2026-05-11-004-photo-import\n---";
 }

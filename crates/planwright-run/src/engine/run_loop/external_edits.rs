@@ -139,7 +139,7 @@ impl RunLoop<'_> {
     }
 
     fn record_held(&mut self, why: &str) -> Result<(), RunError> {
-        let why = format!("the plan cannot be used as it is now, and the run goes on when that is fixed: {why}");
+        let why = format!("the plan has errors now, and the run continues when they are fixed: {why}");
         // The user paused it, and the user resumes it.
         if self.control.is_paused() {
             return self.remark(None, why);

@@ -191,7 +191,7 @@ impl RunLoop<'_> {
             Err(error) => {
                 let is_news = self.plan_writer.unwritten.is_none();
                 let text = format!(
-                    "the plan file cannot be written at the moment, and is tried again: {}",
+                    "the plan file cannot be written now; the run tries again: {}",
                     why(&error)
                 );
                 self.plan_writer.unwritten = Some(Box::new(error));
