@@ -182,7 +182,7 @@ impl<'a> Gates<'a> {
             closed_by(
                 Gate::Dependencies,
                 message,
-                "finish those first; `planwright why` shows the way",
+                "finish those first; `planwright why TASK` shows the way",
             )
         }));
         let dependencies = links.of(task_ix).iter().map(|edge| edge.to as usize);

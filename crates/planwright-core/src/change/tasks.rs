@@ -402,7 +402,7 @@ impl Editor<'_> {
                 let (name, other) = (self.name(task_ix), self.name(other));
                 return Err(Problem::field(
                     format!("task `{name}` does not depend on `{other}`"),
-                    "`planwright why` shows what it waits for".to_owned(),
+                    "`planwright why TASK` shows what it waits for".to_owned(),
                 ));
             }
         }

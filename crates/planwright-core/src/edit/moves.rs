@@ -64,7 +64,8 @@ impl Refused {
                 format!("its files cannot hold a blocked task; {}", allowed_words(allowed))
             }
             Refused::NotReady { .. } => {
-                "finish those first; `planwright why` shows the way. --force --note \"…\" starts it anyway".to_owned()
+                "finish those first; `planwright why TASK` shows the way. --force --note \"…\" starts it anyway"
+                    .to_owned()
             }
             Refused::UnknownStatus { .. } => "correct the status first: `planwright check` says how".to_owned(),
         }

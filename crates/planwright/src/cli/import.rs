@@ -24,6 +24,7 @@ use super::outline::{confirmed, other_notes, refusal, rows, show};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 use super::planner::configured;
+use super::typed_command::with_option;
 use crate::render::terminal::one_line;
 
 /// Import a plan from a model's answer or another tool's file.
@@ -307,7 +308,7 @@ fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &
         show(&outline, source, output);
     }
     if let Some(out) = out.as_deref().filter(|_| is_written) {
-        let command = format!("planwright import {} --yes", argument(&args.file.to_string_lossy()));
+        let command = with_option("--yes");
         if !args.yes && !confirmed(&outline, out, &command, output)? {
             output.remark("nothing was written");
             return Ok(Exit::Problems);

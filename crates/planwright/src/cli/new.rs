@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::convert::new_plan;
-use planwright_core::dialect;
+use planwright_core::dialect::{self, CarrierKind};
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
 use planwright_run::examine::examine;
@@ -18,7 +18,7 @@ use super::output::Output;
 use super::plan_arg::dialect_names;
 use super::planner::configured;
 
-/// Create a plan with one placeholder task.
+/// Create a plan, to be filled with `planwright add`.
 ///
 /// It is written where the dialect's own tool keeps plans, unless told otherwise.
 #[derive(clap::Args)]
@@ -86,7 +86,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         tasks: None,
     };
     let show = if args.diff { Show::Diff("") } else { Show::Text };
-    written.report(&place, &source, args.json, show, output)
+    let exit = written.report(&place, &source, args.json, show, output)?;
+    if is_written && !args.json && dialect.carriers().first() != Some(&CarrierKind::Markdown) {
+        output.remark(&format!(
+            "next: planwright add \"TITLE\" -p {}",
+            argument(&place.to_string_lossy())
+        ));
+    }
+    Ok(exit)
 }
 
 /// Returns the dialect that is named, with an option or before the title, and the title.

@@ -146,8 +146,11 @@ pub(crate) fn confirmed(outline: &Outline, out: &Path, command: &str, output: &m
         1 => "this task".to_owned(),
         n => format!("these {n} tasks"),
     };
-    let path = one_line(&out.to_string_lossy());
-    output.note(&format!("Import {tasks} as {path}? [Y/n] "));
+    let place = match out.as_os_str().is_empty() {
+        true => String::new(),
+        false => format!(" as {}", one_line(&out.to_string_lossy())),
+    };
+    output.note(&format!("Import {tasks}{place}? [Y/n] "));
     let answer = answers::line().map(|line| line.to_lowercase());
     Ok(matches!(answer.as_deref(), Some("" | "y" | "yes")))
 }

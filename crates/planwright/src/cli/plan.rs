@@ -8,6 +8,7 @@ use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{CarrierKind, Dialect};
 use planwright_core::outline;
 use planwright_core::plan::Field;
+use planwright_core::planning::draft::Unusable;
 use planwright_core::planning::prompt::{Purpose, plan_prompt};
 use planwright_core::text::SourceText;
 use planwright_run::agent_query::{AgentQueryError, Answer};
@@ -28,7 +29,7 @@ use super::making::{create_plan, new_path, require_new, with_mint_for};
 use super::outline::{confirmed, other_notes, show as show_outline};
 use super::output::Output;
 use super::plan_arg::dialect_names;
-use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
+use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, save};
 use super::text_arg::text_of;
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{one_line, printable};
@@ -181,7 +182,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 agent: Some(asked.agent),
                 effort,
             }),
-            Err(error) => match outlined(args, &last, dialect, &wish, &unnamed, output) {
+            Err(error) => match outlined(args, &last, dialect, &wish, output) {
                 Outlined::Made(imported) => Some(Made {
                     text: imported.text,
                     notes: other_notes(&imported.notes),
@@ -190,6 +191,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                     effort: effort_of(&error),
                 }),
                 Outlined::Declined => None,
+                Outlined::Unconfirmed => return Err(unconfirmed(error, &last, dialect, &goal, &unnamed)),
                 Outlined::Not => {
                     let taken = |answer: &str| {
                         let goal = argument(&goal);
@@ -269,7 +271,9 @@ enum Outlined {
     Made(Imported),
     /// The user does not want it.
     Declined,
-    /// It cannot be read, or there is no terminal to confirm it on.
+    /// It can be read, and there is no terminal to confirm it on.
+    Unconfirmed,
+    /// It cannot be read.
     Not,
 }
 
@@ -279,7 +283,6 @@ fn outlined(
     answer: &str,
     dialect: &'static dyn Dialect,
     wish: &Wish<'_>,
-    place: &Path,
     output: &mut Output,
 ) -> Outlined {
     let source = SourceText::new(answer);
@@ -287,8 +290,10 @@ fn outlined(
         return Outlined::Not;
     };
     if !args.yes && (args.json || !answers::may_ask()) {
-        output.remark("the answer can be read as a plan, with guesses: --yes shows and takes it");
-        return Outlined::Not;
+        if !args.json {
+            show_outline(&outline, &source, output);
+        }
+        return Outlined::Unconfirmed;
     }
     let imported = with_mint_for(dialect, args.out.as_deref(), |mint| {
         convert::outlined_plan(&outline, dialect, wish, mint)
@@ -299,10 +304,39 @@ fn outlined(
     if !args.json {
         show_outline(&outline, &source, output);
     }
-    match args.yes || confirmed(&outline, place, "", output).unwrap_or(false) {
+    match args.yes || confirmed(&outline, Path::new(""), "", output).unwrap_or(false) {
         true => Outlined::Made(imported),
         false => Outlined::Declined,
     }
+}
+
+/// Keeps an answer that was read with guesses, and returns the command that takes it.
+fn unconfirmed(error: PlanningError, answer: &str, dialect: &dyn Dialect, goal: &str, place: &Path) -> anyhow::Error {
+    let effort = effort_of(&error);
+    let findings = match error {
+        PlanningError::Unusable { unusable, .. } => unusable.findings,
+        PlanningError::AgentQuery(_) => Vec::new(),
+    };
+    let unusable = Unusable {
+        text: answer.to_owned(),
+        findings,
+        reasoning: String::new(),
+    };
+    let kept = match save(&unusable, place) {
+        Ok([text, _]) => argument(&text.to_string_lossy()),
+        Err(error) => return Failure::environment(&error, "check that you may write to `.planwright`"),
+    };
+    Failure::problem(
+        format!(
+            "{} gave no plan of the dialect; the answer was read as above, and there is no terminal to confirm it on",
+            effort_words(effort)
+        ),
+        format!(
+            "planwright import {kept} --dialect {} --goal {} --yes",
+            dialect.name(),
+            argument(goal)
+        ),
+    )
 }
 
 fn effort_of(error: &PlanningError) -> Effort {
@@ -363,6 +397,9 @@ fn show(place: &Path, made: &Made, args: &Args, output: &mut Output) {
         output.remark(&format!("planned with {}", effort_words(made.effort)));
     }
     output.line(&one_line(&path));
+    if !args.run {
+        output.remark(&format!("next: planwright run {}", argument(&path)));
+    }
 }
 
 /// Opens the draft in the user's editor until it has no errors. Returns whether it has none; none where it was abandoned.

@@ -436,8 +436,51 @@ fn only_plan_of(folder: &Path, user: bool, none: &str, named: Option<&str>) -> a
     if candidates.is_empty() {
         refuse_closed(folder)?;
     }
+    // Of several plans the one is meant that is not finished.
+    let mut open: Vec<PathBuf> = match candidates.len() {
+        0 | 1 => Vec::new(),
+        _ => candidates.iter().filter(|path| !is_finished(path)).cloned().collect(),
+    };
+    if let [_] = open.as_slice() {
+        return Ok(open.swap_remove(0));
+    }
     // A folder that was named stands for its only plan.
     only(candidates, none, CREATE_PLAN, named)
+}
+
+/// Returns whether all tasks of a plan are done or skipped.
+fn is_finished(path: &Path) -> bool {
+    let Some((linked, _)) = linked_plan(path) else {
+        return false;
+    };
+    let tasks = linked.plan.tasks();
+    let is_over = |status: Status| matches!(status, Status::Done | Status::Skipped);
+    !tasks.is_empty() && tasks.iter().all(|task| is_over(task.status))
+}
+
+/// Returns a plan with its states, and its title; none where it cannot be read.
+fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
+    let loaded = store::load(path).ok()?;
+    let mut inspection = examine(&loaded.source, Some(path), None).inspection;
+    take_states(&mut inspection, path).ok()?;
+    let linked = inspection.plan?;
+    let title = linked.plan.title().to_owned();
+    Some((linked, title))
+}
+
+/// Returns a plan in one line, for a choice: its path, its title and how far it is.
+fn choice_line(path: &Path) -> String {
+    let shown = one_line(&path.display().to_string());
+    let Some((linked, title)) = linked_plan(path) else {
+        return shown;
+    };
+    let tasks = linked.plan.tasks();
+    let n_done = tasks.iter().filter(|task| task.status == Status::Done).count();
+    format!(
+        "{shown}  {} ({n_done}/{} done)",
+        cut(&one_line(&title), 50),
+        tasks.len()
+    )
 }
 
 /// Refuses to say that there are no plans where they cannot be looked for.
@@ -515,14 +558,16 @@ fn only(mut found: Vec<PathBuf>, none: &str, help: &str, typed: Option<&str>) ->
         [_] => Ok(found.swap_remove(0)),
         [] => Err(Failure::problem(none, help)),
         [first, ..] => {
-            let first = first.to_string_lossy();
+            // The one that is probably meant: the first that is not finished.
+            let open = found.iter().find(|path| !is_finished(path));
+            let first = open.unwrap_or(first).to_string_lossy();
             let command = match typed {
                 Some(typed) => with_word(typed, &first),
                 None => with_plan(&first),
             };
             let mut message = "several plans fit:".to_owned();
             for path in found.iter().take(20) {
-                message.push_str(&format!("\n  {}", one_line(&path.display().to_string())));
+                message.push_str(&format!("\n  {}", choice_line(path)));
             }
             if found.len() > 20 {
                 message.push_str(&format!("\n  … and {} more", found.len() - 20));

@@ -22,6 +22,11 @@ pub(crate) fn with_plan(plan: &str) -> String {
     words_of(typed.into_iter().chain(option).chain([plan.to_owned()]))
 }
 
+/// Returns the command of this process with an option at its end.
+pub(crate) fn with_option(option: &str) -> String {
+    words_of(typed().into_iter().chain([option.to_owned()]))
+}
+
 /// Returns what was typed after the name of the program.
 fn typed() -> Vec<String> {
     let typed = std::env::args_os().skip(1);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::run::Workspace;
+use crate::run::{Workspace, clido};
 use crate::sandbox::Sandbox;
 
 #[test]
@@ -105,4 +105,29 @@ fn a_missing_plan_is_explained_with_every_way_to_make_one() {
             assert!(refused.contains(way), "{verb:?}: {refused}");
         }
     }
+}
+
+#[test]
+fn of_several_plans_the_unfinished_one_is_meant() {
+    let done = clido(&["a"]).replace("\"pending\"", "\"done\"");
+    let workspace = Workspace::new((".clido/plans/first.json", &done), "says done");
+    workspace.does(&["show"]).exits(0).says("1/1 done");
+    workspace.write(
+        ".clido/plans/second.json",
+        clido(&["b", "c b"]).replace("a1b2c3d4", "b2c3d4e5"),
+    );
+    workspace.does(&["show"]).exits(0).says("0/2 done");
+    workspace.does(&["run"]).exits(0).says("2 done");
+    // Where none or several are open, each is listed with its title and how far it is.
+    let listed = workspace.does(&["show"]).exits(1);
+    listed.says("second.json").says("(2/2 done)");
+    workspace.write(".clido/plans/third.json", clido(&["d"]).replace("a1b2c3d4", "c3d4e5f6"));
+    workspace.write(
+        ".clido/plans/fourth.json",
+        clido(&["e"]).replace("a1b2c3d4", "d4e5f6a7"),
+    );
+    let listed = workspace.does(&["run"]).exits(1);
+    listed
+        .says("(0/1 done)")
+        .says("planwright run .clido/plans/fourth.json");
 }

@@ -87,7 +87,7 @@ fn an_answer_is_imported_after_a_confirmation_alone() {
     let sandbox = Sandbox::with(&[("answer.md", UNCHAINED)]);
     let ran = sandbox.run(&["import", "answer.md", "--out", "plan.json"]).exits(2);
     assert!(
-        ran.stderr.contains("planwright import answer.md --yes"),
+        ran.stderr.contains("planwright import answer.md --out plan.json --yes"),
         "{}",
         ran.text()
     );

@@ -38,6 +38,7 @@ mod planners;
 mod planning;
 mod plans;
 #[cfg(target_os = "linux")]
+mod printed_commands;
 mod proposals;
 #[cfg(target_os = "linux")]
 mod quoted_plans;

@@ -73,7 +73,7 @@ pub(super) fn prose_finding(parsed: &Parsed, inside: Span, choice: &Choice<'_>, 
     }
     match is_document(source, choice) {
         true if dialect.reads_prose() => {
-            diagnostic.with_help("`planwright import` writes the plan to a file of its own")
+            diagnostic.with_help("`planwright import FILE` writes the plan to a file of its own")
         }
         true => diagnostic.with_help("copy the plan to a file of its own"),
         false => diagnostic.with_unsafe_fix(title, edits),

@@ -184,7 +184,7 @@ pub(super) fn settled(status: Option<&str>, tally: &Tally) -> Option<&'static st
 pub(super) fn refuses(plan: &Plan) -> Option<(&'static str, &'static str)> {
     (plan.form == "minimal").then_some((
         "this is an import form, which is not worked on: it has no ids and no states",
-        "make it a plan first: `planwright import`",
+        "make it a plan first: `planwright import FILE`",
     ))
 }
 

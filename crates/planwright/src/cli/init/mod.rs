@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         agents: agents_report(&installed),
         agent: chosen.map(str::to_owned),
         verification: tried,
-        next: next_command(chosen, &plans),
+        next: next_command(chosen, own_rules(config) || !every.is_empty(), &plans),
         plans,
         diff: args.diff.then(|| {
             let texts = files.iter().zip([text.as_str(), IGNORE]);
@@ -197,7 +197,7 @@ fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Out
     let installed = agent::installed();
     let chosen = config.run.agent.as_deref().or_else(|| config.only_agent());
     let plans: Vec<String> = plans_at_home(folder).iter().map(|path| shown(path)).collect();
-    let next = next_command(chosen, &plans);
+    let next = next_command(chosen, own_rules(config), &plans);
     if !args.is_dry() {
         setup::make_state(folder).map_err(|error| Failure::environment(&error, error.help()))?;
     }
@@ -267,7 +267,10 @@ fn shown(path: &Path) -> String {
 }
 
 /// Returns the command that comes next: install an agent, make a plan, or run the one that is there.
-fn next_command(agent: Option<&str>, plans: &[String]) -> String {
+fn next_command(agent: Option<&str>, is_verified: bool, plans: &[String]) -> String {
+    if agent.is_some() && !is_verified {
+        return "name a command that verifies the work below [verify] in planwright.toml; then planwright plan \"GOAL\"".to_owned();
+    }
     match (agent, plans) {
         (None, _) => "install an agent, and name it below [run] in planwright.toml".to_owned(),
         (Some(_), []) => "planwright plan \"GOAL\"".to_owned(),
@@ -313,7 +316,7 @@ fn say(args: &Args, files: &[String], report: &Report, installed: &[Installed], 
 fn say_verification(tried: &[Tried], output: &mut Output) {
     if tried.is_empty() {
         output.line(
-            "verification: no manifest or test target found (Cargo.toml, package.json, pyproject.toml, go.mod, Makefile and others)",
+            "verification: no command found that tests this repository (by Cargo.toml, package.json scripts, pyproject.toml, go.mod, a test target and others)",
         );
         return;
     }
