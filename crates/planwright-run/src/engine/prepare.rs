@@ -137,6 +137,7 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
             .chain(request.options.remarks.iter().map(Remark::new))
             .chain(isolation.remarks.iter().map(Remark::new))
             .chain(not_fenced)
+            .chain(unverified_remark(request))
             .collect(),
         isolation,
         fencing,
@@ -144,6 +145,14 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
         recovered,
         snapshot,
     })
+}
+
+/// Returns the remark that no command verifies what agents make.
+fn unverified_remark(request: &RunRequest<'_>) -> Option<Remark> {
+    let rules = &request.config.verify;
+    let is_verified = rules.has_rules() || rules.allow_plan_commands || request.options.allow_plan_commands;
+    let text = "nothing verifies the tasks: each is done when its agent reports success. [verify] in planwright.toml names commands";
+    (!is_verified).then(|| Remark::new(text))
 }
 
 /// The tasks of a plan, and who takes them.
