@@ -58,6 +58,7 @@ mod run_arg;
 mod runs;
 mod schema;
 mod show;
+mod show_plan;
 mod show_task;
 mod skip_cause;
 mod standing;
@@ -109,7 +110,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    Run(run::Args),
+    Run(Box<run::Args>),
     Check(check::Args),
     Show(show::Args),
     Next(next::Args),
