@@ -157,6 +157,8 @@ pub enum ReviseError {
         /// The change.
         change: Box<PastChange>,
     },
+    /// The file is not what it was when an editor was opened on it.
+    ChangedMeanwhile,
     /// A gate is closed.
     Closed(Closed),
     /// The task is held by another owner.
@@ -286,6 +288,24 @@ pub fn edit<'e>(
         if desk.change.tasks.is_empty() {
             desk.change.tasks = names.to_vec();
         }
+        desk.change.by = by.map(str::to_owned);
+        Ok(())
+    })
+}
+
+/// Gives a plan the text that its user made of the text `seen`. Where the file has another text by now, nothing is written.
+pub fn edit_text(
+    target: Target<'_>,
+    seen: &SourceText,
+    text: &SourceText,
+    by: Option<&str>,
+) -> Result<Revised, ReviseError> {
+    revise(target, "edit", |desk| {
+        desk.compare_states();
+        if desk.open.source().as_str() != seen.as_str() {
+            return Err(ReviseError::ChangedMeanwhile);
+        }
+        desk.replace(text);
         desk.change.by = by.map(str::to_owned);
         Ok(())
     })

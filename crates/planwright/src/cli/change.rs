@@ -542,6 +542,10 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             "only changes of a plan that were made through planwright can be taken back; making it was none: `planwright \
              delete` takes it away",
         ),
+        ReviseError::ChangedMeanwhile => Failure::problem(
+            "another process changed the plan while it was in the editor",
+            "compare your text with the plan file, and edit it again",
+        ),
         ReviseError::EditedSince { change } => Failure::problem(
             format!(
                 "the plan has been edited since `{}` (change {}), which cannot be taken back any more",

@@ -3,6 +3,7 @@
 use clap_complete::Shell;
 
 use super::exit::Exit;
+use super::help::Listed;
 use super::output::Output;
 
 /// Print a completion script for a shell.
@@ -20,7 +21,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::command(), "planwright", &mut script);
+    clap_complete::generate(args.shell, &mut super::command(Listed::All), "planwright", &mut script);
     output.write_bytes(&script);
     Ok(Exit::Success)
 }

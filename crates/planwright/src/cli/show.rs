@@ -137,8 +137,14 @@ fn meant(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
     let Some(what) = args.what.as_deref() else {
         return Ok((args.plan.open()?, None));
     };
-    if args.plan.plan.is_some() {
-        return Ok((args.plan.open()?, Some(what.to_owned())));
+    let has_task = |opened: &Opened| {
+        let linked = opened.inspection.plan.as_ref();
+        linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
+    };
+    if let Some(plan) = args.plan.plan.as_deref() {
+        let opened = args.plan.open()?;
+        let task = (plan != what || has_task(&opened)).then(|| what.to_owned());
+        return Ok((opened, task));
     }
     let naming = if what == "-" {
         Naming::Whole
@@ -148,10 +154,6 @@ fn meant(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
     if naming == Naming::Whole {
         return Ok((args.plan.open_named(what)?, None));
     }
-    let has_task = |opened: &Opened| {
-        let linked = opened.inspection.plan.as_ref();
-        linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
-    };
     let only = match args.plan.open() {
         Ok(opened) if has_task(&opened) => return Ok((opened, Some(what.to_owned()))),
         only => only.ok(),

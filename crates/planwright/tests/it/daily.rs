@@ -110,3 +110,194 @@ fn next_counts_what_else_is_ready() {
     let next = small.run(&["next"]).exits(0);
     assert!(!next.stderr.contains("more ready"), "{}", next.text());
 }
+
+#[test]
+fn help_begins_with_the_verbs_of_daily_use() {
+    let sandbox = Sandbox::with(&[]).set("COLUMNS", "80");
+    for words in [&["-h"][..], &["--help"], &["help"]] {
+        let help = sandbox.run(words).exits(0).stdout.clone();
+        assert!(help.contains("  show  ") && help.contains("help --all"), "{help}");
+        assert!(!help.contains("  aimi-cli  ") && !help.contains("  hash  "), "{help}");
+        let verbs = help.lines().skip_while(|line| !line.starts_with("Verbs")).skip(1);
+        assert_eq!(verbs.take_while(|line| !line.is_empty()).count(), 12, "{help}");
+    }
+    let all = sandbox.run(&["help", "--all"]).exits(0).stdout.clone();
+    let place = |text: &str| all.find(text).unwrap_or_else(|| panic!("{text}: {all}"));
+    assert!(place("\n  run  ") < place("\n  hash  "), "{all}");
+    assert!(place("\n  hash  ") < place("\n  spec-first"), "{all}");
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+}
+
+#[test]
+fn verbs_have_the_names_that_other_tools_use() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
+    for (alias, verb) in [
+        ("status", "show"),
+        ("validate", "check"),
+        ("lint", "check"),
+        ("ls", "list"),
+    ] {
+        let (by_alias, by_verb) = (sandbox.run(&[alias]), sandbox.run(&[verb]));
+        assert_eq!(
+            (&by_alias.stdout, by_alias.status),
+            (&by_verb.stdout, by_verb.status),
+            "{alias}"
+        );
+    }
+    let (log, logs) = (sandbox.run(&["log"]), sandbox.run(&["logs"]));
+    assert_eq!((log.stderr, log.status), (logs.stderr, logs.status));
+}
+
+#[test]
+fn mistyped_verbs_lead_to_what_was_meant() {
+    let sandbox = Sandbox::with(&[]);
+    for (typed, meant) in [
+        ("shwo", "'show'"),
+        ("execute", "'run'"),
+        ("finish", "'done'"),
+        ("lnad", "'land'"),
+    ] {
+        let ran = sandbox.run(&[typed]).exits(2);
+        assert!(ran.stderr.contains(meant), "{}", ran.text());
+    }
+    let ran = sandbox.run(&["frobnicate"]).exits(2);
+    assert!(
+        ran.stderr.contains("help --all") && !ran.stderr.contains("similar"),
+        "{}",
+        ran.text()
+    );
+}
+
+#[test]
+fn a_plan_is_named_either_way() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO), ("other.json", plans::OPENCRABS)]);
+    for verb in ["show", "next", "graph", "history", "check", "runs", "proposals"] {
+        let positional = sandbox.run(&[verb, CLIDO]);
+        let option = sandbox.run(&[verb, "-p", CLIDO]);
+        let both = sandbox.run(&[verb, CLIDO, "--plan", CLIDO]);
+        assert_ne!(positional.status, Some(2), "{}", positional.text());
+        assert_eq!(positional.text(), option.text(), "{verb}");
+        assert_eq!(positional.text(), both.text(), "{verb}");
+    }
+    let ran = sandbox.run(&["next", CLIDO, "-p", "other.json"]).exits(2);
+    assert!(ran.stderr.contains("two plans are named"), "{}", ran.text());
+    sandbox.run(&["runs", CLIDO, "-p", "other.json"]).exits(2);
+    sandbox.run(&["archive", "-p", CLIDO]).exits(0);
+}
+
+/// Returns a workspace whose editor is a script of `sed`.
+#[cfg(unix)]
+fn edited_by(script: &str) -> Sandbox {
+    Sandbox::with(&[(CLIDO, plans::CLIDO)]).set("EDITOR", &format!("sed -i -e '{script}'"))
+}
+
+#[cfg(unix)]
+#[test]
+fn a_task_is_edited_as_a_form() {
+    let sandbox = edited_by("s/^description:.*/description: Give it more tests/");
+    let before = sandbox.read(CLIDO);
+    let ran = sandbox.run(&["edit", "t2"]).exits(0);
+    assert!(
+        ran.stdout.contains("+") && ran.stdout.ends_with("edited t2\n"),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(
+        sandbox.read(CLIDO),
+        before.replace("Give it tests", "Give it more tests")
+    );
+    let history = sandbox.run(&["history"]).exits(0);
+    assert!(history.stdout.contains("edit t2"), "{}", history.text());
+    sandbox.run(&["undo"]).exits(0);
+    assert_eq!(sandbox.read(CLIDO), before);
+    let dry = sandbox.run(&["edit", "t2", "--diff"]).exits(0);
+    assert!(dry.stdout.contains("+++ b/"), "{}", dry.text());
+    assert_eq!(sandbox.read(CLIDO), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_form_renames_and_rewires_a_task() {
+    let sandbox = edited_by("s/^id: t4/id: t9/; s/- t3/- t1/");
+    sandbox.run(&["edit", "t4", "-p", CLIDO]).exits(0);
+    let task = sandbox
+        .run(&["show", "--json", "--fields", "task,depends_on"])
+        .exits(0)
+        .json();
+    let tasks = task["tasks"].as_array().expect("a list");
+    let renamed = tasks.iter().find(|task| task["task"] == "t9").expect("it is renamed");
+    let mut on: Vec<&str> = renamed["depends_on"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|on| on.as_str())
+        .collect();
+    on.sort_unstable();
+    assert_eq!(on, ["t1", "t2"], "{task}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_edit_with_errors_is_kept_and_not_written() {
+    let sandbox = edited_by("s/\"t1\"/\"t2\"/");
+    let before = sandbox.read(CLIDO);
+    let ran = sandbox.run(&["edit"]).exits(1);
+    assert!(
+        ran.stderr.contains(".planwright/unusable/plan-a1b2c3d4.json"),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(sandbox.read(CLIDO), before);
+    assert!(
+        sandbox
+            .read(".planwright/unusable/plan-a1b2c3d4.json")
+            .contains("\"t2\"")
+    );
+    // Fields that verbs change are refused in the same way.
+    let sandbox = edited_by("s/^status:.*/status: done/");
+    sandbox.run(&["edit", "t2"]).exits(1);
+    assert_eq!(sandbox.read(CLIDO), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_edit_does_not_overwrite_what_another_process_wrote() {
+    for what in [&["edit"][..], &["edit", "t2"]] {
+        let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
+        let plan = sandbox.path().join(CLIDO);
+        let editor = sandbox.write(
+            "editor.sh",
+            format!(
+                "sed -i 's/Give it tests/Tests/' \"$1\"; sed -i 's/Give it tests/Other tests/' '{}'\n",
+                plan.display()
+            ),
+        );
+        let sandbox = sandbox.set("VISUAL", &format!("sh '{}'", editor.display()));
+        let ran = sandbox.run(what).exits(1);
+        assert!(
+            ran.stderr.contains("another process changed the plan"),
+            "{}",
+            ran.text()
+        );
+        assert!(sandbox.read(CLIDO).contains("Other tests"), "{}", ran.text());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unchanged_text_writes_nothing() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]).set("EDITOR", "true");
+    for what in [&["edit"][..], &["edit", "t2"], &["edit", "plan-a1b2c3d4"]] {
+        let ran = sandbox.run(what).exits(0);
+        assert!(ran.stderr.contains("unchanged"), "{}", ran.text());
+    }
+    let history = sandbox.run(&["history", "--json"]).exits(0).json();
+    assert_eq!(history["n_changes"], 0);
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]).set("EDITOR", "false");
+    sandbox.run(&["edit"]).exits(1);
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)])
+        .set("EDITOR", "")
+        .set("VISUAL", "");
+    sandbox.run(&["edit"]).exits(2);
+    sandbox.set("EDITOR", "true").run(&["edit", "nothing"]).exits(1);
+}
