@@ -30,8 +30,10 @@ pub struct History {
 /// A change with its record, and what came of it.
 #[derive(Clone, Debug)]
 pub struct PastChange {
-    /// Its number.
+    /// The number of its record in the journal. Other records are counted, too.
     pub seq: u64,
+    /// Its number among the changes of the plan, counted from 1, as people see it; 0 for the record that a run first read the plan.
+    pub number: u64,
     /// When it was made.
     pub time: String,
     /// The change.
@@ -40,6 +42,8 @@ pub struct PastChange {
     pub outcome: Outcome,
     /// The change that took it back.
     pub undone_by: Option<u64>,
+    /// The number of that change as people see it.
+    pub undone_by_number: Option<u64>,
     /// Where it moved the plan file, from the root of the workspace; then it changed nothing else.
     pub moved_to: Option<String>,
 }
@@ -134,6 +138,7 @@ impl History {
                     places.insert(seq, changes.len());
                     changes.push(PastChange {
                         seq,
+                        number: 0,
                         time,
                         outcome: if change.text.is_some() {
                             Outcome::Pending
@@ -142,6 +147,7 @@ impl History {
                         },
                         change: *change,
                         undone_by: None,
+                        undone_by_number: None,
                         moved_to: None,
                     });
                     continue;
@@ -327,14 +333,17 @@ impl History {
 
 /// An undoing counts if it has landed itself.
 fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
-    let undoings: Vec<(u64, u64)> = changes
+    let counted = changes.iter_mut().filter(|past| !past.change.is_beginning());
+    counted.zip(1..).for_each(|(past, number)| past.number = number);
+    let undoings: Vec<(u64, u64, u64)> = changes
         .iter()
         .filter(|change| change.outcome == Outcome::Landed)
-        .filter_map(|change| Some((change.change.undoes?, change.seq)))
+        .filter_map(|change| Some((change.change.undoes?, change.seq, change.number)))
         .collect();
-    for (undone, by) in undoings {
+    for (undone, by, number) in undoings {
         if let Some(change) = places.get(&undone).and_then(|&ix| changes.get_mut(ix)) {
             change.undone_by = Some(by);
+            change.undone_by_number = Some(number);
         }
     }
 }
@@ -344,6 +353,7 @@ impl PastChange {
     fn of_verification(seq: u64, time: String, verified: Verified) -> Self {
         PastChange {
             seq,
+            number: 0,
             time,
             change: Change {
                 verb: "verify".to_owned(),
@@ -354,6 +364,7 @@ impl PastChange {
             },
             outcome: Outcome::Landed,
             undone_by: None,
+            undone_by_number: None,
             moved_to: None,
         }
     }
@@ -363,6 +374,7 @@ impl PastChange {
         let Leaving { verb, to, by, .. } = departure;
         PastChange {
             seq,
+            number: 0,
             time,
             change: Change {
                 verb,
@@ -371,6 +383,7 @@ impl PastChange {
             },
             outcome: Outcome::Pending,
             undone_by: None,
+            undone_by_number: None,
             moved_to: Some(to),
         }
     }

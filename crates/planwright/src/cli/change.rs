@@ -550,7 +550,7 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             format!(
                 "the plan has been edited since `{}` (change {}), which cannot be taken back any more",
                 printable(&change.change.verb),
-                change.seq
+                change.number
             ),
             "nothing was written; edit the plan by hand, or take it from version control",
         ),

@@ -128,7 +128,7 @@ mod tests {
                 "{words:?}"
             );
             let is_verb = |verb: &&str| verb.starts_with('-') || command.find_subcommand(verb).is_some();
-            assert!(verbs.iter().all(|verb| is_verb(verb)), "{verbs:?}");
+            assert!(verbs.iter().all(is_verb), "{verbs:?}");
         }
     }
 }

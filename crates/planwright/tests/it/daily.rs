@@ -301,3 +301,48 @@ fn an_unchanged_text_writes_nothing() {
     sandbox.run(&["edit"]).exits(2);
     sandbox.set("EDITOR", "true").run(&["edit", "nothing"]).exits(1);
 }
+
+#[test]
+fn changes_are_numbered_one_by_one_at_local_times() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
+    for text in ["one", "two", "three"] {
+        sandbox.run(&["set", "t2", &format!("notes={text}")]).exits(0);
+    }
+    let undone = sandbox.run(&["undo"]).exits(0);
+    assert!(undone.stdout.contains("(change 3)"), "{}", undone.text());
+    let numbers = |text: &str| -> Vec<u64> {
+        let words = text.lines().filter_map(|line| line.split_whitespace().next());
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let history = sandbox.run(&["history"]).exits(0).stdout.clone();
+    assert_eq!(numbers(&history), [4, 3, 2, 1], "{history}");
+    assert!(history.contains("(undone by 4)"), "{history}");
+    let report = sandbox.run(&["history", "--json"]).exits(0).json();
+    let time = report["changes"][0]["time"].as_str().expect("a time").to_owned();
+    assert!(time.contains('T') && time.ends_with('Z'), "{time}");
+    assert_eq!(report["changes"][0]["number"], 4);
+    let in_utc = format!("{} {}", &time[..10], &time[11..19]);
+    assert!(history.contains(&in_utc), "{history}");
+    let hour: u64 = time[11..13].parse().expect("an hour");
+    let abroad = sandbox.set("TZ", "XYZ-5").run(&["history"]).exits(0).stdout.clone();
+    assert!(
+        abroad.contains(&format!(" {:02}{}", (hour + 5) % 24, &time[13..19])),
+        "{abroad}"
+    );
+}
+
+#[test]
+fn check_skips_excluded_paths() {
+    let sandbox = Sandbox::with(&[
+        (CLIDO, plans::CLIDO),
+        ("tests/fixtures/bad.json", plans::CLIDO_BAD),
+        ("planwright.toml", "[check]\nexclude = [\"tests/fixtures/\"]\n"),
+    ]);
+    let ran = sandbox.run(&["check"]).exits(0);
+    assert!(!ran.text().contains("bad.json"), "{}", ran.text());
+    sandbox.run(&["check", "tests/fixtures/bad.json"]).exits(1);
+    let ran = sandbox.run(&["check", "tests"]).exits(1);
+    assert!(ran.stderr.contains("check.exclude"), "{}", ran.text());
+    sandbox.write("planwright.toml", "[check]\nexclude = [\"*.toml\"]\n");
+    sandbox.run(&["check"]).exits(1);
+}
