@@ -182,23 +182,26 @@ impl History {
         changes
     }
 
-    /// Returns the last change that holds and can be taken back: neither undone nor itself an undoing, no mere move and no
-    /// mere verification.
-    pub fn undoable(&self) -> Option<PastChange> {
-        let changes = self.changes();
+    /// Returns the changes that hold and can be taken back, the last first: neither undone nor themselves an undoing, no mere moves
+    /// of the file and no mere verifications.
+    pub fn undoables(&self) -> impl Iterator<Item = PastChange> + '_ {
         let does_something = |change: &Change| {
             let is_written = change.text.is_some() || !change.states.is_empty();
             is_written || !change.moves.is_empty() || change.approval.is_some()
         };
-        let is_open = |change: &PastChange| {
+        let is_open = move |change: &&PastChange| {
             change.outcome == Outcome::Landed
                 && change.undone_by.is_none()
                 && change.change.undoes.is_none()
                 && change.moved_to.is_none()
                 && does_something(&change.change)
         };
-        let at = changes.iter().rposition(is_open)?;
-        changes.get(at).cloned()
+        self.changes().iter().rev().filter(is_open).cloned()
+    }
+
+    /// Returns the last change that holds and can be taken back.
+    pub fn undoable(&self) -> Option<PastChange> {
+        self.undoables().next()
     }
 
     /// Returns the last change that holds and gave a task a state, with that move.
@@ -392,11 +395,26 @@ impl PastChange {
 impl TextChange {
     /// Returns the change from one text to another.
     pub fn between(before: &str, after: &str) -> Self {
+        let hunks = hunks::hunks(before, after);
         TextChange {
             before: Digest::of(before),
             after: Digest::of(after),
-            hunks: hunks::hunks(before, after),
+            around: hunks::surroundings(after, &hunks),
+            hunks,
         }
+    }
+
+    /// Returns the text without the change, where other places of it were edited since; none where the places of the change were, or
+    /// cannot be told from others.
+    pub fn revert_around_edits(&self, text: &str) -> Option<String> {
+        hunks::revert_around(text, &self.hunks, &self.around)
+    }
+
+    /// Returns a text that the change wrote and that is not in `text`.
+    pub fn missing_in(&self, text: &str) -> Option<String> {
+        let written = self.hunks.iter().map(|hunk| hunk.new.trim());
+        let mut missing = written.filter(|new| !new.is_empty() && !text.contains(new));
+        missing.next().map(str::to_owned)
     }
 
     /// Returns the text as it was before the change; none where `text` is not what the change left.

@@ -346,3 +346,32 @@ fn check_skips_excluded_paths() {
     sandbox.write("planwright.toml", "[check]\nexclude = [\"*.toml\"]\n");
     sandbox.run(&["check"]).exits(1);
 }
+
+#[test]
+fn undo_keeps_unrelated_edits() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
+    sandbox.run(&["set", "t2", "notes=first"]).exits(0);
+    sandbox.run(&["set", "t4", "notes=second"]).exits(0);
+    let edited = sandbox
+        .read(CLIDO)
+        .replace("Split the parser", "Split the whole parser");
+    sandbox.write(CLIDO, &edited);
+    sandbox.run(&["undo"]).exits(0);
+    sandbox.run(&["undo"]).exits(0);
+    assert_eq!(
+        sandbox.read(CLIDO),
+        plans::CLIDO.replace("Split the parser", "Split the whole parser")
+    );
+}
+
+#[test]
+fn undo_names_the_edit_that_would_be_lost() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
+    sandbox.run(&["set", "t2", "notes=written by a verb"]).exits(0);
+    let edited = sandbox.read(CLIDO).replace("written by a verb", "rewritten by hand");
+    sandbox.write(CLIDO, &edited);
+    let ran = sandbox.run(&["undo"]).exits(1);
+    assert!(ran.stderr.contains("would lose the edit"), "{}", ran.text());
+    assert!(ran.stderr.contains("written by a verb"), "{}", ran.text());
+    assert_eq!(sandbox.read(CLIDO), edited);
+}
