@@ -12,6 +12,8 @@ mod catalogue;
 mod change;
 mod check;
 mod claim_args;
+mod complete;
+mod completion_scripts;
 mod completions;
 mod config;
 mod convert;
@@ -254,6 +256,11 @@ pub(crate) fn command(listed: Listed) -> clap::Command {
 pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
     if args.get(1).is_some_and(|word| word == fence::VERB) {
         return fence_exec(args.get(2..).unwrap_or_default());
+    }
+    if args.get(1).is_some_and(|word| word == complete::VERB) {
+        let mut output = Output::new(ColorChoice::Never, false, Form::Text);
+        complete::run(args.get(2..).unwrap_or_default(), &command(Listed::All), &mut output);
+        return ExitCode::from(output.finish(Exit::Success) as u8);
     }
     interrupt::outlive_size_limit();
     let args = help::asked_otherwise(&args).unwrap_or(args);

@@ -375,3 +375,79 @@ fn undo_names_the_edit_that_would_be_lost() {
     assert!(ran.stderr.contains("written by a verb"), "{}", ran.text());
     assert_eq!(sandbox.read(CLIDO), edited);
 }
+
+const AIMI: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
+
+/// Returns the words that complete the last one.
+fn completed(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
+    let ran = sandbox.run(&[&["__complete"], words].concat()).exits(0);
+    let lines = ran
+        .stdout
+        .lines()
+        .map(|line| line.split('\t').next().unwrap_or_default().to_owned());
+    lines.collect()
+}
+
+#[test]
+fn plans_tasks_runs_and_agents_are_completed() {
+    let sandbox = Sandbox::with(&[
+        (CLIDO, plans::CLIDO),
+        (AIMI, plans::AIMI),
+        ("planwright.toml", "[agents.helper]\ncommand = [\"true\"]\n"),
+    ]);
+    let all = ["2026-03-03-charts-tasks", "plan-a1b2c3d4", ":files"];
+    assert_eq!(completed(&sandbox, &["show", "-p", ""]), all);
+    assert_eq!(completed(&sandbox, &["next", "plan"]), ["plan-a1b2c3d4", ":files"]);
+    assert_eq!(completed(&sandbox, &["next", "--plan=plan"]), ["--plan=plan-a1b2c3d4"]);
+    assert_eq!(
+        completed(&sandbox, &["next", "--plan", "=", "plan"]),
+        ["plan-a1b2c3d4", ":files"]
+    );
+    assert_eq!(completed(&sandbox, &["next", ".clido/"]), [CLIDO, ":files"]);
+    let tasks = completed(&sandbox, &["done", "-p", "plan-a1b2c3d4", ""]);
+    assert_eq!(tasks, ["t1", "t2", "t3", "t4", "t5"]);
+    assert_eq!(completed(&sandbox, &["why", "-p", CLIDO, "t2"]), ["t2"]);
+    assert!(completed(&sandbox, &["why", "US"]).contains(&"US-001".to_owned()));
+    assert_eq!(
+        completed(&sandbox, &["done", "t1", "-p", "plan-a1b2c3d4", "t"]),
+        ["t1", "t2", "t3", "t4", "t5"]
+    );
+    assert!(completed(&sandbox, &["run", "--agent", "hel"]).contains(&"helper".to_owned()));
+    assert_eq!(completed(&sandbox, &["summ"]), ["summary"]);
+    assert_eq!(completed(&sandbox, &["show", "--sta"]), ["--state"]);
+    assert_eq!(completed(&sandbox, &["show", "--state", "fa"]), ["failed"]);
+    assert_eq!(completed(&sandbox, &["summary", "--empty"]), Vec::<String>::new());
+    assert_eq!(
+        completed(&sandbox, &["--empty", "tasks"]),
+        completed(&sandbox, &["tasks", ""])
+    );
+    assert_eq!(completed(&sandbox, &["summary", ""]), Vec::<String>::new());
+}
+
+/// The script is tried in a real bash, where there is one.
+#[cfg(unix)]
+#[test]
+fn bash_completes_with_the_script() {
+    let sandbox = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
+    let script = sandbox.run(&["completions", "bash"]).exits(0).stdout.clone();
+    sandbox.write("planwright.bash", &script);
+    let binary = env!("CARGO_BIN_EXE_planwright");
+    for (words, expected) in [
+        ("done t", "t1 t2 t3 t4 t5"),
+        ("show plan", "plan-a1b2c3d4"),
+        ("summ", "summary"),
+        ("show --plan = pl", "plan-a1b2c3d4"),
+    ] {
+        let asked = format!(
+            "source ./planwright.bash; COMP_WORDS=({binary} {words}); COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 )); _planwright; echo \"${{COMPREPLY[*]}}\""
+        );
+        let ran = std::process::Command::new("bash")
+            .args(["-c", &asked])
+            .current_dir(sandbox.path())
+            .output();
+        let Ok(ran) = ran else {
+            return;
+        };
+        assert_eq!(String::from_utf8_lossy(&ran.stdout).trim_end(), expected, "{words}");
+    }
+}
