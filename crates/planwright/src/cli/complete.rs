@@ -122,7 +122,7 @@ impl<'c> Line<'c> {
                     .option_named(name)
                     .filter(|option| option.get_action().takes_values());
                 match value {
-                    Some(value) if option.is_some_and(|option| is_plan(option)) => self.plan = Some(value.to_owned()),
+                    Some(value) if option.is_some_and(is_plan) => self.plan = Some(value.to_owned()),
                     Some(_) => {}
                     None => self.option = option,
                 }
