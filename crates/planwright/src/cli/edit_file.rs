@@ -204,9 +204,12 @@ impl Draft<'_> {
                 Ok(exit) => return Ok(exit),
                 Err(refusal) => refusal,
             };
+            let mut is_reported = false;
             if let Refusal::Text(error) = &refusal
                 && answers::may_ask()
+                && !self.change.json
             {
+                is_reported = true;
                 output.complain(error);
                 output.note("Edit it again? [Y/n] ");
                 let answer = answers::line().map(|line| line.to_lowercase());
@@ -221,6 +224,7 @@ impl Draft<'_> {
                 one_line(&kept.display().to_string())
             ));
             return match refusal {
+                _ if is_reported => Ok(Exit::Problems),
                 Refusal::Text(error) | Refusal::Final(error) => Err(error),
             };
         }
