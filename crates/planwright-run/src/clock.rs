@@ -4,11 +4,13 @@
 //! it says [`instant`] and [`since`]; what is handed to the system to wait for, or told by it, goes through [`real`] and [`shown`].
 
 use std::process::Stdio;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
 
 use planwright_core::agent::ClockTime;
 
 use crate::faults;
+use crate::local_time::{Zone, civil, day_of};
 use crate::programs::command;
 
 /// Returns the present time as RFC 3339 in UTC, to the millisecond: `2026-11-05T09:30:00.125Z`.
@@ -97,13 +99,16 @@ fn rfc_3339(since_epoch: Duration) -> String {
     text
 }
 
-/// Returns a time for people, to the second: `2026-11-05T09:30:00Z`. Another form than that of [`now`] is returned unchanged.
+/// Returns a time for people, to the second and by the clock of this machine: `2026-11-05 10:30:00`. Another form than that of
+/// [`now`] is returned unchanged.
 pub fn to_the_second(time: &str) -> String {
-    match time.split_once('.') {
-        Some((seconds, fraction)) if fraction.ends_with('Z') => format!("{seconds}Z"),
-        _ => time.to_owned(),
-    }
+    let seconds = milliseconds_of(time).and_then(|millis| i64::try_from(millis / 1_000).ok());
+    let shown = seconds.and_then(|seconds| ZONE.shown(seconds));
+    shown.unwrap_or_else(|| time.to_owned())
 }
+
+/// The zone of this process.
+static ZONE: LazyLock<Zone> = LazyLock::new(Zone::of_process);
 
 /// Returns the milliseconds since 1970 of a time in UTC, as [`now`] writes it. Another form is nothing.
 pub fn milliseconds_of(time: &str) -> Option<u64> {
@@ -170,23 +175,6 @@ fn number(digits: &str) -> Option<u64> {
     is_number.then(|| digits.parse().ok())?
 }
 
-/// Returns the day of a date from 1970 on, counted from 1970-01-01: [`civil`] the other way round.
-fn day_of(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month_from_march) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    era * IN_ERA + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - TO_EPOCH
-}
-
-/// Days from 0000-03-01 to 1970-01-01.
-const TO_EPOCH: u64 = 719_468;
-/// Days in 400 years.
-const IN_ERA: u64 = 146_097;
-
 /// Returns today's date in UTC: `2026-11-05`.
 pub fn today() -> String {
     date(since_epoch())
@@ -200,22 +188,6 @@ pub fn date_of(time: SystemTime) -> String {
 fn date(since_epoch: Duration) -> String {
     let (year, month, day) = civil(since_epoch.as_secs() / 86_400);
     format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// Returns year, month and day of a day counted from 1970-01-01. Counts years from March, so that the leap day comes last.
-fn civil(day: u64) -> (u64, u64, u64) {
-    let shifted = day + TO_EPOCH;
-    let (era, day_of_era) = (shifted / IN_ERA, shifted % IN_ERA);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day_of_month)
 }
 
 #[cfg(test)]

@@ -77,6 +77,8 @@ pub mod programs;
 
 pub mod shell;
 
+pub(crate) mod local_time;
+
 pub mod clock;
 #[cfg(unix)]
 pub(crate) mod process_table;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use planwright_core::dialect::{DIALECTS, Dialect, Facts, Looked, Questions, SourcePlan, recognise};
 use planwright_core::text::SourceText;
 
@@ -40,6 +41,22 @@ pub fn plans_below(folder: &Path) -> Vec<PathBuf> {
     plans.sort();
     plans.dedup();
     plans
+}
+
+/// Leaves out the paths that patterns match, as in a `.gitignore` at the root of a workspace.
+pub fn without_excluded(paths: Vec<PathBuf>, root: &Path, patterns: &[String]) -> Vec<PathBuf> {
+    let mut builder = GitignoreBuilder::new("");
+    for pattern in patterns {
+        builder.add_line(None, pattern).ok();
+    }
+    let excluded = builder.build().unwrap_or_else(|_| Gitignore::empty());
+    let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let is_excluded = |path: &PathBuf| {
+        let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let relative = whole.strip_prefix(&root).ok();
+        relative.is_some_and(|path| excluded.matched_path_or_any_parents(path, false).is_ignore())
+    };
+    paths.into_iter().filter(|path| !is_excluded(path)).collect()
 }
 
 /// Returns the path that an error of a walk is about.

@@ -32,5 +32,5 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
 
 /// Returns the definition of the command line, for man pages and documentation.
 pub fn command() -> clap::Command {
-    cli::command()
+    cli::command(cli::Listed::All)
 }

@@ -38,6 +38,9 @@ pub fn assemble(files: Vec<Source>, variables: &[(String, String)], flags: &[Fla
         verify: assembly.verify(),
         notify: assembly.command("notify.command"),
         approval_required: assembly.flag("approval.required"),
+        check_exclude: assembly
+            .words(&parts("check.exclude"))
+            .map_or_else(Vec::new, |(words, _)| words),
         compat_strict: assembly.flag("compat.strict"),
     };
     assembly.look_for_agents(&config);

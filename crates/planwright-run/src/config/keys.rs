@@ -285,6 +285,7 @@ pub static KEYS: &[Key] = &[
     key("verify.criteria[].pattern", Kind::Text),
     key("verify.criteria[].run", Kind::Commands),
     key("verify.criteria[].timeout", LIMIT),
+    key("check.exclude", Kind::Words),
     key("approval.required", Kind::Flag).or("false").ranked(OFF_ON),
     key("compat.strict", Kind::Flag).or("false").with_variable(),
     key("notify.command", Kind::Command),

@@ -48,6 +48,8 @@ pub struct Config {
     pub notify: Option<Command>,
     /// Whether plans must be approved before they are worked on, in every dialect.
     pub approval_required: bool,
+    /// Patterns, as in `.gitignore`, of paths from the root that `check` does not look through.
+    pub check_exclude: Vec<String>,
     /// Whether the original command lines are held to the tables of their specifications.
     pub compat_strict: bool,
 }

@@ -267,8 +267,9 @@ pub(super) fn why(error: &ReviseError) -> String {
         ReviseError::NotTheirs { task, .. } => format!("`{task}` is held by another owner"),
         ReviseError::NoSuchTask { name, .. } => format!("there is no task `{name}` any more"),
         ReviseError::SeveralTasks { name, .. } => format!("several tasks are called `{name}` now"),
-        ReviseError::NothingReady | ReviseError::NothingToUndo | ReviseError::EditedSince { .. } => {
-            "there was nothing to change".to_owned()
-        }
+        ReviseError::NothingReady
+        | ReviseError::NothingToUndo
+        | ReviseError::EditedSince { .. }
+        | ReviseError::ChangedMeanwhile => "there was nothing to change".to_owned(),
     }
 }

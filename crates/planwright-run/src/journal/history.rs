@@ -30,8 +30,10 @@ pub struct History {
 /// A change with its record, and what came of it.
 #[derive(Clone, Debug)]
 pub struct PastChange {
-    /// Its number.
+    /// The number of its record in the journal. Other records are counted, too.
     pub seq: u64,
+    /// Its number among the changes of the plan, counted from 1, as people see it; 0 for the record that a run first read the plan.
+    pub number: u64,
     /// When it was made.
     pub time: String,
     /// The change.
@@ -40,6 +42,8 @@ pub struct PastChange {
     pub outcome: Outcome,
     /// The change that took it back.
     pub undone_by: Option<u64>,
+    /// The number of that change as people see it.
+    pub undone_by_number: Option<u64>,
     /// Where it moved the plan file, from the root of the workspace; then it changed nothing else.
     pub moved_to: Option<String>,
 }
@@ -134,6 +138,7 @@ impl History {
                     places.insert(seq, changes.len());
                     changes.push(PastChange {
                         seq,
+                        number: 0,
                         time,
                         outcome: if change.text.is_some() {
                             Outcome::Pending
@@ -142,6 +147,7 @@ impl History {
                         },
                         change: *change,
                         undone_by: None,
+                        undone_by_number: None,
                         moved_to: None,
                     });
                     continue;
@@ -176,23 +182,26 @@ impl History {
         changes
     }
 
-    /// Returns the last change that holds and can be taken back: neither undone nor itself an undoing, no mere move and no
-    /// mere verification.
-    pub fn undoable(&self) -> Option<PastChange> {
-        let changes = self.changes();
+    /// Returns the changes that hold and can be taken back, the last first: neither undone nor themselves an undoing, no mere moves
+    /// of the file and no mere verifications.
+    pub fn undoables(&self) -> impl Iterator<Item = PastChange> + '_ {
         let does_something = |change: &Change| {
             let is_written = change.text.is_some() || !change.states.is_empty();
             is_written || !change.moves.is_empty() || change.approval.is_some()
         };
-        let is_open = |change: &PastChange| {
+        let is_open = move |change: &&PastChange| {
             change.outcome == Outcome::Landed
                 && change.undone_by.is_none()
                 && change.change.undoes.is_none()
                 && change.moved_to.is_none()
                 && does_something(&change.change)
         };
-        let at = changes.iter().rposition(is_open)?;
-        changes.get(at).cloned()
+        self.changes().iter().rev().filter(is_open).cloned()
+    }
+
+    /// Returns the last change that holds and can be taken back.
+    pub fn undoable(&self) -> Option<PastChange> {
+        self.undoables().next()
     }
 
     /// Returns the last change that holds and gave a task a state, with that move.
@@ -327,14 +336,17 @@ impl History {
 
 /// An undoing counts if it has landed itself.
 fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
-    let undoings: Vec<(u64, u64)> = changes
+    let counted = changes.iter_mut().filter(|past| !past.change.is_beginning());
+    counted.zip(1..).for_each(|(past, number)| past.number = number);
+    let undoings: Vec<(u64, u64, u64)> = changes
         .iter()
         .filter(|change| change.outcome == Outcome::Landed)
-        .filter_map(|change| Some((change.change.undoes?, change.seq)))
+        .filter_map(|change| Some((change.change.undoes?, change.seq, change.number)))
         .collect();
-    for (undone, by) in undoings {
+    for (undone, by, number) in undoings {
         if let Some(change) = places.get(&undone).and_then(|&ix| changes.get_mut(ix)) {
             change.undone_by = Some(by);
+            change.undone_by_number = Some(number);
         }
     }
 }
@@ -344,6 +356,7 @@ impl PastChange {
     fn of_verification(seq: u64, time: String, verified: Verified) -> Self {
         PastChange {
             seq,
+            number: 0,
             time,
             change: Change {
                 verb: "verify".to_owned(),
@@ -354,6 +367,7 @@ impl PastChange {
             },
             outcome: Outcome::Landed,
             undone_by: None,
+            undone_by_number: None,
             moved_to: None,
         }
     }
@@ -363,6 +377,7 @@ impl PastChange {
         let Leaving { verb, to, by, .. } = departure;
         PastChange {
             seq,
+            number: 0,
             time,
             change: Change {
                 verb,
@@ -371,6 +386,7 @@ impl PastChange {
             },
             outcome: Outcome::Pending,
             undone_by: None,
+            undone_by_number: None,
             moved_to: Some(to),
         }
     }
@@ -379,11 +395,26 @@ impl PastChange {
 impl TextChange {
     /// Returns the change from one text to another.
     pub fn between(before: &str, after: &str) -> Self {
+        let hunks = hunks::hunks(before, after);
         TextChange {
             before: Digest::of(before),
             after: Digest::of(after),
-            hunks: hunks::hunks(before, after),
+            around: hunks::surroundings(after, &hunks),
+            hunks,
         }
+    }
+
+    /// Returns the text without the change, where other places of it were edited since; none where the places of the change were, or
+    /// cannot be told from others.
+    pub fn revert_around_edits(&self, text: &str) -> Option<String> {
+        hunks::revert_around(text, &self.hunks, &self.around)
+    }
+
+    /// Returns a text that the change wrote and that is not in `text`.
+    pub fn missing_in(&self, text: &str) -> Option<String> {
+        let written = self.hunks.iter().map(|hunk| hunk.new.trim());
+        let mut missing = written.filter(|new| !new.is_empty() && !text.contains(new));
+        missing.next().map(str::to_owned)
     }
 
     /// Returns the text as it was before the change; none where `text` is not what the change left.

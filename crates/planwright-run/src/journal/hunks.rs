@@ -58,6 +58,65 @@ pub(crate) fn revert(new: &str, hunks: &[Hunk]) -> Option<String> {
     splice(new, shifted)
 }
 
+/// How many bytes on each side of a hunk are kept, and how few are enough to find it again where no other place has them.
+const SURROUNDING: usize = 64;
+const ENOUGH: [[usize; 2]; 5] = [[64, 64], [32, 32], [64, 12], [12, 64], [16, 16]];
+
+/// Texts with more hunks than this are not looked for one by one.
+const MOST_SURROUNDED: usize = 200;
+
+/// Returns what stands before and behind each hunk in the text after.
+pub(crate) fn surroundings(new: &str, hunks: &[Hunk]) -> Vec<[String; 2]> {
+    if hunks.len() > MOST_SURROUNDED {
+        return Vec::new();
+    }
+    let mut shift = 0_isize;
+    let places = hunks.iter().map(|hunk| {
+        let at = hunk.at.wrapping_add_signed(shift);
+        shift += hunk.new.len() as isize - hunk.old.len() as isize;
+        let before = new.get(..at).unwrap_or_default();
+        let behind = new.get(at + hunk.new.len()..).unwrap_or_default();
+        [
+            end_of(before, SURROUNDING).to_owned(),
+            start_of(behind, SURROUNDING).to_owned(),
+        ]
+    });
+    places.collect()
+}
+
+/// Returns a text without the hunks, wherever they stand in it now; none where one is not found in exactly one place, in order.
+pub(crate) fn revert_around(text: &str, hunks: &[Hunk], around: &[[String; 2]]) -> Option<String> {
+    if hunks.is_empty() || hunks.len() != around.len() {
+        return None;
+    }
+    let mut pieces = Vec::with_capacity(hunks.len());
+    for (hunk, [before, behind]) in hunks.iter().zip(around) {
+        let at = ENOUGH.iter().find_map(|&[n_before, n_behind]| {
+            let (before, behind) = (end_of(before, n_before), start_of(behind, n_behind));
+            let wanted = format!("{before}{}{behind}", hunk.new);
+            let mut places = text.match_indices(&wanted).map(|(at, _)| at + before.len());
+            let at = places.next()?;
+            places.next().is_none().then_some(at)
+        })?;
+        pieces.push((at, &*hunk.new, &*hunk.old));
+    }
+    splice(text, pieces.into_iter())
+}
+
+/// Returns the last bytes of a text, whole characters only.
+fn end_of(text: &str, n_bytes: usize) -> &str {
+    let from = (text.len().saturating_sub(n_bytes)..=text.len()).find(|&at| text.is_char_boundary(at));
+    from.and_then(|from| text.get(from..)).unwrap_or_default()
+}
+
+/// Returns the first bytes of a text, whole characters only.
+fn start_of(text: &str, n_bytes: usize) -> &str {
+    let to = (0..=n_bytes.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at));
+    to.and_then(|to| text.get(..to)).unwrap_or_default()
+}
+
 /// Replaces pieces of a text, each of which must be what it is said to be.
 fn splice<'a>(text: &str, pieces: impl Iterator<Item = (usize, &'a str, &'a str)>) -> Option<String> {
     let mut out = String::with_capacity(text.len());
@@ -183,6 +242,31 @@ mod tests {
     fn equal_texts_have_no_hunks() {
         assert_eq!(check("", ""), []);
         assert_eq!(check("same", "same"), []);
+    }
+
+    #[test]
+    fn a_change_is_taken_back_around_other_edits() {
+        let old =
+            "title: one thing\nfirst: the beginning of it all\nsecond: what follows é after that\nlast: the end\n";
+        let new = old.replace("what follows", "whatever follows");
+        let found = hunks(old, &new);
+        let around = surroundings(&new, &found);
+        for (from, to) in [
+            ("one thing", "another"),
+            ("the end", "THE END\nmore: x"),
+            ("title", "a: b\ntitle"),
+        ] {
+            let edited = new.replace(from, to);
+            let expected = old.replace(from, to);
+            assert_eq!(revert_around(&edited, &found, &around), Some(expected), "{from}");
+        }
+        assert_eq!(
+            revert_around(&new.replace("whatever", "nothing"), &found, &around),
+            None
+        );
+        // Two places that look alike are not told apart.
+        assert_eq!(revert_around(&format!("{new}{new}"), &found, &around), None);
+        assert_eq!(revert_around(&new, &found, &[]), None);
     }
 
     #[test]

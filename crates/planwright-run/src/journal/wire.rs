@@ -176,6 +176,10 @@ pub struct TextChange {
     pub after: Digest,
     /// What was replaced, in order.
     pub hunks: Vec<Hunk>,
+    /// What stands before and behind each of them in the text after, so that it is found again after other edits. Empty in
+    /// records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub around: Vec<[String; 2]>,
 }
 
 /// The state of a task becoming another.

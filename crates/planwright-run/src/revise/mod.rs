@@ -5,6 +5,7 @@ mod called_verbs;
 mod deeds;
 mod pointer;
 mod transition;
+mod undo;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +20,11 @@ use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, PlanVerb, State};
 use planwright_core::text::SourceText;
 
-use crate::claims::{Claims, NotTheirs, RUN_VERB};
+use crate::claims::{Claims, NotTheirs};
 use crate::clock;
 use crate::examine::open;
 use crate::gate::{Closed, GatePolicy};
 use crate::journal::{Change, Claimed, History, Notice, PastChange, StateChange, TaskState, Verified, plan_id};
-use crate::shell::argument;
 use crate::store::{CreateError, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
@@ -34,6 +34,7 @@ pub use deeds::{Deed, transitions};
 use pointer::point;
 pub use pointer::{PointerError, point_at_new};
 pub use transition::{Call, expired_names, transition, transition_by};
+pub use undo::{UndoCall, undo};
 pub use version::{Matter, VersionRequest, Versioned, new_version_of, newest_version};
 
 /// A plan file that is to be changed.
@@ -156,7 +157,11 @@ pub enum ReviseError {
     EditedSince {
         /// The change.
         change: Box<PastChange>,
+        /// A text that the change wrote, and that the file does not have any more.
+        missing: Option<String>,
     },
+    /// The file is not what it was when an editor was opened on it.
+    ChangedMeanwhile,
     /// A gate is closed.
     Closed(Closed),
     /// The task is held by another owner.
@@ -291,81 +296,22 @@ pub fn edit<'e>(
     })
 }
 
-/// Who takes a change back.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct UndoCall<'a> {
-    /// Who, where a name was given; the user on this machine otherwise.
-    pub by: Option<&'a str>,
-    /// Whether they take tasks over from their holders.
-    pub takes_over: bool,
-    /// Why.
-    pub note: Option<&'a str>,
-}
-
-/// Takes back the last change that was made through planwright.
-pub fn undo(target: Target<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
-    let mut undone = None;
-    let mut revised = revise(target, "undo", |desk| {
+/// Gives a plan the text that its user made of the text `seen`. Where the file has another text by now, nothing is written.
+pub fn edit_text(
+    target: Target<'_>,
+    seen: &SourceText,
+    text: &SourceText,
+    by: Option<&str>,
+) -> Result<Revised, ReviseError> {
+    revise(target, "edit", |desk| {
         desk.compare_states();
-        let past = desk.history.undoable().ok_or(ReviseError::NothingToUndo)?;
-        let holders = refuse_undo(&past, &Claims::of(desk.history), &call)?;
-        if let Some(text) = &past.change.text {
-            let reverted = text.revert(desk.open.source().as_str());
-            let Some(reverted) = reverted else {
-                return Err(ReviseError::EditedSince { change: Box::new(past) });
-            };
-            desk.replace(&SourceText::new(reverted));
+        if desk.open.source().as_str() != seen.as_str() {
+            return Err(ReviseError::ChangedMeanwhile);
         }
-        // A task may have gone through several states.
-        for state in past.change.states.iter().rev() {
-            let from = state.from.clone().unwrap_or_else(|| State::Pending.as_str().to_owned());
-            desk.record_state(&state.task, State::from_word(&state.to), State::from_word(&from), None);
-        }
-        desk.change.approval = past.change.approval.map(|approval| !approval);
-        if past.change.text.is_none() && past.change.states.is_empty() {
-            // Only the journal had it: that a failed task is offered again.
-            desk.restated.clone_from(&past.change.moves);
-        }
-        desk.change.tasks.clone_from(&past.change.tasks);
-        let owner = call.takes_over.then(owner_here);
-        desk.change.by = call.by.map(str::to_owned).or(owner);
-        desk.change.note = call.note.map(str::to_owned);
-        desk.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
-        desk.change.undoes = Some(past.seq);
-        undone = Some(past);
+        desk.replace(text);
+        desk.change.by = by.map(str::to_owned);
         Ok(())
-    })?;
-    let past = undone.ok_or(ReviseError::NothingToUndo)?;
-    let left = left_running(&past);
-    if !left.is_empty() {
-        let names: Vec<String> = left.iter().map(|task| argument(task)).collect();
-        revised.notes.push(format!(
-            "a run made that change: {} running again, and no process works on that; `planwright reset {} -p {}` makes it pending",
-            match left.as_slice() {
-                [only] => format!("`{only}` is"),
-                several => format!("{} tasks are", several.len()),
-            },
-            names.join(" "),
-            argument(&target.path.to_string_lossy())
-        ));
-    }
-    Ok((past, revised))
-}
-
-/// Returns the tasks that are running again, and that no process works on, after a change of a run is taken back.
-fn left_running(past: &PastChange) -> Vec<String> {
-    // A change may move a task several times.
-    let mut ends: BTreeMap<&String, (Option<State>, Option<State>)> = BTreeMap::new();
-    for moved in past.change.moves.iter().chain(&past.change.states) {
-        let from = moved.from.as_deref().and_then(State::from_word);
-        ends.entry(&moved.task).or_insert((from, None)).1 = State::from_word(&moved.to);
-    }
-    let running = Some(State::Running);
-    let is_left = |(from, to): &(Option<State>, Option<State>)| *from == running && *to != running;
-    let left = ends
-        .iter()
-        .filter(|(_, ends)| past.change.verb == RUN_VERB && is_left(ends));
-    left.map(|(task, _)| (*task).clone()).collect()
+    })
 }
 
 /// Refuses to remove tasks that another owner holds.
@@ -382,31 +328,6 @@ fn refuse_held(claims: &Claims, tasks: &[String], by: Option<&str>) -> Result<()
         }
     }
     Ok(())
-}
-
-/// Refuses to take back a claim of another owner. Returns the holders of tasks that are taken over.
-fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Result<Vec<String>, ReviseError> {
-    let owner = call.by.map_or_else(owner_here, str::to_owned);
-    let now = clock::now();
-    let mut holders = Vec::new();
-    for task in &past.change.tasks {
-        // The claim may be a later one: a task whose claim is over is claimed again without a change of the file.
-        let held = claims.on(task).filter(|claim| claim.number >= past.seq);
-        let Some((claim, holder)) = held.and_then(|claim| Some((claim, claim.owner()?))) else {
-            continue;
-        };
-        if holder == owner || claim.is_expired(&now) {
-            continue;
-        }
-        if !call.takes_over {
-            return Err(ReviseError::NotTheirs {
-                task: task.clone(),
-                why: Box::new(NotTheirs::Held(claim.clone())),
-            });
-        }
-        holders.push(holder.to_owned());
-    }
-    Ok(each_once(&holders))
 }
 
 /// Returns the task with a name.

@@ -9,6 +9,7 @@ const LAYERS: &[&str] = &[
     "files",
     "programs",
     "shell",
+    "local_time",
     "clock",
     "process_table",
     "digest",

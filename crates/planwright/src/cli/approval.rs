@@ -211,8 +211,12 @@ fn meant(args: &JudgedArgs, verdict: Verdict) -> anyhow::Result<Meant> {
     if what == "-" {
         return args.plan.find_named(what).map(Meant::Plan);
     }
-    if args.plan.plan.is_some() {
-        return Ok(Meant::Task(args.plan.find()?, what.to_owned()));
+    if let Some(plan) = args.plan.plan.as_deref() {
+        let found = args.plan.find()?;
+        return Ok(match plan == what && !has_task(&found, what) {
+            true => Meant::Plan(found),
+            false => Meant::Task(found, what.to_owned()),
+        });
     }
     let only = args.plan.find().ok().filter(|found| has_task(found, what));
     match (naming(what, args.plan.reading.user), only) {

@@ -542,14 +542,21 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             "only changes of a plan that were made through planwright can be taken back; making it was none: `planwright \
              delete` takes it away",
         ),
-        ReviseError::EditedSince { change } => Failure::problem(
-            format!(
-                "the plan has been edited since `{}` (change {}), which cannot be taken back any more",
-                printable(&change.change.verb),
-                change.seq
-            ),
-            "nothing was written; edit the plan by hand, or take it from version control",
+        ReviseError::ChangedMeanwhile => Failure::problem(
+            "another process changed the plan while it was in the editor",
+            "compare your text with the plan file, and edit it again",
         ),
+        ReviseError::EditedSince { change, missing } => {
+            let what = format!("`{}` (change {})", printable(&change.change.verb), change.number);
+            let lost = missing.as_ref().map_or_else(
+                || "the places that it changed were edited".to_owned(),
+                |missing| format!("the file does not have `{}` any more", cut(&one_line(missing), 60)),
+            );
+            Failure::problem(
+                format!("the plan has been edited since {what}, and taking that back would lose the edit: {lost}"),
+                "nothing was written; change the plan with `planwright edit`, or take it from version control",
+            )
+        }
         ReviseError::InTheWay { problem, source } => {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),

@@ -11,10 +11,11 @@ use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, rules};
 use planwright_core::text::SourceText;
 use planwright_run::causes::with_causes;
+use planwright_run::config::{self, Surroundings};
 use planwright_run::examine::examine;
 use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{archive_path, plans_below, slashed};
+use planwright_run::workspace::{archive_path, plans_below, root_of, slashed, without_excluded};
 
 use super::change::notice_words;
 use super::exit::{Exit, Failure};
@@ -233,7 +234,17 @@ fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             continue;
         }
         let found = plans_below(path);
+        let root = root_of(&std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
+        let config = config::load(&root, &Surroundings::of_process()).config;
+        let n_found = found.len();
+        let found = without_excluded(found, &root, &config.check_exclude);
         if found.is_empty() && given.len() == 1 {
+            if n_found > 0 {
+                return Err(Failure::problem(
+                    format!("`check.exclude` excludes every plan below `{}`", path.display()),
+                    "name a plan file to check it, or change `check.exclude` in planwright.toml",
+                ));
+            }
             return Err(Failure::problem(
                 format!("no plans found below `{}`", path.display()),
                 CREATE_PLAN,

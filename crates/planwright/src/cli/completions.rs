@@ -2,16 +2,20 @@
 
 use clap_complete::Shell;
 
+use super::completion_scripts::{BASH, FISH, POWERSHELL, ZSH};
 use super::exit::Exit;
 use super::output::Output;
 
 /// Print a completion script for a shell.
+///
+/// Verbs, options, plans, tasks, runs and agents are completed; in elvish, verbs and options.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright completions bash > ~/.local/share/bash-completion/completions/planwright
   planwright completions zsh > ~/.zfunc/_planwright
-  planwright completions fish > ~/.config/fish/completions/planwright.fish")]
+  planwright completions fish > ~/.config/fish/completions/planwright.fish
+  planwright completions powershell >> $PROFILE")]
 pub(crate) struct Args {
     /// The shell.
     #[arg(value_enum)]
@@ -19,8 +23,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::command(), "planwright", &mut script);
-    output.write_bytes(&script);
+    let script = match args.shell {
+        Shell::Bash => BASH,
+        Shell::Zsh => ZSH,
+        Shell::Fish => FISH,
+        Shell::PowerShell => POWERSHELL,
+        shell => {
+            let mut script = Vec::new();
+            clap_complete::generate(
+                shell,
+                &mut super::command(super::Listed::All),
+                "planwright",
+                &mut script,
+            );
+            output.write_bytes(&script);
+            return Ok(Exit::Success);
+        }
+    };
+    output.write_bytes(script.as_bytes());
     Ok(Exit::Success)
 }

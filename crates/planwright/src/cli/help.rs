@@ -5,63 +5,55 @@ use std::ffi::OsString;
 
 use clap::{ColorChoice, Command};
 
-/// The verbs as people look for them; every one is in one group.
+/// The verbs of daily use: those that `-h` shows.
+const DAILY: &[&str] = &[
+    "init", "plan", "import", "check", "edit", "show", "next", "run", "logs", "summary", "land", "undo",
+];
+
+/// Every verb, in groups; the rare ones come last.
 const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "Running plans",
-        &[
-            "run",
-            "summary",
-            "runs",
-            "events",
-            "logs",
-            "pause",
-            "resume",
-            "stop",
-            "report",
-            "land",
-            "worktrees",
-        ],
-    ),
-    (
-        "Looking at plans",
-        &[
-            "check", "show", "next", "why", "graph", "list", "find", "history", "diff",
-        ],
-    ),
+    ("Daily use", DAILY),
+    ("Looking at plans", &["list", "find", "why", "graph", "history", "diff"]),
     (
         "Working on tasks",
         &["start", "done", "fail", "skip", "retry", "block", "reset", "verify"],
     ),
     (
         "Changing plans",
-        &["add", "set", "remove", "move", "rename", "depend", "undepend", "undo"],
-    ),
-    (
-        "Planning and approval",
         &[
-            "plan",
+            "new",
+            "add",
+            "set",
+            "remove",
+            "move",
+            "rename",
+            "depend",
+            "undepend",
             "replan",
             "proposals",
-            "arbiter",
-            "submit",
-            "approve",
-            "reject",
-            "cancel",
-            "tasks",
         ],
     ),
     (
-        "Plan files",
+        "Following and controlling runs",
+        &["runs", "events", "report", "pause", "resume", "stop", "worktrees"],
+    ),
+    ("Approval", &["submit", "approve", "reject", "cancel"]),
+    ("Setting up", &["doctor", "agents", "config", "completions", "man"]),
+    (
+        "Rarely needed",
         &[
-            "new", "import", "convert", "migrate", "hash", "schema", "archive", "delete",
+            "archive", "delete", "convert", "migrate", "tasks", "hash", "schema", "arbiter",
         ],
-    ),
-    (
-        "Setting up",
-        &["init", "doctor", "agents", "config", "completions", "man"],
     ),
     ("Command lines of other tools", &["spec-first", "aimi-cli", "clido"]),
+];
+
+/// Other names of verbs.
+const ALIASES: &[(&str, &[&str])] = &[
+    ("show", &["status"]),
+    ("check", &["validate", "lint"]),
+    ("list", &["ls"]),
+    ("logs", &["log"]),
 ];
 
 /// What exit status 1 means, by verb; for the others see [`REFUSED`].
@@ -80,6 +72,7 @@ const PROBLEMS: &[(&[&str], &str)] = &[
         &["show", "why", "graph", "history", "proposals"],
         "no such plan or task",
     ),
+    (&["edit"], "the text has errors and is kept, or the editor gave up"),
     (&["diff"], "no such plan, or it cannot be compared"),
     (&["arbiter"], "no such plan or agent, or nothing is left to do"),
     (&["done"], "refused, or not verified"),
@@ -124,6 +117,7 @@ const STARTING: &[&str] = &[
     "run",
     "done",
     "verify",
+    "edit",
     "plan",
     "replan",
     "arbiter",
@@ -161,9 +155,21 @@ const IDLE: &[(&str, &[&str])] = &[
     ("no_cascade", &["start", "done", "fail", "retry", "block"]),
 ];
 
-/// Returns a command line whose help says all of this.
-pub(super) fn explained(command: Command) -> Command {
-    let template = template(&command);
+/// Which verbs the help lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listed {
+    /// Those of daily use.
+    Daily,
+    /// All of them, in groups.
+    All,
+}
+
+/// Returns a command line whose help has all of this.
+pub(super) fn explained(command: Command, listed: Listed) -> Command {
+    let command = ALIASES.iter().fold(command, |command, (verb, aliases)| {
+        command.mut_subcommand(verb, |verb| verb.visible_aliases(*aliases))
+    });
+    let template = template(&command, listed);
     command
         .help_template(template)
         .after_help(
@@ -176,13 +182,13 @@ Examples:
 
 Exit status: 0 success; 1 the plan has problems, or the question no answer;
 2 wrong usage; 3 the environment failed; 130 and 143 interrupted and terminated.
-Documentation: docs/ in the repository; `planwright check --explain ID` for a finding.",
+Documentation: docs/; `planwright check --explain ID` for findings.",
         )
         .mut_subcommands(with_statuses)
         .mut_subcommand("tasks", |tasks| tasks.mut_subcommands(with_statuses))
 }
 
-fn template(command: &Command) -> String {
+fn template(command: &Command, listed: Listed) -> String {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
@@ -190,16 +196,32 @@ fn template(command: &Command) -> String {
         let pad = " ".repeat(13_usize.saturating_sub(name.len()));
         format!("  {literal}{name}{literal:#}{pad}{about}\n")
     };
-    for (heading, verbs) in GROUPS {
+    let groups = match listed {
+        Listed::Daily => &[("Verbs of daily use", DAILY)][..],
+        Listed::All => GROUPS,
+    };
+    for (heading, verbs) in groups {
         text.push_str(&format!("\n{header}{heading}:{header:#}\n"));
         for verb in verbs.iter().filter_map(|verb| command.find_subcommand(verb)) {
             let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
             text.push_str(&line(verb.get_name(), &about));
         }
     }
+    let help = match listed {
+        Listed::Daily => line("help --all", "List every verb; `help VERB` has more about one"),
+        Listed::All => {
+            let aliases = ALIASES
+                .iter()
+                .map(|(verb, aliases)| format!("{} → {verb}", aliases.join(", ")));
+            let aliases = aliases.collect::<Vec<_>>().join("; ");
+            format!(
+                "{}\nAliases: {aliases}.\nEvery verb that takes a plan takes it as -p PLAN, too.\n",
+                line("help", "Print the help of a verb")
+            )
+        }
+    };
     text.push_str(&format!(
-        "\n{}\n{header}Options:{header:#}\n{{options}}{{after-help}}",
-        line("help", "Print this, or the help of a verb")
+        "\n{help}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
     ));
     text
 }
@@ -247,7 +269,12 @@ fn statuses(verb: &str) -> String {
     format!("Exit status: {}.", parts.join("; "))
 }
 
-/// Returns the command line that is meant where somebody asks for help about `help`, or with it about the command line of another
+/// Returns whether a command line asks for the list of every verb.
+pub(super) fn wants_all(args: &[OsString]) -> bool {
+    matches!(args, [_, help, all] if (help == "help" || help == "--help" || help == "-h") && (all == "--all" || all == "-a"))
+}
+
+/// Returns the command line that is meant where a user asks for help about `help`, or with it about the command line of another
 /// tool.
 pub(super) fn asked_otherwise(args: &[OsString]) -> Option<Vec<OsString>> {
     let [own, help, about, ..] = args else {
@@ -285,7 +312,7 @@ mod tests {
     use super::*;
 
     fn all() -> Command {
-        super::super::command()
+        super::super::command(Listed::Daily)
     }
 
     #[test]
@@ -299,6 +326,7 @@ mod tests {
             assert!((10..=65).contains(&about.chars().count()), "{name}: {about}");
         }
         assert_eq!(grouped.len(), command.get_subcommands().count());
+        assert_eq!(DAILY.len(), 12);
     }
 
     #[test]

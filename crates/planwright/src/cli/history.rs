@@ -5,6 +5,7 @@ use std::path::Path;
 use planwright_core::dialect;
 use planwright_core::plan::Plan;
 use planwright_run::claims::RUN_VERB;
+use planwright_run::clock::to_the_second;
 use planwright_run::journal::{Change, Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
 use planwright_run::revise::{UndoCall, undo};
 use planwright_run::shell::command_line;
@@ -114,7 +115,10 @@ struct KeptReport {
 
 #[derive(Serialize)]
 pub(super) struct PastReport {
+    /// The number that claims and other reports have it by.
     change: u64,
+    /// Its place among the changes, counted from 1.
+    number: u64,
     time: String,
     verb: String,
     tasks: Vec<String>,
@@ -311,6 +315,7 @@ fn outcome_word(outcome: Outcome) -> &'static str {
 pub(super) fn past_report(past: &PastChange) -> PastReport {
     PastReport {
         change: past.seq,
+        number: past.number,
         time: past.time.clone(),
         verb: past.change.verb.clone(),
         tasks: past.change.tasks.clone(),
@@ -341,8 +346,8 @@ pub(super) fn line_of(past: &PastChange) -> String {
     let change = &past.change;
     let mut line = format!(
         "{:>4}  {}  {}",
-        past.seq,
-        printable(&past.time),
+        past.number,
+        printable(&to_the_second(&past.time)),
         printable(&change.verb)
     );
     let moves = moves_words(change);
@@ -375,7 +380,7 @@ pub(super) fn line_of(past: &PastChange) -> String {
     if let Some(words) = verified_words(&change.verified) {
         line.push_str(&format!("  ({words})"));
     }
-    match (past.outcome, past.undone_by) {
+    match (past.outcome, past.undone_by_number) {
         (_, Some(by)) => line.push_str(&format!("  (undone by {by})")),
         (Outcome::Landed, None) => {}
         (Outcome::Void, None) => line.push_str("  (never reached the file)"),
@@ -449,7 +454,7 @@ pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> anyhow::Result<E
     } else {
         format!(" {}", cut(&one_line(&past.change.tasks.join(", ")), 40))
     };
-    let what = format!("{}{tasks} (change {})", printable(&past.change.verb), past.seq);
+    let what = format!("{}{tasks} (change {})", printable(&past.change.verb), past.number);
     let words = Words::new(format!("took back {what}"), format!("would take back {what}"));
     report(
         &found.path,

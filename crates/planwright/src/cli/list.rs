@@ -10,7 +10,7 @@ use super::catalogue::{self, Entry};
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{CREATE_PLAN, candidates, dialect_named, dialect_names, refuse_closed};
-use super::show::{bar, counts};
+use super::show_plan::{bar, counts};
 use crate::render::quantity::count;
 use crate::render::terminal::{cut, one_line};
 

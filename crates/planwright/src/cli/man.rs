@@ -20,7 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let mut command = super::command();
+    let mut command = super::command(super::Listed::All);
     command.build();
     let mut found = &command;
     for verb in &args.verb {

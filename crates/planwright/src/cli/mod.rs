@@ -12,6 +12,8 @@ mod catalogue;
 mod change;
 mod check;
 mod claim_args;
+mod complete;
+mod completion_scripts;
 mod completions;
 mod config;
 mod convert;
@@ -23,6 +25,8 @@ mod difference;
 mod doctor;
 mod dry_run;
 mod edit;
+mod edit_file;
+mod editor;
 mod events;
 mod exit;
 mod explain;
@@ -49,6 +53,7 @@ mod outline;
 mod output;
 mod plan;
 mod plan_arg;
+mod plan_words;
 mod planner;
 mod proposals;
 mod replan;
@@ -58,10 +63,13 @@ mod run_arg;
 mod runs;
 mod schema;
 mod show;
+mod show_plan;
 mod show_task;
 mod skip_cause;
 mod standing;
+mod suggestions;
 mod summary;
+mod task_form;
 mod tasks;
 mod text_arg;
 mod told;
@@ -87,6 +95,7 @@ use crate::compat;
 use crate::render::wire::{ErrorBody, ErrorReport};
 use exit::Exit;
 pub(crate) use graph::Drawing;
+pub(crate) use help::Listed;
 use output::{ColorChoice, Form, Output};
 
 /// One engine for the plans that AI coding agents work from.
@@ -159,6 +168,7 @@ Examples:
   planwright reset t1 --force               although it is done")]
     Reset(transition::FinishArgs),
     Verify(verify::Args),
+    Edit(edit_file::Args),
     Add(edit::AddArgs),
     Set(edit::SetArgs),
     Remove(edit::RemoveArgs),
@@ -239,8 +249,8 @@ struct OriginalArgs {
 }
 
 /// Returns the definition of the command line.
-pub(crate) fn command() -> clap::Command {
-    help::explained(Cli::command())
+pub(crate) fn command(listed: Listed) -> clap::Command {
+    help::explained(Cli::command(), listed)
 }
 
 /// Runs the command line and returns its exit status.
@@ -248,8 +258,14 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
     if args.get(1).is_some_and(|word| word == fence::VERB) {
         return fence_exec(args.get(2..).unwrap_or_default());
     }
+    if args.get(1).is_some_and(|word| word == complete::VERB) {
+        let mut output = Output::new(ColorChoice::Never, false, Form::Text);
+        complete::run(args.get(2..).unwrap_or_default(), &command(Listed::All), &mut output);
+        return ExitCode::from(output.finish(Exit::Success) as u8);
+    }
     interrupt::outlive_size_limit();
     let args = help::asked_otherwise(&args).unwrap_or(args);
+    let args = plan_words::as_argument(args);
     let args = clido_run(&args).unwrap_or(args);
     if let Some(exit) = original_exit(&args) {
         return exit;
@@ -277,8 +293,14 @@ fn fence_exec(words: &[OsString]) -> ExitCode {
 
 /// Understands the command line, and whether its results are to be JSON.
 fn parse(args: &[OsString]) -> Result<(Cli, Form), clap::Error> {
-    let mut command = command().color(help::coloured(args));
-    let matches = command.try_get_matches_from_mut(args)?;
+    if help::wants_all(args) {
+        let mut command = command(Listed::All).color(help::coloured(args));
+        command.try_get_matches_from_mut([OsString::from("planwright"), "--help".into()])?;
+    }
+    let mut command = command(Listed::Daily).color(help::coloured(args));
+    let matches = command
+        .try_get_matches_from_mut(args)
+        .map_err(|error| suggestions::improved(error, &command))?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     Ok((cli, form_of(&matches)))
 }
@@ -344,7 +366,7 @@ fn wanted_form(args: &[OsString]) -> Form {
     let is_format = |pair: &[&OsString]| matches!(pair, [option, value] if *option == "--format" && *value == "json");
     let is_json =
         typed.iter().any(|arg| *arg == "--json" || *arg == "--format=json") || typed.windows(2).any(is_format);
-    let verb = command();
+    let verb = command(Listed::Daily);
     let verb = typed.iter().skip(1).find(|arg| verb.find_subcommand(arg).is_some());
     match verb.and_then(|verb| verb.to_str()) {
         _ if !is_json => Form::Text,
@@ -370,6 +392,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Block(args) => transition::finish(TaskVerb::Block, &args, output),
         Verb::Reset(args) => transition::finish(TaskVerb::Reset, &args, output),
         Verb::Verify(args) => verify::run(&args, output),
+        Verb::Edit(args) => edit_file::run(&args, output),
         Verb::Add(args) => edit::add(&args, output),
         Verb::Set(args) => edit::set(&args, output),
         Verb::Remove(args) => edit::remove(&args, output),

@@ -21,10 +21,12 @@ use super::claim_args::{LeaseOption, config_of};
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument, Reasons};
-use super::show::{counts, plan_report, plural_errors, task_report};
+use super::show::{plan_report, task_report};
+use super::show_plan::{counts, plural_errors};
 use super::standing::PlanStanding;
 use crate::render::terminal::{cut, one_line, shown_name};
 use crate::render::wire::{ClaimReport, NextReport, ReadyReport};
+use crate::render::wrap::cut_at_word;
 use crate::render::written::{Members, Written};
 
 /// Print the ready tasks in the order to take them.
@@ -236,7 +238,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .min(24);
     for &ix in &ready {
         let name = cut(&shown_name(&plan.task_name(ix)), 24);
-        let title = cut(
+        let title = cut_at_word(
             &one_line(plan.task_title(&plan.tasks()[ix])),
             output.width().saturating_sub(widest + 2).max(20),
         );
@@ -244,6 +246,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     for line in holder_lines {
         output.line(&line);
+    }
+    let n_more = n_ready.saturating_sub(ready.len());
+    if n_more > 0 && !ready.is_empty() && !args.start {
+        output.remark(&format!("{n_more} more ready: `{}` lists them", next_all(&opened.path)));
     }
     if args.dry_run && claimed.is_some() {
         output.remark("would be started; nothing was written");
@@ -286,6 +292,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.remark(&why);
     }
     Ok(exit)
+}
+
+/// Returns the command that lists every ready task of a plan.
+fn next_all(path: &str) -> String {
+    format!("planwright next --all {}", argument(path))
 }
 
 /// Returns a task's fields under the names its own file uses.

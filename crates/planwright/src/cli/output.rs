@@ -10,6 +10,7 @@ use crate::render::human::{Teller, findings, refusal};
 use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text, printable};
 use crate::render::wire::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
 use crate::render::workflow::LineGuard;
+use crate::render::wrap::wrapped_lines;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,6 +81,14 @@ impl Output {
         let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let fits = |columns: &usize| (40..=400).contains(columns);
         told.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(100)
+    }
+
+    /// Returns the number of lines that fit a screen: what LINES says, or the terminal, or 40.
+    pub(crate) fn height(&self) -> usize {
+        let told = std::env::var("LINES").ok().and_then(|lines| lines.parse().ok());
+        let seen = || terminal_size::terminal_size().map(|(_, height)| usize::from(height.0));
+        let fits = |lines: &usize| (10..=1000).contains(lines);
+        told.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(40)
     }
 
     /// Adds text for people to the results. No line of it is a command for the runner of a workflow.
@@ -159,8 +168,17 @@ impl Output {
     /// Says a line beside the results, unless only results are wanted.
     pub(crate) fn remark(&mut self, text: &str) {
         if !self.quiet {
+            let text = self.laid_out(text);
             self.note(&format!("{text}\n"));
         }
+    }
+
+    /// Breaks the lines of a text between words where a person reads it at a terminal; programs get it unchanged.
+    fn laid_out(&self, text: &str) -> String {
+        if !std::io::stderr().is_terminal() {
+            return text.to_owned();
+        }
+        wrapped_lines(text, self.width())
     }
 
     /// Reports the error that ends a command: in words beside the results, and as the result where that is JSON.
@@ -211,9 +229,18 @@ impl Output {
                 Drawn::Nothing => {}
             }
         }
-        text.push_str(&format!("{}: {}\n", paint.error("error"), printable(&message)));
-        if !help.is_empty() {
-            text.push_str(&format!("{}: {}\n", paint.help("help"), printable(help)));
+        for (label, words) in [("error", message.as_str()), ("help", help)] {
+            // The label is coloured after the lines are broken: colours take no columns.
+            let laid_out = self.laid_out(&format!("{label}: {}", printable(words)));
+            let rest = laid_out.strip_prefix(label).unwrap_or(&laid_out);
+            let label = if label == "error" {
+                paint.error(label)
+            } else {
+                paint.help(label)
+            };
+            if !words.is_empty() {
+                text.push_str(&format!("{label}{rest}\n"));
+            }
         }
         text
     }

@@ -17,13 +17,13 @@ use planwright_run::examine::examine;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::place::root_of;
 use planwright_run::planner::{self, Effort, Oracle, PlanningError};
-use planwright_run::programs::command;
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile, Store};
 use serde::Serialize;
 
 use super::answers;
 use super::default_dialect::dialect_or_default;
+use super::editor::{editor, open_in};
 use super::exit::{Exit, Failure};
 use super::making::{create_plan, new_path, require_new, with_mint_for};
 use super::outline::{confirmed, other_notes, show as show_outline};
@@ -410,22 +410,12 @@ fn edited(
     output: &mut Output,
 ) -> anyhow::Result<Option<bool>> {
     let is_terminal = stdout().is_terminal() && answers::may_ask();
-    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok());
-    let editor = editor.filter(|editor| !editor.trim().is_empty());
-    let Some(editor) = editor.filter(|_| is_terminal && !args.no_edit && !args.json) else {
+    let Some(editor) = editor().filter(|_| is_terminal && !args.no_edit && !args.json) else {
         return Ok(Some(true));
     };
     loop {
         output.flush();
-        // The variable is the user's own, and may hold options: a shell reads it, as git has it.
-        let status = command("sh")
-            .and_then(|mut shell| {
-                shell
-                    .args(["-c", &format!("{editor} \"$@\""), "editor"])
-                    .arg(place)
-                    .status()
-            })
-            .map_err(|error| Failure::environment(&error, "set EDITOR to an editor, or give --no-edit"))?;
+        let status = open_in(&editor, place)?;
         if !status.success() {
             // The user's way to say no, as vim's `:cq`.
             output.remark(&format!(

@@ -70,7 +70,6 @@ struct AlsoNamed {
         short = 'p',
         value_name = "PLAN",
         value_parser = NonEmpty::new(),
-        conflicts_with = "plan",
         hide = true
     )]
     named: Option<String>,
@@ -80,9 +79,25 @@ struct AlsoNamed {
 }
 
 impl AlsoNamed {
-    fn or<'a>(&'a self, plan: &'a Option<String>) -> Option<&'a str> {
-        plan.as_deref().or(self.named.as_deref())
+    /// Returns the plan that is named, either way. Two different ones are refused.
+    fn or<'a>(&'a self, plan: &'a Option<String>) -> anyhow::Result<Option<&'a str>> {
+        match (plan.as_deref(), self.named.as_deref()) {
+            (Some(plan), Some(named)) if plan != named => Err(two_plans(plan, named)),
+            (plan, named) => Ok(plan.or(named)),
+        }
     }
+}
+
+/// Refuses a command line that names two plans where one is meant.
+pub(crate) fn two_plans(plan: &str, named: &str) -> anyhow::Error {
+    Failure::usage(
+        format!(
+            "two plans are named: `{}` and, with -p, `{}`",
+            one_line(plan),
+            one_line(named)
+        ),
+        "name one plan, either way",
+    )
 }
 
 /// The same for verbs that take the plan as their argument.
@@ -220,7 +235,7 @@ impl TargetOption {
 
 impl TargetArgument {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        match self.also.or(&self.plan) {
+        match self.also.or(&self.plan)? {
             Some("-") => Err(no_file("name its file")),
             plan => open(plan, &self.also.reading),
         }
@@ -228,18 +243,18 @@ impl TargetArgument {
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(self.also.or(&self.plan), &self.also.reading, "name its file")
+        find(self.also.or(&self.plan)?, &self.also.reading, "name its file")
     }
 }
 
 impl PlanArgument {
     pub(crate) fn open(&self) -> anyhow::Result<Opened> {
-        open(self.also.or(&self.plan), &self.also.reading)
+        open(self.also.or(&self.plan)?, &self.also.reading)
     }
 
     /// Finds the plan file that is to be changed.
     pub(crate) fn find(&self) -> anyhow::Result<Found> {
-        find(self.also.or(&self.plan), &self.also.reading, "name its file")
+        find(self.also.or(&self.plan)?, &self.also.reading, "name its file")
     }
 }
 

@@ -13,7 +13,7 @@ use planwright_run::workspace::{root_of, slashed};
 use super::attempt::where_runs_are;
 use super::exit::Failure;
 use super::next_step::next_step;
-use super::plan_arg::{open_file, plan_file};
+use super::plan_arg::{Naming, naming, open_file, plan_file};
 use super::typed_command::with_word;
 use crate::render::terminal::one_line;
 
@@ -150,6 +150,10 @@ impl Scope {
         }
         match (fitting.len(), wanted) {
             (1, _) => fitting.swap_remove(0).map_err(|(_, error)| unreadable(&error)),
+            // Verbs whose object is a run take its plan as well: then the newest run of it is meant.
+            (0, Some(wanted)) if self.path.is_none() && naming(wanted, true) != Naming::No => {
+                Scope::of(Some(wanted))?.run(None)
+            }
             (0, Some(wanted)) => self.require_plan().and(Err(Failure::problem(
                 format!("there is no run `{}`{}", one_line(wanted), self.words()),
                 "`planwright runs` shows the runs",

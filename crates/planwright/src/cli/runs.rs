@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
+use planwright_run::clock::to_the_second;
 use planwright_run::runs::RunPlace;
 use planwright_run::runs::state::RunState;
 use serde::Serialize;
@@ -11,7 +12,7 @@ use super::attempt::where_runs_are;
 use super::exit::Exit;
 use super::output::Output;
 use super::run_arg::{Scope, SeenRun, Standing};
-use crate::render::quantity::{day_and_clock, money};
+use crate::render::quantity::money;
 use crate::render::terminal::{cut, one_line};
 
 /// List the runs of this workspace, and how each of them stands.
@@ -25,7 +26,7 @@ Examples:
   planwright runs tasks.json        those of one plan
   planwright runs --json | jq '.runs[0].standing'
 
-Times are in UTC. See `planwright events RUN` for what happened, `planwright report RUN` for a page about it.")]
+See `planwright events RUN` for what happened, `planwright report RUN` for a page about it.")]
 pub(crate) struct Args {
     /// Only the runs of this plan: a path, an id or part of one.
     #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
@@ -245,7 +246,7 @@ fn cells_of(row: &Row) -> [String; 7] {
         cut(&one_line(&row.plan), 40),
         row.began
             .as_deref()
-            .map_or("-".to_owned(), |time| cut(&one_line(&day_and_clock(time)), 24)),
+            .map_or("-".to_owned(), |time| cut(&one_line(&to_the_second(time)), 24)),
         stands,
         row.n_done.to_string(),
         row.n_failed.to_string(),

@@ -1,20 +1,18 @@
 //! `planwright show`: a plan at a glance.
 
-use std::ops::Range;
 use std::path::Path;
 
+use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Field, Plan, Progress, Readiness, State, Status, Verdict, Wait};
+use planwright_core::plan::{Field, Plan, Readiness, State, Status, Verdict, Wait};
 
 use super::attempt::remark_copy;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, Opened, PlanOption, Reasons, naming, task_named};
-use super::show_task;
-use super::skip_cause::SkipCauses;
-use crate::render::human::plural;
+use super::{show_plan, show_task};
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
 use crate::render::wire::{PlanReport, ProgressReport, ShowReport, ShownTask, TaskReport};
 
@@ -24,6 +22,8 @@ use crate::render::wire::{PlanReport, ProgressReport, ShowReport, ShownTask, Tas
 Examples:
   planwright show
   planwright show plan-5f0c2a9e
+  planwright show --state failed,running    only these tasks
+  planwright show --all                     every task, also the done ones
   planwright show t2                        one task whole, with its history
   planwright show t2 -p plan-5f0c2a9e
   planwright show - < answer.json           standard input
@@ -35,6 +35,14 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     plan: PlanOption,
+
+    /// Show every task in the order of the file, done ones too, however long that is.
+    #[arg(long)]
+    all: bool,
+
+    /// Show only tasks in these states, as `failed,running`.
+    #[arg(long, value_name = "STATES", value_delimiter = ',', value_enum)]
+    state: Vec<StateFilter>,
 
     /// Print JSON.
     #[arg(long)]
@@ -76,10 +84,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     remark_copy(Path::new(&opened.path), "show", output);
     let linked = opened.linked()?;
     if let Some(task) = task {
-        if args.limit.is_some() || args.cursor.is_some() || !args.fields.is_empty() {
+        let is_bounded = args.limit.is_some() || args.cursor.is_some() || !args.fields.is_empty();
+        if is_bounded || args.all || !args.state.is_empty() {
             let help = "leave them out, or name the plan alone";
             return Err(Failure::usage(
-                "--limit, --cursor and --fields are about the tasks of a plan",
+                "--all, --state, --limit, --cursor and --fields choose among the tasks of a plan",
                 help,
             ));
         }
@@ -94,9 +103,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 format!("they have {}", MEMBERS.join(", ")),
             ));
         }
-        let (tasks, next_cursor) = page(args, &linked.plan)?;
+        let chosen_tasks = tasks_in(linked, &readiness, &args.state);
+        let (tasks, next_cursor) = page(args, &linked.plan, &chosen_tasks)?;
         let index = linked.plan.source().line_index();
-        let reports = tasks.map(|ix| task_report(&opened, linked, &readiness, &index, ix));
+        let reports = tasks
+            .iter()
+            .map(|&ix| task_report(&opened, linked, &readiness, &index, ix));
         let report = ShowReport {
             schema_version: VERSION,
             plan: plan_report(&opened, linked, &readiness),
@@ -108,8 +120,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.json(&report)?;
         return Ok(Exit::Success);
     }
-    let text = draw(&opened, linked, &readiness, output.paint(), output.width());
-    output.write(&text);
+    let page = show_plan::Page {
+        tasks: tasks_in(linked, &readiness, &args.state),
+        is_whole: args.all,
+        is_filtered: !args.state.is_empty(),
+        width: output.width(),
+        height: output.height(),
+        paint: output.paint(),
+    };
+    output.write(&show_plan::draw(&opened, linked, &readiness, &page));
     Ok(Exit::Success)
 }
 
@@ -118,8 +137,14 @@ fn meant(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
     let Some(what) = args.what.as_deref() else {
         return Ok((args.plan.open()?, None));
     };
-    if args.plan.plan.is_some() {
-        return Ok((args.plan.open()?, Some(what.to_owned())));
+    let has_task = |opened: &Opened| {
+        let linked = opened.inspection.plan.as_ref();
+        linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
+    };
+    if let Some(plan) = args.plan.plan.as_deref() {
+        let opened = args.plan.open()?;
+        let task = (plan != what || has_task(&opened)).then(|| what.to_owned());
+        return Ok((opened, task));
     }
     let naming = if what == "-" {
         Naming::Whole
@@ -129,10 +154,6 @@ fn meant(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
     if naming == Naming::Whole {
         return Ok((args.plan.open_named(what)?, None));
     }
-    let has_task = |opened: &Opened| {
-        let linked = opened.inspection.plan.as_ref();
-        linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
-    };
     let only = match args.plan.open() {
         Ok(opened) if has_task(&opened) => return Ok((opened, Some(what.to_owned()))),
         only => only.ok(),
@@ -150,8 +171,48 @@ fn meant(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
     })
 }
 
-/// Returns the tasks that are asked for, by their places, and where the next page begins.
-fn page(args: &Args, plan: &Plan) -> anyhow::Result<(Range<usize>, Option<String>)> {
+/// The states that `--state` knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StateFilter {
+    /// Pending, and nothing is left that it waits for.
+    Ready,
+    /// Pending, and it waits for another task.
+    Waiting,
+    /// Ready or waiting.
+    Pending,
+    Running,
+    Done,
+    Failed,
+    Skipped,
+    Blocked,
+}
+
+impl StateFilter {
+    fn fits(self, status: Status, is_ready: bool) -> bool {
+        match self {
+            StateFilter::Ready => is_ready,
+            StateFilter::Waiting => status == Status::Pending && !is_ready,
+            StateFilter::Pending => status == Status::Pending,
+            StateFilter::Running => status == Status::Running,
+            StateFilter::Done => status == Status::Done,
+            StateFilter::Failed => status == Status::Failed,
+            StateFilter::Skipped => status == Status::Skipped,
+            StateFilter::Blocked => matches!(status, Status::Blocked(_)),
+        }
+    }
+}
+
+/// Returns the tasks in one of these states, in the order of the file; every task where no state is given.
+fn tasks_in(linked: &LinkedPlan, readiness: &Readiness<'_>, states: &[StateFilter]) -> Vec<usize> {
+    let fits = |ix: &usize| {
+        let status = linked.plan.tasks()[*ix].status;
+        states.is_empty() || states.iter().any(|state| state.fits(status, readiness.is_ready(*ix)))
+    };
+    (0..linked.plan.tasks().len()).filter(fits).collect()
+}
+
+/// Returns one page of the chosen tasks, by their places in the file, and where the next page begins.
+fn page<'t>(args: &Args, plan: &Plan, chosen: &'t [usize]) -> anyhow::Result<(&'t [usize], Option<String>)> {
     let n_tasks = plan.tasks().len();
     let first = match args.cursor.as_deref() {
         None => 0,
@@ -168,12 +229,15 @@ fn page(args: &Args, plan: &Plan) -> anyhow::Result<(Range<usize>, Option<String
             last + 1
         }
     };
+    let behind = chosen.partition_point(|ix| *ix < first);
     let limit = args
         .limit
         .map_or(n_tasks, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let end = first.saturating_add(limit).min(n_tasks);
-    let next = (first < end && end < n_tasks).then(|| format!("{}:{}", end - 1, plan.task_name(end - 1)));
-    Ok((first.min(end)..end, next))
+    let end = behind.saturating_add(limit).min(chosen.len());
+    let tasks = chosen.get(behind..end).unwrap_or_default();
+    let last = tasks.last().filter(|_| end < chosen.len());
+    let next = last.map(|&ix| format!("{ix}:{}", plan.task_name(ix)));
+    Ok((tasks, next))
 }
 
 /// Returns a task with the members that were asked for; all where none were.
@@ -186,181 +250,6 @@ fn chosen<'p>(report: TaskReport<'p>, fields: &[String]) -> anyhow::Result<Shown
         members.retain(|name, _| fields.iter().any(|field| field == name));
     }
     Ok(ShownTask::Chosen(value))
-}
-
-fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, paint: Paint, width: usize) -> String {
-    let plan = &linked.plan;
-    let mut out = String::new();
-    let title = one_line(plan.title());
-    out.push_str(&format!(
-        "{}\n",
-        paint.bold(if title.is_empty() { "(no title)" } else { &title })
-    ));
-    let goal = [Field::Goal, Field::Description]
-        .into_iter()
-        .find_map(|field| plan.head_str(field))
-        .map(one_line);
-    if let Some(goal) = goal.filter(|goal| !goal.is_empty() && *goal != title) {
-        out.push_str(&format!("{}\n", cut(&goal, width)));
-    }
-    let status = plan
-        .head_str(Field::Status)
-        .map_or(String::new(), |status| format!(" · {}", one_line(status)));
-    out.push_str(&paint.dim(&format!(
-        "{} ({}){status} · {}",
-        plan.dialect,
-        plan.form,
-        one_line(&opened.path)
-    )));
-    if states_in(plan) == "journal" {
-        let words = "the states of its tasks are kept in .planwright, which git ignores: they stay on this machine";
-        out.push_str(&format!("\n{}", paint.dim(words)));
-    }
-    out.push_str("\n\n");
-    let progress = readiness.progress();
-    out.push_str(&format!(
-        "{}  {}\n\n",
-        bar(progress, paint),
-        counts(progress, opened.standing.n_interrupted(plan))
-    ));
-    let widest = (0..plan.tasks().len())
-        .map(|ix| shown_name(&plan.task_name(ix)).chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(16);
-    let layout = Layout { widest, paint, width };
-    let skip_causes = SkipCauses::of(linked, Path::new(&opened.path));
-    for task_ix in 0..plan.tasks().len() {
-        out.push_str(&task_line(opened, &skip_causes, linked, readiness, task_ix, layout));
-    }
-    let mut ready = readiness.ready();
-    ready.retain(|ix| !opened.standing.unproven.contains_key(ix));
-    let is_offered_again =
-        |ix: &usize| plan.tasks()[*ix].status == Status::Running && opened.standing.is_lease_over(&plan.task_name(*ix));
-    ready.extend((0..plan.tasks().len()).filter(is_offered_again));
-    let names: Vec<_> = ready
-        .iter()
-        .take(8)
-        .map(|&ix| shown_name(&plan.task_name(ix)))
-        .collect();
-    let more = if ready.len() > 8 {
-        format!(" and {} more", ready.len() - 8)
-    } else {
-        String::new()
-    };
-    if opened.standing.gate.is_some() {
-        out.push_str(&format!("\n{}\n", paint.warning(&opened.standing.gate_words())));
-    } else if !ready.is_empty() {
-        out.push_str(&format!("\nready: {}{more}\n", names.join(", ")));
-    } else if progress.pending > 0 && progress.running == 0 {
-        out.push_str(&format!(
-            "\n{}\n",
-            paint.warning("nothing is ready: `planwright why TASK` says why")
-        ));
-    }
-    let n_errors = opened.inspection.count(Severity::Error);
-    if n_errors > 0 {
-        let line = format!(
-            "the plan has {}: see planwright check {}",
-            plural_errors(n_errors),
-            one_line(&opened.path)
-        );
-        out.push_str(&format!("\n{}\n", paint.error(&line)));
-    }
-    out
-}
-
-/// Returns "1 error" or "2 errors".
-pub(crate) fn plural_errors(n: usize) -> String {
-    format!("{n} {}", plural(Severity::Error, n))
-}
-
-/// Returns a progress bar of 20 cells.
-pub(crate) fn bar(progress: Progress, paint: Paint) -> String {
-    const CELLS: usize = 20;
-    let full = (progress.done * CELLS).checked_div(progress.total).unwrap_or(0);
-    format!(
-        "{}{}",
-        paint.good(&"█".repeat(full)),
-        paint.dim(&"░".repeat(CELLS - full))
-    )
-}
-
-/// Returns the counts that are not zero. Of the running tasks, some may have been left by a run that was interrupted.
-pub(crate) fn counts(progress: Progress, n_interrupted: usize) -> String {
-    let mut parts = vec![format!("{}/{} done", progress.done, progress.total)];
-    let others = [
-        (progress.running.saturating_sub(n_interrupted), "running"),
-        (n_interrupted, "interrupted"),
-        (progress.failed, "failed"),
-        (progress.skipped, "skipped"),
-        (progress.blocked, "blocked"),
-        (progress.pending, "pending"),
-    ];
-    parts.extend(
-        others
-            .into_iter()
-            .filter(|&(n, _)| n > 0)
-            .map(|(n, word)| format!("{n} {word}")),
-    );
-    parts.join(" · ")
-}
-
-/// How wide the names of tasks and the whole page are, and how it is painted.
-#[derive(Clone, Copy)]
-struct Layout {
-    widest: usize,
-    paint: Paint,
-    width: usize,
-}
-
-fn task_line(
-    opened: &Opened,
-    skip_causes: &SkipCauses,
-    linked: &LinkedPlan,
-    readiness: &Readiness<'_>,
-    task_ix: usize,
-    layout: Layout,
-) -> String {
-    let Layout { widest, paint, width } = layout;
-    let plan = &linked.plan;
-    let task = &plan.tasks()[task_ix];
-    let name = cut(&shown_name(&plan.task_name(task_ix)), 24);
-    let padding = " ".repeat(widest.saturating_sub(name.chars().count()));
-    let ready = readiness.is_ready(task_ix);
-    let room = width.saturating_sub(widest + 8).max(20);
-    let title = cut(&one_line(plan.task_title(task)), room);
-    let title = match task.status {
-        Status::Done | Status::Skipped => paint.dim(&title),
-        Status::Failed => paint.error(&title),
-        Status::Running => paint.active(&title),
-        _ if ready => paint.bold(&title),
-        _ => title,
-    };
-    let mut line = format!("  {} {name}{padding}  {title}\n", mark(task.status, ready, paint));
-    let mut why = explain(plan, &opened.reasons, readiness, task_ix);
-    if let Some(closed) = opened
-        .standing
-        .unproven
-        .get(&task_ix)
-        .filter(|_| task.status == Status::Pending)
-    {
-        why.clone_from(&closed.message);
-    }
-    let holder = || opened.standing.holder_words(&plan.task_name(task_ix));
-    let holder = (task.status == Status::Running).then(holder).flatten();
-    if why.is_empty() {
-        let cause = skip_causes.cause(linked, task_ix);
-        why = cause.map_or_else(String::new, |cause| format!("skipped{cause}"));
-    }
-    let indent = " ".repeat(widest + 6);
-    match holder {
-        // Its end says until when, and which number finishes it.
-        Some(holder) => line.push_str(&format!("{indent}{}\n", paint.dim(&holder))),
-        None if why.is_empty() => {}
-        None => line.push_str(&format!("{indent}{}\n", paint.dim(&cut(&why, room)))),
-    }
-    line
 }
 
 /// Returns the sign for a status.
@@ -378,7 +267,7 @@ pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
 }
 
 /// Returns why a task does not move; empty where there is nothing to say.
-fn explain(plan: &Plan, reasons: &Reasons, readiness: &Readiness<'_>, task_ix: usize) -> String {
+pub(super) fn explain(plan: &Plan, reasons: &Reasons, readiness: &Readiness<'_>, task_ix: usize) -> String {
     match readiness.verdict(task_ix) {
         Verdict::Waits(mut waits) => {
             // A task it waits for by name says more than the stage that task is in.
@@ -440,9 +329,8 @@ pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
     }
 }
 
-/// Returns a plan in a few lines, for JSON.
 /// Returns what keeps the states of a plan's tasks.
-fn states_in(plan: &Plan) -> &'static str {
+pub(super) fn states_in(plan: &Plan) -> &'static str {
     match plan.lifecycle.machine.written {
         [] => "journal",
         written if written.contains(&State::Running) && written.contains(&State::Failed) => "file",
@@ -450,6 +338,7 @@ fn states_in(plan: &Plan) -> &'static str {
     }
 }
 
+/// Returns a plan in a few lines, for JSON.
 pub(crate) fn plan_report<'p>(opened: &Opened, linked: &'p LinkedPlan, readiness: &Readiness<'_>) -> PlanReport<'p> {
     let progress = readiness.progress();
     PlanReport {

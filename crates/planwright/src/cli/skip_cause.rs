@@ -59,7 +59,7 @@ fn recorded_words(
         let at = to_the_second(&past.time);
         return format!(
             ": the plan file marks it as one to skip; recorded by a run at {at} (change {})",
-            past.seq
+            past.number
         );
     }
     let is_named = change.tasks.contains(&moved.task);
@@ -80,7 +80,7 @@ fn recorded_words(
     format!(
         "{cause}{by} at {} (change {}, `{}`){note}",
         to_the_second(&past.time),
-        past.seq,
+        past.number,
         printable(&change.verb)
     )
 }

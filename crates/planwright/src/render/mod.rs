@@ -15,4 +15,5 @@ pub(crate) mod sarif;
 pub(crate) mod terminal;
 pub(crate) mod wire;
 pub(crate) mod workflow;
+pub(crate) mod wrap;
 pub(crate) mod written;

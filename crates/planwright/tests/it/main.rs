@@ -18,6 +18,7 @@ mod claims;
 mod clido;
 mod contention;
 mod conversions;
+mod daily;
 mod documentation;
 mod examples;
 mod exits;

@@ -453,7 +453,7 @@ fn criteria_that_no_rule_verifies_are_named() {
     let workspace = Workspace::new(("tasks.json", &plan), "says done");
     let rules = "[verify]\nevery = [[\"true\"]]\n[[verify.criteria]]\ntext = \"Typecheck passes\"\nrun = [[\"true\"]]";
     workspace.configure("", rules);
-    let words = "no rule verifies 1 criterion: “The button is blue”";
+    let words = "no rule verifies “The button is blue”";
     workspace.runs(&["--dry-run"]).exits(0).says(words);
     let words = "Criteria that no rule verifies US-001 The button is blue";
     workspace.runs(&[]).exits(0).says(words);

@@ -261,7 +261,7 @@ fn nobody_to_give_tasks_to_is_an_error_that_shows_how() {
     workspace.write("planwright.toml", "");
     let came = workspace.runs(&[]);
     assert_eq!(came.status, Some(3), "{}", came.text);
-    came.says("[run] agent =").says("planwright agents");
+    came.says("no agent is configured").says("planwright.toml");
     assert_eq!(workspace.states(), "a pending");
 }
 

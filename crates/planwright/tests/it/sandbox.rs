@@ -78,6 +78,9 @@ impl Sandbox {
             "CLICOLOR_FORCE",
             "FORCE_COLOR",
             "COLUMNS",
+            "LINES",
+            "EDITOR",
+            "VISUAL",
             "XDG_CONFIG_HOME",
             // What verification starts is to work here, and to say the same everywhere.
             "CARGO_TARGET_DIR",
@@ -90,6 +93,7 @@ impl Sandbox {
             .args(args)
             .current_dir(self.path())
             .env("HOME", self.path().join(".home"))
+            .env("TZ", "UTC")
             .envs(self.variables.iter().cloned())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

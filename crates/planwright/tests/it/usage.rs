@@ -41,7 +41,8 @@ fn every_verb_has_help() {
 #[test]
 fn help_of_all() {
     let sandbox = Sandbox::new();
-    let help = sandbox.run(&["--help"]).exits(0);
+    sandbox.run(&["--help"]).exits(0).is_as_in("help");
+    let help = sandbox.run(&["help", "--all"]).exits(0);
     for verb in verbs() {
         assert!(
             help.stdout.contains(&format!("\n  {verb}")),
@@ -49,7 +50,7 @@ fn help_of_all() {
             help.text()
         );
     }
-    help.is_as_in("help");
+    help.is_as_in("help-all");
     sandbox.run(&["check", "--help"]).exits(0).is_as_in("help-check");
     let version = sandbox.run(&["--version"]).exits(0).stdout;
     assert_eq!(version, format!("planwright {}\n", env!("CARGO_PKG_VERSION")));
@@ -85,11 +86,15 @@ fn wrong_usage_is_status_two() {
 #[test]
 fn completions_of_every_shell() {
     let sandbox = Sandbox::new();
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+    for shell in ["bash", "fish", "powershell", "zsh"] {
         let script = sandbox.run(&["completions", shell]).exits(0).stdout;
-        for verb in verbs() {
-            assert!(script.contains(&verb), "{shell} does not know `{verb}`");
-        }
+        assert!(script.contains("__complete"), "{script}");
+    }
+    let elvish = sandbox.run(&["completions", "elvish"]).exits(0).stdout;
+    let asked = sandbox.run(&["__complete", ""]).exits(0).stdout;
+    for verb in verbs() {
+        assert!(elvish.contains(&verb), "elvish does not know `{verb}`");
+        assert!(asked.contains(&format!("{verb}\t")), "`{verb}` is not completed");
     }
 }
 
@@ -202,8 +207,9 @@ fn every_verb_takes_its_plan_by_the_same_option() {
             positional.stdout,
             "{verb}"
         );
-        // A word beside -p is a task for `show`.
-        let twice = if verb == "show" { 1 } else { 2 };
-        sandbox.run(&[verb, path, "-p", path]).exits(twice);
+        // The same plan twice is one plan; a word next to another plan is a task for `show`.
+        sandbox.run(&[verb, path, "-p", path]).exits(0);
+        let other = if verb == "show" { 1 } else { 2 };
+        sandbox.run(&[verb, "third.json", "-p", path]).exits(other);
     }
 }

@@ -120,13 +120,10 @@ impl Canvas<'_> {
         let space = self.width.saturating_sub(columns(&words) + 2).min(32);
         if space >= 8 {
             let n_all = (n_done + n_failed + n_skipped + counts.n_review + n_left).max(1);
-            let upto = |n: u64| usize::try_from(u128::from(n) * space as u128 / u128::from(n_all)).unwrap_or(space);
-            let (done, failed) = (upto(n_done), upto(n_done + n_failed));
-            let skipped = upto(n_done + n_failed + n_skipped);
+            // Done tasks alone fill the bar, as the words beside it count them.
+            let done = usize::try_from(u128::from(n_done) * space as u128 / u128::from(n_all)).unwrap_or(space);
             row.add(&"█".repeat(done), |text| self.paint.good(text));
-            row.add(&"▓".repeat(failed - done), |text| self.paint.error(text));
-            row.add(&"▒".repeat(skipped - failed), |text| self.paint.warning(text));
-            row.add(&"░".repeat(space - skipped), |text| self.paint.dim(text));
+            row.add(&"░".repeat(space - done), |text| self.paint.dim(text));
             row.plain("  ");
         }
         row.add(&words, |text| self.paint.bold(text));

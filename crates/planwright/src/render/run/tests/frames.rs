@@ -68,26 +68,26 @@ fn a_frame_fits_a_terminal_of_any_usual_size() {
         120,
         24,
         expect![[r#"
-        █████▓▓▓▒▒░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-        5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
-        ⠋ T005  Write the parser               claude     1m 35s  Compiling planwright-core v0.1.0 (/somewhere/deep/in/the/tre…
-        ⠋ T007  日本語の文書を書く             claude #2  1m 09s  日本語のテストを実行しています、少々お待ちください。もうすぐ…
-        ⠋ T008  Read the seeds                 claude     1m 00s  verifying: running 12 tests
-        ◷ T006  Add tests for every rule of…   opencode           attempt 2 in 20s: 429 too many requests
-    "#]],
+            █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
+            5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            ⠋ T005  Write the parser               claude     1m 35s  Compiling planwright-core v0.1.0 (/somewhere/deep/in/the/tre…
+            ⠋ T007  日本語の文書を書く             claude #2  1m 09s  日本語のテストを実行しています、少々お待ちください。もうすぐ…
+            ⠋ T008  Read the seeds                 claude     1m 00s  verifying: running 12 tests
+            ◷ T006  Add tests for every rule of…   opencode           attempt 2 in 20s: 429 too many requests
+        "#]],
     );
     check_frame(
         &busy,
         80,
         24,
         expect![[r#"
-        █████▓▓▓▒▒░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-        5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
-        ⠋ T005  Write the parser     claude     1m 35s  Compiling planwright-core v0.1…
-        ⠋ T007  日本語の文書を書く   claude #2  1m 09s  日本語のテストを実行しています…
-        ⠋ T008  Read the seeds       claude     1m 00s  verifying: running 12 tests
-        ◷ T006  Add tests for ever…  opencode           attempt 2 in 20s: 429 too many…
-    "#]],
+            █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
+            5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            ⠋ T005  Write the parser     claude     1m 35s  Compiling planwright-core v0.1…
+            ⠋ T007  日本語の文書を書く   claude #2  1m 09s  日本語のテストを実行しています…
+            ⠋ T008  Read the seeds       claude     1m 00s  verifying: running 12 tests
+            ◷ T006  Add tests for ever…  opencode           attempt 2 in 20s: 429 too many…
+        "#]],
     );
     check_frame(
         &busy,
@@ -107,22 +107,22 @@ fn a_frame_fits_a_terminal_of_any_usual_size() {
         120,
         5,
         expect![[r#"
-        █████▓▓▓▒▒░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-        5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
-        ⠋ T005  Write the parser  claude  1m 35s  Compiling planwright-core v0.1.0 (/somewhere/deep/in/the/tree/of/folders)
-          … and 3 more
-    "#]],
+            █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
+            5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            ⠋ T005  Write the parser  claude  1m 35s  Compiling planwright-core v0.1.0 (/somewhere/deep/in/the/tree/of/folders)
+              … and 3 more
+        "#]],
     );
     check_frame(
         &busy,
         80,
         5,
         expect![[r#"
-        █████▓▓▓▒▒░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-        5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
-        ⠋ T005  Write the parser  claude  1m 35s  Compiling planwright-core v0.1.0 (/s…
-          … and 3 more
-    "#]],
+            █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
+            5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            ⠋ T005  Write the parser  claude  1m 35s  Compiling planwright-core v0.1.0 (/s…
+              … and 3 more
+        "#]],
     );
     check_frame(
         &busy,
@@ -163,11 +163,11 @@ fn a_banner_says_why_nothing_starts_and_what_the_keys_do() {
         80,
         5,
         expect![[r#"
-        █████▓▓▓▒▒░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-        ⠋ T005  Write the parser  claude  1m 35s
-          … and 3 more
-        paused by ann: I want to look at T003 before anyth… · Ctrl-C starts nothing new
-    "#]],
+            █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
+            ⠋ T005  Write the parser  claude  1m 35s
+              … and 3 more
+            paused by ann: I want to look at T003 before anyth… · Ctrl-C starts nothing new
+        "#]],
     );
     let stopping = Stopping {
         reason: StopReason::of("failure"),
@@ -181,12 +181,12 @@ fn a_banner_says_why_nothing_starts_and_what_the_keys_do() {
         80,
         6,
         expect![[r#"
-        █████▓▓▓▒▒░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-        5m 00s · 1 verified, 1 unverified · $1.05 · 61.5k tokens
-        ⠋ T005  Write the parser  claude  1m 35s
-          … and 3 more
-        stopping, 3 tasks still at work: T003 failed · Ctrl-C twice ends them
-    "#]],
+            █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
+            5m 00s · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            ⠋ T005  Write the parser  claude  1m 35s
+              … and 3 more
+            stopping, 3 tasks still at work: T003 failed · Ctrl-C twice ends them
+        "#]],
     );
     let banner = |progress: &Progress| plain(progress, at(300), 80, 24).lines().last().map(str::to_owned);
     stopping.set_interrupts(1);

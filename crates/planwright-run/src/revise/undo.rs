@@ -1,0 +1,195 @@
+//! `undo`: the last change of a plan is taken back. The text is that before the change where nothing else was edited; later edits
+//! elsewhere in the file stay.
+
+use std::collections::BTreeMap;
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::edit::Request;
+use planwright_core::plan::{State, Verb};
+use planwright_core::text::SourceText;
+
+use super::deeds::Kept;
+use super::{Desk, ReviseError, Revised, Target, each_once, revise};
+use crate::claims::{Claims, NotTheirs, RUN_VERB};
+use crate::clock;
+use crate::journal::{PastChange, TextChange};
+use crate::user::owner_here;
+
+/// Who takes a change back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UndoCall<'a> {
+    /// Who, where a name was given; the user on this machine otherwise.
+    pub by: Option<&'a str>,
+    /// Whether they take tasks over from their holders.
+    pub takes_over: bool,
+    /// Why.
+    pub note: Option<&'a str>,
+}
+
+/// Takes back the last change that was made through planwright.
+pub fn undo(target: Target<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
+    let mut undone = None;
+    let mut pending = Vec::new();
+    let now = clock::now();
+    let mut revised = revise(target, "undo", |desk| {
+        desk.compare_states();
+        let past = last_that_holds(desk).ok_or(ReviseError::NothingToUndo)?;
+        let holders = refuse_undo(&past, &Claims::of(desk.history), &call)?;
+        pending = match take_back(desk, &past) {
+            Ok(()) => left_running(&past),
+            // What a run did to tasks can be taken back without its text.
+            Err(_) if past.change.verb == RUN_VERB => moved_by(desk, &past),
+            Err(error) => return Err(error),
+        };
+        // No process works on a task that a run had: it is offered again.
+        desk.reset(&pending, &now)?;
+        desk.change.tasks.clone_from(&past.change.tasks);
+        let owner = call.takes_over.then(owner_here);
+        desk.change.by = call.by.map(str::to_owned).or(owner);
+        desk.change.note = call.note.map(str::to_owned);
+        desk.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
+        desk.change.undoes = Some(past.seq);
+        undone = Some(past);
+        Ok(())
+    })?;
+    let past = undone.ok_or(ReviseError::NothingToUndo)?;
+    if !pending.is_empty() {
+        let verb = if pending.len() == 1 { "is" } else { "are" };
+        let names: Vec<String> = pending.iter().map(|task| format!("`{task}`")).collect();
+        revised.notes.push(format!(
+            "a run made that change: {} {verb} pending again",
+            names.join(", ")
+        ));
+    }
+    Ok((past, revised))
+}
+
+/// Returns the last change that can be taken back. That a run started tasks is taken back with what it did to them later.
+fn last_that_holds(desk: &Desk<'_>) -> Option<PastChange> {
+    let is_over = |past: &PastChange| {
+        let change = &past.change;
+        let mut moves = change.moves.iter().chain(&change.states).peekable();
+        let is_start = moves.peek().is_some() && change.approval.is_none();
+        let running = State::Running.as_str();
+        change.verb == RUN_VERB
+            && is_start
+            && moves.all(|moved| moved.to == running && state_of(desk, &moved.task) != Some(State::Running))
+    };
+    desk.history.undoables().find(|past| !is_over(past))
+}
+
+fn state_of(desk: &Desk<'_>, task: &str) -> Option<State> {
+    let plan = &desk.linked().ok()?.plan;
+    let task_ix = plan.find_task(task)?;
+    plan.tasks()[task_ix].status.state()
+}
+
+/// Gives the plan the text and the states that it had before a change.
+fn take_back(desk: &mut Desk<'_>, past: &PastChange) -> Result<(), ReviseError> {
+    if let Some(text) = &past.change.text {
+        let reverted = reverted(desk, text).ok_or_else(|| ReviseError::EditedSince {
+            missing: text.missing_in(desk.open.source().as_str()),
+            change: Box::new(past.clone()),
+        })?;
+        desk.replace(&reverted);
+    }
+    // A task may have gone through several states.
+    for state in past.change.states.iter().rev() {
+        let from = state.from.clone().unwrap_or_else(|| State::Pending.as_str().to_owned());
+        desk.record_state(&state.task, State::from_word(&state.to), State::from_word(&from), None);
+    }
+    desk.take_states();
+    desk.change.approval = past.change.approval.map(|approval| !approval);
+    if past.change.text.is_none() && past.change.states.is_empty() {
+        // Only the journal had it: that a failed task is offered again.
+        desk.restated.clone_from(&past.change.moves);
+    }
+    Ok(())
+}
+
+/// Returns the text without a change. Where the file was edited elsewhere since, the result must be a plan that is no worse.
+fn reverted(desk: &Desk<'_>, text: &TextChange) -> Option<SourceText> {
+    let current = desk.open.source().as_str();
+    if let Some(reverted) = text.revert(current) {
+        return Some(SourceText::new(reverted));
+    }
+    let reverted = SourceText::new(text.revert_around_edits(current)?);
+    let (open, _) = super::open(&reverted, Some(desk.path), desk.forced);
+    let n_errors = desk.open.inspection.count(Severity::Error);
+    let is_sound = open.inspection.plan.is_some() && open.inspection.count(Severity::Error) <= n_errors;
+    is_sound.then_some(reverted)
+}
+
+/// Returns the tasks that a change of a run moved, and that are still where it left them.
+fn moved_by(desk: &Desk<'_>, past: &PastChange) -> Vec<String> {
+    let ends = ends_of(past);
+    let stands = ends
+        .iter()
+        .filter(|(task, (_, to))| to.is_some() && state_of(desk, task) == *to);
+    stands
+        .filter(|(_, (_, to))| *to != Some(State::Pending))
+        .map(|(task, _)| (*task).clone())
+        .collect()
+}
+
+/// Returns the tasks that would be running again, and that no process works on, after a change of a run is taken back.
+fn left_running(past: &PastChange) -> Vec<String> {
+    let running = Some(State::Running);
+    let ends = ends_of(past);
+    let left = ends
+        .iter()
+        .filter(|(_, (from, to))| past.change.verb == RUN_VERB && *from == running && *to != running);
+    left.map(|(task, _)| (*task).clone()).collect()
+}
+
+/// Returns the first and the last state that a change gave to each task. It may move a task several times.
+fn ends_of(past: &PastChange) -> BTreeMap<&String, (Option<State>, Option<State>)> {
+    let mut ends: BTreeMap<&String, (Option<State>, Option<State>)> = BTreeMap::new();
+    for moved in past.change.moves.iter().chain(&past.change.states) {
+        let from = moved.from.as_deref().and_then(State::from_word);
+        ends.entry(&moved.task).or_insert((from, None)).1 = State::from_word(&moved.to);
+    }
+    ends
+}
+
+impl Desk<'_> {
+    /// Makes tasks pending again, whatever they are.
+    fn reset(&mut self, tasks: &[String], now: &str) -> Result<(), ReviseError> {
+        let request = Request {
+            force: true,
+            cascade: false,
+            ..Request::new(Verb::Reset, now)
+        };
+        let asked: Vec<_> = tasks.iter().map(|task| (task.as_str(), request)).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let results = self.transitions(&asked, Kept::ByChange)?;
+        results.into_iter().collect::<Result<Vec<()>, _>>().map(drop)
+    }
+}
+
+/// Refuses to take back a claim of another owner. Returns the holders of tasks that are taken over.
+fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Result<Vec<String>, ReviseError> {
+    let owner = call.by.map_or_else(owner_here, str::to_owned);
+    let now = clock::now();
+    let mut holders = Vec::new();
+    for task in &past.change.tasks {
+        // The claim may be a later one: a task whose claim is over is claimed again without a change of the file.
+        let held = claims.on(task).filter(|claim| claim.number >= past.seq);
+        let Some((claim, holder)) = held.and_then(|claim| Some((claim, claim.owner()?))) else {
+            continue;
+        };
+        if holder == owner || claim.is_expired(&now) {
+            continue;
+        }
+        if !call.takes_over {
+            return Err(ReviseError::NotTheirs {
+                task: task.clone(),
+                why: Box::new(NotTheirs::Held(claim.clone())),
+            });
+        }
+        holders.push(holder.to_owned());
+    }
+    Ok(each_once(&holders))
+}

@@ -1,0 +1,27 @@
+//! The user's editor: what `$VISUAL` or `$EDITOR` names.
+
+use std::path::Path;
+use std::process::ExitStatus;
+
+use planwright_run::programs::command;
+
+use super::exit::Failure;
+
+/// Returns the command of the user's editor, if one is set.
+pub(crate) fn editor() -> Option<String> {
+    let set = ["VISUAL", "EDITOR"].iter().filter_map(|name| std::env::var(name).ok());
+    set.into_iter().find(|editor| !editor.trim().is_empty())
+}
+
+/// Opens a file in an editor, and waits until it is closed.
+pub(crate) fn open_in(editor: &str, file: &Path) -> anyhow::Result<ExitStatus> {
+    // The variable is the user's own, and may hold options: a shell reads it, as git has it.
+    command("sh")
+        .and_then(|mut shell| {
+            shell
+                .args(["-c", &format!("{editor} \"$@\""), "editor"])
+                .arg(file)
+                .status()
+        })
+        .map_err(|error| Failure::environment(&error, "set VISUAL or EDITOR to an editor that is installed"))
+}
