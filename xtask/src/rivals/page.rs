@@ -38,10 +38,10 @@ impl Page {
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "# Rivals\n\n\
-             What other tools answer, and how long they take, for the same work on the same graph. This page is written by\n\
-             `cargo xtask rivals`, which installs every tool in the version named here into `target/rivals`, generates the graph in\n\
-             each tool's own format, and judges each answer; nothing here is entered by hand. `cargo xtask rivals NAME…` compares some\n\
-             of them and only prints. Written on {} on {}.\n",
+             After reading this page you can compare planwright with other tools: their answers and times for the same work on the\n\
+             same graph. `cargo xtask rivals` writes this page. It installs every tool in the version named here into `target/rivals`,\n\
+             generates the graph in each tool's own format, and judges each answer; nothing here is entered by hand.\n\
+             `cargo xtask rivals NAME…` compares some of them and only prints. Written on {} on {}.\n",
             self.date, self.machine
         );
         self.tools(&mut text);
@@ -79,8 +79,8 @@ impl Page {
             text,
             "\n## Right and wrong answers\n\n\
              {N_TASKS} tasks in layers of 20, each depending on two of the layer before. Once sound, once with a cycle of five tasks,\n\
-             once with a dependency on a task that is not there. *Right* is: the sound graph is accepted, the defect is spoken of, and\n\
-             the exit status says that something is wrong. A cycle's path counts as named when one line holds its tasks in their\n\
+             once with a dependency on a missing task. *Right* means: the sound graph is accepted, the defect is reported, and\n\
+             the exit status is not 0. A cycle's path counts as named when one line holds its tasks in their\n\
              order.\n\n\
              | tool | command | sound graph | cycle | its path | dangling reference | both ends named |\n\
              | --- | --- | --- | --- | --- | --- | --- |\n"
@@ -110,8 +110,8 @@ impl Page {
             "\n## {N_WRITERS} writers at once\n\n\
              {N_WRITERS} processes, each changing the status of another task, started together, up to {WRITING_ROUNDS} times, while a \
              reader reads\n\
-             the files on and on. *Lost* is a change whose process said that it is done and that is not in the file at the end. *Broken*\n\
-             is a read that found no file, or not a whole one. All times of this page are by the clock.\n\n\
+             the files continuously. *Lost* is a change whose process reported success and that is not in the file at the end. *Broken*\n\
+             is a read that found no file, or an incomplete one. All times of this page are wall-clock times.\n\n\
              | tool | writers | refused | lost | unreadable at the end | broken reads | median time of a round |\n\
              | --- | --- | --- | --- | --- | --- | --- |\n"
         );
@@ -129,8 +129,8 @@ impl Page {
             text,
             "\n## What one edit leaves alone\n\n\
              One status is changed in a file that is laid out as the tool lays it out, except for one task: it holds fields that the tool\n\
-             does not know, at its start and its end, numbers and letters spelled as few would, and a comment where the format has any.\n\
-             Counted are the lines that changed beside the one that was meant.\n\n\
+             does not know, at its start and its end, numbers and letters in unusual spellings, and a comment if the format allows one.\n\
+             The table counts the lines that changed in addition to the intended one.\n\n\
              | tool | lines gone | lines new | of them dated | {} |\n| --- | --- | --- | --- |{}\n",
             MARKS.map(|mark| format!("{mark} kept")).join(" | "),
             " --- |".repeat(MARKS.len())
@@ -156,8 +156,8 @@ impl Page {
             text,
             "\n## Times\n\n\
              Whole processes, in turn, {ROUNDS} times after a warm-up: the median, half the distance between the quartiles, and how many\n\
-             times as long as planwright. Who has spent {} s on one kind of work goes into no further round of it, and the number of\n\
-             rounds is said. The sound graph is checked with the first command above; the run is of {N_RUN} tasks that are `{}`, two\n\
+             times as long as planwright. A tool that has spent {} s on one kind of work takes no further round of it, and the number\n\
+             of rounds is shown. The sound graph is checked with the first command above; the run is of {N_RUN} tasks that are `{}`, two\n\
              at a time.\n\n\
              | tool | check of {N_TASKS} tasks | next task | one status change | run of {N_RUN} tasks |\n\
              | --- | --- | --- | --- | --- |\n",
@@ -182,8 +182,8 @@ impl Page {
         let _ = write!(
             text,
             "\n## What was run\n\n\
-             Each tool had a home of its own, and in its environment {}.\n\
-             A task is called 7 here.\n",
+             Each tool had its own home folder, and in its environment {}.\n\
+             The task in these commands is number 7.\n",
             settings.join(", ")
         );
         for report in &self.reports {

@@ -218,9 +218,9 @@ pub(super) const TOOLS: &[Tool] = &[
         }),
         change: None,
         run: None,
-        remark: "Its lists of tasks (`tasks.md`) have no dependencies. What has is a workflow schema, marked experimental, whose \
-                 artifacts require others: the graph is given as such, and a task is done when its artifact is there. Agents write \
-                 the files. Telemetry is switched off (`OPENSPEC_TELEMETRY=0`).",
+        remark: "Its lists of tasks (`tasks.md`) have no dependencies. Only its workflow schema has them: it is marked \
+                 experimental, and its artifacts require other artifacts. The graph is given in that form, and a task is done when \
+                 its artifact exists. Agents write the files. Telemetry is switched off (`OPENSPEC_TELEMETRY=0`).",
     },
     Tool {
         name: "dagu",
@@ -271,7 +271,7 @@ pub(super) const TOOLS: &[Tool] = &[
         next: None,
         change: None,
         run: Some(&["--silent", "--no-builtin-rules", "-j2"]),
-        remark: "As ninja. It documents that it drops circular dependencies and goes on.",
+        remark: "As ninja. It documents that it drops circular dependencies and continues.",
     },
 ];
 

@@ -83,7 +83,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
     inline(
         "task_id",
         Source::Task(Field::Id),
-        "the task's id, also where it is named by its number",
+        "the task's id, even if it is named by its number",
     ),
     inline("title", Source::Task(Field::Title), "the task's title"),
     block("description", Source::Task(Field::Description), "what is to be done"),
@@ -92,7 +92,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
     block(
         "instructions",
         Source::Task(Field::Instructions),
-        "instructions for the agent",
+        "instructions for the agent that does it",
     ),
     block("notes", Source::Task(Field::Notes), "remarks at the task"),
     block("tools", Source::Task(Field::Tools), "the tools it is to be done with"),
@@ -114,7 +114,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
     block(
         "done_signal",
         Source::Task(Field::DoneSignal),
-        "by what one can tell that it is done",
+        "the observable sign that the task is done",
     ),
     block(
         "stop_if",
@@ -129,7 +129,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
     inline(
         "review_gate",
         Source::Task(Field::ReviewGate),
-        "whether a person reviews it before the next task",
+        "whether it needs a review before the next task",
     ),
     inline(
         "source_unit",
@@ -245,7 +245,7 @@ pub static PLACEHOLDERS: &[Placeholder] = &[
     block(
         "dependencies",
         Source::Dependencies,
-        "what the task depends on, with the results",
+        "the tasks that it depends on, with their results",
     ),
     inline(
         "attempt",
