@@ -272,7 +272,10 @@ fn skip_dependents(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> 
     each_behind(scene, task_ix, |dependent| {
         let state = scene.state(dependent);
         let waiting = match state {
-            Some(State::Pending) => state,
+            Some(State::Pending) => {
+                let plan = scene.text_of(dependent)?;
+                state.filter(|_| !plan.tasks()[dependent].held)
+            }
             Some(State::Skipped) => {
                 let plan = scene.text_of(dependent)?;
                 state.filter(|_| !causes(plan, dependent).is_empty())

@@ -13,16 +13,16 @@ use crate::verify;
 /// Where commands are tried.
 #[derive(Debug)]
 pub struct TrialCheckout {
-    /// The root of the workspace in the checkout; the workspace itself where there is no commit to check out.
+    /// The root of the workspace in the checkout.
     pub folder: PathBuf,
     /// The environment of the commands.
     pub environment: Vec<(OsString, OsString)>,
     /// Commands that make the checkout usable. They run first.
     pub setup: Vec<Command>,
-    /// The commit; none where the commands run in the workspace itself.
-    pub commit: Option<String>,
-    /// The checkout; others cannot take it as long as this is there.
-    pub slot: Option<Slot>,
+    /// The commit.
+    pub commit: String,
+    /// The checkout. No other process can take it as long as this is there.
+    pub slot: Slot,
     /// Folders outside of the checkout that git reads from.
     pub object_folders: Vec<PathBuf>,
 }
@@ -45,20 +45,13 @@ pub enum TrialError {
 }
 
 impl TrialCheckout {
-    /// Opens a checkout of what is committed in the repository around a workspace. Without a repository, or without a commit, commands run
-    /// in the workspace, as a run would have them.
-    pub fn open(root: &Path, config: &Config) -> Result<Self, TrialError> {
+    /// Opens a checkout of what is committed in the repository around a workspace; none where nothing is. Nothing is ever tried in the files of
+    /// the user.
+    pub fn open(root: &Path, config: &Config) -> Result<Option<Self>, TrialError> {
         let repository = Repository::around(root)?;
         let head = repository.as_ref().map(Repository::head).transpose()?.flatten();
         let (Some(repository), Some(commit)) = (repository, head) else {
-            return Ok(TrialCheckout {
-                environment: verify::environment(std::env::vars_os(), root, "", root),
-                folder: root.to_owned(),
-                setup: Vec::new(),
-                commit: None,
-                slot: None,
-                object_folders: Vec::new(),
-            });
+            return Ok(None);
         };
         let preparation = Preparation::of(&config.run, &repository, root)?;
         let home = CheckoutHome::of(config.run.checkouts.as_deref(), &repository)?;
@@ -75,13 +68,13 @@ impl TrialCheckout {
         let is_set_up = prepared.is_fresh || config.run.setup.is_some();
         let variables = preparation.environment(std::env::vars_os(), root, &folder);
         let variables = variables.into_iter().chain(slot.environment());
-        Ok(TrialCheckout {
+        Ok(Some(TrialCheckout {
             environment: verify::environment(variables, root, "", &folder),
             setup: preparation.setup.iter().filter(|_| is_set_up).cloned().collect(),
             object_folders: repository.object_folders(),
-            commit: Some(commit),
-            slot: Some(slot),
+            commit,
+            slot,
             folder,
-        })
+        }))
     }
 }

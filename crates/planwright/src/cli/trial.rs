@@ -65,21 +65,24 @@ pub(crate) struct Trial<'t> {
 }
 
 impl<'t> Trial<'t> {
-    pub(crate) fn open(root: &'t Path, config: &'t Config) -> anyhow::Result<Self> {
+    /// Opens a checkout to try commands in; none where there is no commit to check out.
+    pub(crate) fn open(root: &'t Path, config: &'t Config) -> anyhow::Result<Option<Self>> {
         let checkout = TrialCheckout::open(root, config).map_err(|error| {
             Failure::environment(
                 &error,
                 "`planwright init --no-run` writes the commands without trying them",
             )
         })?;
-        let series = Series::begin()?;
-        Ok(Trial {
+        let Some(checkout) = checkout else {
+            return Ok(None);
+        };
+        Ok(Some(Trial {
             root,
             config,
             checkout,
             is_set_up: false,
-            series,
-        })
+            series: Series::begin()?,
+        }))
     }
 
     /// Returns whether checkouts have a file.
@@ -88,7 +91,7 @@ impl<'t> Trial<'t> {
             let repository = Repository::around(self.root).ok().flatten()?;
             repository.has_tracked(&self.root.join(file)).ok()
         };
-        self.checkout.commit.is_none() || is_tracked().unwrap_or(true)
+        is_tracked().unwrap_or(true)
     }
 
     /// Returns whether the program of a command is installed, or in the checkout.
@@ -112,13 +115,8 @@ impl<'t> Trial<'t> {
                 from_plan: false,
             })
             .collect();
-        let writable = self
-            .checkout
-            .slot
-            .as_ref()
-            .map_or_else(|| self.root.to_owned(), |slot| slot.path());
         let ground = Ground {
-            writable: &[writable],
+            writable: &[self.checkout.slot.path()],
             readable: &self.checkout.object_folders,
             environment: &self.checkout.environment,
             ..Ground::default()
@@ -139,8 +137,8 @@ impl<'t> Trial<'t> {
         let failed = |error: std::io::Error| Failure::environment(&error, help);
         let folder = outputs.make(0).map_err(failed)?;
         let logs = Logs::create(&folder, "init", "").map_err(failed)?;
-        let commit = self.checkout.commit.as_deref();
-        let slot = self.checkout.slot.as_ref();
+        let commit = Some(self.checkout.commit.as_str());
+        let slot = Some(&self.checkout.slot);
         let receipts = self
             .series
             .run(&checks, &scene, &logs, commit, slot, Told::Nowhere, output);

@@ -250,7 +250,7 @@ fn a_pause_of_the_users_outlasts_a_broken_plan() {
     let good = workspace.plan();
     workspace.write("plan.json", "{");
     workspace.until("the second reason", |workspace| {
-        workspace.remarks().contains("cannot be used as it is now")
+        workspace.remarks().contains("the plan has errors now")
     });
     workspace.write("plan.json", &good);
     workspace.until("it is fixed", |workspace| {

@@ -631,3 +631,19 @@ fn steps_that_are_a_mapping_are_no_rawko_plan() {
     assert_ne!(shown.status, Some(0), "{}", shown.text());
     assert!(!shown.text().contains("rawko (plan)"), "{}", shown.text());
 }
+
+#[test]
+fn a_failure_leaves_tasks_alone_that_the_plan_marks_to_skip() {
+    let plan = r#"{"goal": "G", "tasks": [{"id": "a", "description": "A"},
+        {"id": "b", "description": "B", "skip": true, "depends_on": ["a"]},
+        {"id": "c", "description": "C", "depends_on": ["b"]}]}"#;
+    let workspace = Workspace::new(("plan.json", plan), "[ $PLANWRIGHT_TASK = a ] && exit 1; says done");
+    let ran = workspace.does(&["run", "plan.json", "--attempts", "1"]).exits(1);
+    assert!(!ran.text.contains("was not changed"), "{}", ran.text);
+    // What waits for a task that the user left out does not wait for what that one waits for.
+    assert_eq!(workspace.states(), "a failed, b skipped, c done");
+    let text = workspace.read("plan.json");
+    assert!(!text.contains("Skipped because"), "{text}");
+    workspace.does(&["retry", "a", "-p", "plan.json"]).exits(0);
+    assert_eq!(workspace.states(), "a pending, b skipped, c done");
+}

@@ -20,9 +20,9 @@ use crate::render::quantity::count;
 use crate::render::terminal::{one_line, printable};
 use crate::render::wire::RangeReport;
 
-/// Check whether plans can be run here: git, agent, verification, plans.
+/// Check whether plans can be run here.
 ///
-/// Looks at the configuration, the state, the journals, unfinished runs, abandoned claims, checkouts and disk space as well. Every finding has
+/// Looks at git, agents, verification, plans, the configuration, the state, the journals, unfinished runs, abandoned claims, checkouts and disk space as well. Every finding has
 /// its fix; nothing is changed. The exit status is 1 if `planwright run` would fail.
 #[derive(clap::Args)]
 #[command(after_help = "\

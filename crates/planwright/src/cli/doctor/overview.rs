@@ -47,11 +47,16 @@ pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut
     match commands.is_empty() {
         true => fact("verification", "no command verifies every task".to_owned()),
         false => {
-            let mut trial = if starts {
-                Some(Trial::open(root, &config)?)
-            } else {
-                None
+            let mut trial = match starts {
+                true => Trial::open(root, &config)?,
+                false => None,
             };
+            if starts && trial.is_none() {
+                fact(
+                    "",
+                    "--run starts nothing here: there is no commit to check out".to_owned(),
+                );
+            }
             for command in commands {
                 let words = verification_words(root, command, trial.as_mut(), health, output)?;
                 fact("verification", words);

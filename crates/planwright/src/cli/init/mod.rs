@@ -201,6 +201,10 @@ fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Out
     if !args.is_dry() {
         setup::make_state(folder).map_err(|error| Failure::environment(&error, error.help()))?;
     }
+    let tried = match own_rules(config) {
+        true => Vec::new(),
+        false => try_all(folder, config, !args.no_run && !args.is_dry(), output)?,
+    };
     if args.json {
         output.json(&Report {
             schema_version: VERSION,
@@ -208,7 +212,7 @@ fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Out
             written: Vec::new(),
             agents: agents_report(&installed),
             agent: chosen.map(str::to_owned),
-            verification: Vec::new(),
+            verification: tried,
             next,
             plans,
             diff: args.diff.then(String::new),
@@ -229,8 +233,7 @@ fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Out
             ));
         }
     }
-    if config.verify.every.is_empty() {
-        let tried = try_all(folder, config, !args.no_run && !args.is_dry(), output)?;
+    if !own_rules(config) {
         let used = tried.iter().filter(|tried| tried.is_used());
         let every: Vec<Command> = used.map(|tried| tried.command.clone()).collect();
         say_verification(&tried, output);
@@ -272,7 +275,7 @@ fn next_command(agent: Option<&str>, is_verified: bool, plans: &[String]) -> Str
         return "name a command that verifies the work below [verify] in planwright.toml; then planwright plan \"GOAL\"".to_owned();
     }
     match (agent, plans) {
-        (None, _) => "install an agent, and name it below [run] in planwright.toml".to_owned(),
+        (None, _) => "name an agent below [run] in planwright.toml".to_owned(),
         (Some(_), []) => "planwright plan \"GOAL\"".to_owned(),
         (Some(_), [plan]) => format!("planwright run {}", argument(plan)),
         (Some(_), _) => "planwright list".to_owned(),

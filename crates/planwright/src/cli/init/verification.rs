@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use planwright_run::config::{Command, Config};
+use planwright_run::git::Repository;
 use planwright_run::setup::candidates::{self, Candidates};
 use planwright_run::shell::command_line;
 use serde::Serialize;
@@ -43,7 +44,9 @@ pub(super) fn try_all(root: &Path, config: &Config, may_run: bool, output: &mut 
     if found.iter().all(|group| group.commands.is_empty()) {
         return Ok(Vec::new());
     }
-    let mut trial = Trial::open(root, config)?;
+    let Some(mut trial) = Trial::open(root, config)? else {
+        return Ok(without_commit(root, &found));
+    };
     let mut tried: Vec<Tried> = Vec::new();
     let (usual, last): (Vec<&Candidates>, Vec<&Candidates>) = found.iter().partition(|group| !group.is_last_resort);
     for group in usual {
@@ -55,6 +58,22 @@ pub(super) fn try_all(root: &Path, config: &Config, may_run: bool, output: &mut 
         }
     }
     Ok(tried)
+}
+
+/// Returns the commands of a folder that no checkout can be made of: nothing is started in the files of the user. In a repository without a commit
+/// none is used; elsewhere a run starts them before its first task.
+fn without_commit(root: &Path, found: &[Candidates]) -> Vec<Tried> {
+    let is_repository = matches!(Repository::around(root), Ok(Some(_)));
+    let mut tried = untried(found);
+    for one in &mut tried {
+        if is_repository {
+            one.result = TrialResult::NotCommitted;
+            one.ended = "not tried, nothing is committed yet".to_owned();
+        } else {
+            one.ended = "not tried, there is no git repository".to_owned();
+        }
+    }
+    tried
 }
 
 /// Returns the best command of each ecosystem whose program is installed, without starting it.

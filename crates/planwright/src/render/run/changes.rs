@@ -65,10 +65,7 @@ impl ChangeReport {
     /// Returns it in one line.
     pub(super) fn words(&self, paint: Paint) -> String {
         let title = self.title.as_deref().unwrap_or_default();
-        let mut words = vec![match self.files {
-            0 => "no changes".to_owned(),
-            n => count(n, "file"),
-        }];
+        let mut words = vec![count(self.files, "file")];
         if let (Some(added), Some(removed)) = (self.added, self.removed) {
             words[0].push_str(&format!(" +{added} −{removed}"));
         }

@@ -92,9 +92,9 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           T001 touched Cargo.lock, which the plan does not name
 
         Changes
-          T001  Write the parser  no changes, verified by 2 commands, $0.21
-          T002  Add tests for every rule of the grammar  no changes, unverified, $0.21
-          T008  Read the seeds  no changes, verified by 1 command, $0.21
+          T001  Write the parser  0 files, verified by 2 commands, $0.21
+          T002  Add tests for every rule of the grammar  0 files, unverified, $0.21
+          T008  Read the seeds  0 files, verified by 1 command, $0.21
 
         To continue
           planwright run docs/tasks/pack.md --retry-failed
@@ -272,7 +272,7 @@ fn a_good_end_is_short() {
           $0.21, 10.0k tokens in, 2.3k out
 
         Changes
-          T001  Write the parser  no changes, verified by 1 command, $0.21
+          T001  Write the parser  0 files, verified by 1 command, $0.21
     "#]]
     .assert_eq(&summary(&report, Paint::new(false)));
 }
