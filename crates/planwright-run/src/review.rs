@@ -372,7 +372,7 @@ impl Word {
     }
 }
 
-/// Returns the newest run of a plan that wrote of a task, where that is that somebody must look at it.
+/// Returns the newest run of a plan that wrote of a task, where that is that waits for a review.
 fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &str) -> Result<Waiting, ReviewError> {
     let own = runs::of_plan(files, place, id).map_err(|source| ReviewError::Io {
         path: place.root.clone(),

@@ -25,7 +25,7 @@ use crate::render::terminal::{cut, one_line, shown_name};
 
 /// Ask for a plan to be approved.
 ///
-/// For OpenCrabs plans: a draft, or one that was rejected and has been mended, becomes `PendingApproval`.
+/// For OpenCrabs plans: a draft, or one that was rejected and has been corrected, becomes `PendingApproval`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +42,7 @@ pub(crate) struct SubmitArgs {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright cancel plan.json --note \"the gateway does it by now\"")]
+  planwright cancel plan.json --note \"the gateway does it now\"")]
 pub(crate) struct CancelArgs {
     #[command(flatten)]
     plan: PlanArgs,
@@ -50,7 +50,7 @@ pub(crate) struct CancelArgs {
 
 /// Let a plan be worked on, or say that what a task made is good.
 ///
-/// An OpenCrabs plan becomes `Approved`. A task that a run has left for review is done; a run that is going on is told.
+/// An OpenCrabs plan becomes `Approved`. A task that a run has left for review is done; a run that is under way gets the decision.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -64,8 +64,8 @@ pub(crate) struct ApproveArgs {
 
 /// Turn down a plan, or what a task made; needs --note.
 ///
-/// An OpenCrabs plan that nobody has begun becomes `Rejected`; `submit` asks again once it is mended. A task that a run has left
-/// for review has failed; a run that is going on is told.
+/// An OpenCrabs plan that has not begun becomes `Rejected`; `submit` asks again once it is corrected. A task that a run has left
+/// for review has failed; a run that is under way gets the decision.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -156,7 +156,7 @@ pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> anyhow::Result<E
     if note.as_deref().is_none_or(|note| note.trim().is_empty()) {
         return Err(Failure::usage(
             "a rejection needs a reason",
-            "say what is to be mended: --note \"…\"",
+            "name what is to be corrected: --note \"…\"",
         ));
     }
     judge(&args.judged, Verdict::Reject, note.as_deref(), output)

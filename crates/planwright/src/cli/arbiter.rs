@@ -24,7 +24,7 @@ use super::plan_arg::{Opened, PlanArgument};
 use super::planner::fencing_of;
 use crate::render::terminal::one_line;
 
-/// Print what an arbiter is told of a plan, or ask it who acts next.
+/// Print the prompt of an arbiter for a plan, or ask it who acts next.
 ///
 /// With --agent that agent is asked. The text has the shape of rawko's SPEC-0010, for plans of every dialect: the task, the
 /// plan's status, the current step, the remaining steps; then what earlier runs did and the last error, where there are any. An
@@ -218,10 +218,10 @@ fn ask(
     agents: &[&str],
     output: &mut Output,
 ) -> anyhow::Result<Asked> {
-    refuse_unsound(configuration, "nobody is asked by it", output)?;
+    refuse_unsound(configuration, "no agent is asked by it", output)?;
     if matter.brief.plan.as_ref().is_some_and(|plan| plan.current.is_none()) {
         return Err(Failure::problem(
-            "nothing is left to do, and nobody to be chosen for it",
+            "nothing is left to do: no agent is chosen",
             "`planwright show` shows how the plan stands",
         ));
     }

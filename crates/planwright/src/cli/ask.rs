@@ -33,7 +33,7 @@ pub(crate) enum Request {
 /// Options of all three verbs.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The plan whose run is meant: a path, an id or part of one. Default: the only run that goes on.
+    /// The plan whose run is meant: a path, an id or part of one. Default: the only run under way.
     #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
 
@@ -121,7 +121,7 @@ impl Request {
             Request::Resume => match &run_state.paused {
                 None => Some("is not paused"),
                 Some(paused) if is_own(paused) => {
-                    Some("waits for the plan file to be mended, and goes on by itself then: see `planwright check`")
+                    Some("waits until the plan file is fixed, and continues by itself then: see `planwright check`")
                 }
                 Some(_) => None,
             },
@@ -138,7 +138,7 @@ impl Request {
         match (self, answer) {
             (_, RunEvent::Ended(_)) => "is over",
             (Request::Pause, _) => "is paused: nothing new starts until `planwright resume`",
-            (Request::Resume, _) => "goes on",
+            (Request::Resume, _) => "continues",
             (Request::Stop, _) => "starts nothing new, and ends when what runs is through",
             (Request::Kill, _) => "ends what runs",
         }
@@ -180,7 +180,7 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
     if request == Request::Resume && run_state.stopping.is_some() {
         return Err(Failure::problem(
             format!("run {} is stopping, and starts nothing any more", run.place.id()),
-            "`planwright run` goes on with the plan once it has ended",
+            "`planwright run` continues the plan once it has ended",
         ));
     }
     if let Some(met) = request.is_met(&run_state) {

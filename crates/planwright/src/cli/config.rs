@@ -17,7 +17,7 @@ use crate::render::wire::DiagnosticReport;
 /// Print the configuration that holds here, and where it comes from.
 ///
 /// A flag wins over the environment, that over the project's `planwright.toml`, that over your own configuration file, that over
-/// the default. Where something is wrong with any of them, what is sound is printed all the same.
+/// the default. Where something is wrong with any of them, the sound ones are printed.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -111,7 +111,7 @@ pub(super) fn refuse_unsound(configuration: &Configuration, so: &str, output: &m
         return Ok(());
     }
     complain(configuration, output);
-    let help = "mend it; `planwright config` shows what holds and what is wrong";
+    let help = "correct it; `planwright config` shows what holds, and every finding";
     Err(match configuration.is_unread() {
         true => Failure::outside(format!("the configuration cannot be read, and {so}"), help),
         false => Failure::problem(format!("the configuration has errors, and {so}"), help),

@@ -27,7 +27,7 @@ pub(crate) fn copied(found: &Found, folder: &Path, output: &mut Output) -> anyho
     let shown = folder.display();
     match copy.n_copied {
         Some(n_copied) => output.remark(&format!("copied {} to {shown}", count(n_copied as u64, "file"))),
-        None => output.remark(&format!("{shown} is a copy already, and is gone on with")),
+        None => output.remark(&format!("{shown} is a copy already: the run continues in it")),
     }
     for path in copy.left_out.iter().take(MAX_NAMED) {
         output.remark(&format!("left out {}: it leads out of the workspace", path.display()));

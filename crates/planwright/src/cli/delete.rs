@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let is_sure = args.yes || args.options.is_dry();
     if !is_sure && !answers::may_ask() {
         return Err(Failure::usage(
-            "there is nobody to ask whether to delete",
+            "there is no terminal to confirm the deletion on",
             "say --yes to delete without asking, or --dry-run to see what would be deleted",
         ));
     }

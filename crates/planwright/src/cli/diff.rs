@@ -201,7 +201,7 @@ fn before(path: &Path) -> anyhow::Result<PathBuf> {
             true => Ok(file),
             false => Err(Failure::problem(
                 format!(
-                    "the version before, `{}`, is not beside `{}`",
+                    "the version before, `{}`, is not next to `{}`",
                     stem_of(&file),
                     path.display()
                 ),

@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     output.write(&text);
     if linked.plan.tasks().is_empty() {
-        output.remark("there are no tasks to draw; `planwright check` tells what is wrong, if anything is");
+        output.remark("there are no tasks to draw; see `planwright check`");
     }
     if drawing.graph.is_none() {
         output

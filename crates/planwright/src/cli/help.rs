@@ -60,7 +60,7 @@ const ALIASES: &[(&str, &[&str])] = &[
 const PROBLEMS: &[(&[&str], &str)] = &[
     (
         &["run"],
-        "something failed, is left or waits for somebody, or there is no such plan or task",
+        "something failed, is left or waits for a review, or there is no such plan or task",
     ),
     (
         &["check"],
@@ -79,13 +79,13 @@ const PROBLEMS: &[(&[&str], &str)] = &[
     (&["verify"], "a verification failed, or there is no such task"),
     (
         &["plan", "replan", "regenerate"],
-        "no answer could be used, or nobody said yes",
+        "no answer could be used, or it was not confirmed",
     ),
     (&["derive"], "no answer could be used, or the pack is there already"),
     (&["validate"], "the pack is not valid"),
     (
         &["tasks"],
-        "no pack could be made, nobody said yes, or what is there is not valid",
+        "no pack could be made or confirmed, or an existing one is not valid",
     ),
     (&["cards"], "no such pack, or with --check: they differ"),
     (

@@ -710,7 +710,7 @@ fn newest_run(scope: &Scope) -> anyhow::Result<(SeenRun, RunState, Conditions)> 
         if let Some(conditions) = state.conditions.clone().filter(|conditions| !conditions.is_current) {
             if let Standing::Running { pid } = standing {
                 return Err(Failure::problem(
-                    format!("the run goes on (process {pid})"),
+                    format!("the run continues (process {pid})"),
                     "land when it has ended; or `planwright stop`",
                 ));
             }

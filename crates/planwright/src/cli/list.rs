@@ -144,7 +144,7 @@ fn draw(entry: &Entry, output: &mut Output) {
         )),
         false => output.line(&format!(
             "  {}{errors}",
-            paint.error("its history cannot be read, and nobody else knows what is done")
+            paint.error("its history cannot be read, and only that has the states of its tasks")
         )),
     }
     for holder in entry.holders.iter().take(MAX_HOLDERS) {

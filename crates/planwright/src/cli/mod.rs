@@ -205,10 +205,10 @@ Examples:
     Runs(runs::Args),
     Events(events::Args),
     Logs(logs::Args),
-    /// Have a run start nothing new for now; what runs goes on.
+    /// Pause a run: nothing new starts, running tasks continue.
     #[command(after_help = "\
 Examples:
-  planwright pause                          the only run that goes on
+  planwright pause                          the only run under way
   planwright pause tasks.json --note \"the disk is nearly full\"")]
     Pause(ask::Args),
     /// Have a paused run start tasks again.

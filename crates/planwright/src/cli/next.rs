@@ -37,7 +37,7 @@ use crate::render::written::{Members, Written};
 Examples:
   planwright next
   planwright next --all --json
-  planwright next --start --by claude       take the first, before anybody else")]
+  planwright next --start --by claude       claim the first")]
 pub(crate) struct Args {
     #[command(flatten)]
     plan: PlanArgument,
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Start the next ready task in the same step, so that nobody else gets it.
+    /// Start the next ready task in the same step, so that no other process gets it.
     #[arg(long, conflicts_with = "all")]
     start: bool,
 

@@ -34,9 +34,9 @@ use super::text_arg::text_of;
 use crate::render::human::{Teller, findings};
 use crate::render::terminal::{one_line, printable};
 
-/// Have an agent make a plan for a goal, checked and mended.
+/// Have an agent write a plan for a goal, and check it.
 ///
-/// The agent is told what a valid plan of the dialect is. What comes back is taken out of whatever surrounds it, read and checked;
+/// The prompt describes a valid plan of the dialect. What comes back is taken out of whatever surrounds it, read and checked;
 /// errors are sent back to it, twice at most. An answer that still is no plan of the dialect is read as `import` reads answers, shown with
 /// every guess, and confirmed. Ids, dates and states are planwright's own. At a terminal the draft opens in your
 /// editor before anything is done with it.

@@ -641,7 +641,7 @@ pub(crate) fn unknown_task(name: &str, known: &[String]) -> anyhow::Error {
     let shown: Vec<String> = known.iter().take(MOST).map(|name| shown_name(name)).collect();
     let more = if known.len() > MOST { ", …" } else { "" };
     let has = match shown.is_empty() {
-        true => "the plan has no tasks, or none that could be read: `planwright check` tells".to_owned(),
+        true => "the plan has no tasks, or none that could be read: see `planwright check`".to_owned(),
         false => format!("it has {}{more}", shown.join(", ")),
     };
     let help = match nearest_name(name, known.iter().map(String::as_str)) {

@@ -52,19 +52,19 @@ pub(crate) struct PlannerOptions {
     pub(crate) agent: Option<String>,
 
     /// A file that the planner is to know; may be given several times.
-    #[arg(long, value_name = "FILE", help_heading = "What the planner is told")]
+    #[arg(long, value_name = "FILE", help_heading = "What the planner gets")]
     pub(crate) context: Vec<String>,
 
     /// What must hold whatever is done; may be given several times. @FILE is read.
-    #[arg(long, value_name = "TEXT", help_heading = "What the planner is told")]
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     pub(crate) constraint: Vec<String>,
 
     /// What is known from before; may be given several times. @FILE is read.
-    #[arg(long, value_name = "TEXT", help_heading = "What the planner is told")]
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     pub(crate) memory: Vec<String>,
 
     /// A file with a template for the prompt, in place of planwright's own.
-    #[arg(long, value_name = "FILE", help_heading = "What the planner is told")]
+    #[arg(long, value_name = "FILE", help_heading = "What the planner gets")]
     pub(crate) template: Option<PathBuf>,
 
     /// Take a planner's answer from this file, or - for standard input, and run no agent.
@@ -72,7 +72,7 @@ pub(crate) struct PlannerOptions {
     pub(crate) from: Option<String>,
 }
 
-/// What the planner is told, read and owned.
+/// What the planner gets, read and owned.
 pub(crate) struct Told {
     pub(crate) constraints: Vec<String>,
     pub(crate) memories: Vec<String>,
@@ -267,7 +267,7 @@ pub(crate) fn read_template(file: File) -> io::Result<String> {
 pub(crate) fn unreadable_template(path: &Path, error: &io::Error) -> anyhow::Error {
     Failure::outside(
         format!("the template `{}` cannot be read: {error}", path.display()),
-        "docs/prompts.md tells what a template is",
+        "docs/prompts.md describes templates",
     )
 }
 
@@ -293,7 +293,7 @@ fn template_of(
         };
         Failure::shown(
             "the template has errors",
-            "docs/prompts.md tells what a template is",
+            "docs/prompts.md describes templates",
             evidence,
         )
     })
@@ -338,7 +338,7 @@ fn refused(
     };
     let help = match &saved {
         Ok([text, _]) => format!(
-            "mend what is wrong with it by hand, then: {}; or ask again",
+            "correct it by hand, then: {}; or ask again",
             taken(&text.display().to_string())
         ),
         Err(_) => "ask again".to_owned(),

@@ -442,7 +442,7 @@ pub(crate) fn reject(
             };
             Store::default()
                 .record_note(file, change)
-                .map_err(|error| Failure::environment(&error, "it is forgotten all the same"))?;
+                .map_err(|error| Failure::environment(&error, "the proposal is removed even so"))?;
         }
         if !json {
             let word = if dry { "would be rejected" } else { "rejected" };

@@ -24,7 +24,7 @@ use crate::render::terminal::{cut, harmless_line, printable};
 /// Write a page about a run: one HTML file with graph and logs.
 ///
 /// Timeline, tasks and receipts are in it, too. The file needs no network and runs no scripts: open it in any browser, send it to
-/// anybody. Mind that it holds the ends of the agents' logs.
+/// others. Mind that it holds the ends of the agents' logs.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

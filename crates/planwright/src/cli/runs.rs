@@ -17,8 +17,8 @@ use crate::render::terminal::{cut, one_line};
 
 /// List the runs of this workspace, and how each of them stands.
 ///
-/// The newest come first. A run that never said how it ended, and that no process is at, was interrupted: `planwright run` goes
-/// on with it.
+/// The newest come first. A run that never said how it ended, and that no process is at, was interrupted: `planwright run`
+/// continues it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -17,7 +17,7 @@ use super::run::setting_of;
 use super::run_arg::{Scope, SeenRun, Standing};
 use crate::render::run::{RunReport, Setting, summary};
 
-/// Say what came of a run: what is done, what failed, how to go on.
+/// Show the result of a run: done, failed, and what to do next.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -77,7 +77,7 @@ impl Verifier {
         let place = PlanPlace::of(&DiskFiles, &found.path)
             .map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
         let configuration = config::load(&place.root, &Surroundings::of_process());
-        refuse_unsound(&configuration, "so nobody knows what verifies a task", output)?;
+        refuse_unsound(&configuration, "so that what verifies a task is unknown", output)?;
         let config = configuration.config;
         Ok(Verifier {
             allow_plan_commands: allow_plan_commands || config.verify.allow_plan_commands,

@@ -36,7 +36,7 @@ Examples:
   planwright spec-first tasks hash docs/plans/2026-05-11-004-feat-photos-plan.md
 
 Exit status: 0 valid, or the hash; 1 not valid, or no hash; 2 wrong usage.
-`planwright tasks` derives packs, rebuilds them and mends their cards.
+`planwright tasks` derives packs, rebuilds them and fixes their cards.
 ";
 
 /// Runs what follows `spec-first` on the command line.

@@ -72,14 +72,14 @@ fn what(event: &RunEvent, paint: Paint) -> String {
         RunEvent::Skipped(skipped) => {
             format!("skipped, because {} failed", cut(&shown_name(&skipped.because), 24))
         }
-        RunEvent::Review(_) => paint.warning("somebody must look at it"),
+        RunEvent::Review(_) => paint.warning("waits for a review"),
         RunEvent::Held(held) => format!(
             "lands when it is approved; it is commit {}",
             short_id(&held.candidate.commit)
         ),
         RunEvent::Approved(approved) => format!("approved{}", by(approved.by.as_deref())),
         RunEvent::Paused(asked) => format!("paused{}", asked_words(asked)),
-        RunEvent::Resumed(asked) => format!("goes on{}", asked_words(asked)),
+        RunEvent::Resumed(asked) => format!("continues{}", asked_words(asked)),
         RunEvent::Stopping(stopping) => stopping_words(stopping),
         RunEvent::Resting(resting) if resting.attempt == 0 => format!(
             "waits for {}{}",
@@ -137,7 +137,7 @@ fn replanned_words(replanned: &Replanned) -> String {
 
 fn began(begun: &Begun) -> String {
     let verb = if begun.continues {
-        "the run goes on"
+        "the run continues"
     } else {
         "the run begins"
     };

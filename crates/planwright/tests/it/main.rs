@@ -31,8 +31,9 @@ mod hindrances;
 mod hostile_text;
 mod import_answers;
 #[cfg(target_os = "linux")]
-mod model;
+mod language;
 #[cfg(target_os = "linux")]
+mod model;
 mod night;
 #[cfg(target_os = "linux")]
 mod planners;

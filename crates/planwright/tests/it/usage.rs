@@ -1,5 +1,6 @@
 //! The command line itself: help, completions, man pages, colours, and what is wrong usage.
 
+use crate::language::retired_in;
 use crate::plans;
 use crate::sandbox::Sandbox;
 
@@ -33,6 +34,7 @@ fn every_verb_has_help() {
             first.ends_with('.') || first.ends_with(':') || first.contains(' '),
             "`{first}` says nothing"
         );
+        assert_eq!(retired_in(out), [""; 0], "{verb}: {out}");
         let short = sandbox.run(&[verb, "-h"]).exits(0);
         assert!(short.stdout.contains("Usage:"), "{}", short.text());
     }

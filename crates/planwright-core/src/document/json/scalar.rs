@@ -208,11 +208,11 @@ impl Parser<'_> {
             span,
             format!("`{}` is not a JSON number", visible(written)),
         );
-        let mended = mend_number(written);
-        let diagnostic = match &mended {
-            Some(mended) => diagnostic.with_help(format!("write `{mended}`")).with_safe_fix(
-                format!("write `{mended}`"),
-                vec![Replacement::new(span, mended.as_str())],
+        let corrected = mend_number(written);
+        let diagnostic = match &corrected {
+            Some(corrected) => diagnostic.with_help(format!("write `{corrected}`")).with_safe_fix(
+                format!("write `{corrected}`"),
+                vec![Replacement::new(span, corrected.as_str())],
             ),
             None => diagnostic.with_help("write a decimal number, or put the text in quotes"),
         };
@@ -316,8 +316,8 @@ fn mend_number(written: &str) -> Option<String> {
         digits => format!("0{digits}"),
     };
     let rest = rest.strip_suffix('.').unwrap_or(&rest);
-    let mended = format!("{sign}{rest}");
-    is_json_number(mended.as_bytes()).then_some(mended)
+    let corrected = format!("{sign}{rest}");
+    is_json_number(corrected.as_bytes()).then_some(corrected)
 }
 
 /// Decodes the escapes of a string given with its quotes; what is not an escape stands for itself.

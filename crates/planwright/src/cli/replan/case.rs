@@ -96,7 +96,7 @@ impl Case {
             .as_ref()
             .ok_or_else(|| Failure::problem("there is no plan in the file", ""))?;
         let dialect =
-            dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("nobody knows its dialect", ""))?;
+            dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("its dialect is unknown", ""))?;
         refuse_form(dialect, &found.path)?;
         refuse_replaced(found)?;
         refuse_more(dialect, linked, &found.path)?;

@@ -53,15 +53,15 @@ pub(crate) struct Args {
     planner: PlannerOptions,
 
     /// The task that failed. Default: the first that has.
-    #[arg(long, value_name = "TASK", help_heading = "What the planner is told")]
+    #[arg(long, value_name = "TASK", help_heading = "What the planner gets")]
     task: Option<String>,
 
     /// How it failed. Default: what the plan and the last run say. @FILE is read.
-    #[arg(long, value_name = "TEXT", help_heading = "What the planner is told")]
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     error: Option<String>,
 
     /// What was found out since the plan was made; may be given several times. @FILE is read.
-    #[arg(long, value_name = "TEXT", help_heading = "What the planner is told")]
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     discovery: Vec<String>,
 
     /// Write the new version without asking.

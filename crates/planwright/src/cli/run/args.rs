@@ -20,7 +20,7 @@ use super::super::planner::{read_template, unreadable_template};
 /// Run a plan: have agents do its tasks, and verify what they make.
 ///
 /// The plan file is kept up to date. A task is done when its agent reports success and its verification passes. What happens is
-/// written to a log before anybody hears of it, so that a run that was killed goes on where it was: run the same command again.
+/// written to a log first, so that a killed run continues where it was: run the same command again.
 /// Ctrl-C starts nothing new and waits for what runs; a second one ends that politely, a third at once.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Which tasks")]
     pub(super) retry_failed: bool,
 
-    /// End the run with the first failure; else everything that does not depend on it goes on.
+    /// End the run with the first failure; else everything that does not depend on it continues.
     #[arg(long, help_heading = "When something fails")]
     fail_fast: bool,
 
@@ -132,7 +132,7 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     pub(super) switch: bool,
 
-    /// Run it in a copy of its workspace, which is made in this folder first; goes on there where it was made before.
+    /// Run it in a copy of its workspace, which is made in this folder first; an existing copy is continued.
     #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run", help_heading = "Where")]
     pub(super) copy_to: Option<PathBuf>,
 
@@ -222,7 +222,7 @@ pub(super) enum Interrupted {
     Retry,
     /// They have failed.
     Fail,
-    /// You are asked; where nobody can answer, nothing is run.
+    /// You are asked; without a terminal, nothing is run.
     Ask,
 }
 

@@ -15,7 +15,7 @@ use super::output::Output;
 use super::{hash, say};
 use crate::compat;
 
-/// Derive task packs from source plans, rebuild them, mend cards.
+/// Derive task packs from source plans, rebuild them, fix cards.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -128,7 +128,9 @@ impl Work<'_> {
         let (config, root) = (&configuration.config, &self.source.root);
         let told = options.told(Purpose::Derive, config, root)?;
         if self.source.text.len() > MAX_PROMPT_BYTES {
-            output.remark("the plan is too long for one prompt: the planner is told to read the rest in its file");
+            output.remark(
+                "the plan is too long for one prompt: the prompt asks the planner to read the rest in its file",
+            );
         }
         let (came, asked) = options.with_oracle(config, root, output, |oracle| {
             planner::derive(oracle, &brief(&told), &self.derivation(), &|answer| self.derive(answer))

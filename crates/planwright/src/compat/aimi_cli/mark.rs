@@ -100,7 +100,7 @@ impl Target<'_> {
                 });
                 refused(
                     format!("{}{place} cannot be changed safely: {refusal}", self.shown),
-                    "Mend that place by hand; planwright check shows it.",
+                    "Fix that place by hand; planwright check shows it.",
                 )
             };
             let text = patch::patch(tasks.document(), &marks.patches).map_err(unsafe_place)?;

@@ -141,7 +141,7 @@ impl Story {
             }
             RunEvent::Paused(asked) => {
                 let command = self.progress.setting().plan_command("resume");
-                (None, format!("{}; {command} goes on", asked_words(&paint.warning("paused"), asked)))
+                (None, format!("{}; {command} continues", asked_words(&paint.warning("paused"), asked)))
             }
             RunEvent::Resumed(asked) => (None, asked_words("resumed", asked)),
             RunEvent::Stopping(stopping) => {
@@ -211,7 +211,7 @@ impl Story {
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
         let next = resting.attempt.saturating_add(1);
         match resting.milliseconds {
-            0 => format!("goes on at once with attempt {next}{why}"),
+            0 => format!("continues at once with attempt {next}{why}"),
             wait => format!("waits {} before attempt {next}{why}", duration(wait)),
         }
     }
@@ -303,7 +303,7 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
 
 fn begun_words(begun: &Begun) -> String {
     let how = if begun.continues {
-        "the run goes on"
+        "the run continues"
     } else {
         "the run begins"
     };
