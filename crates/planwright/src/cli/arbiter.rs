@@ -24,7 +24,7 @@ use super::plan_arg::{Opened, PlanArgument};
 use super::planner::fencing_of;
 use crate::render::terminal::one_line;
 
-/// Print the prompt of an arbiter for a plan, or ask it who acts next.
+/// Print the prompt of an arbiter, or ask it which agent acts next.
 ///
 /// With --agent that agent is asked. The text has the shape of rawko's SPEC-0010, for plans of every dialect: the task, the
 /// plan's status, the current step, the remaining steps; then what earlier runs did and the last error, where there are any. An

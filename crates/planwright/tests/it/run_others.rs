@@ -540,7 +540,7 @@ fn pausing_and_resuming_are_answered_while_the_plan_is_broken() {
     let good = workspace.plan();
     workspace.write("plan.json", "{");
     workspace.until_log("paused");
-    workspace.does(&["resume"]).exits(0).says("waits for the plan file");
+    workspace.does(&["resume"]).exits(0).says("until the plan file is fixed");
     workspace.does(&["pause", "--by", "ada"]).exits(0).says("is paused");
     workspace.does(&["pause"]).exits(0).says("is paused already");
     workspace.does(&["resume"]).exits(0).says("goes on");
