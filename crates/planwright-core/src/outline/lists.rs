@@ -4,13 +4,16 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::item_text::{read_detail, read_item};
 use super::markdown_lines::{Line, LineKind, begins_with_symbol};
-use super::names::plain;
+use super::names::{one_line, plain};
 use super::phrases::is_phase;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
+use super::rules::GUESS;
 use super::sections::{Scan, ScannedItem, Section, scan};
+use super::task_keys::state_of;
+use crate::diagnostic::Diagnostic;
 use crate::plan::State;
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// What the lists of a text are.
 pub(super) enum Lists {
@@ -249,7 +252,7 @@ impl<'s, 't> Reader<'s, 't> {
             let mut raw = read_item(item.body(), None, item.body_at());
             raw.list = item.list;
             raw.task.is_optional |= item.is_starred();
-            raw.task.state = raw.task.state.or(item.state());
+            item.read_state(&mut raw);
             self.number(item, &mut raw);
             if is_left_out(item.body()) {
                 self.cut.get_or_insert(item.line.span());
@@ -431,15 +434,43 @@ impl ScannedItem<'_> {
         self.line.at + usize::from(self.is_starred())
     }
 
-    fn state(&self) -> Option<State> {
+    /// Returns the mark in the box of the item.
+    fn mark(&self) -> Option<&str> {
         match self.line.kind {
-            LineKind::Item { checkbox, .. } => match checkbox? {
-                'x' | 'X' | '✓' | '✔' => Some(State::Done),
-                '~' | '/' | '>' => Some(State::Running),
-                '-' => Some(State::Skipped),
-                _ => None,
-            },
+            LineKind::Item { checkbox, .. } => checkbox,
             _ => None,
         }
+    }
+
+    /// Gives a task the state of its box, and names what was guessed.
+    fn read_state(&self, raw: &mut RawTask) {
+        let state = match self.mark() {
+            None => return,
+            Some("") => None,
+            Some("x" | "X" | "✓" | "✔") => Some(State::Done),
+            Some("~" | "/" | ">") => Some(State::Running),
+            Some("-") => Some(State::Skipped),
+            Some(mark) => match state_of(mark).filter(|_| mark.chars().count() > 1 || !mark.is_ascii()) {
+                Some(state) => Some(state),
+                None => {
+                    let message = format!(
+                        "the mark `{}` of `{}` is unknown: it counts as pending",
+                        visible(mark),
+                        visible(&one_line(&raw.task.title, 60))
+                    );
+                    raw.notes.push(Diagnostic::new(&GUESS, self.line.span(), message));
+                    None
+                }
+            },
+        };
+        if state.is_none() && raw.task.state == Some(State::Done) {
+            let message = format!(
+                "the box of `{}` is not checked: the task counts as pending, not as done",
+                visible(&one_line(&raw.task.title, 60))
+            );
+            raw.notes.push(Diagnostic::new(&GUESS, self.line.span(), message));
+            raw.task.state = Some(State::Pending);
+        }
+        raw.task.state = raw.task.state.or(state);
     }
 }

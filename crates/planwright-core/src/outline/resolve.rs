@@ -32,6 +32,7 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
         None => by_consistency(&plan, &index)?,
     };
     let mut guesses = std::mem::take(&mut plan.notes);
+    guesses.extend(plan.tasks.iter_mut().flat_map(|raw| std::mem::take(&mut raw.notes)));
     guesses.append(&mut edges.guesses);
     if !edges.is_written {
         guesses.extend(chain(&plan, &mut edges.on));

@@ -224,6 +224,7 @@ impl Reader {
             group,
             dependencies: written,
             blocks,
+            notes: Vec::new(),
         });
     }
 
