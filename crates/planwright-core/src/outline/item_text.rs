@@ -7,7 +7,9 @@ use super::markdown_lines::SYMBOLS;
 use super::names::{one_line, plain};
 use super::raw::{RawTask, Reference};
 use super::references::mentions;
-use super::task_keys::state_of;
+use super::rules::GUESS;
+use super::task_keys::{read_status, state_of};
+use crate::diagnostic::Diagnostic;
 use crate::plan::State;
 use crate::text::Span;
 
@@ -69,7 +71,11 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
     let bare = plain(text);
     let lower = bare.to_lowercase();
     if let Some(word) = lower.strip_prefix("status:").map(str::trim) {
-        raw.task.state = state_of(word).or(raw.task.state);
+        let (state, guess) = read_status(word);
+        let place = Span::new(offset, offset + text.trim_end().len());
+        raw.notes
+            .extend(guess.map(|guess| Diagnostic::new(&GUESS, place, guess)));
+        raw.task.state = state.or(raw.task.state);
         return;
     }
     let is_label = |label: &str| lower.starts_with(label);

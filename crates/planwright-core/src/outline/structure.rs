@@ -252,13 +252,12 @@ impl Reader {
         let member = node.get(keys::STATES)?;
         match &member.value.data {
             Data::Bool(true) => Some(State::Done),
-            Data::Text(word) => keys::state_of(word).or_else(|| {
-                let message = format!("the status `{}` is read as pending", visible(word));
-                self.plan
-                    .notes
-                    .push(Diagnostic::new(&GUESS, member.value.span, message));
-                None
-            }),
+            Data::Text(word) => {
+                let (state, guess) = keys::read_status(word);
+                let note = guess.map(|guess| Diagnostic::new(&GUESS, member.value.span, guess));
+                self.plan.notes.extend(note);
+                state
+            }
             _ => None,
         }
     }
