@@ -11,7 +11,7 @@ use super::rules::GUESS;
 use super::task_keys::{read_status, state_of};
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// Reads the text of an item. Its places are `whole`, or count from `offset` where that is none.
 pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTask {
@@ -38,6 +38,11 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     }
     if said.says_none {
         raw.dependencies.get_or_insert_default();
+    }
+    for doubt in &said.doubts {
+        let words = text.get(doubt.clone()).unwrap_or("");
+        let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
+        raw.notes.push(Diagnostic::new(&GUESS, span_of(doubt.clone()), message));
     }
     let mut words = String::new();
     let mut at = start;
@@ -68,6 +73,7 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
         raw.dependencies.get_or_insert_default().extend(found);
     }
     raw.blocks.extend(detail.blocks);
+    raw.notes.extend(detail.notes);
     let bare = plain(text);
     let lower = bare.to_lowercase();
     if let Some(word) = lower.strip_prefix("status:").map(str::trim) {

@@ -21,6 +21,8 @@ pub(super) struct Mentions {
     pub(super) found: Vec<Mention>,
     /// Whether it says that there are none.
     pub(super) says_none: bool,
+    /// Parts that look like a dependency and are not understood.
+    pub(super) doubts: Vec<Range<usize>>,
     /// The parts of the text that say nothing else.
     pub(super) clauses: Vec<Range<usize>>,
 }
@@ -37,6 +39,11 @@ enum Strength {
 
 /// The words before a dependency, longer ones first.
 const MARKERS: &[(&str, Strength, bool)] = &[
+    ("must come before", Strength::Strong, true),
+    ("must be done before", Strength::Strong, true),
+    ("must run before", Strength::Strong, true),
+    ("comes before", Strength::Weak, true),
+    ("as soon as", Strength::Weak, false),
     ("dependent on", Strength::Strong, false),
     ("depending on", Strength::Strong, false),
     ("dependencies", Strength::Label, false),
@@ -61,6 +68,8 @@ const MARKERS: &[(&str, Strength, bool)] = &[
     ("depends", Strength::Label, false),
     ("prereq", Strength::Label, false),
     ("blocks", Strength::Weak, true),
+    ("before", Strength::Weak, true),
+    ("until", Strength::Weak, false),
     ("after", Strength::Weak, false),
     ("needs", Strength::Weak, false),
     ("deps", Strength::Label, false),
@@ -90,6 +99,12 @@ const PHRASES: &[&str] = &[
     "previous step",
     "previous task",
     "the above",
+    "all earlier tasks",
+    "all earlier steps",
+    "all earlier ones",
+    "all of them",
+    "everything",
+    "all",
 ];
 
 /// How much of a text is searched: what one item says of its dependencies is short.
@@ -114,10 +129,89 @@ pub(super) fn mentions(text: &str) -> Mentions {
             at += rest.chars().next().map_or(1, char::len_utf8);
             continue;
         };
-        let end = read_after(text, &lower, at, at + words.len(), (*strength, *is_reverse), &mut out);
-        at = end.max(at + words.len());
+        let after = at + words.len();
+        let end = match sense_of(&lower, at, words, *strength) {
+            Sense::Plain => read_after(text, &lower, at, after, (*strength, *is_reverse), &mut out),
+            // "must not start before 4" is "after 4".
+            Sense::Wait => read_after(text, &lower, at, after, (*strength, false), &mut out),
+            sense => {
+                let mut trial = Mentions::default();
+                let end = read_after(text, &lower, at, after, (*strength, *is_reverse), &mut trial);
+                let is_named = trial.found.iter().any(|mention| mention.is_certain);
+                match sense {
+                    Sense::Negated => out.says_none |= is_named || is_own_clause(&lower, at, after),
+                    _ if is_named => out.doubts.push(at..end),
+                    _ => {}
+                }
+                end
+            }
+        };
+        at = end.max(after);
     }
     out
+}
+
+/// How the words before a marker change its meaning.
+#[derive(Clone, Copy, PartialEq)]
+enum Sense {
+    Plain,
+    /// "does not depend on 1".
+    Negated,
+    /// "must not start before 4", "blocked until 3 is done".
+    Wait,
+    /// "keep it until 5".
+    Unclear,
+}
+
+fn sense_of(lower: &str, at: usize, marker: &str, strength: Strength) -> Sense {
+    let clause = lower.get(..at).unwrap_or("");
+    let clause = clause.rsplit(['.', ';', ',', '(', '[', ':', '\n']).next().unwrap_or("");
+    let is_not = |word: &str| {
+        let is_word = ["not", "no", "never", "cannot", "without", "nicht", "pas", "non"].contains(&word);
+        is_word || word.ends_with("n't") || word.ends_with("n’t")
+    };
+    let mut words = clause.split_whitespace().rev();
+    match marker {
+        "before" => match words.take(4).any(is_not) {
+            true => Sense::Wait,
+            false => Sense::Plain,
+        },
+        "until" => {
+            let waits = [
+                "blocked",
+                "wait",
+                "waits",
+                "hold",
+                "held",
+                "deferred",
+                "postponed",
+                "only",
+            ];
+            match words.take(4).any(|word| is_not(word) || waits.contains(&word)) {
+                true => Sense::Wait,
+                false => Sense::Unclear,
+            }
+        }
+        _ => {
+            let n_words = if strength == Strength::Weak { 1 } else { 2 };
+            match words.by_ref().take(n_words).any(is_not) {
+                true => Sense::Negated,
+                false => Sense::Plain,
+            }
+        }
+    }
+}
+
+/// Returns whether "no" and a marker are a whole clause: "(no dependencies)".
+fn is_own_clause(lower: &str, start: usize, end: usize) -> bool {
+    let before = lower.get(..start).unwrap_or("").trim_end();
+    let Some(before) = before.strip_suffix("no") else {
+        return false;
+    };
+    let after = lower.get(end..).unwrap_or("").trim_start();
+    let before = before.trim_end();
+    (before.is_empty() || before.ends_with(['.', ';', ',', '(', '[', '-', '–', '—']))
+        && (after.is_empty() || after.starts_with(['.', ';', ',', ')', ']']))
 }
 
 fn starts_with_words(text: &str, words: &str) -> bool {
@@ -155,9 +249,20 @@ fn read_after(
         }
         at = next;
         let rest = lower.get(at..).unwrap_or("");
-        if let Some(phrase) = PHRASES.iter().find(|phrase| starts_with_words(rest, phrase)) {
-            push((*phrase).to_owned(), at..at + phrase.len(), true);
+        let is_phrase = |phrase: &str| {
+            let is_bare = ["all", "everything"].contains(&phrase);
+            let after = at + phrase.len();
+            starts_with_words(rest, phrase)
+                && (!is_bare || ends_here(lower, after) || exception(text, lower, after).is_some())
+        };
+        if let Some(phrase) = PHRASES.iter().find(|phrase| is_phrase(phrase)) {
             end = at + phrase.len();
+            let mut name = (*phrase).to_owned();
+            if let Some((names, last)) = exception(text, lower, end) {
+                name = format!("{phrase} except {names}");
+                end = last;
+            }
+            push(name, at..end, true);
             only_numbers = false;
         } else if let Some(token) = token(text, at, strength) {
             let mut range = at..token.end;
@@ -189,6 +294,9 @@ fn read_after(
     if found && only_numbers && word.is_none() && !ends_here(lower, end) {
         // "after 2 hours", "needs 3 approvals".
         out.found.truncate(n_before);
+        if !is_quantity(lower, end) {
+            out.doubts.push(start..end);
+        }
         return after;
     }
     if !found {
@@ -213,6 +321,58 @@ fn read_after(
     }
     out.clauses.extend(clause(text, start, end));
     end
+}
+
+/// Reads "except 3 and 4". Returns the names and where they end.
+fn exception(text: &str, lower: &str, at: usize) -> Option<(String, usize)> {
+    let rest = lower
+        .get(at..)?
+        .trim_start()
+        .trim_start_matches([',', '('])
+        .trim_start();
+    let words = [
+        "except for",
+        "except",
+        "but not",
+        "but",
+        "apart from",
+        "other than",
+        "excluding",
+    ];
+    let word = words.iter().find(|word| starts_with_words(rest, word))?;
+    let mut at = lower.len() - rest.len() + word.len();
+    at += lower.get(at..)?.len() - lower.get(at..)?.trim_start().len();
+    let mut names: Vec<&str> = Vec::new();
+    let mut end = at;
+    loop {
+        at = skip_noun(lower, at).0;
+        let Some(token) = token(text, at, Strength::Strong) else {
+            break;
+        };
+        names.push(text.get(at..token.end)?.trim_matches(['`', '*', '"', '[', ']']));
+        end = token.end;
+        match skip_separator(lower, end) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    (!names.is_empty()).then(|| (names.join(", "), end))
+}
+
+/// Returns whether the word after a number counts something, as in "2 hours".
+fn is_quantity(lower: &str, at: usize) -> bool {
+    let word: String = lower
+        .get(at..)
+        .unwrap_or("")
+        .trim_start()
+        .chars()
+        .take_while(|c| c.is_alphanumeric())
+        .collect();
+    // Plurals count; so do units of time.
+    let units = [
+        "second", "minute", "hour", "day", "week", "month", "year", "ms", "min", "h", "am", "pm", "x",
+    ];
+    word.len() > 3 && word.ends_with('s') || units.contains(&word.as_str())
 }
 
 /// Skips marks and small words between a marker and the names.
@@ -377,7 +537,30 @@ fn skip_separator(lower: &str, at: usize) -> Option<usize> {
 fn ends_here(lower: &str, at: usize) -> bool {
     let rest = lower.get(at..).unwrap_or("").trim_start();
     let verbs = [
-        "is ", "are ", "has ", "have ", "land", "pass", "complete", "done", "finish",
+        "is ",
+        "are ",
+        "has ",
+        "have ",
+        "was ",
+        "land",
+        "pass",
+        "complete",
+        "done",
+        "finish",
+        "merge",
+        "but ",
+        "except",
+        "to be ",
+        "to finish",
+        "to complete",
+        "to land",
+        "to pass",
+        "first",
+        "succeed",
+        "can ",
+        "may ",
+        "start",
+        "begin",
     ];
     rest.is_empty()
         || rest.starts_with([')', '.', ',', ';', ']', ':', '*', '_', '|', '–', '—', '-', '('])
@@ -460,6 +643,40 @@ mod tests {
         check("Search box (depends on the API client)", &["the API client"]);
         check("Parse dates (blocks ab-3)", &["!ab-3"]);
         check("Write (depends on A and B)", &["A", "B"]);
+    }
+
+    #[test]
+    fn negated_dependencies_are_none() {
+        for text in [
+            "Build UI (does not depend on 1)",
+            "Build UI (no dependency on 3; start at once)",
+            "Build UI. Does not depend on 2. No dependencies.",
+            "Build UI (doesn't need anything; not after 2)",
+            "Build UI (no dependencies)",
+        ] {
+            check(text, &[]);
+            let found = mentions(text);
+            assert!(found.says_none && found.clauses.is_empty(), "{text}: {found:?}");
+        }
+        assert!(!mentions("Write a parser with no dependencies on libc").says_none);
+        check("Ship it (after 5 but not after 8)", &["5"]);
+        check("Depends on everything except 3", &["everything except 3"]);
+        check("Ship it (after all tasks except 3 and 4)", &["all tasks except 3, 4"]);
+    }
+
+    #[test]
+    fn words_for_waiting_name_dependencies() {
+        check("Ship it (blocked until 3 is complete)", &["3"]);
+        check("Ship it; must not start before 4", &["4"]);
+        check("Ship it. Do not start before 3 is done", &["3"]);
+        check("Ship it (must come before 7)", &["!7"]);
+        check("Ship it (wait for 2)", &["2"]);
+        check("Ship it once 2 is done", &["2"]);
+        check("Ship it as soon as 3 is merged", &["3"]);
+        check("Wait for 2 to finish", &["2"]);
+        check("Keep the old reader until 5", &[]);
+        assert_eq!(mentions("Keep the old reader until 5").doubts.len(), 1);
+        assert!(mentions("Retry after 2 seconds").doubts.is_empty());
     }
 
     #[test]

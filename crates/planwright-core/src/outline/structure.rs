@@ -171,6 +171,11 @@ impl Reader {
             .unwrap_or_default();
         let words = words.as_str();
         let written = written_dependencies(node);
+        for member in dependency_members(node).filter(|member| member.value.data == Data::Bool(true)) {
+            let message = format!("`{}: true` is not understood as a dependency", visible(&member.key));
+            let place = member.key_span.to(member.value.span);
+            self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+        }
         let blocks: Vec<Reference> = members_with(node, keys::BLOCKS)
             .flat_map(|member| references_of(&member.value))
             .collect();
