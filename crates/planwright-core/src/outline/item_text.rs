@@ -6,7 +6,7 @@ use super::OutlineTask;
 use super::markdown_lines::SYMBOLS;
 use super::names::{one_line, plain};
 use super::raw::{RawTask, Reference};
-use super::references::mentions;
+use super::references::{hints, mentions};
 use super::rules::GUESS;
 use super::task_keys::{read_status, state_of};
 use crate::diagnostic::Diagnostic;
@@ -43,6 +43,16 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
         let words = text.get(doubt.clone()).unwrap_or("");
         let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
         raw.notes.push(Diagnostic::new(&GUESS, span_of(doubt.clone()), message));
+    }
+    if said.found.is_empty() && !said.says_none && said.doubts.is_empty() {
+        raw.hints = hints(text)
+            .into_iter()
+            .map(|(name, range)| Reference {
+                text: name,
+                place: span_of(range),
+                is_certain: false,
+            })
+            .collect();
     }
     let mut words = String::new();
     let mut at = start;

@@ -77,6 +77,66 @@ const MARKERS: &[(&str, Strength, bool)] = &[
     ("dep", Strength::Label, false),
 ];
 
+/// Words before a dependency in German, French, Spanish, Portuguese and Italian.
+const FOREIGN_MARKERS: &[(&str, Strength, bool)] = &[
+    ("hängt ab von", Strength::Strong, false),
+    ("haengt ab von", Strength::Strong, false),
+    ("hängt von", Strength::Strong, false),
+    ("abhängig von", Strength::Strong, false),
+    ("blockiert durch", Strength::Strong, false),
+    ("blockiert von", Strength::Strong, false),
+    ("setzt voraus", Strength::Weak, false),
+    ("benötigt", Strength::Weak, false),
+    ("erfordert", Strength::Weak, false),
+    ("braucht", Strength::Weak, false),
+    ("nach", Strength::Weak, false),
+    ("dépend de", Strength::Strong, false),
+    ("dépend des", Strength::Strong, false),
+    ("dépend du", Strength::Strong, false),
+    ("depend de", Strength::Strong, false),
+    ("bloqué par", Strength::Strong, false),
+    ("nécessite", Strength::Weak, false),
+    ("requiert", Strength::Weak, false),
+    ("après", Strength::Weak, false),
+    ("depende de", Strength::Strong, false),
+    ("depende del", Strength::Strong, false),
+    ("bloqueado por", Strength::Strong, false),
+    ("bloqueada por", Strength::Strong, false),
+    ("después de", Strength::Weak, false),
+    ("despues de", Strength::Weak, false),
+    ("depois de", Strength::Weak, false),
+    ("requiere", Strength::Weak, false),
+    ("necesita", Strength::Weak, false),
+    ("tras", Strength::Weak, false),
+    ("dipende da", Strength::Strong, false),
+    ("dopo", Strength::Weak, false),
+];
+
+/// Words before a dependency in Chinese and Japanese, which have no spaces around them.
+const MARKERS_WITHOUT_SPACES: &[&str] = &[
+    "依存タスク",
+    "依存関係",
+    "依存",
+    "依赖于",
+    "依赖",
+    "取决于",
+    "前置任务",
+    "前提",
+];
+
+/// Words after a dependency in Chinese and Japanese.
+const MARKERS_AFTER: &[&str] = &[
+    "に依存",
+    "が完了した後",
+    "完了後",
+    "の後",
+    "の完了後",
+    "完成后",
+    "完成之后",
+    "之后",
+    "以后",
+];
+
 /// Phrases that name several tasks at once.
 const PHRASES: &[&str] = &[
     "all of the above",
@@ -122,8 +182,19 @@ pub(super) fn mentions(text: &str) -> Mentions {
             || !lower
                 .get(..at)
                 .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '-'));
+        if let Some(words) = MARKERS_AFTER.iter().find(|words| rest.starts_with(**words)) {
+            read_before(text, at, at + words.len(), &mut out);
+            at += words.len();
+            continue;
+        }
+        if let Some(words) = MARKERS_WITHOUT_SPACES.iter().find(|words| rest.starts_with(**words)) {
+            let after = at + words.len();
+            at = read_after(text, &lower, at, after, (Strength::Label, false), &mut out).max(after);
+            continue;
+        }
         let marker = MARKERS
             .iter()
+            .chain(FOREIGN_MARKERS)
             .find(|(words, ..)| is_start && starts_with_words(rest, words));
         let Some((words, strength, is_reverse)) = marker else {
             at += rest.chars().next().map_or(1, char::len_utf8);
@@ -149,6 +220,172 @@ pub(super) fn mentions(text: &str) -> Mentions {
         at = end.max(after);
     }
     out
+}
+
+/// Reads the names right before a marker: "1、2に依存".
+fn read_before(text: &str, at: usize, end: usize, out: &mut Mentions) {
+    let before = text.get(..at).unwrap_or("");
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '#') || is_list_mark(c);
+    let names = before.trim_end_matches(is_part);
+    let start = names.len();
+    let mut at = start;
+    let mut found = false;
+    for part in before.get(start..).unwrap_or("").split_inclusive(is_list_mark) {
+        let name = part.trim_matches(is_list_mark);
+        if name.contains(|c: char| c.is_ascii_digit()) {
+            let from = at + part.find(name).unwrap_or(0);
+            out.found.push(Mention {
+                text: name.to_owned(),
+                range: from..from + name.len(),
+                is_certain: true,
+                is_reverse: false,
+            });
+            found = true;
+        }
+        at += part.len();
+    }
+    if found {
+        out.clauses.extend(clause(text, start, end));
+    }
+}
+
+fn is_list_mark(c: char) -> bool {
+    matches!(c, ' ' | ',' | '、' | '，' | 'と' | '和' | '与')
+}
+
+/// Returns whether a letter belongs to a script without spaces between words.
+fn is_unspaced(c: char) -> bool {
+    c >= '\u{2e80}'
+}
+
+/// Words that make the number next to them something else than a task.
+const OTHER_WORDS: &[&str] = &[
+    "of",
+    "the",
+    "in",
+    "for",
+    "with",
+    "a",
+    "and",
+    "or",
+    "to",
+    "at",
+    "by",
+    "per",
+    "is",
+    "see",
+    "via",
+    "using",
+    "about",
+    "approx",
+    "est",
+    "estimate",
+    "estimated",
+    "least",
+    "most",
+    "max",
+    "min",
+    "mins",
+    "minutes",
+    "hour",
+    "hours",
+    "h",
+    "hr",
+    "hrs",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "point",
+    "points",
+    "pt",
+    "pts",
+    "sp",
+    "priority",
+    "prio",
+    "level",
+    "tier",
+    "option",
+    "version",
+    "v",
+    "phase",
+    "stage",
+    "sprint",
+    "milestone",
+    "part",
+    "section",
+    "chapter",
+    "page",
+    "pages",
+    "line",
+    "lines",
+    "file",
+    "files",
+    "test",
+    "tests",
+    "http",
+    "python",
+    "node",
+    "java",
+    "web",
+    "oauth",
+    "api",
+    "rfc",
+    "pr",
+    "issue",
+    "ticket",
+    "x",
+    "times",
+    "retries",
+    "optional",
+    "parallel",
+    "size",
+    "effort",
+    "figure",
+    "table",
+    "appendix",
+    "layer",
+    "round",
+    "step",
+    "steps",
+    "task",
+    "tasks",
+    "new",
+    "total",
+    "only",
+    "up",
+];
+
+/// Returns the numbers of a bracket at the end of a text that has words before or after them: "(zależy od 3)".
+pub(super) fn hints(text: &str) -> Vec<(String, Range<usize>)> {
+    let body = text.trim_end().trim_end_matches(['.', '。']);
+    let inner = body.strip_suffix([')', '）']).unwrap_or("");
+    let Some(open) = inner.rfind(['(', '（']) else {
+        return Vec::new();
+    };
+    let start = open
+        + inner
+            .get(open..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(1, char::len_utf8);
+    let inner = inner.get(start..).unwrap_or("");
+    let (mut found, mut n_words, mut at) = (Vec::new(), 0, start);
+    for part in inner.split_inclusive([' ', ',', ':', '：', '、', ';']) {
+        let word = part.trim_end_matches([' ', ',', ':', '：', '、', ';']);
+        let is_number = !word.is_empty() && word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number {
+            found.push((word.to_owned(), at..at + word.len()));
+        } else if !word.is_empty() {
+            let is_word = word.chars().all(char::is_alphabetic) && !OTHER_WORDS.contains(&word.to_lowercase().as_str());
+            // What is neither a word nor a number makes this a remark.
+            if !is_word {
+                return Vec::new();
+            }
+            n_words += 1;
+        }
+        at += part.len();
+    }
+    if n_words == 0 || n_words > 4 { Vec::new() } else { found }
 }
 
 /// How the words before a marker change its meaning.
@@ -229,7 +466,7 @@ fn read_after(
     out: &mut Mentions,
 ) -> usize {
     let mut at = skip_filler(lower, after);
-    let has_colon = lower.get(after..at).is_some_and(|gap| gap.contains([':', '=']));
+    let has_colon = lower.get(after..at).is_some_and(|gap| gap.contains([':', '：', '=']));
     let n_before = out.found.len();
     let mut push = |text: String, range: Range<usize>, is_certain: bool| {
         out.found.push(Mention {
@@ -390,7 +627,7 @@ fn skip_filler(lower: &str, mut at: usize) -> usize {
     ];
     loop {
         let rest = lower.get(at..).unwrap_or("");
-        let trimmed = rest.trim_start_matches([' ', '\t', ':', '=', '*', '_', '`', '→', '←', '[']);
+        let trimmed = rest.trim_start_matches([' ', '\t', ':', '：', '=', '*', '_', '`', '→', '←', '[']);
         let word = SMALL.iter().find(|word| starts_with_words(trimmed, word));
         at += rest.len() - trimmed.len();
         match word {
@@ -402,7 +639,17 @@ fn skip_filler(lower: &str, mut at: usize) -> usize {
 
 /// Skips a noun before a name, as in "step 2" and "tasks #3".
 fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
-    const NOUNS: [&str; 18] = [
+    const NOUNS: [&str; 28] = [
+        "schritte",
+        "schritt",
+        "aufgaben",
+        "aufgabe",
+        "étapes",
+        "étape",
+        "pasos",
+        "paso",
+        "tareas",
+        "tarea",
         "steps",
         "step",
         "tasks",
@@ -423,8 +670,20 @@ fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
         "no.",
     ];
     let rest = lower.get(at..).unwrap_or("");
-    let rest = rest.strip_prefix("the ").unwrap_or(rest);
+    let articles = ["the ", "den ", "dem ", "l'", "l’", "la ", "las ", "los ", "el ", "les "];
+    let rest = articles
+        .iter()
+        .find_map(|article| rest.strip_prefix(article))
+        .unwrap_or(rest);
     let start = lower.len() - rest.len();
+    for noun in ["タスク", "ステップ", "任务", "步骤", "第"] {
+        if let Some(after) = rest.strip_prefix(noun) {
+            return (
+                lower.len() - after.trim_start().len(),
+                lower.get(start..start + noun.len()),
+            );
+        }
+    }
     let Some(noun) = NOUNS.iter().find(|noun| {
         rest.strip_prefix(**noun)
             .is_some_and(|after| after.starts_with([' ', '#']))
@@ -489,7 +748,8 @@ fn token(text: &str, at: usize, strength: Strength) -> Option<Token> {
         end += 1;
     }
     let after = body.get(end..)?;
-    if after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '%' | '/')) || n_digits > 9 {
+    let goes_on = |c: char| c.is_alphanumeric() && !is_unspaced(c) || matches!(c, '_' | '%' | '/');
+    if after.starts_with(goes_on) || n_digits > 9 {
         return None;
     }
     let word = body.get(..letters)?;
@@ -522,10 +782,10 @@ fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<T
 fn skip_separator(lower: &str, at: usize) -> Option<usize> {
     let rest = lower.get(at..)?;
     let body = rest.trim_start();
-    let mut after = body.trim_start_matches([',', ';', '&', '+', '/', ']']);
+    let mut after = body.trim_start_matches([',', ';', '&', '+', '/', ']', '、', '，', 'と', '和']);
     let has_mark = after.len() < body.len();
     after = after.trim_start();
-    for word in ["and ", "or ", "plus "] {
+    for word in ["and ", "or ", "plus ", "und ", "et ", "y ", "e "] {
         if let Some(rest) = after.strip_prefix(word) {
             return Some(lower.len() - rest.trim_start().len());
         }
@@ -550,6 +810,10 @@ fn ends_here(lower: &str, at: usize) -> bool {
         "merge",
         "but ",
         "except",
+        "ab",
+        "est ",
+        "ist ",
+        "está",
         "to be ",
         "to finish",
         "to complete",
@@ -564,6 +828,7 @@ fn ends_here(lower: &str, at: usize) -> bool {
     ];
     rest.is_empty()
         || rest.starts_with([')', '.', ',', ';', ']', ':', '*', '_', '|', '–', '—', '-', '('])
+        || rest.starts_with(is_unspaced)
         || verbs.iter().any(|verb| rest.starts_with(verb))
 }
 
@@ -573,7 +838,7 @@ fn clause_end(text: &str, at: usize) -> usize {
     let mut chars = rest.char_indices().peekable();
     while let Some((offset, c)) = chars.next() {
         let is_over = match c {
-            ')' | ']' | ';' | '\n' | '|' => true,
+            ')' | ']' | ';' | '\n' | '|' | '）' | '。' => true,
             '.' => chars.peek().is_none_or(|(_, next)| next.is_whitespace()),
             _ => false,
         };
@@ -588,12 +853,13 @@ fn clause_end(text: &str, at: usize) -> usize {
 fn clause(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let before = text.get(..start)?;
     let after = text.get(end..)?;
-    if let Some(open) = before.rfind(['(', '[']) {
-        let gap = before.get(open + 1..)?;
-        let close = after.find([')', ']']);
+    let width = |text: &str| text.chars().next().map_or(1, char::len_utf8);
+    if let Some(open) = before.rfind(['(', '[', '（']) {
+        let gap = before.get(open + width(before.get(open..)?)..)?;
+        let close = after.find([')', ']', '）']);
         let is_closed = close.is_some_and(|close| close <= 30);
-        if gap.len() <= 16 && !gap.contains([')', ']']) && is_closed {
-            return Some(open..end + close? + 1);
+        if gap.len() <= 16 && !gap.contains([')', ']', '）']) && is_closed {
+            return Some(open..end + close? + width(after.get(close?..)?));
         }
     }
     let trimmed = before.trim_end_matches([' ', '*', '_']);
@@ -662,6 +928,24 @@ mod tests {
         check("Ship it (after 5 but not after 8)", &["5"]);
         check("Depends on everything except 3", &["everything except 3"]);
         check("Ship it (after all tasks except 3 and 4)", &["all tasks except 3, 4"]);
+    }
+
+    #[test]
+    fn dependencies_are_read_in_other_languages() {
+        check("Baue die API (hängt ab von 3)", &["3"]);
+        check("Baue die API (hängt von 3 ab)", &["3"]);
+        check("Baue die API (nach Schritt 2 und 3)", &["2", "3"]);
+        check("Construire l'API (dépend de 3)", &["3"]);
+        check("Construire l'API (après l'étape 2)", &["2"]);
+        check("Construir la API (depende de 2)", &["2"]);
+        check("Construir la API (después de la tarea 2)", &["2"]);
+        check("APIを作る（依存: 1）", &["1"]);
+        check("APIを作る（1、2に依存）", &["1", "2"]);
+        check("APIを作る（タスク1に依存）", &["1"]);
+        check("构建接口（依赖 1、2）", &["1", "2"]);
+        check("构建接口（1完成后）", &["1"]);
+        check("Baue die API (hängt nicht ab von 3)", &[]);
+        check("Reise nach Berlin", &[]);
     }
 
     #[test]

@@ -229,6 +229,7 @@ impl Reader {
             group,
             dependencies: written,
             blocks,
+            hints: Vec::new(),
             notes: Vec::new(),
         });
     }
