@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::item_text::{read_detail, read_item};
 use super::markdown_lines::{Line, LineKind, begins_with_symbol};
 use super::names::{one_line, plain};
-use super::phrases::is_phase;
+use super::phrases::{is_left_out, is_phase};
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
 use super::rules::GUESS;
@@ -158,7 +158,13 @@ fn of_headings(scan: &Scan<'_>) -> Lists {
         }
     }
     let place = plan.tasks.first().map_or(Span::at(0), |task| task.task.place);
-    finish_plan(plan, place, None, true)
+    let numbers: Vec<(u64, Span)> = plan
+        .tasks
+        .iter()
+        .filter_map(|raw| Some((raw.task.id.as_ref()?.parse().ok()?, raw.task.place)))
+        .collect();
+    let cut = elision_after(scan, place.start).or_else(|| jump_in(scan, &numbers));
+    finish_plan(plan, place, cut, true)
 }
 
 /// Returns the items that are tasks or contain tasks, in order.
@@ -298,6 +304,23 @@ impl<'s, 't> Reader<'s, 't> {
         });
     }
 
+    /// Returns the numbers of the items at the top of the chosen lists, in order.
+    fn numbers(&self) -> Vec<(u64, Span)> {
+        let lists: BTreeSet<usize> = self
+            .chosen
+            .iter()
+            .filter_map(|&ix| self.scan.items.get(ix).map(|item| item.list))
+            .collect();
+        let items = self.scan.items.iter();
+        let top = items.filter(|item| item.parent.is_none() && lists.contains(&item.list));
+        top.filter_map(|item| {
+            let id = read_item(item.body(), None, 0).task.id;
+            let number = id.or_else(|| item.number().map(str::to_owned))?;
+            Some((number.parse().ok()?, item.line.span()))
+        })
+        .collect()
+    }
+
     /// Adds an item that is no task to the task above it.
     fn detail_of(&mut self, item: &ScannedItem<'_>) {
         let mut parent = item.parent;
@@ -360,7 +383,11 @@ impl<'s, 't> Reader<'s, 't> {
         if is_asking && let Some(item) = self.scan.items.iter().find(|item| item.is_question()) {
             return Lists::Questions(item.line.span());
         }
-        finish_plan(self.plan, place, self.cut, self.kind != Kind::Bullets)
+        let cut = self
+            .cut
+            .or_else(|| elision_after(self.scan, place.start))
+            .or_else(|| jump_in(self.scan, &self.numbers()));
+        finish_plan(self.plan, place, cut, self.kind != Kind::Bullets)
     }
 }
 
@@ -395,15 +422,41 @@ fn finish_plan(mut plan: RawPlan, place: Span, cut: Option<Span>, is_strong: boo
     }
 }
 
-/// Returns whether an item stands for others that are left out.
-fn is_left_out(body: &str) -> bool {
-    let lower = body.trim().to_lowercase();
-    lower == "..."
-        || lower == "…"
-        || lower == "etc"
-        || lower.starts_with("... ")
-        || lower.starts_with("(more ")
-        || lower == "[truncated]"
+/// Returns the first line after a place that stands for tasks that are left out.
+fn elision_after(scan: &Scan<'_>, start: u32) -> Option<Span> {
+    let span = |text: &str, at: usize| Span::new(at, at + text.trim_end().len());
+    scan.details
+        .iter()
+        .filter(|detail| detail.at >= start as usize && is_left_out(detail.text))
+        .map(|detail| span(detail.text, detail.at))
+        .next()
+}
+
+/// Returns the first number that is more than one above the number before it. Numbers in even steps, as 10, 20, 30, leave none out.
+fn jump_in(scan: &Scan<'_>, numbers: &[(u64, Span)]) -> Option<Span> {
+    let steps: Vec<u64> = numbers
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [(before, _), (after, _)] => after.checked_sub(*before),
+            _ => None,
+        })
+        .collect();
+    let is_even =
+        steps.len() >= 2 && steps.len() + 1 == numbers.len() && steps.windows(2).all(|pair| pair[0] == pair[1]);
+    let is_jump =
+        |pair: &&[(u64, Span)]| matches!(pair, [(before, _), (after, _)] if *after > before.saturating_add(1));
+    let found = numbers.windows(2).find(is_jump).filter(|_| !is_even)?;
+    let (number, place) = found.last()?;
+    // A sentence before the list may explain the number: "Task 4 was split off later".
+    let start = numbers.first()?.1.start as usize;
+    let mut before = scan.details.iter().filter(|detail| detail.at < start);
+    let is_explained = before.any(|detail| {
+        let lower = detail.text.to_lowercase();
+        ["task", "step"]
+            .iter()
+            .any(|noun| lower.contains(&format!("{noun} {number} ")))
+    });
+    (!is_explained).then_some(*place)
 }
 
 impl ScannedItem<'_> {
