@@ -155,6 +155,10 @@ impl Reader {
                 }
                 self.object(node, name, key, group, list, depth);
             }
+            Data::Null => {
+                let message = "`null` in a list of tasks is skipped";
+                self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
+            }
             _ => {}
         }
     }
