@@ -268,6 +268,15 @@ impl<'s, 't> Reader<'s, 't> {
                 read_detail(text, *at, &mut raw);
             }
             if parents.binary_search(&ix).is_ok() {
+                self.plan.notes.append(&mut raw.notes);
+                if item.is_box() {
+                    let message = format!(
+                        "`{}` is a group of its sub-tasks, and no task of its own",
+                        visible(&one_line(&raw.task.title, 60))
+                    );
+                    let note = Diagnostic::new(&GUESS, item.line.span(), message);
+                    self.plan.notes.push(note);
+                }
                 self.item_groups.insert(ix, self.plan.groups.len());
                 self.plan.groups.push(RawGroup {
                     name: raw.task.title,
