@@ -2,7 +2,7 @@
 
 use super::blocks::{Fence, fences, json_within, yaml_within};
 use super::choice::{
-    Candidate, Kind, Labels, cut_off, draw_edges, empty_list, equal_standing, joined, nothing, one_of,
+    Candidate, Kind, Labels, cut_off, draw_edges, empty_list, equal_standing, joined, left_out_between, nothing, one_of,
 };
 use super::json_values::SyntaxProblem;
 use super::lists::{self, Lists};
@@ -58,7 +58,12 @@ fn read_wrapped(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Re
     }
     if let Some(place) = chosen.cut {
         if !is_partial || chosen.plan.tasks.is_empty() {
-            return Err(vec![cut_off(place, chosen.plan.tasks.len())]);
+            let n_tasks = chosen.plan.tasks.len();
+            let is_between = chosen.plan.tasks.iter().any(|raw| raw.task.place.start >= place.start);
+            return Err(vec![match is_between {
+                true => left_out_between(place, n_tasks),
+                false => cut_off(place, n_tasks),
+            }]);
         }
         let message = format!(
             "the answer is cut off here: its {} complete tasks are read",

@@ -43,6 +43,12 @@ pub(super) fn cut_off(place: Span, n_tasks: usize) -> Diagnostic {
     }
 }
 
+/// Returns that an answer leaves tasks out between those that it writes.
+pub(super) fn left_out_between(place: Span, n_tasks: usize) -> Diagnostic {
+    let message = format!("the answer leaves tasks out here: {n_tasks} tasks are complete");
+    Diagnostic::new(&CUT_OFF, place, message).with_help("ask for the rest, or import the complete tasks with --partial")
+}
+
 /// The prose before a place.
 pub(super) struct Labels<'t> {
     pub(super) text: &'t str,

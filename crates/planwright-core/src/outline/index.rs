@@ -177,6 +177,10 @@ impl Index {
         if is_none_word(text) {
             return Found::many(Vec::new());
         }
+        if let Some((all, others)) = lower.split_once(" except ") {
+            let others = others.strip_prefix("for ").unwrap_or(others);
+            return self.find_except(plan, (all, others), owner, base);
+        }
         if let Some(found) = self.find_phrase(&lower, owner) {
             return found;
         }
@@ -219,6 +223,26 @@ impl Index {
         self.find_before_mark(text)
     }
 
+    /// Finds the tasks that "all … except 3" names.
+    fn find_except(&self, plan: &RawPlan, (all, others): (&str, &str), owner: usize, base: usize) -> Found {
+        let others = match self.find_text(plan, others, owner, base) {
+            Found::None => self.find_parts(plan, others, owner, base),
+            found => found,
+        };
+        let (others, by_place) = match others {
+            Found::Tasks { tasks, by_place, .. } => (tasks, by_place),
+            Found::Group(group) => (self.members.get(group).cloned().unwrap_or_default(), false),
+            found => return found,
+        };
+        match self.find_phrase(all, owner) {
+            Some(Found::Tasks { mut tasks, guess, .. }) => {
+                tasks.retain(|task| !others.contains(task));
+                Found::Tasks { tasks, guess, by_place }
+            }
+            _ => Found::None,
+        }
+    }
+
     /// Finds an id that is followed by more: "T1: Create the table", "T1 (schema)".
     fn find_before_mark(&self, text: &str) -> Found {
         let Some(at) = text.find([':', '(', '–', '—']).or_else(|| text.find(" - ")) else {
@@ -252,6 +276,7 @@ impl Index {
         let is_above = lower.contains("above")
             || lower.starts_with("all previous")
             || lower.starts_with("all the previous")
+            || lower.starts_with("all earlier")
             || lower.starts_with("everything");
         let is_others =
             lower.starts_with("all other") || lower == "all tasks" || lower == "all steps" || is_all.contains(&lower);

@@ -6,10 +6,12 @@ use super::OutlineTask;
 use super::markdown_lines::SYMBOLS;
 use super::names::{one_line, plain};
 use super::raw::{RawTask, Reference};
-use super::references::mentions;
-use super::task_keys::state_of;
+use super::references::{hints, mentions};
+use super::rules::GUESS;
+use super::task_keys::{read_status, state_of};
+use crate::diagnostic::Diagnostic;
 use crate::plan::State;
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// Reads the text of an item. Its places are `whole`, or count from `offset` where that is none.
 pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTask {
@@ -36,6 +38,21 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     }
     if said.says_none {
         raw.dependencies.get_or_insert_default();
+    }
+    for doubt in &said.doubts {
+        let words = text.get(doubt.clone()).unwrap_or("");
+        let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
+        raw.notes.push(Diagnostic::new(&GUESS, span_of(doubt.clone()), message));
+    }
+    if said.found.is_empty() && !said.says_none && said.doubts.is_empty() {
+        raw.hints = hints(text)
+            .into_iter()
+            .map(|(name, range)| Reference {
+                text: name,
+                place: span_of(range),
+                is_certain: false,
+            })
+            .collect();
     }
     let mut words = String::new();
     let mut at = start;
@@ -66,10 +83,15 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
         raw.dependencies.get_or_insert_default().extend(found);
     }
     raw.blocks.extend(detail.blocks);
+    raw.notes.extend(detail.notes);
     let bare = plain(text);
     let lower = bare.to_lowercase();
     if let Some(word) = lower.strip_prefix("status:").map(str::trim) {
-        raw.task.state = state_of(word).or(raw.task.state);
+        let (state, guess) = read_status(word);
+        let place = Span::new(offset, offset + text.trim_end().len());
+        raw.notes
+            .extend(guess.map(|guess| Diagnostic::new(&GUESS, place, guess)));
+        raw.task.state = state.or(raw.task.state);
         return;
     }
     let is_label = |label: &str| lower.starts_with(label);

@@ -4,13 +4,16 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::item_text::{read_detail, read_item};
 use super::markdown_lines::{Line, LineKind, begins_with_symbol};
-use super::names::plain;
-use super::phrases::is_phase;
+use super::names::{one_line, plain};
+use super::phrases::{is_left_out, is_phase};
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
+use super::rules::GUESS;
 use super::sections::{Scan, ScannedItem, Section, scan};
+use super::task_keys::state_of;
+use crate::diagnostic::Diagnostic;
 use crate::plan::State;
-use crate::text::Span;
+use crate::text::{Span, visible};
 
 /// What the lists of a text are.
 pub(super) enum Lists {
@@ -155,7 +158,13 @@ fn of_headings(scan: &Scan<'_>) -> Lists {
         }
     }
     let place = plan.tasks.first().map_or(Span::at(0), |task| task.task.place);
-    finish_plan(plan, place, None, true)
+    let numbers: Vec<(u64, Span)> = plan
+        .tasks
+        .iter()
+        .filter_map(|raw| Some((raw.task.id.as_ref()?.parse().ok()?, raw.task.place)))
+        .collect();
+    let cut = elision_after(scan, place.start).or_else(|| jump_in(scan, &numbers));
+    finish_plan(plan, place, cut, true)
 }
 
 /// Returns the items that are tasks or contain tasks, in order.
@@ -249,7 +258,7 @@ impl<'s, 't> Reader<'s, 't> {
             let mut raw = read_item(item.body(), None, item.body_at());
             raw.list = item.list;
             raw.task.is_optional |= item.is_starred();
-            raw.task.state = raw.task.state.or(item.state());
+            item.read_state(&mut raw);
             self.number(item, &mut raw);
             if is_left_out(item.body()) {
                 self.cut.get_or_insert(item.line.span());
@@ -259,6 +268,15 @@ impl<'s, 't> Reader<'s, 't> {
                 read_detail(text, *at, &mut raw);
             }
             if parents.binary_search(&ix).is_ok() {
+                self.plan.notes.append(&mut raw.notes);
+                if item.is_box() {
+                    let message = format!(
+                        "`{}` is a group of its sub-tasks, and no task of its own",
+                        visible(&one_line(&raw.task.title, 60))
+                    );
+                    let note = Diagnostic::new(&GUESS, item.line.span(), message);
+                    self.plan.notes.push(note);
+                }
                 self.item_groups.insert(ix, self.plan.groups.len());
                 self.plan.groups.push(RawGroup {
                     name: raw.task.title,
@@ -293,6 +311,23 @@ impl<'s, 't> Reader<'s, 't> {
             Some(parent) if !number.contains('.') => format!("{parent}.{number}"),
             _ => number.to_owned(),
         });
+    }
+
+    /// Returns the numbers of the items at the top of the chosen lists, in order.
+    fn numbers(&self) -> Vec<(u64, Span)> {
+        let lists: BTreeSet<usize> = self
+            .chosen
+            .iter()
+            .filter_map(|&ix| self.scan.items.get(ix).map(|item| item.list))
+            .collect();
+        let items = self.scan.items.iter();
+        let top = items.filter(|item| item.parent.is_none() && lists.contains(&item.list));
+        top.filter_map(|item| {
+            let id = read_item(item.body(), None, 0).task.id;
+            let number = id.or_else(|| item.number().map(str::to_owned))?;
+            Some((number.parse().ok()?, item.line.span()))
+        })
+        .collect()
     }
 
     /// Adds an item that is no task to the task above it.
@@ -357,7 +392,11 @@ impl<'s, 't> Reader<'s, 't> {
         if is_asking && let Some(item) = self.scan.items.iter().find(|item| item.is_question()) {
             return Lists::Questions(item.line.span());
         }
-        finish_plan(self.plan, place, self.cut, self.kind != Kind::Bullets)
+        let cut = self
+            .cut
+            .or_else(|| elision_after(self.scan, place.start))
+            .or_else(|| jump_in(self.scan, &self.numbers()));
+        finish_plan(self.plan, place, cut, self.kind != Kind::Bullets)
     }
 }
 
@@ -392,15 +431,41 @@ fn finish_plan(mut plan: RawPlan, place: Span, cut: Option<Span>, is_strong: boo
     }
 }
 
-/// Returns whether an item stands for others that are left out.
-fn is_left_out(body: &str) -> bool {
-    let lower = body.trim().to_lowercase();
-    lower == "..."
-        || lower == "…"
-        || lower == "etc"
-        || lower.starts_with("... ")
-        || lower.starts_with("(more ")
-        || lower == "[truncated]"
+/// Returns the first line after a place that stands for tasks that are left out.
+fn elision_after(scan: &Scan<'_>, start: u32) -> Option<Span> {
+    let span = |text: &str, at: usize| Span::new(at, at + text.trim_end().len());
+    scan.details
+        .iter()
+        .filter(|detail| detail.at >= start as usize && is_left_out(detail.text))
+        .map(|detail| span(detail.text, detail.at))
+        .next()
+}
+
+/// Returns the first number that is more than one above the number before it. Numbers in even steps, as 10, 20, 30, leave none out.
+fn jump_in(scan: &Scan<'_>, numbers: &[(u64, Span)]) -> Option<Span> {
+    let steps: Vec<u64> = numbers
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [(before, _), (after, _)] => after.checked_sub(*before),
+            _ => None,
+        })
+        .collect();
+    let is_even =
+        steps.len() >= 2 && steps.len() + 1 == numbers.len() && steps.windows(2).all(|pair| pair[0] == pair[1]);
+    let is_jump =
+        |pair: &&[(u64, Span)]| matches!(pair, [(before, _), (after, _)] if *after > before.saturating_add(1));
+    let found = numbers.windows(2).find(is_jump).filter(|_| !is_even)?;
+    let (number, place) = found.last()?;
+    // A sentence before the list may explain the number: "Task 4 was split off later".
+    let start = numbers.first()?.1.start as usize;
+    let mut before = scan.details.iter().filter(|detail| detail.at < start);
+    let is_explained = before.any(|detail| {
+        let lower = detail.text.to_lowercase();
+        ["task", "step"]
+            .iter()
+            .any(|noun| lower.contains(&format!("{noun} {number} ")))
+    });
+    (!is_explained).then_some(*place)
 }
 
 impl ScannedItem<'_> {
@@ -431,15 +496,43 @@ impl ScannedItem<'_> {
         self.line.at + usize::from(self.is_starred())
     }
 
-    fn state(&self) -> Option<State> {
+    /// Returns the mark in the box of the item.
+    fn mark(&self) -> Option<&str> {
         match self.line.kind {
-            LineKind::Item { checkbox, .. } => match checkbox? {
-                'x' | 'X' | '✓' | '✔' => Some(State::Done),
-                '~' | '/' | '>' => Some(State::Running),
-                '-' => Some(State::Skipped),
-                _ => None,
-            },
+            LineKind::Item { checkbox, .. } => checkbox,
             _ => None,
         }
+    }
+
+    /// Gives a task the state of its box, and names what was guessed.
+    fn read_state(&self, raw: &mut RawTask) {
+        let state = match self.mark() {
+            None => return,
+            Some("") => None,
+            Some("x" | "X" | "✓" | "✔") => Some(State::Done),
+            Some("~" | "/" | ">") => Some(State::Running),
+            Some("-") => Some(State::Skipped),
+            Some(mark) => match state_of(mark).filter(|_| mark.chars().count() > 1 || !mark.is_ascii()) {
+                Some(state) => Some(state),
+                None => {
+                    let message = format!(
+                        "the mark `{}` of `{}` is unknown: it counts as pending",
+                        visible(mark),
+                        visible(&one_line(&raw.task.title, 60))
+                    );
+                    raw.notes.push(Diagnostic::new(&GUESS, self.line.span(), message));
+                    None
+                }
+            },
+        };
+        if state.is_none() && raw.task.state == Some(State::Done) {
+            let message = format!(
+                "the box of `{}` is not checked: the task counts as pending, not as done",
+                visible(&one_line(&raw.task.title, 60))
+            );
+            raw.notes.push(Diagnostic::new(&GUESS, self.line.span(), message));
+            raw.task.state = Some(State::Pending);
+        }
+        raw.task.state = raw.task.state.or(state);
     }
 }

@@ -1,5 +1,6 @@
 //! Lines of Markdown: headings, items of lists, rows of tables, and the rest.
 
+use super::task_keys::state_of;
 use crate::text::Span;
 
 /// A line, or the part of it that counts.
@@ -20,7 +21,7 @@ pub(super) enum LineKind<'t> {
     /// An item, with its number and the mark in its box.
     Item {
         number: Option<&'t str>,
-        checkbox: Option<char>,
+        checkbox: Option<&'t str>,
     },
     TableRow,
     Text,
@@ -48,7 +49,34 @@ pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Line<'
         });
         at += line.len();
     }
+    read_other_boxes(&mut out);
     out
+}
+
+/// Reads `[D]` and `[done]` as boxes where other items of the text have boxes.
+fn read_other_boxes(lines: &mut [Line<'_>]) {
+    let is_box = |line: &Line<'_>| matches!(line.kind, LineKind::Item { checkbox: Some(_), .. });
+    if !lines.iter().any(is_box) {
+        return;
+    }
+    for line in lines {
+        if let LineKind::Item { number, checkbox: None } = line.kind
+            && let Some((mark, after)) = bracketed(line.text)
+            && (is_letter_mark(mark) || mark.chars().count() > 1 && state_of(mark).is_some())
+        {
+            line.kind = LineKind::Item {
+                number,
+                checkbox: Some(mark),
+            };
+            line.at += line.text.len() - after.len();
+            line.text = after;
+        }
+    }
+}
+
+/// Returns whether a mark is a letter that stands neither for a state nor for `[P]`.
+fn is_letter_mark(mark: &str) -> bool {
+    mark.chars().count() == 1 && mark.chars().all(|c| c.is_alphabetic() && !matches!(c, 'P' | 'p'))
 }
 
 fn blank<'t>(at: usize) -> Line<'t> {
@@ -111,9 +139,9 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 }
 
 /// Reads the mark of an item and its box.
-fn item(line: &str) -> Option<(Option<&str>, Option<char>, &str)> {
+fn item(line: &str) -> Option<(Option<&str>, Option<&str>, &str)> {
     let (number, mut rest) = item_mark(line)?;
-    let checkbox = checkbox(rest);
+    let checkbox = checkbox(rest).or_else(|| unknown_box(rest));
     if let Some((_, after)) = checkbox {
         rest = after;
     }
@@ -164,18 +192,28 @@ pub(super) fn begins_with_symbol(line: &str) -> bool {
     SYMBOLS.iter().any(|symbol| line.starts_with(symbol))
 }
 
-/// Reads a box such as `[ ]`, `[x]` and `\[ \]`.
-fn checkbox(text: &str) -> Option<(char, &str)> {
-    let body = text.strip_prefix("\\[").or_else(|| text.strip_prefix('['))?;
-    let (mark, after) = match body.strip_prefix(']') {
-        Some(after) => (' ', after),
-        None => {
-            let mark = body.chars().next()?;
-            let after = body.get(mark.len_utf8()..)?;
-            (mark, after.strip_prefix("\\]").or_else(|| after.strip_prefix(']'))?)
-        }
+/// Reads a box such as `[ ]`, `[x]`, `[ x ]` and `\[ \]`.
+fn checkbox(text: &str) -> Option<(&str, &str)> {
+    bracketed(text).filter(|(mark, _)| matches!(*mark, "" | "x" | "X" | "✓" | "✔" | "~" | "/" | "-" | ">"))
+}
+
+/// Reads a box with a mark that has no known meaning, such as `[?]` and `[!]`.
+fn unknown_box(text: &str) -> Option<(&str, &str)> {
+    let is_mark = |mark: &str| {
+        mark.chars()
+            .all(|c| !c.is_alphanumeric() && !matches!(c, '`' | '"' | '\'' | '\\'))
     };
-    let is_box = matches!(mark, ' ' | 'x' | 'X' | '✓' | '✔' | '~' | '/' | '-' | '>' | '\u{a0}');
+    bracketed(text).filter(|(mark, _)| mark.chars().count() <= 2 && is_mark(mark))
+}
+
+/// Reads a short text in brackets, and what follows it. The explanation of a mark is none.
+fn bracketed(text: &str) -> Option<(&str, &str)> {
+    let body = text.strip_prefix("\\[").or_else(|| text.strip_prefix('['))?;
+    let (mark, after) = body.split_once(']')?;
+    let mark = mark.strip_suffix('\\').unwrap_or(mark);
+    let rest = after.trim_start();
+    let is_legend = rest.starts_with(['=', ':', '–', '—']) || rest.starts_with("means ");
     let is_apart = after.is_empty() || after.starts_with([' ', '\t', '*']);
-    (is_box && is_apart).then_some((mark, after))
+    let is_known = matches!(mark.trim(), "" | "x" | "X");
+    (mark.len() <= 16 && is_apart && (is_known || !is_legend)).then(|| (mark.trim(), after))
 }

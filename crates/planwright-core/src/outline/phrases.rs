@@ -59,6 +59,46 @@ pub(super) fn is_phase(title: &str) -> bool {
     })
 }
 
+/// Returns whether a line stands for tasks that are left out: "...", "(etc.)", "[remaining steps omitted for brevity]".
+pub(super) fn is_left_out(line: &str) -> bool {
+    let lower = line.trim().to_lowercase();
+    let bare = lower.trim_matches([
+        '(', ')', '[', ']', '*', '_', '.', '…', ' ', ',', '-', '<', '>', '!', '/', '#',
+    ]);
+    let has_dots = lower.contains("...") || lower.contains('…');
+    if bare.is_empty() {
+        return has_dots;
+    }
+    let is_bracketed = lower.starts_with(['(', '[', '<']) && lower.ends_with([')', ']', '>']);
+    let starts = lower.trim_start_matches(['(', '[', '*', '_', ' ']);
+    let starts_with_dots = starts.starts_with("...") || starts.starts_with('…');
+    let whole = [
+        "etc",
+        "and so on",
+        "and so forth",
+        "truncated",
+        "continued",
+        "usw",
+        "and more",
+    ];
+    let words = [
+        "omitted for brevity",
+        "remaining steps",
+        "remaining tasks",
+        "rest of the tasks",
+        "rest of the steps",
+        "more tasks",
+        "more steps",
+        "steps omitted",
+        "tasks omitted",
+        "and so on",
+    ];
+    whole.contains(&bare)
+        || bare.len() < 100 && (is_bracketed || starts_with_dots) && words.iter().any(|words| bare.contains(words))
+        || starts_with_dots && lower.starts_with("... ")
+        || lower.starts_with("(more ")
+}
+
 fn starts_with_any(text: &str, starts: &[&str]) -> bool {
     let lower = plain(text).to_lowercase();
     let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());

@@ -28,6 +28,10 @@ pub(super) struct RawTask {
     pub(super) dependencies: Option<Vec<Reference>>,
     /// The tasks that depend on it.
     pub(super) blocks: Vec<Reference>,
+    /// Numbers in a bracket at its end that may name dependencies.
+    pub(super) hints: Vec<Reference>,
+    /// What was guessed about it.
+    pub(super) notes: Vec<Diagnostic>,
 }
 
 /// A phase, or a task with tasks below it.

@@ -21,6 +21,8 @@ pub(super) struct Mentions {
     pub(super) found: Vec<Mention>,
     /// Whether it says that there are none.
     pub(super) says_none: bool,
+    /// Parts that look like a dependency and are not understood.
+    pub(super) doubts: Vec<Range<usize>>,
     /// The parts of the text that say nothing else.
     pub(super) clauses: Vec<Range<usize>>,
 }
@@ -37,6 +39,11 @@ enum Strength {
 
 /// The words before a dependency, longer ones first.
 const MARKERS: &[(&str, Strength, bool)] = &[
+    ("must come before", Strength::Strong, true),
+    ("must be done before", Strength::Strong, true),
+    ("must run before", Strength::Strong, true),
+    ("comes before", Strength::Weak, true),
+    ("as soon as", Strength::Weak, false),
     ("dependent on", Strength::Strong, false),
     ("depending on", Strength::Strong, false),
     ("dependencies", Strength::Label, false),
@@ -61,11 +68,73 @@ const MARKERS: &[(&str, Strength, bool)] = &[
     ("depends", Strength::Label, false),
     ("prereq", Strength::Label, false),
     ("blocks", Strength::Weak, true),
+    ("before", Strength::Weak, true),
+    ("until", Strength::Weak, false),
     ("after", Strength::Weak, false),
     ("needs", Strength::Weak, false),
     ("deps", Strength::Label, false),
     ("once", Strength::Weak, false),
     ("dep", Strength::Label, false),
+];
+
+/// Words before a dependency in German, French, Spanish, Portuguese and Italian.
+const FOREIGN_MARKERS: &[(&str, Strength, bool)] = &[
+    ("hängt ab von", Strength::Strong, false),
+    ("haengt ab von", Strength::Strong, false),
+    ("hängt von", Strength::Strong, false),
+    ("abhängig von", Strength::Strong, false),
+    ("blockiert durch", Strength::Strong, false),
+    ("blockiert von", Strength::Strong, false),
+    ("setzt voraus", Strength::Weak, false),
+    ("benötigt", Strength::Weak, false),
+    ("erfordert", Strength::Weak, false),
+    ("braucht", Strength::Weak, false),
+    ("nach", Strength::Weak, false),
+    ("dépend de", Strength::Strong, false),
+    ("dépend des", Strength::Strong, false),
+    ("dépend du", Strength::Strong, false),
+    ("depend de", Strength::Strong, false),
+    ("bloqué par", Strength::Strong, false),
+    ("nécessite", Strength::Weak, false),
+    ("requiert", Strength::Weak, false),
+    ("après", Strength::Weak, false),
+    ("depende de", Strength::Strong, false),
+    ("depende del", Strength::Strong, false),
+    ("bloqueado por", Strength::Strong, false),
+    ("bloqueada por", Strength::Strong, false),
+    ("después de", Strength::Weak, false),
+    ("despues de", Strength::Weak, false),
+    ("depois de", Strength::Weak, false),
+    ("requiere", Strength::Weak, false),
+    ("necesita", Strength::Weak, false),
+    ("tras", Strength::Weak, false),
+    ("dipende da", Strength::Strong, false),
+    ("dopo", Strength::Weak, false),
+];
+
+/// Words before a dependency in Chinese and Japanese, which have no spaces around them.
+const MARKERS_WITHOUT_SPACES: &[&str] = &[
+    "依存タスク",
+    "依存関係",
+    "依存",
+    "依赖于",
+    "依赖",
+    "取决于",
+    "前置任务",
+    "前提",
+];
+
+/// Words after a dependency in Chinese and Japanese.
+const MARKERS_AFTER: &[&str] = &[
+    "に依存",
+    "が完了した後",
+    "完了後",
+    "の後",
+    "の完了後",
+    "完成后",
+    "完成之后",
+    "之后",
+    "以后",
 ];
 
 /// Phrases that name several tasks at once.
@@ -90,6 +159,12 @@ const PHRASES: &[&str] = &[
     "previous step",
     "previous task",
     "the above",
+    "all earlier tasks",
+    "all earlier steps",
+    "all earlier ones",
+    "all of them",
+    "everything",
+    "all",
 ];
 
 /// How much of a text is searched: what one item says of its dependencies is short.
@@ -107,17 +182,273 @@ pub(super) fn mentions(text: &str) -> Mentions {
             || !lower
                 .get(..at)
                 .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '-'));
+        if let Some(words) = MARKERS_AFTER.iter().find(|words| rest.starts_with(**words)) {
+            read_before(text, at, at + words.len(), &mut out);
+            at += words.len();
+            continue;
+        }
+        if let Some(words) = MARKERS_WITHOUT_SPACES.iter().find(|words| rest.starts_with(**words)) {
+            let after = at + words.len();
+            at = read_after(text, &lower, at, after, (Strength::Label, false), &mut out).max(after);
+            continue;
+        }
         let marker = MARKERS
             .iter()
+            .chain(FOREIGN_MARKERS)
             .find(|(words, ..)| is_start && starts_with_words(rest, words));
         let Some((words, strength, is_reverse)) = marker else {
             at += rest.chars().next().map_or(1, char::len_utf8);
             continue;
         };
-        let end = read_after(text, &lower, at, at + words.len(), (*strength, *is_reverse), &mut out);
-        at = end.max(at + words.len());
+        let after = at + words.len();
+        let end = match sense_of(&lower, at, words, *strength) {
+            Sense::Plain => read_after(text, &lower, at, after, (*strength, *is_reverse), &mut out),
+            // "must not start before 4" is "after 4".
+            Sense::Wait => read_after(text, &lower, at, after, (*strength, false), &mut out),
+            sense => {
+                let mut trial = Mentions::default();
+                let end = read_after(text, &lower, at, after, (*strength, *is_reverse), &mut trial);
+                let is_named = trial.found.iter().any(|mention| mention.is_certain);
+                match sense {
+                    Sense::Negated => out.says_none |= is_named || is_own_clause(&lower, at, after),
+                    _ if is_named => out.doubts.push(at..end),
+                    _ => {}
+                }
+                end
+            }
+        };
+        at = end.max(after);
     }
     out
+}
+
+/// Reads the names right before a marker: "1、2に依存".
+fn read_before(text: &str, at: usize, end: usize, out: &mut Mentions) {
+    let before = text.get(..at).unwrap_or("");
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '#') || is_list_mark(c);
+    let names = before.trim_end_matches(is_part);
+    let start = names.len();
+    let mut at = start;
+    let mut found = false;
+    for part in before.get(start..).unwrap_or("").split_inclusive(is_list_mark) {
+        let name = part.trim_matches(is_list_mark);
+        if name.contains(|c: char| c.is_ascii_digit()) {
+            let from = at + part.find(name).unwrap_or(0);
+            out.found.push(Mention {
+                text: name.to_owned(),
+                range: from..from + name.len(),
+                is_certain: true,
+                is_reverse: false,
+            });
+            found = true;
+        }
+        at += part.len();
+    }
+    if found {
+        out.clauses.extend(clause(text, start, end));
+    }
+}
+
+fn is_list_mark(c: char) -> bool {
+    matches!(c, ' ' | ',' | '、' | '，' | 'と' | '和' | '与')
+}
+
+/// Returns whether a letter belongs to a script without spaces between words.
+fn is_unspaced(c: char) -> bool {
+    c >= '\u{2e80}'
+}
+
+/// Words that make the number next to them something else than a task.
+const OTHER_WORDS: &[&str] = &[
+    "of",
+    "the",
+    "in",
+    "for",
+    "with",
+    "a",
+    "and",
+    "or",
+    "to",
+    "at",
+    "by",
+    "per",
+    "is",
+    "see",
+    "via",
+    "using",
+    "about",
+    "approx",
+    "est",
+    "estimate",
+    "estimated",
+    "least",
+    "most",
+    "max",
+    "min",
+    "mins",
+    "minutes",
+    "hour",
+    "hours",
+    "h",
+    "hr",
+    "hrs",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "point",
+    "points",
+    "pt",
+    "pts",
+    "sp",
+    "priority",
+    "prio",
+    "level",
+    "tier",
+    "option",
+    "version",
+    "v",
+    "phase",
+    "stage",
+    "sprint",
+    "milestone",
+    "part",
+    "section",
+    "chapter",
+    "page",
+    "pages",
+    "line",
+    "lines",
+    "file",
+    "files",
+    "test",
+    "tests",
+    "http",
+    "python",
+    "node",
+    "java",
+    "web",
+    "oauth",
+    "api",
+    "rfc",
+    "pr",
+    "issue",
+    "ticket",
+    "x",
+    "times",
+    "retries",
+    "optional",
+    "parallel",
+    "size",
+    "effort",
+    "figure",
+    "table",
+    "appendix",
+    "layer",
+    "round",
+    "step",
+    "steps",
+    "task",
+    "tasks",
+    "new",
+    "total",
+    "only",
+    "up",
+];
+
+/// Returns the numbers of a bracket at the end of a text that has words before or after them: "(zależy od 3)".
+pub(super) fn hints(text: &str) -> Vec<(String, Range<usize>)> {
+    let body = text.trim_end().trim_end_matches(['.', '。']);
+    let inner = body.strip_suffix([')', '）']).unwrap_or("");
+    let Some(open) = inner.rfind(['(', '（']) else {
+        return Vec::new();
+    };
+    let start = open
+        + inner
+            .get(open..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(1, char::len_utf8);
+    let inner = inner.get(start..).unwrap_or("");
+    let (mut found, mut n_words, mut at) = (Vec::new(), 0, start);
+    for part in inner.split_inclusive([' ', ',', ':', '：', '、', ';']) {
+        let word = part.trim_end_matches([' ', ',', ':', '：', '、', ';']);
+        let is_number = !word.is_empty() && word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number {
+            found.push((word.to_owned(), at..at + word.len()));
+        } else if !word.is_empty() {
+            let is_word = word.chars().all(char::is_alphabetic) && !OTHER_WORDS.contains(&word.to_lowercase().as_str());
+            // What is neither a word nor a number makes this a remark.
+            if !is_word {
+                return Vec::new();
+            }
+            n_words += 1;
+        }
+        at += part.len();
+    }
+    if n_words == 0 || n_words > 4 { Vec::new() } else { found }
+}
+
+/// How the words before a marker change its meaning.
+#[derive(Clone, Copy, PartialEq)]
+enum Sense {
+    Plain,
+    /// "does not depend on 1".
+    Negated,
+    /// "must not start before 4", "blocked until 3 is done".
+    Wait,
+    /// "keep it until 5".
+    Unclear,
+}
+
+fn sense_of(lower: &str, at: usize, marker: &str, strength: Strength) -> Sense {
+    let clause = lower.get(..at).unwrap_or("");
+    let clause = clause.rsplit(['.', ';', ',', '(', '[', ':', '\n']).next().unwrap_or("");
+    let is_not = |word: &str| {
+        let is_word = ["not", "no", "never", "cannot", "without", "nicht", "pas", "non"].contains(&word);
+        is_word || word.ends_with("n't") || word.ends_with("n’t")
+    };
+    let mut words = clause.split_whitespace().rev();
+    match marker {
+        "before" => match words.take(4).any(is_not) {
+            true => Sense::Wait,
+            false => Sense::Plain,
+        },
+        "until" => {
+            let waits = [
+                "blocked",
+                "wait",
+                "waits",
+                "hold",
+                "held",
+                "deferred",
+                "postponed",
+                "only",
+            ];
+            match words.take(4).any(|word| is_not(word) || waits.contains(&word)) {
+                true => Sense::Wait,
+                false => Sense::Unclear,
+            }
+        }
+        _ => {
+            let n_words = if strength == Strength::Weak { 1 } else { 2 };
+            match words.by_ref().take(n_words).any(is_not) {
+                true => Sense::Negated,
+                false => Sense::Plain,
+            }
+        }
+    }
+}
+
+/// Returns whether "no" and a marker are a whole clause: "(no dependencies)".
+fn is_own_clause(lower: &str, start: usize, end: usize) -> bool {
+    let before = lower.get(..start).unwrap_or("").trim_end();
+    let Some(before) = before.strip_suffix("no") else {
+        return false;
+    };
+    let after = lower.get(end..).unwrap_or("").trim_start();
+    let before = before.trim_end();
+    (before.is_empty() || before.ends_with(['.', ';', ',', '(', '[', '-', '–', '—']))
+        && (after.is_empty() || after.starts_with(['.', ';', ',', ')', ']']))
 }
 
 fn starts_with_words(text: &str, words: &str) -> bool {
@@ -135,7 +466,7 @@ fn read_after(
     out: &mut Mentions,
 ) -> usize {
     let mut at = skip_filler(lower, after);
-    let has_colon = lower.get(after..at).is_some_and(|gap| gap.contains([':', '=']));
+    let has_colon = lower.get(after..at).is_some_and(|gap| gap.contains([':', '：', '=']));
     let n_before = out.found.len();
     let mut push = |text: String, range: Range<usize>, is_certain: bool| {
         out.found.push(Mention {
@@ -155,9 +486,20 @@ fn read_after(
         }
         at = next;
         let rest = lower.get(at..).unwrap_or("");
-        if let Some(phrase) = PHRASES.iter().find(|phrase| starts_with_words(rest, phrase)) {
-            push((*phrase).to_owned(), at..at + phrase.len(), true);
+        let is_phrase = |phrase: &str| {
+            let is_bare = ["all", "everything"].contains(&phrase);
+            let after = at + phrase.len();
+            starts_with_words(rest, phrase)
+                && (!is_bare || ends_here(lower, after) || exception(text, lower, after).is_some())
+        };
+        if let Some(phrase) = PHRASES.iter().find(|phrase| is_phrase(phrase)) {
             end = at + phrase.len();
+            let mut name = (*phrase).to_owned();
+            if let Some((names, last)) = exception(text, lower, end) {
+                name = format!("{phrase} except {names}");
+                end = last;
+            }
+            push(name, at..end, true);
             only_numbers = false;
         } else if let Some(token) = token(text, at, strength) {
             let mut range = at..token.end;
@@ -189,6 +531,9 @@ fn read_after(
     if found && only_numbers && word.is_none() && !ends_here(lower, end) {
         // "after 2 hours", "needs 3 approvals".
         out.found.truncate(n_before);
+        if !is_quantity(lower, end) {
+            out.doubts.push(start..end);
+        }
         return after;
     }
     if !found {
@@ -215,6 +560,58 @@ fn read_after(
     end
 }
 
+/// Reads "except 3 and 4". Returns the names and where they end.
+fn exception(text: &str, lower: &str, at: usize) -> Option<(String, usize)> {
+    let rest = lower
+        .get(at..)?
+        .trim_start()
+        .trim_start_matches([',', '('])
+        .trim_start();
+    let words = [
+        "except for",
+        "except",
+        "but not",
+        "but",
+        "apart from",
+        "other than",
+        "excluding",
+    ];
+    let word = words.iter().find(|word| starts_with_words(rest, word))?;
+    let mut at = lower.len() - rest.len() + word.len();
+    at += lower.get(at..)?.len() - lower.get(at..)?.trim_start().len();
+    let mut names: Vec<&str> = Vec::new();
+    let mut end = at;
+    loop {
+        at = skip_noun(lower, at).0;
+        let Some(token) = token(text, at, Strength::Strong) else {
+            break;
+        };
+        names.push(text.get(at..token.end)?.trim_matches(['`', '*', '"', '[', ']']));
+        end = token.end;
+        match skip_separator(lower, end) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    (!names.is_empty()).then(|| (names.join(", "), end))
+}
+
+/// Returns whether the word after a number counts something, as in "2 hours".
+fn is_quantity(lower: &str, at: usize) -> bool {
+    let word: String = lower
+        .get(at..)
+        .unwrap_or("")
+        .trim_start()
+        .chars()
+        .take_while(|c| c.is_alphanumeric())
+        .collect();
+    // Plurals count; so do units of time.
+    let units = [
+        "second", "minute", "hour", "day", "week", "month", "year", "ms", "min", "h", "am", "pm", "x",
+    ];
+    word.len() > 3 && word.ends_with('s') || units.contains(&word.as_str())
+}
+
 /// Skips marks and small words between a marker and the names.
 fn skip_filler(lower: &str, mut at: usize) -> usize {
     const SMALL: [&str; 9] = [
@@ -230,7 +627,7 @@ fn skip_filler(lower: &str, mut at: usize) -> usize {
     ];
     loop {
         let rest = lower.get(at..).unwrap_or("");
-        let trimmed = rest.trim_start_matches([' ', '\t', ':', '=', '*', '_', '`', '→', '←', '[']);
+        let trimmed = rest.trim_start_matches([' ', '\t', ':', '：', '=', '*', '_', '`', '→', '←', '[']);
         let word = SMALL.iter().find(|word| starts_with_words(trimmed, word));
         at += rest.len() - trimmed.len();
         match word {
@@ -242,7 +639,17 @@ fn skip_filler(lower: &str, mut at: usize) -> usize {
 
 /// Skips a noun before a name, as in "step 2" and "tasks #3".
 fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
-    const NOUNS: [&str; 18] = [
+    const NOUNS: [&str; 28] = [
+        "schritte",
+        "schritt",
+        "aufgaben",
+        "aufgabe",
+        "étapes",
+        "étape",
+        "pasos",
+        "paso",
+        "tareas",
+        "tarea",
         "steps",
         "step",
         "tasks",
@@ -263,8 +670,20 @@ fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
         "no.",
     ];
     let rest = lower.get(at..).unwrap_or("");
-    let rest = rest.strip_prefix("the ").unwrap_or(rest);
+    let articles = ["the ", "den ", "dem ", "l'", "l’", "la ", "las ", "los ", "el ", "les "];
+    let rest = articles
+        .iter()
+        .find_map(|article| rest.strip_prefix(article))
+        .unwrap_or(rest);
     let start = lower.len() - rest.len();
+    for noun in ["タスク", "ステップ", "任务", "步骤", "第"] {
+        if let Some(after) = rest.strip_prefix(noun) {
+            return (
+                lower.len() - after.trim_start().len(),
+                lower.get(start..start + noun.len()),
+            );
+        }
+    }
     let Some(noun) = NOUNS.iter().find(|noun| {
         rest.strip_prefix(**noun)
             .is_some_and(|after| after.starts_with([' ', '#']))
@@ -329,7 +748,8 @@ fn token(text: &str, at: usize, strength: Strength) -> Option<Token> {
         end += 1;
     }
     let after = body.get(end..)?;
-    if after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '%' | '/')) || n_digits > 9 {
+    let goes_on = |c: char| c.is_alphanumeric() && !is_unspaced(c) || matches!(c, '_' | '%' | '/');
+    if after.starts_with(goes_on) || n_digits > 9 {
         return None;
     }
     let word = body.get(..letters)?;
@@ -362,10 +782,10 @@ fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<T
 fn skip_separator(lower: &str, at: usize) -> Option<usize> {
     let rest = lower.get(at..)?;
     let body = rest.trim_start();
-    let mut after = body.trim_start_matches([',', ';', '&', '+', '/', ']']);
+    let mut after = body.trim_start_matches([',', ';', '&', '+', '/', ']', '、', '，', 'と', '和']);
     let has_mark = after.len() < body.len();
     after = after.trim_start();
-    for word in ["and ", "or ", "plus "] {
+    for word in ["and ", "or ", "plus ", "und ", "et ", "y ", "e "] {
         if let Some(rest) = after.strip_prefix(word) {
             return Some(lower.len() - rest.trim_start().len());
         }
@@ -377,10 +797,38 @@ fn skip_separator(lower: &str, at: usize) -> Option<usize> {
 fn ends_here(lower: &str, at: usize) -> bool {
     let rest = lower.get(at..).unwrap_or("").trim_start();
     let verbs = [
-        "is ", "are ", "has ", "have ", "land", "pass", "complete", "done", "finish",
+        "is ",
+        "are ",
+        "has ",
+        "have ",
+        "was ",
+        "land",
+        "pass",
+        "complete",
+        "done",
+        "finish",
+        "merge",
+        "but ",
+        "except",
+        "ab",
+        "est ",
+        "ist ",
+        "está",
+        "to be ",
+        "to finish",
+        "to complete",
+        "to land",
+        "to pass",
+        "first",
+        "succeed",
+        "can ",
+        "may ",
+        "start",
+        "begin",
     ];
     rest.is_empty()
         || rest.starts_with([')', '.', ',', ';', ']', ':', '*', '_', '|', '–', '—', '-', '('])
+        || rest.starts_with(is_unspaced)
         || verbs.iter().any(|verb| rest.starts_with(verb))
 }
 
@@ -390,7 +838,7 @@ fn clause_end(text: &str, at: usize) -> usize {
     let mut chars = rest.char_indices().peekable();
     while let Some((offset, c)) = chars.next() {
         let is_over = match c {
-            ')' | ']' | ';' | '\n' | '|' => true,
+            ')' | ']' | ';' | '\n' | '|' | '）' | '。' => true,
             '.' => chars.peek().is_none_or(|(_, next)| next.is_whitespace()),
             _ => false,
         };
@@ -405,12 +853,13 @@ fn clause_end(text: &str, at: usize) -> usize {
 fn clause(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let before = text.get(..start)?;
     let after = text.get(end..)?;
-    if let Some(open) = before.rfind(['(', '[']) {
-        let gap = before.get(open + 1..)?;
-        let close = after.find([')', ']']);
+    let width = |text: &str| text.chars().next().map_or(1, char::len_utf8);
+    if let Some(open) = before.rfind(['(', '[', '（']) {
+        let gap = before.get(open + width(before.get(open..)?)..)?;
+        let close = after.find([')', ']', '）']);
         let is_closed = close.is_some_and(|close| close <= 30);
-        if gap.len() <= 16 && !gap.contains([')', ']']) && is_closed {
-            return Some(open..end + close? + 1);
+        if gap.len() <= 16 && !gap.contains([')', ']', '）']) && is_closed {
+            return Some(open..end + close? + width(after.get(close?..)?));
         }
     }
     let trimmed = before.trim_end_matches([' ', '*', '_']);
@@ -460,6 +909,58 @@ mod tests {
         check("Search box (depends on the API client)", &["the API client"]);
         check("Parse dates (blocks ab-3)", &["!ab-3"]);
         check("Write (depends on A and B)", &["A", "B"]);
+    }
+
+    #[test]
+    fn negated_dependencies_are_none() {
+        for text in [
+            "Build UI (does not depend on 1)",
+            "Build UI (no dependency on 3; start at once)",
+            "Build UI. Does not depend on 2. No dependencies.",
+            "Build UI (doesn't need anything; not after 2)",
+            "Build UI (no dependencies)",
+        ] {
+            check(text, &[]);
+            let found = mentions(text);
+            assert!(found.says_none && found.clauses.is_empty(), "{text}: {found:?}");
+        }
+        assert!(!mentions("Write a parser with no dependencies on libc").says_none);
+        check("Ship it (after 5 but not after 8)", &["5"]);
+        check("Depends on everything except 3", &["everything except 3"]);
+        check("Ship it (after all tasks except 3 and 4)", &["all tasks except 3, 4"]);
+    }
+
+    #[test]
+    fn dependencies_are_read_in_other_languages() {
+        check("Baue die API (hängt ab von 3)", &["3"]);
+        check("Baue die API (hängt von 3 ab)", &["3"]);
+        check("Baue die API (nach Schritt 2 und 3)", &["2", "3"]);
+        check("Construire l'API (dépend de 3)", &["3"]);
+        check("Construire l'API (après l'étape 2)", &["2"]);
+        check("Construir la API (depende de 2)", &["2"]);
+        check("Construir la API (después de la tarea 2)", &["2"]);
+        check("APIを作る（依存: 1）", &["1"]);
+        check("APIを作る（1、2に依存）", &["1", "2"]);
+        check("APIを作る（タスク1に依存）", &["1"]);
+        check("构建接口（依赖 1、2）", &["1", "2"]);
+        check("构建接口（1完成后）", &["1"]);
+        check("Baue die API (hängt nicht ab von 3)", &[]);
+        check("Reise nach Berlin", &[]);
+    }
+
+    #[test]
+    fn words_for_waiting_name_dependencies() {
+        check("Ship it (blocked until 3 is complete)", &["3"]);
+        check("Ship it; must not start before 4", &["4"]);
+        check("Ship it. Do not start before 3 is done", &["3"]);
+        check("Ship it (must come before 7)", &["!7"]);
+        check("Ship it (wait for 2)", &["2"]);
+        check("Ship it once 2 is done", &["2"]);
+        check("Ship it as soon as 3 is merged", &["3"]);
+        check("Wait for 2 to finish", &["2"]);
+        check("Keep the old reader until 5", &[]);
+        assert_eq!(mentions("Keep the old reader until 5").doubts.len(), 1);
+        assert!(mentions("Retry after 2 seconds").doubts.is_empty());
     }
 
     #[test]

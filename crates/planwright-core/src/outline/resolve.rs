@@ -32,10 +32,19 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
         None => by_consistency(&plan, &index)?,
     };
     let mut guesses = std::mem::take(&mut plan.notes);
+    guesses.extend(plan.tasks.iter_mut().flat_map(|raw| std::mem::take(&mut raw.notes)));
     guesses.append(&mut edges.guesses);
+    let hints = hints_of(&plan, &index);
     if !edges.is_written {
+        if let Some(&(place, task_ix)) = hints.first() {
+            return Err(vec![perhaps_dependency(&plan, place, task_ix)]);
+        }
         guesses.extend(chain(&plan, &mut edges.on));
     } else {
+        guesses.extend(hints.iter().map(|&(place, _)| {
+            let message = "the number in these brackets is not understood as a dependency";
+            Diagnostic::new(&GUESS, place, message)
+        }));
         guesses.extend(order_phases(&plan, &mut edges.on));
     }
     if let Some(cycle) = find_cycle(&edges.on) {
@@ -71,6 +80,31 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
         guesses,
         place: Span::at(0),
     })
+}
+
+/// Returns the brackets whose numbers are all those of earlier tasks, each with the first of these.
+fn hints_of(plan: &RawPlan, index: &Index) -> Vec<(Span, usize)> {
+    let mut found = Vec::new();
+    for (task_ix, raw) in plan.tasks.iter().enumerate() {
+        let named = |reference: &Reference| match index.find(plan, reference, task_ix, 1) {
+            Found::Tasks { tasks, .. } => tasks.first().copied().filter(|&named| named < task_ix),
+            _ => None,
+        };
+        let named: Option<Vec<usize>> = raw.hints.iter().map(named).collect();
+        if let (Some(first), Some(&task)) = (raw.hints.first(), named.as_deref().and_then(<[usize]>::first)) {
+            found.push((first.place, task));
+        }
+    }
+    found
+}
+
+fn perhaps_dependency(plan: &RawPlan, place: Span, task_ix: usize) -> Diagnostic {
+    let named = plan.tasks.get(task_ix).map_or(place, |raw| raw.task.place);
+    let message =
+        "the number in these brackets can be a dependency or a remark, and no dependency is written otherwise";
+    Diagnostic::new(&AMBIGUOUS, place, message)
+        .with_related(named, "the task with this number")
+        .with_help("write `(depends on N)`, or remove the number from the brackets")
 }
 
 /// The dependencies of all tasks, sorted and each once.

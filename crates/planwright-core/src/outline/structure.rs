@@ -155,6 +155,10 @@ impl Reader {
                 }
                 self.object(node, name, key, group, list, depth);
             }
+            Data::Null => {
+                let message = "`null` in a list of tasks is skipped";
+                self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
+            }
             _ => {}
         }
     }
@@ -171,6 +175,11 @@ impl Reader {
             .unwrap_or_default();
         let words = words.as_str();
         let written = written_dependencies(node);
+        for member in dependency_members(node).filter(|member| member.value.data == Data::Bool(true)) {
+            let message = format!("`{}: true` is not understood as a dependency", visible(&member.key));
+            let place = member.key_span.to(member.value.span);
+            self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+        }
         let blocks: Vec<Reference> = members_with(node, keys::BLOCKS)
             .flat_map(|member| references_of(&member.value))
             .collect();
@@ -224,6 +233,8 @@ impl Reader {
             group,
             dependencies: written,
             blocks,
+            hints: Vec::new(),
+            notes: Vec::new(),
         });
     }
 
@@ -251,13 +262,12 @@ impl Reader {
         let member = node.get(keys::STATES)?;
         match &member.value.data {
             Data::Bool(true) => Some(State::Done),
-            Data::Text(word) => keys::state_of(word).or_else(|| {
-                let message = format!("the status `{}` is read as pending", visible(word));
-                self.plan
-                    .notes
-                    .push(Diagnostic::new(&GUESS, member.value.span, message));
-                None
-            }),
+            Data::Text(word) => {
+                let (state, guess) = keys::read_status(word);
+                let note = guess.map(|guess| Diagnostic::new(&GUESS, member.value.span, guess));
+                self.plan.notes.extend(note);
+                state
+            }
             _ => None,
         }
     }

@@ -5,8 +5,10 @@ use super::item_text::read_item;
 use super::markdown_lines::{Line, LineKind};
 use super::names::{is_none_word, one_line, plain};
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
+use super::rules::GUESS;
 use super::task_keys as keys;
 use super::value::plain_key;
+use crate::diagnostic::Diagnostic;
 use crate::text::Span;
 
 /// Columns that name the task, the surest first.
@@ -235,15 +237,19 @@ fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<Line<'_>>) -> Option<(RawPlan, 
             let files = cell(column).map_or("", |cell| cell.text).split(',').map(plain);
             files.filter(|file| !file.is_empty()).collect()
         };
+        let status = cell(columns.state);
+        let (state, guess) = status.map_or((None, None), |cell| keys::read_status(cell.text));
+        let note = status.zip(guess);
+        plan.notes
+            .extend(note.map(|(cell, guess)| Diagnostic::new(&GUESS, cell.span(), guess)));
+        plan.notes.extend(read.notes);
         let dependencies = references(columns.dependencies).or(read.dependencies);
         plan.tasks.push(RawTask {
             task: OutlineTask {
                 id: cell(columns.id).map(|cell| plain(cell.text)).or(read.task.id),
                 title: one_line(&read.task.title, 500),
                 description: cell(columns.description).map_or(read.task.description, |cell| cell.text.to_owned()),
-                state: cell(columns.state)
-                    .and_then(|cell| keys::state_of(cell.text))
-                    .or(read.task.state),
+                state: state.or(read.task.state),
                 files: texts(columns.files),
                 place: title.span(),
                 is_optional: read.task.is_optional,

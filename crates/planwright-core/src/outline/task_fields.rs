@@ -78,7 +78,8 @@ pub(super) fn place_of(node: &Node, title: Option<&Member>) -> Span {
 }
 
 pub(super) fn written_dependencies(node: &Node) -> Option<Vec<Reference>> {
-    let mut members = dependency_members(node).peekable();
+    let is_named = |member: &&Member| member.value.data != Data::Bool(true);
+    let mut members = dependency_members(node).filter(is_named).peekable();
     members.peek()?;
     Some(members.flat_map(|member| references_of(&member.value)).collect())
 }

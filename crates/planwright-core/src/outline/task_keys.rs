@@ -1,6 +1,8 @@
 //! The keys and column names that answers use for the fields of tasks, as [`plain_key`](super::value::plain_key) has them.
 
+use super::names::one_line;
 use crate::plan::State;
+use crate::text::visible;
 
 pub(super) const IDS: &[&str] = &[
     "id",
@@ -328,6 +330,29 @@ pub(super) fn is_dependency(key: &str) -> bool {
         "predecessor",
     ];
     DEPENDENCIES.contains(&key) || !is_reverse && starts.iter().any(|start| key.starts_with(start))
+}
+
+/// Returns the state that a written status means, and what was guessed about it. An unchecked box or a question mark is never done.
+pub(super) fn read_status(written: &str) -> (Option<State>, Option<String>) {
+    let is_doubtful =
+        written.contains(['?', '☐', '⬜', '🔲', '❌', '✗', '✘']) || written.contains("[ ]") || written.contains("[]");
+    let bare = written.trim_start_matches(['-', '*', ' ']);
+    let checked = ["[x]", "[X]"].iter().find_map(|mark| bare.strip_prefix(mark));
+    let words = checked.filter(|rest| !rest.trim().is_empty()).unwrap_or(written);
+    match state_of(words) {
+        Some(State::Pending) => (Some(State::Pending), None),
+        Some(state) if !is_doubtful => (Some(state), None),
+        None if written.trim().is_empty() || is_bare_box(written) => (None, None),
+        _ => {
+            let message = format!("the status `{}` is read as pending", visible(&one_line(written, 60)));
+            (Some(State::Pending), Some(message))
+        }
+    }
+}
+
+/// Returns whether a status is an unchecked box alone.
+fn is_bare_box(written: &str) -> bool {
+    matches!(written.trim_start_matches(['-', '*', ' ']).trim(), "" | "[ ]" | "[]")
 }
 
 /// Returns the state that a word or a mark means.

@@ -19,7 +19,7 @@ pub(super) struct FoundList<'n> {
 /// Returns the lists of tasks at the smallest depth that has any.
 pub(super) fn find_lists<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
     if let Data::List(elements) = &root.data {
-        let is_work = !elements.is_empty() && elements.iter().all(|element| is_work(element, true));
+        let is_work = are_work(elements, true);
         if is_work {
             let is_strong = elements.iter().any(has_sign_of_work);
             return vec![FoundList {
@@ -118,7 +118,7 @@ fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &m
         if matches!(&member.value.data, Data::List(elements) if elements.is_empty()) && is_list_key {
             empty.get_or_insert(member.value.span);
         }
-        let is_list = !elements.is_empty() && elements.iter().all(|element| is_work(element, is_list_key));
+        let is_list = are_work(elements, is_list_key);
         if is_other && !is_named_so || !is_list && !is_map {
             continue;
         }
@@ -154,6 +154,12 @@ fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &m
             .collect(),
         None => weak,
     }
+}
+
+/// Returns whether the elements of a list can be tasks. `null` is skipped in a list of others.
+fn are_work(elements: &[Node], may_be_text: bool) -> bool {
+    let mut others = elements.iter().filter(|element| element.data != Data::Null).peekable();
+    others.peek().is_some() && others.all(|element| is_work(element, may_be_text))
 }
 
 /// Returns whether an element of a list can be a task; texts only where the key of the list says so.
@@ -212,5 +218,9 @@ fn is_work_below(element: &Node) -> bool {
             .get(keys::TITLES)
             .is_some_and(|member| member.value.scalar().is_some())
     };
-    element.text().is_some() || has_title() || element.members().len() == 1 || has_sign_of_work(element)
+    element.data == Data::Null
+        || element.text().is_some()
+        || has_title()
+        || element.members().len() == 1
+        || has_sign_of_work(element)
 }

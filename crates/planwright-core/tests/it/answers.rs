@@ -129,6 +129,8 @@ fn the_complete_tasks_of_a_cut_answer_can_be_read() {
         ),
         ("```md\n- [ ] One\n- [ ] Two\n- [ ] Thr", vec!["One", "Two"]),
         ("1. One\n2. Two\n3. ...\n", vec!["One", "Two"]),
+        ("1. One\n2. Two\n...\n9. Nine\n", vec!["One", "Two", "Nine"]),
+        ("Step 1: One\nStep 2: Two\nStep 4: Four\n", vec!["One", "Two", "Four"]),
         (
             "{\"title\":\"One\",\"status\":\"open\"}\n{\"title\":\"Two\",\"status\":\"open\"}\n{\"title\":\"Th",
             vec!["One", "Two"],
