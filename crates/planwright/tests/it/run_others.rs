@@ -540,17 +540,23 @@ fn pausing_and_resuming_are_answered_while_the_plan_is_broken() {
     let good = workspace.plan();
     workspace.write("plan.json", "{");
     workspace.until_log("paused");
-    workspace.does(&["resume"]).exits(0).says("until the plan file is fixed");
+    workspace
+        .does(&["resume"])
+        .exits(0)
+        .says("until the plan file is fixed");
     workspace.does(&["pause", "--by", "ada"]).exits(0).says("is paused");
     workspace.does(&["pause"]).exits(0).says("is paused already");
-    workspace.does(&["resume"]).exits(0).says("goes on");
-    workspace.does(&["resume"]).exits(0).says("waits for the plan file");
+    workspace.does(&["resume"]).exits(0).says("continues");
+    workspace
+        .does(&["resume"])
+        .exits(0)
+        .says("until the plan file is fixed");
     workspace.does(&["pause"]).exits(0).says("is paused");
     workspace.write("plan.json", &good);
     workspace.until("it is fixed", |workspace| {
         workspace.remarks().contains("can be used again")
     });
-    workspace.does(&["resume"]).exits(0).says("goes on");
+    workspace.does(&["resume"]).exits(0).says("continues");
     workspace.give("go");
     run.ends().exits(0);
     assert_eq!(workspace.states(), "a done, b done");

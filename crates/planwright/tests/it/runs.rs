@@ -510,7 +510,7 @@ fn a_run_is_asked_and_answers() {
     assert!(said.contains("is paused"), "{said}");
     assert!(sandbox.run(&["pause"]).exits(0).stdout.contains("paused already"));
     let (ask, said) = answered(&["resume", PLAN], RunEvent::Resumed(Asked::default()));
-    assert_eq!((ask.verb.as_str(), said.contains("goes on")), ("resume", true));
+    assert_eq!((ask.verb.as_str(), said.contains("continues")), ("resume", true));
     assert!(sandbox.run(&["resume"]).exits(0).stdout.contains("is not paused"));
     let (ask, said) = answered(&["stop", "--json"], RunEvent::Stopping(Stopping::default()));
     assert_eq!(ask.verb, "stop");
