@@ -175,7 +175,7 @@ fn a_refusal_says_where_the_plan_stands_and_what_is_allowed() {
             MINIMAL.to_owned(),
             PlanVerb::Submit,
             "this is an import form, which is not worked on: it has no ids and no states; \
-             make it a plan first: `planwright import`",
+             make it a plan first: `planwright import FILE`",
         ),
     ] {
         assert_eq!(refused(&text, verb), expected);
