@@ -39,6 +39,17 @@ pub(crate) fn toolchains() {
     }
 }
 
+/// Makes sure, where that is possible, that the shells are there in which completions are tested. Without one of them its test is skipped,
+/// and says so.
+#[expect(clippy::print_stdout, reason = "a chore talks to its user")]
+pub(crate) fn shells() {
+    for shell in ["zsh", "fish"] {
+        if let Err(why) = install(shell, &["--version"], &[]) {
+            println!("── {why}: completions for {shell} are not tested");
+        }
+    }
+}
+
 /// What a program's package is called by some installers, where it is not called as the program.
 type Packages = &'static [(&'static str, &'static str)];
 

@@ -9,6 +9,7 @@ use crate::{docs, licences, needs};
 pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
     needs::git()?;
     needs::toolchains();
+    needs::shells();
     if !filter.is_empty() {
         return cargo(&[&["test", "--workspace", "--"], filter].concat(), &[]);
     }

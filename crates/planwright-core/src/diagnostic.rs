@@ -40,7 +40,7 @@ pub struct Rule {
     pub details: &'static str,
     /// A short example that triggers it.
     pub wrong: &'static str,
-    /// The same example, mended.
+    /// The same example, fixed.
     pub right: &'static str,
 }
 

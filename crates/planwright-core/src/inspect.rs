@@ -34,7 +34,7 @@ pub struct Inspection {
     /// The text.
     pub source: SourceText,
     /// The dialect it was read in.
-    pub dialect: Option<&'static str>,
+    pub dialect: Option<&'static dyn Dialect>,
     /// What the text is written in, and where the document stands in it.
     pub carrier: Option<(CarrierKind, Span)>,
     /// The plan with its edges, as far as it could be read.
@@ -45,8 +45,10 @@ pub struct Inspection {
     pub questions: Questions,
 }
 
-/// A plan and its edges.
+/// A plan, its edges and its dialect.
 pub struct LinkedPlan {
+    /// The dialect it was read in.
+    pub dialect: &'static dyn Dialect,
     /// The plan.
     pub plan: Plan,
     /// Its dependencies, resolved.
@@ -54,6 +56,11 @@ pub struct LinkedPlan {
 }
 
 impl Inspection {
+    /// Returns the name of the dialect it was read in.
+    pub fn dialect_name(&self) -> Option<&'static str> {
+        self.dialect.map(|dialect| dialect.name())
+    }
+
     /// Returns how many findings are at least this bad.
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics
@@ -92,14 +99,14 @@ pub(crate) fn inspect_keeping(
 
 fn judge(source: &SourceText, reading: Reading) -> Inspection {
     let mut diagnostics = reading.diagnostics;
-    let plan = reading.plan.map(|plan| {
+    let plan = reading.plan.zip(reading.dialect).map(|(plan, dialect)| {
         let links = Links::new(&plan);
         let mut found = check::check(&plan, &links);
         if !found.is_empty() {
             diagnostics.append(&mut found);
             sort(&mut diagnostics);
         }
-        LinkedPlan { plan, links }
+        LinkedPlan { dialect, plan, links }
     });
     for found in &mut diagnostics {
         found.keep_fix_honest(source);

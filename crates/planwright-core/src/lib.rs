@@ -20,7 +20,7 @@
 //! );
 //! let facts = Facts::default();
 //! let inspection = inspect(&text, &Choice::by_content(&facts));
-//! assert_eq!(inspection.dialect, Some("clido"));
+//! assert_eq!(inspection.dialect_name(), Some("clido"));
 //! assert!(inspection.diagnostics.is_empty());
 //!
 //! let linked = inspection.plan.expect("a plan that could be read");

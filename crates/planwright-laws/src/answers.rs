@@ -16,7 +16,7 @@ use planwright_core::planning::replan::new_version;
 use planwright_core::text::SourceText;
 
 use crate::findings;
-use crate::input::{Dice, NOW, parts, text, with_choice, with_mint};
+use crate::input::{Dice, NOW, parts, text, with_choice, with_id_source};
 
 pub(crate) fn hold(bytes: &[u8]) {
     let [answer, old, choices] = parts(bytes);
@@ -64,7 +64,7 @@ fn check_draft(answer: &str, dialect: &'static dyn Dialect) {
         constraints: &constraints,
         ..Wish::default()
     };
-    match with_mint(|mint| draft(answer, dialect, &wish, mint)) {
+    match with_id_source(|id_source| draft(answer, dialect, &wish, id_source)) {
         Ok(drafted) => {
             let source = SourceText::new(drafted.text.as_str());
             let inspection = with_choice(Some(dialect), |choice| inspect(&source, choice));
@@ -110,7 +110,7 @@ fn check_outline(answer: &str, dialect: &'static dyn Dialect) {
             goal: "a goal",
             ..Wish::default()
         };
-        if let Ok(made) = with_mint(|mint| outlined_plan(&outline, dialect, &wish, mint)) {
+        if let Ok(made) = with_id_source(|id_source| outlined_plan(&outline, dialect, &wish, id_source)) {
             let source = SourceText::new(made.text.as_str());
             let inspection = with_choice(Some(dialect), |choice| inspect(&source, choice));
             assert_eq!(inspection.count(Severity::Error), 0, "{}", made.text);
@@ -132,7 +132,7 @@ fn check_version(old: &SourceText, answer: &str) {
             return;
         };
         let dialect = find(linked.plan.dialect).expect("a known dialect");
-        let version = match with_mint(|mint| new_version(&open.inspection, dialect, answer, mint)) {
+        let version = match with_id_source(|id_source| new_version(&open.inspection, dialect, answer, id_source)) {
             Ok(version) => version,
             Err(unusable) => return check_unusable(&unusable, old.len() + answer.len()),
         };

@@ -9,7 +9,7 @@ use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
 use crate::findings;
-use crate::input::{Dice, parts, text, with_choice, with_mint};
+use crate::input::{Dice, parts, text, with_choice, with_id_source};
 
 pub(crate) fn hold(bytes: &[u8]) {
     let [plan, choices] = parts(bytes);
@@ -37,7 +37,7 @@ fn n_tasks(inspection: &Inspection) -> usize {
 
 fn check_conversion(inspection: &Inspection, target: &'static dyn Dialect, options: &Options) {
     let convert = |inspection: &Inspection, target, options: &Options| {
-        with_mint(|mint| convert(inspection, target, options, mint))
+        with_id_source(|id_source| convert(inspection, target, options, id_source))
     };
     let converted = match convert(inspection, target, options) {
         Ok(converted) => converted,
@@ -75,7 +75,7 @@ fn check_sound(inspection: &Inspection, target: &'static dyn Dialect, converted:
     assert_eq!(converted.inspection.count(Severity::Error), 0, "{}", converted.text);
     let source = SourceText::new(converted.text.as_str());
     let again = with_choice(None, |choice| inspect(&source, choice));
-    assert_eq!(again.dialect, Some(target.name()), "{}", converted.text);
+    assert_eq!(again.dialect, Some(target), "{}", converted.text);
     assert_eq!(n_tasks(&again), n_tasks(inspection), "{}", converted.text);
     let n_edges = n_tasks(inspection).pow(2).min(MAX_EDGES);
     let most = 32 * inspection.source.len() + 2_048 * n_tasks(inspection) + 64 * n_edges + 8_192;
@@ -88,7 +88,7 @@ fn check_sound(inspection: &Inspection, target: &'static dyn Dialect, converted:
 }
 
 fn check_import(source: &SourceText, dialect: &'static dyn Dialect, options: &Options) {
-    match with_mint(|mint| import(source, dialect, options, mint)) {
+    match with_id_source(|id_source| import(source, dialect, options, id_source)) {
         Ok(imported) => {
             let stored = SourceText::new(imported.text.as_str());
             let again = with_choice(Some(dialect), |choice| inspect(&stored, choice));
@@ -103,16 +103,16 @@ fn check_import(source: &SourceText, dialect: &'static dyn Dialect, options: &Op
 }
 
 fn check_migration(inspection: &Inspection) {
-    let Some(dialect) = inspection.dialect.and_then(find) else {
+    let Some(dialect) = inspection.dialect else {
         return;
     };
     let order = MigrationOrder::default();
-    let Ok(migrated) = with_mint(|mint| migrate(inspection, dialect, &order, mint)) else {
+    let Ok(migrated) = with_id_source(|id_source| migrate(inspection, dialect, &order, id_source)) else {
         return;
     };
     assert_eq!(migrated.inspection.count(Severity::Error), 0, "{}", migrated.text);
     assert_eq!(n_tasks(&migrated.inspection), n_tasks(inspection));
     findings::check(&inspection.source, &migrated.notes);
-    let again = with_mint(|mint| migrate(&migrated.inspection, dialect, &order, mint));
+    let again = with_id_source(|id_source| migrate(&migrated.inspection, dialect, &order, id_source));
     assert!(again.is_err(), "migrated twice");
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::find;
-use planwright_core::dialect::task_pack::drift::{drift, mended};
+use planwright_core::dialect::task_pack::drift::{drift, with_cards_renewed};
 use planwright_core::dialect::task_pack::original::{Facts, Pack, SourcePlan as Found, Validity, validate};
 use planwright_core::inspect::inspect;
 use planwright_core::planning::derive::compare::Difference;
@@ -77,6 +77,10 @@ fn check_pack(plan: &SourceText, derived: &Derived, n_bytes: usize) {
     );
     let drifted = drift(&derived.text).unwrap_or_else(|| panic!("no contract\n{text}"));
     assert!(drifted.is_empty(), "{drifted:?}\n{text}");
-    assert_eq!(mended(&derived.text).ok().as_deref(), Some(text), "mended without need");
+    assert_eq!(
+        with_cards_renewed(&derived.text).ok().as_deref(),
+        Some(text),
+        "changed without need"
+    );
     findings::check_words(&derived.warnings, n_bytes);
 }

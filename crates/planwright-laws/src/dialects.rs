@@ -49,7 +49,7 @@ fn check(inspection: &Inspection) {
     }
 }
 
-fn check_places(inspection: &Inspection, LinkedPlan { plan, links }: &LinkedPlan) {
+fn check_places(inspection: &Inspection, LinkedPlan { plan, links, .. }: &LinkedPlan) {
     let text = inspection.source.as_str();
     for (task_ix, task) in plan.tasks().iter().enumerate() {
         check_span(text, task.span, "a task");
@@ -73,7 +73,7 @@ fn check_places(inspection: &Inspection, LinkedPlan { plan, links }: &LinkedPlan
 }
 
 /// What is asked of every plan: what is next, why not, what an agent reads, whom an arbiter chooses.
-fn check_answers(inspection: &Inspection, LinkedPlan { plan, links }: &LinkedPlan) {
+fn check_answers(inspection: &Inspection, LinkedPlan { plan, links, .. }: &LinkedPlan) {
     let readiness = Readiness::new(plan, links);
     let n_tasks = plan.tasks().len();
     let ready = readiness.ready();

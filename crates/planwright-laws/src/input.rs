@@ -1,6 +1,6 @@
 //! Inputs of several parts, as text files that people can read: parts end with a separator, and choices are made by bytes.
 
-use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::id_source::IdSource;
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
 
 /// Ends a part of an input: ASCII's own separator of records, which no plan has a use for.
@@ -59,12 +59,12 @@ pub(crate) fn with_choice<T>(forced: Option<&'static dyn Dialect>, run: impl FnO
     run(&Choice { forced, ..choice })
 }
 
-/// Calls a function with a mint that always makes the same.
-pub(crate) fn with_mint<T>(run: impl FnOnce(&mut Mint<'_>) -> T) -> T {
+/// Calls a function with a source of ids that always makes the same.
+pub(crate) fn with_id_source<T>(run: impl FnOnce(&mut IdSource<'_>) -> T) -> T {
     let mut counter = 0_u128;
     let mut fresh = || {
         counter = counter.wrapping_add(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
         counter
     };
-    run(&mut Mint::new("2026-05-01T12:00:00Z", &mut fresh))
+    run(&mut IdSource::new("2026-05-01T12:00:00Z", &mut fresh))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use planwright_core::text::SourceText;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Change, Outcome};
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Follower, RunEvent, RunLog, records};
 use planwright_run::store::{self, PlanFile, Prepared, Store};

@@ -58,6 +58,7 @@ fn check_task_prompt(plan: &LinkedPlan, words: &str, template: Option<&Template>
         plan_path: words,
         result_file: Some(words),
         template,
+        own_part: plan.dialect.prompt(),
         max_bytes,
     };
     let prompt = Prompt::of(&plan.plan, &plan.links, 1, &context);

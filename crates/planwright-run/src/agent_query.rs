@@ -12,13 +12,13 @@ use std::time::Duration;
 use planwright_core::agent::{Conclusion, End, Heard};
 
 use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, environment_of, redaction_of};
-use crate::causes::with_causes;
 use crate::config::units::duration_text;
 use crate::config::{Agent, Channel, Config, Fillings, Format};
+use crate::error_chain::with_causes;
 use crate::faults;
 use crate::fence::{Fencing, Ground, TemporaryFolders};
 use crate::files::{Files, write_own};
-use crate::place::{STATE_FOLDER, make_dated_folder};
+use crate::layout::{STATE_FOLDER, make_dated_folder};
 use crate::redaction::Redaction;
 use crate::runs;
 use crate::worker::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Stdin, Workers};
@@ -200,7 +200,7 @@ impl AgentQueryError {
         }
     }
 
-    /// Returns whether it is the machine or the agent that is to be mended, and not what was asked for.
+    /// Returns whether it is the machine or the agent that must be fixed, and not the question.
     pub fn is_environment(&self) -> bool {
         !matches!(self, AgentQueryError::NotConfigured { .. })
     }

@@ -9,7 +9,7 @@ use planwright_core::arbiter::{AnswerError, Decision, Entry, MAX_HISTORY, Past};
 use crate::agent_query::{AgentQueryError, Answer, Limits};
 use crate::config::Config;
 use crate::files::Files;
-use crate::place::PlanPlace;
+use crate::layout::PlanPlace;
 use crate::runs::state::RunState;
 use crate::runs::{self, Outcome};
 

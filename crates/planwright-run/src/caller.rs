@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use planwright_core::text::visible;
 
 use crate::files::DiskFiles;
+use crate::layout::PlanPlace;
 use crate::lock::pid_namespace;
-use crate::place::PlanPlace;
 use crate::runs::{LiveRun, holder, holder_of_id, live_runs};
 
 /// The variables by which the processes of an attempt are known.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::git::Repository;
-use crate::place::PlanKey;
+use crate::layout::PlanKey;
 
 /// The folders that belong to one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]

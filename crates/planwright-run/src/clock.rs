@@ -3,15 +3,15 @@
 //! In tests the clock of this room may run faster than the world (see [`faults`]): then a day is over in seconds. What is measured in
 //! it says [`instant`] and [`since`]; what is handed to the system to wait for, or told by it, goes through [`real`] and [`shown`].
 
-use std::process::Stdio;
-use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
 
+use jiff::civil::Date;
+use jiff::fmt::temporal::DateTimePrinter;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _, Zoned};
 use planwright_core::agent::ClockTime;
 
 use crate::faults;
-use crate::local_time::{Zone, civil, day_of};
-use crate::programs::command;
 
 /// Returns the present time as RFC 3339 in UTC, to the millisecond: `2026-11-05T09:30:00.125Z`.
 pub fn now() -> String {
@@ -72,107 +72,64 @@ fn since_epoch() -> Duration {
     }
 }
 
-fn rfc_3339(since_epoch: Duration) -> String {
-    let seconds = since_epoch.as_secs();
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    let millis = since_epoch.subsec_millis();
-    // By hand: it is written several times per task, and formatting is slow.
-    let mut text = String::with_capacity(24);
-    for (before, value, n_digits) in [
-        ("", year, 4),
-        ("-", month, 2),
-        ("-", day, 2),
-        ("T", hour, 2),
-        (":", minute, 2),
-        (":", second, 2),
-        (".", u64::from(millis), 3),
-    ] {
-        text.push_str(before);
-        let mut unit = 10_u64.pow(n_digits - 1);
-        while unit > 0 {
-            text.push(char::from(b'0' + (value / unit % 10) as u8));
-            unit /= 10;
-        }
-    }
-    text.push('Z');
-    text
+/// Returns a time since 1970; one beyond the year 9999 is that of its end.
+fn timestamp(since_epoch: Duration) -> Timestamp {
+    let milliseconds = i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::MAX)
 }
 
-/// Returns a time for people, to the second and by the clock of this machine: `2026-11-05 10:30:00`. Another form than that of
-/// [`now`] is returned unchanged.
+fn rfc_3339(since_epoch: Duration) -> String {
+    const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
+    PRINTER.timestamp_to_string(&timestamp(since_epoch))
+}
+
+/// Returns a time for people, to the second and by the clock of this machine: `2026-11-05 10:30:00`. What is not RFC 3339 is
+/// returned unchanged.
 pub fn to_the_second(time: &str) -> String {
-    let seconds = milliseconds_of(time).and_then(|millis| i64::try_from(millis / 1_000).ok());
-    let shown = seconds.and_then(|seconds| ZONE.shown(seconds));
+    let shown = milliseconds_of(time).and_then(local_time);
     shown.unwrap_or_else(|| time.to_owned())
 }
 
-/// The zone of this process.
-static ZONE: LazyLock<Zone> = LazyLock::new(Zone::of_process);
+/// Returns a time in milliseconds since 1970 by the clock of this machine: `2026-11-05 10:30:00`.
+pub fn local_time(milliseconds: u64) -> Option<String> {
+    let time = Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok()?;
+    let local = time.to_zoned(TimeZone::system());
+    Some(local.strftime("%Y-%m-%d %H:%M:%S").to_string())
+}
 
-/// Returns the milliseconds since 1970 of a time in UTC, as [`now`] writes it. Another form is nothing.
+/// Returns the milliseconds since 1970 of a time in RFC 3339; none for another form, and for times before.
 pub fn milliseconds_of(time: &str) -> Option<u64> {
-    let (date, clock) = time.strip_suffix('Z')?.split_once('T')?;
-    let mut date = date.splitn(3, '-').map(number);
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let mut clock = clock.splitn(3, ':').map(number);
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    let is_time = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    if !is_time || hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    let millis = number(format!("{fraction:0<3}").get(..3)?)?;
-    let seconds = ((day_of(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
-    Some(seconds * 1_000 + millis)
+    let time: Timestamp = time.parse().ok()?;
+    u64::try_from(time.as_millisecond()).ok()
 }
 
-/// Returns how many seconds it is until a time of day is over, by the clock of this machine; none where that was before, or where
-/// nobody can tell what the clock shows.
+/// Returns how many seconds it is until a time of day is over, by the clock of this machine; none where that was before.
 pub(crate) fn seconds_until(time: ClockTime) -> Option<u64> {
-    let now = i64::try_from(since_epoch().as_secs()).ok()?;
-    until(time, now + local_offset()?)
+    until(time, &timestamp(since_epoch()).to_zoned(TimeZone::system()))
 }
 
-/// Returns how many seconds the clock of this machine is ahead of UTC. The system's own `date` knows the zone and its rules.
-fn local_offset() -> Option<i64> {
-    let asked = command("date")
-        .ok()?
-        .arg("+%z")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    offset(std::str::from_utf8(&asked.ok()?.stdout).ok()?.trim())
-}
-
-/// Reads `+0130`.
-fn offset(text: &str) -> Option<i64> {
-    let (sign, digits) = match text.split_at_checked(1)? {
-        ("+", digits) => (1, digits),
-        ("-", digits) => (-1, digits),
-        _ => return None,
-    };
-    let (hours, minutes) = digits.split_at_checked(2).filter(|_| digits.len() == 4)?;
-    let minutes = number(hours)? * 60 + number(minutes)?;
-    Some(sign * 60 * i64::try_from(minutes).ok()?)
-}
-
-/// Returns the seconds from a time in seconds since 1970, as the clock shows it, to the end of a minute of it.
-fn until(time: ClockTime, now: i64) -> Option<u64> {
+/// Returns the seconds from now to the end of a minute of the clock.
+fn until(time: ClockTime, now: &Zoned) -> Option<u64> {
     let day = match time.date {
-        Some((year, month, day)) => i64::try_from(day_of(year.into(), month.into(), day.into())).ok()?,
-        None => now.div_euclid(86_400),
+        Some((year, month, day)) => {
+            let year = i16::try_from(year).ok()?;
+            Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?
+        }
+        None => now.date(),
     };
-    let end = |hour: i64| (day * 24 + hour) * 3_600 + i64::from(time.minute) * 60 + 60;
     let hour = i64::from(time.hour);
     let later = time.may_be_later.then_some(hour + 12);
-    let waits = [Some(hour), later].into_iter().flatten().map(|hour| end(hour) - now);
-    waits.filter(|wait| *wait > 0).find_map(|wait| u64::try_from(wait).ok())
-}
-
-fn number(digits: &str) -> Option<u64> {
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| digits.parse().ok())?
+    let wait = |hour: i64| {
+        let minute = day.at(0, 0, 0, 0).checked_add(hour.hours().minutes(time.minute)).ok()?;
+        let end = minute
+            .to_zoned(now.time_zone().clone())
+            .ok()?
+            .checked_add(1.minute())
+            .ok()?;
+        u64::try_from(end.timestamp().as_second() - now.timestamp().as_second()).ok()
+    };
+    let mut waits = [Some(hour), later].into_iter().flatten().filter_map(wait);
+    waits.find(|wait| *wait > 0)
 }
 
 /// Returns today's date in UTC: `2026-11-05`.
@@ -186,8 +143,7 @@ pub fn date_of(time: SystemTime) -> String {
 }
 
 fn date(since_epoch: Duration) -> String {
-    let (year, month, day) = civil(since_epoch.as_secs() / 86_400);
-    format!("{year:04}-{month:02}-{day:02}")
+    timestamp(since_epoch).strftime("%Y-%m-%d").to_string()
 }
 
 #[cfg(test)]
@@ -207,6 +163,7 @@ mod tests {
         }
         assert_eq!(milliseconds_of("1970-01-01T00:00:01Z"), Some(1_000));
         assert_eq!(milliseconds_of("1970-01-01T00:00:01.123456Z"), Some(1_123));
+        assert_eq!(milliseconds_of("1970-01-01T02:00:01+02:00"), Some(1_000));
         for wrong in [
             "",
             "now",
@@ -229,35 +186,31 @@ mod tests {
             minute,
             may_be_later,
         };
-        let now = |hour: i64, minute: i64, second: i64| 20_772 * 86_400 + hour * 3_600 + minute * 60 + second;
-        assert_eq!(until(at(19, 15, false), now(18, 0, 0)), Some(76 * 60));
-        assert_eq!(until(at(19, 15, false), now(19, 15, 30)), Some(30));
-        assert_eq!(until(at(19, 15, false), now(19, 16, 0)), None);
-        assert_eq!(until(at(7, 15, true), now(18, 0, 0)), Some(76 * 60));
-        assert_eq!(until(at(7, 15, true), now(6, 0, 0)), Some(76 * 60));
-        assert_eq!(until(at(7, 15, true), now(20, 0, 0)), None);
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a zone");
+        let day = Date::constant(2026, 11, 15);
+        let now =
+            |hour: i8, minute: i8, second: i8| day.at(hour, minute, second, 0).to_zoned(zone.clone()).expect("a time");
+        assert_eq!(until(at(19, 15, false), &now(18, 0, 0)), Some(76 * 60));
+        assert_eq!(until(at(19, 15, false), &now(19, 15, 30)), Some(30));
+        assert_eq!(until(at(19, 15, false), &now(19, 16, 0)), None);
+        assert_eq!(until(at(7, 15, true), &now(18, 0, 0)), Some(76 * 60));
+        assert_eq!(until(at(7, 15, true), &now(6, 0, 0)), Some(76 * 60));
+        assert_eq!(until(at(7, 15, true), &now(20, 0, 0)), None);
         let tomorrow = ClockTime {
             date: Some((2026, 11, 16)),
             ..at(0, 0, false)
         };
-        assert_eq!(until(tomorrow, now(23, 59, 0)), Some(120));
-    }
-
-    #[test]
-    fn offsets_have_a_sign_and_four_digits() {
-        let found = ["+0000", "+0130", "-0800", "0100", "+01", "", "UTC", "+é00"].map(offset);
-        assert_eq!(
-            found,
-            [Some(0), Some(5_400), Some(-28_800), None, None, None, None, None]
-        );
+        assert_eq!(until(tomorrow, &now(23, 59, 0)), Some(120));
+        // A day of 25 hours.
+        let autumn = Date::constant(2026, 10, 25)
+            .at(1, 0, 0, 0)
+            .to_zoned(zone)
+            .expect("a time");
+        assert_eq!(until(at(4, 0, false), &autumn), Some(4 * 3_600 + 60));
     }
 
     #[test]
     fn days_become_dates() {
-        assert_eq!(civil(0), (1970, 1, 1));
-        assert_eq!(civil(59), (1970, 3, 1));
-        assert_eq!(civil(11_016), (2000, 2, 29));
-        assert_eq!(civil(20_772), (2026, 11, 15));
         assert_eq!(date(Duration::from_secs(20_772 * 86_400 + 5)), "2026-11-15");
     }
 

@@ -1,7 +1,7 @@
 //! May a task be worked on, and if not, why: the one answer for every verb, the run and every view.
 
+use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect;
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{PlanVerb, Readiness, RunLift, RunRefusal, State, Wait};
 use planwright_core::text::visible;
@@ -120,9 +120,23 @@ impl<'a> Gates<'a> {
 
     /// Returns the gate of the whole plan that is closed.
     pub fn of_plan(&self) -> Option<Closed> {
-        let plan = &self.linked?.plan;
-        let dialect = dialect::find(plan.dialect)?;
-        if let Some(RunRefusal { lift, message, help }) = dialect.refuses_work(plan, self.findings) {
+        let LinkedPlan { dialect, plan, .. } = self.linked?;
+        let refusal = dialect.refuses_work(plan, self.findings);
+        // An approval does not make a task of a placeholder.
+        let is_lasting = refusal
+            .as_ref()
+            .is_some_and(|refusal| refusal.lift != RunLift::Approval);
+        if !is_lasting && self.linked.is_some_and(is_untouched_placeholder) {
+            let message = format!(
+                "`{}` is the placeholder of a new plan, and not a task",
+                visible(&plan.task_name(0))
+            );
+            let needed = dialect.edits().and_then(|edits| edits.needed());
+            let needed = needed.map_or_else(String::new, |needed| format!(" {needed}"));
+            let help = format!("`planwright add \"TITLE\"{needed}` replaces it");
+            return Some(closed_by(Gate::Source, message, &help));
+        }
+        if let Some(RunRefusal { lift, message, help }) = refusal {
             return Some(Closed {
                 gate: match lift {
                     RunLift::Approval => Gate::Approval,

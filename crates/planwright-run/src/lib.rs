@@ -67,7 +67,7 @@
 //! # }
 //! ```
 
-pub mod causes;
+pub mod error_chain;
 
 pub mod faults;
 
@@ -77,7 +77,7 @@ pub mod programs;
 
 pub mod shell;
 
-pub(crate) mod local_time;
+pub mod failure_line;
 
 pub mod clock;
 #[cfg(unix)]
@@ -87,7 +87,7 @@ pub mod digest;
 
 pub mod redaction;
 
-pub mod place;
+pub mod layout;
 
 pub mod lock;
 
@@ -100,7 +100,7 @@ pub mod store;
 
 pub mod workspace;
 
-pub mod examine;
+pub mod inspect_file;
 
 pub mod user;
 
@@ -117,7 +117,7 @@ pub mod review;
 
 pub mod proposals;
 
-pub mod duplicate;
+pub mod copy_workspace;
 
 pub mod fence;
 
@@ -128,7 +128,7 @@ pub mod git;
 pub mod checkout_home;
 pub mod preparation;
 
-pub mod health;
+pub mod doctor;
 
 pub mod verify;
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use planwright_core::convert::Wish;
 use planwright_core::convert::rules::REFUSED;
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::id_source::IdSource;
 use planwright_core::inspect::Inspection;
+use planwright_core::outline::questions;
 use planwright_core::planning::derive::{DeriveError, Derived};
 use planwright_core::planning::draft::{Drafted, Unusable, draft, told};
 use planwright_core::planning::prompt::{
@@ -16,6 +17,7 @@ use planwright_core::planning::prompt::{
     replan_prompt,
 };
 use planwright_core::planning::replan::{NewVersion, new_version};
+use planwright_core::text::SourceText;
 
 use crate::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Limits, ask_agent};
 use crate::clock;
@@ -203,6 +205,15 @@ impl Effort {
 pub enum PlanningError {
     /// The planner gave no answer.
     AgentQuery(AgentQueryError),
+    /// It asks something instead of planning.
+    Asks {
+        /// What it asks, at least one question.
+        questions: Vec<String>,
+        /// The answer.
+        unusable: Box<Unusable>,
+        /// What it took.
+        effort: Effort,
+    },
     /// It gave none that could be used, however often it was asked.
     Unusable {
         /// The last answer, and what is wrong with it.
@@ -226,12 +237,12 @@ pub fn plan(
     oracle: &mut dyn Oracle,
     brief: &Brief<'_>,
     wish: &Wish<'_>,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<(Drafted, Effort), PlanningError> {
     converse(
         oracle,
         &plan_prompt(brief).text,
-        |answer| draft(answer, brief.dialect, wish, mint),
+        |answer| draft(answer, brief.dialect, wish, id_source),
         |answer, findings| repair_prompt(brief, answer, findings).text,
     )
 }
@@ -243,10 +254,10 @@ pub fn replan(
     try_out: &dyn Fn(&NewVersion) -> Vec<Diagnostic>,
     brief: &Brief<'_>,
     setback: &Setback<'_>,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<(Wanted, Effort), PlanningError> {
     let read = |answer: &str| {
-        let version = new_version(old, brief.dialect, answer, mint)?;
+        let version = new_version(old, brief.dialect, answer, id_source)?;
         let findings = try_out(&version);
         let answer = answer.to_owned();
         if !findings.is_empty() {
@@ -305,6 +316,18 @@ fn converse<T>(
             Ok(made) => return Ok((made, effort)),
             Err(unusable) => unusable,
         };
+        // A planner that asks does not plan before it has an answer: it asks again.
+        let questions = match answer.is_cut {
+            true => Vec::new(),
+            false => questions(&SourceText::new(answer.text.as_str())),
+        };
+        if !questions.is_empty() {
+            return Err(PlanningError::Asks {
+                questions,
+                unusable: Box::new(unusable),
+                effort,
+            });
+        }
         if answer.is_cut {
             let message = format!("the answer was longer than {} bytes, and was cut", answer.text.len());
             unusable.findings.insert(0, Diagnostic::of_file(&REFUSED, message));

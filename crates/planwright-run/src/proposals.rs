@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::files::{DiskFiles, Files as _};
-use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder, refuse_links};
+use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder, refuse_links};
 use crate::store::{CreateError, create};
 
 /// The version of the files.

@@ -12,11 +12,11 @@ use planwright_core::plan::{State, Verb};
 use crate::caller;
 use crate::claims::RUN_VERB;
 use crate::clock;
-use crate::examine::open;
 use crate::files::{DiskFiles, Files};
+use crate::inspect_file::open;
 use crate::journal::{JournalError, plan_id};
+use crate::layout::PlanPlace;
 use crate::lock::LockError;
-use crate::place::PlanPlace;
 use crate::revise::{Call, LastVerb, Pick, ReviseError, Revised, Target, last_verbs_of, task_named, transition_by};
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{

@@ -52,7 +52,9 @@ pub fn with_plan(help: &str, path: &str) -> String {
     let parts = help.split('`').enumerate();
     let parts = parts.map(|(ix, part)| match part.strip_prefix("planwright ") {
         Some(verb) if ix % 2 == 1 && !verb.contains(' ') => format!("{part} {path}"),
-        Some("retry STEP") if ix % 2 == 1 => format!("{part} -p {path}"),
+        Some(verb) if ix % 2 == 1 && (verb == "retry STEP" || verb.starts_with("add \"TITLE\"")) => {
+            format!("{part} -p {path}")
+        }
         _ => part.to_owned(),
     });
     parts.collect::<Vec<_>>().join("`")

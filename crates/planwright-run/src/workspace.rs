@@ -8,10 +8,10 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use planwright_core::dialect::{DIALECTS, Dialect, Facts, Looked, Questions, SourcePlan, recognise};
 use planwright_core::text::SourceText;
 
-use crate::place::{ARCHIVE, STATE_FOLDER};
+use crate::layout::{ARCHIVE, STATE_FOLDER};
 use crate::store::{LoadError, load};
 
-pub use crate::place::root_of;
+pub use crate::layout::root_of;
 
 /// Returns a path with `/` as separator, for dialects that look at names.
 pub fn slashed(path: &Path) -> String {
@@ -75,7 +75,7 @@ pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
 
 /// Returns the plans that tools keep for a user, wherever that user works.
 pub fn plans_of_user(home: &Path) -> Vec<PathBuf> {
-    let mut plans = plans_at(home, |dialect| dialect.user_places());
+    let mut plans = plans_at(home, |dialect| dialect.home().map_or(&[], |home| home.user_places()));
     // A profile may be a link to another.
     let mut seen = HashSet::new();
     plans.retain(|path| seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
@@ -108,7 +108,7 @@ pub fn closed_home(root: &Path) -> Option<(PathBuf, std::io::Error)> {
 pub fn archived_plans(root: &Path) -> Vec<PathBuf> {
     let mut plans = Vec::new();
     for dialect in DIALECTS {
-        let Some(archive) = dialect.archive() else {
+        let Some(archive) = archive_of(*dialect) else {
             continue;
         };
         let homes = dialect.places().iter().filter_map(|place| place.rsplit_once('/'));
@@ -129,17 +129,22 @@ pub fn archived_plans(root: &Path) -> Vec<PathBuf> {
     plans
 }
 
+/// Returns the folder that the own tool of a dialect moves finished plans to.
+fn archive_of(dialect: &dyn Dialect) -> Option<&'static str> {
+    dialect.home().and_then(|home| home.archive())
+}
+
 /// Returns where a plan goes when it is archived, both paths from the root of its workspace: to the folder of the dialect whose
 /// place it is at, else to planwright's own. None for what has been put aside already.
 pub fn archive_path(relative: &str) -> Option<String> {
     let (folder, name) = relative.rsplit_once('/').unwrap_or(("", relative));
     let is_aside = Path::new(relative).starts_with(STATE_FOLDER)
         || DIALECTS.iter().any(|dialect| {
-            let home = dialect.archive().and_then(|archive| folder.strip_suffix(archive));
+            let home = archive_of(*dialect).and_then(|archive| folder.strip_suffix(archive));
             home.is_some_and(|home| dialect.lives_at(&format!("{home}{name}")))
         });
     let own = DIALECTS.iter().find(|dialect| dialect.lives_at(relative));
-    (!is_aside).then(|| match own.and_then(|dialect| dialect.archive()) {
+    (!is_aside).then(|| match own.and_then(|dialect| archive_of(*dialect)) {
         Some(archive) => format!("{folder}/{archive}/{name}"),
         None => format!("{ARCHIVE}/{relative}"),
     })
@@ -219,11 +224,20 @@ pub fn look_up(questions: &Questions, root: &Path) -> Facts {
     }
 }
 
+/// Returns whether a path is that of a file that names the plan in work.
+pub fn is_pointer(path: &Path) -> bool {
+    let name = slashed(path);
+    let mut pointers = DIALECTS.iter().filter_map(|dialect| dialect.pointer());
+    pointers.any(|pointer| pointer.neighbours(&name).is_some())
+}
+
 /// Returns the names of the files beside the one at a path that a dialect must know to judge it; none where none does. A
 /// folder that is not there holds no files.
 pub(crate) fn neighbours_of(path: &Path) -> Option<Vec<String>> {
     let name = slashed(path);
-    let beside = DIALECTS.iter().find_map(|dialect| dialect.neighbours(&name))?;
+    let beside = DIALECTS
+        .iter()
+        .find_map(|dialect| dialect.pointer()?.neighbours(&name))?;
     let folder = path.parent()?.join(beside);
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.path().is_file());

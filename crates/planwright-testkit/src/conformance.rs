@@ -76,7 +76,9 @@ impl Case {
         if !questions.is_empty() {
             case.facts = look_up(&questions, repository);
         }
-        let beside = DIALECTS.iter().find_map(|dialect| dialect.neighbours(&case.name));
+        let beside = DIALECTS
+            .iter()
+            .find_map(|dialect| dialect.pointer()?.neighbours(&case.name));
         case.facts.neighbours = beside.map(|folder| names_in(&repository.join(folder)));
         case
     }
@@ -146,7 +148,7 @@ fn accept(case: &Case, outcome: &mut Outcome) {
     outcome
         .triggered
         .extend(inspection.diagnostics.iter().map(|found| found.rule.id));
-    if inspection.dialect != Some(case.dialect) {
+    if inspection.dialect_name() != Some(case.dialect) {
         case.fail(outcome, &format!("read as {:?}", inspection.dialect));
     }
     if inspection.count(Severity::Warning) > 0 {

@@ -11,7 +11,7 @@
 //! let text = SourceText::new(r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read", "depends_on": ["t2"]}]}"#);
 //! let facts = Facts::default();
 //! let found = inspect(&text, &Choice { dialects: DIALECTS, forced: None, path: None, facts: &facts });
-//! assert_eq!(found.dialect, Some("clido"));
+//! assert_eq!(found.dialect_name(), Some("clido"));
 //! assert_eq!(found.diagnostics[0].rule.id, "unknown-dependency");
 //! ```
 

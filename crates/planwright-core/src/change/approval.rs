@@ -1,7 +1,7 @@
 //! A verb on a whole plan, from its table to a new text: the status, what the dialect keeps beside it, and nothing of the
 //! tasks.
 
-use super::worse::{Descent, new_errors};
+use super::regressions::{Descent, new_errors};
 use super::{Changed, Open, Problem, changeable, verify_states};
 use crate::dialect::{self, Choice, Dialect, Located, Note};
 use crate::document::{NodeRef, patch};
@@ -14,7 +14,8 @@ pub fn transition_plan(
     choice: &Choice<'_>,
     request: &PlanRequest<'_>,
 ) -> Result<(Changed, PlanMove), Problem> {
-    let (linked, dialect) = changeable(&open.inspection, choice)?;
+    let (linked, recorder) = changeable(&open.inspection)?;
+    let dialect = linked.dialect;
     let machine = dialect.plan_machine();
     if !machine.has(request.verb) {
         plan_move(machine, None, request.verb).map_err(Problem::PlanRefused)?;
@@ -31,7 +32,7 @@ pub fn transition_plan(
         },
     };
     let step = step.map_err(Problem::PlanRefused)?;
-    let changes = dialect.record_plan(&located, &step, request);
+    let changes = recorder.record_plan(&located, &step, request);
     let patches = dialect::lower(dialect, &located, &changes)?;
     let (edits, parsed) = patch::lower_parsed(&parsed.document, &patches)?;
     let new = Open::of(parsed, choice);

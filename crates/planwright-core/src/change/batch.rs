@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use super::{Changed, Open, Problem, Reading, Work, changeable, refuse_missing, transition, write};
 use crate::diagnostic::Replacement;
-use crate::dialect::{self, Choice, Course, Deed, Dialect, Located, Recording};
+use crate::dialect::{self, Choice, Course, Deed, Edits, Located, Recording};
 use crate::document::patch::{self, Refusal};
 use crate::edit::moves::retries;
-use crate::edit::{Halt, Move, Request, Scene};
+use crate::edit::{Halt, Move, Request, WorkingPlan};
 use crate::inspect::LinkedPlan;
 use crate::plan::{Fate, Plan, State, Verb};
 use crate::text::SourceText;
@@ -207,7 +207,7 @@ struct Ground<'a> {
     open: &'a Open,
     choice: &'a Choice<'a>,
     linked: &'a LinkedPlan,
-    dialect: &'static dyn Dialect,
+    edits: &'static dyn Edits,
     /// What keeps any change from being written.
     obstacle: Option<Obstacle>,
 }
@@ -239,12 +239,12 @@ struct Played<'r> {
 
 impl<'a> Ground<'a> {
     fn of(open: &'a Open, choice: &'a Choice<'a>) -> Result<Self, Problem> {
-        let (linked, dialect) = changeable(&open.inspection, choice)?;
+        let (linked, edits) = changeable(&open.inspection)?;
         let mut ground = Ground {
             open,
             choice,
             linked,
-            dialect,
+            edits,
             obstacle: None,
         };
         ground.obstacle = ground.find_obstacle();
@@ -267,13 +267,13 @@ impl<'a> Ground<'a> {
 
     /// Plays requests through until one asks for what is not known.
     fn play<'r>(&self, asked: &'r [Asked<'r>]) -> Played<'r> {
-        let LinkedPlan { plan, links } = self.linked;
-        let mut scene = Scene::new(plan, links);
+        let LinkedPlan { plan, links, .. } = self.linked;
+        let mut working = WorkingPlan::new(plan, links);
         let mut played = Played::default();
         for own in asked {
             let request = &own.request;
             let moves = match refuse_missing(plan, [own.task_ix]) {
-                Ok(()) => scene.moves(own.task_ix, request),
+                Ok(()) => working.moves(own.task_ix, request),
                 Err(problem) => {
                     played.results.push(Err(problem));
                     continue;
@@ -284,11 +284,11 @@ impl<'a> Ground<'a> {
                 (Err(Halt::Refused(refused)), _) => Err(Problem::Refused(refused)),
                 (Ok(_), Some(obstacle)) => Err(obstacle.clone().into()),
                 (Ok(moves), None) => {
-                    let attempt = attempt(plan, own, |ix| scene.retries(ix));
-                    let deed = |step: &Move| (Deed { step: *step, request }, scene.n_moves(step.task_ix));
+                    let attempt = attempt(plan, own, |ix| working.retries(ix));
+                    let deed = |step: &Move| (Deed { step: *step, request }, working.n_moves(step.task_ix));
                     played.deeds.extend(moves.iter().map(deed));
                     played.accepted.push(played.results.len());
-                    scene.take(&moves, request);
+                    working.take(&moves, request);
                     Ok(Made { moves, attempt })
                 }
             };
@@ -340,16 +340,16 @@ impl<'a> Ground<'a> {
     fn write_round(&self, open: &Open, deeds: &[Deed<'_>], course: Option<&Course<'_>>) -> Result<Changed, Problem> {
         let located = located(open).ok_or(Problem::NoPlan)?;
         let written: Vec<Deed<'_>> = deeds.iter().filter(|deed| deed.step.is_written()).copied().collect();
-        let mut changes = self.dialect.record(&Recording {
+        let mut changes = self.edits.record(&Recording {
             located: &located,
             deeds: &written,
         });
-        changes.extend(course.into_iter().flat_map(|course| self.dialect.record_course(course)));
+        changes.extend(course.into_iter().flat_map(|course| self.edits.record_course(course)));
         write(&Work {
             open,
             choice: self.choice,
-            dialect: self.dialect,
-            patches: dialect::lower(self.dialect, &located, &changes)?,
+            dialect: self.linked.dialect,
+            patches: dialect::lower(self.linked.dialect, &located, &changes)?,
             located,
             moves: deeds.iter().map(|deed| deed.step).collect(),
         })
@@ -378,6 +378,6 @@ impl<'a> Ground<'a> {
 
 /// Finds the parts of a text's plan in its document.
 fn located(open: &Open) -> Option<Located<'_>> {
-    let LinkedPlan { plan, links } = open.inspection.plan.as_ref()?;
+    let LinkedPlan { plan, links, .. } = open.inspection.plan.as_ref()?;
     Located::new(plan, links, &open.document.as_ref()?.document)
 }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::worse::{Descent, new_errors};
+use super::regressions::{Descent, new_errors};
 use super::{Changed, Open, Problem};
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::dialect::{Choice, Dialect, Edited, InStep};
+use crate::dialect::{Choice, Dialect, Edited, Followed};
 use crate::document::patch;
 use crate::inspect::{Inspection, LinkedPlan};
 use crate::plan::State;
@@ -39,24 +39,28 @@ pub(super) fn is_in_order(origin: &[Option<usize>], n_tasks: usize) -> bool {
 }
 
 /// Has the dialect make the rest of the file follow.
-pub(super) fn rest_in_step(
+pub(super) fn follow_with_rest(
     inspection: &Inspection,
     dialect: &dyn Dialect,
     text: String,
     expected: &Expected,
-) -> Result<InStep, Problem> {
+) -> Result<Followed, Problem> {
+    let Some(embedded) = dialect.embedded() else {
+        let notes = Vec::new();
+        return Ok(Followed { text, notes });
+    };
     let after = SourceText::new(text);
     let edited = Edited {
         before: &inspection.source,
         after: &after,
         origin: &expected.origin,
     };
-    let followed = dialect.keep_in_step(&edited).map_err(|refused| Problem::Place {
+    let followed = embedded.follow(&edited).map_err(|refused| Problem::Place {
         span: refused.span,
         message: refused.message,
         help: refused.help,
     })?;
-    Ok(followed.unwrap_or_else(|| InStep {
+    Ok(followed.unwrap_or_else(|| Followed {
         text: after.as_str().to_owned(),
         notes: Vec::new(),
     }))

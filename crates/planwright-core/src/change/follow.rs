@@ -15,13 +15,13 @@ use crate::text::SourceText;
 
 impl Editor<'_> {
     /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
-    pub(super) fn keep_in_step(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
+    pub(super) fn follow_up(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
         let is_same_order = is_in_order(&expected.origin, self.plan().tasks().len());
-        let numbering = self.dialect.numbering(self.plan()).filter(|_| !is_same_order);
-        let mut head = self.dialect.touched(now);
+        let numbering = self.edits.numbering(self.plan()).filter(|_| !is_same_order);
+        let mut head = self.edits.touched(now);
         let states = self.states(expected);
         if expected.origin.contains(&None) || states.len() != self.plan().tasks().len() {
-            head.extend(self.dialect.settled(self.plan(), &states));
+            head.extend(self.edits.settled(self.plan(), &states));
         }
         if !is_same_order || expected.edges != edges_of(self.linked) {
             head.extend(self.current_task(&states, expected));
@@ -57,7 +57,7 @@ impl Editor<'_> {
 
     /// Returns the number of the task to look at, where the plan keeps one.
     fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, Value)> {
-        let table = self.dialect.table_of(self.plan(), Owner::Plan)?;
+        let table = self.linked.dialect.table_of(self.plan(), Owner::Plan)?;
         let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
         let on = |ix: usize| expected.edges.range((ix, 0)..(ix + 1, 0)).map(|&(_, to)| to);
         let place = task_to_look_at(states, on);

@@ -31,16 +31,16 @@ mod batch;
 mod expected;
 mod follow;
 mod part;
+mod regressions;
 pub mod rewrite;
 pub mod tasks;
 mod typed;
-mod worse;
 
 use std::collections::HashMap;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::dialect::{self, CarrierKind, Choice, Course, Deed, Dialect, Located, Note, Recording};
+use crate::dialect::{self, CarrierKind, Choice, Course, Deed, Dialect, Edits, Located, Note, Recording};
 use crate::document::Parsed;
 use crate::document::patch::{self, Patch, Refusal};
 use crate::edit::{Halt, Move, PlanRefused, Refused, Request, moves};
@@ -49,7 +49,7 @@ use crate::plan::{Fate, Plan, State};
 use crate::text::{SourceText, Span};
 pub use approval::transition_plan;
 pub use batch::{Asked, Batch, Made, Unmade, transitions};
-use worse::{Descent, new_errors};
+use regressions::{Descent, new_errors};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
 pub struct Open {
@@ -280,8 +280,8 @@ impl From<Halt> for Problem {
 
 /// Does a verb to a task of an inspected text. States that the file cannot hold come out in the moves alone.
 pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
-    let (linked, dialect) = changeable(&open.inspection, choice)?;
-    let LinkedPlan { plan, links } = linked;
+    let (linked, recorder) = changeable(&open.inspection)?;
+    let LinkedPlan { dialect, plan, links } = linked;
     refuse_missing(plan, [task_ix])?;
     let moves = moves(plan, links, task_ix, request)?;
     if plan.lifecycle.machine.written.is_empty() {
@@ -296,17 +296,17 @@ pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Re
     let located = Located::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
     let written = moves.iter().filter(|step| step.is_written());
     let deeds: Vec<_> = written.map(|&step| Deed { step, request }).collect();
-    let mut changes = dialect.record(&Recording {
+    let mut changes = recorder.record(&Recording {
         located: &located,
         deeds: &deeds,
     });
     let course = Course::new(plan, links, &deeds);
-    changes.extend(course.iter().flat_map(|course| dialect.record_course(course)));
+    changes.extend(course.iter().flat_map(|course| recorder.record_course(course)));
     let work = Work {
         open,
         choice,
-        dialect,
-        patches: dialect::lower(dialect, &located, &changes)?,
+        dialect: *dialect,
+        patches: dialect::lower(*dialect, &located, &changes)?,
         located,
         moves,
     };
@@ -344,14 +344,10 @@ struct Work<'a> {
     moves: Vec<Move>,
 }
 
-/// Returns the plan and its dialect, where it may be changed at all.
-fn changeable<'i>(
-    inspection: &'i Inspection,
-    choice: &Choice<'_>,
-) -> Result<(&'i LinkedPlan, &'static dyn Dialect), Problem> {
+/// Returns the plan and how its dialect edits it, where it may be changed at all.
+fn changeable(inspection: &Inspection) -> Result<(&LinkedPlan, &'static dyn Edits), Problem> {
     let linked = inspection.plan.as_ref().ok_or(Problem::NoPlan)?;
-    let named = |dialect: &&&'static dyn Dialect| dialect.name() == linked.plan.dialect;
-    let dialect = *choice.dialects.iter().find(named).ok_or(Problem::NoPlan)?;
+    let edits = linked.dialect.edits().ok_or(Problem::NoPlan)?;
     let is_wrapped = inspection
         .carrier
         .is_some_and(|(carrier, span)| carrier == CarrierKind::Json && span != inspection.source.span());
@@ -361,9 +357,9 @@ fn changeable<'i>(
             help: "`planwright check` reports how to get the plan out of it",
         });
     }
-    match dialect.refuses_changes(&linked.plan) {
+    match edits.refuses_changes(&linked.plan) {
         Some((message, help)) => Err(Problem::Form { message, help }),
-        None => Ok((linked, dialect)),
+        None => Ok((linked, edits)),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::worse::{Descent, new_errors};
+use super::regressions::{Descent, new_errors};
 use super::{Changed, Open, Reading, Work, verify_states};
 use crate::diagnostic::Replacement;
 use crate::dialect::{Choice, Located};

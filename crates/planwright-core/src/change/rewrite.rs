@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::expected::{Expected, edges_of, finish, rest_in_step};
+use super::expected::{Expected, edges_of, finish, follow_with_rest};
 use super::tasks::Editor;
 use super::{Changed, Open, Problem, changeable, refuse_missing};
-use crate::dialect::{Choice, InStep, Located, lower};
+use crate::dialect::{Choice, Followed, Located, lower};
 use crate::document::Kind;
 use crate::document::patch::{Patch, Value};
 use crate::edit::{Change, Owner};
@@ -48,21 +48,21 @@ impl Slot {
 /// Makes the list of tasks what it is to be. What is kept keeps its bytes but for what changes.
 pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
-    let (linked, dialect) = changeable(inspection, choice)?;
+    let (linked, _) = changeable(inspection)?;
     refuse_missing(&linked.plan, slots.iter().filter_map(Slot::kept))?;
     let origin: Vec<Option<usize>> = slots.iter().map(Slot::kept).collect();
     let edges = wanted(slots);
     let (first, placed) = match sorted(open, choice, slots, now)? {
-        Some((open, slots)) => (with_kept(&open, choice, &slots, now)?, slots),
-        None => (with_kept(open, choice, slots, now)?, slots.to_vec()),
+        Some((open, slots)) => (with_kept(&open, &slots, now)?, slots),
+        None => (with_kept(open, slots, now)?, slots.to_vec()),
     };
     // What is added stands beside what was changed: it is added to a text that is settled.
     let settled = Open::new(&SourceText::new(first), choice);
-    let text = with_tasks(&settled, choice, &in_places(&placed), now)?;
+    let text = with_tasks(&settled, &in_places(&placed), now)?;
     let next = Open::new(&SourceText::new(text), choice);
-    let text = with_edges(&next, choice, slots, now)?;
+    let text = with_edges(&next, slots, now)?;
     let expected = Expected { origin, edges };
-    let InStep { text, notes } = rest_in_step(inspection, dialect, text, &expected)?;
+    let Followed { text, notes } = follow_with_rest(inspection, linked.dialect, text, &expected)?;
     if text == inspection.source.as_str() {
         return Ok(Changed::none(inspection));
     }
@@ -71,9 +71,9 @@ pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> R
 }
 
 /// Changes what a plan says of itself. The caller judges the new text: a plan with another name is another plan.
-pub fn set_head(open: &Open, choice: &Choice<'_>, changes: &[Change]) -> Result<SourceText, Problem> {
-    let text = edited(open, choice, |editor| {
-        editor.apply(&lower(editor.dialect, editor.located, changes)?)
+pub fn set_head(open: &Open, changes: &[Change]) -> Result<SourceText, Problem> {
+    let text = edited(open, |editor| {
+        editor.apply(&lower(editor.linked.dialect, editor.located, changes)?)
     })?;
     Ok(SourceText::new(text))
 }
@@ -86,19 +86,18 @@ fn wanted(slots: &[Slot]) -> BTreeSet<(usize, usize)> {
 }
 
 /// Has a function edit a text.
-fn edited<T>(
-    open: &Open,
-    choice: &Choice<'_>,
-    edit: impl FnOnce(&Editor<'_>) -> Result<T, Problem>,
-) -> Result<T, Problem> {
-    let (linked, dialect) = changeable(&open.inspection, choice)?;
+fn edited<T>(open: &Open, edit: impl FnOnce(&Editor<'_>) -> Result<T, Problem>) -> Result<T, Problem> {
+    let (linked, edits) = changeable(&open.inspection)?;
     let embedded = match open.document {
         Some(_) => None,
-        None => dialect.embedded(&open.inspection.source),
+        None => linked
+            .dialect
+            .embedded()
+            .and_then(|embedded| embedded.document(&open.inspection.source)),
     };
     let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
     let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
-    edit(&Editor::new(linked, dialect, &located)?)
+    edit(&Editor::new(linked, edits, &located)?)
 }
 
 /// Puts what is kept into the order that it is to have, where it has another: what goes stands last.
@@ -107,13 +106,13 @@ fn sorted(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result
     if kept.is_sorted() {
         return Ok(None);
     }
-    let text = edited(open, choice, |editor| {
+    let text = edited(open, |editor| {
         let is_kept: BTreeSet<usize> = kept.iter().copied().collect();
         let gone = (0..editor.plan().tasks().len()).filter(|task_ix| !is_kept.contains(task_ix));
         let order: Vec<usize> = kept.iter().copied().chain(gone).collect();
         let mut expected = editor.unchanged();
         let text = editor.permuted(&order, &mut expected)?;
-        editor.keep_in_step(text, &expected, now)
+        editor.follow_up(text, &expected, now)
     })?;
     let mut n_kept = 0;
     let moved = slots.iter().map(|slot| match &slot.origin {
@@ -134,9 +133,9 @@ fn sorted(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result
 }
 
 /// Removes and changes tasks.
-fn with_kept(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<String, Problem> {
+fn with_kept(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem> {
     let kept: Vec<Slot> = slots.iter().filter(|slot| slot.kept().is_some()).cloned().collect();
-    with_tasks(open, choice, &kept, now)
+    with_tasks(open, &kept, now)
 }
 
 /// Returns the same list where all that is kept stands in its order, and is as it is to be.
@@ -160,8 +159,8 @@ fn in_places(slots: &[Slot]) -> Vec<Slot> {
 }
 
 /// Removes, adds and changes tasks; those that are new depend on nothing yet.
-fn with_tasks(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<String, Problem> {
-    edited(open, choice, |editor| {
+fn with_tasks(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem> {
+    edited(open, |editor| {
         let n_tasks = editor.plan().tasks().len();
         let kept = slots
             .iter()
@@ -188,7 +187,7 @@ fn with_tasks(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Re
                     let set =
                         |(field, value): &(Field, Value)| Change::set(Owner::Task(*task_ix), *field, value.clone());
                     let changes: Vec<Change> = fields.iter().map(set).collect();
-                    patches.extend(lower(editor.dialect, editor.located, &changes)?);
+                    patches.extend(lower(editor.linked.dialect, editor.located, &changes)?);
                 }
                 Origin::New(members) => patches.push(Patch::InsertElement {
                     array: array.clone(),
@@ -202,13 +201,13 @@ fn with_tasks(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Re
             origin: slots.iter().map(Slot::kept).collect(),
             edges: edges_of(editor.linked).iter().filter_map(place).collect(),
         };
-        editor.keep_in_step(editor.apply(&patches)?, &expected, now)
+        editor.follow_up(editor.apply(&patches)?, &expected, now)
     })
 }
 
 /// Makes the tasks depend on what they are to depend on.
-fn with_edges(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<String, Problem> {
-    edited(open, choice, |editor| {
+fn with_edges(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem> {
+    edited(open, |editor| {
         let mut patches = Vec::new();
         for (task_ix, slot) in slots.iter().enumerate().take(editor.plan().tasks().len()) {
             let has: BTreeSet<usize> = editor
@@ -230,7 +229,7 @@ fn with_edges(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Re
             edges: wanted(slots),
             ..editor.unchanged()
         };
-        editor.keep_in_step(editor.apply(&patches)?, &expected, now)
+        editor.follow_up(editor.apply(&patches)?, &expected, now)
     })
 }
 
@@ -239,8 +238,8 @@ impl Editor<'_> {
     fn independent(&self, members: &[(String, Value)], place: usize) -> Vec<(String, Value)> {
         let dependencies = self.key_of(Field::Dependencies);
         let position = self.key_of(Field::Position);
-        let base = self.dialect.numbering(self.plan()).unwrap_or(0);
-        let omits = self.dialect.omits_empty_dependencies();
+        let base = self.edits.numbering(self.plan()).unwrap_or(0);
+        let omits = self.edits.omits_empty_dependencies();
         let member = |(key, value): &(String, Value)| match Some(key.as_str()) {
             own if own == dependencies && omits => None,
             own if own == dependencies => Some((key.clone(), Value::Array(Vec::new()))),
@@ -261,7 +260,7 @@ impl Editor<'_> {
         if !has_list {
             let list = Value::Array(values.collect());
             let change = Change::set(owner, Field::Dependencies, list);
-            return Ok(lower(self.dialect, self.located, &[change])?);
+            return Ok(lower(self.linked.dialect, self.located, &[change])?);
         }
         let array = self.dependencies_route(task_ix);
         let removal = |index| Patch::RemoveElement {
@@ -272,7 +271,7 @@ impl Editor<'_> {
         let changes: Vec<Change> = values
             .map(|value| Change::push(owner, Field::Dependencies, value))
             .collect();
-        patches.extend(lower(self.dialect, self.located, &changes)?);
+        patches.extend(lower(self.linked.dialect, self.located, &changes)?);
         Ok(patches)
     }
 }

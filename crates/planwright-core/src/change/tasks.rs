@@ -31,10 +31,10 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::expected::{Expected, edges_of, finish, rest_in_step};
+use super::expected::{Expected, edges_of, finish, follow_with_rest};
 use super::typed::{refuse_field, value_of};
 use super::{Changed, Open, Problem, changeable, refuse_missing};
-use crate::dialect::{Choice, Dialect, FieldSpec, InStep, Located, Need, Table, lower};
+use crate::dialect::{Choice, Edits, FieldSpec, Followed, Located, Need, Table, lower};
 use crate::document::patch::{self, Patch, Refusal, Value};
 use crate::document::{Format, Kind, NodeRef};
 use crate::edit::reasons::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
@@ -131,15 +131,18 @@ pub struct NewTask<'a> {
 /// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
     let inspection = &open.inspection;
-    let (linked, dialect) = changeable(inspection, choice)?;
+    let (linked, edits) = changeable(inspection)?;
     refuse_missing(&linked.plan, edit.places())?;
     let embedded = match open.document {
         Some(_) => None,
-        None => dialect.embedded(&inspection.source),
+        None => linked
+            .dialect
+            .embedded()
+            .and_then(|embedded| embedded.document(&inspection.source)),
     };
     let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
     let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
-    let editor = Editor::new(linked, dialect, &located)?;
+    let editor = Editor::new(linked, edits, &located)?;
     let mut expected = editor.unchanged();
     let text = match edit {
         Edit::Set { task_ix, key, value } => editor.set(*task_ix, key, *value)?,
@@ -153,8 +156,8 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
     if text == inspection.source.as_str() {
         return Ok(Changed::none(inspection));
     }
-    let text = editor.keep_in_step(text, &expected, now)?;
-    let InStep { text, notes } = rest_in_step(inspection, dialect, text, &expected)?;
+    let text = editor.follow_up(text, &expected, now)?;
+    let Followed { text, notes } = follow_with_rest(inspection, linked.dialect, text, &expected)?;
     let renamed = match edit {
         Edit::Rename { task_ix, .. } => Some(*task_ix),
         _ => None,
@@ -166,7 +169,8 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
 /// An edit under way.
 pub(super) struct Editor<'a> {
     pub(super) linked: &'a LinkedPlan,
-    pub(super) dialect: &'static dyn Dialect,
+    /// How the dialect edits its plans.
+    pub(super) edits: &'static dyn Edits,
     pub(super) located: &'a Located<'a>,
     table: &'static Table,
     /// The places of the tasks by what references call them; see [`Plan::find_task`].
@@ -176,14 +180,17 @@ pub(super) struct Editor<'a> {
 impl<'a> Editor<'a> {
     pub(super) fn new(
         linked: &'a LinkedPlan,
-        dialect: &'static dyn Dialect,
+        edits: &'static dyn Edits,
         located: &'a Located<'a>,
     ) -> Result<Self, Problem> {
         Ok(Editor {
             linked,
-            dialect,
+            edits,
             located,
-            table: dialect.table_of(&linked.plan, Owner::Task(0)).ok_or(Problem::NoPlan)?,
+            table: linked
+                .dialect
+                .table_of(&linked.plan, Owner::Task(0))
+                .ok_or(Problem::NoPlan)?,
             places: OnceCell::new(),
         })
     }
@@ -242,7 +249,7 @@ impl Editor<'_> {
     }
 
     fn change(&self, changes: &[Change]) -> Result<String, Problem> {
-        self.apply(&lower(self.dialect, self.located, changes)?)
+        self.apply(&lower(self.linked.dialect, self.located, changes)?)
     }
 
     fn set(&self, task_ix: usize, key: &str, value: Option<&str>) -> Result<String, Problem> {
@@ -263,7 +270,7 @@ impl Editor<'_> {
     }
 
     fn rename(&self, task_ix: usize, to: &str) -> Result<String, Problem> {
-        if self.dialect.numbering(self.plan()).is_some() {
+        if self.edits.numbering(self.plan()).is_some() {
             return Err(Problem::field(
                 "tasks of this dialect are named by their place".to_owned(),
                 "`planwright move` gives a task another place".to_owned(),
@@ -276,7 +283,7 @@ impl Editor<'_> {
             ));
         }
         let mut patches = lower(
-            self.dialect,
+            self.linked.dialect,
             self.located,
             &[Change::text(Owner::Task(task_ix), Field::Id, to)],
         )?;
@@ -289,7 +296,11 @@ impl Editor<'_> {
                     .map(|place| self.at_reference(other, place, renamed.clone())),
             );
         }
-        patches.extend(lower(self.dialect, self.located, &self.renamed_causes(task_ix, to))?);
+        patches.extend(lower(
+            self.linked.dialect,
+            self.located,
+            &self.renamed_causes(task_ix, to),
+        )?);
         self.apply(&patches)
     }
 
@@ -392,7 +403,7 @@ impl Editor<'_> {
 
     /// Returns how this plan writes that something depends on a task.
     pub(super) fn reference(&self, task_ix: usize) -> Value {
-        self.dialect.reference(self.plan(), task_ix)
+        self.edits.reference(self.plan(), task_ix)
     }
 
     fn undepend(&self, task_ix: usize, on: &[usize], expected: &mut Expected) -> Result<String, Problem> {
@@ -421,7 +432,7 @@ impl Editor<'_> {
             .fields
             .iter()
             .any(|spec| spec.field == Field::Dependencies && spec.need == Need::Required);
-        let is_omitted = !is_required && self.dialect.omits_empty_dependencies() && !self.has_remarks(task_ix);
+        let is_omitted = !is_required && self.edits.omits_empty_dependencies() && !self.has_remarks(task_ix);
         if is_all && !places.is_empty() && is_omitted {
             let key = self.key_of(Field::Dependencies).unwrap_or("").to_owned();
             let object = self.located.route(Owner::Task(task_ix)).unwrap_or_default();
@@ -528,12 +539,12 @@ impl Editor<'_> {
         match spec.field {
             Field::Id => match new.id {
                 Some(id) => Some(Value::String(id.to_owned())),
-                None => self.dialect.fresh_id(plan, new.minted).map(Value::String),
+                None => self.edits.fresh_id(plan, new.minted).map(Value::String),
             },
             Field::Title => Some(Value::String(new.title.to_owned())),
             Field::Description | Field::Goal if is_required => Some(Value::String(new.title.to_owned())),
             Field::Position if is_usual => {
-                let base = self.dialect.numbering(plan).unwrap_or(0);
+                let base = self.edits.numbering(plan).unwrap_or(0);
                 Some(Value::Number((at + base).to_string()))
             }
             Field::Status if is_usual => Some(Value::String(plan.lifecycle.word_of(State::Pending).to_owned())),
@@ -548,7 +559,7 @@ impl Editor<'_> {
                 )))
             }
             Field::Passes if is_required => Some(Value::Bool(false)),
-            field => self.dialect.default_of(field).filter(|_| is_required),
+            field => self.edits.default_of(field).filter(|_| is_required),
         }
     }
 
@@ -587,7 +598,7 @@ impl Editor<'_> {
             .iter()
             .flat_map(|&dependent| self.without_references(dependent, |target| target == task_ix))
             .collect();
-        patches.extend(lower(self.dialect, self.located, &self.gone_causes(task_ix))?);
+        patches.extend(lower(self.linked.dialect, self.located, &self.gone_causes(task_ix))?);
         patches.push(Patch::RemoveElement {
             array: self.located.tasks_route().clone(),
             index: self.element_index(task_ix),

@@ -7,10 +7,10 @@ use crate::plan::Plan;
 use crate::text::visible;
 
 pub(super) fn check(plan: &Plan, found: &mut Findings) {
-    for task_ix in plan.placeholders() {
-        let name = plan.task_name(task_ix);
+    if plan.is_placeholder_alone() {
+        let name = plan.task_name(0);
         let message = format!("`{}` is the placeholder that a new plan begins with", visible(&name));
-        let finding = Diagnostic::new(&PLACEHOLDER_TASK, plan.tasks()[task_ix].span, message);
-        found.push(finding.with_help("`planwright add \"TITLE\"` replaces it; until then it is not run"));
+        let finding = Diagnostic::new(&PLACEHOLDER_TASK, plan.tasks()[0].span, message);
+        found.push(finding.with_help("describe the task, or replace it: `planwright add \"TITLE\"`"));
     }
 }

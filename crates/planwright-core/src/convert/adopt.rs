@@ -5,7 +5,7 @@ use super::import::{Anew, anew, is_missing_one};
 use super::{Imported, Refused, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::draft::{Draft, Fields};
-use crate::dialect::mint::Mint;
+use crate::dialect::id_source::IdSource;
 use crate::dialect::write::{Resets, first_line};
 use crate::dialect::{Dialect, Table, name_of};
 use crate::document::patch::Value;
@@ -38,7 +38,7 @@ pub(crate) fn adopt(
     text: &str,
     dialect: &'static dyn Dialect,
     wish: &Wish<'_>,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
     let Some(writer) = dialect.writer() else {
         let refused = Refused::NotWritable(dialect.name());
@@ -77,11 +77,15 @@ pub(crate) fn adopt(
         forgives: Some(&forgiven),
         adjust: &|draft| {
             speak(draft, dialect, wish);
+            if !wish.keeps_ids {
+                // Only a user leaves tasks out.
+                draft.tasks.iter_mut().for_each(|task| task.held = false);
+            }
             // A new version has the form of the plan that it replaces.
             draft.form = form.map(str::to_owned).filter(|_| wish.keeps_ids);
         },
     };
-    anew(&inspection, dialect, writer, &order, mint)
+    anew(&inspection, dialect, writer, &order, id_source)
 }
 
 /// Puts what the user said into the plan.

@@ -7,9 +7,9 @@
 use super::source::{EXTENSION, Source, owned, second_document};
 use super::{Conversion, Converted, Embed, Loss, LossKind};
 use crate::dialect::draft::Draft;
-use crate::dialect::mint::Mint;
+use crate::dialect::id_source::IdSource;
 use crate::dialect::write::{Composed, Remark, Report};
-use crate::dialect::{self, CarrierKind, Dialect};
+use crate::dialect::{CarrierKind, Dialect};
 use crate::document::patch::Value;
 use crate::document::{NodeRef, yaml};
 use crate::inspect::inspect_as;
@@ -54,7 +54,7 @@ pub(super) fn carry(source: &Source<'_>, composed: &mut Composed) {
 
 /// Returns what the originals alone give back.
 fn laid_out(source: &Source<'_>) -> Option<String> {
-    let writer = dialect::find(source.linked.plan.dialect)?.writer()?;
+    let writer = source.linked.dialect.writer()?;
     Some(writer.lay_out(Composed {
         head: source.original_head(),
         tasks_key: writer.tasks_key(),
@@ -123,7 +123,7 @@ fn members_of(node: NodeRef<'_>) -> Option<Members> {
 }
 
 /// Converts a plan back to the dialect it came from, with what it carries; none where it carries nothing that can be used.
-pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> Option<Converted> {
+pub(super) fn restore(conversion: &Conversion<'_, '_>, id_source: &mut IdSource<'_>) -> Option<Converted> {
     let carried = Carried::read(conversion.source, conversion.target)?;
     let form = Some(carried.form.clone());
     let mut now = conversion.draft(form).ok()?;
@@ -134,7 +134,7 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, mint: &mut Mint<'_>) -> O
     let (before, left_then, report_then) = compose_plainly(conversion, then);
     let (after, left_now, report_now) = compose_plainly(conversion, now.clone());
     let mut report = Report::default();
-    let fresh = conversion.writer.compose(&mut now, mint, &mut report);
+    let fresh = conversion.writer.compose(&mut now, id_source, &mut report);
     let is_edited = !is_intact || before != after;
     let mut merged = merge(conversion, &carried, [&before, &after, &fresh], is_intact);
     if is_edited {
@@ -231,7 +231,7 @@ fn plain_value(value: &Value) -> Value {
 
 /// Reads the carrier as it was written: what each task says it was, and new tasks as they are.
 fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Draft) -> Option<Draft> {
-    let dialect = dialect::find(conversion.source.linked.plan.dialect)?;
+    let dialect = conversion.source.linked.dialect;
     let writer = dialect.writer()?;
     let currently = conversion.source.original_tasks();
     let tasks = carried.tasks.iter().zip(currently);
@@ -290,16 +290,16 @@ fn has_same_edges(then: &Draft, now: &Draft) -> bool {
     pairs.all(|(then, now)| then.dependencies == now.dependencies && then.stage == now.stage)
 }
 
-/// Composes with a mint that always makes the same, so that what it makes is no difference. Returns what is left, too.
+/// Composes with a source of ids that always makes the same, so that what it makes is no difference. Returns what is left, too.
 fn compose_plainly(conversion: &Conversion<'_, '_>, mut draft: Draft) -> (Composed, Draft, Report) {
     let mut counter = 0u128;
     let mut fresh = || {
         counter += 1;
         counter
     };
-    let mut mint = Mint::new("2000-01-01T00:00:00Z", &mut fresh);
+    let mut id_source = IdSource::new("2000-01-01T00:00:00Z", &mut fresh);
     let mut report = Report::default();
-    let composed = conversion.writer.compose(&mut draft, &mut mint, &mut report);
+    let composed = conversion.writer.compose(&mut draft, &mut id_source, &mut report);
     (composed, draft, report)
 }
 

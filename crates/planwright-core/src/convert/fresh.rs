@@ -5,29 +5,62 @@ use super::{LossKind, Refused, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::dialect::draft::{Draft, DraftTask, Fields, State};
-use crate::dialect::mint::Mint;
+use crate::dialect::id_source::IdSource;
 use crate::dialect::write::Report;
 use crate::document::patch::Value;
-use crate::inspect::inspect_as;
+use crate::inspect::{LinkedPlan, inspect_as};
 use crate::plan::lifecycle::Order;
-use crate::plan::{Field, PLACEHOLDER, Priority, Slots};
+use crate::plan::{Field, PLACEHOLDER, Plan, Priority, Slots};
 use crate::text::{SourceText, visible};
 
 /// Returns the least plan of a dialect that has no errors: without tasks, or with one to be replaced where the dialect wants one.
 pub fn new_plan(
     dialect: &'static dyn Dialect,
     title: &str,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<(String, Vec<Diagnostic>), Refused> {
     let mut draft = draft_with(Vec::new());
     draft.head.push(Field::Title, Value::String(title.to_owned()), None);
-    match written(dialect, draft.clone(), mint) {
+    match written(dialect, draft.clone(), id_source) {
         Err(Refused::Invalid { .. }) => {
             draft.tasks.push(task_called(PLACEHOLDER));
-            written(dialect, draft, mint)
+            written(dialect, draft, id_source)
         }
         empty => empty,
     }
+}
+
+/// Returns whether the only task of a plan is the placeholder that [`new_plan`] wrote, with nothing changed or added.
+pub fn is_untouched_placeholder(linked: &LinkedPlan) -> bool {
+    if !linked.plan.is_placeholder_alone() {
+        return false;
+    }
+    let mut number = 0;
+    let mut count = || {
+        number += 1;
+        number
+    };
+    let mut id_source = IdSource::new("2000-01-01T00:00:00Z", &mut count);
+    let Ok((text, _)) = new_plan(linked.dialect, linked.plan.title(), &mut id_source) else {
+        return false;
+    };
+    let fresh = inspect_as(&SourceText::new(text), linked.dialect).plan;
+    fresh.is_some_and(|fresh| task_content(&fresh.plan) == task_content(&linked.plan))
+}
+
+/// Returns the fields of the first task, without its id and its times.
+fn task_content(plan: &Plan) -> Vec<(Field, String)> {
+    let is_content = |field: Field| !matches!(field, Field::Id | Field::CreatedAt | Field::UpdatedAt);
+    let entries = plan.tasks().first().map_or(&[][..], |task| plan.entries(task));
+    let written = entries.iter().filter(|entry| is_content(entry.field)).map(|entry| {
+        let text = plan
+            .as_str(entry.value)
+            .unwrap_or(plan.source().slice(plan.span(entry.value)));
+        (entry.field, text.split_whitespace().collect::<Vec<_>>().join(" "))
+    });
+    let mut content: Vec<(Field, String)> = written.collect();
+    content.sort();
+    content
 }
 
 pub(super) fn draft_with(tasks: Vec<DraftTask>) -> Draft {
@@ -45,11 +78,11 @@ pub(super) fn draft_with(tasks: Vec<DraftTask>) -> Draft {
 pub(super) fn written(
     dialect: &'static dyn Dialect,
     mut draft: Draft,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<(String, Vec<Diagnostic>), Refused> {
     let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
     let mut report = Report::default();
-    let composed = writer.compose(&mut draft, mint, &mut report);
+    let composed = writer.compose(&mut draft, id_source, &mut report);
     let inspection = inspect_as(&SourceText::new(writer.lay_out(composed)), dialect);
     let diagnostics = errors_of(&inspection);
     let text = inspection.source.as_str().to_owned();
@@ -73,11 +106,11 @@ pub(super) fn changes(report: &Report) -> Vec<Diagnostic> {
 pub fn single_plan(
     dialect: &'static dyn Dialect,
     wish: &Wish<'_>,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<(String, Vec<Diagnostic>), Refused> {
     let mut draft = draft_with(vec![task_called(wish.goal)]);
     speak(&mut draft, dialect, wish);
-    written(dialect, draft, mint)
+    written(dialect, draft, id_source)
 }
 
 fn task_called(text: &str) -> DraftTask {

@@ -6,8 +6,9 @@ use super::fresh::changes;
 use super::source::{Source, owned};
 use super::{Options, errors_of, rules};
 use crate::diagnostic::{Diagnostic, Rule, Severity};
+use crate::dialect::aliases::meaning;
 use crate::dialect::draft::{Draft, State};
-use crate::dialect::mint::Mint;
+use crate::dialect::id_source::IdSource;
 use crate::dialect::rules::{INVALID_FIELD, INVALID_STATUS, INVALID_TIMESTAMP, QUOTED_VALUE};
 use crate::dialect::write::{Composed, Import, Report, Resets};
 use crate::dialect::{CarrierKind, Dialect, Writer, name_of};
@@ -32,7 +33,7 @@ pub fn import(
     source: &SourceText,
     dialect: &'static dyn Dialect,
     options: &Options,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
     let inspection = inspect_as(source, dialect);
     match dialect.writer().map(|writer| (writer, writer.import())) {
@@ -50,7 +51,7 @@ pub fn import(
                     }
                 },
             };
-            anew(&inspection, dialect, writer, &order, mint)
+            anew(&inspection, dialect, writer, &order, id_source)
         }
         _ => as_is(&inspection, dialect),
     }
@@ -100,7 +101,7 @@ pub(super) fn anew(
     dialect: &'static dyn Dialect,
     writer: &'static dyn Writer,
     order: &Anew<'_>,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
     let resets = order.resets;
     let Some(source) = Source::new(inspection) else {
@@ -117,9 +118,10 @@ pub(super) fn anew(
     notes.extend(given.reset_notes(&notes));
     let mut draft = source.draft();
     begin_again(&mut draft, resets);
+    describe_unknown(&source, dialect, &mut draft);
     (order.adjust)(&mut draft);
     let mut report = Report::default();
-    let mut composed = writer.compose(&mut draft, mint, &mut report);
+    let mut composed = writer.compose(&mut draft, id_source, &mut report);
     notes.extend(changes(&report));
     keep_unknown(&source, dialect, &mut composed);
     let text = writer.lay_out(composed);
@@ -130,6 +132,45 @@ pub(super) fn anew(
     match errors.is_empty() {
         true => Ok(Imported { text, notes }),
         false => Err(errors),
+    }
+}
+
+/// Puts what a dialect has no field for into the description, where agents read it: titles, files and criteria.
+fn describe_unknown(source: &Source<'_>, dialect: &dyn Dialect, draft: &mut Draft) {
+    for (task_ix, member) in source.unknown(dialect) {
+        let key = member.key.value();
+        let Some(fields) = task_ix
+            .and_then(|ix| draft.tasks.get_mut(ix))
+            .map(|task| &mut task.fields)
+        else {
+            continue;
+        };
+        let field = meaning(&key).filter(|field| matches!(field, Field::Title | Field::Files | Field::Criteria));
+        let text = words_of(&owned(member.value, &mut 1000));
+        let (Some(field), Some(text)) = (field.filter(|field| name_of(dialect, *field).is_none()), text) else {
+            continue;
+        };
+        let old = fields.text(Field::Description).unwrap_or_default().to_owned();
+        let new = match field {
+            _ if old.contains(&text) => continue,
+            Field::Title if old.is_empty() => text,
+            Field::Title => format!("{text}\n\n{old}"),
+            Field::Files => format!("{old}\n\nFiles: {text}"),
+            _ => format!("{old}\n\nAcceptance: {text}"),
+        };
+        fields.set_text(Field::Description, new.trim_start());
+    }
+}
+
+/// Returns a text, or several in one line.
+fn words_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Value::Array(items) => {
+            let words: Vec<String> = items.iter().filter_map(words_of).collect();
+            (!words.is_empty()).then(|| words.join("; "))
+        }
+        _ => None,
     }
 }
 

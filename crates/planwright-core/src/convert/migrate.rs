@@ -4,7 +4,7 @@ use super::source::{Source, owned};
 use super::{MAX_EDGES, Refused, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
-use crate::dialect::mint::Mint;
+use crate::dialect::id_source::IdSource;
 use crate::dialect::write::{Migration, MigrationOrder};
 use crate::document::patch::patch;
 use crate::document::write;
@@ -28,7 +28,7 @@ pub fn migrate(
     inspection: &Inspection,
     dialect: &'static dyn Dialect,
     order: &MigrationOrder,
-    mint: &Mint<'_>,
+    id_source: &IdSource<'_>,
 ) -> Result<Migrated, Refused> {
     let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
     let errors = errors_of(inspection);
@@ -37,7 +37,7 @@ pub fn migrate(
     }
     let source = Source::new(inspection).ok_or(Refused::NoPlan)?;
     let migration = writer
-        .migrate(&source.linked.plan, source.root(), order, mint)
+        .migrate(&source.linked.plan, source.root(), order, id_source)
         .ok_or(Refused::UpToDate(dialect.name()))?;
     if migration.n_edges > MAX_EDGES {
         return Err(Refused::TooManyEdges(migration.n_edges));

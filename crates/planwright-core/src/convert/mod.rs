@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use planwright_core::convert::{LossKind, Options, convert};
-//! use planwright_core::dialect::mint::Mint;
+//! use planwright_core::dialect::id_source::IdSource;
 //! use planwright_core::dialect::{Choice, Facts, find};
 //! use planwright_core::inspect::inspect;
 //! use planwright_core::text::SourceText;
@@ -14,15 +14,15 @@
 //! let facts = Facts::default();
 //! let clido = inspect(&text, &Choice::by_content(&facts));
 //!
-//! // Where times and ids come from: the same mint makes the same plan.
+//! // Where times and ids come from: the same source of ids makes the same plan.
 //! let mut next = 0;
 //! let mut fresh = || {
 //!     next += 1;
 //!     next
 //! };
-//! let mut mint = Mint::new("2026-03-22T10:00:00Z", &mut fresh);
+//! let mut id_source = IdSource::new("2026-03-22T10:00:00Z", &mut fresh);
 //! let rawko = find("rawko").expect("a known dialect");
-//! let converted = convert(&clido, rawko, &Options::default(), &mut mint).expect("the plan has no errors");
+//! let converted = convert(&clido, rawko, &Options::default(), &mut id_source).expect("the plan has no errors");
 //! assert!(converted.text.contains("description: Read\n"));
 //! let lost: Vec<_> = converted.losses.iter().filter(|loss| loss.kind == LossKind::Lost).collect();
 //! assert_eq!(lost[0].field, "tools");
@@ -43,9 +43,9 @@ use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::draft::{Draft, Fields, is_void};
-use crate::dialect::mint::Mint;
+use crate::dialect::id_source::IdSource;
 use crate::dialect::write::{Remark, Report};
-use crate::dialect::{self, CarrierKind, Dialect, Writer, name_of};
+use crate::dialect::{CarrierKind, Dialect, Writer, name_of};
 use crate::document::patch::Value;
 use crate::document::{Parsed, yaml};
 use crate::inspect::{Inspection, inspect_as};
@@ -55,7 +55,7 @@ use crate::text::{SourceText, Span, visible};
 pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
 pub use adopt::Wish;
 pub(crate) use adopt::adopt;
-pub use fresh::{new_plan, single_plan};
+pub use fresh::{is_untouched_placeholder, new_plan, single_plan};
 pub use import::{Imported, import};
 pub use migrate::{Migrated, migrate};
 pub use outlined::outlined_plan;
@@ -246,9 +246,9 @@ pub fn convert(
     inspection: &Inspection,
     target: &'static dyn Dialect,
     options: &Options,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<Converted, Refused> {
-    convert_parsed(inspection, None, target, options, mint)
+    convert_parsed(inspection, None, target, options, id_source)
 }
 
 /// Does the same; takes the document that the plan was read from, where the caller has kept it.
@@ -257,7 +257,7 @@ pub fn convert_parsed(
     parsed: Option<Parsed>,
     target: &'static dyn Dialect,
     options: &Options,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<Converted, Refused> {
     let writer = target.writer().ok_or(Refused::NotWritable(target.name()))?;
     let Some(linked) = inspection.plan.as_ref() else {
@@ -269,7 +269,7 @@ pub fn convert_parsed(
     if linked.plan.dialect == target.name() {
         return Err(Refused::SameDialect(target.name()));
     }
-    let elsewhere = errors_elsewhere(inspection, linked.plan.dialect)?;
+    let elsewhere = errors_elsewhere(inspection, linked.dialect)?;
     let source = Source::of(inspection, parsed).ok_or(Refused::NoPlan)?;
     let conversion = Conversion {
         source: &source,
@@ -277,9 +277,9 @@ pub fn convert_parsed(
         writer,
         options,
     };
-    let mut converted = match embed::restore(&conversion, mint) {
+    let mut converted = match embed::restore(&conversion, id_source) {
         Some(converted) => converted,
-        None => conversion.afresh(mint)?,
+        None => conversion.afresh(id_source)?,
     };
     let elsewhere = elsewhere.iter().map(|error| conversion.left_behind(error));
     converted.losses.extend(elsewhere);
@@ -289,14 +289,15 @@ pub fn convert_parsed(
 
 /// Returns the errors of a plan that are not in its own text, but in what the disk says of the files it names; refused
 /// where there are others.
-fn errors_elsewhere(inspection: &Inspection, dialect: &str) -> Result<Vec<Diagnostic>, Refused> {
+fn errors_elsewhere(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Vec<Diagnostic>, Refused> {
     let errors = errors_of(inspection);
     if errors.is_empty() {
         return Ok(errors);
     }
-    match dialect::find(dialect).map(|own| inspect_as(&inspection.source, own)) {
-        Some(alone) if alone.plan.is_some() && errors_of(&alone).is_empty() => Ok(errors),
-        _ => Err(Refused::Unsound(errors)),
+    let alone = inspect_as(&inspection.source, dialect);
+    match alone.plan.is_some() && errors_of(&alone).is_empty() {
+        true => Ok(errors),
+        false => Err(Refused::Unsound(errors)),
     }
 }
 
@@ -340,10 +341,10 @@ impl Conversion<'_, '_> {
         Ok(draft)
     }
 
-    fn afresh(&self, mint: &mut Mint<'_>) -> Result<Converted, Refused> {
+    fn afresh(&self, id_source: &mut IdSource<'_>) -> Result<Converted, Refused> {
         let mut draft = self.draft(None)?;
         let mut report = Report::default();
-        let mut composed = self.writer.compose(&mut draft, mint, &mut report);
+        let mut composed = self.writer.compose(&mut draft, id_source, &mut report);
         if self.options.embed == Embed::Originals {
             embed::carry(self.source, &mut composed);
         }
@@ -392,13 +393,12 @@ impl Conversion<'_, '_> {
 
     /// Returns what the writer left in the draft, and the members that no table knows.
     fn leftovers(&self, draft: &Draft) -> Vec<Loss> {
-        let own = dialect::find(self.source.linked.plan.dialect);
+        let own = self.source.linked.dialect;
         let mut losses = self.left_in(&draft.head, None, own);
         for (task_ix, task) in draft.tasks.iter().enumerate() {
             losses.extend(self.left_in(&task.fields, Some(task_ix), own));
         }
-        let unknown = own.map_or(Vec::new(), |own| self.source.unknown(own));
-        for (task_ix, member) in unknown {
+        for (task_ix, member) in self.source.unknown(own) {
             let key = member.key.value().into_owned();
             let message = format!(
                 "its dialect does not know it: {}",
@@ -415,10 +415,10 @@ impl Conversion<'_, '_> {
     /// What is wrong with a file that the plan names does not stand in the way, but the new plan comes without it.
     fn left_behind(&self, error: &Diagnostic) -> Loss {
         let plan = &self.source.linked.plan;
-        let own = dialect::find(plan.dialect);
+        let own = self.source.linked.dialect;
         let is_there = |span: Span| move |entry: &&Entry| plan.span(entry.value).contains(span);
         let entry = error.span.and_then(|span| plan.head().iter().find(is_there(span)));
-        let name = entry.and_then(|entry| name_of(own?, entry.field));
+        let name = entry.and_then(|entry| name_of(own, entry.field));
         let what = error.message.trim_end_matches('.');
         let message = format!("{what}; the tasks are taken as they are");
         Loss {
@@ -473,10 +473,10 @@ impl Conversion<'_, '_> {
         })
     }
 
-    fn left_in(&self, fields: &Fields, task_ix: Option<usize>, own: Option<&dyn Dialect>) -> Vec<Loss> {
+    fn left_in(&self, fields: &Fields, task_ix: Option<usize>, own: &dyn Dialect) -> Vec<Loss> {
         let left = fields.iter().filter(|given| !is_void(given.field, &given.value));
         let lost = left.map(|given| {
-            let name = own.and_then(|own| name_of(own, given.field));
+            let name = name_of(own, given.field);
             let name = name.map_or_else(|| Cow::Owned(format!("{:?}", given.field)), Cow::Borrowed);
             let loss = self.lost(task_ix, name, summary(&given.value));
             Loss {

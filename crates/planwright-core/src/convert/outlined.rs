@@ -3,8 +3,9 @@
 use super::adopt::{Wish, speak};
 use super::fresh::{draft_with, written};
 use super::{Imported, Refused};
-use crate::dialect::draft::{DraftTask, Fields, State};
-use crate::dialect::mint::Mint;
+use crate::dialect::draft::{Draft, DraftTask, Fields, State};
+use crate::dialect::id_source::IdSource;
+use crate::dialect::write::Report;
 use crate::dialect::{Dialect, Table};
 use crate::document::patch::Value;
 use crate::outline::{Outline, OutlineTask};
@@ -15,17 +16,17 @@ pub fn outlined_plan(
     outline: &Outline,
     dialect: &'static dyn Dialect,
     wish: &Wish<'_>,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<Imported, Refused> {
-    let mut draft = draft_with(
-        outline
-            .tasks
-            .iter()
-            .map(|task| task_of(task, has_titles(dialect)))
-            .collect(),
-    );
+    let has_titles = has_titles(dialect);
+    let tasks = outline.tasks.iter().map(|task| task_of(task, has_titles));
+    let mut draft = draft_with(tasks.collect());
     speak(&mut draft, dialect, wish);
-    let (text, changes) = written(dialect, draft, mint)?;
+    let unheld = unheld_fields(dialect, &draft);
+    for ((task, outlined), unheld) in draft.tasks.iter_mut().zip(&outline.tasks).zip(&unheld) {
+        describe_unheld(task, outlined, unheld, has_titles);
+    }
+    let (text, changes) = written(dialect, draft, id_source)?;
     let notes = outline.guesses.iter().cloned().chain(changes).collect();
     Ok(Imported { text, notes })
 }
@@ -35,6 +36,52 @@ fn has_titles(dialect: &dyn Dialect) -> bool {
     let has = |table: &Table, field: Field| table.fields.iter().any(|spec| spec.field == field);
     let mut tables = dialect.tables().iter().filter(|table| has(table, Field::Dependencies));
     tables.any(|table| has(table, Field::Title) || has(table, Field::Instructions))
+}
+
+/// Returns the fields of each task that the dialect has no place for: those that its writer does not take.
+fn unheld_fields(dialect: &dyn Dialect, draft: &Draft) -> Vec<Vec<Field>> {
+    let Some(writer) = dialect.writer() else {
+        return Vec::new();
+    };
+    let mut tried = draft.clone();
+    let mut n_ids = 0;
+    let mut fresh = || {
+        n_ids += 1;
+        n_ids
+    };
+    // What is written here is not used.
+    let mut id_source = IdSource::new("2026-01-01T00:00:00Z", &mut fresh);
+    writer.compose(&mut tried, &mut id_source, &mut Report::default());
+    let left = |task: &DraftTask| task.fields.iter().map(|given| given.field).collect();
+    tried.tasks.iter().map(left).collect()
+}
+
+/// Writes the fields of a task that its dialect has no place for into its description.
+fn describe_unheld(task: &mut DraftTask, outlined: &OutlineTask, unheld: &[Field], has_titles: bool) {
+    let mut parts = Vec::new();
+    for (field, label, texts) in [
+        (Field::Files, "Files", &outlined.files),
+        (Field::Criteria, "Acceptance", &outlined.criteria),
+    ] {
+        if unheld.contains(&field) {
+            parts.push(match (field, texts.as_slice()) {
+                (Field::Criteria, [_, _, ..]) => format!("{label}:\n- {}", texts.join("\n- ")),
+                _ => format!("{label}: {}", texts.join(", ")),
+            });
+            task.fields.drop(field);
+        }
+    }
+    if unheld.contains(&Field::Notes) {
+        parts.extend(Some(notes_of(outlined)).filter(|notes| !notes.is_empty()));
+        task.fields.drop(Field::Notes);
+    }
+    if parts.is_empty() {
+        return;
+    }
+    let mut described = outlined.clone();
+    described.details.append(&mut parts);
+    task.fields
+        .set_text(Field::Description, description_of(&described, has_titles));
 }
 
 fn task_of(task: &OutlineTask, has_titles: bool) -> DraftTask {
@@ -70,11 +117,17 @@ fn task_of(task: &OutlineTask, has_titles: bool) -> DraftTask {
     }
 }
 
-/// Returns the text below the title; with the title before it where a dialect keeps both in one field.
+/// Returns the text below the title, and the details; with the title before it where a dialect keeps both in one field.
 fn description_of(task: &OutlineTask, has_titles: bool) -> String {
-    let description = task.description.trim();
+    let parts = [task.description.trim().to_owned(), task.details.join("\n")];
+    let parts: Vec<&str> = parts
+        .iter()
+        .map(String::as_str)
+        .filter(|part| !part.is_empty())
+        .collect();
+    let description = parts.join("\n\n");
     if description.is_empty() || has_titles || description.starts_with(&task.title) {
-        return description.to_owned();
+        return description;
     }
     format!("{}\n\n{description}", task.title)
 }

@@ -20,6 +20,9 @@ static ALIASES: &[(Field, &[&str])] = &[
             "dependencyids",
             "blockedby",
             "requires",
+            "needs",
+            "prereqs",
+            "prerequisite",
             "prerequisites",
             "after",
         ],
@@ -46,6 +49,13 @@ static ALIASES: &[(Field, &[&str])] = &[
     (Field::Tasks, &["tasks", "steps", "userstories", "stories"]),
     (Field::SchemaVersion, &["schemaversion"]),
 ];
+
+/// Returns what a name stands for, where that is known.
+pub(crate) fn meaning(name: &str) -> Option<Field> {
+    let plain = normal(name);
+    let known = ALIASES.iter().find(|(_, names)| names.contains(&plain.as_str()));
+    known.map(|(field, _)| *field)
+}
 
 /// Returns findings for unknown members that are a field of this table under another name, each with that field's place.
 pub(crate) fn misnamed(

@@ -1,6 +1,7 @@
 //! A plan apart from any text: what conversion takes out of one dialect and a writer puts into another.
 //! Owned, and used up by writing: what a writer does not take is what its dialect cannot hold.
 
+use super::find;
 use crate::document::patch::Value;
 use crate::plan::lifecycle::Order;
 use crate::plan::{self, Field, Priority, Slots};
@@ -209,8 +210,8 @@ fn whole(number: &str) -> Option<i64> {
 pub(crate) fn is_void(field: Field, value: &Value) -> bool {
     match (field, value) {
         (_, Value::Null) => true,
-        // A task pack says of itself that it is one, which is no kind of change.
-        (Field::PlanKind, Value::String(text)) if text == "task-pack" => true,
+        // The name of its dialect is no kind of change.
+        (Field::PlanKind, Value::String(text)) if find(text).is_some() => true,
         (_, Value::String(text)) => text.is_empty(),
         (_, Value::Array(items)) => items.is_empty(),
         (_, Value::Object(members)) => members.is_empty(),

@@ -15,37 +15,41 @@
 //! ```
 
 pub mod aimi;
-mod aliases;
+pub(crate) mod aliases;
 pub mod clido;
 pub mod draft;
+mod facets;
+mod follow_ups;
+pub mod id_source;
 mod lower;
-pub mod mint;
 mod open;
 pub mod opencrabs;
 pub mod rawko;
 mod reader;
 mod record;
 pub mod rules;
-mod step;
 mod table;
 pub mod task_pack;
 mod time;
 mod words;
 pub mod write;
 
+use std::fmt;
+
 use crate::diagnostic::{Diagnostic, Rule};
-use crate::document::patch::{Refusal, Value as PatchValue};
+use crate::document::patch::Refusal;
 use crate::document::{NodeRef, Parsed};
-use crate::edit::{Change, Owner, PlanMove, PlanRequest};
-use crate::plan::{Field, NO_PLAN_STATUS, Name, Plan, PlanMachine, RunRefusal, State, Value};
+use crate::edit::{Change, Owner};
+use crate::plan::{Field, NO_PLAN_STATUS, Plan, PlanMachine, RunRefusal, Value};
 use crate::text::{SourceText, Span, visible};
 
+pub use facets::{Edits, Embedded, Home, Planning, Pointer, Versions};
+pub use follow_ups::{CannotFollow, Edited, Followed, Note};
 pub use lower::{Located, lower};
 pub(crate) use open::read_keeping;
 pub use open::{Choice, read, recognise};
 pub(crate) use reader::ALIAS_FUEL;
 pub use record::{Course, Deed, Recording};
-pub use step::{Edited, InStep, Note, OutOfStep};
 pub use table::{FieldSpec, Need, Shape, Table};
 pub use write::Writer;
 
@@ -79,6 +83,9 @@ pub static DIALECTS: &[&dyn Dialect] = &[
     &task_pack::TaskPack,
     &rawko::Rawko,
 ];
+
+/// The dialect of new plans where nothing else decides.
+pub static DEFAULT: &dyn Dialect = &clido::Clido;
 
 /// What a dialect's files are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +123,7 @@ pub struct Facts {
     pub source_plan: SourcePlan,
     /// Those of the paths asked for that are directories.
     pub directories: Vec<String>,
-    /// The names of the files in the folder that [`Dialect::neighbours`] names, in order; none where nobody looked.
+    /// The names of the files in the folder that [`Pointer::neighbours`] names, in order; none where the caller did not look.
     pub neighbours: Option<Vec<String>>,
 }
 
@@ -166,7 +173,7 @@ pub struct Reading {
     /// The plan, as far as it could be read; none for a text in no dialect and for a file that only points at a plan.
     pub plan: Option<Plan>,
     /// The dialect it was read in, where one was found.
-    pub dialect: Option<&'static str>,
+    pub dialect: Option<&'static dyn Dialect>,
     /// What the text is written in, and where the document stands in it.
     pub carrier: Option<(CarrierKind, Span)>,
     /// What is wrong.
@@ -210,20 +217,10 @@ pub trait Dialect: Sync {
     /// Returns the places its files live in, relative to a workspace, as globs.
     fn places(&self) -> &'static [&'static str];
 
-    /// Returns the places that its own tool keeps files in for a user, relative to the home folder, as globs.
-    fn user_places(&self) -> &'static [&'static str] {
-        &[]
-    }
-
     /// Returns where its tool would keep a new plan, relative to a workspace: by the plan's id, or by the day and a short
     /// name.
     fn new_place(&self, _id: Option<&str>, _date: &str, name: &str) -> String {
         format!("{name}.plan.json")
-    }
-
-    /// Returns where its tool keeps the plan of a session, relative to the home folder; none where there are no sessions.
-    fn session_place(&self, _session: &str) -> Option<String> {
-        None
     }
 
     /// Returns whether its own tool takes plans out of prose and code fences.
@@ -234,26 +231,6 @@ pub trait Dialect: Sync {
     /// Returns whether a path, with `/` as separator, is one it keeps its files at.
     fn lives_at(&self, path: &str) -> bool {
         open::fits_place(self.places(), path)
-    }
-
-    /// Returns the folder, relative to that of the file at a path, whose files it must know by name to judge that file.
-    fn neighbours(&self, _path: &str) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns the folder, below the one its plans live in, that its own tool moves plans to that are over.
-    fn archive(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns which version of which plan this is, where each version of a plan has a file of its own.
-    fn lineage(&self, _plan: &Plan) -> Option<Lineage> {
-        None
-    }
-
-    /// Returns what the next version of a plan is called, and what it says of itself, where each version has a file of its own.
-    fn successor(&self, _plan: &Plan, _by: &str, _now: &str) -> Option<Successor> {
-        None
     }
 
     /// Returns the carrier of a text that is beyond doubt its own, where that can be seen without parsing. Asked only about
@@ -279,11 +256,6 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// Returns why plans of this form are not changed, and what to do.
-    fn refuses_changes(&self, _plan: &Plan) -> Option<(&'static str, &'static str)> {
-        None
-    }
-
     /// Returns why no task of a plan may be worked on, and what lifts that; none where they may. The findings are those of its
     /// inspection.
     fn refuses_work(&self, _plan: &Plan, _findings: &[Diagnostic]) -> Option<RunRefusal> {
@@ -295,87 +267,6 @@ pub trait Dialect: Sync {
         &NO_PLAN_STATUS
     }
 
-    /// Returns the document that holds the tasks, where it is only a part of what its files are written in.
-    fn embedded(&self, _source: &SourceText) -> Option<Parsed> {
-        None
-    }
-
-    /// Makes the rest of a file follow an edit of its tasks; none where there is nothing to follow.
-    fn keep_in_step(&self, _edited: &Edited<'_>) -> Result<Option<InStep>, OutOfStep> {
-        Ok(None)
-    }
-
-    /// Returns the number of the first task, where tasks are named by their place in the list.
-    fn numbering(&self, _plan: &Plan) -> Option<usize> {
-        None
-    }
-
-    /// Returns how a plan writes that something depends on a task.
-    fn reference(&self, plan: &Plan, task_ix: usize) -> PatchValue {
-        match plan.tasks().get(task_ix).map(|task| task.name) {
-            Some(Name::Number(number)) => PatchValue::Number(number.to_string()),
-            _ => PatchValue::String(plan.task_name(task_ix).into_owned()),
-        }
-    }
-
-    /// Returns an id for a new task, by the dialect's rule; `minted` is a fresh UUID.
-    fn fresh_id(&self, _plan: &Plan, _minted: &str) -> Option<String> {
-        None
-    }
-
-    /// Returns what a new task gets for a field that it must have and nobody gave.
-    fn default_of(&self, _field: Field) -> Option<PatchValue> {
-        None
-    }
-
-    /// Returns whether a task without dependencies has no list of them.
-    fn omits_empty_dependencies(&self) -> bool {
-        false
-    }
-
-    /// Returns the fields beside the list of tasks that change when tasks have come or gone: `states` are those of the
-    /// tasks that there are now.
-    fn settled(&self, _plan: &Plan, _states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
-        Vec::new()
-    }
-
-    /// Returns the fields beside the list of tasks that say when the plan was touched.
-    fn touched(&self, _now: &str) -> Vec<(&'static str, PatchValue)> {
-        Vec::new()
-    }
-
-    /// Returns the fields of tasks to write for what happened to them. States that its files cannot hold are kept elsewhere.
-    fn record(&self, _recording: &Recording<'_>) -> Vec<Change> {
-        Vec::new()
-    }
-
-    /// Returns the fields to write for what happened to a plan as a whole. Called for moves of its own table alone.
-    fn record_plan(&self, _located: &Located<'_>, _step: &PlanMove, _request: &PlanRequest<'_>) -> Vec<Change> {
-        Vec::new()
-    }
-
-    /// Returns the fields beside the list of tasks to write for what happened to tasks. They follow the course of it as if they
-    /// were written after each request. Whether tasks may be started never depends on them.
-    fn record_course(&self, _course: &Course<'_>) -> Vec<Change> {
-        Vec::new()
-    }
-
-    /// Returns the file, relative to the folder of a plan at a path, that says which plan is being worked on.
-    fn pointer(&self, _path: &str) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns that file's new text after a change of a plan; none where it stays as it is.
-    fn point(
-        &self,
-        _old: Option<&SourceText>,
-        _plan: &Plan,
-        _pointing: Pointing,
-        _now: &str,
-    ) -> Result<Option<String>, Unpointed> {
-        Ok(None)
-    }
-
     /// Returns every field it knows, by object.
     fn tables(&self) -> &'static [&'static Table];
 
@@ -385,20 +276,56 @@ pub trait Dialect: Sync {
     /// Returns its JSON Schema.
     fn schema(&self) -> &'static str;
 
-    /// Returns what a planner must know to write a plan: the form it writes, each field that it may use, the rules that a
-    /// check enforces, and an example. Markdown without headings; empty where there is none, and then it gets the schema.
-    fn planning_guide(&self) -> &'static str {
-        ""
-    }
-
-    /// Returns the same for a new version of a plan in one of its forms.
-    fn planning_guide_of(&self, _form: &str) -> &'static str {
-        self.planning_guide()
-    }
-
     /// Returns what writes its plans afresh; none where nothing does, and then nothing is converted to it.
     fn writer(&self) -> Option<&'static dyn Writer> {
         None
+    }
+
+    /// Returns the part of the prompt for a task that is the dialect's own; none for the general one.
+    fn prompt(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// How plans of a dialect are changed. A dialect without it is read only.
+    fn edits(&self) -> Option<&'static dyn Edits> {
+        None
+    }
+
+    /// Plans of which each version has a file of its own.
+    fn versions(&self) -> Option<&'static dyn Versions> {
+        None
+    }
+
+    /// A file that names the plan in work.
+    fn pointer(&self) -> Option<&'static dyn Pointer> {
+        None
+    }
+
+    /// A document that is only a part of the files of a dialect.
+    fn embedded(&self) -> Option<&'static dyn Embedded> {
+        None
+    }
+
+    /// What a planner must know to write plans of a dialect.
+    fn planning(&self) -> Option<&'static dyn Planning> {
+        None
+    }
+
+    /// Where the own tool of a dialect keeps files, other than the plans of a workspace.
+    fn home(&self) -> Option<&'static dyn Home> {
+        None
+    }
+}
+
+impl fmt::Debug for dyn Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for dyn Dialect {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
     }
 }
 
@@ -423,6 +350,19 @@ pub(crate) fn next_id(plan: &Plan, prefix: &str, n_digits: usize) -> String {
     });
     let next = numbers.max().unwrap_or(0).saturating_add(1);
     format!("{prefix}{next:0n_digits$}")
+}
+
+/// Returns the id of a new task in the style of the last task's: `5` after `4`, `T04` after `T03`, else with a prefix.
+pub(crate) fn next_id_in_style(plan: &Plan, prefix: &str) -> String {
+    let last = plan.tasks().last().and_then(|task| plan.task_id(task));
+    let last = last.map_or("", |id| plan.str(id));
+    let style = last.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = &last[style.len()..];
+    match digits {
+        "" => next_id(plan, prefix, 0),
+        padded if padded.starts_with('0') => next_id(plan, style, padded.len()),
+        _ => next_id(plan, style, 0),
+    }
 }
 
 /// Returns the file name of a path, without its folders.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::draft::{Draft, DraftTask, Fields, State};
-use super::mint::Mint;
+use super::id_source::IdSource;
 use super::time::{is_iso_date, is_iso_time};
 use crate::diagnostic::Rule;
 use crate::document::NodeRef;
@@ -20,7 +20,7 @@ pub const MAX_EDGES: usize = 1_000_000;
 /// Writes plans afresh in one dialect.
 pub trait Writer: Sync {
     /// Puts a plan into the dialect's own fields. What it takes out of the draft is kept; what stays there is lost.
-    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed;
+    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed;
 
     /// Returns the text of a plan in the dialect's fields, as the dialect's own tools lay it out.
     fn lay_out(&self, composed: Composed) -> String;
@@ -46,7 +46,7 @@ pub trait Writer: Sync {
         _plan: &Plan,
         _root: NodeRef<'_>,
         _order: &MigrationOrder,
-        _mint: &Mint<'_>,
+        _mint: &IdSource<'_>,
     ) -> Option<Migration> {
         None
     }
@@ -330,7 +330,7 @@ pub(crate) fn take_time_or_now(
     head: &mut Fields,
     field: Field,
     key: &'static str,
-    mint: &Mint<'_>,
+    id_source: &IdSource<'_>,
     report: &mut Report,
 ) -> (String, Value) {
     let time = match field {
@@ -339,7 +339,7 @@ pub(crate) fn take_time_or_now(
     };
     let time = time.unwrap_or_else(|| {
         report.invented(None, key, "no time is given: it is now");
-        mint.now.clone()
+        id_source.now.clone()
     });
     member(key, text(time))
 }

@@ -4,7 +4,7 @@
 mod approval;
 pub mod moves;
 pub(crate) mod reasons;
-mod scene;
+mod working_plan;
 
 use crate::document::patch::Value;
 use crate::document::route::Step;
@@ -14,7 +14,8 @@ pub(crate) use approval::plan_move;
 pub use approval::{PlanMove, PlanRefused};
 pub use moves::Refused;
 pub(crate) use moves::moves;
-pub(crate) use scene::{Halt, Scene};
+pub use reasons::skipped_for_failures_of;
+pub(crate) use working_plan::{Halt, WorkingPlan};
 
 /// What somebody asks for.
 #[derive(Clone, Copy, Debug)]

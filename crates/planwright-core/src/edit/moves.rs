@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::reasons::{causes, is_skipped_along};
-use super::scene::{Halt, Scene};
+use super::working_plan::{Halt, WorkingPlan};
 use super::{Move, Request};
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Field, Links, Plan, Readiness, State, Verb, Wait};
@@ -117,11 +117,11 @@ impl fmt::Display for Refused {
 
 /// Returns the moves of all tasks that a request brings about, that of the task itself first.
 pub(crate) fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
-    Scene::new(plan, links).moves(task_ix, request)
+    WorkingPlan::new(plan, links).moves(task_ix, request)
 }
 
-impl Scene<'_> {
-    /// Returns the moves of all tasks that a request brings about, that of the task itself first. A scene in which nothing has
+impl WorkingPlan<'_> {
+    /// Returns the moves of all tasks that a request brings about, that of the task itself first. A plan in which nothing has
     /// moved yet has read all that there is to know.
     pub(crate) fn moves(&self, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
         let plan = self.plan();
@@ -245,11 +245,11 @@ fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Res
 /// Calls with all tasks that depend on a task, directly or through others, in the order of their distance; goes on
 /// behind those for which the call returns true.
 fn each_behind(
-    scene: &Scene<'_>,
+    working: &WorkingPlan<'_>,
     task_ix: usize,
     mut each: impl FnMut(usize) -> Result<bool, Halt>,
 ) -> Result<(), Halt> {
-    let dependents = scene.dependents();
+    let dependents = working.dependents();
     let mut seen = HashSet::from([task_ix]);
     let mut queue = vec![task_ix];
     let mut next = 0;
@@ -268,16 +268,16 @@ fn each_behind(
 /// Skips all that wait for a failed task. Those that are skipped already because of another failure get one more reason;
 /// what waits for a finished task, or for one that the user left out, does not wait for this one. One that has failed
 /// itself, or runs by force, stays as it is, and what waits for it waits for both.
-fn skip_dependents(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
-    each_behind(scene, task_ix, |dependent| {
-        let state = scene.state(dependent);
+fn skip_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+    each_behind(working, task_ix, |dependent| {
+        let state = working.state(dependent);
         let waiting = match state {
             Some(State::Pending) => {
-                let plan = scene.text_of(dependent)?;
+                let plan = working.text_of(dependent)?;
                 state.filter(|_| !plan.tasks()[dependent].held)
             }
             Some(State::Skipped) => {
-                let plan = scene.text_of(dependent)?;
+                let plan = working.text_of(dependent)?;
                 state.filter(|_| !causes(plan, dependent).is_empty())
             }
             _ => None,
@@ -293,10 +293,10 @@ fn skip_dependents(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> 
 }
 
 /// Skips all pending tasks that wait for a skipped one.
-fn skip_along(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
-    each_behind(scene, task_ix, |dependent| {
+fn skip_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+    each_behind(working, task_ix, |dependent| {
         let from = State::Pending;
-        let is_waiting = scene.state(dependent) == Some(from);
+        let is_waiting = working.state(dependent) == Some(from);
         if is_waiting {
             moves.push(Move {
                 task_ix: dependent,
@@ -310,12 +310,12 @@ fn skip_along(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Resul
 }
 
 /// Takes back what the task's failure did: exactly the tasks whose note says so, and only those without another reason.
-fn release_dependents(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
-    let failed = scene.plan().task_name(task_ix);
-    let skipped = scene.skipped_for(&failed)?.iter().copied();
+fn release_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+    let failed = working.plan().task_name(task_ix);
+    let skipped = working.skipped_for(&failed)?.iter().copied();
     let from = State::Skipped;
-    for dependent in skipped.filter(|&ix| ix != task_ix && scene.state(ix) == Some(from)) {
-        let plan = scene.text_of(dependent)?;
+    for dependent in skipped.filter(|&ix| ix != task_ix && working.state(ix) == Some(from)) {
+        let plan = working.text_of(dependent)?;
         let is_last = causes(plan, dependent).iter().all(|cause| *cause == failed);
         moves.push(Move {
             task_ix: dependent,
@@ -329,11 +329,11 @@ fn release_dependents(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) 
 
 /// Takes back what skipping the task did: the tasks that were skipped along with one they wait for, and now wait for no
 /// skipped one any more.
-fn release_along(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
-    let links = scene.links();
-    let is_skipped = |ix: usize| scene.state(ix) == Some(State::Skipped);
+fn release_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
+    let links = working.links();
+    let is_skipped = |ix: usize| working.state(ix) == Some(State::Skipped);
     let n_skipped = |ix: usize| links.of(ix).iter().filter(|edge| is_skipped(edge.to as usize)).count();
-    let dependents = scene.dependents();
+    let dependents = working.dependents();
     let mut n_open: HashMap<usize, usize> = HashMap::new();
     let mut queue = vec![task_ix];
     let mut next = 0;
@@ -341,7 +341,9 @@ fn release_along(scene: &Scene<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Re
         next += 1;
         for &dependent in dependents.of(at) {
             let dependent = dependent as usize;
-            if dependent == task_ix || !is_skipped(dependent) || !is_skipped_along(scene.text_of(dependent)?, dependent)
+            if dependent == task_ix
+                || !is_skipped(dependent)
+                || !is_skipped_along(working.text_of(dependent)?, dependent)
             {
                 continue;
             }

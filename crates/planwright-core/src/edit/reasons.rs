@@ -1,7 +1,8 @@
 //! Why a task was skipped, as its own text says it: lines in notes and outputs that are written with a skip and read again when
 //! it is taken back. Knows their words, and not when they are written.
 
-use crate::plan::{Field, Plan};
+use crate::plan::lifecycle::OnFailure;
+use crate::plan::{Field, Plan, Status};
 
 const ALONG_BEGIN: &str = "Skipped: ";
 const ALONG_END: &str = " was skipped";
@@ -49,6 +50,16 @@ pub(crate) fn causes(plan: &Plan, task_ix: usize) -> Vec<&str> {
         .lines()
         .filter_map(|line| line.strip_prefix(CAUSE_BEGIN)?.strip_suffix(CAUSE_END))
         .collect()
+}
+
+/// Returns the tasks whose failure a task is skipped for, by the plan's own text; empty where it is skipped for another reason.
+pub fn skipped_for_failures_of(plan: &Plan, task_ix: usize) -> Vec<&str> {
+    let is_skipped = plan.tasks()[task_ix].status == Status::Skipped;
+    let is_lifted_by_retry = plan.lifecycle.on_failure == OnFailure::DependentsSkipped;
+    match is_skipped && is_lifted_by_retry {
+        true => causes(plan, task_ix),
+        false => Vec::new(),
+    }
 }
 
 /// Returns notes with a line of the user's at the end.

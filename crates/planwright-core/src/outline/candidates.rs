@@ -2,10 +2,17 @@
 
 use super::blocks::{Fence, fences, json_within, yaml_within};
 use super::choice::{
-    Candidate, Kind, Labels, cut_off, draw_edges, empty_list, equal_standing, joined, left_out_between, nothing, one_of,
+    Candidate, Kind, Labels, Seen, cut_off, draw_edges, empty_list, equal_standing, joined, left_out_between, nothing,
+    nothing_but, one_of, single_tasks,
 };
+use super::cleanup::cleaned;
+use super::dependency_sentences::arrows_lead_to_dependencies;
+use super::dot;
+use super::ends::ends_as_cut;
+use super::goal::goal_above;
 use super::json_values::SyntaxProblem;
 use super::lists::{self, Lists};
+use super::markdown_lines::LineKind;
 use super::markdown_lines::lines;
 use super::mermaid;
 use super::raw::RawPlan;
@@ -14,6 +21,7 @@ use super::rules::{GUESS, NO_TASKS, UNREADABLE};
 use super::structure::{Structure, plan_of, texts_within};
 use super::tables;
 use super::value::Node;
+use super::written_links::add_links;
 use super::yaml_values::read_yaml;
 use super::{Outline, json_values};
 use crate::diagnostic::{Diagnostic, Related};
@@ -21,6 +29,9 @@ use crate::text::{SourceText, Span};
 
 /// The longest answer that is read, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// How far before a value is looked for the words of its line, in bytes.
+const MAX_LOOK_BACK: usize = 500;
 
 /// How often an answer may be wrapped into a text of JSON.
 const MAX_WRAPPINGS: usize = 3;
@@ -41,6 +52,29 @@ fn read_wrapped(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Re
         );
         return Err(vec![Diagnostic::of_file(&NO_TASKS, message)]);
     }
+    let Some(cleaned) = cleaned(text) else {
+        return read_cleaned(source, is_partial, n_wrappings);
+    };
+    match read_cleaned(&SourceText::new(cleaned.text.clone()), is_partial, n_wrappings) {
+        Ok(mut outline) => {
+            outline.place = cleaned.span_before(outline.place, text);
+            for task in &mut outline.tasks {
+                task.place = cleaned.span_before(task.place, text);
+            }
+            for guess in &mut outline.guesses {
+                cleaned.place_before(guess, text);
+            }
+            Ok(outline)
+        }
+        Err(mut found) => {
+            found.iter_mut().for_each(|found| cleaned.place_before(found, text));
+            Err(found)
+        }
+    }
+}
+
+fn read_cleaned(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Result<Outline, Vec<Diagnostic>> {
+    let text = source.as_str();
     let mut parts = Parts::default();
     parts.collect(source);
     if parts.candidates.is_empty() && n_wrappings < MAX_WRAPPINGS {
@@ -132,6 +166,7 @@ struct Parts {
     options: Option<(Span, Span)>,
     /// The parts that are no prose.
     taken: Vec<Span>,
+    seen: Seen,
 }
 
 impl Parts {
@@ -144,7 +179,18 @@ impl Parts {
         }
         let whole = Span::new(source.bom_len(), text.len());
         let (values, problems) = json_within(text, whole, &self.taken);
-        self.taken.extend(values.iter().map(|(_, place)| *place));
+        // A value in the words of a line is no part of its own: "Return `{"ok": true}`" is a task.
+        let is_apart = |(value, place): &&(json_values::LooseValue, Span)| {
+            let start = place.start as usize;
+            // Only the nearest words count, so that many values in one long line cost no more than others.
+            let near = text.floor_char_boundary(start.saturating_sub(MAX_LOOK_BACK));
+            let before = text.get(near..start).unwrap_or("");
+            let line = before.rsplit('\n').next().unwrap_or("");
+            let is_word = !line.trim().is_empty() && !text.get(place.range()).unwrap_or("").contains('\n');
+            !is_word || !matches!(plan_of(&value.node), Structure::Nothing)
+        };
+        let apart = values.iter().filter(is_apart).map(|(_, place)| *place);
+        self.taken.extend(apart);
         self.taken.sort_unstable();
         for (value, place) in values {
             self.value(value, place);
@@ -153,20 +199,26 @@ impl Parts {
             self.unreadable(text, Span::new(start, problem.at), start, &problem);
         }
         for span in yaml_within(text, whole, &self.taken) {
-            if let Some(node) = read_yaml(source, span)
-                && let Structure::Plan(plan, true) = plan_of(&node)
+            if let Ok(read) = read_yaml(source, span)
+                && let Structure::Plan(mut plan, true) = plan_of(&read.node)
                 && plan
                     .tasks
                     .iter()
                     .any(|raw| raw.task.id.is_some() || raw.dependencies.is_some())
             {
                 self.taken.push(span);
+                plan.notes.extend(read.repaired.map(colon_in_value));
                 self.push(Kind::Value, span, *plan, None, true);
             }
         }
         self.taken.sort_unstable();
         if mermaid::is_flowchart(text)
             && let Some(plan) = mermaid::plan_of(text, 0)
+        {
+            return self.push(Kind::Graph, whole, plan, None, true);
+        }
+        if dot::is_digraph(text)
+            && let Some(plan) = dot::plan_of(text, 0)
         {
             return self.push(Kind::Graph, whole, plan, None, true);
         }
@@ -193,6 +245,12 @@ impl Parts {
         let body = source.slice(fence.body);
         let language = fence.language.to_lowercase();
         let open_end = (!fence.is_closed).then(|| Span::at(text.trim_end().len()));
+        if ["dot", "graphviz", "gv"].contains(&language.as_str()) || dot::is_digraph(body) {
+            if let Some(plan) = dot::plan_of(body, fence.body.start as usize) {
+                self.push(Kind::Graph, fence.whole, plan, open_end, true);
+            }
+            return;
+        }
         if language == "mermaid" || mermaid::is_flowchart(body) {
             if let Some(plan) = mermaid::plan_of(body, fence.body.start as usize) {
                 self.push(Kind::Graph, fence.whole, plan, open_end, true);
@@ -230,7 +288,10 @@ impl Parts {
             }
         }
         if is_yaml || is_text {
-            let node = read_yaml(source, fence.body);
+            let (node, repaired, wrong) = match read_yaml(source, fence.body) {
+                Ok(read) => (Some(read.node), read.repaired, None),
+                Err(wrong) => (None, None, wrong),
+            };
             let structure = node.as_ref().map_or(Structure::Nothing, plan_of);
             let is_data = |plan: &RawPlan| {
                 is_yaml
@@ -244,11 +305,12 @@ impl Parts {
                     if open_end.is_some() {
                         plan.tasks.pop();
                     }
+                    plan.notes.extend(repaired.map(colon_in_value));
                     return self.push(Kind::Value, fence.whole, *plan, open_end, is_strong);
                 }
                 Structure::Empty(place) if is_yaml => drop(self.empty.get_or_insert(place)),
                 _ if is_yaml && node.is_none() => {
-                    let at = fence.body.start as usize;
+                    let at = wrong.map_or(fence.body.start as usize, |wrong| wrong.start as usize);
                     let message = "this is no YAML that can be read";
                     self.unreadable(text, fence.whole, at, &SyntaxProblem { at, message });
                 }
@@ -305,15 +367,18 @@ impl Parts {
             }
             Structure::Empty(empty) if value.cut.is_none() => drop(self.empty.get_or_insert(empty)),
             _ if value.cut.is_some() => self.push(Kind::Value, place, RawPlan::default(), value.cut, true),
-            _ => self.values.push(value.node),
+            _ => {
+                self.seen.value.get_or_insert(value.node.span);
+                self.values.push(value.node);
+            }
         }
     }
 
     /// Reads the tables and lists of a part of the text.
     fn markdown(&mut self, text: &str, part: Span, taken: &[Span], cut: Option<Span>) {
         let lines = lines(text, part, taken);
-        for (plan, place) in tables::plans_of(&lines) {
-            self.push(Kind::Table, place, plan, cut, true);
+        for table in tables::plans_of(&lines) {
+            self.push(Kind::Table, table.place, table.plan, table.cut.or(cut), true);
         }
         match lists::plan_of(&lines) {
             Lists::Plan {
@@ -331,7 +396,12 @@ impl Parts {
             }
             Lists::Alternatives(first, second) => drop(self.options.get_or_insert((first, second))),
             Lists::Questions(place) => drop(self.questions.get_or_insert(place)),
-            Lists::Nothing => {}
+            Lists::Nothing => {
+                let row = lines.iter().find(|line| line.kind == LineKind::TableRow);
+                self.seen.table = self.seen.table.or(row.map(|line| line.span()));
+                let item = lines.iter().find(|line| matches!(line.kind, LineKind::Item { .. }));
+                self.seen.list = self.seen.list.or(item.map(|line| line.span()));
+            }
         }
     }
 
@@ -341,13 +411,27 @@ impl Parts {
             text,
             taken: &self.taken,
         };
+        let plans: Vec<Span> = {
+            let others = self.candidates.iter().filter(|candidate| candidate.kind != Kind::List);
+            others.map(|candidate| candidate.place).collect()
+        };
+        let is_value = |candidate: &&Candidate| candidate.kind == Kind::Value;
+        let (single, others): (Vec<Candidate>, Vec<Candidate>) =
+            self.candidates.into_iter().partition(|candidate| is_value(&candidate));
+        let whole = single_tasks(&single);
+        let mut candidates = if whole.is_some() { Vec::new() } else { single };
+        candidates.extend(whole);
+        candidates.extend(others);
         let mut values = Vec::new();
         let (mut graphs, mut tables, mut lists) = (Vec::new(), Vec::new(), Vec::new());
-        let has_other = self
-            .candidates
+        let has_other = candidates
             .iter()
             .any(|candidate| candidate.kind != Kind::Value && candidate.plan.tasks.len() > 1);
-        for candidate in self.candidates {
+        let is_reversed = arrows_lead_to_dependencies(text);
+        for mut candidate in candidates {
+            if candidate.kind == Kind::Graph && is_reversed && !mermaid::has_reversed_labels(&candidate.plan) {
+                mermaid::reverse(&mut candidate.plan, candidate.place);
+            }
             match candidate.kind {
                 Kind::Value if candidate.is_strong || !has_other => values.push(candidate),
                 Kind::Value => {}
@@ -364,7 +448,10 @@ impl Parts {
             return Err(vec![empty_list(place, text, &labels)]);
         }
         if values.is_empty() && tables.is_empty() && lists.is_empty() && graphs.is_empty() {
-            return Err(vec![nothing(self.questions, self.options)]);
+            return Err(vec![match (self.questions, self.options) {
+                (None, None) => nothing_but(self.seen),
+                (questions, options) => nothing(questions, options),
+            }]);
         }
         let (mut chosen, others) = if !values.is_empty() {
             (one_of(values, &labels)?, graphs)
@@ -384,23 +471,62 @@ impl Parts {
         for graph in others {
             draw_edges(&mut chosen, graph)?;
         }
+        // The fields of values say more than the prose around them.
+        let has_own = chosen.kind == Kind::Value && chosen.plan.has_dependencies();
+        if chosen.kind != Kind::Graph && !has_own && chosen.error.is_none() {
+            let own = self
+                .taken
+                .iter()
+                .find(|span| span.contains(chosen.place) && chosen.kind != Kind::Value);
+            let whole = Span::new(0, text.len());
+            let lines = own.map_or_else(|| lines(text, whole, &self.taken), |part| lines(text, *part, &[]));
+            add_links(&mut chosen.plan, &lines, text)?;
+        }
+        if chosen.plan.goal.is_none() {
+            let inner = self.taken.iter().find(|span| span.contains(chosen.place));
+            let inner = inner.filter(|_| matches!(chosen.kind, Kind::List | Kind::Table));
+            let inner = inner.and_then(|part| goal_above(&lines(text, *part, &[]), &chosen.plan));
+            let whole = Span::new(0, text.len());
+            chosen.plan.goal = inner.or_else(|| goal_above(&lines(text, whole, &self.taken), &chosen.plan));
+        }
+        let is_block = |span: &&Span| !plans.iter().any(|plan| plan.contains(**span) || span.contains(*plan));
+        if chosen.kind == Kind::List && !self.taken.iter().any(|span| span.contains(chosen.place)) {
+            let blocks = self.taken.iter().take(MAX_BLOCKS).filter(is_block);
+            add_blocks(&mut chosen.plan, blocks, text);
+        }
         Ok(chosen)
     }
 }
 
-/// Returns where a text says at its end that it continues elsewhere.
-fn ends_as_cut(text: &str) -> Option<Span> {
-    let line = text.trim_end().lines().next_back()?;
-    let lower = line.trim().to_lowercase();
-    let is_cut = ["...", "…", "[truncated]", "(truncated)", "[continued]", "(continued)"].contains(&lower.as_str())
-        || [
-            "continued in the next",
-            "to be continued",
-            "continue in the next",
-            "output truncated",
-        ]
-        .iter()
-        .any(|words| lower.contains(words));
-    let start = text.trim_end().len() - line.len();
-    is_cut.then(|| Span::new(start, start + line.len()))
+/// How many blocks are added to the tasks that they stand below.
+const MAX_BLOCKS: usize = 200;
+
+/// Adds blocks of code to the tasks that they stand below: between two tasks, or indented.
+fn add_blocks<'s>(plan: &mut RawPlan, blocks: impl Iterator<Item = &'s Span>, text: &str) {
+    let last = plan.tasks.iter().map(|raw| raw.task.place.start).max().unwrap_or(0);
+    for block in blocks {
+        let line_start = text
+            .get(..block.start as usize)
+            .and_then(|before| before.rfind('\n'))
+            .map_or(0, |at| at + 1);
+        let words = text.get(line_start..block.end as usize).unwrap_or("");
+        let is_indented = words.starts_with(['\t', ' ']) && words.trim_start().starts_with(['`', '~']);
+        if !is_indented && block.start > last {
+            continue;
+        }
+        let above = plan.tasks.iter_mut().filter(|raw| raw.task.place.start < block.start);
+        if let Some(raw) = above.max_by_key(|raw| raw.task.place.start) {
+            let n_indent = words.len() - words.trim_start().len();
+            let lines = words.trim_end().lines().map(|line| {
+                let own = line.len() - line.trim_start().len();
+                line.get(own.min(n_indent)..).unwrap_or(line)
+            });
+            raw.task.details.push(lines.collect::<Vec<&str>>().join("\n"));
+        }
+    }
+}
+
+fn colon_in_value(place: Span) -> Diagnostic {
+    let message = "a value with a colon has no quotes: it is read to the end of its line";
+    Diagnostic::new(&GUESS, place, message)
 }

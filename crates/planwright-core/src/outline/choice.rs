@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::names::{folded, one_line};
-use super::phrases::{is_example, is_option, is_phase, is_revision};
+use super::phrases::{is_example, is_option, is_outdated, is_phase, is_revision};
 use super::raw::RawPlan;
 use super::rules::{CUT_OFF, GUESS, NO_TASKS, TWO_PLANS};
 use crate::diagnostic::Diagnostic;
@@ -93,6 +93,15 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
     if candidates.iter().any(|candidate| candidate.is_strong) {
         candidates.retain(|candidate| candidate.is_strong);
     }
+    let is_old = |candidate: &Candidate| is_outdated(&labels.line_before(candidate.place));
+    let mut outdated = None;
+    if !candidates.iter().all(is_old) {
+        outdated = candidates
+            .iter()
+            .find(|candidate| is_old(candidate))
+            .map(|old| old.place);
+        candidates.retain(|candidate| !is_old(candidate));
+    }
     let is_part =
         |candidate: &Candidate| is_phase(labels.line_before(candidate.place).trim_start_matches(['#', ' ', '*']));
     if candidates.len() > 1 && candidates.iter().all(is_part) {
@@ -102,7 +111,13 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
     let Some(mut chosen) = candidates.next() else {
         return Err(vec![nothing(None, None)]);
     };
-    let mut superseded = None;
+    let mut superseded = outdated.filter(|old| *old < chosen.place);
+    if let Some(old) = outdated.filter(|_| superseded.is_none()) {
+        let message = "there is another version of this plan, which the text rejects: this one is read";
+        let guess = Diagnostic::new(&GUESS, Span::at(chosen.place.start as usize), message)
+            .with_related(Span::at(old.start as usize), "the other version");
+        chosen.plan.notes.push(guess);
+    }
     for later in candidates {
         let (own, other) = (titles(&chosen), titles(&later));
         if own == other
@@ -137,6 +152,31 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
         chosen.plan.notes.push(guess);
     }
     Ok(chosen)
+}
+
+/// Makes one plan of single tasks that stand in blocks of their own; none where they are not that.
+pub(super) fn single_tasks(candidates: &[Candidate]) -> Option<Candidate> {
+    let is_single = |candidate: &Candidate| {
+        candidate.plan.tasks.len() == 1 && candidate.error.is_none() && candidate.cut.is_none() && !candidate.is_strong
+    };
+    let ids: HashSet<&str> = candidates
+        .iter()
+        .filter_map(|candidate| candidate.plan.tasks.first()?.task.id.as_deref())
+        .collect();
+    let is_plan = candidates.len() > 1 && candidates.iter().all(is_single) && ids.len() == candidates.len();
+    let first = candidates.first().filter(|_| is_plan)?;
+    let mut whole = Candidate {
+        is_strong: true,
+        ..empty_candidate(first)
+    };
+    for candidate in candidates {
+        whole.plan.tasks.extend(candidate.plan.tasks.iter().cloned());
+        whole.plan.notes.extend(candidate.plan.notes.iter().cloned());
+    }
+    let message = format!("{} blocks with one task each are read as one plan", candidates.len());
+    let place = Span::at(first.place.start as usize);
+    whole.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+    Some(whole)
 }
 
 /// Returns whether a plan continues another one: it has other tasks, and depends on tasks of the other.
@@ -266,6 +306,37 @@ pub(super) fn equal_standing(first: Span, second: Span) -> Diagnostic {
     )
     .with_related(start(first), "the other plan")
     .with_help("delete one of them from the text, and import it again")
+}
+
+/// What an answer without tasks has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) table: Option<Span>,
+    pub(super) value: Option<Span>,
+    pub(super) list: Option<Span>,
+}
+
+/// Returns that an answer has no tasks, with what it has.
+pub(super) fn nothing_but(seen: Seen) -> Diagnostic {
+    let found = match seen {
+        Seen { value: Some(place), .. } => Diagnostic::new(&NO_TASKS, place, "this value has no list of tasks")
+            .with_help("give it a list `tasks` whose elements have a `title`, and import it again"),
+        Seen { table: Some(place), .. } => {
+            Diagnostic::new(&NO_TASKS, place, "this table has no column with the title of a task")
+                .with_help("call that column `Task`, and import it again")
+        }
+        Seen { list: Some(place), .. } => Diagnostic::new(
+            &NO_TASKS,
+            place,
+            "this list is no list of tasks, by what is written before it",
+        )
+        .with_help("write `Tasks:` before it if it is, and import it again"),
+        _ => return nothing(None, None),
+    };
+    Diagnostic {
+        span: found.span.map(|span| Span::at(span.start as usize)),
+        ..found
+    }
 }
 
 pub(super) fn nothing(questions: Option<Span>, options: Option<(Span, Span)>) -> Diagnostic {

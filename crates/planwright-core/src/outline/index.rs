@@ -39,6 +39,13 @@ impl Found {
     }
 }
 
+/// A task or a group that is an element of a list.
+#[derive(Clone, Copy, Debug)]
+enum InList {
+    Task(usize),
+    Group(usize),
+}
+
 /// Tasks and groups by their names.
 pub(super) struct Index {
     n_tasks: usize,
@@ -52,6 +59,8 @@ pub(super) struct Index {
     words: HashMap<String, Vec<usize>>,
     word_sets: HashMap<Vec<String>, Vec<usize>>,
     groups: HashMap<String, Vec<usize>>,
+    /// Tasks and groups by their list and their id or number in it.
+    in_lists: HashMap<(usize, String), Vec<InList>>,
     /// The tasks of each group.
     pub(super) members: Vec<Vec<usize>>,
     has_ids: bool,
@@ -69,6 +78,7 @@ impl Index {
             words: HashMap::new(),
             word_sets: HashMap::new(),
             groups: HashMap::new(),
+            in_lists: HashMap::new(),
             members: plan.members(),
             has_ids: plan.tasks.iter().any(|raw| raw.task.id.is_some()),
         };
@@ -82,6 +92,10 @@ impl Index {
                 have_numbers &= number.is_some_and(|number| by_number.insert(number, task_ix).is_none());
             }
             have_numbers &= raw.task.id.is_some();
+            if let Some(name) = raw.task.id.as_ref().or(raw.number.as_ref()) {
+                let key = (raw.list, name.to_lowercase());
+                index.in_lists.entry(key).or_default().push(InList::Task(task_ix));
+            }
             if let Some(number) = &raw.number {
                 index.numbers.entry(number.clone()).or_default().push(task_ix);
             }
@@ -101,6 +115,10 @@ impl Index {
                 }
             };
             add(folded(&group.name));
+            if let Some((list, id)) = group.list.zip(group.id.as_ref()) {
+                let key = (list, id.to_lowercase());
+                index.in_lists.entry(key).or_default().push(InList::Group(group_ix));
+            }
             // "Phase 1: Setup" is called "Phase 1" and "Setup".
             if let Some((start, rest)) = group.name.split_once([':', '–', '—', '(']) {
                 add(folded(start));
@@ -115,7 +133,37 @@ impl Index {
 
     /// Finds what a reference of a task names.
     pub(super) fn find(&self, plan: &RawPlan, reference: &Reference, owner: usize, base: usize) -> Found {
+        let list = plan.tasks.get(owner).map(|raw| raw.list);
+        self.find_in(plan, reference, list, owner, base)
+    }
+
+    /// Finds what a reference of a group names: a group or a task next to it, where there is one of this name.
+    pub(super) fn find_for_group(&self, plan: &RawPlan, reference: &Reference, group: usize, base: usize) -> Found {
+        let list = plan.groups.get(group).and_then(|group| group.list);
+        let owner = self
+            .members
+            .get(group)
+            .and_then(|own| own.first().copied())
+            .unwrap_or(0);
+        let is_heading = list.is_none();
+        // Below headings, a number is that of a heading before it is that of a task.
+        let name = reference.text.trim().trim_start_matches('#').to_lowercase();
+        let own = self.groups.get(&name).filter(|groups| groups.len() == 1 && is_heading);
+        match own.and_then(|groups| groups.first()) {
+            Some(&other) if other != group => Found::Group(other),
+            _ => self.find_in(plan, reference, list, owner, base),
+        }
+    }
+
+    fn find_in(&self, plan: &RawPlan, reference: &Reference, list: Option<usize>, owner: usize, base: usize) -> Found {
         let text = plain(&reference.text);
+        // Ids can be those of the list that a task is in, as sub-tasks often have them.
+        if let Some([only]) = list.and_then(|list| self.in_lists.get(&(list, text.to_lowercase())).map(Vec::as_slice)) {
+            return match only {
+                InList::Task(task) => Found::one(*task),
+                InList::Group(group) => Found::Group(*group),
+            };
+        }
         match self.find_text(plan, &text, owner, base) {
             Found::None => self.find_parts(plan, &text, owner, base),
             found => found,
@@ -211,8 +259,15 @@ impl Index {
                 return found;
             }
         }
-        if let Some(found) = self.find_range(plan, bare, owner, base) {
-            return found;
+        for name in [Some(bare), stripped].into_iter().flatten() {
+            if let Some(found) = self.find_range(plan, name, owner, base) {
+                return found;
+            }
+        }
+        // A cell can repeat the words of its column: "After 3".
+        let words = ["after ", "depends on ", "needs ", "requires ", "blocked by "];
+        if let Some(rest) = words.iter().find_map(|words| lower.strip_prefix(words)) {
+            return self.find_text(plan, rest.trim_start_matches(':').trim(), owner, base);
         }
         if let Some(tasks) = self.bare_ids.get(&bare_id(text)).filter(|_| !bare_id(text).is_empty()) {
             return match tasks.as_slice() {

@@ -67,7 +67,9 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     let has_clause = said.clauses.iter().any(|clause| clause.start >= start);
     let words = read_remarks(&words, &mut raw.task);
     title_and_rest(&words, &mut raw.task);
-    if has_clause || !raw.task.description.is_empty() {
+    // A title has neither addresses of links nor more than its first words.
+    let is_shortened = words.contains("](") || words.len() > MAX_TITLE_BYTES;
+    if has_clause || is_shortened || !raw.task.description.is_empty() {
         // The text as it is written, so that nothing of it is lost.
         let whole = text.get(start..).unwrap_or("").replace("**", "").replace("__", "");
         raw.task.description = whole.trim().to_owned();
@@ -79,6 +81,12 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
 pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
     let detail = read_item(text, None, offset);
     let is_about_dependencies = detail.dependencies.is_some() || !detail.blocks.is_empty();
+    let n_words = |text: &str| text.split_whitespace().count();
+    let references = detail.dependencies.iter().flatten().chain(&detail.blocks);
+    let certain = references.filter(|reference| reference.is_certain);
+    let n_named: usize = certain.map(|reference| n_words(&reference.text) + 1).sum();
+    // "Depends on: 2, since the schema must be frozen" has more than names.
+    let gives_reason = n_words(text) > n_named + MAX_LABEL_WORDS;
     if let Some(found) = detail.dependencies {
         raw.dependencies.get_or_insert_default().extend(found);
     }
@@ -89,6 +97,9 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
     if let Some(word) = lower.strip_prefix("status:").map(str::trim) {
         let (state, guess) = read_status(word);
         let place = Span::new(offset, offset + text.trim_end().len());
+        if guess.is_some() {
+            push_line(text, &mut raw.task);
+        }
         raw.notes
             .extend(guess.map(|guess| Diagnostic::new(&GUESS, place, guess)));
         raw.task.state = state.or(raw.task.state);
@@ -96,6 +107,7 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
     }
     let is_label = |label: &str| lower.starts_with(label);
     if is_about_dependencies
+        && !gives_reason
         && [
             "depend", "blocked", "after", "needs", "prereq", "deps", "blocks", "requires",
         ]
@@ -115,11 +127,34 @@ pub(super) fn read_detail(text: &str, offset: usize, raw: &mut RawTask) {
         return;
     }
     if !bare.is_empty() {
-        if !raw.task.description.is_empty() {
-            raw.task.description.push('\n');
-        }
-        raw.task.description.push_str(text.trim());
+        push_line(text, &mut raw.task);
     }
+}
+
+/// How many words the label of a line with dependencies has: "Depends on tasks".
+const MAX_LABEL_WORDS: usize = 4;
+
+/// Adds a line to the description of a task.
+pub(super) fn push_line(text: &str, task: &mut OutlineTask) {
+    if !task.description.is_empty() {
+        task.description.push('\n');
+    }
+    task.description.push_str(text.trim());
+}
+
+/// Reads an item below a label such as "Dependencies:" as what a task depends on.
+pub(super) fn read_dependency(text: &str, offset: usize, raw: &mut RawTask) {
+    const LABEL: &str = "depends on: ";
+    let said = mentions(&format!("{LABEL}{text}"));
+    let found = said.found.into_iter().map(|mention| {
+        let place = |at: usize| offset + at.saturating_sub(LABEL.len()).min(text.len());
+        Reference {
+            text: mention.text,
+            place: Span::new(place(mention.range.start), place(mention.range.end)),
+            is_certain: mention.is_certain,
+        }
+    });
+    raw.dependencies.get_or_insert_default().extend(found);
 }
 
 /// Reads what stands before the words of an item. Returns where they begin.
@@ -162,7 +197,11 @@ fn read_mark(text: &str, task: &mut OutlineTask) -> Option<usize> {
             tag if task.id.is_none() && tag.contains(|c: char| c.is_ascii_digit()) && !tag.starts_with("US") => {
                 task.id = Some(tag.to_owned());
             }
-            tag => task.state = task.state.or(state_of(tag).filter(|_| tag.len() > 1)),
+            tag => match state_of(tag).filter(|_| tag.len() > 1) {
+                Some(state) => task.state = task.state.or(Some(state)),
+                None if tag.eq_ignore_ascii_case("x") => {}
+                None => task.details.push(format!("Label: {tag}")),
+            },
         }
         return Some(tag.len() + 2);
     }
@@ -229,8 +268,11 @@ fn read_mark(text: &str, task: &mut OutlineTask) -> Option<usize> {
     if opened > 0 {
         // What is left is the title up to the closing marks; `title_and_rest` finds them without the opening ones.
         let rest = text.get(n_bytes..)?;
+        // `**Step 1:** Title`: they close before it.
+        let n_closed = rest.len() - rest.trim_start_matches(['*', '_']).len();
+        let rest = rest.get(n_closed..)?;
         let n_space = rest.len() - rest.trim_start().len();
-        return Some(n_bytes + n_space);
+        return Some(n_bytes + n_closed + n_space);
     }
     Some(n_bytes)
 }
@@ -320,7 +362,7 @@ fn title_and_rest(words: &str, task: &mut OutlineTask) {
     let words = words.trim();
     if let Some(struck) = words.strip_prefix("~~").and_then(|rest| rest.strip_suffix("~~")) {
         task.state = task.state.or(Some(State::Skipped));
-        task.title = one_line(&plain(struck), 500);
+        task.title = one_line(&plain(struck), MAX_TITLE_BYTES);
         return;
     }
     for mark in ["**", "__"] {
@@ -331,7 +373,7 @@ fn title_and_rest(words: &str, task: &mut OutlineTask) {
         if ["task", "step", "title", "todo", "action"].contains(&label.as_str()) {
             return title_and_rest(rest.trim_start_matches([':', ' ', '-', '–', '—']), task);
         }
-        task.title = one_line(&plain(bold), 500);
+        task.title = one_line(&without_links(&plain(bold)), MAX_TITLE_BYTES);
         let rest = rest.trim().trim_start_matches([':', '-', '–', '—', '.']).trim();
         task.description = rest.to_owned();
         return;
@@ -342,14 +384,47 @@ fn title_and_rest(words: &str, task: &mut OutlineTask) {
         Some((title, rest)) if !rest.contains("**") => (title, rest.trim_start_matches([':', ' ', '-', '–', '—'])),
         _ => (line, ""),
     };
+    let title = without_links(title);
     task.title = one_line(
         title.trim().trim_end_matches(['.', ':', ';', ',', '–', '—', '-', ' ']),
-        500,
+        MAX_TITLE_BYTES,
     );
     task.description = rest.trim().to_owned();
     if words.lines().count() > 1 {
         task.description = words.to_owned();
     }
+}
+
+/// How long a title is.
+const MAX_TITLE_BYTES: usize = 500;
+
+/// How much of a title is looked at: more is never shown.
+const MAX_TITLE: usize = 1_000;
+
+/// Returns a title without the addresses of links, and without marks of code around nothing.
+fn without_links(title: &str) -> String {
+    let mut out = String::with_capacity(title.len());
+    let mut rest = title.get(..title.floor_char_boundary(MAX_TITLE)).unwrap_or(title);
+    while let Some(open) = rest.find('[') {
+        let (before, link) = rest.split_at(open);
+        out.push_str(before);
+        let text = link.get(1..).and_then(|body| body.split_once("]("));
+        let Some((text, (_, after))) = text
+            .filter(|(text, _)| !text.contains(['[', ']']))
+            .and_then(|(text, rest)| Some((text, rest.split_once(')')?)))
+        else {
+            out.push('[');
+            rest = link.get(1..).unwrap_or("");
+            continue;
+        };
+        out.push_str(text);
+        rest = after;
+    }
+    out.push_str(rest);
+    if out.contains("``") && !out.contains("```") {
+        out = out.replace("``", "");
+    }
+    out
 }
 
 #[cfg(test)]
@@ -373,7 +448,10 @@ mod tests {
             ("A library is chosen", None, "A library is chosen"),
             ("~~Old way~~", None, "Old way"),
             ("Build it (optional)", None, "Build it"),
-            ("[Link](x) to it", None, "[Link](x) to it"),
+            ("[Link](x) to it", None, "Link to it"),
+            ("Read [the docs](https://a.b/c) first", None, "Read the docs first"),
+            ("**Step 1:** Back up", Some("1"), "Back up"),
+            ("**A.** Choose", Some("A"), "Choose"),
             ("[T4] Test it", Some("T4"), "Test it"),
         ] {
             let raw = read_item(text, None, 0);

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::item_text::{read_detail, read_item};
+use super::dependency_sentences::statements;
+use super::item_text::{read_dependency, read_detail, read_item};
 use super::markdown_lines::{Line, LineKind, begins_with_symbol};
 use super::names::{one_line, plain};
-use super::phrases::{is_left_out, is_phase};
+use super::phrases::{
+    is_criteria_label, is_dependency_field, is_field, is_left_out, is_phase, is_step_line, is_version,
+};
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
 use super::rules::GUESS;
@@ -48,9 +51,19 @@ pub(super) fn plan_of(lines: &[Line<'_>]) -> Lists {
         .iter()
         .copied()
         .rfind(|&ix| scan.items.get(ix).is_some_and(|item| scan.is_correction(item.list)));
+    let mut superseded: Option<Span> = None;
     if let Some(list) = corrected.and_then(|ix| scan.items.get(ix)).map(|item| item.list) {
+        superseded = first_place(&scan, &chosen);
         chosen.retain(|&ix| scan.items.get(ix).is_some_and(|item| item.list >= list));
     }
+    let is_outdated = |ix: &usize| scan.items.get(*ix).is_some_and(|item| scan.is_outdated(item.list));
+    if !chosen.iter().all(is_outdated) && chosen.iter().any(is_outdated) {
+        let outdated: Vec<usize> = chosen.iter().copied().filter(is_outdated).collect();
+        superseded = superseded.or_else(|| first_place(&scan, &outdated));
+        chosen.retain(|ix| !is_outdated(ix));
+    }
+    // What is left may be the whole list.
+    superseded = superseded.filter(|place| first_place(&scan, &chosen) != Some(*place));
     let lists: Vec<usize> = {
         let mut lists: Vec<usize> = chosen
             .iter()
@@ -66,7 +79,18 @@ pub(super) fn plan_of(lines: &[Line<'_>]) -> Lists {
     }
     let mut reader = Reader::new(&scan, kind, chosen);
     reader.read();
+    if let (Some(other), Some(own)) = (superseded, reader.plan.tasks.first().map(|raw| raw.task.place)) {
+        let message = "there is another version of this plan, which the text replaces or rejects: this one is read";
+        let note =
+            Diagnostic::new(&GUESS, Span::at(own.start as usize), message).with_related(other, "the other version");
+        reader.plan.notes.push(note);
+    }
     reader.finish()
+}
+
+fn first_place(scan: &Scan<'_>, items: &[usize]) -> Option<Span> {
+    let first = items.first().and_then(|&ix| scan.items.get(ix))?;
+    Some(Span::at(first.line.at))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,17 +104,52 @@ enum Kind {
 /// Returns which of its lists are the plan.
 fn kind_of(scan: &Scan<'_>) -> Option<Kind> {
     let has = |wanted: &dyn Fn(&ScannedItem<'_>) -> bool| scan.items.iter().any(wanted);
-    if has(&|item| item.is_box()) {
+    let n_headings = heading_tasks(scan).len();
+    let is_open = |item: &ScannedItem<'_>| item.parent.is_none() && scan.is_work_list(item.list);
+    let has_numbered = || has(&|item| is_open(item) && item.is_ordered() && !item.is_box());
+    // Boxes that tell how the tasks are done are none themselves.
+    let is_work_box = |item: &ScannedItem<'_>| item.is_box() && !scan.is_criterion(item);
+    if has(&is_work_box) && !(has_numbered() && are_criteria_of_numbered(scan))
+        || has(&|item| item.is_box()) && n_headings < 2 && !has_numbered()
+    {
         return Some(Kind::Checklist);
     }
-    if heading_tasks(scan).len() >= 2 {
+    if n_headings >= 2 {
         return Some(Kind::Headings);
     }
-    let is_open = |item: &ScannedItem<'_>| item.parent.is_none() && scan.is_work_list(item.list);
-    if has(&|item| is_open(item) && item.is_ordered()) {
+    if has_numbered() {
         return Some(Kind::Numbered);
     }
-    has(&is_open).then_some(Kind::Bullets)
+    if has(&is_open) {
+        return Some(Kind::Bullets);
+    }
+    let is_step = |ix: &usize| {
+        scan.sections
+            .get(*ix)
+            .is_some_and(|section| is_step_line(section.title))
+    };
+    heading_tasks(scan).iter().any(is_step).then_some(Kind::Headings)
+}
+
+/// Returns whether the boxes of a text are remarks on the items of a numbered list: some of these have boxes below them, and some have none.
+fn are_criteria_of_numbered(scan: &Scan<'_>) -> bool {
+    let mut with_boxes = BTreeSet::new();
+    for item in scan
+        .items
+        .iter()
+        .filter(|item| item.is_box() && !scan.is_criterion(item))
+    {
+        let above = item.parent.and_then(|parent| Some((parent, scan.items.get(parent)?)));
+        match above {
+            Some((parent, above)) if above.number().is_some() && !above.is_box() && !item.is_ordered() => {
+                with_boxes.insert(parent);
+            }
+            _ => return false,
+        }
+    }
+    let is_top =
+        |item: &&ScannedItem<'_>| item.parent.is_none() && item.number().is_some() && scan.is_work_list(item.list);
+    with_boxes.len() < scan.items.iter().filter(is_top).count()
 }
 
 /// Returns the sections that are tasks themselves: "Task 3: …", or numbered ones without lists.
@@ -108,8 +167,9 @@ fn heading_tasks(scan: &Scan<'_>) -> Vec<usize> {
         let id = read_item(section.title, None, 0).task.id;
         has_number || id.is_some_and(|id| id.len() > 1 && id.starts_with(|c: char| c.is_ascii_uppercase()))
     };
-    let is_numbered =
-        |section: &Section<'_>| read_item(section.title, None, 0).task.id.is_some() && !is_phase(section.title);
+    let is_numbered = |section: &Section<'_>| {
+        read_item(section.title, None, 0).task.id.is_some() && !is_phase(section.title) && !is_version(section.title)
+    };
     let named: Vec<usize> = (0..scan.sections.len())
         .filter(|&ix| scan.sections.get(ix).is_some_and(is_named))
         .collect();
@@ -119,20 +179,36 @@ fn heading_tasks(scan: &Scan<'_>) -> Vec<usize> {
     let numbered: Vec<usize> = (0..scan.sections.len())
         .filter(|&ix| scan.sections.get(ix).is_some_and(is_numbered))
         .collect();
-    let has_items = scan.items.iter().any(|item| {
-        item.section
-            .is_some_and(|section| numbered.binary_search(&section).is_ok())
-    });
-    if has_items { Vec::new() } else { numbered }
+    let below: Vec<&ScannedItem<'_>> = {
+        let is_below = |item: &&ScannedItem<'_>| {
+            item.section
+                .is_some_and(|section| numbered.binary_search(&section).is_ok())
+        };
+        scan.items.iter().filter(is_below).collect()
+    };
+    if below.is_empty() || are_fields(scan, &below) {
+        numbered
+    } else {
+        Vec::new()
+    }
+}
+
+/// Returns whether the items below numbered headings describe these, so that the headings are the tasks.
+fn are_fields(scan: &Scan<'_>, below: &[&ScannedItem<'_>]) -> bool {
+    let is_task = |item: &&&ScannedItem<'_>| item.is_box() && !scan.is_criterion(item) || item.number().is_some();
+    if below.iter().any(|item| is_task(&item)) {
+        return false;
+    }
+    let fields = || below.iter().filter(|item| is_field(item.line.text));
+    let sections: BTreeSet<Option<usize>> = below.iter().map(|item| item.section).collect();
+    let with_fields: BTreeSet<Option<usize>> = fields().map(|item| item.section).collect();
+    sections == with_fields || fields().any(|item| is_dependency_field(item.line.text))
 }
 
 /// Reads headings as tasks, and all that stands below them as their details.
 fn of_headings(scan: &Scan<'_>) -> Lists {
     let own = heading_tasks(scan);
-    let mut plan = RawPlan {
-        goal: scan.goal(),
-        ..RawPlan::default()
-    };
+    let mut plan = RawPlan::default();
     let mut tasks: HashMap<usize, usize> = HashMap::new();
     for &section_ix in &own {
         let Some(section) = scan.sections.get(section_ix) else {
@@ -152,9 +228,33 @@ fn of_headings(scan: &Scan<'_>) -> Lists {
         }
         None
     };
+    // Below a label without names, as in "**Dependencies:**", the items are the names.
+    let (mut label, mut label_section) = (None, None);
     for detail in &scan.details {
-        if let Some(task) = task_of(detail.section).and_then(|task_ix| plan.tasks.get_mut(task_ix)) {
-            read_detail(detail.text, detail.at, task);
+        let Some(task) = task_of(detail.section).and_then(|task_ix| plan.tasks.get_mut(task_ix)) else {
+            continue;
+        };
+        let is_label = is_dependency_field(detail.text) && detail.text.trim_end().trim_end_matches('*').ends_with(':');
+        if is_label || label_section != detail.section {
+            let section = detail.section.and_then(|ix| scan.sections.get(ix));
+            let is_below =
+                section.is_some_and(|section| is_dependency_field(section.title) && !section.title.contains(": "));
+            label = (is_label || is_below).then_some(detail.at);
+            label_section = detail.section;
+        }
+        if is_label || is_criteria_label(detail.text) && plain(detail.text).split_whitespace().count() < 4 {
+            continue;
+        }
+        let criterion = detail
+            .item
+            .and_then(|ix| scan.items.get(ix))
+            .filter(|item| scan.is_criterion(item));
+        // A sentence that names both ends of a dependency is read on its own.
+        match criterion {
+            Some(item) => task.task.criteria.push(plain(item.line.text)),
+            None if statements(detail.text, false).is_link() => {}
+            None if label.is_some() && detail.item.is_some() => read_dependency(detail.text, detail.at, task),
+            None => read_detail(detail.text, detail.at, task),
         }
     }
     let place = plan.tasks.first().map_or(Span::at(0), |task| task.task.place);
@@ -224,10 +324,7 @@ impl<'s, 't> Reader<'s, 't> {
             scan,
             kind,
             chosen,
-            plan: RawPlan {
-                goal: scan.goal(),
-                ..RawPlan::default()
-            },
+            plan: RawPlan::default(),
             section_groups: HashMap::new(),
             item_groups: HashMap::new(),
             tasks: HashMap::new(),
@@ -254,6 +351,12 @@ impl<'s, 't> Reader<'s, 't> {
                 self.detail_of(item);
                 continue;
             }
+            if statements(item.body(), false).is_link()
+                && item.mark().is_none()
+                && read_item(item.body(), None, 0).task.id.is_none()
+            {
+                continue;
+            }
             let group = self.group_of(item);
             let mut raw = read_item(item.body(), None, item.body_at());
             raw.list = item.list;
@@ -277,13 +380,26 @@ impl<'s, 't> Reader<'s, 't> {
                     let note = Diagnostic::new(&GUESS, item.line.span(), message);
                     self.plan.notes.push(note);
                 }
+                // The dependencies of a group are written in its name.
+                let is_name = raw.dependencies.is_some() && item.details.is_empty();
+                let own = std::mem::take(&mut raw.task.description);
+                let own = own
+                    .strip_prefix(raw.task.title.as_str())
+                    .map(str::to_owned)
+                    .unwrap_or(own);
+                let description = match is_name {
+                    true => String::new(),
+                    false => own.trim_start_matches([':', '-', '–', '—', '.', ' ', '\n']).to_owned(),
+                };
                 self.item_groups.insert(ix, self.plan.groups.len());
                 self.plan.groups.push(RawGroup {
                     name: raw.task.title,
                     id: raw.task.id.or(raw.number),
+                    list: Some(item.list),
                     parent: group,
                     dependencies: raw.dependencies,
                     blocks: raw.blocks,
+                    description,
                     place: item.line.span(),
                 });
                 continue;
@@ -335,9 +451,31 @@ impl<'s, 't> Reader<'s, 't> {
         let mut parent = item.parent;
         while let Some(ix) = parent {
             if let Some(raw) = self.tasks.get(&ix).and_then(|&task| self.plan.tasks.get_mut(task)) {
+                if item.is_box() {
+                    let lines = [plain(item.body())].into_iter();
+                    let lines = lines.chain(item.details.iter().map(|(text, _)| plain(text)));
+                    raw.task.criteria.push(lines.collect::<Vec<String>>().join(" "));
+                    return;
+                }
                 read_detail(item.body(), item.body_at(), raw);
                 for (text, at) in &item.details {
                     read_detail(text, *at, raw);
+                }
+                return;
+            }
+            if let Some(group) = self
+                .item_groups
+                .get(&ix)
+                .and_then(|&group| self.plan.groups.get_mut(group))
+            {
+                let lines = [item.body()]
+                    .into_iter()
+                    .chain(item.details.iter().map(|(text, _)| *text));
+                for line in lines.filter(|line| !is_dependency_field(line)) {
+                    if !group.description.is_empty() {
+                        group.description.push('\n');
+                    }
+                    group.description.push_str(line.trim());
                 }
                 return;
             }
@@ -379,6 +517,10 @@ impl<'s, 't> Reader<'s, 't> {
         self.section_groups.insert(section_ix, self.plan.groups.len());
         self.plan.groups.push(RawGroup {
             name: plain(section.title),
+            id: read_item(section.title, None, 0)
+                .task
+                .id
+                .filter(|_| !is_phase(section.title)),
             dependencies,
             place: section.span(),
             ..RawGroup::default()
@@ -456,14 +598,18 @@ fn jump_in(scan: &Scan<'_>, numbers: &[(u64, Span)]) -> Option<Span> {
         |pair: &&[(u64, Span)]| matches!(pair, [(before, _), (after, _)] if *after > before.saturating_add(1));
     let found = numbers.windows(2).find(is_jump).filter(|_| !is_even)?;
     let (number, place) = found.last()?;
-    // A sentence before the list may explain the number: "Task 4 was split off later".
-    let start = numbers.first()?.1.start as usize;
-    let mut before = scan.details.iter().filter(|detail| detail.at < start);
+    // A sentence before the number may explain it: "Task 4 was split off later", "I have left out step 3".
+    let start = place.start as usize;
+    let mut before = scan
+        .details
+        .iter()
+        .filter(|detail| detail.at < start && detail.item.is_none());
     let is_explained = before.any(|detail| {
         let lower = detail.text.to_lowercase();
+        let names = [*number, number.saturating_sub(1)];
         ["task", "step"]
             .iter()
-            .any(|noun| lower.contains(&format!("{noun} {number} ")))
+            .any(|noun| names.iter().any(|name| lower.contains(&format!("{noun} {name} "))))
     });
     (!is_explained).then_some(*place)
 }

@@ -50,7 +50,82 @@ pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Line<'
         at += line.len();
     }
     read_other_boxes(&mut out);
+    read_roman_numbers(&mut out);
+    read_rows_without_outer_bars(&mut out, text);
     out
+}
+
+/// Reads "II. Add the engine" as an item where "I. …" comes before it.
+fn read_roman_numbers(lines: &mut [Line<'_>]) {
+    const NUMBERS: [&str; 20] = [
+        "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV", "XVI", "XVII",
+        "XVIII", "XIX", "XX",
+    ];
+    let mut last = 0;
+    for line in lines {
+        let expected = NUMBERS.get(last).copied().unwrap_or("");
+        match line.kind {
+            LineKind::Item { number: Some("I"), .. } => last = 1,
+            LineKind::Item {
+                number: Some(number), ..
+            } if number == expected => last += 1,
+            LineKind::Text if last > 0 && line.text.starts_with(expected) => {
+                let rest = line.text.get(expected.len()..).unwrap_or("");
+                let body = rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "));
+                if let Some(body) = body.map(str::trim_start).filter(|_| !expected.is_empty()) {
+                    line.kind = LineKind::Item {
+                        number: line.text.get(..expected.len()),
+                        checkbox: None,
+                    };
+                    line.at += line.text.len() - body.len();
+                    line.text = body;
+                    last += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Reads the rows of a table whose lines neither begin nor end with a bar: `ID | Task`, `---|---`.
+fn read_rows_without_outer_bars<'t>(lines: &mut [Line<'t>], text: &'t str) {
+    let is_rule = |line: &Line<'_>| {
+        line.kind == LineKind::Text
+            && line.text.contains('|')
+            && line.text.contains('-')
+            && line.text.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
+    };
+    let rules: Vec<usize> = (1..lines.len())
+        .filter(|&ix| lines.get(ix).is_some_and(is_rule))
+        .collect();
+    let mut next = 0;
+    for rule in rules {
+        if rule < next {
+            continue;
+        }
+        for ix in rule - 1..lines.len() {
+            next = ix + 1;
+            let Some(line) = lines.get_mut(ix) else {
+                break;
+            };
+            // The whole line, with what was taken for the mark of an item.
+            let start = text
+                .get(..line.at)
+                .and_then(|before| before.rfind('\n'))
+                .map_or(0, |at| at + 1);
+            let whole = text.get(start..line.at + line.text.len()).unwrap_or("");
+            if line.kind == LineKind::Blank || !whole.contains('|') {
+                break;
+            }
+            let trimmed = whole.trim_start();
+            *line = Line {
+                kind: LineKind::TableRow,
+                indent: line.indent,
+                text: trimmed,
+                at: start + (whole.len() - trimmed.len()),
+            };
+        }
+    }
 }
 
 /// Reads `[D]` and `[done]` as boxes where other items of the text have boxes.
@@ -93,11 +168,13 @@ fn line_of(line: &str, at: usize) -> Line<'_> {
     let unquoted = line.trim_start().strip_prefix("> ").unwrap_or(line);
     let trimmed = unquoted.trim_start();
     let n_before = line.len() - trimmed.len();
-    let indent = unquoted
-        .chars()
-        .take_while(|c| c.is_whitespace())
-        .map(|c| if c == '\t' { 4 } else { 1 })
-        .sum();
+    let columns = |text: &str| -> usize {
+        let before = text.chars().take_while(|c| c.is_whitespace());
+        before.map(|c| if c == '\t' { 4 } else { 1 }).sum()
+    };
+    // A quotation within an item is indented as its mark is.
+    let is_quoted = unquoted.len() < line.trim_start().len();
+    let indent = columns(unquoted) + if is_quoted { columns(line) } else { 0 };
     let made = |kind, text: &'_ str| {
         let skipped = trimmed.len() - text.len();
         (kind, skipped)
@@ -107,7 +184,7 @@ fn line_of(line: &str, at: usize) -> Line<'_> {
     }
     let (kind, skipped) = if let Some((level, text)) = heading(trimmed) {
         made(LineKind::Heading(level), text)
-    } else if trimmed.starts_with('|') && trimmed.len() > 1 {
+    } else if trimmed.starts_with(['|', '│']) && trimmed.len() > 1 || is_border(trimmed) {
         (LineKind::TableRow, 0)
     } else if let Some((number, checkbox, text)) = item(trimmed) {
         made(LineKind::Item { number, checkbox }, text)
@@ -129,6 +206,15 @@ fn is_rule(line: &str) -> bool {
             .iter()
             .any(|mark| line.chars().all(|c| c == *mark || c == ' '))
         && !line.starts_with("- ")
+}
+
+/// Returns whether a line is the border of a table: `+----+----+`, `├────┼────┤`.
+fn is_border(line: &str) -> bool {
+    let line = line.trim_end();
+    let is_ascii = line.starts_with("+-") || line.starts_with("+=");
+    let is_drawn = line.starts_with(['┌', '├', '└', '╞', '┏', '┣', '┗', '╔', '╠', '╚']);
+    is_ascii && line.chars().all(|c| matches!(c, '+' | '-' | '=' | ' '))
+        || is_drawn && line.len() > 6 && line.chars().all(|c| ('\u{2500}'..='\u{257f}').contains(&c) || c == ' ')
 }
 
 fn heading(line: &str) -> Option<(usize, &str)> {
@@ -161,6 +247,9 @@ fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
     if begins_with_symbol(line) {
         return Some((None, line));
     }
+    if let Some(found) = keycap(line) {
+        return Some(found);
+    }
     let n_digits = line
         .bytes()
         .take_while(|byte| byte.is_ascii_digit() || *byte == b'.')
@@ -184,8 +273,22 @@ fn item_mark(line: &str) -> Option<(Option<&str>, &str)> {
         .then(|| (Some(number), after.trim_start()))
 }
 
+/// Reads a number drawn as a key: "1️⃣ Add the model".
+fn keycap(line: &str) -> Option<(Option<&str>, &str)> {
+    if let Some(rest) = line.strip_prefix('🔟') {
+        return Some((Some("10"), rest.trim_start()));
+    }
+    let n_digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = line.get(n_digits..).filter(|_| n_digits == 1)?;
+    let rest = rest.strip_prefix('\u{fe0f}').unwrap_or(rest).strip_prefix('\u{20e3}')?;
+    let rest = rest.trim_start_matches([':', '.', ')', '-', '–']);
+    Some((line.get(..n_digits), rest.trim_start()))
+}
+
 /// Symbols that stand for boxes, each of a state.
-pub(super) const SYMBOLS: [&str; 12] = ["☐", "☑", "✅", "⬜", "🔲", "🔄", "⏳", "🚧", "✔️", "✔", "✓", "📋"];
+pub(super) const SYMBOLS: [&str; 14] = [
+    "☐", "☒", "☑️", "☑", "✅", "⬜", "🔲", "🔄", "⏳", "🚧", "✔️", "✔", "✓", "📋",
+];
 
 /// Returns whether a line begins with a symbol that stands for a box.
 pub(super) fn begins_with_symbol(line: &str) -> bool {

@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::OutlineTask;
 use super::names::one_line;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
+use super::rules::GUESS;
+use crate::diagnostic::Diagnostic;
 use crate::text::Span;
 
 /// How deep subgraphs are nested in each other; deeper ones stand on their own.
@@ -85,6 +87,7 @@ struct Reader {
     nodes: HashMap<String, usize>,
     subgraphs: HashSet<String>,
     open: Vec<usize>,
+    has_reversed: bool,
 }
 
 impl Reader {
@@ -109,8 +112,9 @@ impl Reader {
         }
         let mut pos = 0;
         let mut before: Vec<Reference> = Vec::new();
+        let mut is_reversed = false;
         loop {
-            let mut nodes = Vec::new();
+            let mut nodes: Vec<Reference> = Vec::new();
             loop {
                 let rest = text.get(pos..).unwrap_or("");
                 let trimmed = rest.trim_start();
@@ -133,15 +137,26 @@ impl Reader {
                 }
             }
             for (on, own) in before.iter().flat_map(|on| nodes.iter().map(move |own| (on, own))) {
-                self.plan.edges.push((own.clone(), on.clone()));
+                let edge = match is_reversed {
+                    true => (on.clone(), own.clone()),
+                    false => (own.clone(), on.clone()),
+                };
+                self.plan.edges.push(edge);
             }
             let rest = text.get(pos..).unwrap_or("");
-            let Some((n_bytes, is_backwards)) = arrow_at(rest) else {
+            let Some(arrow) = arrow_at(rest) else {
                 return;
             };
-            pos += n_bytes;
+            is_reversed = names_dependency(arrow.label);
+            if is_reversed && !self.has_reversed {
+                self.has_reversed = true;
+                let place = Span::new(at + pos, at + pos + arrow.n_bytes);
+                let message = "the label of this arrow says that it leads to what a task depends on";
+                self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+            }
+            pos += arrow.n_bytes;
             before = nodes;
-            if is_backwards {
+            if arrow.is_invisible {
                 return;
             }
         }
@@ -251,8 +266,32 @@ fn node_at(text: &str) -> Option<(&str, Option<&str>, usize)> {
     Some((id, label, end))
 }
 
-/// Reads an arrow and its label. Returns its length, and whether it leads nowhere that is known.
-fn arrow_at(text: &str) -> Option<(usize, bool)> {
+/// Returns whether the label of an arrow says that its start depends on its end.
+fn names_dependency(label: &str) -> bool {
+    let lower = label.trim().trim_matches(['"', '\'', '(', ')']).to_lowercase();
+    [
+        "depends",
+        "depend on",
+        "requires",
+        "needs",
+        "blocked by",
+        "waits for",
+        "after",
+        "dependency",
+    ]
+    .iter()
+    .any(|words| lower.starts_with(words))
+}
+
+struct Arrow<'t> {
+    n_bytes: usize,
+    label: &'t str,
+    /// It only arranges the boxes.
+    is_invisible: bool,
+}
+
+/// Reads an arrow and its label.
+fn arrow_at(text: &str) -> Option<Arrow<'_>> {
     let trimmed = text.trim_start();
     let skipped = text.len() - trimmed.len();
     let is_mark = |c: char| matches!(c, '-' | '=' | '.' | '>' | '<' | '~' | 'o' | 'x');
@@ -267,24 +306,48 @@ fn arrow_at(text: &str) -> Option<(usize, bool)> {
     }
     // `--x` and `--o` end an arrow; a box that begins with such a letter needs a space before it.
     let mut n_bytes = line.len();
+    let mut label = "";
     if !line.contains('>') {
         // `A -- text --> B`.
         let rest = trimmed.get(n_bytes..)?;
         let heads = ["-->", "==>", ".->", "---", "--x", "--o"];
         let head = heads
             .iter()
-            .filter_map(|head| rest.find(head).map(|at| at + head.len()))
+            .filter_map(|head| rest.find(head).map(|at| (at + head.len(), at)))
             .min();
-        if let Some(at) = head.filter(|_| !matches!(line.as_str(), "---" | "===" | "~~~")) {
-            n_bytes += at;
+        if let Some((end, at)) = head.filter(|_| !matches!(line.as_str(), "---" | "===" | "~~~")) {
+            n_bytes += end;
+            label = rest.get(..at).unwrap_or("");
         }
     }
     let rest = trimmed.get(n_bytes..)?;
     let body = rest.trim_start();
-    if let Some(label) = body.strip_prefix('|')
-        && let Some(end) = label.find('|')
+    if let Some(after) = body.strip_prefix('|')
+        && let Some(end) = after.find('|')
     {
         n_bytes += rest.len() - body.len() + 1 + end + 1;
+        label = after.get(..end).unwrap_or("");
     }
-    Some((skipped + n_bytes, line.starts_with("~~")))
+    Some(Arrow {
+        n_bytes: skipped + n_bytes,
+        label,
+        is_invisible: line.starts_with("~~"),
+    })
+}
+
+/// Turns the arrows of a graph around, where the prose says that they lead to what a task depends on.
+pub(super) fn reverse(plan: &mut RawPlan, place: Span) {
+    for (owner, on) in &mut plan.edges {
+        std::mem::swap(owner, on);
+    }
+    let message = "the text says that an arrow leads to what a task depends on: the arrows are read in this direction";
+    plan.notes
+        .push(Diagnostic::new(&GUESS, Span::at(place.start as usize), message));
+}
+
+/// Returns whether the labels of a graph have turned arrows around already.
+pub(super) fn has_reversed_labels(plan: &RawPlan) -> bool {
+    plan.notes
+        .iter()
+        .any(|note| note.message.contains("label of this arrow"))
 }

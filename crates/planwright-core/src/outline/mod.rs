@@ -12,17 +12,27 @@
 //! ```
 
 mod blocks;
+mod bracketed_titles;
 mod candidates;
 mod choice;
+mod cleanup;
 mod cycles;
+mod dependency_sentences;
+mod dependency_words;
+mod dot;
+mod ends;
+mod goal;
 mod index;
 mod item_text;
 mod json_values;
 mod lists;
+mod mapped_text;
 mod markdown_lines;
 mod mermaid;
+mod name_tokens;
 mod names;
 mod phrases;
+mod questions;
 mod raw;
 mod references;
 mod resolve;
@@ -34,9 +44,11 @@ mod task_fields;
 mod task_keys;
 mod value;
 mod work_lists;
+mod written_links;
 mod yaml_values;
 
 pub use candidates::{MAX_ANSWER_BYTES, read};
+pub use questions::questions;
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
@@ -53,6 +65,20 @@ pub struct Outline {
     pub guesses: Vec<Diagnostic>,
     /// The part of the answer that was read: a block, a value, or the first task of a list.
     pub place: Span,
+}
+
+impl Outline {
+    /// Removes all states, with a note where there were some: the plan of a planner begins with every task pending.
+    #[must_use]
+    pub fn without_states(mut self) -> Self {
+        let is_stated = |task: &&OutlineTask| task.state.is_some_and(|state| state != State::Pending);
+        if let Some(stated) = self.tasks.iter().find(is_stated) {
+            let message = "the states of the tasks are left out: nothing is done yet";
+            self.guesses.push(Diagnostic::new(&rules::GUESS, stated.place, message));
+        }
+        self.tasks.iter_mut().for_each(|task| task.state = None);
+        self
+    }
 }
 
 /// A task of an outline.
@@ -76,6 +102,8 @@ pub struct OutlineTask {
     pub files: Vec<String>,
     /// How to tell that it is done.
     pub criteria: Vec<String>,
+    /// What no other field has, as lines: `Estimate: 2h`.
+    pub details: Vec<String>,
     /// The places of the tasks that it depends on, ascending.
     pub dependencies: Vec<usize>,
     /// Its place in the answer.

@@ -70,6 +70,19 @@ pub(super) fn is_none_word(text: &str) -> bool {
         "no dependencies",
         "no dependency",
         "independent",
+        "keine",
+        "aucune",
+        "aucun",
+        "ninguna",
+        "ninguno",
+        "nenhuma",
+        "nenhum",
+        "nessuna",
+        "nessuno",
+        "нет",
+        "なし",
+        "无",
+        "無",
     ];
     is_dash || words.contains(&bare.to_lowercase().as_str())
 }

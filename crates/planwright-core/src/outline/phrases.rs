@@ -27,6 +27,20 @@ pub(super) fn is_step_line(text: &str) -> bool {
     })
 }
 
+/// Returns whether a line in bold begins with the number of a task: "**1. Create it**", "**2.** Test it", "**A.** Choose".
+pub(super) fn is_numbered_bold(text: &str) -> bool {
+    let Some((bold, _)) = text.strip_prefix("**").and_then(|rest| rest.split_once("**")) else {
+        return false;
+    };
+    let n_digits = bold.bytes().take_while(u8::is_ascii_digit).count();
+    let n_number = match n_digits {
+        0 => usize::from(bold.starts_with(|c: char| c.is_ascii_uppercase())),
+        n_digits => n_digits,
+    };
+    let after = bold.get(n_number..).and_then(|rest| rest.strip_prefix(['.', ')', ':']));
+    (1..=3).contains(&n_number) && after.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
 /// Returns whether a title names a phase: "Phase 1: …", "Milestone 2".
 pub(super) fn is_phase(title: &str) -> bool {
     let title = title.trim_start_matches(['*', '_', '#', ' ']).to_lowercase();
@@ -112,55 +126,75 @@ fn contains_any(text: &str, words: &[&str]) -> bool {
 
 /// Returns whether a heading is about something else than work.
 pub(super) fn is_other_heading(title: &str) -> bool {
-    starts_with_any(
-        title,
-        &[
-            "note",
-            "risk",
-            "question",
-            "open question",
-            "assumption",
-            "out of scope",
-            "non-goal",
-            "legend",
-            "context",
-            "background",
-            "overview",
-            "summary",
-            "acceptance",
-            "success",
-            "reference",
-            "constraint",
-            "finding",
-            "observation",
-            "current state",
-            "why",
-            "rationale",
-            "decision",
-            "trade",
-            "alternatives considered",
-            "dependenc",
-            "estimate",
-            "timeline",
-            "requirement",
-            "prerequisite",
-            "goals",
-            "benefit",
-            "caveat",
-            "what i found",
-            "key ",
-            "definition of done",
-            "files",
-            "architecture",
-            "analysis",
-            "approach",
-            "design",
-            "limitation",
-            "critical path",
-            "verification criteria",
-            "format",
-        ],
-    )
+    is_version(title)
+        || starts_with_any(
+            title,
+            &[
+                "note",
+                "risk",
+                "question",
+                "open question",
+                "assumption",
+                "out of scope",
+                "non-goal",
+                "legend",
+                "context",
+                "background",
+                "overview",
+                "summary",
+                "acceptance",
+                "success",
+                "reference",
+                "constraint",
+                "finding",
+                "observation",
+                "current state",
+                "why",
+                "rationale",
+                "decision",
+                "trade",
+                "alternatives considered",
+                "dependenc",
+                "estimate",
+                "timeline",
+                "requirement",
+                "prerequisite",
+                "goals",
+                "benefit",
+                "caveat",
+                "what i found",
+                "key ",
+                "definition of done",
+                "files",
+                "architecture",
+                "analysis",
+                "approach",
+                "design",
+                "limitation",
+                "critical path",
+                "verification criteria",
+                "format",
+                "changelog",
+                "release notes",
+                "what changed",
+                "what's changed",
+                "what i changed",
+                "what was done",
+                "changes made",
+                "meeting notes",
+                "minutes",
+                "execution order",
+                "parallel example",
+            ],
+        )
+}
+
+/// Returns whether a heading of a changelog names a release: "[1.2.0] - 2025-03-02".
+pub(super) fn is_version(title: &str) -> bool {
+    let bare = title.trim_start_matches(['[', 'v', ' ']);
+    let number: String = bare.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    let is_marked = title.starts_with(['[', 'v']) || title.contains("20");
+    is_marked && number.split('.').filter(|part| !part.is_empty()).count() == 3 || title.starts_with("[Unreleased]")
 }
 
 pub(super) fn is_plan_heading(title: &str) -> bool {
@@ -217,6 +251,12 @@ pub(super) fn is_other_intro(text: &str) -> bool {
             "i considered",
             "i read",
             "caveat",
+            "dependenc",
+            "execution order",
+            "critical path",
+            "meeting notes",
+            "minutes of",
+            "all done",
         ],
     ) || contains_any(
         text,
@@ -227,7 +267,19 @@ pub(super) fn is_other_intro(text: &str) -> bool {
             "things i noticed",
             "i assumed",
             "acceptance criteria",
+            "definition of done",
             "non-goals",
+            "what i changed",
+            "what i did",
+            "what changed",
+            "changes i made",
+            "changes made",
+            "made the following changes",
+            "can't help with",
+            "cannot help with",
+            "can’t help with",
+            "can't assist",
+            "unable to help",
         ],
     )
 }
@@ -242,6 +294,13 @@ pub(super) fn is_asking(text: &str) -> bool {
             "could you tell",
             "please answer",
             "let me know which",
+            "need more information",
+            "need some more information",
+            "need a bit more information",
+            "more information before",
+            "more details before",
+            "please provide",
+            "please send",
         ],
     )
 }
@@ -250,7 +309,16 @@ pub(super) fn is_asking(text: &str) -> bool {
 pub(super) fn is_option(text: &str) -> bool {
     let lower = plain(text).to_lowercase();
     let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
-    let numbered = ["option ", "alternative ", "variant ", "approach ", "plan "];
+    let numbered = [
+        "option ",
+        "alternative ",
+        "variant ",
+        "approach ",
+        "plan ",
+        "draft ",
+        "version ",
+        "attempt ",
+    ];
     let is_numbered = numbered.iter().any(|start| {
         let rest = bare
             .strip_prefix(start)
@@ -297,8 +365,40 @@ pub(super) fn is_revision(text: &str) -> bool {
             "this is better",
             "final answer",
             "after review",
+            "use this",
+            "(better",
+            "(final",
+            "(revised",
         ],
     )
+}
+
+/// Returns whether a sentence announces a plan that no longer holds.
+pub(super) fn is_outdated(text: &str) -> bool {
+    contains_any(
+        text,
+        &[
+            "old plan",
+            "old version",
+            "previous plan",
+            "previous version",
+            "earlier plan",
+            "earlier version",
+            "original plan",
+            "no longer",
+            "rejected",
+            "discarded",
+            "outdated",
+            "obsolete",
+            "deprecated",
+            "superseded",
+            "do not use",
+            "don't use",
+            "not recommended",
+            "ignore this",
+            "for comparison",
+        ],
+    ) && !is_revision(text)
 }
 
 /// Returns whether a sentence announces an example and not the plan itself.
@@ -313,6 +413,10 @@ pub(super) fn is_example(text: &str) -> bool {
             "format",
             "schema",
             "currently",
+            "current flow",
+            "current architecture",
+            "current state",
+            "data flow",
             "existing",
             "for instance",
             "e.g.",
@@ -323,6 +427,74 @@ pub(super) fn is_example(text: &str) -> bool {
             "fixture",
             "input file",
             "config",
+        ],
+    )
+}
+
+/// Returns whether a label announces how to tell that a task is done.
+pub(super) fn is_criteria_label(text: &str) -> bool {
+    let bare = plain(text).to_lowercase();
+    ["checklist", "checks", "dod"].contains(&bare.as_str())
+        || starts_with_any(
+            text,
+            &[
+                "acceptance",
+                "definition of done",
+                "done when",
+                "success criteria",
+                "exit criteria",
+                "criteria",
+                "verification checklist",
+                "verification criteria",
+                "acceptance checklist",
+            ],
+        )
+}
+
+/// Returns whether an item is a field of the task above it: "Depends on: 1", "Files: …".
+pub(super) fn is_field(text: &str) -> bool {
+    let has_colon =
+        plain(text).find(':').is_some_and(|at| at <= 30) || text.trim_end().trim_end_matches('*').ends_with(':');
+    is_dependency_field(text)
+        || has_colon
+            && (is_label_of_details(text)
+                || is_criteria_label(text)
+                || starts_with_any(
+                    text,
+                    &[
+                        "estimate",
+                        "effort",
+                        "status",
+                        "priority",
+                        "owner",
+                        "assignee",
+                        "complexity",
+                        "deliverable",
+                        "verif",
+                        "goal",
+                        "description",
+                        "what",
+                        "why",
+                        "how",
+                        "time",
+                        "duration",
+                        "scope",
+                        "size",
+                    ],
+                ))
+}
+
+/// Returns whether an item says what the task above it depends on.
+pub(super) fn is_dependency_field(text: &str) -> bool {
+    starts_with_any(
+        text,
+        &[
+            "depends on",
+            "dependencies",
+            "dependency",
+            "blocked by",
+            "deps:",
+            "prerequisite",
         ],
     )
 }

@@ -39,9 +39,13 @@ pub(super) struct RawTask {
 pub(super) struct RawGroup {
     pub(super) name: String,
     pub(super) id: Option<String>,
+    /// The list that it is an element of, next to tasks or other groups; none for headings.
+    pub(super) list: Option<usize>,
     pub(super) parent: Option<usize>,
     pub(super) dependencies: Option<Vec<Reference>>,
     pub(super) blocks: Vec<Reference>,
+    /// What is written about all of its tasks.
+    pub(super) description: String,
     pub(super) place: Span,
 }
 
@@ -89,10 +93,10 @@ impl RawPlan {
 
     /// Adds the tasks of another part of the same answer as a group.
     pub(super) fn append(&mut self, other: RawPlan, name: &str, place: Span) {
-        let (n_groups, n_lists) = (
-            self.groups.len(),
-            self.tasks.iter().map(|task| task.list + 1).max().unwrap_or(0),
-        );
+        let n_groups = self.groups.len();
+        let lists = self.tasks.iter().map(|task| task.list);
+        let lists = lists.chain(self.groups.iter().filter_map(|group| group.list));
+        let n_lists = lists.map(|list| list + 1).max().unwrap_or(0);
         let own = n_groups;
         self.groups.push(RawGroup {
             name: name.to_owned(),
@@ -101,6 +105,7 @@ impl RawPlan {
         });
         for mut group in other.groups {
             group.parent = Some(group.parent.map_or(own, |parent| parent + own + 1));
+            group.list = group.list.map(|list| list + n_lists);
             self.groups.push(group);
         }
         for mut task in other.tasks {

@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use super::dependency_words::{
+    FOREIGN_MARKERS, MARKERS, MARKERS_AFTER, MARKERS_WITHOUT_SPACES, OTHER_WORDS, PHRASES, Strength,
+};
+use super::name_tokens::{ends_here, range_end, skip_noun, skip_separator, starts_with_words, token};
 use super::names::is_none_word;
 
 /// A name of a task in a sentence.
@@ -26,146 +30,6 @@ pub(super) struct Mentions {
     /// The parts of the text that say nothing else.
     pub(super) clauses: Vec<Range<usize>>,
 }
-
-#[derive(Clone, Copy, PartialEq)]
-enum Strength {
-    /// Names dependencies in any case.
-    Strong,
-    /// Names them where a colon follows, or names of tasks.
-    Label,
-    /// Is an ordinary word as well.
-    Weak,
-}
-
-/// The words before a dependency, longer ones first.
-const MARKERS: &[(&str, Strength, bool)] = &[
-    ("must come before", Strength::Strong, true),
-    ("must be done before", Strength::Strong, true),
-    ("must run before", Strength::Strong, true),
-    ("comes before", Strength::Weak, true),
-    ("as soon as", Strength::Weak, false),
-    ("dependent on", Strength::Strong, false),
-    ("depending on", Strength::Strong, false),
-    ("dependencies", Strength::Label, false),
-    ("predecessors", Strength::Label, false),
-    ("prerequisites", Strength::Label, false),
-    ("prerequisite", Strength::Label, false),
-    ("predecessor", Strength::Label, false),
-    ("depends on", Strength::Strong, false),
-    ("depends upon", Strength::Strong, false),
-    ("dependency", Strength::Label, false),
-    ("blocked by", Strength::Strong, false),
-    ("blocked on", Strength::Strong, false),
-    ("depend on", Strength::Strong, false),
-    ("waits for", Strength::Strong, false),
-    ("waits on", Strength::Strong, false),
-    ("wait for", Strength::Strong, false),
-    ("builds on", Strength::Weak, false),
-    ("following", Strength::Weak, false),
-    ("unblocks", Strength::Weak, true),
-    ("requires", Strength::Weak, false),
-    ("prereqs", Strength::Label, false),
-    ("depends", Strength::Label, false),
-    ("prereq", Strength::Label, false),
-    ("blocks", Strength::Weak, true),
-    ("before", Strength::Weak, true),
-    ("until", Strength::Weak, false),
-    ("after", Strength::Weak, false),
-    ("needs", Strength::Weak, false),
-    ("deps", Strength::Label, false),
-    ("once", Strength::Weak, false),
-    ("dep", Strength::Label, false),
-];
-
-/// Words before a dependency in German, French, Spanish, Portuguese and Italian.
-const FOREIGN_MARKERS: &[(&str, Strength, bool)] = &[
-    ("hängt ab von", Strength::Strong, false),
-    ("haengt ab von", Strength::Strong, false),
-    ("hängt von", Strength::Strong, false),
-    ("abhängig von", Strength::Strong, false),
-    ("blockiert durch", Strength::Strong, false),
-    ("blockiert von", Strength::Strong, false),
-    ("setzt voraus", Strength::Weak, false),
-    ("benötigt", Strength::Weak, false),
-    ("erfordert", Strength::Weak, false),
-    ("braucht", Strength::Weak, false),
-    ("nach", Strength::Weak, false),
-    ("dépend de", Strength::Strong, false),
-    ("dépend des", Strength::Strong, false),
-    ("dépend du", Strength::Strong, false),
-    ("depend de", Strength::Strong, false),
-    ("bloqué par", Strength::Strong, false),
-    ("nécessite", Strength::Weak, false),
-    ("requiert", Strength::Weak, false),
-    ("après", Strength::Weak, false),
-    ("depende de", Strength::Strong, false),
-    ("depende del", Strength::Strong, false),
-    ("bloqueado por", Strength::Strong, false),
-    ("bloqueada por", Strength::Strong, false),
-    ("después de", Strength::Weak, false),
-    ("despues de", Strength::Weak, false),
-    ("depois de", Strength::Weak, false),
-    ("requiere", Strength::Weak, false),
-    ("necesita", Strength::Weak, false),
-    ("tras", Strength::Weak, false),
-    ("dipende da", Strength::Strong, false),
-    ("dopo", Strength::Weak, false),
-];
-
-/// Words before a dependency in Chinese and Japanese, which have no spaces around them.
-const MARKERS_WITHOUT_SPACES: &[&str] = &[
-    "依存タスク",
-    "依存関係",
-    "依存",
-    "依赖于",
-    "依赖",
-    "取决于",
-    "前置任务",
-    "前提",
-];
-
-/// Words after a dependency in Chinese and Japanese.
-const MARKERS_AFTER: &[&str] = &[
-    "に依存",
-    "が完了した後",
-    "完了後",
-    "の後",
-    "の完了後",
-    "完成后",
-    "完成之后",
-    "之后",
-    "以后",
-];
-
-/// Phrases that name several tasks at once.
-const PHRASES: &[&str] = &[
-    "all of the above",
-    "all the previous",
-    "all the above",
-    "all previous steps",
-    "all previous tasks",
-    "all other tasks",
-    "all other steps",
-    "everything above",
-    "everything else",
-    "all previous",
-    "all others",
-    "all above",
-    "all tasks",
-    "all steps",
-    "the previous step",
-    "the previous task",
-    "the previous one",
-    "previous step",
-    "previous task",
-    "the above",
-    "all earlier tasks",
-    "all earlier steps",
-    "all earlier ones",
-    "all of them",
-    "everything",
-    "all",
-];
 
 /// How much of a text is searched: what one item says of its dependencies is short.
 const MAX_BYTES: usize = 2_000;
@@ -252,109 +116,6 @@ fn read_before(text: &str, at: usize, end: usize, out: &mut Mentions) {
 fn is_list_mark(c: char) -> bool {
     matches!(c, ' ' | ',' | '、' | '，' | 'と' | '和' | '与')
 }
-
-/// Returns whether a letter belongs to a script without spaces between words.
-fn is_unspaced(c: char) -> bool {
-    c >= '\u{2e80}'
-}
-
-/// Words that make the number next to them something else than a task.
-const OTHER_WORDS: &[&str] = &[
-    "of",
-    "the",
-    "in",
-    "for",
-    "with",
-    "a",
-    "and",
-    "or",
-    "to",
-    "at",
-    "by",
-    "per",
-    "is",
-    "see",
-    "via",
-    "using",
-    "about",
-    "approx",
-    "est",
-    "estimate",
-    "estimated",
-    "least",
-    "most",
-    "max",
-    "min",
-    "mins",
-    "minutes",
-    "hour",
-    "hours",
-    "h",
-    "hr",
-    "hrs",
-    "day",
-    "days",
-    "week",
-    "weeks",
-    "point",
-    "points",
-    "pt",
-    "pts",
-    "sp",
-    "priority",
-    "prio",
-    "level",
-    "tier",
-    "option",
-    "version",
-    "v",
-    "phase",
-    "stage",
-    "sprint",
-    "milestone",
-    "part",
-    "section",
-    "chapter",
-    "page",
-    "pages",
-    "line",
-    "lines",
-    "file",
-    "files",
-    "test",
-    "tests",
-    "http",
-    "python",
-    "node",
-    "java",
-    "web",
-    "oauth",
-    "api",
-    "rfc",
-    "pr",
-    "issue",
-    "ticket",
-    "x",
-    "times",
-    "retries",
-    "optional",
-    "parallel",
-    "size",
-    "effort",
-    "figure",
-    "table",
-    "appendix",
-    "layer",
-    "round",
-    "step",
-    "steps",
-    "task",
-    "tasks",
-    "new",
-    "total",
-    "only",
-    "up",
-];
 
 /// Returns the numbers of a bracket at the end of a text that has words before or after them: "(zależy od 3)".
 pub(super) fn hints(text: &str) -> Vec<(String, Range<usize>)> {
@@ -449,11 +210,6 @@ fn is_own_clause(lower: &str, start: usize, end: usize) -> bool {
     let before = before.trim_end();
     (before.is_empty() || before.ends_with(['.', ';', ',', '(', '[', '-', '–', '—']))
         && (after.is_empty() || after.starts_with(['.', ';', ',', ')', ']']))
-}
-
-fn starts_with_words(text: &str, words: &str) -> bool {
-    let after = text.strip_prefix(words);
-    after.is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/')))
 }
 
 /// Reads what follows a marker. Returns where it ends.
@@ -637,208 +393,13 @@ fn skip_filler(lower: &str, mut at: usize) -> usize {
     }
 }
 
-/// Skips a noun before a name, as in "step 2" and "tasks #3".
-fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
-    const NOUNS: [&str; 28] = [
-        "schritte",
-        "schritt",
-        "aufgaben",
-        "aufgabe",
-        "étapes",
-        "étape",
-        "pasos",
-        "paso",
-        "tareas",
-        "tarea",
-        "steps",
-        "step",
-        "tasks",
-        "task",
-        "items",
-        "item",
-        "stories",
-        "story",
-        "tickets",
-        "ticket",
-        "issues",
-        "issue",
-        "phases",
-        "phase",
-        "stages",
-        "stage",
-        "milestone",
-        "no.",
-    ];
-    let rest = lower.get(at..).unwrap_or("");
-    let articles = ["the ", "den ", "dem ", "l'", "l’", "la ", "las ", "los ", "el ", "les "];
-    let rest = articles
-        .iter()
-        .find_map(|article| rest.strip_prefix(article))
-        .unwrap_or(rest);
-    let start = lower.len() - rest.len();
-    for noun in ["タスク", "ステップ", "任务", "步骤", "第"] {
-        if let Some(after) = rest.strip_prefix(noun) {
-            return (
-                lower.len() - after.trim_start().len(),
-                lower.get(start..start + noun.len()),
-            );
-        }
-    }
-    let Some(noun) = NOUNS.iter().find(|noun| {
-        rest.strip_prefix(**noun)
-            .is_some_and(|after| after.starts_with([' ', '#']))
-    }) else {
-        return (at, None);
-    };
-    let after = start + noun.len();
-    let gap = lower.get(after..).unwrap_or("");
-    let trimmed = gap.trim_start();
-    (after + (gap.len() - trimmed.len()), lower.get(start..after))
-}
-
-struct Token {
-    end: usize,
-    is_certain: bool,
-    /// Nothing but digits: may be a quantity.
-    is_number: bool,
-}
-
-/// Reads an id or a number: `T001`, `US-1`, `2.1`, `#3`, or a single capital letter.
-fn token(text: &str, at: usize, strength: Strength) -> Option<Token> {
-    let rest = text.get(at..)?;
-    let body = rest.trim_start_matches(['`', '*', '"', '#', '[']);
-    let n_marks = rest.len() - body.len();
-    if n_marks > 4 {
-        return None;
-    }
-    let is_marked = rest.get(..n_marks)?.contains('#');
-    let letters = body.bytes().take_while(u8::is_ascii_alphabetic).count();
-    let mut end = letters;
-    let bytes = body.as_bytes();
-    if letters > 0 && matches!(bytes.get(end), Some(b'-' | b'_')) && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)
-    {
-        end += 1;
-    }
-    let digits = |from: usize| {
-        bytes
-            .get(from..)
-            .map_or(0, |rest| rest.iter().take_while(|byte| byte.is_ascii_digit()).count())
-    };
-    let n_digits = digits(end);
-    if n_digits == 0 {
-        let is_letter = letters == 1 && bytes.first().is_some_and(u8::is_ascii_uppercase);
-        let after = body.get(1..)?;
-        let is_alone = !after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '\'' | '’'));
-        // A small letter is a word as well: "after a while".
-        let is_small = letters == 1 && (after.trim_end().is_empty() || after.starts_with([')', ',', ';', '.', ']']));
-        let is_letter = is_letter || is_small;
-        let is_name = is_letter && is_alone;
-        return is_name.then(|| Token {
-            end: at + n_marks + 1 + closing_marks(body.get(1..).unwrap_or("")),
-            is_certain: false,
-            is_number: false,
-        });
-    }
-    end += n_digits;
-    while bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
-        end += 1 + digits(end + 1);
-    }
-    if bytes.get(end).is_some_and(u8::is_ascii_lowercase) && !bytes.get(end + 1).is_some_and(u8::is_ascii_alphanumeric)
-    {
-        end += 1;
-    }
-    let after = body.get(end..)?;
-    let goes_on = |c: char| c.is_alphanumeric() && !is_unspaced(c) || matches!(c, '_' | '%' | '/');
-    if after.starts_with(goes_on) || n_digits > 9 {
-        return None;
-    }
-    let word = body.get(..letters)?;
-    let is_short = letters <= 2 || word.bytes().all(|byte| byte.is_ascii_uppercase());
-    if letters > 12 || strength == Strength::Weak && !is_short {
-        return None;
-    }
-    Some(Token {
-        end: at + n_marks + end + closing_marks(after),
-        is_certain: true,
-        is_number: letters == 0 && !is_marked,
-    })
-}
-
-fn closing_marks(after: &str) -> usize {
-    after.len() - after.trim_start_matches(['`', '*', '"']).len()
-}
-
-/// Reads the end of a range: "–3" of "1–3".
-fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<Token> {
-    let rest = lower.get(at..)?;
-    let body = rest.trim_start();
-    let marks = ["-", "–", "—", "..", "to ", "through "];
-    let after = marks.iter().find_map(|mark| body.strip_prefix(mark))?;
-    let after = after.trim_start();
-    token(text, lower.len() - after.len(), strength)
-}
-
-/// Skips what stands between two names.
-fn skip_separator(lower: &str, at: usize) -> Option<usize> {
-    let rest = lower.get(at..)?;
-    let body = rest.trim_start();
-    let mut after = body.trim_start_matches([',', ';', '&', '+', '/', ']', '、', '，', 'と', '和']);
-    let has_mark = after.len() < body.len();
-    after = after.trim_start();
-    for word in ["and ", "or ", "plus ", "und ", "et ", "y ", "e "] {
-        if let Some(rest) = after.strip_prefix(word) {
-            return Some(lower.len() - rest.trim_start().len());
-        }
-    }
-    has_mark.then(|| lower.len() - after.len())
-}
-
-/// Returns whether a clause can end at a place, so that a number before it is a name.
-fn ends_here(lower: &str, at: usize) -> bool {
-    let rest = lower.get(at..).unwrap_or("").trim_start();
-    let verbs = [
-        "is ",
-        "are ",
-        "has ",
-        "have ",
-        "was ",
-        "land",
-        "pass",
-        "complete",
-        "done",
-        "finish",
-        "merge",
-        "but ",
-        "except",
-        "ab",
-        "est ",
-        "ist ",
-        "está",
-        "to be ",
-        "to finish",
-        "to complete",
-        "to land",
-        "to pass",
-        "first",
-        "succeed",
-        "can ",
-        "may ",
-        "start",
-        "begin",
-    ];
-    rest.is_empty()
-        || rest.starts_with([')', '.', ',', ';', ']', ':', '*', '_', '|', '–', '—', '-', '('])
-        || rest.starts_with(is_unspaced)
-        || verbs.iter().any(|verb| rest.starts_with(verb))
-}
-
 /// Returns the end of the clause at a place.
 fn clause_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or("");
     let mut chars = rest.char_indices().peekable();
     while let Some((offset, c)) = chars.next() {
         let is_over = match c {
-            ')' | ']' | ';' | '\n' | '|' | '）' | '。' => true,
+            ')' | ']' | '}' | ';' | '\n' | '|' | '）' | '。' => true,
             '.' => chars.peek().is_none_or(|(_, next)| next.is_whitespace()),
             _ => false,
         };
@@ -854,11 +415,11 @@ fn clause(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let before = text.get(..start)?;
     let after = text.get(end..)?;
     let width = |text: &str| text.chars().next().map_or(1, char::len_utf8);
-    if let Some(open) = before.rfind(['(', '[', '（']) {
+    if let Some(open) = before.rfind(['(', '[', '{', '（']) {
         let gap = before.get(open + width(before.get(open..)?)..)?;
-        let close = after.find([')', ']', '）']);
+        let close = after.find([')', ']', '}', '）']);
         let is_closed = close.is_some_and(|close| close <= 30);
-        if gap.len() <= 16 && !gap.contains([')', ']', '）']) && is_closed {
+        if gap.len() <= 16 && !gap.contains([')', ']', '}', '）']) && is_closed {
             return Some(open..end + close? + width(after.get(close?..)?));
         }
     }
@@ -909,6 +470,11 @@ mod tests {
         check("Search box (depends on the API client)", &["the API client"]);
         check("Parse dates (blocks ab-3)", &["!ab-3"]);
         check("Write (depends on A and B)", &["A", "B"]);
+        check("Contract test (needs b and c)", &["b", "c"]);
+        check("Reset form (needs auth-1 and auth-2)", &["auth-1", "auth-2"]);
+        check("Modal component ← 1, 2", &["1", "2"]);
+        check("Fill in content {after: 2}", &["2"]);
+        check("Port it (depends on I and III)", &["I", "III"]);
     }
 
     #[test]
@@ -944,6 +510,7 @@ mod tests {
         check("APIを作る（タスク1に依存）", &["1"]);
         check("构建接口（依赖 1、2）", &["1", "2"]);
         check("构建接口（1完成后）", &["1"]);
+        check("Реализовать (зависит от 1)", &["1"]);
         check("Baue die API (hängt nicht ab von 3)", &[]);
         check("Reise nach Berlin", &[]);
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Outline;
+use super::bracketed_titles::read_bracketed_titles;
 use super::cycles::find_cycle;
 use super::index::{Found, Index};
 use super::names::one_line;
@@ -26,6 +27,7 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
     if !repeated.is_empty() {
         return Err(repeated);
     }
+    read_bracketed_titles(&mut plan);
     let index = Index::new(&plan);
     let mut edges = match base {
         Some(base) => read_edges(&plan, &index, base)?,
@@ -60,18 +62,25 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
             (!names.is_empty()).then(|| names.join(" / "))
         })
         .collect();
+    // Each task is given to an agent of its own, so that each has what is written about its group.
+    let most = MAX_ABOUT_GROUP.min(MAX_ABOUT_ALL / plan.tasks.len().max(1));
+    let about: Vec<Vec<String>> = (0..plan.tasks.len())
+        .map(|task_ix| about_groups(&plan, task_ix, most))
+        .collect();
     let tasks = plan
         .tasks
         .into_iter()
         .zip(edges.on)
         .zip(groups)
-        .map(|((raw, on), group)| {
+        .zip(about)
+        .map(|(((raw, on), group), about)| {
             let mut task = raw.task;
             if task.title.is_empty() {
                 task.title = "Untitled task".to_owned();
             }
             task.dependencies = on;
             task.group = group;
+            task.details.extend(about);
             task
         });
     Ok(Outline {
@@ -80,6 +89,26 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
         guesses,
         place: Span::at(0),
     })
+}
+
+/// How much of what is written about a group each of its tasks repeats, in bytes.
+const MAX_ABOUT_GROUP: usize = 2_000;
+
+/// How much all tasks together repeat.
+const MAX_ABOUT_ALL: usize = 1 << 20;
+
+/// Returns what is written about the groups of a task, the outermost first.
+fn about_groups(plan: &RawPlan, task_ix: usize, most: usize) -> Vec<String> {
+    let groups = plan.groups_of(task_ix).into_iter().rev();
+    let groups = groups.filter_map(|group_ix| plan.groups.get(group_ix));
+    let with_words = groups.filter(|group| !group.description.is_empty());
+    let about = with_words.map(|group| {
+        let words = group.description.as_str();
+        let end = words.floor_char_boundary(most);
+        let words = words.get(..end).unwrap_or(words);
+        format!("About {}: {words}", group.name)
+    });
+    about.take(4).collect()
 }
 
 /// Returns the brackets whose numbers are all those of earlier tasks, each with the first of these.
@@ -197,6 +226,7 @@ fn read_edges(plan: &RawPlan, index: &Index, base: usize) -> Result<Edges, Vec<D
         plan,
         index,
         base,
+        group: None,
         on: vec![BTreeSet::new(); plan.tasks.len()],
         n_edges: 0,
         errors: Vec::new(),
@@ -215,15 +245,18 @@ fn read_edges(plan: &RawPlan, index: &Index, base: usize) -> Result<Edges, Vec<D
     }
     for (group_ix, group) in plan.groups.iter().enumerate() {
         let own = index.members.get(group_ix).cloned().unwrap_or_default();
+        reader.group = Some(group_ix);
         if let Some(references) = &group.dependencies {
             reader.add(&own, references, false);
         }
         if !group.blocks.is_empty() {
             reader.add(&own, &group.blocks, true);
         }
+        reader.group = None;
     }
     for (owner, on) in &plan.edges {
-        if let Some(own) = reader.resolved(owner, 0) {
+        // The edge belongs to none of the tasks.
+        if let Some(own) = reader.resolved(owner, plan.tasks.len()) {
             reader.add(&own, std::slice::from_ref(on), false);
         }
     }
@@ -243,6 +276,8 @@ struct EdgeReader<'p> {
     plan: &'p RawPlan,
     index: &'p Index,
     base: usize,
+    /// The group whose dependencies are read.
+    group: Option<usize>,
     on: Vec<BTreeSet<usize>>,
     n_edges: usize,
     errors: Vec<Diagnostic>,
@@ -286,7 +321,11 @@ impl EdgeReader<'_> {
         if self.n_edges > MAX_EDGES {
             return None;
         }
-        match self.index.find(self.plan, reference, owner, self.base) {
+        let found = match self.group {
+            Some(group) => self.index.find_for_group(self.plan, reference, group, self.base),
+            None => self.index.find(self.plan, reference, owner, self.base),
+        };
+        match found {
             Found::Tasks { tasks, guess, by_place } => {
                 if by_place {
                     self.counts_places.get_or_insert(reference.place);

@@ -8,9 +8,9 @@ rules! {
         "The finding names the choice. Look at it before you confirm the import; where it is wrong, edit the text and import it again.",
         "1. Write the parser, 2. Use the parser: no dependency is written",
         "2. Use the parser (depends on 1)";
-    LEFT_OUT = "answer-left-out", Note,
-        "A part of the answer is not taken into the plan.",
-        "Plans have no field for it. The text that was imported still has it.",
+    IN_DESCRIPTION = "answer-in-description", Note,
+        "Plans have no field for a part of a task: it is written into the description.",
+        "Nothing of a task is lost. Remove the part from the text where the agent does not need it.",
         "\"estimate\": \"2h\", in a task of the answer",
         "a task without it";
     NO_TASKS = "answer-without-tasks", Error,

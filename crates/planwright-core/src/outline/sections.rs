@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::dependency_sentences::statements;
 use super::item_text::read_item;
 use super::markdown_lines::{Line, LineKind};
 use super::names::plain;
 use super::phrases::{
-    is_asking, is_bold_heading, is_label_of_details, is_option, is_other_heading, is_other_intro, is_phase,
-    is_plan_heading, is_plan_sentence, is_revision, is_step_line,
+    is_asking, is_bold_heading, is_criteria_label, is_dependency_field, is_label_of_details, is_numbered_bold,
+    is_option, is_other_heading, is_other_intro, is_outdated, is_phase, is_plan_heading, is_plan_sentence, is_revision,
+    is_step_line,
 };
 use crate::text::Span;
 
@@ -53,6 +55,8 @@ pub(super) struct ScannedItem<'t> {
 #[derive(Debug)]
 pub(super) struct Detail<'t> {
     pub(super) section: Option<usize>,
+    /// The item whose first line it is.
+    pub(super) item: Option<usize>,
     pub(super) text: &'t str,
     pub(super) at: usize,
 }
@@ -63,6 +67,8 @@ struct ListHead<'t> {
     /// The paragraph before it.
     intro: Option<(&'t str, usize)>,
     is_asking: bool,
+    /// Whether all of its items name both ends of a dependency, so that they are no tasks.
+    is_links: bool,
     n_items: usize,
     /// How many of its items are one or two words with items below them.
     n_labels: usize,
@@ -70,6 +76,34 @@ struct ListHead<'t> {
 
 /// The level of a line in bold, which stands for a heading.
 const BOLD_LEVEL: usize = 7;
+
+/// The level of a line that is a task: "**Step 2: Test it**".
+const STEP_LEVEL: usize = 8;
+
+/// The level of a label in bold below a task: "**Acceptance criteria:**".
+const LABEL_LEVEL: usize = 9;
+
+/// Returns what a line of text stands for.
+fn kind_of<'t>(line: &Line<'t>, has_items: bool) -> LineKind<'t> {
+    let is_step = is_step_line(line.text);
+    match line.kind {
+        LineKind::Text if line.indent < 2 && (is_step || is_numbered_bold(line.text)) => LineKind::Heading(STEP_LEVEL),
+        LineKind::Text if is_step && has_items => LineKind::Item {
+            number: None,
+            checkbox: None,
+        },
+        LineKind::Text if is_bold_heading(line.text) => {
+            let title = plain(line.text);
+            let is_field = is_dependency_field(&title) && title.contains(':');
+            match is_criteria_label(&title) {
+                _ if is_field => LineKind::Text,
+                true => LineKind::Heading(LABEL_LEVEL),
+                false => LineKind::Heading(BOLD_LEVEL),
+            }
+        }
+        kind => kind,
+    }
+}
 
 /// Reads lines into headings and lists.
 pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
@@ -79,17 +113,20 @@ pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
     let mut section: Option<usize> = None;
     let mut is_list_open = false;
     let mut was_blank = false;
+    // The last number at the top of the list before, which a paragraph may interrupt.
+    let mut last_number: Option<u64> = None;
     for line in lines {
-        let kind = match line.kind {
-            LineKind::Text if is_bold_heading(line.text) => LineKind::Heading(BOLD_LEVEL),
-            LineKind::Text if is_step_line(line.text) => LineKind::Item {
-                number: None,
-                checkbox: None,
-            },
-            kind => kind,
-        };
+        let kind = kind_of(line, is_list_open);
         match kind {
-            LineKind::Blank | LineKind::TableRow => {}
+            LineKind::Blank => {}
+            LineKind::TableRow => {
+                // A table within an item belongs to it; another one is read as a table.
+                let own = open.iter().rev().find(|(indent, _)| line.indent > *indent);
+                let own = own.filter(|_| is_list_open).and_then(|(_, ix)| scan.items.get_mut(*ix));
+                if let Some(item) = own {
+                    item.details.push((line.text, line.at));
+                }
+            }
             LineKind::Heading(level) => {
                 let mut parent = section;
                 while let Some(own) = parent
@@ -106,14 +143,22 @@ pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
                 });
                 section = Some(scan.sections.len() - 1);
                 (is_list_open, intro) = (false, None);
+                last_number = None;
                 open.clear();
             }
-            LineKind::Item { .. } => {
+            LineKind::Item { number, .. } => {
+                let number: Option<u64> = number.and_then(|number| number.parse().ok());
+                // Numbers that continue continue the list, whatever stands between.
+                if !is_list_open && number.is_some() && number > last_number && last_number.is_some() {
+                    is_list_open = true;
+                    open.clear();
+                }
                 if !is_list_open {
                     scan.lists.push(ListHead {
                         section,
                         intro,
                         is_asking: true,
+                        is_links: true,
                         n_items: 0,
                         n_labels: 0,
                     });
@@ -132,21 +177,31 @@ pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
                 };
                 if let Some(list) = scan.lists.last_mut().filter(|_| item.parent.is_none()) {
                     list.is_asking &= item.is_question();
+                    list.is_links &= statements(line.text, false).is_link();
                     list.n_items += 1;
+                    last_number = number;
                 }
                 open.push((line.indent, scan.items.len()));
                 scan.items.push(item);
                 scan.push_detail(section, line);
             }
             LineKind::Text => {
-                let announces = line.indent == 0 && line.text.trim_end().ends_with(':');
-                let own = open
-                    .last()
-                    .filter(|(indent, _)| is_list_open && (!was_blank && !announces || line.indent > *indent));
+                let announces =
+                    line.indent == 0 && (line.text.trim_end().ends_with(':') || statements(line.text, false).is_link());
+                // After a blank line the indentation decides which item continues.
+                let own = match was_blank || announces {
+                    true => open.iter().rev().find(|(indent, _)| line.indent > *indent),
+                    false => open.last(),
+                };
+                let own = own.filter(|_| is_list_open);
                 match own.and_then(|(_, ix)| scan.items.get_mut(*ix)) {
                     Some(item) => item.details.push((line.text, line.at)),
                     None => {
                         is_list_open = false;
+                        // A label begins another list.
+                        if line.text.trim_end().trim_end_matches('*').ends_with(':') {
+                            last_number = None;
+                        }
                         intro = Some((line.text, line.at));
                     }
                 }
@@ -169,8 +224,11 @@ impl<'t> Scan<'t> {
         if let Some(section) = section.filter(|_| is_intro) {
             self.intros.entry(section).or_default().push((line.text, line.at));
         }
+        let item = self.items.len().checked_sub(1);
+        let is_own = |ix: &usize| self.items.get(*ix).is_some_and(|item| item.line.at == line.at);
         self.details.push(Detail {
             section,
+            item: item.filter(is_own),
             text: line.text,
             at: line.at,
         });
@@ -207,7 +265,7 @@ impl<'t> Scan<'t> {
             return false;
         };
         let intro = head.intro.map_or("", |(text, _)| text);
-        if head.is_asking && head.n_items > 0 || is_asking(intro) {
+        if (head.is_asking || head.is_links) && head.n_items > 0 || is_asking(intro) {
             return false;
         }
         if self.is_named_plan(list) {
@@ -226,6 +284,30 @@ impl<'t> Scan<'t> {
         let is_named_here = head.intro.is_some_and(|(text, _)| is_plan_sentence(text));
         let mut titles = self.titles(head.section);
         !head.is_asking && (is_named_here || !is_other && titles.any(|title| is_plan_heading(title) || is_phase(title)))
+    }
+
+    /// Returns whether an item is a criterion of a task, and no task itself.
+    pub(super) fn is_criterion(&self, item: &ScannedItem<'_>) -> bool {
+        let mut parent = item.parent.and_then(|ix| self.items.get(ix));
+        while let Some(above) = parent {
+            if is_criteria_label(above.line.text) {
+                return true;
+            }
+            parent = above.parent.and_then(|ix| self.items.get(ix));
+        }
+        let head = self.lists.get(item.list);
+        let intro = head.and_then(|head| head.intro).map_or("", |(text, _)| text);
+        is_criteria_label(intro) || self.titles(item.section).take(1).any(is_criteria_label)
+    }
+
+    /// Returns whether a list is said to hold no longer.
+    pub(super) fn is_outdated(&self, list: usize) -> bool {
+        let head = self.lists.get(list);
+        let section = head
+            .and_then(|head| self.sections.get(head.section?))
+            .map(|section| section.title);
+        let intro = head.and_then(|head| head.intro).map(|(text, _)| text);
+        [intro, section].into_iter().flatten().any(is_outdated)
     }
 
     /// Returns whether a list is said to correct the one before it.
@@ -265,38 +347,6 @@ impl<'t> Scan<'t> {
             .is_some_and(|list| list.n_labels == list.n_items);
         let is_group = is_label || are_labels && above.parent.is_none() && !above.is_ordered();
         has_id || is_phase(&title) || is_group && !is_label_of_details(&title)
-    }
-
-    /// Returns what the text is about: its first heading, where that says more than that this is a plan.
-    pub(super) fn goal(&self) -> Option<String> {
-        let first = self.sections.iter().find(|section| section.level == 1)?;
-        let title = plain(first.title);
-        let goal = [
-            "Plan:",
-            "Plan for",
-            "Implementation plan:",
-            "Implementation Plan:",
-            "Tasks:",
-            "Goal:",
-        ]
-        .iter()
-        .find_map(|start| title.strip_prefix(start))
-        .unwrap_or(&title)
-        .trim();
-        let is_bare = [
-            "plan",
-            "implementation plan",
-            "tasks",
-            "todo",
-            "steps",
-            "task list",
-            "work plan",
-        ]
-        .contains(&goal.to_lowercase().as_str());
-        (!goal.is_empty() && !is_bare && !is_phase(goal) && self.sections.len() > 1
-            || !is_bare && self.n_sections_with_items < 2)
-            .then(|| goal.to_owned())
-            .filter(|goal| !goal.is_empty() && !is_phase(goal))
     }
 }
 

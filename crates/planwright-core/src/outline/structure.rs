@@ -1,15 +1,17 @@
 //! From a value of JSON or YAML to a plan: which of its lists is the list of tasks, and what its elements say.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::OutlineTask;
+use super::dependency_sentences::statements;
 use super::item_text::read_item;
 use super::names::one_line;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
-use super::rules::{GUESS, LEFT_OUT};
+use super::references::mentions;
+use super::rules::{GUESS, IN_DESCRIPTION};
 use super::task_fields::{
-    certain, dependency_members, description_of, id_of, members_with, place_of, reference_of, references_of, texts_of,
-    title_of, words_of_key, written_dependencies,
+    certain, dependency_members, description_of, id_of, labelled, members_with, place_of, reference_of, references_of,
+    texts_of, title_of, words_of_key, words_of_value, written_dependencies,
 };
 use super::task_keys as keys;
 use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
@@ -65,6 +67,35 @@ pub(super) fn plan_of(root: &Node) -> Structure {
     Structure::Plan(Box::new(reader.finish()), found.iter().any(|list| list.is_strong))
 }
 
+/// Returns the number that a phase gives itself.
+fn number_of_group(node: &Node) -> Option<String> {
+    let member = node.get(keys::GROUPS)?;
+    match &member.value.data {
+        Data::Number(number) => Some(number.clone()),
+        _ => None,
+    }
+}
+
+/// Returns what is written about a phase, apart from its name and its tasks.
+fn group_description(node: &Node, title: Option<&Member>, words: &str, children: &Member) -> String {
+    let is_title = |member: &Member| title.is_some_and(|title| title.key_span == member.key_span);
+    let tables = [keys::IDS, keys::GROUPS, keys::BLOCKS, keys::STATES, keys::PARALLEL];
+    let is_known = |key: &str| keys::is_dependency(key) || tables.iter().any(|table| table.contains(&key));
+    let others = node.members().iter().filter(|member| {
+        !is_title(member) && member.key_span != children.key_span && !is_known(&plain_key(&member.key))
+    });
+    let lines = others.filter_map(|member| {
+        let own = words_of_value(&member.value);
+        let is_text = keys::DESCRIPTIONS.contains(&plain_key(&member.key).as_str());
+        match own.is_empty() || own == words {
+            true => None,
+            false if is_text => Some(own),
+            false => Some(labelled(&words_of_key(&member.key), &own)),
+        }
+    });
+    lines.collect::<Vec<String>>().join("\n")
+}
+
 /// Returns the texts within a value that are long enough to be an answer of their own.
 pub(super) fn texts_within(root: &Node) -> Vec<&Node> {
     let mut found = Vec::new();
@@ -78,6 +109,32 @@ pub(super) fn texts_within(root: &Node) -> Vec<&Node> {
         }
     }
     found
+}
+
+/// Returns whether a field of a task has all of a member.
+fn is_read(key: &str, value: &Node, task: &OutlineTask) -> bool {
+    let has = |tables: &[&[&str]]| tables.iter().any(|table| table.contains(&key));
+    let is_flag = matches!(value.data, Data::Bool(_));
+    // An order in addition to the id says nothing new.
+    let is_number = matches!(value.data, Data::Number(_));
+    keys::is_dependency(key)
+        || has(&[keys::BLOCKS, keys::FILES, keys::CRITERIA])
+        || has(&[keys::GROUPS]) && !matches!(value.data, Data::List(_) | Data::Object(_))
+        || has(&[keys::STATES]) && (is_flag || value.text().is_some_and(|word| keys::state_of(word).is_some()))
+        || has(&[keys::PARALLEL, keys::OPTIONAL]) && is_flag
+        || has(&[keys::IDS]) && (is_number || value.text().is_some_and(|text| task.id.as_deref() == Some(text)))
+        || has(&[keys::OWN_STEPS]) && value.elements().iter().all(|step| step.text().is_some())
+}
+
+/// Returns whether the title, the id or the description of a task has a text.
+fn is_written(words: &str, task: &OutlineTask) -> bool {
+    words == task.title || task.id.as_deref() == Some(words) || task.description.contains(words)
+}
+
+/// Returns whether all elements of a list are lists.
+fn is_list_of_lists(node: &Node) -> bool {
+    let is_list = |element: &Node| matches!(element.data, Data::List(_));
+    node.elements().len() > 1 && node.elements().iter().all(is_list)
 }
 
 #[derive(Default)]
@@ -103,13 +160,16 @@ impl Reader {
             } else {
                 ""
             };
-            let message = format!("not taken into the plan: {}{more}", names.join(", "));
-            self.plan.notes.push(Diagnostic::new(&LEFT_OUT, place, message));
+            let message = format!("written into the description: {}{more}", names.join(", "));
+            self.plan.notes.push(Diagnostic::new(&IN_DESCRIPTION, place, message));
         }
         self.plan
     }
 
     fn list(&mut self, node: &Node, key: &str, group: Option<usize>, depth: usize) {
+        if depth <= MAX_DEPTH && keys::WAVES.contains(&key) && is_list_of_lists(node) {
+            return self.waves(node, key, group, depth);
+        }
         let own = self.n_lists;
         self.n_lists += 1;
         for member in node.members() {
@@ -118,6 +178,31 @@ impl Reader {
         for element in node.elements() {
             self.element(element, None, key, group, own, depth);
         }
+    }
+
+    /// Reads a list of lists: the tasks of each depend on those of the one before it.
+    fn waves(&mut self, node: &Node, key: &str, group: Option<usize>, depth: usize) {
+        let name = words_of_key(key);
+        let name = name.strip_suffix('s').unwrap_or(&name);
+        let mut before: Option<Reference> = None;
+        for (ix, element) in node.elements().iter().enumerate() {
+            let id = format!("{name} {}", ix + 1);
+            self.plan.groups.push(RawGroup {
+                name: id.clone(),
+                id: Some(id.clone()),
+                list: None,
+                parent: group,
+                dependencies: before.take().map(|before| vec![before]),
+                blocks: Vec::new(),
+                description: String::new(),
+                place: element.span,
+            });
+            let own = self.plan.groups.len() - 1;
+            self.list(element, "tasks", Some(own), depth + 1);
+            before = Some(certain(&id, element.span));
+        }
+        let message = format!("the tasks of each {name} depend on those of the one before it");
+        self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
     }
 
     fn element(&mut self, node: &Node, name: Option<&str>, key: &str, group: Option<usize>, list: usize, depth: usize) {
@@ -174,7 +259,7 @@ impl Reader {
             .or_else(|| id.clone())
             .unwrap_or_default();
         let words = words.as_str();
-        let written = written_dependencies(node);
+        let written = written_dependencies(node).or_else(|| self.described_dependencies(node, title));
         for member in dependency_members(node).filter(|member| member.value.data == Data::Bool(true)) {
             let message = format!("`{}: true` is not understood as a dependency", visible(&member.key));
             let place = member.key_span.to(member.value.span);
@@ -187,12 +272,16 @@ impl Reader {
             let own = match words {
                 "" if written.is_none() && blocks.is_empty() => group,
                 words => {
+                    let description = group_description(node, title, words, children);
                     self.plan.groups.push(RawGroup {
                         name: one_line(words, 200),
-                        id,
+                        // `phase: 2` is the number of a phase.
+                        id: id.or_else(|| number_of_group(node)),
+                        list: Some(list),
                         parent: group,
                         dependencies: written,
                         blocks,
+                        description,
                         place: place_of(node, title),
                     });
                     Some(self.plan.groups.len() - 1)
@@ -223,9 +312,11 @@ impl Reader {
             files: texts(keys::FILES),
             criteria: texts(keys::CRITERIA),
             dependencies: Vec::new(),
+            details: Vec::new(),
             place: place_of(node, title),
         };
-        self.note_unknown(node, title);
+        let details = self.details_of(node, title, &task);
+        let task = OutlineTask { details, ..task };
         self.plan.tasks.push(RawTask {
             task,
             number: None,
@@ -236,6 +327,32 @@ impl Reader {
             hints: Vec::new(),
             notes: Vec::new(),
         });
+    }
+
+    /// Returns the dependencies that the description of a task names, where no field does: "Depends on task 1."
+    fn described_dependencies(&mut self, node: &Node, title: Option<&Member>) -> Option<Vec<Reference>> {
+        let is_title = |member: &Member| title.is_some_and(|title| title.key_span == member.key_span);
+        let member = node.get(keys::DESCRIPTIONS).filter(|member| !is_title(member))?;
+        let text = member.value.text()?;
+        let lower = text.to_ascii_lowercase();
+        let start = ["depends on", "blocked by", "dependencies:"]
+            .iter()
+            .filter_map(|words| lower.find(words))
+            .min()?;
+        let said = mentions(text.get(start..)?);
+        let names = said
+            .found
+            .into_iter()
+            .filter(|mention| mention.is_certain && !mention.is_reverse);
+        let found: Vec<Reference> = names.map(|mention| certain(&mention.text, member.value.span)).collect();
+        if found.is_empty() {
+            return None;
+        }
+        let message = "the dependency is the one that the description names";
+        self.plan
+            .notes
+            .push(Diagnostic::new(&GUESS, member.value.span, message));
+        Some(found)
     }
 
     /// Returns the group that a field of a task names; it is made where there is none of that name yet.
@@ -272,33 +389,105 @@ impl Reader {
         }
     }
 
-    fn note_unknown(&mut self, node: &Node, title: Option<&Member>) {
-        let tables = [
-            keys::IDS,
-            keys::TITLES,
-            keys::DESCRIPTIONS,
-            keys::DEPENDENCIES,
-            keys::BLOCKS,
-            keys::STATES,
-            keys::GROUPS,
-            keys::PARALLEL,
-            keys::OPTIONAL,
-            keys::FILES,
-            keys::CRITERIA,
-            keys::OWN_STEPS,
-        ];
-        let is_void = |node: &Node| {
-            matches!(&node.data, Data::Null | Data::Bool(false))
-                || matches!(&node.data, Data::List(list) if list.is_empty())
-        };
+    /// Returns what no field of a task has, as lines. Keys that no field knows are noted.
+    fn details_of(&mut self, node: &Node, title: Option<&Member>, task: &OutlineTask) -> Vec<String> {
+        let mut details = Vec::new();
         for member in node.members() {
             let key = plain_key(&member.key);
-            let is_known = keys::is_dependency(&key) || tables.iter().any(|table| table.contains(&key.as_str()));
             let is_title = title.is_some_and(|title| title.key_span == member.key_span);
-            if !is_known && !is_title && !is_void(&member.value) && self.unknown.insert(member.key.clone()) {
+            if is_title || is_read(&key, &member.value, task) {
+                continue;
+            }
+            let words = words_of_value(&member.value);
+            if words.is_empty() || is_written(&words, task) {
+                continue;
+            }
+            details.push(labelled(&words_of_key(&member.key), &words));
+            if self.unknown.insert(member.key.clone()) {
                 self.unknown_place.get_or_insert(member.key_span.to(member.value.span));
             }
         }
+        details
+    }
+
+    /// Reads dependencies that stand next to the tasks as texts: "T2 depends on T1", "1 → 2".
+    fn sentence_edges(&mut self, node: &Node) {
+        let ids: HashMap<String, usize> = {
+            let ids = self.plan.tasks.iter().enumerate();
+            ids.filter_map(|(ix, raw)| Some((raw.task.id.as_ref()?.to_lowercase(), ix)))
+                .collect()
+        };
+        let mut arrows: Vec<(Reference, Reference)> = Vec::new();
+        for (text, place) in [node]
+            .into_iter()
+            .chain(node.elements())
+            .filter_map(|node| Some((node.text()?, node.span)))
+        {
+            let said = statements(text, true);
+            for link in &said.links {
+                let pairs = link
+                    .after
+                    .iter()
+                    .flat_map(|own| link.before.iter().map(move |on| (own, on)));
+                let edges = pairs.map(|(own, on)| (certain(&own.text, place), certain(&on.text, place)));
+                match link.is_arrow {
+                    true => arrows.extend(edges),
+                    false => self.plan.edges.extend(edges),
+                }
+            }
+            if said.links.is_empty() || !said.doubts.is_empty() {
+                let message = format!("`{}` is not understood as a dependency", visible(&one_line(text, 60)));
+                self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+            }
+        }
+        let Some(place) = arrows.first().map(|(_, on)| on.place) else {
+            return;
+        };
+        // Arrows that all lead to an earlier task lead to what a task depends on.
+        let at = |reference: &Reference| ids.get(&reference.text.to_lowercase());
+        let is_reversed = arrows
+            .iter()
+            .all(|(own, on)| at(own).zip(at(on)).is_some_and(|(own, on)| own < on));
+        let message = match is_reversed {
+            true => "an arrow leads from a task to one that it depends on",
+            false => "an arrow leads from a task to one that depends on it",
+        };
+        self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+        for (own, on) in arrows {
+            self.plan.edges.push(if is_reversed { (on, own) } else { (own, on) });
+        }
+    }
+
+    /// Reads lists of ids next to the tasks, each of which can run after the one before it; only where no task names a dependency.
+    fn wave_edges(&mut self, node: &Node) {
+        const MAX_EDGES: usize = 250_000;
+        if self.plan.has_dependencies() {
+            return;
+        }
+        let waves: Vec<Vec<Reference>> = node.elements().iter().map(references_of).collect();
+        let ids: HashSet<&str> = self
+            .plan
+            .tasks
+            .iter()
+            .filter_map(|raw| raw.task.id.as_deref())
+            .collect();
+        let is_known = |reference: &Reference| ids.contains(reference.text.as_str());
+        if !waves.iter().flatten().all(is_known) {
+            return;
+        }
+        let mut edges = Vec::new();
+        for pair in waves.windows(2) {
+            let [before, after] = pair else {
+                continue;
+            };
+            let pairs = after
+                .iter()
+                .flat_map(|own| before.iter().map(move |on| (own.clone(), on.clone())));
+            edges.extend(pairs.take(MAX_EDGES.saturating_sub(edges.len())));
+        }
+        self.plan.edges.extend(edges);
+        let message = "the tasks of each of these lists depend on those of the list before it";
+        self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
     }
 
     /// Reads dependencies that stand next to the list of tasks.
@@ -308,7 +497,11 @@ impl Reader {
             reference_of(&member.value)
         };
         let mut from_before_to = None;
+        for member in members_with(holder, keys::WAVES).filter(|member| is_list_of_lists(&member.value)) {
+            self.wave_edges(&member.value);
+        }
         for member in members_with(holder, keys::EDGES) {
+            self.sentence_edges(&member.value);
             for (name, value) in member
                 .value
                 .members()

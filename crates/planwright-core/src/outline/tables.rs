@@ -6,6 +6,7 @@ use super::markdown_lines::{Line, LineKind};
 use super::names::{is_none_word, one_line, plain};
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::rules::GUESS;
+use super::task_fields::labelled;
 use super::task_keys as keys;
 use super::value::plain_key;
 use crate::diagnostic::Diagnostic;
@@ -33,6 +34,30 @@ const TITLES: &[&str] = &[
     "what",
     "description",
     "taskdescription",
+    "aufgabe",
+    "schritt",
+    "titel",
+    "tâche",
+    "tache",
+    "étape",
+    "titre",
+    "tarea",
+    "paso",
+    "título",
+    "titulo",
+    "tarefa",
+    "etapa",
+    "attività",
+    "compito",
+    "passo",
+    "задача",
+    "タスク",
+    "作業",
+    "任务",
+    "beschreibung",
+    "descripción",
+    "descrição",
+    "descrizione",
 ];
 
 /// Columns that say what else is to be known.
@@ -49,7 +74,8 @@ const DESCRIPTIONS: &[&str] = &[
 ];
 
 const IDS: &[&str] = &[
-    "id", "taskid", "#", "no", "nr", "number", "num", "key", "ref", "step", "task", "order", "stepid", "code",
+    "id", "taskid", "#", "no", "nr", "number", "num", "key", "ref", "step", "task", "order", "stepid", "code", "nº",
+    "n", "schritt", "étape", "paso", "etapa", "passo",
 ];
 
 struct Cell<'t> {
@@ -63,17 +89,35 @@ impl Cell<'_> {
     }
 }
 
-/// Reads the tables of a text as plans, each with its place and the text of the heading before it.
-pub(super) fn plans_of<'t>(lines: &[Line<'t>]) -> Vec<(RawPlan, Span)> {
+/// A table that is a plan.
+pub(super) struct Table {
+    pub(super) plan: RawPlan,
+    pub(super) place: Span,
+    /// Where its last row breaks off.
+    pub(super) cut: Option<Span>,
+}
+
+/// Reads the tables of a text as plans.
+pub(super) fn plans_of(lines: &[Line<'_>]) -> Vec<Table> {
     let mut found = Vec::new();
-    let mut rows: Vec<Vec<Cell<'t>>> = Vec::new();
-    let mut label: Option<Line<'t>> = None;
-    for line in lines.iter().chain([&END]) {
+    let mut rows: Vec<Line<'_>> = Vec::new();
+    let mut label: Option<Line<'_>> = None;
+    let last = lines.iter().rposition(|line| line.kind != LineKind::Blank);
+    for (ix, line) in lines.iter().chain([&END]).enumerate() {
         match line.kind {
-            LineKind::TableRow => rows.push(cells(line)),
+            LineKind::TableRow => rows.push(*line),
             kind => {
                 let table = std::mem::take(&mut rows);
-                found.extend(plan_of(&table, label));
+                let cells: Vec<Vec<Cell<'_>>> = table.iter().map(cells).collect();
+                if let Some((mut plan, place)) = plan_of(&cells, label) {
+                    let cut = broken_row(&table).filter(|_| ix.checked_sub(1) >= last);
+                    if let Some(cut) = cut
+                        && plan.tasks.last().is_some_and(|raw| cut.contains(raw.task.place))
+                    {
+                        plan.tasks.pop();
+                    }
+                    found.push(Table { plan, place, cut });
+                }
                 if matches!(kind, LineKind::Heading(_)) {
                     label = Some(*line);
                 }
@@ -81,6 +125,13 @@ pub(super) fn plans_of<'t>(lines: &[Line<'t>]) -> Vec<(RawPlan, Span)> {
         }
     }
     found
+}
+
+/// Returns the last row of a table where it has no bar at its end and all others have one: the text breaks off within it.
+fn broken_row(rows: &[Line<'_>]) -> Option<Span> {
+    let (last, others) = rows.split_last()?;
+    let is_closed = |line: &Line<'_>| line.text.trim_end().ends_with(['|', '│', '+']);
+    (others.len() > 1 && others.iter().all(is_closed) && !is_closed(last)).then(|| last.span())
 }
 
 const END: Line<'static> = Line {
@@ -94,22 +145,33 @@ const END: Line<'static> = Line {
 fn cells<'t>(line: &Line<'t>) -> Vec<Cell<'t>> {
     let mut out = Vec::new();
     let (mut start, mut is_escaped, mut in_code) = (0, false, false);
+    // A border is a row of rules.
+    let is_border = line
+        .text
+        .starts_with(['+', '├', '┌', '└', '╞', '┣', '╠', '┏', '╔', '┗', '╚']);
+    let is_joint = |c: char| "+├┼┤┌┬┐└┴┘╞╪╡┣╋┫╠╬╣┏┳┓╔╦╗┗┻┛╚╩╝".contains(c);
+    let is_drawn = line.text.starts_with('│');
     let bars = line.text.char_indices().filter_map(|(at, c)| {
-        let is_bar = c == '|' && !is_escaped && !in_code;
+        let is_bar = match is_border {
+            true => is_joint(c),
+            false => (c == '|' || c == '│' && is_drawn) && !is_escaped && !in_code,
+        };
         in_code ^= c == '`' && !is_escaped;
         is_escaped = c == '\\' && !is_escaped;
-        is_bar.then_some(at)
+        is_bar.then_some((at, c.len_utf8()))
     });
-    for at in bars.chain([line.text.len()]) {
+    for (at, n_bytes) in bars.chain([(line.text.len(), 1)]) {
         let text = line.text.get(start..at).unwrap_or("");
         let trimmed = text.trim_start();
         out.push(Cell {
             text: trimmed.trim_end(),
             at: line.at + start + (text.len() - trimmed.len()),
         });
-        start = at + 1;
+        start = at + n_bytes;
     }
-    out.remove(0);
+    if is_border || line.text.starts_with(['|', '│']) {
+        out.remove(0);
+    }
     if out.last().is_some_and(|cell| cell.text.is_empty()) {
         out.pop();
     }
@@ -124,14 +186,18 @@ struct Columns {
     state: Option<usize>,
     group: Option<usize>,
     files: Option<usize>,
+    criteria: Option<usize>,
     description: Option<usize>,
+    /// All other columns, with their names.
+    others: Vec<(usize, String)>,
 }
 
 impl Columns {
     fn of(header: &[Cell<'_>], rows: &[Vec<Cell<'_>>]) -> Option<Self> {
         let names: Vec<String> = header.iter().map(|cell| plain_key(&plain(cell.text))).collect();
         let named = |keys: &[&str]| keys.iter().find_map(|key| names.iter().position(|name| name == key));
-        let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
+        let rows = || rows.iter().filter(|row| !is_rule(row));
+        let cells = |column: usize| rows().filter_map(move |row| row.get(column));
         let is_short =
             |column: &usize| cells(*column).all(|cell| !plain(cell.text).contains(' ') && cell.text.len() <= 16);
         // `Step` and `Task` are ids where another column has the words.
@@ -152,7 +218,7 @@ impl Columns {
                     .filter(|column| *column != title)
             })
         };
-        let columns = Columns {
+        let mut columns = Columns {
             title,
             id: others(IDS).filter(|column| is_short(column)),
             dependencies: names
@@ -163,8 +229,24 @@ impl Columns {
             state: others(keys::STATES),
             group: others(keys::GROUPS),
             files: others(keys::FILES),
+            criteria: others(keys::CRITERIA),
             description: others(DESCRIPTIONS),
+            others: Vec::new(),
         };
+        let known = [
+            Some(title),
+            columns.id,
+            columns.dependencies,
+            columns.blocks,
+            columns.state,
+            columns.group,
+            columns.files,
+            columns.criteria,
+            columns.description,
+        ];
+        let is_other = |column: &usize| !known.contains(&Some(*column));
+        let other = |column: usize| Some((column, plain(header.get(column)?.text)));
+        columns.others = (0..header.len()).filter(is_other).filter_map(other).collect();
         let is_sure = named(&[
             "task",
             "title",
@@ -184,11 +266,26 @@ impl Columns {
     }
 }
 
+/// Returns whether a row is a rule below the header, or a border.
+fn is_rule(row: &Vec<Cell<'_>>) -> bool {
+    let is_mark = |c: char| matches!(c, '-' | ':' | ' ' | '=') || ('\u{2500}'..='\u{257f}').contains(&c);
+    !row.is_empty()
+        && row
+            .iter()
+            .all(|cell| !cell.text.is_empty() && cell.text.chars().all(is_mark))
+}
+
 fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<Line<'_>>) -> Option<(RawPlan, Span)> {
-    let (header, rows) = rows.split_first()?;
+    let n_borders = rows.iter().take_while(|row| is_rule(row)).count();
+    let (header, rows) = rows.get(n_borders..)?.split_first()?;
     let (rule, rows) = rows.split_first()?;
-    let is_rule = |cell: &Cell<'_>| !cell.text.is_empty() && cell.text.chars().all(|c| matches!(c, '-' | ':' | ' '));
-    if rule.is_empty() || !rule.iter().all(is_rule) {
+    if !is_rule(rule) {
+        return None;
+    }
+    // Where borders stand between rows, a row of several lines would be read as several tasks.
+    let mut parts = rows.split(is_rule).map(<[_]>::len).filter(|n_rows| *n_rows > 0);
+    let (n_parts, longest) = parts.by_ref().fold((0, 0), |(n, most), own| (n + 1, most.max(own)));
+    if n_parts > 1 && longest > 1 {
         return None;
     }
     let columns = Columns::of(header, rows)?;
@@ -201,7 +298,7 @@ fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<Line<'_>>) -> Option<(RawPlan, 
         });
         0
     });
-    for row in rows {
+    for row in rows.iter().filter(|row| !is_rule(row)) {
         let cell = |column: Option<usize>| row.get(column?).filter(|cell| !is_none_word(cell.text));
         let Some(title) = cell(Some(columns.title)) else {
             continue;
@@ -237,6 +334,14 @@ fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<Line<'_>>) -> Option<(RawPlan, 
             let files = cell(column).map_or("", |cell| cell.text).split(',').map(plain);
             files.filter(|file| !file.is_empty()).collect()
         };
+        let details = columns.others.iter().filter_map(|(column, name)| {
+            let cell = cell(Some(*column)).filter(|cell| !cell.text.is_empty())?;
+            // A number of the row says nothing else.
+            let is_id = IDS.contains(&plain_key(name).as_str()) || name.is_empty();
+            let is_order = is_id && !cell.text.contains(' ');
+            (!is_order).then(|| labelled(name, cell.text))
+        });
+        let details: Vec<String> = details.chain(read.task.details).collect();
         let status = cell(columns.state);
         let (state, guess) = status.map_or((None, None), |cell| keys::read_status(cell.text));
         let note = status.zip(guess);
@@ -248,7 +353,16 @@ fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<Line<'_>>) -> Option<(RawPlan, 
             task: OutlineTask {
                 id: cell(columns.id).map(|cell| plain(cell.text)).or(read.task.id),
                 title: one_line(&read.task.title, 500),
-                description: cell(columns.description).map_or(read.task.description, |cell| cell.text.to_owned()),
+                description: match cell(columns.description) {
+                    Some(cell) if read.task.description.is_empty() => cell.text.to_owned(),
+                    Some(cell) => format!("{}\n{}", read.task.description, cell.text),
+                    None => read.task.description,
+                },
+                criteria: cell(columns.criteria)
+                    .map(|cell| plain(cell.text))
+                    .into_iter()
+                    .collect(),
+                details,
                 state: state.or(read.task.state),
                 files: texts(columns.files),
                 place: title.span(),

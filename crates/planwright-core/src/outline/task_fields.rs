@@ -3,7 +3,7 @@
 use super::names::is_none_word;
 use super::raw::Reference;
 use super::task_keys as keys;
-use super::value::{Data, Member, Node, plain_key};
+use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
 use crate::text::Span;
 
 pub(super) fn members_with<'n>(node: &'n Node, names: &'n [&str]) -> impl Iterator<Item = &'n Member> {
@@ -95,7 +95,14 @@ pub(super) fn certain(text: &str, place: Span) -> Reference {
 /// Returns the tasks that a value names.
 pub(super) fn references_of(node: &Node) -> Vec<Reference> {
     match &node.data {
-        Data::List(elements) => elements.iter().filter_map(reference_of).collect(),
+        Data::List(elements) => {
+            // `[["1", "2"]]` names the same tasks as `["1", "2"]`.
+            let names = elements.iter().flat_map(|element| match element.elements() {
+                [] => std::slice::from_ref(element),
+                inner => inner,
+            });
+            names.filter_map(reference_of).collect()
+        }
         Data::Object(members) => match reference_of(node) {
             Some(reference) => vec![reference],
             None => members
@@ -119,6 +126,7 @@ pub(super) fn reference_of(node: &Node) -> Option<Reference> {
             let names = [
                 "dependsonid",
                 "dependson",
+                "after",
                 "id",
                 "taskid",
                 "task",
@@ -143,14 +151,69 @@ pub(super) fn reference_of(node: &Node) -> Option<Reference> {
     }
 }
 
+/// Returns the elements of a list in words, or a value alone as one.
 pub(super) fn texts_of(node: &Node) -> Vec<String> {
-    match &node.data {
-        Data::List(elements) => elements
-            .iter()
-            .filter_map(|element| element.text().map(str::to_owned))
-            .collect(),
-        _ => node.text().map(str::to_owned).into_iter().collect(),
+    let nodes = match &node.data {
+        Data::List(elements) => elements.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    let words = nodes.iter().map(words_of_value);
+    words.filter(|words| !words.is_empty()).collect()
+}
+
+/// Returns a value in words: the elements of a list with commas between them, `path: a.py, action: create` for an object. Nothing for
+/// `null`, `false` and what is empty.
+pub(super) fn words_of_value(node: &Node) -> String {
+    let mut out = String::new();
+    write_words(node, &mut out, 0);
+    out
+}
+
+fn write_words(node: &Node, out: &mut String, depth: usize) {
+    if depth > MAX_DEPTH {
+        return;
     }
+    match &node.data {
+        Data::Null | Data::Bool(false) => {}
+        Data::Bool(true) => out.push_str("yes"),
+        Data::Number(number) => out.push_str(number),
+        Data::Text(text) => out.push_str(text.trim()),
+        Data::List(elements) => {
+            for element in elements {
+                write_part("", element, out, depth);
+            }
+        }
+        Data::Object(members) => {
+            for member in members {
+                write_part(&member.key, &member.value, out, depth);
+            }
+        }
+    }
+}
+
+/// Adds an element or a member after those before it, where it says something.
+fn write_part(key: &str, value: &Node, out: &mut String, depth: usize) {
+    let n_before = out.len();
+    if n_before > 0 && !out.ends_with(": ") {
+        out.push_str(", ");
+    }
+    if !key.is_empty() {
+        out.push_str(key);
+        out.push_str(": ");
+    }
+    let n_label = out.len();
+    write_words(value, out, depth + 1);
+    if out.len() == n_label {
+        out.truncate(n_before);
+    }
+}
+
+/// Returns a detail with its label: `Estimate: 2h`.
+pub(super) fn labelled(label: &str, words: &str) -> String {
+    let mut letters = label.chars();
+    let first = letters.next().map(char::to_uppercase);
+    let label: String = first.into_iter().flatten().chain(letters).collect();
+    format!("{label}: {words}")
 }
 
 /// Returns a key as words: `frontend_tasks` as `frontend tasks`.

@@ -64,6 +64,11 @@ pub(super) const TITLES: &[&str] = &[
     "activity",
     "deliverable",
     "work",
+    "titre",
+    "titel",
+    "título",
+    "titulo",
+    "titolo",
 ];
 
 /// Titles that are rarely used for anything but work.
@@ -86,6 +91,11 @@ pub(super) const WORK_TITLES: &[&str] = &[
     "instruction",
     "instructions",
     "description",
+    "titre",
+    "titel",
+    "título",
+    "titulo",
+    "titolo",
 ];
 
 pub(super) const DESCRIPTIONS: &[&str] = &[
@@ -139,6 +149,33 @@ pub(super) const DEPENDENCIES: &[&str] = &[
     "dependsontasks",
     "taskdependencies",
     "requiredtasks",
+    "prerequisitetasks",
+    "relieson",
+    "buildson",
+    "startafter",
+    "startsafter",
+    "runsafter",
+    "comesafter",
+    "mustfollow",
+    "parenttasks",
+    "abhängigvon",
+    "abhängigkeiten",
+    "abhängigkeit",
+    "dépendde",
+    "dépendances",
+    "dependede",
+    "dependencias",
+    "dependências",
+    "dipendeda",
+    "dipendenze",
+    "зависитот",
+    "зависимости",
+    "依存",
+    "依存関係",
+    "依存タスク",
+    "依赖",
+    "依赖项",
+    "前置任务",
 ];
 
 pub(super) const BLOCKS: &[&str] = &[
@@ -154,10 +191,19 @@ pub(super) const BLOCKS: &[&str] = &[
     "before",
     "neededby",
     "next",
+    "unlocks",
+    "unlock",
+    "dependedonby",
+    "blockstasks",
+    "enablestasks",
+    "downstream",
 ];
 
 pub(super) const STATES: &[&str] = &[
     "status",
+    "statut",
+    "estado",
+    "stato",
     "state",
     "done",
     "completed",
@@ -248,6 +294,11 @@ pub(super) const LISTS: &[&str] = &[
     "features",
     "workplan",
     "roadmap",
+    "aufgaben",
+    "tâches",
+    "étapes",
+    "tareas",
+    "tarefas",
 ];
 
 /// Lists whose elements contain work.
@@ -315,6 +366,18 @@ pub(super) const GOALS: &[&str] = &[
     "task",
 ];
 
+/// Lists of lists of tasks: each inner list can run at once, after the one before it.
+pub(super) const WAVES: &[&str] = &[
+    "waves",
+    "stages",
+    "phases",
+    "batches",
+    "parallelgroups",
+    "executionorder",
+    "executiongroups",
+    "levels",
+];
+
 pub(super) const EDGES: &[&str] = &["edges", "links", "dependencies", "dependencygraph", "graph", "deps"];
 
 /// Returns whether a key or a column names what a task depends on.
@@ -367,7 +430,8 @@ pub(super) fn state_of(word: &str) -> Option<State> {
         "pending" | "todo" | "open" | "notstarted" | "planned" | "new" | "ready" | "queued" | "backlog" | "false"
         | "no" | "blocked" | "waiting" | "upnext" => State::Pending,
         _ => match word.trim() {
-            "✅" | "✔" | "✔️" | "✓" | "☑" | "☑️" => State::Done,
+            // Tools that print a list of work cross out the boxes of what is done.
+            "✅" | "✔" | "✔️" | "✓" | "☑" | "☑️" | "☒" => State::Done,
             "🔄" | "⏳" | "🚧" | "🏗️" | "▶️" => State::Running,
             "⬜" | "☐" | "🔲" | "📋" => State::Pending,
             _ => return None,

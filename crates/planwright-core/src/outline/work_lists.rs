@@ -1,11 +1,16 @@
 //! Which lists within a value are lists of tasks: by their keys, and by what their elements look like.
 
+use std::collections::BTreeSet;
+
 use super::task_keys as keys;
 use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
 use crate::text::Span;
 
 /// How many values are looked at in search of lists.
 const MAX_LOOKED_AT: usize = 100_000;
+
+/// How many elements a list has at most whose elements are looked into.
+const MAX_WRAPPERS: usize = 16;
 
 /// A list of tasks within a value.
 pub(super) struct FoundList<'n> {
@@ -46,23 +51,69 @@ pub(super) fn find_lists<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
     find_lists_in_objects(root, empty)
 }
 
+/// An object in which lists of tasks are looked for.
+struct Holder<'n> {
+    name: &'n str,
+    /// The objects around it, the innermost first.
+    around: Vec<&'n Node>,
+    object: &'n Node,
+    /// Which element of a list it is or is in, counted over all lists.
+    branch: usize,
+}
+
 fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
-    let mut level: Vec<(&'n str, Vec<&'n Node>, &'n Node)> = vec![("", Vec::new(), root)];
+    let mut level = vec![Holder {
+        name: "",
+        around: Vec::new(),
+        object: root,
+        branch: 0,
+    }];
     let mut n_left = MAX_LOOKED_AT;
+    let mut n_branches = 0;
     for _ in 0..MAX_DEPTH {
         let mut found = Vec::new();
+        let mut branches = BTreeSet::new();
         let mut below = Vec::new();
-        for (name, holders, object) in level {
-            let holders: Vec<&Node> = [object].into_iter().chain(holders).collect();
-            let own = lists_of(name, object, &holders, empty);
+        for holder in level {
+            let holders: Vec<&Node> = [holder.object].into_iter().chain(holder.around).collect();
+            let own = lists_of(holder.name, holder.object, &holders, empty);
+            if !own.is_empty() {
+                branches.insert(holder.branch);
+            }
             found.extend(own);
-            for member in object.members() {
+            for member in holder.object.members() {
                 let is_open = !keys::NO_LISTS.contains(&plain_key(&member.key).as_str());
-                n_left = n_left.saturating_sub(1);
-                if is_open && n_left > 0 && matches!(member.value.data, Data::Object(_)) {
-                    below.push((member.key.as_str(), holders.clone(), &member.value));
+                let elements = member.value.elements();
+                // `{"output": [{"type": "message", "content": {…}}]}`: the elements of a short list can be wrappers.
+                let objects = match &member.value.data {
+                    Data::Object(_) => std::slice::from_ref(&member.value),
+                    _ if elements.len() <= MAX_WRAPPERS => elements,
+                    _ => &[],
+                };
+                n_left = n_left.saturating_sub(1 + objects.len());
+                if !is_open || n_left == 0 {
+                    continue;
+                }
+                for object in objects.iter().filter(|object| matches!(object.data, Data::Object(_))) {
+                    let branch = match elements {
+                        [] => holder.branch,
+                        _ => {
+                            n_branches += 1;
+                            n_branches
+                        }
+                    };
+                    below.push(Holder {
+                        name: if elements.is_empty() { &member.key } else { "" },
+                        around: holders.clone(),
+                        object,
+                        branch,
+                    });
                 }
             }
+        }
+        // Two elements of a list that hold a plan each are two answers.
+        if branches.len() > 1 {
+            return Vec::new();
         }
         if !found.is_empty() {
             let is_strong = found.iter().any(|list| list.is_strong);
@@ -119,7 +170,11 @@ fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &m
             empty.get_or_insert(member.value.span);
         }
         let is_list = are_work(elements, is_list_key);
-        if is_other && !is_named_so || !is_list && !is_map {
+        if keys::is_dependency(&key)
+            || keys::BLOCKS.contains(&key.as_str())
+            || is_other && !is_named_so
+            || !is_list && !is_map
+        {
             continue;
         }
         let list = FoundList {
@@ -202,7 +257,9 @@ pub(super) fn children_of<'n>(element: &'n Node, list_key: &str) -> Option<&'n M
     let is_group = keys::GROUP_LISTS.contains(&list_key);
     element.members().iter().find(|member| {
         let key = plain_key(&member.key);
-        let is_list = keys::LISTS.contains(&key.as_str()) || key.ends_with("tasks");
+        // `prerequisite_tasks` names other tasks.
+        let is_other = keys::is_dependency(&key) || keys::BLOCKS.contains(&key.as_str());
+        let is_list = !is_other && (keys::LISTS.contains(&key.as_str()) || key.ends_with("tasks"));
         let elements = member.value.elements();
         let are_texts = elements.iter().all(|element| element.text().is_some());
         let is_own_steps = are_texts && !is_group && keys::OWN_STEPS.contains(&key.as_str());

@@ -1,5 +1,6 @@
-//! YAML as values with places.
+//! YAML as values with places. A value with a colon that has no quotes, as models write it, is read to the end of its line.
 
+use super::mapped_text::MappedText;
 use super::value::{Data, MAX_DEPTH, Member, Node};
 use crate::document::{Kind, NodeRef, yaml};
 use crate::text::{SourceText, Span};
@@ -7,14 +8,107 @@ use crate::text::{SourceText, Span};
 /// How many values an answer may have: aliases can repeat what they stand for.
 const MAX_VALUES: usize = 200_000;
 
-/// Reads a part of a text; none where it is no sound YAML, or has more values than are read.
-pub(super) fn read_yaml(source: &SourceText, span: Span) -> Option<Node> {
+/// A value of YAML.
+pub(super) struct YamlValue {
+    pub(super) node: Node,
+    /// The first line with a value that needs quotes and has none.
+    pub(super) repaired: Option<Span>,
+}
+
+/// Reads a part of a text. Refused where it is no sound YAML, with the place of the error where it is known, or has more values than are
+/// read.
+pub(super) fn read_yaml(source: &SourceText, span: Span) -> Result<YamlValue, Option<Span>> {
+    let wrong = match read_sound(source, span) {
+        Ok(node) => return Ok(YamlValue { node, repaired: None }),
+        Err(wrong) => wrong,
+    };
+    let Some((quoted, first)) = with_quotes(source.as_str(), span) else {
+        return Err(wrong);
+    };
+    let repaired = SourceText::new(quoted.text.clone());
+    let mut node = read_sound(&repaired, repaired.span()).map_err(|_| wrong)?;
+    place_before(&mut node, &quoted, source.as_str(), 0);
+    Ok(YamlValue {
+        node,
+        repaired: Some(first),
+    })
+}
+
+fn read_sound(source: &SourceText, span: Span) -> Result<Node, Option<Span>> {
     let parsed = yaml::parse_span(source, span);
-    if !parsed.diagnostics.is_empty() {
-        return None;
+    if let Some(found) = parsed.diagnostics.first() {
+        return Err(found.span);
     }
     let mut n_left = MAX_VALUES;
-    node_of(parsed.document.root()?, 0, &mut n_left)
+    let root = parsed.document.root().ok_or(None)?;
+    node_of(root, 0, &mut n_left).ok_or(None)
+}
+
+/// Returns a text with quotes around values that contain a colon and a space, and the first of these.
+fn with_quotes(text: &str, span: Span) -> Option<(MappedText, Span)> {
+    let mut out = MappedText::default();
+    let mut first = None;
+    let mut at = span.start as usize;
+    for line in text.get(span.range())?.split_inclusive('\n') {
+        match value_with_colon(line) {
+            Some((start, end)) => {
+                let value = line.get(start..end)?;
+                first.get_or_insert(Span::new(at + start, at + end));
+                out.copy(line.get(..start)?, at);
+                out.replace("'", at + start);
+                // A quote within is written twice.
+                let mut from = start;
+                for (quote, _) in value.match_indices('\'') {
+                    out.copy(line.get(from..start + quote + 1)?, at + from);
+                    out.replace("'", at + start + quote + 1);
+                    from = start + quote + 1;
+                }
+                out.copy(line.get(from..end)?, at + from);
+                out.replace("'", at + end);
+                out.copy(line.get(end..)?, at + end);
+            }
+            None => out.copy(line, at),
+        }
+        at += line.len();
+    }
+    Some((out, first?))
+}
+
+/// Returns the part of a line that is a plain value with a colon and a space in it.
+fn value_with_colon(line: &str) -> Option<(usize, usize)> {
+    let body = line.trim_end();
+    let item = body.trim_start_matches([' ', '-']);
+    let n_before = body.len() - item.len();
+    let colon = item.find(": ")?;
+    let key = item.get(..colon)?;
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    let value = item.get(colon + 2..)?;
+    let trimmed = value.trim_start();
+    let is_plain = !trimmed.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '#', '!']);
+    let start = n_before + colon + 2 + (value.len() - trimmed.len());
+    (is_key && is_plain && (trimmed.contains(": ") || trimmed.ends_with(':'))).then_some((start, body.len()))
+}
+
+/// Gives a value the places of the text before.
+fn place_before(node: &mut Node, text: &MappedText, original: &str, depth: usize) {
+    node.span = text.span_before(node.span, original);
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match &mut node.data {
+        Data::List(elements) => {
+            for element in elements {
+                place_before(element, text, original, depth + 1);
+            }
+        }
+        Data::Object(members) => {
+            for member in members {
+                member.key_span = text.span_before(member.key_span, original);
+                place_before(&mut member.value, text, original, depth + 1);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn node_of(node: NodeRef<'_>, depth: usize, n_left: &mut usize) -> Option<Node> {

@@ -495,12 +495,18 @@ impl Plan {
         }
     }
 
-    /// Returns the line that says what a task is: its title, else its description.
+    /// Returns the text that says what a task is: its title, else its description.
     pub fn task_title(&self, task: &Task) -> &str {
         [Field::Title, Field::Description, Field::Goal]
             .into_iter()
             .find_map(|field| self.task_str(task, field).filter(|text| !text.trim().is_empty()))
             .unwrap_or("")
+    }
+
+    /// Returns the first line of what a task is, as git shows the subject of a message: descriptions may have several paragraphs.
+    pub fn task_subject(&self, task: &Task) -> &str {
+        let text = self.task_title(task);
+        text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
     }
 
     /// Returns the plan's title, else its goal.
@@ -511,11 +517,10 @@ impl Plan {
             .unwrap_or("")
     }
 
-    /// Returns the places of tasks that are the placeholder of a new plan, and that nothing has become of yet.
-    pub fn placeholders(&self) -> impl Iterator<Item = usize> {
+    /// Returns whether the only task has the text of the placeholder of a new plan, and is pending.
+    pub fn is_placeholder_alone(&self) -> bool {
         let is_one = |task: &Task| task.status == Status::Pending && self.task_title(task).trim() == PLACEHOLDER;
-        let tasks = self.tasks.iter().enumerate();
-        tasks.filter(move |(_, task)| is_one(task)).map(|(task_ix, _)| task_ix)
+        matches!(self.tasks.as_slice(), [only] if is_one(only))
     }
 
     /// Returns the task that users call `name`: by id, by number, or by an id that is not its name.

@@ -3,7 +3,7 @@
 //! ```
 //! use planwright_core::convert::Wish;
 //! use planwright_core::dialect::find;
-//! use planwright_core::dialect::mint::Mint;
+//! use planwright_core::dialect::id_source::IdSource;
 //! use planwright_core::planning::draft::{draft, told};
 //!
 //! let clido = find("clido").expect("a known dialect");
@@ -12,15 +12,15 @@
 //!     ..Wish::default()
 //! };
 //! let mut fresh = || 1;
-//! let mut mint = Mint::new("2026-03-22T10:00:00Z", &mut fresh);
+//! let mut id_source = IdSource::new("2026-03-22T10:00:00Z", &mut fresh);
 //!
 //! let answer = r#"One task will do: {"goal": "?", "tasks": [{"id": "t1", "description": "Read"}]}"#;
-//! let drafted = draft(answer, clido, &wish, &mut mint).expect("there is a plan in it");
+//! let drafted = draft(answer, clido, &wish, &mut id_source).expect("there is a plan in it");
 //! assert!(drafted.text.contains("\"goal\": \"Try it\""));
 //! assert_eq!(drafted.reasoning, "One task will do:");
 //!
 //! let silent = r#"{"goal": "?", "tasks": [{"id": "t1"}]}"#;
-//! let unusable = draft(silent, clido, &wish, &mut mint).expect_err("it does not say what to do");
+//! let unusable = draft(silent, clido, &wish, &mut id_source).expect_err("it does not say what to do");
 //! assert!(told(&unusable.text, &unusable.findings).contains("has no `description`"));
 //! ```
 
@@ -28,7 +28,7 @@ use super::answer::{Candidate, MAX_ANSWER_BYTES, candidates};
 use crate::convert::rules::REFUSED;
 use crate::convert::{Wish, adopt};
 use crate::diagnostic::Diagnostic;
-use crate::dialect::mint::Mint;
+use crate::dialect::id_source::IdSource;
 use crate::dialect::{Choice, Dialect, Facts};
 use crate::inspect::{inspect, inspect_as};
 use crate::text::SourceText;
@@ -65,7 +65,7 @@ pub fn draft(
     answer: &str,
     dialect: &'static dyn Dialect,
     wish: &Wish<'_>,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<Drafted, Unusable> {
     if let Some(unusable) = hopeless(answer) {
         return Err(unusable);
@@ -77,7 +77,7 @@ pub fn draft(
         changes,
     } in candidates(answer)
     {
-        match adopt(&text, dialect, wish, mint) {
+        match adopt(&text, dialect, wish, id_source) {
             Ok(imported) => {
                 return Ok(Drafted {
                     text: imported.text,
@@ -156,6 +156,7 @@ fn other_dialect(text: &str, wanted: &dyn Dialect) -> Option<&'static str> {
     let has_tasks = inspection.plan.is_some_and(|linked| !linked.plan.tasks().is_empty());
     inspection
         .dialect
+        .map(|dialect| dialect.name())
         .filter(|dialect| has_tasks && *dialect != wanted.name())
 }
 

@@ -312,7 +312,10 @@ fn fence(dialect: &dyn Dialect) -> &'static str {
 /// Returns what a valid plan is, in the form of the plan so far where there is one: in the dialect's words, or by its schema where it has
 /// none.
 fn guide(dialect: &dyn Dialect, form: Option<&str>) -> String {
-    let guide = form.map_or_else(|| dialect.planning_guide(), |form| dialect.planning_guide_of(form));
+    let planning = dialect.planning();
+    let guide = planning.map_or("", |planning| {
+        form.map_or_else(|| planning.guide(), |form| planning.guide_of(form))
+    });
     match guide.trim_end() {
         "" => format!(
             "The plan follows this JSON Schema:\n\n```json\n{}\n```",

@@ -10,7 +10,7 @@ use crate::change::rewrite::{Origin, Slot};
 use crate::convert::{Wish, adopt, draft_of, owned, tasks_of, with_more_tasks};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::draft::{Draft, DraftTask, State, is_void};
-use crate::dialect::mint::Mint;
+use crate::dialect::id_source::IdSource;
 use crate::dialect::{Dialect, name_of};
 use crate::document::patch::Value;
 use crate::document::{json, write};
@@ -73,14 +73,14 @@ pub fn new_version(
     old: &Inspection,
     dialect: &'static dyn Dialect,
     answer: &str,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<NewVersion, Unusable> {
     if let Some(unusable) = hopeless(answer) {
         return Err(unusable);
     }
     let mut best: Option<Unusable> = None;
     for candidate in candidates(answer) {
-        match version_of(old, dialect, &candidate, mint) {
+        match version_of(old, dialect, &candidate, id_source) {
             Ok(version) => return Ok(version),
             Err(findings) => {
                 let is_meant = n_tasks_of(&candidate.text, dialect) > 0;
@@ -144,7 +144,7 @@ pub fn grown(
     old: &Inspection,
     dialect: &'static dyn Dialect,
     tasks: &[String],
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<NewVersion, Unusable> {
     let text = with_more_tasks(old, tasks);
     let unusable = |findings: Vec<Diagnostic>| Unusable {
@@ -161,14 +161,14 @@ pub fn grown(
         reasoning: String::new(),
         changes: None,
     };
-    version_of(old, dialect, &candidate, mint).map_err(unusable)
+    version_of(old, dialect, &candidate, id_source).map_err(unusable)
 }
 
 fn version_of(
     old: &Inspection,
     dialect: &'static dyn Dialect,
     candidate: &Candidate,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<NewVersion, Vec<Diagnostic>> {
     let goal = old.plan.as_ref().and_then(|linked| linked.plan.head_str(Field::Goal));
     let wish = Wish {
@@ -178,7 +178,7 @@ fn version_of(
     };
     let older = in_older_form(old, dialect, &candidate.text);
     let text = older.as_deref().unwrap_or(&candidate.text);
-    let stored = adopt(text, dialect, &wish, mint)?;
+    let stored = adopt(text, dialect, &wish, id_source)?;
     let given = inspect_as(&SourceText::new(text), dialect);
     let stored = inspect_as(&SourceText::new(stored.text), dialect);
     let (Some(before), Some(after), Some(was), Some(is), Some(members)) = (
@@ -316,7 +316,11 @@ impl Comparison<'_> {
     /// Gives new tasks ids by the dialect's rule, where those of the plan follow it and theirs do not. One that a task had which is gone is not given again:
     /// what is known of that one is not known of another.
     fn mint_ids(&self, slots: &mut [Slot]) {
-        let rule = self.dialect.fresh_id(&self.before.plan, "").unwrap_or_default();
+        let rule = self
+            .dialect
+            .edits()
+            .and_then(|edits| edits.fresh_id(&self.before.plan, ""))
+            .unwrap_or_default();
         let prefix = rule.trim_end_matches(|c: char| c.is_ascii_digit());
         let Some(key) = self.key(Field::Id).filter(|_| !prefix.is_empty()) else {
             return;

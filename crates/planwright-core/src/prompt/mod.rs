@@ -64,6 +64,8 @@ pub struct Context<'c> {
     pub result_file: Option<&'c str>,
     /// The user's template; none for the built-in one of the dialect, which also stands in for a template of another kind.
     pub template: Option<&'c Template>,
+    /// The part of the built-in template that is the dialect's own; none for the general one.
+    pub own_part: Option<&'static str>,
     /// How large the prompt may be, in bytes.
     pub max_bytes: usize,
 }
@@ -78,6 +80,7 @@ impl Default for Context<'_> {
             plan_path: "",
             result_file: None,
             template: None,
+            own_part: None,
             max_bytes: DEFAULT_MAX_BYTES,
         }
     }
@@ -99,7 +102,7 @@ impl Prompt {
         let template = match context.template.filter(|template| template.is_for(template::TASKS)) {
             Some(template) => template,
             None => {
-                built_in = Template::built_in(plan.dialect);
+                built_in = Template::built_in(context.own_part);
                 &built_in
             }
         };

@@ -103,13 +103,13 @@ fn without_controls(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let text = text.replace("\r\n", "\n");
-    let mended = text.chars().map(|c| match c {
+    let cleaned = text.chars().map(|c| match c {
         '\n' | '\t' => c,
         c if is_break(c) => '\n',
         c if c.is_control() => '\u{fffd}',
         c => c,
     });
-    Cow::Owned(mended.collect())
+    Cow::Owned(cleaned.collect())
 }
 
 /// Tells quickly of most texts that they hold nothing odd.

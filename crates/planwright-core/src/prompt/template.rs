@@ -10,28 +10,12 @@ use crate::text::{Span, visible};
 /// The longest template, in bytes.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 
-/// What every template ends with: what came before, what holds for all tasks, and how to report.
-macro_rules! with_ending {
-    ($file:literal) => {
-        concat!(
-            include_str!("templates/opening.md"),
-            include_str!($file),
-            include_str!("templates/ending.md")
-        )
-    };
-}
+/// What every built-in template begins and ends with: what came before, what holds for all tasks, and how to report.
+const OPENING: &str = include_str!("templates/opening.md");
+const ENDING: &str = include_str!("templates/ending.md");
 
-/// The built-in templates by dialect.
-static BUILT_IN: &[(&str, &str)] = &[
-    ("opencrabs", with_ending!("templates/opencrabs.md")),
-    ("clido", with_ending!("templates/clido.md")),
-    ("aimi", with_ending!("templates/aimi.md")),
-    ("task-pack", with_ending!("templates/task-pack.md")),
-    ("rawko", with_ending!("templates/rawko.md")),
-];
-
-/// What a dialect gets that has none of its own.
-static GENERAL: &str = with_ending!("templates/general.md");
+/// The part of dialects that have none of their own.
+const GENERAL: &str = include_str!("templates/general.md");
 
 /// A piece of a template.
 #[derive(Clone, Debug)]
@@ -134,9 +118,9 @@ impl Template {
         (Template { text, parts, names }, findings)
     }
 
-    /// Returns the built-in template of a dialect.
-    pub fn built_in(dialect: &str) -> Template {
-        Template::own(Names::of_tasks(), Template::built_in_text(dialect))
+    /// Returns the built-in template, with the part of a dialect or the general one.
+    pub fn built_in(part: Option<&str>) -> Template {
+        Template::own(Names::of_tasks(), &Template::built_in_text(part))
     }
 
     /// Returns whether it was written for this purpose: only then its places and the values are in the same order.
@@ -144,10 +128,9 @@ impl Template {
         self.names.purpose == purpose
     }
 
-    /// Returns the text of the built-in template of a dialect, to begin one's own with.
-    pub fn built_in_text(dialect: &str) -> &'static str {
-        let own = BUILT_IN.iter().find(|(name, _)| *name == dialect);
-        own.map_or(GENERAL, |&(_, text)| text)
+    /// Returns the text of the built-in template with this part, to begin one's own with.
+    pub fn built_in_text(part: Option<&str>) -> String {
+        [OPENING, part.unwrap_or(GENERAL), ENDING].concat()
     }
 
     /// Returns whether a placeholder's value stands in it.

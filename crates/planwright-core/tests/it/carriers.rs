@@ -50,7 +50,7 @@ fn rawko(output: &str) -> String {
 fn check_whole(text: &str, path: Option<&str>, dialect: &str, n_tasks: usize) {
     let inspection = inspected(text, path);
     assert_eq!(
-        inspection.dialect,
+        inspection.dialect_name(),
         Some(dialect),
         "{path:?}: {:?}",
         inspection.diagnostics
@@ -142,7 +142,7 @@ fn a_pack_with_other_plans_in_its_prose_is_read_as_a_pack() {
     let text = format!("{head}\n{others}\n## {tail}");
     for path in [Some("docs/tasks/three-waves.md"), None] {
         let inspection = inspected(&text, path);
-        assert_eq!(inspection.dialect, Some("task-pack"));
+        assert_eq!(inspection.dialect_name(), Some("task-pack"));
         assert_eq!(
             inspection.carrier.map(|(carrier, _)| carrier),
             Some(CarrierKind::Markdown)

@@ -4,7 +4,7 @@ use planwright_core::convert::{
     Converted, Embed, LossKind, MigrationOrder, Options, Refused, convert, import, migrate,
 };
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::id_source::IdSource;
 use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, Facts, Looked, find};
 use planwright_core::document::patch::{Patch, patch};
 use planwright_core::document::route::Route;
@@ -36,19 +36,19 @@ pub(crate) fn inspect_as(text: &str, name: &str) -> Inspection {
     inspect(&SourceText::new(text), &choice)
 }
 
-/// Converts with a mint that always makes the same.
+/// Converts with a source of ids that always makes the same.
 pub(crate) fn convert_with(inspection: &Inspection, target: &str, options: &Options) -> Result<Converted, Refused> {
-    with_mint(|mint| convert(inspection, dialect(target), options, mint))
+    with_id_source(|id_source| convert(inspection, dialect(target), options, id_source))
 }
 
-/// Calls a function with a mint that counts.
-pub(crate) fn with_mint<T>(run: impl FnOnce(&mut Mint<'_>) -> T) -> T {
+/// Calls a function with a source of ids that counts.
+pub(crate) fn with_id_source<T>(run: impl FnOnce(&mut IdSource<'_>) -> T) -> T {
     let mut counter = 0u128;
     let mut fresh = || {
         counter = counter.wrapping_add(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef);
         counter
     };
-    run(&mut Mint::new("2026-05-01T12:00:00Z", &mut fresh))
+    run(&mut IdSource::new("2026-05-01T12:00:00Z", &mut fresh))
 }
 
 pub(crate) fn embedding() -> Options {
@@ -181,7 +181,7 @@ fn every_plan_converts_to_every_other_dialect() {
                     Ok(converted) => {
                         prop_assert_eq!(converted.inspection.count(Severity::Error), 0);
                         let again = inspect_text(converted.text.clone());
-                        prop_assert_eq!(again.dialect, Some(to), "{}", converted.text);
+                        prop_assert_eq!(again.dialect_name(), Some(to), "{}", converted.text);
                         let linked = again.plan.expect("it is a plan");
                         prop_assert_eq!(linked.plan.tasks().len(), n_tasks);
                     }
@@ -353,7 +353,7 @@ fn with_other_text(inspection: &Inspection, task_ix: usize) -> String {
     };
     let (_, list, key) = TEXT_KEYS
         .into_iter()
-        .find(|keys| Some(keys.0) == inspection.dialect)
+        .find(|keys| Some(keys.0) == inspection.dialect_name())
         .expect("a dialect");
     let edit = Patch::ReplaceScalar {
         at: Route::root().key(list).index(task_ix).key(key),
@@ -694,8 +694,8 @@ fn damaged_carriers_convert_or_are_refused() {
                     Err(refused) => prop_assert!(!refused.to_diagnostics().is_empty()),
                 }
             }
-            with_mint(|mint| import(&damaged.source, dialect(to), &Options::default(), mint)).ok();
-            with_mint(|mint| migrate(&damaged, dialect(to), &MigrationOrder::default(), mint)).ok();
+            with_id_source(|id_source| import(&damaged.source, dialect(to), &Options::default(), id_source)).ok();
+            with_id_source(|id_source| migrate(&damaged, dialect(to), &MigrationOrder::default(), id_source)).ok();
         }
         Ok(())
     });

@@ -11,7 +11,7 @@ use planwright_core::text::SourceText;
 use planwright_testkit::conformance::listing;
 use planwright_testkit::corpus;
 
-use crate::conversions::{convert_with, dialect, with_mint};
+use crate::conversions::{convert_with, dialect, with_id_source};
 
 /// Returns the files below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
@@ -75,7 +75,7 @@ fn check_folder(test: &str, folder: &str, dialect: Option<&str>, has_errors: imp
         if inspection.plan.is_none() && inspection.dialect.is_none() && n_errors == 0 {
             failures.push(format!("{folder}/{name}: neither read nor refused"));
         }
-        if expected == Some(false) && dialect.is_some() && inspection.dialect != dialect {
+        if expected == Some(false) && dialect.is_some() && inspection.dialect_name() != dialect {
             failures.push(format!("{folder}/{name}: read as {:?}", inspection.dialect));
         }
     }
@@ -159,7 +159,7 @@ fn task_packs() {
         }
         let path = answer["path"].as_str().expect("a path");
         let inspection = inspect_file(&root.join(path), &root);
-        assert_eq!(inspection.dialect, Some("task-pack"), "{path}");
+        assert_eq!(inspection.dialect_name(), Some("task-pack"), "{path}");
         let is_valid = answer["exit"] == 0;
         assert_eq!(
             inspection.count(Severity::Error) == 0,
@@ -200,7 +200,7 @@ fn every_real_plan_converts_or_is_refused_with_a_reason() {
         let root = corpus.join(folder);
         for path in files_below(&root) {
             let inspection = inspect_file(&path, &root);
-            let Some(own) = inspection.dialect.filter(|_| inspection.plan.is_some()) else {
+            let Some(own) = inspection.dialect_name().filter(|_| inspection.plan.is_some()) else {
                 continue;
             };
             for target in DIALECTS.iter().filter(|target| target.name() != own) {
@@ -240,9 +240,9 @@ fn has_no_tasks(inspection: &Inspection) -> bool {
 
 fn import_and_migrate(inspection: &Inspection, name: &str) {
     let (dialect, options) = (dialect(name), Options::default());
-    let imported = with_mint(|mint| import(&inspection.source, dialect, &options, mint));
+    let imported = with_id_source(|id_source| import(&inspection.source, dialect, &options, id_source));
     assert!(imported.is_ok() || inspection.count(Severity::Error) > 0);
-    let migrated = with_mint(|mint| migrate(inspection, dialect, &MigrationOrder::default(), mint));
+    let migrated = with_id_source(|id_source| migrate(inspection, dialect, &MigrationOrder::default(), id_source));
     if let Ok(migrated) = migrated {
         assert_eq!(migrated.inspection.count(Severity::Error), 0);
     }

@@ -419,7 +419,7 @@ fn an_unreadable_dependency_is_never_satisfied() {
         ),
     ] {
         let inspection = inspect_text(text);
-        assert_eq!(inspection.dialect, Some(dialect));
+        assert_eq!(inspection.dialect_name(), Some(dialect));
         let linked = inspection.plan.expect("the rest is read");
         let readiness = Readiness::new(&linked.plan, &linked.links);
         assert!(readiness.ready().is_empty(), "{dialect}: it is said to be ready");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::find;
-use planwright_core::dialect::task_pack::drift::{cards, drift, mended};
+use planwright_core::dialect::task_pack::drift::{cards, drift, with_cards_renewed};
 use planwright_core::dialect::task_pack::original::{Facts, Pack, SourcePlan as Found, Validity, validate};
 use planwright_core::planning::derive::compare::Difference;
 use planwright_core::planning::derive::{DeriveError, Derived, Order, Previous, derive};
@@ -421,7 +421,7 @@ fn the_cards_say_what_the_contract_says_and_come_back_from_it() {
                 .as_str()
                 .contains(&format!("## Task Cards\n\n{written}\n## Orientation"))
         );
-        assert_eq!(mended(&made.text).expect("mended"), made.text.as_str());
+        assert_eq!(with_cards_renewed(&made.text).expect("new cards"), made.text.as_str());
     }
 }
 
@@ -437,7 +437,7 @@ fn drifted_cards_are_found_with_their_places_and_written_again() {
             assert!(found.message.contains(expect), "{:#?}", found.message);
             assert!(found.span.is_some_and(|span| !span.is_empty()));
         }
-        assert_eq!(mended(&source).expect("mended"), text);
+        assert_eq!(with_cards_renewed(&source).expect("new cards"), text);
     };
     let (before, on_cards) = text.split_once("## Task Cards").expect("cards");
     let edit = |from: &str, to: &str| {
@@ -461,7 +461,7 @@ fn drifted_cards_are_found_with_their_places_and_written_again() {
         ["task-pack-card-drift: there is no card of `T001`"]
     );
     // How far cards stand apart cannot be told from one of them.
-    let apart = mended(&missing).expect("mended");
+    let apart = with_cards_renewed(&missing).expect("new cards");
     assert_eq!(apart.replace("It grows\n\n- T002", "It grows\n- T002"), text);
     check(
         &edit("\n## Orientation", "- T009\n  goal: Left behind\n\n## Orientation"),
@@ -646,7 +646,7 @@ fn the_contracts_of_real_packs_make_valid_packs_of_their_own_plans() {
     {
         let pack = SourceText::new(std::fs::read_to_string(entry.path()).expect("a pack"));
         if drift(&pack).is_some_and(|found| !found.is_empty()) {
-            match mended(&pack) {
+            match with_cards_renewed(&pack) {
                 Ok(text) => assert_eq!(messages(&drift(&SourceText::new(text)).expect("a contract")), [""; 0]),
                 Err(refused) => assert!(refused.span.start > 0, "{}", refused.message),
             }
@@ -705,7 +705,7 @@ fn however_cards_are_damaged_they_come_back_or_are_left_alone() {
         let Some(found) = drift(&source) else {
             continue;
         };
-        match mended(&source) {
+        match with_cards_renewed(&source) {
             Ok(new) => {
                 n_mended += usize::from(!found.is_empty());
                 let (start, _) = new.split_once("\n## Task Cards\n").expect("cards");

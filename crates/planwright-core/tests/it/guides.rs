@@ -9,7 +9,7 @@ use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, FieldSpec
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
-use crate::conversions::with_mint;
+use crate::conversions::with_id_source;
 
 pub(crate) fn dialect(name: &str) -> &'static dyn Dialect {
     dialect::find(name).expect("a dialect")
@@ -70,7 +70,7 @@ pub(crate) fn example(guide: &str) -> (&str, &str) {
 fn guides_name_the_fields_of_their_dialects() {
     for dialect in DIALECTS {
         let name = dialect.name();
-        let guide = dialect.planning_guide();
+        let guide = guide_of(*dialect);
         let known: BTreeSet<&str> = specs(*dialect).map(|spec| spec.name).collect();
         let fields = written(guide);
         let told: BTreeSet<&str> = fields.iter().map(|(field, _)| *field).chain(minted(guide)).collect();
@@ -140,7 +140,7 @@ fn inspect_in(dialect: &'static dyn Dialect, text: &str) -> Inspection {
 fn check_example(name: &str, text: &str, expected: Expect) {
     let dialect = dialect(name);
     let inspection = inspect_in(dialect, text);
-    let minted = minted(dialect.planning_guide());
+    let minted = minted(guide_of(dialect));
     let mut lines = String::new();
     for found in inspection
         .diagnostics
@@ -159,7 +159,7 @@ fn check_example(name: &str, text: &str, expected: Expect) {
 
 #[test]
 fn examples_lack_only_what_planwright_fills_in() {
-    let text = |name: &str| example(dialect(name).planning_guide()).1;
+    let text = |name: &str| example(guide_of(dialect(name))).1;
     check_example("opencrabs", text("opencrabs"), expect![""]);
     check_example("clido", text("clido"), expect![""]);
     check_example(
@@ -213,8 +213,8 @@ fn pack(tasks: &str) -> String {
 #[test]
 fn examples_in_an_import_form_are_imported() {
     for name in ["opencrabs", "clido"] {
-        let text = SourceText::new(example(dialect(name).planning_guide()).1);
-        let imported = with_mint(|mint| import(&text, dialect(name), &Options::default(), mint));
+        let text = SourceText::new(example(guide_of(dialect(name))).1);
+        let imported = with_id_source(|id_source| import(&text, dialect(name), &Options::default(), id_source));
         let imported = imported.unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
         let stored = inspect_in(dialect(name), &imported.text);
         assert_eq!(stored.plan.expect("a plan").plan.tasks().len(), 2);
@@ -271,7 +271,7 @@ fn rules_that_guides_tell_are_enforced() {
         let [name, from, to, rule] = cells[..] else {
             panic!("four cells: {line}");
         };
-        let text = example(dialect(name).planning_guide()).1;
+        let text = example(guide_of(dialect(name))).1;
         assert!(text.contains(from), "{name}: {from}");
         let text = text.replacen(from, &to.replace("\\n", "\n"), 1);
         let text = if name == "task-pack" { pack(&text) } else { text };
@@ -290,7 +290,7 @@ fn rules_that_guides_tell_are_enforced() {
 
 #[test]
 fn lengths_that_guides_tell_are_the_longest() {
-    let text = example(dialect("aimi").planning_guide()).1;
+    let text = example(guide_of(dialect("aimi"))).1;
     let errors_of = |text: &str| {
         let inspection = inspect_in(dialect("aimi"), text);
         let invalid = inspection
@@ -309,7 +309,7 @@ fn lengths_that_guides_tell_are_the_longest() {
         ("acceptanceCriteria", "An integration test covers it", 300),
     ];
     for (field, old, most) in fields {
-        let about = written(dialect("aimi").planning_guide());
+        let about = written(guide_of(dialect("aimi")));
         let told = format!("at most {most} characters");
         assert!(
             about
@@ -325,7 +325,7 @@ fn lengths_that_guides_tell_are_the_longest() {
 #[test]
 fn a_task_of_opencrabs_that_stays_keeps_its_id() {
     let id = "11111111-1111-4111-8111-111111111111";
-    let text = example(dialect("opencrabs").planning_guide()).1;
+    let text = example(guide_of(dialect("opencrabs"))).1;
     let text = text.replacen("\"title\": \"Make", &format!("\"id\": \"{id}\", \"title\": \"Make"), 1);
     for text in [text.clone(), text.replacen("[1]", &format!("[\"{id}\"]"), 1)] {
         let inspection = inspect_in(dialect("opencrabs"), &text);
@@ -339,4 +339,9 @@ fn a_task_of_opencrabs_that_stays_keeps_its_id() {
         assert_eq!(errors, [""; 0]);
         assert_eq!(inspection.plan.expect("a plan").links.n_edges(), 1);
     }
+}
+
+/// Returns the guide of a dialect for planners.
+pub(crate) fn guide_of(dialect: &dyn Dialect) -> &'static str {
+    dialect.planning().expect("a guide").guide()
 }

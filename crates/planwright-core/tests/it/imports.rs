@@ -7,7 +7,7 @@ use planwright_core::text::SourceText;
 use planwright_testkit::conformance::listing;
 use serde_json::{Value, json};
 
-use crate::conversions::{dialect, inspect_as, with_mint};
+use crate::conversions::{dialect, inspect_as, with_id_source};
 use crate::fixtures::inspect_text;
 
 fn import_text(text: &str, name: &str) -> Result<Imported, Vec<Diagnostic>> {
@@ -15,7 +15,7 @@ fn import_text(text: &str, name: &str) -> Result<Imported, Vec<Diagnostic>> {
         session: (name == "opencrabs").then(|| "0b7e4c52-33a1-4c7b-8f62-5a9d0e1f2c34".to_owned()),
         ..Options::default()
     };
-    with_mint(|mint| import(&SourceText::new(text), dialect(name), &options, mint))
+    with_id_source(|id_source| import(&SourceText::new(text), dialect(name), &options, id_source))
 }
 
 #[track_caller]
@@ -211,7 +211,7 @@ fn other_plans_are_taken_out_of_what_surrounds_them() {
 
 fn migrated(text: &str, order: MigrationOrder) -> Result<(String, Vec<String>), Refused> {
     let found = inspect_as(text, "aimi");
-    let migrated = with_mint(|mint| migrate(&found, dialect("aimi"), &order, mint))?;
+    let migrated = with_id_source(|id_source| migrate(&found, dialect("aimi"), &order, id_source))?;
     assert_eq!(migrated.inspection.count(Severity::Error), 0);
     let notes = migrated.notes.iter().map(|note| note.message.clone()).collect();
     Ok((migrated.text, notes))
@@ -355,9 +355,9 @@ fn what_would_not_be_sound_is_not_migrated() {
 fn new_plans_are_sound_and_of_their_dialect() {
     for dialect in DIALECTS {
         for title in ["Ship it", "", "a: \"b\" # c\nd", "日本語", "## Task Pack Contract"] {
-            let (text, _) = with_mint(|mint| new_plan(*dialect, title, mint)).expect("a new plan");
+            let (text, _) = with_id_source(|id_source| new_plan(*dialect, title, id_source)).expect("a new plan");
             let found = inspect_text(text.clone());
-            assert_eq!(found.dialect, Some(dialect.name()), "{text}");
+            assert_eq!(found.dialect_name(), Some(dialect.name()), "{text}");
             assert_eq!(found.count(Severity::Error), 0, "{text}\n{}", listing(&found));
         }
     }

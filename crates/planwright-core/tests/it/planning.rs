@@ -4,7 +4,7 @@ use planwright_core::change::Open;
 use planwright_core::change::rewrite::rewrite;
 use planwright_core::convert::Wish;
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::id_source::IdSource;
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
 use planwright_core::inspect::inspect;
 use planwright_core::planning::draft::{draft, told};
@@ -18,13 +18,13 @@ fn dialect(name: &str) -> &'static dyn Dialect {
     all.find(|dialect| dialect.name() == name).expect("a dialect")
 }
 
-fn with_mint<T>(call: impl FnOnce(&mut Mint<'_>) -> T) -> T {
+fn with_id_source<T>(call: impl FnOnce(&mut IdSource<'_>) -> T) -> T {
     let mut n = 0u128;
     let mut fresh = || {
         n += 1;
         n
     };
-    call(&mut Mint::new(NOW, &mut fresh))
+    call(&mut IdSource::new(NOW, &mut fresh))
 }
 
 /// Plans as planners are asked for them, with nothing that planwright makes.
@@ -60,7 +60,7 @@ fn wish() -> Wish<'static> {
 }
 
 fn drafted(name: &str, answer: &str) -> Result<String, String> {
-    with_mint(|mint| match draft(answer, dialect(name), &wish(), mint) {
+    with_id_source(|id_source| match draft(answer, dialect(name), &wish(), id_source) {
         Ok(drafted) => Ok(drafted.text),
         Err(unusable) => Err(told(&unusable.text, &unusable.findings)),
     })
@@ -139,7 +139,11 @@ fn constraints_and_memories_go_where_the_dialect_has_a_place_for_them() {
         memories: &["the last try broke the cache".to_owned()],
         ..wish()
     };
-    let text = with_mint(|mint| draft(BARE[3].1, dialect("rawko"), &wish, mint).expect("a plan").text);
+    let text = with_id_source(|id_source| {
+        draft(BARE[3].1, dialect("rawko"), &wish, id_source)
+            .expect("a plan")
+            .text
+    });
     assert!(text.contains("constraints:\n    - \"no new dependency\""), "{text}");
     assert!(
         text.contains("informedByMemories:\n    - \"the last try broke the cache\""),
@@ -189,7 +193,7 @@ fn replanned(name: &str, old: &str, answer: &str) -> Result<(String, Difference)
         facts: &facts,
     };
     let open = Open::new(&SourceText::new(old), &choice);
-    let version = with_mint(|mint| new_version(&open.inspection, own, answer, mint));
+    let version = with_id_source(|id_source| new_version(&open.inspection, own, answer, id_source));
     let version = version.map_err(|unusable| told(&unusable.text, &unusable.findings))?;
     let changed = rewrite(&open, &choice, &version.slots, NOW).map_err(|problem| problem.to_string())?;
     Ok((changed.source.as_str().to_owned(), version.difference))

@@ -12,13 +12,13 @@ use planwright_testkit::sixth_dialect::Todo;
 use proptest::prelude::*;
 
 use crate::fixtures::inspect_text;
-use crate::guides::{dialect, example};
+use crate::guides::{dialect, example, guide_of};
 use crate::prompts::outside;
 
 #[test]
 fn examples_are_marked_as_the_answer_is_to_be() {
     for dialect in DIALECTS {
-        let (word, text) = example(dialect.planning_guide());
+        let (word, text) = example(guide_of(*dialect));
         let brief = Brief {
             dialect: *dialect,
             ..brief()

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, ExpectFile, expect, expect_file};
-use planwright_core::dialect::{self, DIALECTS};
+use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
 use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, MAX_TEMPLATE_BYTES, PLACEHOLDERS, Prompt, Template, rules};
 use planwright_core::text::SourceText;
+use planwright_testkit::sixth_dialect::Todo;
 use planwright_testkit::{judge, repository};
 use proptest::prelude::*;
 
@@ -18,7 +19,11 @@ fn plan(text: &str) -> LinkedPlan {
 }
 
 fn prompt(plan: &LinkedPlan, task_ix: usize, context: &Context<'_>) -> Prompt {
-    Prompt::of(&plan.plan, &plan.links, task_ix, context)
+    let context = Context {
+        own_part: plan.dialect.prompt(),
+        ..*context
+    };
+    Prompt::of(&plan.plan, &plan.links, task_ix, &context)
 }
 
 /// A plan of one dialect whose second task says everything that a task can say.
@@ -155,7 +160,7 @@ fn sample(dialect: &str) -> LinkedPlan {
         .find(|sample| sample.dialect == dialect)
         .expect("a sample");
     let inspection = inspect_text(sample.text);
-    assert_eq!(inspection.dialect, Some(dialect));
+    assert_eq!(inspection.dialect_name(), Some(dialect));
     inspection.plan.expect("a plan")
 }
 
@@ -223,8 +228,9 @@ const BOOKKEEPING: &[Field] = &[
 #[test]
 fn everything_a_task_says_reaches_its_agent() {
     for sample in SAMPLES {
-        let LinkedPlan { plan, links } = self::sample(sample.dialect);
-        let text = Prompt::of(&plan, &links, 1, &first_context()).text;
+        let linked = self::sample(sample.dialect);
+        let plan = &linked.plan;
+        let text = prompt(&linked, 1, &first_context()).text;
         let task = &plan.tasks()[1];
         let said: Vec<Field> = plan.entries(task).iter().map(|entry| entry.field).collect();
         for entry in plan
@@ -292,16 +298,16 @@ fn text_of_a_plan_cannot_pose_as_planwright() {
 
 #[test]
 fn a_dialect_without_a_template_gets_the_general_one() {
-    let general = Template::built_in_text("sixth");
-    Template::parse(general).expect("a good template");
-    let texts: BTreeSet<&str> = DIALECTS
+    let sixth: &dyn Dialect = &Todo;
+    let texts: BTreeSet<String> = DIALECTS
         .iter()
+        .copied()
+        .chain([sixth])
         .map(|dialect| {
-            let text = Template::built_in_text(dialect.name());
-            Template::parse(text).expect("a good template");
+            let text = Template::built_in_text(dialect.prompt());
+            Template::parse(&text).expect("a good template");
             text
         })
-        .chain([general])
         .collect();
     assert_eq!(texts.len(), DIALECTS.len() + 1);
 }

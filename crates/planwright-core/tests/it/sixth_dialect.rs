@@ -10,7 +10,7 @@ use planwright_core::text::SourceText;
 use planwright_testkit::generate;
 use planwright_testkit::sixth_dialect::Todo;
 
-use crate::conversions::with_mint;
+use crate::conversions::with_id_source;
 use crate::fixtures::rule_ids;
 
 static SIXTH: Todo = Todo;
@@ -43,7 +43,7 @@ const LIST: &str = r#"{"todo": [
 #[test]
 fn it_is_told_apart_and_read() {
     let inspection = inspect_among_six(LIST, None);
-    assert_eq!(inspection.dialect, Some("todo"));
+    assert_eq!(inspection.dialect_name(), Some("todo"));
     assert_eq!(rule_ids(&inspection), [""; 0]);
     let linked = inspection.plan.expect("it is read");
     assert_eq!(linked.links.n_edges(), 3);
@@ -89,10 +89,10 @@ fn it_is_mended_like_the_others() {
 fn it_takes_nothing_from_the_five() {
     for dialect in DIALECTS {
         let text = generate::plan(dialect.name(), 3);
-        assert_eq!(inspect_among_six(&text, None).dialect, Some(dialect.name()));
+        assert_eq!(inspect_among_six(&text, None).dialect_name(), Some(dialect.name()));
     }
     assert_eq!(
-        inspect_among_six("{\"other\": 1}", Some("todo.json")).dialect,
+        inspect_among_six("{\"other\": 1}", Some("todo.json")).dialect_name(),
         Some("todo")
     );
     assert_eq!(inspect_among_six("{\"other\": 1}", Some("x.json")).dialect, None);
@@ -101,7 +101,7 @@ fn it_takes_nothing_from_the_five() {
 #[test]
 fn without_a_writer_nothing_is_converted_to_it() {
     let source = crate::fixtures::inspect_text(generate::plan("clido", 3));
-    let converted = with_mint(|mint| convert(&source, &SIXTH, &Options::default(), mint));
+    let converted = with_id_source(|id_source| convert(&source, &SIXTH, &Options::default(), id_source));
     assert_eq!(converted.err(), Some(Refused::NotWritable("todo")));
 }
 

@@ -89,7 +89,7 @@ fn every_verb_from_every_state_in_every_dialect_does_what_the_table_says() {
                 continue;
             };
             let before = look(&text);
-            assert_eq!(before.dialect, Some(dialect));
+            assert_eq!(before.dialect_name(), Some(dialect));
             assert_eq!(state_of(&before, 0), Some(from), "{text}");
             let machine = &before.plan.as_ref().expect("a plan").plan.lifecycle.machine;
             for (verb, force) in Verb::ALL.into_iter().flat_map(|verb| [(verb, false), (verb, true)]) {

@@ -45,7 +45,12 @@ pub(super) fn read_again(written: &Written) -> Scalars {
             ..Choice::by_content(&facts)
         };
         let inspection = inspect(&source, &choice);
-        assert_eq!(inspection.dialect, Some(written.dialect), "{path:?}\n{}", written.text);
+        assert_eq!(
+            inspection.dialect_name(),
+            Some(written.dialect),
+            "{path:?}\n{}",
+            written.text
+        );
         let errors: Vec<_> = inspection
             .diagnostics
             .iter()
@@ -105,7 +110,7 @@ pub(super) fn compare(harmless: &Written, word: &Written, [sentinel, said]: [&st
 fn scalars(dialect: &str, source: &SourceText) -> Scalars {
     let mut found = Scalars::new();
     let own = find(dialect).expect("a known dialect");
-    let parsed = match own.embedded(source) {
+    let parsed = match own.embedded().and_then(|embedded| embedded.document(source)) {
         Some(parsed) => {
             let markdown = Markdown::parse(source);
             for entry in markdown.entries() {

@@ -19,7 +19,7 @@ use planwright_core::text::SourceText;
 
 use super::bases::Base;
 use super::reading::{Origin, Written};
-use crate::input::{Dice, NOW, with_mint};
+use crate::input::{Dice, NOW, with_id_source};
 
 /// What a verb wrote, or why it refused to.
 pub(super) type Outcome = Result<Written, String>;
@@ -267,8 +267,8 @@ fn fresh(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     let dialect = base.dialect();
     let said = [word.to_owned()];
     let made = match dice.flip() {
-        true => with_mint(|mint| new_plan(dialect, word, mint)),
-        false => with_mint(|mint| single_plan(dialect, &wish(word, &said, dice), mint)),
+        true => with_id_source(|id_source| new_plan(dialect, word, id_source)),
+        false => with_id_source(|id_source| single_plan(dialect, &wish(word, &said, dice), id_source)),
     };
     let (text, notes) = made.map_err(|refused| refused.to_string())?;
     Ok(anew(dialect, text, tells_changes(&notes)))
@@ -286,7 +286,7 @@ fn wish<'w>(word: &'w str, said: &'w [String], dice: &mut Dice<'_>) -> Wish<'w> 
 
 fn imported(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
     let source = SourceText::new(base.text(word));
-    let made = with_mint(|mint| import(&source, base.dialect(), &Options::default(), mint));
+    let made = with_id_source(|id_source| import(&source, base.dialect(), &Options::default(), id_source));
     let made = made.map_err(|found| words_of(&found))?;
     Ok(Written {
         path: base.path,
@@ -305,7 +305,8 @@ fn convert_to(base: &Base, word: &str, target: &'static dyn Dialect, embed: Embe
     };
     let source = SourceText::new(base.text(word));
     let inspection = base.with_choice(|choice| inspect(&source, choice));
-    let made = with_mint(|mint| convert(&inspection, target, &options, mint)).map_err(|refused| refused.to_string())?;
+    let made = with_id_source(|id_source| convert(&inspection, target, &options, id_source))
+        .map_err(|refused| refused.to_string())?;
     let is_change = |loss: &Loss| loss.kind == LossKind::Changed || loss.message.starts_with("it is cut to");
     let reports_changes = made.losses.iter().any(is_change);
     Ok(anew(target, made.text, reports_changes))
@@ -323,7 +324,7 @@ fn converted_back(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
         inspect(&SourceText::new(there.text.as_str()), &choice)
     });
     let options = Options::default();
-    let made = with_mint(|mint| convert(&inspection, base.dialect(), &options, mint));
+    let made = with_id_source(|id_source| convert(&inspection, base.dialect(), &options, id_source));
     let made = made.map_err(|refused| refused.to_string())?;
     Ok(anew(base.dialect(), made.text, false))
 }
@@ -332,7 +333,7 @@ fn migrated(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
     let source = SourceText::new(base.text(word));
     let inspection = base.with_choice(|choice| inspect(&source, choice));
     let order = MigrationOrder::default();
-    let made = with_mint(|mint| migrate(&inspection, base.dialect(), &order, mint));
+    let made = with_id_source(|id_source| migrate(&inspection, base.dialect(), &order, id_source));
     let made = made.map_err(|refused| refused.to_string())?;
     Ok(Written {
         path: base.path,
@@ -354,8 +355,8 @@ fn drafted(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     let dialect = base.dialect();
     let answer = answer(base, word, dice);
     let wish = wish("A goal", &[], dice);
-    let made =
-        with_mint(|mint| draft(&answer, dialect, &wish, mint)).map_err(|unusable| words_of(&unusable.findings))?;
+    let made = with_id_source(|id_source| draft(&answer, dialect, &wish, id_source))
+        .map_err(|unusable| words_of(&unusable.findings))?;
     let count = |text: String| base.with_choice(|choice| n_tasks(&Open::new(&SourceText::new(text), choice)));
     assert_eq!(
         count(made.text.clone()),
@@ -373,7 +374,7 @@ fn replanned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     let answer = answer(base, word, dice);
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
-        let version = with_mint(|mint| new_version(&open.inspection, base.dialect(), &answer, mint));
+        let version = with_id_source(|id_source| new_version(&open.inspection, base.dialect(), &answer, id_source));
         let version = version.map_err(|unusable| words_of(&unusable.findings))?;
         let changed = rewrite(&open, choice, &version.slots, NOW).map_err(refused)?;
         in_place(base, changed)

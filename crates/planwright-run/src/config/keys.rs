@@ -28,6 +28,8 @@ pub enum Kind {
     Text,
     /// One of some words.
     Choice(&'static [&'static str]),
+    /// The name of a dialect.
+    Dialect,
     /// A command as a list of words, the program first, without a shell.
     Program,
     /// A list of words.
@@ -64,7 +66,7 @@ impl Kind {
     /// Returns what is needed, for messages.
     pub fn wanted(self) -> &'static str {
         match self {
-            Kind::Text | Kind::Choice(_) => "a string",
+            Kind::Text | Kind::Choice(_) | Kind::Dialect => "a string",
             Kind::Program => "a list of words, as in [\"my-agent\", \"--json\"]",
             Kind::Words => "a list of strings",
             Kind::Variables => "a list of names of variables, as in [\"MY_API_KEY\"]",
@@ -161,9 +163,6 @@ pub(super) const FENCES: &[&str] = &["off", "auto", "write", "strict"];
 /// How tasks are kept apart.
 pub(super) const ISOLATIONS: &[&str] = &["auto", "checkouts", "worktrees", "shared"];
 
-/// The dialects that new plans may have.
-pub(super) const DIALECT_NAMES: &[&str] = &["opencrabs", "clido", "aimi", "task-pack", "rawko"];
-
 /// How work comes onto the branch of a plan.
 pub(super) const LANDINGS: &[&str] = &["squash", "merge"];
 
@@ -259,7 +258,7 @@ pub static KEYS: &[Key] = &[
     key("run.template", Kind::Text).with_variable(),
     key("run.types.NAME", Kind::Text),
     key("plan.agent", Kind::Text).with_variable(),
-    key("plan.dialect", Kind::Choice(DIALECT_NAMES)).with_variable(),
+    key("plan.dialect", Kind::Dialect).with_variable(),
     key("plan.template", Kind::Text).with_variable(),
     key("plan.replan_template", Kind::Text).with_variable(),
     key("plan.derive_template", Kind::Text).with_variable(),

@@ -7,7 +7,7 @@ use planwright_core::text::SourceText;
 
 use super::rules::CONFIG_UNREADABLE;
 use super::{Configuration, Level, Source, SourceKind, assemble};
-use crate::place::CONFIG_FILE;
+use crate::layout::CONFIG_FILE;
 use crate::store;
 
 /// The longest configuration file, in bytes.

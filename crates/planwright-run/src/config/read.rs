@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::diagnostic::nearest;
+use planwright_core::dialect::DIALECTS;
 use planwright_core::text::{Span, visible};
 
 use super::keys::{KEYS, Key, Kind};
@@ -277,6 +278,10 @@ impl Reading {
         match (kind, &node.value) {
             (Kind::Text, Value::Text(text)) => self.text(text, node.span, name).map(Typed::Text),
             (Kind::Choice(words), Value::Text(text)) => self.choice(text, words, node.span, name),
+            (Kind::Dialect, Value::Text(text)) => {
+                let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
+                self.choice(text, &names, node.span, name)
+            }
             (Kind::Program, Value::List(nodes)) => self.program(nodes, node.span, name).map(Typed::Words),
             (Kind::Words, Value::List(nodes)) => self.words(nodes, name).map(Typed::Words),
             (Kind::Variables, Value::List(nodes)) => self.variables(nodes, name),

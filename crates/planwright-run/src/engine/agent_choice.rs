@@ -9,7 +9,7 @@ use planwright_core::text::visible;
 use super::{RunError, RunRequest};
 use crate::config::no_agent;
 use crate::config::{Agent, Config, chain_of};
-use crate::place::root_of;
+use crate::layout::root_of;
 
 /// Who takes each task; none for those that are not to run.
 pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[bool]) -> Result<AgentChoice, RunError> {

@@ -17,7 +17,7 @@ use crate::digest::Digest;
 use crate::fence::{Fencing, TemporaryFolders};
 use crate::git::Slot;
 use crate::journal::Receipt;
-use crate::place::STATE_FOLDER;
+use crate::layout::STATE_FOLDER;
 use crate::redaction::Redaction;
 use crate::runs::state::failed_commands;
 use crate::shell::command_line;

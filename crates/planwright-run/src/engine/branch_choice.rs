@@ -4,14 +4,14 @@ use planwright_core::plan::Field;
 
 use super::isolation::branch_of_plan;
 use super::landing_site::failed;
-use super::{PlanSnapshot, RunError, RunRequest};
+use super::{PlanSnapshot, Prepared, RunError, RunRequest};
 use crate::checkout_home::CheckoutHome;
 use crate::files::DiskFiles;
 use crate::git::{BranchStart, GitError, Repository, valid_branch};
 use crate::journal::plan_id;
-use crate::place::PlanKey;
-use crate::runs;
+use crate::layout::PlanKey;
 use crate::runs::state::RunState;
+use crate::runs::{self, IsolationMode};
 
 /// What `run.branch` says for the branch that the user has checked out.
 const CURRENT: &str = "current";
@@ -66,6 +66,44 @@ pub fn branch_preview(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Opti
     match branch_name(request, snapshot, &repository, &home).ok()? {
         Some(name) => Some(name),
         None => repository.branch().ok().flatten(),
+    }
+}
+
+/// Refuses a run whose branch cannot be used, as its beginning would.
+pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &Prepared) -> Result<(), RunError> {
+    let snapshot = &prepared.snapshot;
+    let Ok(Some(repository)) = Repository::around(&snapshot.place().root) else {
+        return Ok(());
+    };
+    let home = CheckoutHome::of(request.config.run.checkouts.as_deref(), &repository);
+    let (IsolationMode::Checkouts, Ok(home)) = (&prepared.isolation.mode, home) else {
+        return Ok(());
+    };
+    let Some(name) = branch_name(request, snapshot, &repository, &home)? else {
+        return match repository.branch().map_err(failed)? {
+            Some(_) => Ok(()),
+            None => Err(RunError::refused(
+                "no branch is checked out, and the work is to land on the one that is",
+                "check out a branch with `git switch`; or --branch NAME",
+            )),
+        };
+    };
+    // Git keeps branches as files: `feature/x` cannot be next to `feature`.
+    for (at, _) in name.match_indices('/') {
+        let parent = name.get(..at).unwrap_or_default();
+        if repository.branch_exists(parent).map_err(failed)? {
+            return Err(RunError::refused(
+                format!("the branch `{name}` cannot be created: there is a branch `{parent}`"),
+                "choose another name: --branch NAME",
+            ));
+        }
+    }
+    match repository.worktree_of(&name, home.folder()).map_err(failed)? {
+        Some(path) => {
+            let branch = name.clone();
+            Err(begin_error(&name, GitError::InUse { branch, path }))
+        }
+        None => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use planwright_core::inspect::Inspection;
 
+use crate::clock::to_the_second;
 use crate::journal::JournalError;
 use crate::lock::LockError;
 use crate::revise::ReviseError;
@@ -116,7 +117,10 @@ fn running(live: Option<&LiveRun>) -> String {
     match live {
         Some(LiveRun { pid, id, since, .. }) => {
             let id = id.as_deref().unwrap_or("(about to begin)");
-            format!("the plan is being run already: run {id}, process {pid}, since {since}")
+            format!(
+                "the plan is being run already: run {id}, process {pid}, since {}",
+                to_the_second(since)
+            )
         }
         None => "the plan is being run already by another process".to_owned(),
     }

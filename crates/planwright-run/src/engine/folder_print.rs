@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::place::{CONFIG_FILE, STATE_FOLDER};
+use crate::layout::{CONFIG_FILE, STATE_FOLDER};
 use crate::store::is_temporary;
 
 /// The most files that are looked at. Larger folders are not judged.

@@ -9,14 +9,14 @@ use super::branch_choice::{begin_error, branch_name, missing_work, start_words};
 use super::leftovers::lands_on;
 use super::own_files::OwnFiles;
 use super::{PlanSnapshot, RunError, RunRequest};
-use crate::causes::with_causes;
 use crate::checkout_home::CheckoutHome;
 use crate::config::{Cleaning, LandingStyle};
+use crate::error_chain::with_causes;
 use crate::git::{
     BranchStart, Candidate, Checkouts, FolderIdentity, GitError, Pool, Prepared, Replay, Repository, Slot,
     SnapshotRequest, TargetBranch, TaskCheckout, message_of_uncommitted, subject, with_trailers,
 };
-use crate::place::{PlanKey, PlanPlace};
+use crate::layout::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{Conditions, Receipt};

@@ -10,7 +10,7 @@ use crate::checkout_home::CheckoutHome;
 use crate::config::{Keep, Run};
 use crate::files::DiskFiles;
 use crate::git::{Checkouts, FolderIdentity, GitError, Pool, Repository, TargetBranch, TaskCheckout};
-use crate::place::{PlanKey, PlanPlace};
+use crate::layout::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::revise::note_take_overs;
 use crate::runs::state::{AttemptRun, RunState, TaskState};

@@ -30,14 +30,14 @@ mod state_links;
 mod status_updates;
 mod user_command;
 
-pub use branch_choice::branch_preview;
+pub use branch_choice::{branch_preview, refuse_branch_in_use};
 pub use error::RunError;
 pub use held_tasks::HeldTask;
 pub use isolation::{Isolation, undo_unfinished_move};
 pub use leftovers::{Leftover, LeftoverState, Leftovers};
 pub use own_files::OwnFiles;
 pub use plan_snapshot::PlanSnapshot;
-pub use prepare::{Prepared, prepare};
+pub use prepare::{Prepared, USUAL_ATTEMPTS, prepare};
 pub use preview::{Preview, VerificationPreview, prompt_of, verification_of};
 pub use request::{Options, RunRequest};
 pub use run_loop::{RunOutcome, run};

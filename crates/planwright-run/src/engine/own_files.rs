@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::DIALECTS;
 
 use crate::git::Repository;
-use crate::place::{CONFIG_FILE, PlanPlace, STATE_FOLDER};
+use crate::layout::{CONFIG_FILE, PlanPlace, STATE_FOLDER};
 use crate::runs;
 use crate::store::is_temporary;
 use crate::workspace::slashed;
@@ -53,7 +53,9 @@ impl OwnFiles {
 /// Returns the files that would name a plan as the one that is being worked on, from the root of the workspace.
 fn pointers(root: &Path, plan: &str) -> Vec<String> {
     let target = root.join(plan);
-    let found = DIALECTS.iter().filter_map(|dialect| dialect.pointer(&slashed(&target)));
+    let found = DIALECTS
+        .iter()
+        .filter_map(|dialect| dialect.pointer()?.file(&slashed(&target)));
     let resolved = found.filter_map(|relative| {
         let mut path: PathBuf = target.parent()?.to_owned();
         for part in relative.split('/') {

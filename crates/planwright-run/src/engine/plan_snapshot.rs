@@ -15,10 +15,10 @@ use planwright_core::text::SourceText;
 
 use super::RunError;
 use super::error::Erroneous;
-use crate::examine::examine;
 use crate::files::DiskFiles;
+use crate::inspect_file::inspect_file;
 use crate::journal::plan_id;
-use crate::place::PlanPlace;
+use crate::layout::PlanPlace;
 use crate::revise::{ReviseError, take_states};
 use crate::store::{LoadError, PlanFile, Store, holds, load};
 
@@ -63,7 +63,7 @@ impl PlanSnapshot {
         // Looked at before it is read: what comes in between is noticed afterwards.
         let mut seen = Seen::of(&place, None);
         let source = load(path)?.source;
-        let mut inspection = examine(&source, Some(path), forced).inspection;
+        let mut inspection = inspect_file(&source, Some(path), forced).inspection;
         if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
             let path = path.to_owned();
             return Err(RunError::Errors(Box::new(Erroneous { path, inspection })));
@@ -230,7 +230,7 @@ impl PlanSnapshot {
             self.seen = seen;
             return Ok(None);
         }
-        let mut inspection = examine(&source, Some(&self.path), self.forced).inspection;
+        let mut inspection = inspect_file(&source, Some(&self.path), self.forced).inspection;
         if let Some(why) = first_error(&inspection, &self.path) {
             return Err(unreadable(why));
         }

@@ -4,13 +4,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use planwright_core::dialect;
+use planwright_core::edit::skipped_for_failures_of;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Links, Plan, RunLift, Slots, State};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Claim, Job, Jobs, Policy};
-use planwright_core::text::visible;
 
 use super::agent_choice::{AgentChoice, choose_agents};
 use super::held_tasks::HeldTask;
@@ -22,11 +21,11 @@ use crate::claims::Claims;
 use crate::fence::Fencing;
 use crate::gate::{Closed, GatePolicy, Gates};
 use crate::journal::plan_id;
-use crate::place::root_of;
+use crate::layout::root_of;
 use crate::proofs::Proofs;
 use crate::revise::ReviseError;
 use crate::runs::{IsolationMode, Remark, RemarkKind};
-use crate::shell::{argument, with_plan};
+use crate::shell::with_plan;
 use crate::store::{PlanFile, history};
 use crate::verify::Checks;
 
@@ -55,6 +54,8 @@ pub struct Prepared {
     pub remarks: Vec<Remark>,
     /// The tasks that are marked as done without a proof, where the configuration requires one: the run opens them again.
     unproven: Vec<u32>,
+    /// The tasks that were skipped because of failures that the run tries again.
+    reopened: Vec<u32>,
     /// The tasks that a person or a tool holds, and that the run leaves alone.
     pub held: Vec<HeldTask>,
     /// What earlier runs left; the error holds where the run begins.
@@ -79,23 +80,6 @@ fn refuse_link_to_elsewhere(path: &Path, snapshot: &PlanSnapshot) -> Result<(), 
     ))
 }
 
-/// Refuses to run the placeholder of a new plan: no agent could do anything with it.
-fn refuse_placeholder(snapshot: &PlanSnapshot, jobs: &[Job]) -> Result<(), RunError> {
-    let plan = snapshot.plan();
-    let is_wanted = |task_ix: &usize| jobs.get(*task_ix).is_some_and(|job| job.is_wanted);
-    let Some(task_ix) = plan.placeholders().find(is_wanted) else {
-        return Ok(());
-    };
-    let name = plan.task_name(task_ix);
-    Err(RunError::refused(
-        format!("`{}` is the placeholder of a new plan, and not a task", visible(&name)),
-        format!(
-            "`planwright add \"TITLE\" -p {}` replaces it",
-            argument(&snapshot.path().to_string_lossy())
-        ),
-    ))
-}
-
 /// Reads a plan and decides what is to be run of it.
 pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
     let snapshot = PlanSnapshot::open(request.path, request.forced)?;
@@ -106,8 +90,8 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
         return Err(RunError::OtherConfig { text: text.to_owned() });
     }
     let must_approve = refuse(request, &snapshot)?;
-    let LaidOut { jobs, graph, choice } = lay_out(request, &snapshot)?;
-    refuse_placeholder(&snapshot, &jobs)?;
+    let reopened = reopened(request, &snapshot, recovered.as_ref().ok())?;
+    let LaidOut { jobs, graph, choice } = lay_out(request, &snapshot, &reopened)?;
     let mut policy = policy(request, snapshot.plan());
     let continues = recovered.as_ref().ok().and_then(Recovered::mode);
     let isolation = choose(request, &snapshot, policy.slots, continues)?;
@@ -125,6 +109,7 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
         .map_or_else(|_| Vec::new(), |recovered| HeldTask::all(&snapshot, recovered));
     Ok(Prepared {
         unproven: unproven(request, &snapshot)?,
+        reopened,
         held,
         must_approve,
         policy,
@@ -162,8 +147,12 @@ pub(super) struct LaidOut {
     pub(super) choice: AgentChoice,
 }
 
-/// Lays out the tasks of a plan as it is now.
-pub(super) fn lay_out(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<LaidOut, RunError> {
+/// Lays out the tasks of a plan as it is now. Tasks that are reopened get an agent too.
+pub(super) fn lay_out(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    reopened: &[u32],
+) -> Result<LaidOut, RunError> {
     let graph = TaskGraph::new(snapshot.plan(), snapshot.links()).map_err(|_| {
         RunError::refused(
             "the tasks depend on each other in a circle",
@@ -171,8 +160,11 @@ pub(super) fn lay_out(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Resu
         )
     })?;
     let mut jobs = jobs_of(request, snapshot, &graph)?;
-    let may_run = |job: &Job| job.is_wanted && matches!(job.state, State::Pending | State::Running | State::Failed);
-    let wanted: Vec<bool> = jobs.iter().map(may_run).collect();
+    let may_run = |(task, job): (u32, &Job)| {
+        let is_open = matches!(job.state, State::Pending | State::Running | State::Failed);
+        job.is_wanted && (is_open || reopened.contains(&task))
+    };
+    let wanted: Vec<bool> = (0..).zip(&jobs).map(may_run).collect();
     let choice = choose_agents(request, snapshot.plan(), &wanted)?;
     for (job, claims) in jobs.iter_mut().zip(claims(snapshot.plan())) {
         job.claims = claims;
@@ -186,18 +178,50 @@ impl Prepared {
         let Some(job) = self.jobs.get(task as usize) else {
             return false;
         };
-        let by_dialect = self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
-        let tries_again = request.options.retry_failed || by_dialect;
         job.is_wanted
             && match job.state {
                 State::Pending => true,
                 State::Running => self.held.iter().all(|held| held.task != task),
-                State::Failed => tries_again,
-                // Failures that are tried again take along what was skipped because of them.
+                State::Failed => retries_failed(request, &self.snapshot),
                 State::Done => self.unproven.contains(&task),
-                State::Skipped | State::Blocked => false,
+                State::Skipped => self.reopened.contains(&task),
+                State::Blocked => false,
             }
     }
+}
+
+/// Returns whether a run tries failed tasks again.
+fn retries_failed(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> bool {
+    request.options.retry_failed || snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped
+}
+
+/// Returns the tasks that were skipped because of failures that the run tries again.
+fn reopened(
+    request: &RunRequest<'_>,
+    snapshot: &PlanSnapshot,
+    recovered: Option<&Recovered>,
+) -> Result<Vec<u32>, RunError> {
+    if !retries_failed(request, snapshot) {
+        return Ok(Vec::new());
+    }
+    let wanted = wanted_tasks(request, snapshot)?;
+    let is_retried = |name: &&str| {
+        snapshot
+            .named(name)
+            .is_ok_and(|task| snapshot.state(task) == State::Failed && wanted.get(task as usize) == Some(&true))
+    };
+    let plan = snapshot.plan();
+    let is_reopened = |task: &u32| {
+        let causes = skipped_for_failures_of(plan, *task as usize);
+        let by_plan = !causes.is_empty() && causes.iter().all(is_retried);
+        let by_run = || {
+            let was_skipped = recovered.is_some_and(|recovered| recovered.skipped_for_failure(snapshot, *task));
+            request.options.retry_failed && was_skipped
+        };
+        snapshot.state(*task) == State::Skipped && (by_plan || by_run())
+    };
+    let tasks = 0..plan.tasks().len() as u32;
+    Ok(tasks.filter(is_reopened).collect())
 }
 
 /// Returns the tasks that are marked as done without a proof, where the configuration requires one.
@@ -250,7 +274,8 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
             (false, _) => Err(RunError::refused(message, help)),
         };
     }
-    match dialect::find(plan.dialect).and_then(|dialect| dialect.refuses_changes(plan)) {
+    let edits = snapshot.linked().dialect.edits();
+    match edits.and_then(|edits| edits.refuses_changes(plan)) {
         Some((message, help)) => Err(RunError::refused(message, help)),
         None => Ok(false),
     }
@@ -306,8 +331,8 @@ pub(super) fn jobs_of(
     Ok(jobs)
 }
 
-/// How often a task is tried where the user says nothing.
-const USUAL_ATTEMPTS: u32 = 2;
+/// How often a task is tried where nothing is configured, and no planner takes over.
+pub const USUAL_ATTEMPTS: u32 = 2;
 
 /// Returns how often a task may be tried: as the user wants it, else twice, or once where a planner takes over after a failure. Where the
 /// plan counts failures itself, never more often than it lets a task fail: it calls the task failed then.

@@ -83,6 +83,7 @@ pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -
         plan_path: &snapshot.place().relative,
         result_file: Some("$PLANWRIGHT_RESULT"),
         template: template.as_ref(),
+        own_part: snapshot.linked().dialect.prompt(),
         max_bytes: DEFAULT_MAX_BYTES,
         ..Context::default()
     };

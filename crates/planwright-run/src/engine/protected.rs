@@ -11,7 +11,7 @@ use planwright_core::plan::{Field, Plan, Task};
 use crate::config::Command;
 use crate::digest::Digest;
 use crate::files::open_to_read;
-use crate::place::STATE_FOLDER;
+use crate::layout::STATE_FOLDER;
 use crate::verify::Check;
 
 /// Which files of a workspace are protected from a task.

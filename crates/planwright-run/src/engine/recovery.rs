@@ -11,7 +11,7 @@ use crate::clock;
 use crate::files::DiskFiles;
 use crate::git::{Candidate, FolderIdentity, Repository};
 use crate::journal::JournalError;
-use crate::place::PlanPlace;
+use crate::layout::PlanPlace;
 use crate::revise::was_started_by_hand;
 use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun, TaskState};
 use crate::runs::{self, Approved, Conditions, Held, IsolationMode, Merged, RunPlace, Spent, StopReason};
@@ -251,6 +251,17 @@ impl Recovered {
     /// Returns a task in the last run that had it.
     pub(super) fn task(&self, name: &str) -> Option<&RecoveredTask> {
         self.tasks.get(name)
+    }
+
+    /// Returns whether a run skipped a task because of another one that is still failed.
+    pub(super) fn skipped_for_failure(&self, snapshot: &PlanSnapshot, task: u32) -> bool {
+        let found = self.task(snapshot.name(task));
+        let because = found.and_then(|found| found.run.skipped_for.as_deref());
+        because.is_some_and(|because| {
+            snapshot
+                .named(because)
+                .is_ok_and(|failed| snapshot.state(failed) == State::Failed)
+        })
     }
 
     /// Returns the state that a task has by the run that continues, and since when. None where no run continues, or its log

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::state_links::StateLinks;
 use crate::git::{FolderIdentity, Repository};
-use crate::place::{PlanPlace, STATE_FOLDER};
+use crate::layout::{PlanPlace, STATE_FOLDER};
 use crate::runs::RunPlace;
 use crate::store::new_temporary_name;
 

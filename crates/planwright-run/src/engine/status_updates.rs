@@ -8,9 +8,9 @@ use planwright_core::plan::{State, Verb};
 
 use super::naming::and_more;
 use super::{PlanSnapshot, RunRequest};
-use crate::causes::with_causes;
 use crate::claims::RUN_VERB;
 use crate::clock;
+use crate::error_chain::with_causes;
 use crate::journal::{Receipt, Verified};
 use crate::redaction::Redaction;
 use crate::revise::{self, ReviseError, Target};
@@ -269,6 +269,7 @@ pub(super) fn why(error: &ReviseError) -> String {
         ReviseError::SeveralTasks { name, .. } => format!("several tasks are called `{name}` now"),
         ReviseError::NothingReady
         | ReviseError::NothingToUndo
+        | ReviseError::UndoDuringRun { .. }
         | ReviseError::EditedSince { .. }
         | ReviseError::ChangedMeanwhile => "there was nothing to change".to_owned(),
     }

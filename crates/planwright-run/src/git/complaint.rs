@@ -12,7 +12,7 @@ const MAX_COMPLAINT: usize = 64 * 1024;
 /// How long to wait for the rest of it when git is over: a hook may have left something that holds it open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// What git says about its troubles, read beside its answer.
+/// What git reports on standard error, read next to its answer.
 pub(super) struct Complaint {
     text: Arc<Mutex<Vec<u8>>>,
     is_over: mpsc::Receiver<()>,

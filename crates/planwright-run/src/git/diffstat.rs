@@ -15,6 +15,8 @@ pub struct Diffstat {
     pub added: u64,
     /// How many lines are gone.
     pub removed: u64,
+    /// How many of them from files that look like tests.
+    pub removed_in_tests: u64,
 }
 
 impl Repository {
@@ -64,16 +66,31 @@ fn diffstats_in(text: &str) -> BTreeMap<String, Diffstat> {
             continue;
         }
         let mut parts = line.splitn(3, '\t');
-        let (Some(added), Some(removed), Some(_), Some(stat)) =
+        let (Some(added), Some(removed), Some(path), Some(stat)) =
             (parts.next(), parts.next(), parts.next(), current.as_mut())
         else {
             continue;
         };
         stat.files += 1;
         stat.added += added.parse::<u64>().unwrap_or(0);
-        stat.removed += removed.parse::<u64>().unwrap_or(0);
+        let removed = removed.parse::<u64>().unwrap_or(0);
+        stat.removed += removed;
+        if looks_like_test(path) {
+            stat.removed_in_tests += removed;
+        }
     }
     all
+}
+
+/// Returns whether a path is one that test runners look for: in a folder of tests, or with a name of one.
+fn looks_like_test(path: &str) -> bool {
+    const FOLDERS: [&str; 5] = ["test", "tests", "spec", "specs", "__tests__"];
+    let mut parts = path.trim_matches('"').rsplit('/');
+    let name = parts.next().unwrap_or("");
+    let stem = name.split('.').next().unwrap_or("");
+    let has_word = name.contains(".test.") || name.contains(".spec.") || stem.starts_with("test_");
+    let ends = ["_test", "_tests", "_spec", "Test", "Tests", "Spec"];
+    has_word || ends.iter().any(|end| stem.ends_with(end)) || parts.any(|folder| FOLDERS.contains(&folder))
 }
 
 #[cfg(test)]
@@ -84,8 +101,31 @@ mod tests {
     fn lines_are_counted_for_each_commit() {
         let text = "commit aa\n\n3\t1\tsrc/a.rs\n-\t-\tlogo.png\ncommit bb\n\n1\t0\ta\tb.txt\n";
         let all = diffstats_in(text);
-        let stat = |files, added, removed| Diffstat { files, added, removed };
+        let stat = |files, added, removed| Diffstat {
+            files,
+            added,
+            removed,
+            removed_in_tests: 0,
+        };
         assert_eq!(all["aa"], stat(2, 3, 1));
         assert_eq!(all["bb"], stat(1, 1, 0));
+        let text = "commit cc\n\n1\t4\ttests/a.py\n0\t2\tsrc/latest.rs\n2\t3\tweb/cart.test.js\n";
+        assert_eq!(diffstats_in(text)["cc"].removed_in_tests, 7);
+    }
+
+    #[test]
+    fn tests_are_known_by_their_paths() {
+        for path in [
+            "test_app.py",
+            "a/b_test.go",
+            "src/__tests__/x.js",
+            "spec/x_spec.rb",
+            "src/CartTest.java",
+        ] {
+            assert!(looks_like_test(path), "{path}");
+        }
+        for path in ["src/latest.rs", "contest.py", "attestation/x.go", "src/testing.rs"] {
+            assert!(!looks_like_test(path), "{path}");
+        }
     }
 }

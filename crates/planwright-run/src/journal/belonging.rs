@@ -14,8 +14,8 @@ use super::{History, Identified, Journal, JournalError, Kind, Notice, Renamed, r
 use super::{frame, frame::Header};
 use crate::digest::Digest;
 use crate::files::Files;
+use crate::layout::{ARCHIVE, JOURNAL_EXTENSION, PlanKey, PlanPlace, TRASH};
 use crate::lock::{self, Holder, LockError};
-use crate::place::{ARCHIVE, JOURNAL_EXTENSION, PlanKey, PlanPlace, TRASH};
 
 /// Returns what tells a plan from others wherever it lies; none in dialects without an id.
 pub fn plan_id(plan: &Plan) -> Option<&str> {

@@ -1,8 +1,8 @@
 //! A verb from a path to a durable change: read the newest text, let the core make the new one, have the store write it.
 //! Decides nothing about plans, and shows nothing.
 
+mod batch;
 mod called_verbs;
-mod deeds;
 mod pointer;
 mod transition;
 mod undo;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, Changed, Open, Problem};
-use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, Note, Pointing};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts, Note, Pointing};
 use planwright_core::edit::{PlanMove, PlanRequest, Request};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, PlanVerb, State};
@@ -22,15 +22,15 @@ use planwright_core::text::SourceText;
 
 use crate::claims::{Claims, NotTheirs};
 use crate::clock;
-use crate::examine::open;
 use crate::gate::{Closed, GatePolicy};
+use crate::inspect_file::open;
 use crate::journal::{Change, Claimed, History, Notice, PastChange, StateChange, TaskState, Verified, plan_id};
 use crate::store::{CreateError, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
+pub use batch::{Deed, transitions};
 pub use called_verbs::note_take_overs;
 pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, last_verbs_of, next_record, was_started_by_hand};
-pub use deeds::{Deed, transitions};
 use pointer::point;
 pub use pointer::{PointerError, point_at_new};
 pub use transition::{Call, expired_names, transition, transition_by};
@@ -153,6 +153,11 @@ pub enum ReviseError {
     NothingReady,
     /// There is nothing to take back.
     NothingToUndo,
+    /// The last change is that of a run which works on the plan.
+    UndoDuringRun {
+        /// The process of the run.
+        pid: u32,
+    },
     /// What is to be taken back has been edited since.
     EditedSince {
         /// The change.
@@ -213,20 +218,20 @@ pub fn transition_plan(
     request: &PlanRequest<'_>,
     policy: GatePolicy,
 ) -> Result<Revised, ReviseError> {
-    revise(target, request.verb.as_str(), |desk| {
-        let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
+    revise(target, request.verb.as_str(), |pending| {
+        let dialect = pending.linked()?.dialect;
         let has_place = dialect.plan_machine().has(PlanVerb::Approve);
         match request.verb {
-            PlanVerb::Approve if policy.approval_required && !has_place && desk.history.is_approved() => {
-                desk.is_idle = true;
+            PlanVerb::Approve if policy.approval_required && !has_place && pending.history.is_approved() => {
+                pending.is_idle = true;
             }
             PlanVerb::Approve | PlanVerb::Reject if policy.approval_required && !has_place => {
-                desk.change.approval = Some(request.verb == PlanVerb::Approve);
+                pending.change.approval = Some(request.verb == PlanVerb::Approve);
             }
-            _ => desk.transition_plan(request)?,
+            _ => pending.transition_plan(request)?,
         }
-        desk.change.by = request.by.map(str::to_owned);
-        desk.change.note = request.note.map(str::to_owned);
+        pending.change.by = request.by.map(str::to_owned);
+        pending.change.note = request.note.map(str::to_owned);
         Ok(())
     })
 }
@@ -277,21 +282,21 @@ pub fn edit<'e>(
     by: Option<&str>,
     mut edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
 ) -> Result<Revised, ReviseError> {
-    revise(target, verb, |desk| {
-        desk.compare_states();
+    revise(target, verb, |pending| {
+        pending.compare_states();
         if verb == "remove" {
-            refuse_held(&Claims::of(desk.history), names, by)?;
+            refuse_held(&Claims::of(pending.history), names, by)?;
         }
         let mut n_edits = 0;
-        while let Some(edit) = edit_of(desk.linked()?, n_edits)? {
-            desk.edit(&edit, now)?;
+        while let Some(edit) = edit_of(pending.linked()?, n_edits)? {
+            pending.edit(&edit, now)?;
             n_edits += 1;
         }
         // What was added is known by now, and was not before.
-        if desk.change.tasks.is_empty() {
-            desk.change.tasks = names.to_vec();
+        if pending.change.tasks.is_empty() {
+            pending.change.tasks = names.to_vec();
         }
-        desk.change.by = by.map(str::to_owned);
+        pending.change.by = by.map(str::to_owned);
         Ok(())
     })
 }
@@ -303,13 +308,13 @@ pub fn edit_text(
     text: &SourceText,
     by: Option<&str>,
 ) -> Result<Revised, ReviseError> {
-    revise(target, "edit", |desk| {
-        desk.compare_states();
-        if desk.open.source().as_str() != seen.as_str() {
+    revise(target, "edit", |pending| {
+        pending.compare_states();
+        if pending.open.source().as_str() != seen.as_str() {
             return Err(ReviseError::ChangedMeanwhile);
         }
-        desk.replace(text);
-        desk.change.by = by.map(str::to_owned);
+        pending.replace(text);
+        pending.change.by = by.map(str::to_owned);
         Ok(())
     })
 }
@@ -407,7 +412,7 @@ pub fn each_once<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String>
 }
 
 /// Where a change is prepared: the plan as it is so far, and what is to be recorded.
-struct Desk<'a> {
+struct PendingChange<'a> {
     path: &'a Path,
     forced: Option<&'static dyn Dialect>,
     facts: Facts,
@@ -426,7 +431,7 @@ struct Desk<'a> {
     is_idle: bool,
 }
 
-impl Desk<'_> {
+impl PendingChange<'_> {
     fn linked(&self) -> Result<&LinkedPlan, ReviseError> {
         self.open
             .inspection
@@ -579,7 +584,7 @@ fn located(problem: Problem, source: &SourceText) -> ReviseError {
 fn revise(
     target: Target<'_>,
     verb: &str,
-    mut prepare: impl FnMut(&mut Desk<'_>) -> Result<(), ReviseError>,
+    mut prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
 ) -> Result<Revised, ReviseError> {
     let path: PathBuf = target.path.to_owned();
     let source = load(&path)?.source;
@@ -604,7 +609,7 @@ fn revise(
             Some((before, opened)) if before.as_str() == source.as_str() => opened,
             _ => open(source, Some(&path), target.forced),
         };
-        let mut desk = Desk {
+        let mut pending = PendingChange {
             path: &path,
             forced: target.forced,
             facts,
@@ -622,40 +627,40 @@ fn revise(
             restated: Vec::new(),
             is_idle: false,
         };
-        desk.take_states();
+        pending.take_states();
         let done_before = match history.has_beginning() {
             true => Vec::new(),
-            false => desk
+            false => pending
                 .linked()
                 .map_or_else(|_| Vec::new(), |linked| done_names(&linked.plan)),
         };
-        prepare(&mut desk)?;
-        is_idle = desk.is_idle;
-        desk.change.moves = desk.moves();
-        desk.change.moves.append(&mut desk.restated);
+        prepare(&mut pending)?;
+        is_idle = pending.is_idle;
+        pending.change.moves = pending.moves();
+        pending.change.moves.append(&mut pending.restated);
         if !history.has_beginning() {
-            desk.change.found_done = Some(done_before);
+            pending.change.found_done = Some(done_before);
         }
-        let text = desk.open.source().clone();
-        let verified = desk.change.verified.clone();
-        let claim = desk.change.claim.clone();
-        let names = desk.change.tasks.clone();
-        let taken_over_from = desk.change.taken_over_from.clone();
-        let approval = desk.change.approval;
-        let passed_gates = desk.change.passed_gates.clone();
+        let text = pending.open.source().clone();
+        let verified = pending.change.verified.clone();
+        let claim = pending.change.claim.clone();
+        let names = pending.change.tasks.clone();
+        let taken_over_from = pending.change.taken_over_from.clone();
+        let approval = pending.change.approval;
+        let passed_gates = pending.change.passed_gates.clone();
         let prepared = Prepared {
             text: Some(text.clone()),
-            change: desk.change,
+            change: pending.change,
         };
         revised = Some(Revised {
             before: source.clone(),
-            is_behind: desk.open.is_behind(),
-            notes: desk.notes.iter().filter_map(|note| note.words(&text)).collect(),
+            is_behind: pending.open.is_behind(),
+            notes: pending.notes.iter().filter_map(|note| note.words(&text)).collect(),
             text,
-            after: desk.open.inspection,
+            after: pending.open.inspection,
             names,
-            steps: desk.steps,
-            plan_step: desk.plan_step,
+            steps: pending.steps,
+            plan_step: pending.plan_step,
             verified,
             claim,
             approval,

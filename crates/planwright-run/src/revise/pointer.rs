@@ -2,68 +2,64 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::{self, Dialect, Pointing};
+use planwright_core::dialect::{Dialect, Pointer, Pointing};
 use planwright_core::document::patch::Refusal;
-use planwright_core::document::yaml;
 use planwright_core::plan::Plan;
 use planwright_core::text::SourceText;
 
 use super::{Revised, Target};
 use crate::clock;
-use crate::examine::examine;
+use crate::inspect_file::inspect_file;
 use crate::store::{CreateError, LoadError, ReplaceError, create, load, replace};
 use crate::workspace::slashed;
 
 /// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
 /// by then: what goes wrong here is said, and loses nothing.
 pub(super) fn point(target: Target<'_>, revised: &mut Revised, pointing: Pointing, now: &str) -> Option<PointerError> {
-    let dialect = dialect::find(revised.after.dialect?)?;
-    let file = pointer_of(target.path, dialect)?;
+    let pointer = revised.after.dialect?.pointer()?;
+    let file = pointer_of(target.path, pointer)?;
     revised.catch_up(target);
     let plan = &revised.after.plan.as_ref()?.plan;
-    write(&file, dialect, plan, pointing, now)
+    write(&file, pointer, plan, pointing, now)
 }
 
 /// Does the same for a plan that was written to a new file.
 pub fn point_at_new(path: &Path, dialect: &'static dyn Dialect) -> Option<PointerError> {
-    let file = pointer_of(path, dialect)?;
+    let pointer = dialect.pointer()?;
+    let file = pointer_of(path, pointer)?;
     let source = load(path).ok()?.source;
-    let inspection = examine(&source, Some(path), Some(dialect)).inspection;
+    let inspection = inspect_file(&source, Some(path), Some(dialect)).inspection;
     // A plan that is gone is as good as none.
-    let pointing = match names_missing_plan(&file, path) {
+    let pointing = match names_missing_plan(&file, pointer) {
         true => Pointing::Begins,
         false => Pointing::Made,
     };
-    write(&file, dialect, &inspection.plan?.plan, pointing, &clock::now())
+    write(&file, pointer, &inspection.plan?.plan, pointing, &clock::now())
 }
 
-/// Returns whether the file names a plan that is not beside another one any more.
-fn names_missing_plan(file: &Path, beside: &Path) -> bool {
+/// Returns whether the file names a plan that does not exist any more.
+fn names_missing_plan(file: &Path, pointer: &dyn Pointer) -> bool {
     let Ok(loaded) = load(file) else {
         return false;
     };
-    let parsed = yaml::parse(&loaded.source);
-    let id = parsed.document.root().and_then(|root| root.get("planId")?.text());
-    id.is_some_and(|id| {
-        let is_name = !id.is_empty() && !id.contains(['/', '\\']);
-        is_name && !beside.with_file_name(format!("{id}.yaml")).exists()
-    })
+    let target = pointer.target(&loaded.source);
+    target.is_some_and(|target| !file.with_file_name(target).exists())
 }
 
 /// Returns the file that says which plan is being worked on, for a plan at a path.
-fn pointer_of(path: &Path, dialect: &dyn Dialect) -> Option<PathBuf> {
+fn pointer_of(path: &Path, pointer: &dyn Pointer) -> Option<PathBuf> {
     let absolute = std::fs::canonicalize(path).ok()?;
-    let relative = dialect.pointer(&slashed(&absolute))?;
+    let relative = pointer.file(&slashed(&absolute))?;
     Some(shown_path(absolute.parent()?, relative))
 }
 
-fn write(file: &Path, dialect: &dyn Dialect, plan: &Plan, pointing: Pointing, now: &str) -> Option<PointerError> {
+fn write(file: &Path, pointer: &dyn Pointer, plan: &Plan, pointing: Pointing, now: &str) -> Option<PointerError> {
     let old = match load(file) {
         Ok(loaded) => Some(loaded.source),
         Err(LoadError::Missing { .. }) => None,
         Err(error) => return Some(PointerError::Load(error)),
     };
-    let new = match dialect.point(old.as_ref(), plan, pointing, now) {
+    let new = match pointer.update(old.as_ref(), plan, pointing, now) {
         Ok(new) => new?,
         Err(unpointed) => {
             let index = old.as_ref().map(SourceText::line_index);

@@ -1,10 +1,11 @@
 //! A verb on tasks, judged by the table, the gates and the claims, from a path to a durable change.
 
+use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::edit::Request;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
-use super::deeds::Kept;
+use super::batch::Kept;
 use super::{Pick, ReviseError, Revised, Target, each_once, no_such_task, revise, task_named};
 use crate::claims::{Authority, Claim, Claims, NotTheirs};
 use crate::gate::{Gate, GatePolicy, Gates};
@@ -58,13 +59,13 @@ pub fn transition_by(
         user: Some(&owner),
         ..*request
     };
-    revise(target, call.name.unwrap_or(request.verb.as_str()), |desk| {
-        let claims = Claims::of(desk.history);
-        desk.offer_again(&claims);
-        let gates = Gates::new(&desk.open.inspection, desk.history, &claims, call.policy);
+    revise(target, call.name.unwrap_or(request.verb.as_str()), |pending| {
+        let claims = Claims::of(pending.history);
+        pending.offer_again(&claims);
+        let gates = Gates::new(&pending.open.inspection, pending.history, &claims, call.policy);
         let names = match pick {
             Pick::Named(names) => each_once(names),
-            Pick::Next(most) => next_names(desk.linked()?, &claims, request.now, most),
+            Pick::Next(most) => next_names(pending.linked()?, &claims, request.now, most),
         };
         if names.is_empty() {
             return Err(gates.of_plan().map_or(ReviseError::NothingReady, ReviseError::Closed));
@@ -77,7 +78,7 @@ pub fn transition_by(
         };
         let mut judged = Judged::default();
         for name in &names {
-            judged.judge(desk.linked()?, &gates, &claims, &authority, name, request)?;
+            judged.judge(pending.linked()?, &gates, &claims, &authority, name, request)?;
         }
         let Judged {
             asked, passed, holders, ..
@@ -85,30 +86,30 @@ pub fn transition_by(
         let asked: Vec<_> = asked.iter().map(|(name, request)| (name.as_str(), *request)).collect();
         let results = match asked.is_empty() {
             true => Vec::new(),
-            false => desk.transitions(&asked, Kept::ByChange)?,
+            false => pending.transitions(&asked, Kept::ByChange)?,
         };
         if let Some(refused) = results.into_iter().find_map(Result::err) {
             return Err(match refused {
-                ReviseError::NoSuchTask { name, .. } => no_such_task(&desk.linked()?.plan, &name),
+                ReviseError::NoSuchTask { name, .. } => no_such_task(&pending.linked()?.plan, &name),
                 refused => refused,
             });
         }
         if starts(request) {
-            desk.change.claim = Some(Claimed {
+            pending.change.claim = Some(Claimed {
                 by: owner.clone(),
                 is_named: call.owner.is_some(),
                 until: call.until.clone(),
             });
         }
-        desk.change.passed_gates = passed;
-        desk.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
-        desk.change.tasks = names;
+        pending.change.passed_gates = passed;
+        pending.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
+        pending.change.tasks = names;
         let by = call.decided_by.or(request.by).unwrap_or(&owner);
-        desk.change.by = Some(by.to_owned());
-        desk.change.note = request.note.map(str::to_owned);
-        desk.change.output = request.output.map(str::to_owned);
-        desk.change.files = request.files.to_vec();
-        desk.change.verified = call.verified.to_vec();
+        pending.change.by = Some(by.to_owned());
+        pending.change.note = request.note.map(str::to_owned);
+        pending.change.output = request.output.map(str::to_owned);
+        pending.change.files = request.files.to_vec();
+        pending.change.verified = call.verified.to_vec();
         Ok(())
     })
 }
@@ -148,7 +149,8 @@ impl<'r> Judged<'r> {
         let task = plan.task_name(task_ix).into_owned();
         let state = plan.tasks()[task_ix].status.state();
         let claim = claims.on(&task).filter(|_| state == Some(State::Running));
-        let works = starts(request) || request.verb == Verb::Done;
+        // A placeholder is no task: it is not skipped or blocked either, which would end some plans.
+        let works = starts(request) || request.verb == Verb::Done || is_untouched_placeholder(linked);
         if let Some(closed) = gates.of_plan().filter(|closed| works && closed.lift != RunLift::Retry) {
             return Err(ReviseError::Closed(closed));
         }

@@ -8,11 +8,14 @@ use planwright_core::edit::Request;
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 
-use super::deeds::Kept;
-use super::{Desk, ReviseError, Revised, Target, each_once, revise};
+use super::batch::Kept;
+use super::{PendingChange, ReviseError, Revised, Target, each_once, revise};
 use crate::claims::{Claims, NotTheirs, RUN_VERB};
 use crate::clock;
+use crate::files::DiskFiles;
 use crate::journal::{PastChange, TextChange};
+use crate::layout::PlanPlace;
+use crate::runs;
 use crate::user::owner_here;
 
 /// Who takes a change back.
@@ -29,33 +32,38 @@ pub struct UndoCall<'a> {
 /// Takes back the last change that was made through planwright.
 pub fn undo(target: Target<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
     let mut undone = None;
-    let mut pending = Vec::new();
+    let mut reopened = Vec::new();
     let now = clock::now();
-    let mut revised = revise(target, "undo", |desk| {
-        desk.compare_states();
-        let past = last_that_holds(desk).ok_or(ReviseError::NothingToUndo)?;
-        let holders = refuse_undo(&past, &Claims::of(desk.history), &call)?;
-        pending = match take_back(desk, &past) {
+    let mut revised = revise(target, "undo", |pending| {
+        pending.compare_states();
+        let past = last_that_holds(pending).ok_or(ReviseError::NothingToUndo)?;
+        let place = PlanPlace::of(&DiskFiles, target.path).ok();
+        let live = place.and_then(|place| runs::holder(&DiskFiles, &place));
+        if let Some(live) = live.filter(|_| past.change.verb == RUN_VERB) {
+            return Err(ReviseError::UndoDuringRun { pid: live.pid });
+        }
+        let holders = refuse_undo(&past, &Claims::of(pending.history), &call)?;
+        reopened = match take_back(pending, &past) {
             Ok(()) => left_running(&past),
             // What a run did to tasks can be taken back without its text.
-            Err(_) if past.change.verb == RUN_VERB => moved_by(desk, &past),
+            Err(_) if past.change.verb == RUN_VERB => moved_by(pending, &past),
             Err(error) => return Err(error),
         };
         // No process works on a task that a run had: it is offered again.
-        desk.reset(&pending, &now)?;
-        desk.change.tasks.clone_from(&past.change.tasks);
+        pending.reset(&reopened, &now)?;
+        pending.change.tasks.clone_from(&past.change.tasks);
         let owner = call.takes_over.then(owner_here);
-        desk.change.by = call.by.map(str::to_owned).or(owner);
-        desk.change.note = call.note.map(str::to_owned);
-        desk.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
-        desk.change.undoes = Some(past.seq);
+        pending.change.by = call.by.map(str::to_owned).or(owner);
+        pending.change.note = call.note.map(str::to_owned);
+        pending.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
+        pending.change.undoes = Some(past.seq);
         undone = Some(past);
         Ok(())
     })?;
     let past = undone.ok_or(ReviseError::NothingToUndo)?;
-    if !pending.is_empty() {
-        let verb = if pending.len() == 1 { "is" } else { "are" };
-        let names: Vec<String> = pending.iter().map(|task| format!("`{task}`")).collect();
+    if !reopened.is_empty() {
+        let verb = if reopened.len() == 1 { "is" } else { "are" };
+        let names: Vec<String> = reopened.iter().map(|task| format!("`{task}`")).collect();
         revised.notes.push(format!(
             "a run made that change: {} {verb} pending again",
             names.join(", ")
@@ -65,7 +73,7 @@ pub fn undo(target: Target<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revis
 }
 
 /// Returns the last change that can be taken back. That a run started tasks is taken back with what it did to them later.
-fn last_that_holds(desk: &Desk<'_>) -> Option<PastChange> {
+fn last_that_holds(pending: &PendingChange<'_>) -> Option<PastChange> {
     let is_over = |past: &PastChange| {
         let change = &past.change;
         let mut moves = change.moves.iter().chain(&change.states).peekable();
@@ -73,59 +81,59 @@ fn last_that_holds(desk: &Desk<'_>) -> Option<PastChange> {
         let running = State::Running.as_str();
         change.verb == RUN_VERB
             && is_start
-            && moves.all(|moved| moved.to == running && state_of(desk, &moved.task) != Some(State::Running))
+            && moves.all(|moved| moved.to == running && state_of(pending, &moved.task) != Some(State::Running))
     };
-    desk.history.undoables().find(|past| !is_over(past))
+    pending.history.undoables().find(|past| !is_over(past))
 }
 
-fn state_of(desk: &Desk<'_>, task: &str) -> Option<State> {
-    let plan = &desk.linked().ok()?.plan;
+fn state_of(pending: &PendingChange<'_>, task: &str) -> Option<State> {
+    let plan = &pending.linked().ok()?.plan;
     let task_ix = plan.find_task(task)?;
     plan.tasks()[task_ix].status.state()
 }
 
 /// Gives the plan the text and the states that it had before a change.
-fn take_back(desk: &mut Desk<'_>, past: &PastChange) -> Result<(), ReviseError> {
+fn take_back(pending: &mut PendingChange<'_>, past: &PastChange) -> Result<(), ReviseError> {
     if let Some(text) = &past.change.text {
-        let reverted = reverted(desk, text).ok_or_else(|| ReviseError::EditedSince {
-            missing: text.missing_in(desk.open.source().as_str()),
+        let reverted = reverted(pending, text).ok_or_else(|| ReviseError::EditedSince {
+            missing: text.missing_in(pending.open.source().as_str()),
             change: Box::new(past.clone()),
         })?;
-        desk.replace(&reverted);
+        pending.replace(&reverted);
     }
     // A task may have gone through several states.
     for state in past.change.states.iter().rev() {
         let from = state.from.clone().unwrap_or_else(|| State::Pending.as_str().to_owned());
-        desk.record_state(&state.task, State::from_word(&state.to), State::from_word(&from), None);
+        pending.record_state(&state.task, State::from_word(&state.to), State::from_word(&from), None);
     }
-    desk.take_states();
-    desk.change.approval = past.change.approval.map(|approval| !approval);
+    pending.take_states();
+    pending.change.approval = past.change.approval.map(|approval| !approval);
     if past.change.text.is_none() && past.change.states.is_empty() {
         // Only the journal had it: that a failed task is offered again.
-        desk.restated.clone_from(&past.change.moves);
+        pending.restated.clone_from(&past.change.moves);
     }
     Ok(())
 }
 
 /// Returns the text without a change. Where the file was edited elsewhere since, the result must be a plan that is no worse.
-fn reverted(desk: &Desk<'_>, text: &TextChange) -> Option<SourceText> {
-    let current = desk.open.source().as_str();
+fn reverted(pending: &PendingChange<'_>, text: &TextChange) -> Option<SourceText> {
+    let current = pending.open.source().as_str();
     if let Some(reverted) = text.revert(current) {
         return Some(SourceText::new(reverted));
     }
     let reverted = SourceText::new(text.revert_around_edits(current)?);
-    let (open, _) = super::open(&reverted, Some(desk.path), desk.forced);
-    let n_errors = desk.open.inspection.count(Severity::Error);
+    let (open, _) = super::open(&reverted, Some(pending.path), pending.forced);
+    let n_errors = pending.open.inspection.count(Severity::Error);
     let is_sound = open.inspection.plan.is_some() && open.inspection.count(Severity::Error) <= n_errors;
     is_sound.then_some(reverted)
 }
 
 /// Returns the tasks that a change of a run moved, and that are still where it left them.
-fn moved_by(desk: &Desk<'_>, past: &PastChange) -> Vec<String> {
+fn moved_by(pending: &PendingChange<'_>, past: &PastChange) -> Vec<String> {
     let ends = ends_of(past);
     let stands = ends
         .iter()
-        .filter(|(task, (_, to))| to.is_some() && state_of(desk, task) == *to);
+        .filter(|(task, (_, to))| to.is_some() && state_of(pending, task) == *to);
     stands
         .filter(|(_, (_, to))| *to != Some(State::Pending))
         .map(|(task, _)| (*task).clone())
@@ -152,7 +160,7 @@ fn ends_of(past: &PastChange) -> BTreeMap<&String, (Option<State>, Option<State>
     ends
 }
 
-impl Desk<'_> {
+impl PendingChange<'_> {
     /// Makes tasks pending again, whatever they are.
     fn reset(&mut self, tasks: &[String], now: &str) -> Result<(), ReviseError> {
         let request = Request {

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::change::Problem;
 use planwright_core::change::rewrite::{Origin, rewrite, set_head};
-use planwright_core::dialect::mint::Mint;
-use planwright_core::dialect::{self, Dialect, Pointing, Successor};
+use planwright_core::dialect::id_source::IdSource;
+use planwright_core::dialect::{Dialect, Pointing, Successor};
 use planwright_core::edit::Request;
 use planwright_core::plan::{Plan, State, Verb};
 use planwright_core::planning::replan::{Difference, NewVersion, grown, new_version};
 use planwright_core::text::SourceText;
 
-use super::deeds::Kept;
-use super::{Desk, ReviseError, Revised, Target, located, point, revise};
+use super::batch::Kept;
+use super::{PendingChange, ReviseError, Revised, Target, located, point, revise};
 use crate::clock;
 use crate::store::create;
 
@@ -61,34 +61,37 @@ pub struct VersionRequest<'r> {
 pub fn new_version_of(
     target: Target<'_>,
     request: &VersionRequest<'_>,
-    mint: &mut Mint<'_>,
+    id_source: &mut IdSource<'_>,
 ) -> Result<Versioned, ReviseError> {
     let mut difference = Difference::default();
     let mut added: Vec<usize> = Vec::new();
     let mut next = None;
-    let mut prepare = |desk: &mut Desk<'_>| {
-        let dialect = dialect::find(desk.linked()?.plan.dialect).ok_or(Problem::NoPlan)?;
-        if request.on.is_some_and(|on| on.as_str() != desk.open.source().as_str()) {
+    let mut prepare = |pending: &mut PendingChange<'_>| {
+        let dialect = pending.linked()?.dialect;
+        if request
+            .on
+            .is_some_and(|on| on.as_str() != pending.open.source().as_str())
+        {
             return Err(Problem::Field {
                 message: "the plan was changed while its new version was made".to_owned(),
                 help: "nothing was written; replan again".to_owned(),
             }
             .into());
         }
-        desk.compare_states();
+        pending.compare_states();
         if let Matter::Answer(_) = request.matter {
-            reopen(desk, request)?;
+            reopen(pending, request)?;
         }
-        desk.catch_up();
-        let inspection = &desk.open.inspection;
+        pending.catch_up();
+        let inspection = &pending.open.inspection;
         let version = match request.matter {
-            Matter::Answer(answer) => new_version(inspection, dialect, answer, mint),
-            Matter::More(tasks) => grown(inspection, dialect, tasks, mint),
+            Matter::Answer(answer) => new_version(inspection, dialect, answer, id_source),
+            Matter::More(tasks) => grown(inspection, dialect, tasks, id_source),
         };
         let version = version.map_err(|unusable| Problem::Worse(unusable.findings))?;
-        desk.rewrite(&version, request.now)?;
-        desk.change.by = Some(request.by.to_owned());
-        desk.change.note = Some(request.reasoning.to_owned()).filter(|note| !note.is_empty());
+        pending.rewrite(&version, request.now)?;
+        pending.change.by = Some(request.by.to_owned());
+        pending.change.note = Some(request.reasoning.to_owned()).filter(|note| !note.is_empty());
         difference = version.difference;
         let slots = version.slots.iter().enumerate();
         added = slots
@@ -131,12 +134,13 @@ pub fn new_version_of(
 /// Returns the file that the next version of a plan has of its own.
 fn own_file(target: Target<'_>) -> Result<Option<(&'static dyn Dialect, PathBuf, Successor)>, ReviseError> {
     let source = crate::store::load(target.path)?.source;
-    let inspection = crate::examine::examine(&source, Some(target.path), target.forced).inspection;
+    let inspection = crate::inspect_file::inspect_file(&source, Some(target.path), target.forced).inspection;
     let Some(linked) = &inspection.plan else {
         return Ok(None);
     };
-    let dialect = dialect::find(linked.plan.dialect).ok_or(Problem::NoPlan)?;
-    let Some(successor) = dialect.successor(&linked.plan, "", "") else {
+    let dialect = linked.dialect;
+    let versions = dialect.versions();
+    let Some(successor) = versions.and_then(|versions| versions.successor(&linked.plan, "", "")) else {
         return Ok(None);
     };
     let extension = target
@@ -175,23 +179,16 @@ fn write_apart(
     revised: &mut Revised,
     request: &VersionRequest<'_>,
 ) -> Result<PathBuf, ReviseError> {
-    let (open, facts) = crate::examine::open(&revised.text, Some(path), target.forced);
+    let (open, _) = crate::inspect_file::open(&revised.text, Some(path), target.forced);
     let plan = |open: &planwright_core::change::Open| -> Option<Successor> {
         let plan: &Plan = &open.inspection.plan.as_ref()?.plan;
-        dialect.successor(plan, request.by, request.now)
+        dialect.versions()?.successor(plan, request.by, request.now)
     };
     let own = plan(&open)
         .filter(|own| own.id == successor.id)
         .ok_or(Problem::NoPlan)?;
-    let name = crate::workspace::slashed(path);
-    let choice = dialect::Choice {
-        dialects: dialect::DIALECTS,
-        forced: target.forced,
-        path: Some(&name),
-        facts: &facts,
-    };
-    let text = set_head(&open, &choice, &own.changes)?;
-    let (after, _) = crate::examine::open(&text, Some(path), target.forced);
+    let text = set_head(&open, &own.changes)?;
+    let (after, _) = crate::inspect_file::open(&text, Some(path), target.forced);
     let errors = after.inspection.diagnostics.iter();
     let errors: Vec<_> = errors
         .filter(|found| found.severity == planwright_core::diagnostic::Severity::Error)
@@ -214,8 +211,8 @@ fn write_apart(
 }
 
 /// Opens again what has failed, and with it what was skipped because of it.
-fn reopen(desk: &mut Desk<'_>, request: &VersionRequest<'_>) -> Result<(), ReviseError> {
-    let plan = &desk.linked()?.plan;
+fn reopen(pending: &mut PendingChange<'_>, request: &VersionRequest<'_>) -> Result<(), ReviseError> {
+    let plan = &pending.linked()?.plan;
     let failed = plan.tasks().iter().enumerate();
     let failed = failed.filter(|(_, task)| task.status.state() == Some(State::Failed));
     let names: Vec<String> = failed
@@ -228,15 +225,15 @@ fn reopen(desk: &mut Desk<'_>, request: &VersionRequest<'_>) -> Result<(), Revis
         ..Request::new(Verb::Reset, request.now)
     };
     let asked: Vec<_> = names.iter().map(|name| (name.as_str(), reset)).collect();
-    let refused = desk
+    let refused = pending
         .transitions(&asked, Kept::ByChange)?
         .into_iter()
         .find_map(Result::err);
-    desk.change.tasks = names;
+    pending.change.tasks = names;
     refused.map_or(Ok(()), Err)
 }
 
-impl Desk<'_> {
+impl PendingChange<'_> {
     fn rewrite(&mut self, version: &NewVersion, now: &str) -> Result<(), ReviseError> {
         let before: Vec<String> = {
             let plan = &self.linked()?.plan;

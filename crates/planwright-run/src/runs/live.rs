@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::files::Files;
+use crate::layout::{PlanKey, PlanPlace, locks_of};
 use crate::lock::{self, Holder, LockError, PlanLock};
-use crate::place::{PlanKey, PlanPlace, locks_of};
 
 /// The right to run a plan, until it is dropped.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ fn id_lock_path(plan: &PlanPlace, plan_id: &str) -> PathBuf {
 mod tests {
     use super::*;
     use crate::files::DiskFiles;
-    use crate::place::make_state_folder;
+    use crate::layout::make_state_folder;
 
     #[test]
     fn one_run_at_a_time_and_it_is_known() {

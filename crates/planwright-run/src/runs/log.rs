@@ -11,7 +11,7 @@ use super::place::{RunPlace, list};
 use super::record::{LogCut, RunEvent, RunRecord};
 use crate::files::{Files, open_to_read};
 use crate::journal::{Header, JournalError, VERSION, frame};
-use crate::place::PlanPlace;
+use crate::layout::PlanPlace;
 
 /// The longest log that is read.
 const MAX_BYTES: u64 = 1 << 32;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::Files;
-use crate::place::{PlanKey, STATE_FOLDER, make_dated_folder, refuse_links};
+use crate::layout::{PlanKey, STATE_FOLDER, make_dated_folder, refuse_links};
 
 /// The folder of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]

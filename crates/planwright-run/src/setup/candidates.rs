@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::config::Command;
 use crate::programs::program;
+use crate::shell::{argument, command_line};
 
 /// Larger files are not read: no manifest is that large.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -19,8 +20,58 @@ pub struct Candidates {
     pub is_last_resort: bool,
 }
 
-/// Returns the commands that a folder suggests.
+/// How many ecosystems are taken from the folders of a root that itself suggests nothing.
+const MAX_BELOW: usize = 4;
+
+/// Returns the commands that a folder suggests; where it has none, those of the folders in it.
 pub fn find(root: &Path) -> Vec<Candidates> {
+    let own = find_in(root);
+    match own.is_empty() {
+        true => find_below(root),
+        false => own,
+    }
+}
+
+/// Returns the commands that the folders of a root suggest, each to be started in its folder.
+fn find_below(root: &Path) -> Vec<Candidates> {
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_source = |name: &String| !name.starts_with(['.', '-']) && !NOT_SOURCE.contains(&name.as_str());
+    let mut names: Vec<String> = names.filter(is_source).collect();
+    names.sort();
+    let of_folder = |name: &String| {
+        let found = find_in(&root.join(name)).into_iter();
+        let name = name.clone();
+        found.map(move |group| group.in_folder(&name))
+    };
+    names.iter().flat_map(of_folder).take(MAX_BELOW).collect()
+}
+
+/// Folders of tools, whose tests are not those of the repository.
+const NOT_SOURCE: [&str; 7] = [
+    "node_modules",
+    "vendor",
+    "target",
+    "build",
+    "dist",
+    "venv",
+    "third_party",
+];
+
+impl Candidates {
+    /// Returns the same commands, started in a folder.
+    fn in_folder(mut self, folder: &str) -> Self {
+        for command in &mut self.commands {
+            let line = command_line(&command.arguments());
+            *command = Command::Shell(format!("cd {} && {line}", argument(folder)));
+        }
+        self.file = format!("{folder}/{}", self.file);
+        self
+    }
+}
+
+fn find_in(root: &Path) -> Vec<Candidates> {
     let files = Files { root };
     let finders: [fn(&Files<'_>) -> Option<Candidates>; 14] = [
         cargo, node, deno, python, go, gradle, maven, mix, composer, dotnet, ruby, cmake, make, just,
@@ -39,19 +90,42 @@ pub fn says_no_tests(output: &str) -> bool {
         return !output.lines().any(|line| line.starts_with("ok "));
     }
     let phrases = [
-        "Ran 0 tests",
+        "ran 0 tests",
         "no tests ran",
-        "No tests found",
-        "No tests to run",
-        "There are no tests to run",
-        "No test is available",
-        "No tests executed",
+        "no tests found",
+        "no tests yet",
+        "no test files found",
+        "no tests to run",
+        "no test is available",
+        "no tests executed",
+        "collected 0 items",
         "0 examples, 0 failures",
-        "Nothing to be done for 'test'",
+        "nothing to be done for ",
+        " is up to date.",
         "no test specified",
     ];
-    let is_empty_report = |line: &str| matches!(line.trim(), "# tests 0" | "ℹ tests 0" | "0 passing");
-    phrases.iter().any(|phrase| output.contains(phrase)) || output.lines().any(is_empty_report)
+    let lower = output.to_lowercase();
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_empty_report = |line: &str| {
+        matches!(
+            words(line).as_str(),
+            "# tests 0" | "ℹ tests 0" | "0 passing" | "tests: 0 total"
+        )
+    };
+    let is_full_report = |line: &str| {
+        let count = words(line);
+        let count = count
+            .strip_suffix(" passing")
+            .or_else(|| count.strip_prefix("# tests "));
+        count.is_some_and(|count| {
+            count
+                .split(' ')
+                .next()
+                .is_some_and(|n| n.parse().is_ok_and(|n: u64| n > 0))
+        })
+    };
+    let is_empty = phrases.iter().any(|phrase| lower.contains(phrase)) || lower.lines().any(is_empty_report);
+    is_empty && !lower.lines().any(is_full_report)
 }
 
 /// The files of the root.
@@ -73,7 +147,8 @@ impl Files<'_> {
         let path = self.root.join(name);
         let metadata = std::fs::metadata(&path).ok()?;
         let is_small = metadata.is_file() && metadata.len() <= MAX_FILE_BYTES;
-        is_small.then(|| std::fs::read_to_string(&path).ok()).flatten()
+        let text = is_small.then(|| std::fs::read_to_string(&path).ok()).flatten()?;
+        Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 
     /// Returns the first file with one of some endings.
@@ -143,9 +218,16 @@ fn node(files: &Files<'_>) -> Option<Candidates> {
     candidates("package.json", commands)
 }
 
-/// Returns whether a script is the one that `npm init` writes.
+/// Returns whether a script tests nothing: the one that `npm init` writes, and those that only succeed or print.
 fn is_placeholder(line: &str) -> bool {
-    line.trim().is_empty() || line.contains("no test specified")
+    let line = line.trim();
+    let is_silent = matches!(line, "" | "true" | ":" | "exit 0");
+    let prints_only = line.starts_with("echo ") && !line.contains(['|', ';']) && {
+        let rest = line.split("&&").skip(1);
+        rest.into_iter()
+            .all(|command| matches!(command.trim(), "true" | ":" | "exit 0"))
+    };
+    is_silent || prints_only || line.contains("no test specified")
 }
 
 fn deno(files: &Files<'_>) -> Option<Candidates> {
@@ -289,29 +371,24 @@ fn cmake(files: &Files<'_>) -> Option<Candidates> {
 
 fn make(files: &Files<'_>) -> Option<Candidates> {
     let file = files.first(&["GNUmakefile", "makefile", "Makefile"])?;
-    let target = target_in(&files.text(file)?, is_make_target)?;
-    last_resort(file, words(&["make", target]))
+    last_resort(file, "make", &files.text(file)?, is_make_target)
 }
 
 fn just(files: &Files<'_>) -> Option<Candidates> {
     let file = files.first(&["justfile", "Justfile", ".justfile"])?;
-    let target = target_in(&files.text(file)?, is_just_recipe)?;
-    last_resort(file, words(&["just", target]))
+    last_resort(file, "just", &files.text(file)?, is_just_recipe)
 }
 
-fn last_resort(file: &str, command: Command) -> Option<Candidates> {
-    Some(Candidates {
+/// Returns the targets that test: `test`, else `check`. None where there is neither.
+fn last_resort(file: &str, program: &str, text: &str, is_target: fn(&str, &str) -> bool) -> Option<Candidates> {
+    let targets = ["test", "check"].into_iter();
+    let targets = targets.filter(|target| text.lines().any(|line| is_target(line, target)));
+    let commands: Vec<Command> = targets.map(|target| words(&[program, target])).collect();
+    (!commands.is_empty()).then(|| Candidates {
         file: file.to_owned(),
-        commands: vec![command],
+        commands,
         is_last_resort: true,
     })
-}
-
-/// Returns the target that tests: `test`, else `check`.
-fn target_in(text: &str, is_target: fn(&str, &str) -> bool) -> Option<&'static str> {
-    ["test", "check"]
-        .into_iter()
-        .find(|target| text.lines().any(|line| is_target(line, target)))
 }
 
 /// Returns whether a line of a Makefile has the rule of a target: `test:`, `build test: all`, but not `test := 1`.
@@ -330,4 +407,36 @@ fn is_just_recipe(line: &str, target: &str) -> bool {
     };
     let is_recipe = !line.starts_with(['\t', '#', ' ']) && !rest.starts_with('=');
     is_recipe && head.trim_start_matches('@').split_whitespace().next() == Some(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_without_tests_is_recognised() {
+        for output in [
+            "make: 'test' is up to date.",
+            "make: Nothing to be done for 'test'.",
+            "No test files found, exiting with code 0",
+            "Tests:       0 total",
+            "collected 0 items",
+            "  0 passing (2ms)\n\n  0 passing",
+        ] {
+            assert_eq!(says_no_tests(output), output.trim() != "0 passing (2ms)", "{output}");
+        }
+        for output in ["  12 passing\n  0 passing", "ok", "3 passed in 0.1s", "# tests 4"] {
+            assert!(!says_no_tests(output), "{output}");
+        }
+    }
+
+    #[test]
+    fn scripts_that_test_nothing_are_no_candidates() {
+        for line in ["", "true", ":", "exit 0", "echo none", "echo 'No tests yet' && exit 0"] {
+            assert!(is_placeholder(line), "{line}");
+        }
+        for line in ["jest", "echo start && jest", "node --test", "tsc; true"] {
+            assert!(!is_placeholder(line), "{line}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::DiskFiles;
-use crate::place::{CONFIG_FILE, STATE_FOLDER, make_state_folder};
+use crate::layout::{CONFIG_FILE, STATE_FOLDER, make_state_folder};
 use crate::store::{CreateError, create};
 
 /// Why a workspace was not begun.

@@ -25,6 +25,18 @@ pub struct TrialCheckout {
     pub slot: Slot,
     /// Folders outside of the checkout that git reads from.
     pub object_folders: Vec<PathBuf>,
+    /// The settings of git for this process: several may try commands at the same time.
+    _settings: OwnFolder,
+}
+
+/// A folder that is removed at the end.
+#[derive(Debug)]
+struct OwnFolder(PathBuf);
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
 }
 
 /// Why commands cannot be tried.
@@ -55,9 +67,10 @@ impl TrialCheckout {
         };
         let preparation = Preparation::of(&config.run, &repository, root)?;
         let home = CheckoutHome::of(config.run.checkouts.as_deref(), &repository)?;
-        let settings = home.folder().join("trial");
-        std::fs::remove_dir_all(&settings).ok();
-        let frozen = FrozenSettings::freeze(&repository, &settings)?;
+        let settings = OwnFolder(home.folder().join("trial").join(std::process::id().to_string()));
+        std::fs::remove_dir_all(&settings.0).ok();
+        std::fs::create_dir_all(home.folder().join("trial"))?;
+        let frozen = FrozenSettings::freeze(&repository, &settings.0)?;
         let slot = Pool::open(&home.pool())?.take(&frozen)?;
         let folder = slot.path().join(repository.prefix());
         let record = slot.record_of_copies();
@@ -75,6 +88,7 @@ impl TrialCheckout {
             commit,
             slot,
             folder,
+            _settings: settings,
         }))
     }
 }

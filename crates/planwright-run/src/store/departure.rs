@@ -12,7 +12,7 @@ use super::update::{PlanFile, Session, Store};
 use crate::digest::Digest;
 use crate::files::Files;
 use crate::journal::{self, Journal, Kind, Leaving, Notice, Renamed, Settled};
-use crate::place::{PlanPlace, TRASH};
+use crate::layout::{PlanPlace, TRASH};
 use crate::runs::holder;
 
 /// Where a plan is to go.

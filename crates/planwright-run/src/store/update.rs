@@ -17,8 +17,8 @@ use crate::caller;
 use crate::clock;
 use crate::files::{DiskFiles, Files};
 use crate::journal::{self, Change, History, Journal, JournalError, Kind, Notice, Settled, TextChange, Verified};
+use crate::layout::PlanPlace;
 use crate::lock::{self, Holder, PATIENCE, PlanLock};
-use crate::place::PlanPlace;
 
 /// How often a change is prepared anew because somebody without a lock changed the file meanwhile.
 const MAX_TRIES: usize = 5;

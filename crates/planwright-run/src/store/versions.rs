@@ -6,7 +6,7 @@ use planwright_core::text::SourceText;
 
 use super::create::{CreateError, create};
 use crate::files::{DiskFiles, Files as _};
-use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder, refuse_links};
+use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder, refuse_links};
 
 /// Returns the folder of the versions of a plan.
 fn folder_of(place: &PlanPlace) -> PathBuf {

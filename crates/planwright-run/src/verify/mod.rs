@@ -22,8 +22,8 @@ pub use rules::{Check, Checks, contract_of, criteria};
 pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
 
 use crate::caller;
-use crate::causes::with_causes;
 use crate::digest::Digest;
+use crate::error_chain::with_causes;
 use crate::fence::Fence;
 use crate::files::open_own;
 use crate::journal::Receipt;

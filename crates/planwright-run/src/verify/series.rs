@@ -8,7 +8,7 @@ use super::{Check, Scene, passed, receipt, receipt_of_refusal, spec};
 use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::journal::Receipt;
-use crate::place::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
+use crate::layout::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
 use crate::worker::{Ended, Event, Manner, Spec, StartError, Workers, end, orphans};
 
 /// How long the user waits at most until an interruption is noticed.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::processes::Identity;
 use super::running::{Look, Running};
-use super::table::Identity;
-use super::{Cause, Event, Manner, Spec, StartError, Started, table, tree};
+use super::{Cause, Event, Manner, Spec, StartError, Started, process_tree, processes};
 
 /// How much is read at once: what a pipe holds.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -68,7 +68,7 @@ impl Workers {
             buffer: vec![0; BUFFER_BYTES],
             bell,
             waker: Waker { pipe: Arc::new(pipe) },
-            boot: table::boot(),
+            boot: processes::boot(),
             earlier: None,
             may_be_left: false,
             n_ended: 0,
@@ -80,17 +80,17 @@ impl Workers {
     /// is found by that, whatever it calls itself; [`Self::end_left`] ends it, and so does dropping.
     pub fn sole() -> io::Result<Self> {
         let mut workers = Self::new()?;
-        workers.earlier = Some(tree::children());
-        table::adopt();
+        workers.earlier = Some(process_tree::children());
+        processes::adopt();
         Ok(workers)
     }
 
     /// Ends what processes have left behind, when none is running any more. Returns how many processes that were.
     pub fn end_left(&mut self, grace: Duration) -> usize {
         match &self.earlier {
-            Some(earlier) if self.running.is_empty() && self.may_be_left && tree::has_children() => {
+            Some(earlier) if self.running.is_empty() && self.may_be_left && process_tree::has_children() => {
                 self.may_be_left = false;
-                tree::end_children(earlier, grace)
+                process_tree::end_children(earlier, grace)
             }
             _ => 0,
         }
@@ -180,7 +180,7 @@ impl Workers {
         if let Some(earlier) = self.earlier.as_ref().filter(|_| self.n_ended >= REAP_INTERVAL) {
             self.n_ended = 0;
             let own: Vec<i32> = self.running.iter().map(Running::pid).collect();
-            tree::reap_children(earlier, &own);
+            process_tree::reap_children(earlier, &own);
         }
         events
     }

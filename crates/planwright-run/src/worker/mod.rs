@@ -9,8 +9,6 @@
 
 mod environment;
 
-#[cfg(not(unix))]
-mod elsewhere;
 #[cfg(unix)]
 mod events;
 #[cfg(unix)]
@@ -18,13 +16,15 @@ mod launch;
 #[cfg(unix)]
 mod log;
 #[cfg(unix)]
+mod process_tree;
+#[cfg(unix)]
+mod processes;
+#[cfg(unix)]
 mod recent;
 #[cfg(unix)]
 mod running;
-#[cfg(unix)]
-mod table;
-#[cfg(unix)]
-mod tree;
+#[cfg(not(unix))]
+mod unsupported;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -34,19 +34,19 @@ use std::time::Duration;
 use crate::fence::{Fence, TemporaryFolders};
 use crate::redaction::Redaction;
 
-#[cfg(not(unix))]
-pub(crate) use elsewhere::own_start_time;
-#[cfg(not(unix))]
-pub use elsewhere::{Waker, Workers, end, is_alive, orphans, values_of};
 pub use environment::{DEFAULT_ALLOWED, allowed_environment};
 #[cfg(unix)]
 pub use events::{Waker, Workers};
 #[cfg(unix)]
-pub use table::is_alive;
+pub use process_tree::{end, orphans, values_of};
 #[cfg(unix)]
-pub(crate) use table::own_start_time;
+pub use processes::is_alive;
 #[cfg(unix)]
-pub use tree::{end, orphans, values_of};
+pub(crate) use processes::own_start_time;
+#[cfg(not(unix))]
+pub(crate) use unsupported::own_start_time;
+#[cfg(not(unix))]
+pub use unsupported::{Waker, Workers, end, is_alive, orphans, values_of};
 
 /// How many bytes of the end of the output [`Ended::tail`] has at most.
 pub const TAIL_BYTES: usize = 8 * 1024;

@@ -11,9 +11,9 @@ use rustix::fd::OwnedFd;
 
 use super::launch::{Launched, launch};
 use super::log::Log;
+use super::process_tree::{Ending, Root};
+use super::processes::{self, Entry, Identity, Table};
 use super::recent::Recent;
-use super::table::{self, Entry, Identity, Table};
-use super::tree::{Ending, Root};
 use super::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Started, Stdin};
 use crate::redaction::RedactionStream;
 
@@ -107,7 +107,7 @@ impl Running {
         let started = Instant::now();
         let Launched { child, output, input } = launch(spec)?;
         let pid = child.id().cast_signed();
-        let identity = table::entry_of(pid).map(|entry| entry.identity);
+        let identity = processes::entry_of(pid).map(|entry| entry.identity);
         let mut running = Self {
             key,
             child,
@@ -140,7 +140,7 @@ impl Running {
             done_since: None,
         };
         running.write_input();
-        let start_time = identity.map_or_else(String::new, |identity| table::start_time(boot, identity.ticks));
+        let start_time = identity.map_or_else(String::new, |identity| processes::start_time(boot, identity.ticks));
         let pid = running.child.id();
         Ok((running, Started { pid, start_time }))
     }
@@ -363,7 +363,7 @@ impl Running {
             return !ending.is_over();
         }
         let is_member = |entry: &Entry| entry.group == self.pid && entry.is_alive;
-        table::has_members(self.pid) && look.table().is_none_or(|table| table.entries().any(is_member))
+        processes::has_members(self.pid) && look.table().is_none_or(|table| table.entries().any(is_member))
     }
 
     fn line_event(&mut self, now: Instant) -> Option<Event> {

@@ -2,26 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_core::dialect::DIALECTS;
+
 /// The modules in reading order.
 const LAYERS: &[&str] = &[
-    "causes",
+    "error_chain",
     "faults",
     "files",
     "programs",
     "shell",
-    "local_time",
+    "failure_line",
     "clock",
     "process_table",
     "digest",
     "redaction",
-    "place",
+    "layout",
     "lock",
     "journal",
     "runs",
     "caller",
     "store",
     "workspace",
-    "examine",
+    "inspect_file",
     "user",
     "config",
     "claims",
@@ -30,13 +32,13 @@ const LAYERS: &[&str] = &[
     "revise",
     "review",
     "proposals",
-    "duplicate",
+    "copy_workspace",
     "fence",
     "worker",
     "git",
     "checkout_home",
     "preparation",
-    "health",
+    "doctor",
     "verify",
     "setup",
     "agent_output",
@@ -131,6 +133,39 @@ fn the_store_and_the_journal_touch_files_through_their_seam_alone() {
             "OpenOptions",
         ] {
             assert!(!product.contains(word), "{}: {word}", path.display());
+        }
+    }
+}
+
+/// Files that name `clido` as an agent or a command line, and not as a dialect.
+const NAMES_AN_AGENT: &[&str] = &[
+    "planwright-run/src/fence/tables.rs",
+    "planwright-run/src/config/presets.rs",
+    "planwright/src/cli/help.rs",
+    "planwright/src/cli/mod.rs",
+];
+
+#[test]
+fn no_code_but_its_own_knows_a_dialect_by_name() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in ["planwright-core", "planwright-run", "planwright"] {
+        for path in files_below(&crates.join(name).join("src")) {
+            let shown = path.to_string_lossy().replace('\\', "/");
+            let is_own = DIALECTS.iter().any(|dialect| {
+                let folder = dialect.name().replace('-', "_");
+                shown.contains(&format!("/dialect/{folder}/"))
+            });
+            let is_exempt = shown.contains("/compat/") || NAMES_AN_AGENT.iter().any(|file| shown.ends_with(file));
+            if is_own || is_exempt || !shown.ends_with(".rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            let product = text.split("#[cfg(test)]").next().unwrap_or("");
+            let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for (line, dialect) in code.flat_map(|line| DIALECTS.iter().map(move |dialect| (line, dialect))) {
+                let quoted = format!("\"{}\"", dialect.name());
+                assert!(!line.contains(&quoted), "{shown}: {}", line.trim());
+            }
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_run::duplicate::{Duplicate, DuplicateError, MAX_FILES, duplicate};
+use planwright_run::copy_workspace::{Duplicate, DuplicateError, MAX_FILES, duplicate};
 use planwright_run::files::DiskFiles;
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_testkit::TempFolder;
 
 const PLAN: &str = ".clido/plans/a.json";

@@ -8,9 +8,9 @@ use planwright_core::plan::Plan;
 use planwright_core::text::SourceText;
 use planwright_run::config::{self, Command, Level, Source, SourceKind, Verify};
 use planwright_run::digest::Digest;
-use planwright_run::examine::examine;
 use planwright_run::files::DiskFiles;
 use planwright_run::git::commit_at;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Kind, Receipt, Verified};
 use planwright_run::redaction::Redaction;
 use planwright_run::verify::{
@@ -46,7 +46,7 @@ const PACK: &str = include_str!("../../../../examples/task-pack/docs/tasks/2026-
 
 #[track_caller]
 fn plan_of(text: &str, name: &str) -> Plan {
-    let inspection = examine(&SourceText::new(text), Some(Path::new(name)), None).inspection;
+    let inspection = inspect_file(&SourceText::new(text), Some(Path::new(name)), None).inspection;
     inspection.plan.expect("a plan").plan
 }
 

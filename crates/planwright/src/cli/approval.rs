@@ -203,7 +203,7 @@ enum Meant {
     Task(Found, String),
 }
 
-/// Tells a plan from a task. A name that is wholly a plan's and a task's as well is neither.
+/// Distinguishes a plan from a task. A name that is wholly a plan's and a task's as well is neither.
 fn meant(args: &JudgedArgs, verdict: Verdict) -> anyhow::Result<Meant> {
     let Some(what) = args.what.as_deref() else {
         return args.plan.find().map(Meant::Plan);

@@ -11,7 +11,7 @@ use planwright_run::clock;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::plan_id;
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 use serde::Serialize;

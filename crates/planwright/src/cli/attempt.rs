@@ -5,7 +5,7 @@ use std::path::Path;
 use planwright_run::caller;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::plan_id;
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::shell::argument;
 
 use super::change::Found;

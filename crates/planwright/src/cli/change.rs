@@ -10,14 +10,14 @@ use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
-use planwright_run::causes::with_causes;
 use planwright_run::claims::NotTheirs;
 use planwright_run::clock::to_the_second;
-use planwright_run::examine::examine;
+use planwright_run::error_chain::with_causes;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::held_by;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Notice, plan_id};
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::revise::{ReviseError, Revised, Step, Target};
 use planwright_run::runs::holder;
@@ -32,8 +32,8 @@ use super::plan_arg::{load_failure, several_tasks, unknown_task};
 use super::standing::PlanStanding;
 use super::verification::VerifiedReport;
 use crate::render::diff::unified_diff;
+use crate::render::json::ClaimReport;
 use crate::render::terminal::{cut, one_line, printable, shown_name};
-use crate::render::wire::ClaimReport;
 
 /// Options of every verb that changes a plan.
 #[derive(clap::Args)]
@@ -83,7 +83,9 @@ impl Found {
     /// Returns the plan as its file has it; none where that cannot be read.
     pub(crate) fn linked(&self) -> Option<LinkedPlan> {
         let loaded = load(&self.path).ok()?;
-        examine(&loaded.source, Some(&self.path), self.forced).inspection.plan
+        inspect_file(&loaded.source, Some(&self.path), self.forced)
+            .inspection
+            .plan
     }
 }
 
@@ -424,7 +426,7 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
     for step in revised.steps.iter().filter(|step| step.cause.is_none()) {
         let title = plan
             .find_task(&step.task)
-            .map(|ix| cut(&one_line(plan.task_title(&plan.tasks()[ix])), 60))
+            .map(|ix| cut(&one_line(plan.task_subject(&plan.tasks()[ix])), 60))
             .filter(|title| !title.is_empty())
             .map_or_else(String::new, |title| format!("  {title}"));
         lines.push(format!(
@@ -537,10 +539,17 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
             Failure::problem(closed.message.clone(), help)
         }
         ReviseError::NotTheirs { task, why } => not_theirs(found, task, why),
+        ReviseError::UndoDuringRun { pid } => Failure::problem(
+            format!("a run is working on the plan (process {pid}), and the last change is its own"),
+            format!(
+                "end the run first: `planwright stop {}`",
+                argument(&found.path.to_string_lossy())
+            ),
+        ),
         ReviseError::NothingToUndo => Failure::problem(
             "there is nothing to undo",
-            "only changes of a plan that were made through planwright can be taken back; making it was none: `planwright \
-             delete` takes it away",
+            "undo takes back changes that were made through planwright, not the creation of the plan: `planwright delete` \
+             removes the plan",
         ),
         ReviseError::ChangedMeanwhile => Failure::problem(
             "another process changed the plan while it was in the editor",
@@ -708,11 +717,12 @@ pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow
             | ReviseError::InTheWay { .. }
     );
     let source = is_about_plan.then(|| load(&found.path).ok()).flatten()?.source;
-    let own = examine(&source, Some(&found.path), None).inspection.dialect?;
-    (own != forced.name()).then(|| {
+    let own = inspect_file(&source, Some(&found.path), None).inspection.dialect?;
+    (own != forced).then(|| {
         let message = format!(
-            "`{}` is a plan in the dialect `{own}`, and cannot be worked on as `{}`",
+            "`{}` is a plan in the dialect `{}`, and cannot be worked on as `{}`",
             found.path.display(),
+            own.name(),
             forced.name()
         );
         Failure::problem(message, "leave --dialect out")

@@ -10,9 +10,9 @@ use planwright_core::document::rules::TOO_LARGE;
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, rules};
 use planwright_core::text::SourceText;
-use planwright_run::causes::with_causes;
 use planwright_run::config::{self, Surroundings};
-use planwright_run::examine::examine;
+use planwright_run::error_chain::with_causes;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{archive_path, plans_below, root_of, slashed, without_excluded};
@@ -26,10 +26,10 @@ use super::plan_arg::{CREATE_PLAN, dialect_named, dialect_names};
 use super::replan::file_before;
 use crate::render::diff::unified_diff;
 use crate::render::github;
-use crate::render::human::{Teller, findings, plural};
+use crate::render::json::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
 use crate::render::quantity::count;
 use crate::render::sarif::{SarifFile, log};
-use crate::render::wire::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
+use crate::render::text::{Teller, findings, plural};
 
 /// Check plans: every problem, with its place and its fix.
 #[derive(clap::Args)]
@@ -134,7 +134,7 @@ impl Seen {
         let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
         Seen {
             before: plan.and_then(|plan| file_before(path, plan)),
-            dialect: inspection.dialect,
+            dialect: inspection.dialect_name(),
             form: plan.map(|plan| plan.form),
             n_tasks: plan.map(|plan| plan.tasks().len()),
             source: match inspection.diagnostics.as_slice() {
@@ -285,7 +285,7 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
         }
     };
     let on_disk = (!is_stdin(path)).then_some(path);
-    let examined = examine(&source, on_disk, forced);
+    let examined = inspect_file(&source, on_disk, forced);
     let mut checked = Checked {
         path: shown,
         seen: Ok(Seen::new(examined.inspection, path)),
@@ -319,7 +319,7 @@ fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, out
             }
             checked.fixing = Some(Fixing {
                 path: path.to_owned(),
-                after: is_changed.then(|| examine(&fixed.source, on_disk, forced).inspection),
+                after: is_changed.then(|| inspect_file(&fixed.source, on_disk, forced).inspection),
                 old: source,
                 fixed,
             });

@@ -3,7 +3,7 @@
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Surroundings, units};
 use planwright_run::files::DiskFiles;
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
 
 use super::change::Found;

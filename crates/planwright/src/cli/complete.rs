@@ -17,7 +17,7 @@ use crate::render::terminal::{cut, one_line};
 /// The word that asks for completions.
 pub(super) const VERB: &str = "__complete";
 
-/// What tells scripts that paths may stand there, too.
+/// The word by which scripts know that paths may stand there, too.
 const FILES: &str = ":files";
 
 /// How many plans are looked through for tasks where none is named.
@@ -317,7 +317,7 @@ fn plans(current: &str) -> Vec<Candidate> {
 
 fn tasks_of(plan: &Plan) -> Vec<Candidate> {
     let tasks = plan.tasks().iter().enumerate();
-    let tasks = tasks.map(|(ix, task)| Candidate::new(plan.task_name(ix), plan.task_title(task)));
+    let tasks = tasks.map(|(ix, task)| Candidate::new(plan.task_name(ix), plan.task_subject(task)));
     tasks.collect()
 }
 

@@ -12,7 +12,7 @@ use super::output::Output;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright completions bash > ~/.local/share/bash-completion/completions/planwright
+  echo 'source <(planwright completions bash)' >> ~/.bashrc
   planwright completions zsh > ~/.zfunc/_planwright
   planwright completions fish > ~/.config/fish/completions/planwright.fish
   planwright completions powershell >> $PROFILE")]

@@ -7,12 +7,12 @@ use planwright_run::config::{self, Configuration, Effective, Level, Origin, Sour
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
-use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use crate::render::human::{Teller, findings};
+use super::plan_entries::from_here;
+use crate::render::json::DiagnosticReport;
 use crate::render::terminal::{Paint, one_line, printable};
-use crate::render::wire::DiagnosticReport;
+use crate::render::text::{Teller, findings};
 
 /// Print the configuration that holds here, and where it comes from.
 ///

@@ -9,16 +9,16 @@ use planwright_core::document::Parsed;
 use planwright_core::document::markdown::Markdown;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Field;
-use planwright_run::examine::{examine, open};
+use planwright_run::inspect_file::{inspect_file, open};
 use planwright_run::store;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
+use super::create::{
+    create_plan, is_stdin, loaded, refusal, require_new, say_written, session_file, show_account, with_id_source_for,
+};
 use super::default_dialect::dialect_or_default;
 use super::exit::{Exit, Failure};
-use super::making::{
-    create_plan, is_stdin, loaded, refusal, require_new, say_written, session_file, show_account, with_mint_for,
-};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names, states_of};
 use super::planner::configured;
@@ -190,8 +190,8 @@ fn converted(
     };
     let mut attempt = |options: &Options| {
         let parsed = parsed.take();
-        let converted = with_mint_for(target, args.out.as_deref(), |mint| {
-            convert::convert_parsed(inspection, parsed, target, options, mint)
+        let converted = with_id_source_for(target, args.out.as_deref(), |id_source| {
+            convert::convert_parsed(inspection, parsed, target, options, id_source)
         })?;
         sound_in_place(converted, args.out.as_deref(), target)
     };
@@ -226,7 +226,7 @@ fn sound_in_place(
     if !takes_source_plan(target) {
         return Ok(converted);
     }
-    let seen = examine(&converted.inspection.source, out, Some(target)).inspection;
+    let seen = inspect_file(&converted.inspection.source, out, Some(target)).inspection;
     let errors = seen.diagnostics.into_iter();
     let errors: Vec<Diagnostic> = errors.filter(|found| found.severity == Severity::Error).collect();
     match errors.is_empty() {

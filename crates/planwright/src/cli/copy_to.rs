@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use planwright_run::duplicate::duplicate;
+use planwright_run::copy_workspace::duplicate;
 use planwright_run::files::DiskFiles;
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
 
 use super::change::Found;

@@ -1,17 +1,14 @@
-//! The dialect of a plan that no option names one for: `plan.dialect`, else that of the plans that exist, else clido.
+//! The dialect of a plan that no option names one for: `plan.dialect`, else that of the plans that exist, else the default.
 
 use std::path::Path;
 
-use planwright_core::dialect::{self, CarrierKind, Dialect};
+use planwright_core::dialect::{DEFAULT, Dialect};
 use planwright_run::config::Config;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 use planwright_run::workspace::plans_at_home;
 
 use super::plan_arg::dialect_named;
-
-/// The dialect where nothing else decides.
-const USUAL: &str = "clido";
 
 /// Returns the dialect that a new plan has: the one named by `--dialect`, else the default of the workspace.
 pub(crate) fn dialect_or_default(
@@ -22,26 +19,22 @@ pub(crate) fn dialect_or_default(
     let configured = config.plan.dialect.as_deref();
     match named.or(configured) {
         Some(name) => dialect_named(name),
-        None => match of_existing_plans(root) {
-            Some(dialect) => Ok(dialect),
-            None => dialect_named(USUAL),
-        },
+        None => Ok(of_existing_plans(root).unwrap_or(DEFAULT)),
     }
 }
 
-/// Returns the dialect of most plans of a workspace. Task packs do not count: they are derived from a Markdown plan.
+/// Returns the dialect of most plans of a workspace. Dialects whose plans are derived from other documents do not count.
 fn of_existing_plans(root: &Path) -> Option<&'static dyn Dialect> {
     let mut counts: Vec<(&'static dyn Dialect, usize)> = Vec::new();
     for path in plans_at_home(root) {
         let Ok(loaded) = store::load(&path) else {
             continue;
         };
-        let own = examine(&loaded.source, Some(&path), None).inspection.dialect;
-        let own = own.and_then(dialect::find);
-        let Some(own) = own.filter(|own| own.carriers().first() != Some(&CarrierKind::Markdown)) else {
+        let own = inspect_file(&loaded.source, Some(&path), None).inspection.dialect;
+        let Some(own) = own.filter(|own| derived_by(*own).is_none()) else {
             continue;
         };
-        match counts.iter_mut().find(|(known, _)| known.name() == own.name()) {
+        match counts.iter_mut().find(|(known, _)| *known == own) {
             Some((_, n)) => *n += 1,
             None => counts.push((own, 1)),
         }
@@ -49,4 +42,9 @@ fn of_existing_plans(root: &Path) -> Option<&'static dyn Dialect> {
     // The first of those with the same count, in the order in which plans are listed.
     let most = counts.iter().map(|(_, n)| *n).max()?;
     counts.iter().find(|(_, n)| *n == most).map(|(dialect, _)| *dialect)
+}
+
+/// Returns the command that derives plans of a dialect from another document, where no planner writes them.
+pub(super) fn derived_by(dialect: &dyn Dialect) -> Option<&'static str> {
+    dialect.planning().and_then(|planning| planning.derived_by())
 }

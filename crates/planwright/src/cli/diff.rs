@@ -8,15 +8,15 @@ use planwright_core::inspect::Inspection;
 use planwright_core::plan::Plan;
 use planwright_core::planning::replan::{Difference, difference, tasks_in_both};
 use planwright_core::text::SourceText;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::{load, load_stdin, versions};
 use serde::Serialize;
 
-use super::catalogue::from_here;
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{found, load_failure, states_of};
+use super::plan_entries::from_here;
 use super::replan::file_before;
 use super::run::stem_of;
 use crate::render::diff::diff_of_files;
@@ -33,7 +33,7 @@ const INPUT: &str = "-";
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright diff                         the only plan, and what it was before
+  planwright diff                         the only plan, and its last version
   planwright diff plan-20260123-auth plan-20260123-auth-v2
   planwright diff plan.json@1 plan.json --text
   git show HEAD~5:plan.json | planwright diff - plan.json")]
@@ -175,7 +175,7 @@ fn seen_file(path: &Path) -> anyhow::Result<Seen> {
 }
 
 fn seen_text(source: &SourceText, path: Option<&Path>) -> anyhow::Result<Seen> {
-    let mut inspection = examine(source, path, None).inspection;
+    let mut inspection = inspect_file(source, path, None).inspection;
     if let Some(path) = path {
         states_of(&mut inspection, path)?;
     }

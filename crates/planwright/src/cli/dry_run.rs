@@ -84,10 +84,10 @@ pub(super) fn show(
         draw(request, prepared, &preview, &report, obstacle, output);
         draw_prompts(&report, how.prompts, output);
     }
-    Ok(if preview.left.is_empty() {
-        Exit::Success
-    } else {
-        Exit::Problems
+    let is_held = preview.rounds.is_empty() && !prepared.held.is_empty();
+    Ok(match preview.left.is_empty() && !is_held {
+        true => Exit::Success,
+        false => Exit::Problems,
     })
 }
 
@@ -270,8 +270,9 @@ fn draw(
             output,
         );
     }
-    let path = report.critical_path.iter().map(|name| shown_name(name));
-    let path: Vec<String> = path.collect();
+    let would_run = |name: &&String| report.tasks.iter().any(|task| task.task == **name);
+    let path = report.critical_path.iter().filter(would_run);
+    let path: Vec<String> = path.map(|name| shown_name(name)).collect();
     if path.len() > 1 {
         fact("longest", &cut(&path.join(" → "), 100), output);
     }
@@ -309,7 +310,10 @@ fn draw_rounds(prepared: &Prepared, preview: &Preview, output: &mut Output) {
     let plan = prepared.snapshot.plan();
     let n_tasks: usize = preview.rounds.iter().map(Vec::len).sum();
     let shown = |task: u32, is_alone: bool| {
-        let title = plan.tasks().get(task as usize).map_or("", |task| plan.task_title(task));
+        let title = plan
+            .tasks()
+            .get(task as usize)
+            .map_or("", |task| plan.task_subject(task));
         let name = shown_name(prepared.snapshot.name(task));
         match is_alone {
             true => format!("{name}  {}", cut(&one_line(title), 56)),

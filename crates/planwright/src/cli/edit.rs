@@ -1,11 +1,12 @@
 //! `planwright add`, `set`, `remove`, `move`, `rename`, `depend`, `undepend`: edits of the list of tasks that change no
 //! other byte of the file.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::change::tasks::{Edit, NewTask};
+use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::clock;
 use planwright_run::revise::{ReviseError, each_once, edit, task_named};
@@ -14,7 +15,7 @@ use super::change::{ChangeOptions, Words, failure, refuse_in_review, report};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetOption;
-use crate::render::terminal::shown_name;
+use crate::render::terminal::{cut, one_line, shown_name};
 
 /// Where a task goes.
 #[derive(clap::Args)]
@@ -24,7 +25,7 @@ struct PlaceOptions {
     #[arg(long, value_name = "TASK")]
     before: Option<String>,
 
-    /// Right after this task.
+    /// Right after this task in the list; it does not depend on it.
     #[arg(long, value_name = "TASK")]
     after: Option<String>,
 
@@ -66,7 +67,7 @@ pub(crate) struct AddArgs {
     id: Option<String>,
 
     /// A task it depends on; may be given several times.
-    #[arg(long = "on", value_name = "TASK")]
+    #[arg(long = "on", alias = "depends-on", value_name = "TASK")]
     on: Vec<String>,
 
     #[command(flatten)]
@@ -84,7 +85,7 @@ pub(crate) struct AddArgs {
 #[command(after_help = "\
 Examples:
   planwright set t2 complexity=high notes=\"Use HS256\"
-  planwright set US-003 'acceptanceCriteria=[\"Typecheck passes\", \"Tests pass\"]'")]
+  planwright set US-3 'acceptanceCriteria=[\"Typecheck passes\", \"Tests pass\"]'")]
 pub(crate) struct SetArgs {
     /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK")]
@@ -182,7 +183,7 @@ pub(crate) struct DependArgs {
     task: String,
 
     /// The other task; may be given several times.
-    #[arg(long = "on", value_name = "OTHER", required = true)]
+    #[arg(long = "on", alias = "depends-on", value_name = "OTHER", required = true)]
     on: Vec<String>,
 
     #[command(flatten)]
@@ -257,18 +258,18 @@ pub(crate) fn add(args: &AddArgs, output: &mut Output) -> anyhow::Result<Exit> {
         change: &args.change,
     };
     let place = Cell::new(0);
+    let replaced = RefCell::new(None);
     let edit_of = |linked: &LinkedPlan, n: usize| {
         if n > 0 {
             // The first task of a new plan takes the place of its placeholder.
-            let placeholder = linked.plan.placeholders().find(|&task_ix| task_ix != place.get());
-            let replaced = placeholder.filter(|_| n == 1 && linked.plan.tasks().len() == 2 && args.on.is_empty());
-            if let Some(task_ix) = replaced {
-                place.set(0);
-                return Ok(Some(Edit::Remove { task_ix, detach: false }));
-            }
-            return Ok(None);
+            return Ok((n == 1 && replaced.borrow().is_some()).then(|| {
+                let task_ix = 1 - place.replace(0);
+                Edit::Remove { task_ix, detach: false }
+            }));
         }
         place.set(args.place.place(linked)?);
+        let is_replaced = args.on.is_empty() && is_untouched_placeholder(linked);
+        replaced.replace(is_replaced.then(|| linked.plan.task_name(0).into_owned()));
         Ok(Some(Edit::Add(NewTask {
             id: args.id.as_deref(),
             title: &args.title,
@@ -280,8 +281,14 @@ pub(crate) fn add(args: &AddArgs, output: &mut Output) -> anyhow::Result<Exit> {
     };
     work.run(output, edit_of, |linked| {
         let name = linked.plan.task_name(place.get()).into_owned();
-        let shown = shown_name(&name);
-        let words = Words::new(format!("added {shown}"), format!("would add {shown}"));
+        let task = linked.plan.tasks().get(place.get());
+        let title = task.map_or("", |task| linked.plan.task_subject(task));
+        let shown = format!("{}  {}", shown_name(&name), cut(&one_line(title), 60));
+        let instead = match &*replaced.borrow() {
+            Some(placeholder) => format!(" (in place of the placeholder {})", shown_name(placeholder)),
+            None => String::new(),
+        };
+        let words = Words::new(format!("added {shown}{instead}"), format!("would add {shown}{instead}"));
         (vec![name], words)
     })
 }

@@ -1,28 +1,30 @@
 //! `planwright edit`: a plan, or one task as a small form, in the user's editor. What is saved is checked, shown as a diff, and
 //! written through the store.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::change::tasks::Edit;
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::text::SourceText;
+use planwright_core::text::{SourceText, Span};
 use planwright_run::clock;
-use planwright_run::examine::examine;
-use planwright_run::place::STATE_FOLDER;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::layout::STATE_FOLDER;
 use planwright_run::revise::{ReviseError, Revised, edit, edit_text, task_named};
 use planwright_run::store::{self, CreateError};
 use planwright_run::workspace::root_of;
 
 use super::answers;
-use super::catalogue::from_here;
 use super::change::{ChangeOptions, Found, Words, diff_of, failure, refuse_in_review, report};
 use super::editor::{editor, open_in};
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, TargetOption, load_failure, naming};
+use super::plan_entries::from_here;
 use super::task_form::{FormFields, FormValue, SpecialFields, form_of, parse};
+use super::typed_command::with_value;
 use crate::render::terminal::{one_line, shown_name};
 
 /// Edit a plan, or one task as a form, in your editor.
@@ -35,11 +37,16 @@ Examples:
   planwright edit                           the only plan of this workspace
   planwright edit t2                        one task of it, as a form
   planwright edit t2 -p plan-5f0c2a9e
+  planwright edit t2 --from .planwright/unusable/plan-5f0c2a9e-t2.txt
   EDITOR='code --wait' planwright edit plan-5f0c2a9e --diff")]
 pub(crate) struct Args {
     /// The plan: a path, an id or part of one; or a task of the plan. A word that names a plan means the plan.
     #[arg(value_name = "PLAN|TASK", value_parser = NonEmpty::new())]
     what: Option<String>,
+
+    /// Begin with this text, as a refused edit kept it.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
 
     #[command(flatten)]
     plan: TargetOption,
@@ -55,9 +62,11 @@ struct Draft<'a> {
     seen: SourceText,
     /// The task; none for the whole plan.
     task: Option<&'a str>,
-    /// What the editor shows at first.
+    /// The text of the plan, or the form of the task.
     text: String,
     change: &'a ChangeOptions,
+    /// Whether the file of the editor stays: nothing else has its text.
+    is_left: Cell<bool>,
 }
 
 /// Why a text is not written.
@@ -87,15 +96,25 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         task: task.as_deref(),
         text,
         change: &args.change,
+        is_left: Cell::new(false),
     };
-    let file = draft.create()?;
+    let begun = match &args.from {
+        None => draft.text.clone(),
+        Some(from) => {
+            let loaded = store::load(from).map_err(|error| load_failure(&error))?;
+            loaded.source.as_str().to_owned()
+        }
+    };
+    let file = draft.create(&begun)?;
     let result = draft.edit_until_written(&editor, &file, output);
-    // A file that cannot be removed is planwright's own, and empty of consequence.
-    let _ = std::fs::remove_file(&file);
+    if !draft.is_left.get() {
+        // A file that cannot be removed is planwright's own, and empty of consequence.
+        let _ = std::fs::remove_file(&file);
+    }
     result
 }
 
-/// Tells a plan from a task of one: a word that names a plan means the plan.
+/// Distinguishes a plan from a task of one: a word that names a plan means the plan.
 fn meant(args: &Args) -> anyhow::Result<(Found, Option<String>)> {
     let Some(what) = args.what.as_deref() else {
         return Ok((args.plan.find()?, None));
@@ -128,7 +147,7 @@ fn meant(args: &Args) -> anyhow::Result<(Found, Option<String>)> {
 
 /// Returns the form of a task.
 fn form(found: &Found, source: &SourceText, task: &str) -> anyhow::Result<String> {
-    let inspection = examine(source, Some(&found.path), found.forced).inspection;
+    let inspection = inspect_file(source, Some(&found.path), found.forced).inspection;
     let Some(linked) = &inspection.plan else {
         return Err(failure(
             found,
@@ -141,7 +160,7 @@ fn form(found: &Found, source: &SourceText, task: &str) -> anyhow::Result<String
 
 impl Draft<'_> {
     /// Creates the file that the editor opens, with the ending that the editor knows the plan by.
-    fn create(&self) -> anyhow::Result<PathBuf> {
+    fn create(&self, text: &str) -> anyhow::Result<PathBuf> {
         let ending = match self.task {
             None => self
                 .found
@@ -153,16 +172,16 @@ impl Draft<'_> {
             Some(_) => "form.txt".to_owned(),
         };
         let name = format!("{}-{}", self.name(), std::process::id());
-        self.keep("edits", &name, &ending, &self.text)
+        self.keep("edits", &name, &ending, text, &self.found.path)
     }
 
     /// Creates a file with a text in a folder of the workspace's state. It is readable for those who may read the plan.
-    fn keep(&self, folder: &str, name: &str, ending: &str, text: &str) -> anyhow::Result<PathBuf> {
+    fn keep(&self, folder: &str, name: &str, ending: &str, text: &str, like: &Path) -> anyhow::Result<PathBuf> {
         let folder = from_here(&root_of(&self.found.path).join(STATE_FOLDER).join(folder));
         for nth in 1..1000 {
             let number = if nth == 1 { String::new() } else { format!("-{nth}") };
             let path = folder.join(format!("{name}{number}.{ending}"));
-            match store::create_like(&path, text, &self.found.path) {
+            match store::create_like(&path, text, like) {
                 Err(CreateError::Exists { .. }) => {}
                 Err(error) => return Err(Failure::environment(&error, error.help())),
                 Ok(()) => return Ok(path),
@@ -190,12 +209,22 @@ impl Draft<'_> {
         loop {
             output.flush();
             let status = open_in(editor, file)?;
+            let text = store::load(file).map_err(|error| load_failure(&error))?.source;
+            if text.damage().is_some() {
+                self.is_left.set(true);
+                return Err(Failure::problem(
+                    "the edited text is not UTF-8: nothing was written",
+                    format!("the text is in {}", one_line(&file.display().to_string())),
+                ));
+            }
             if !status.success() {
-                // The user's way to give up, as vim's `:cq`.
+                // The user's way to give up, as vim's `:cq`; or an editor that crashed.
                 output.remark(&format!("the editor ended with {status}: nothing was written"));
+                if text.as_str() != self.text {
+                    self.keep_edited(file, text.as_str(), output)?;
+                }
                 return Ok(Exit::Problems);
             }
-            let text = store::load(file).map_err(|error| load_failure(&error))?.source;
             if text.as_str() == self.text {
                 output.remark("the text is unchanged: nothing was written");
                 return Ok(Exit::Success);
@@ -205,6 +234,10 @@ impl Draft<'_> {
                 Err(refusal) => refusal,
             };
             let mut is_reported = false;
+            let refusal = match refusal {
+                Refusal::Text(error) => Refusal::Text(self.pointed_at(error, file, &text)),
+                refusal => refusal,
+            };
             if let Refusal::Text(error) = &refusal
                 && answers::may_ask()
                 && !self.change.json
@@ -217,17 +250,85 @@ impl Draft<'_> {
                     continue;
                 }
             }
-            let ending = file.extension().unwrap_or_default().to_string_lossy();
-            let kept = self.keep("unusable", &self.name(), &ending, text.as_str())?;
-            output.remark(&format!(
-                "nothing was written; the text is kept as {}",
-                one_line(&kept.display().to_string())
-            ));
+            let kept = self.keep_edited(file, text.as_str(), output)?;
+            let next = format!(
+                "edit that text again: `{}`",
+                with_value("--from", &kept.to_string_lossy())
+            );
             return match refusal {
-                _ if is_reported => Ok(Exit::Problems),
-                Refusal::Text(error) | Refusal::Final(error) => Err(error),
+                _ if is_reported => {
+                    output.command(&next);
+                    Ok(Exit::Problems)
+                }
+                Refusal::Text(error) => Err(with_help(self.pointed_at(error, &kept, &text), &next)),
+                Refusal::Final(error) => Err(error),
             };
         }
+    }
+
+    /// Keeps a text that is not written. Where no copy can be made, the file of the editor stays.
+    fn keep_edited(&self, file: &Path, text: &str, output: &mut Output) -> anyhow::Result<PathBuf> {
+        let ending = file.extension().unwrap_or_default().to_string_lossy();
+        // The plan may be gone by now; the file of the editor was made like it.
+        let kept = self.keep("unusable", &self.name(), &ending, text, file);
+        self.is_left.set(kept.is_err());
+        let place = kept.as_deref().unwrap_or(file);
+        output.remark(&format!(
+            "nothing was written; the text is kept as {}",
+            one_line(&place.display().to_string())
+        ));
+        kept
+    }
+
+    /// Returns an error with its place in the edited text: the plan file is as it was.
+    fn pointed_at(&self, error: anyhow::Error, file: &Path, text: &SourceText) -> anyhow::Error {
+        let mut failure = match error.downcast::<Failure>() {
+            Ok(failure) => failure,
+            Err(error) => return error,
+        };
+        let form_line = self
+            .task
+            .is_some()
+            .then(|| self.line_of(&failure.message, text.as_str()));
+        match (&mut failure.evidence, form_line.flatten()) {
+            (_, Some(span)) => {
+                failure.evidence = Some(Box::new(Evidence {
+                    path: file.to_string_lossy().into_owned(),
+                    source: text.clone(),
+                    span: Some(span),
+                    findings: Vec::new(),
+                    drawn: Drawn::Place,
+                }));
+            }
+            (Some(evidence), None) if evidence.source.as_str() == text.as_str() => {
+                evidence.path = file.to_string_lossy().into_owned();
+            }
+            // It has no place in the text.
+            (Some(evidence), None) => evidence.drawn = Drawn::Nothing,
+            (None, None) => {}
+        }
+        failure.into()
+    }
+
+    /// Returns the line of a form that an error is about: the one that it counts, or that of the field that it names, or that of the first
+    /// field with another value.
+    fn line_of(&self, message: &str, form: &str) -> Option<Span> {
+        let mut starts = vec![0];
+        starts.extend(form.match_indices('\n').map(|(at, _)| at + 1));
+        let span = |line_ix: usize| {
+            let start = *starts.get(line_ix)?;
+            let line = form.get(start..)?.lines().next().unwrap_or("");
+            Some(Span::new(start, start + line.len()))
+        };
+        if let Err((line, _)) = parse(form) {
+            return span(line.checked_sub(1)?);
+        }
+        let (before, after) = (parse(&self.text).ok()?, parse(form).ok()?);
+        let changed: Vec<String> = changes(&before, &after).into_iter().map(|change| change.name).collect();
+        let is_named = |name: &&String| message.contains(&format!("`{name}`"));
+        let name = changed.iter().find(is_named).or(changed.first())?;
+        let label = format!("{name}:");
+        span(form.lines().position(|line| line.starts_with(&label))?)
     }
 
     /// Checks a text, shows what it changes, and writes it.
@@ -276,7 +377,8 @@ impl Draft<'_> {
     /// Refuses a text of the whole plan with more errors than it had.
     fn refuse_errors(&self, text: &str) -> Result<(), Refusal> {
         let source = SourceText::new(text);
-        let inspected = |source: &SourceText| examine(source, Some(&self.found.path), self.found.forced).inspection;
+        let inspected =
+            |source: &SourceText| inspect_file(source, Some(&self.found.path), self.found.forced).inspection;
         let (before, after) = (inspected(&self.seen), inspected(&source));
         let n_errors = after.count(Severity::Error);
         if after.plan.is_some() && n_errors <= before.count(Severity::Error) {
@@ -309,7 +411,7 @@ impl Draft<'_> {
         };
         let (before, after) = (read(&self.text)?, read(text)?);
         let changes = changes(&before, &after);
-        let inspection = examine(&self.seen, Some(&self.found.path), self.found.forced).inspection;
+        let inspection = inspect_file(&self.seen, Some(&self.found.path), self.found.forced).inspection;
         let special = inspection.plan.as_ref().map(SpecialFields::of);
         let is_id = |name: &str| special.as_ref().is_some_and(|special| special.id == Some(name));
         let is_dependency = |name: &str| {
@@ -379,6 +481,20 @@ impl Draft<'_> {
         let (now, names) = (clock::now(), [task.to_owned()]);
         let revised = edit(target, "edit", &now, &names, self.change.by.as_deref(), edit_of);
         revised.map_err(|error| self.refusal(&error))
+    }
+}
+
+/// Returns an error with advice in addition to its own.
+fn with_help(error: anyhow::Error, help: &str) -> anyhow::Error {
+    match error.downcast::<Failure>() {
+        Ok(mut failure) => {
+            failure.help = match failure.help.is_empty() {
+                true => help.to_owned(),
+                false => format!("{}; {help}", failure.help),
+            };
+            failure.into()
+        }
+        Err(error) => error,
     }
 }
 

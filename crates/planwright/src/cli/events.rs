@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
+use planwright_run::clock::to_the_second;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::{self, Follower, RunEvent, RunRecord};
 use planwright_run::worker::{Process, is_alive};
@@ -13,7 +14,6 @@ use super::plan_arg::open_file;
 use super::run::{EventForm, stem_of};
 use super::run_arg::{Scope, SeenRun, unreadable};
 use crate::render::events::{line, mentions};
-use crate::render::quantity::day_and_clock;
 use crate::render::rawko_events::RawkoEvents;
 use crate::render::terminal::one_line;
 
@@ -31,7 +31,7 @@ Examples:
   planwright events 20261116-0530 --task T001
   planwright events last --json | jq 'select(.kind == \"finished\") | .body'
 
-Times are in UTC.")]
+Times are local; with --json they are RFC 3339 in UTC.")]
 pub(crate) struct Args {
     /// The run: its id, the beginning of it, or `last`. Default: the newest.
     #[arg(value_name = "RUN")]
@@ -173,16 +173,16 @@ fn rawko_events(run: &SeenRun) -> anyhow::Result<RawkoEvents> {
 
 fn begin(run: &SeenRun, first: &RunRecord, output: &mut Output) {
     output.remark(&format!(
-        "run {} of {}, {} UTC",
+        "run {} of {}, {}",
         run.place.id(),
         one_line(&run.header.path),
-        one_line(&day_and_clock(&first.time))
+        one_line(&to_the_second(&first.time))
     ));
 }
 
 fn show(args: &Args, record: &RunRecord, json: &str, output: &mut Output) {
     match args.json {
-        false => output.line(&line(record, output.paint())),
+        false => output.line(&line(record, output.paint(), output.record_width())),
         true => output.json_line(json),
     }
 }

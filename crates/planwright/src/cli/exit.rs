@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{SourceText, Span};
-use planwright_run::causes::with_causes;
+use planwright_run::error_chain::with_causes;
 use planwright_run::shell::argument;
 use planwright_run::store::StoreError;
 

@@ -5,7 +5,7 @@ use planwright_core::diagnostic::Rule;
 use super::check::all_rules;
 use super::exit::{Exit, Failure};
 use super::output::Output;
-use crate::render::wire::ExplainReport;
+use crate::render::json::ExplainReport;
 
 pub(crate) fn run(id: &str, output: &mut Output) -> anyhow::Result<Exit> {
     let rule = rule_named(id)?;

@@ -4,23 +4,23 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::catalogue::{self, Entry};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{candidates, refuse_closed};
+use super::plan_entries::{self, Entry};
 use crate::render::terminal::{cut, one_line, shown_name};
 
-/// Find plans by id, part of an id, or part of a path.
+/// Find plans by id, title, part of either, or part of a path.
 ///
-/// A whole id or file name comes before a part of one, and that before a part of a path or another case: what fits best is the
-/// answer. Archived plans are found where no other fits.
+/// A whole id or file name comes before a part of one, that before a part of a path or another case, and that before a part of a title:
+/// what fits best is the answer. Archived plans are found where no other fits.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright find a1b2                     the plan with `a1b2` in its id
   cat \"$(planwright find auth)\"            its text, if it is the only one")]
 pub(crate) struct Args {
-    /// An id, a part of one, or a part of a path.
+    /// An id, a title, a part of either, or a part of a path.
     #[arg(value_name = "TEXT")]
     text: String,
 
@@ -51,7 +51,7 @@ struct Row {
     dialect: Option<&'static str>,
     title: String,
     archived: bool,
-    /// How the text fits: `name`, `part` or `path`.
+    /// How the text fits: `name`, `part`, `path` or `title`.
     fit: &'static str,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let live = candidates(Path::new("."), args.user).into_iter();
     let (mut fit, mut found) = best(live.map(|path| Entry::of(path, false)).collect(), &args.text);
     if found.is_empty() {
-        let archived = catalogue::archived().into_iter();
+        let archived = plan_entries::archived().into_iter();
         (fit, found) = best(archived.map(|path| Entry::of(path, true)).collect(), &args.text);
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -125,6 +125,7 @@ fn best(entries: Vec<Entry>, text: &str) -> (&'static str, Vec<Entry>) {
         names if names.iter().any(|name| name.contains(text)) => Some(1),
         names if names.iter().any(|name| name.to_lowercase().contains(&lower)) => Some(2),
         _ if entry.shown().to_lowercase().contains(&lower) => Some(2),
+        _ if entry.title.to_lowercase().contains(&lower) => Some(3),
         _ => None,
     };
     let fits: Vec<Option<usize>> = entries.iter().map(fit_of).collect();
@@ -132,6 +133,6 @@ fn best(entries: Vec<Entry>, text: &str) -> (&'static str, Vec<Entry>) {
         return ("none", Vec::new());
     };
     let found = entries.into_iter().zip(fits).filter(|(_, fit)| *fit == Some(best));
-    let word = ["name", "part", "path"].get(best).copied().unwrap_or("path");
+    let word = ["name", "part", "path", "title"].get(best).copied().unwrap_or("path");
     (word, found.map(|(entry, _)| entry).collect())
 }

@@ -99,7 +99,7 @@ impl<'p> Drawing<'p> {
     /// Returns a short label for a task.
     pub(crate) fn label(&self, task_ix: usize) -> String {
         let plan = &self.linked.plan;
-        let title = cut(&one_line(plan.task_title(&plan.tasks()[task_ix])), 48);
+        let title = cut(&one_line(plan.task_subject(&plan.tasks()[task_ix])), 48);
         format!("{}: {title}", shown_name(&plan.task_name(task_ix)))
     }
 }
@@ -179,7 +179,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
             format!("  ← {}{more}", names.join(", "))
         };
         let room = width.saturating_sub(widest + 14 + arrow.chars().count()).max(16);
-        let title = cut(&one_line(plan.task_title(task)), room);
+        let title = cut(&one_line(plan.task_subject(task)), room);
         let sign = mark(task.status, readiness.is_ready(ix), paint);
         out.push_str(&format!(
             "{shown:>4} {critical}{sign} {name}{padding}  {title}{}\n",

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use planwright_core::dialect;
-use planwright_core::plan::Plan;
+use planwright_core::inspect::LinkedPlan;
 use planwright_run::claims::RUN_VERB;
 use planwright_run::clock::to_the_second;
 use planwright_run::journal::{Change, Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
@@ -15,15 +14,16 @@ use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::Serialize;
 
 use super::attempt::remark_copy;
-use super::catalogue::{Entry, from_here};
 use super::change::{ChangeOptions, Words, failure, report};
 use super::claim_args::{TakeOverOption, refuse_without_note};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
+use super::plan_entries::{Entry, from_here};
 use super::verification::VerifiedReport;
 use crate::render::quantity::{count, some_of};
 use crate::render::terminal::{cut, one_line, printable, shown_name};
+use crate::render::wrap::hanging;
 
 /// List the changes that were made to a plan, the newest first.
 ///
@@ -152,12 +152,12 @@ struct MoveReport {
 
 pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exit> {
     let opened = args.plan.open()?;
-    let plan = opened.inspection.plan.as_ref().map(|linked| &linked.plan);
+    let linked = opened.inspection.plan.as_ref();
     let path = Path::new(&opened.path);
     remark_copy(path, "history", output);
-    let id = plan.and_then(plan_id);
+    let id = linked.and_then(|linked| plan_id(&linked.plan));
     let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
-    let versions = plan.map_or_else(Vec::new, |plan| versions_of(plan, path));
+    let versions = linked.map_or_else(Vec::new, |linked| versions_of(linked, path));
     let texts = store::versions(path)
         .into_iter()
         .enumerate()
@@ -170,7 +170,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
     // That a run first read the plan is no change of it.
     changes.retain(|past| !past.change.is_beginning());
     // A plan that cannot be read any more has a history still; what never was one has none.
-    if changes.is_empty() && plan.is_none() {
+    if changes.is_empty() && linked.is_none() {
         opened.linked()?;
     }
     changes.reverse();
@@ -201,7 +201,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
         output.line(&format!("  text @{number}  {}", one_line(&text.path)));
     }
     for past in &changes {
-        output.line(&line_of(past));
+        output.line(&line_of(past, output.record_width()));
     }
     if let [.., last] = texts.as_slice() {
         let plan = one_line(&path.display().to_string());
@@ -237,9 +237,9 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
 }
 
 /// Returns the versions of a plan, the oldest first: those in use and those that were archived.
-fn versions_of(plan: &Plan, path: &Path) -> Vec<VersionReport> {
-    let lineage = dialect::find(plan.dialect).and_then(|dialect| dialect.lineage(plan));
-    let Some(lineage) = lineage else {
+fn versions_of(linked: &LinkedPlan, path: &Path) -> Vec<VersionReport> {
+    let versions = linked.dialect.versions();
+    let Some(lineage) = versions.and_then(|versions| versions.lineage(&linked.plan)) else {
         return Vec::new();
     };
     let root = root_of(path);
@@ -256,7 +256,7 @@ fn versions_of(plan: &Plan, path: &Path) -> Vec<VersionReport> {
         .into_iter()
         .map(|(path, archived)| Entry::of(from_here(&path), archived));
     let mut versions: Vec<VersionReport> = entries
-        .filter(|entry| entry.dialect == Some(plan.dialect))
+        .filter(|entry| entry.dialect == Some(linked.dialect.name()))
         .filter_map(|entry| {
             let own = entry.lineage.as_ref().filter(|own| own.base == lineage.base)?;
             Some(VersionReport {
@@ -342,14 +342,11 @@ pub(super) fn past_report(past: &PastChange) -> PastReport {
     }
 }
 
-pub(super) fn line_of(past: &PastChange) -> String {
+/// Returns a change in words, broken between words for a width.
+pub(super) fn line_of(past: &PastChange, width: usize) -> String {
     let change = &past.change;
-    let mut line = format!(
-        "{:>4}  {}  {}",
-        past.number,
-        printable(&to_the_second(&past.time)),
-        printable(&change.verb)
-    );
+    let start = format!("{:>4}  {}  ", past.number, printable(&to_the_second(&past.time)));
+    let mut line = one_line(&change.verb);
     let moves = moves_words(change);
     match moves.is_empty() {
         false => line.push_str(&format!(" {moves}")),
@@ -386,7 +383,7 @@ pub(super) fn line_of(past: &PastChange) -> String {
         (Outcome::Void, None) => line.push_str("  (never reached the file)"),
         (Outcome::Lost | Outcome::Pending, None) => line.push_str("  (interrupted)"),
     }
-    line
+    hanging(&start, &line, width)
 }
 
 /// Returns the states that a run gave to tasks. The verb of any other change names the state.

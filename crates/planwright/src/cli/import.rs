@@ -6,21 +6,22 @@ use planwright_core::convert::{self, Imported, Options, Wish};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_core::document;
-use planwright_core::outline::rules::{GUESS, LEFT_OUT, TWO_PLANS};
+use planwright_core::outline::rules::{GUESS, IN_DESCRIPTION, TWO_PLANS};
 use planwright_core::outline::{self, Outline};
 use planwright_core::plan::Field;
 use planwright_core::text::{SourceText, Span};
-use planwright_run::examine::examine;
-use planwright_run::place::root_of;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::layout::root_of;
 use planwright_run::shell::argument;
 
+use super::create::{
+    self, Show, Written, create_plan, evidence, is_stdin, loaded, new_path, require_new, session_file, sniffed,
+    with_id_source_for,
+};
 use super::default_dialect::dialect_or_default;
 use super::exit::{Exit, Failure, fix_first};
-use super::making::{
-    self, Show, Written, create_plan, evidence, is_stdin, loaded, new_path, require_new, session_file, sniffed,
-    with_mint_for,
-};
-use super::outline::{confirmed, other_notes, refusal, rows, show};
+use super::next_step::first_step;
+use super::outline::{confirmed, other_notes, refusal, rows, show, task_names};
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
 use super::planner::configured;
@@ -37,7 +38,7 @@ use crate::render::terminal::one_line;
 Examples:
   planwright import answer.md                  shows what is read, and asks
   planwright import answer.md --yes --goal \"Log in with JWT\"
-  planwright import plan.json                  writes it where its tool keeps plans
+  planwright import plan.json                  writes it where its tool looks
   planwright import plan.json --session 6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000
   planwright import - --dialect clido --out .clido/plans/p.json < answer.md")]
 pub(crate) struct Args {
@@ -120,7 +121,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Err(not_exact) if not_exact.has_conflict => return Err(not_exact.failure),
         Err(not_exact) => {
             return match outline::read(&source, args.partial) {
-                Ok(outline) if not_exact.is_complete && has_left_out(&outline) => Err(not_exact.failure),
+                Ok(outline) if not_exact.is_complete && has_other_fields(&outline) => Err(not_exact.failure),
                 Ok(outline) => import_outline(args, &source, &outline, output),
                 Err(found) if not_exact.n_errors.is_some_and(|n_errors| n_errors <= found.len()) => {
                     Err(not_exact.failure)
@@ -156,7 +157,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let shown = if args.diff { Show::Diff("") } else { Show::Text };
     let exit = written.report(&args.file, &source, args.json, shown, output)?;
-    let is_apart = args.out.is_none() && args.session.is_none() && dialect.session_place("").is_some();
+    let is_apart = args.out.is_none() && args.session.is_none() && has_sessions(dialect);
     if let Some(out) = out.as_deref().filter(|_| is_written && is_apart) {
         let path = argument(&out.to_string_lossy());
         output.remark(&format!(
@@ -164,6 +165,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
              --session ID stores it where OpenCrabs finds it"
         ));
     }
+    next_step(args, out.as_deref(), is_written, &imported.text, dialect, output);
     Ok(exit)
 }
 
@@ -202,9 +204,9 @@ fn has_marks(source: &SourceText) -> bool {
     begins("<<<<<<< ") && begins(">>>>>>> ")
 }
 
-/// Returns whether an outline would lose fields of the text.
-fn has_left_out(outline: &Outline) -> bool {
-    outline.guesses.iter().any(|guess| guess.rule.id == LEFT_OUT.id)
+/// Returns whether an outline has fields of the text in descriptions, which a plan of the dialect keeps as fields.
+fn has_other_fields(outline: &Outline) -> bool {
+    outline.guesses.iter().any(|guess| guess.rule.id == IN_DESCRIPTION.id)
 }
 
 /// Imports a text as a plan of the dialect that it is written in.
@@ -227,12 +229,15 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
         session: args.session.clone(),
         ..Options::default()
     };
-    let (date, imported) = with_mint_for(dialect, args.out.as_deref(), |mint| {
-        (mint.date().to_owned(), convert::import(source, dialect, &options, mint))
+    let (date, imported) = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
+        (
+            id_source.date().to_owned(),
+            convert::import(source, dialect, &options, id_source),
+        )
     });
     match imported {
         Ok(imported) => {
-            let carrier = examine(source, None, Some(dialect)).inspection.carrier;
+            let carrier = inspect_file(source, None, Some(dialect)).inspection.carrier;
             let part = carrier.map(|(_, part)| part).filter(|part| *part != source.span());
             Ok(Exact {
                 dialect,
@@ -247,7 +252,7 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
                 1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
                 n => format!("the plan is not imported: {n} of its problems stand in the way"),
             };
-            let inspection = examine(source, None, Some(dialect)).inspection;
+            let inspection = inspect_file(source, None, Some(dialect)).inspection;
             let has_tasks = inspection.plan.is_some_and(|linked| !linked.plan.tasks().is_empty());
             let is_syntax = |found: &Diagnostic| document::rules::ALL.iter().any(|rule| rule.id == found.rule.id);
             let is_complete = !found.iter().any(|found| found.missing.is_some() || is_syntax(found));
@@ -288,13 +293,13 @@ fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &
         session: args.session.as_deref(),
         ..Wish::default()
     };
-    let (date, imported) = with_mint_for(dialect, args.out.as_deref(), |mint| {
+    let (date, imported) = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
         (
-            mint.date().to_owned(),
-            convert::outlined_plan(&outline, dialect, &wish, mint),
+            id_source.date().to_owned(),
+            convert::outlined_plan(&outline, dialect, &wish, id_source),
         )
     });
-    let imported = imported.map_err(|refused| making::refusal(&args.file, source, &refused))?;
+    let imported = imported.map_err(|refused| create::refusal(&args.file, source, &refused))?;
     let out = match (&args.out, &args.session) {
         (Some(out), _) => Some(out.clone()),
         (None, Some(session)) => Some(session_file(dialect, session)?),
@@ -304,8 +309,9 @@ fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &
     if let Some(out) = out.as_deref() {
         require_new(out)?;
     }
+    let names = task_names(&imported.text, dialect);
     if !args.json {
-        show(&outline, source, output);
+        show(&outline, source, &names, output);
     }
     if let Some(out) = out.as_deref().filter(|_| is_written) {
         let command = with_option("--yes");
@@ -328,15 +334,39 @@ fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &
         text: &imported.text,
         notes: &notes,
         backup: None,
-        tasks: Some(rows(&outline, source)),
+        tasks: Some(rows(&outline, source, &names)),
     };
     let shown = if args.diff { Show::Diff("") } else { Show::Text };
-    written.report(&args.file, source, args.json, shown, output)
+    let exit = written.report(&args.file, source, args.json, shown, output)?;
+    next_step(args, out.as_deref(), is_written, &imported.text, dialect, output);
+    Ok(exit)
+}
+
+/// Prints the command that comes next; for a plan that is printed, how it becomes a file.
+fn next_step(
+    args: &Args,
+    out: Option<&Path>,
+    is_written: bool,
+    text: &str,
+    dialect: &'static dyn Dialect,
+    output: &mut Output,
+) {
+    if args.json || args.dry_run || args.diff {
+        return;
+    }
+    let Some(out) = out.filter(|_| is_written) else {
+        output.remark("the plan is printed to standard output, and no file is written: --out PATH writes one");
+        return;
+    };
+    let inspection = inspect_file(&SourceText::new(text), None, Some(dialect)).inspection;
+    if let Some(linked) = &inspection.plan {
+        output.command(&format!("next: {}", first_step(linked, out)));
+    }
 }
 
 /// Returns the dialect of the plan that an answer becomes.
 fn target(args: &Args, output: &mut Output) -> anyhow::Result<&'static dyn Dialect> {
-    let has_sessions = |dialect: &&&'static dyn Dialect| dialect.session_place("").is_some();
+    let has_sessions = |dialect: &&&'static dyn Dialect| has_sessions(**dialect);
     if args.dialect.is_none()
         && args.session.is_some()
         && let Some(dialect) = DIALECTS.iter().find(has_sessions)
@@ -350,14 +380,19 @@ fn target(args: &Args, output: &mut Output) -> anyhow::Result<&'static dyn Diale
 /// Returns where the plan of an imported file goes: where its tool keeps plans. OpenCrabs keeps them by sessions: without one the
 /// plan goes beside the file, and `plan.json` becomes `plan.plan.json`.
 fn default_path(path: &Path, dialect: &'static dyn Dialect, text: &str, date: &str) -> PathBuf {
-    if dialect.session_place("").is_some() {
+    if has_sessions(dialect) {
         let stem = path
             .file_stem()
             .map_or_else(Default::default, |stem| stem.to_string_lossy());
         return path.with_file_name(format!("{stem}.plan.json"));
     }
-    let inspection = examine(&SourceText::new(text), None, Some(dialect)).inspection;
+    let inspection = inspect_file(&SourceText::new(text), None, Some(dialect)).inspection;
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let id = plan.and_then(|plan| plan.head_str(Field::Id));
     new_path(dialect, id, date, plan.map_or("", |plan| plan.title()))
+}
+
+/// Returns whether the own tool of a dialect keeps a plan for each session.
+fn has_sessions(dialect: &dyn Dialect) -> bool {
+    dialect.home().is_some_and(|home| home.session_place("").is_some())
 }

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use planwright_run::clock::to_the_second;
 use serde::Serialize;
 
 use super::attempt::remark_copy;
-use super::catalogue::{self, Entry};
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{CREATE_PLAN, candidates, dialect_named, dialect_names, refuse_closed};
+use super::plan_entries::{self, Entry};
 use super::show_plan::{bar, counts};
 use crate::render::quantity::count;
-use crate::render::terminal::{cut, one_line};
+use crate::render::terminal::one_line;
+use crate::render::wrap::{hanging, wrapped};
 
 /// List the plans of this workspace with their progress.
 ///
@@ -87,7 +89,7 @@ struct Report {
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let dialect = args.dialect.as_deref().map(dialect_named).transpose()?;
     let paths = if args.archived {
-        catalogue::archived()
+        plan_entries::archived()
     } else {
         candidates(Path::new("."), args.user)
     };
@@ -135,28 +137,33 @@ fn draw(entry: &Entry, output: &mut Output) {
         n => format!("  {}", paint.error(&count(n as u64, "error"))),
     };
     let progress = entry.progress.unwrap_or_default();
-    output.line(&paint.bold(&cut(&entry.shown_title(), output.width())));
+    let width = output.width();
+    for line in wrapped(&entry.shown_title(), width) {
+        output.line(&paint.bold(&line));
+    }
     match entry.is_known {
-        true => output.line(&format!(
-            "  {}  {}{errors}",
-            bar(progress, paint),
-            counts(progress, entry.n_interrupted)
+        true => output.line(&hanging(
+            &format!("  {}  ", bar(progress, paint)),
+            &format!("{}{errors}", counts(progress, entry.n_interrupted)),
+            width,
         )),
-        false => output.line(&format!(
-            "  {}{errors}",
-            paint.error("its history cannot be read, and only that has the states of its tasks")
-        )),
+        false => {
+            let why = paint.error("its history cannot be read, and only that has the states of its tasks");
+            output.line(&hanging("  ", &format!("{why}{errors}"), width));
+        }
     }
     for holder in entry.holders.iter().take(MAX_HOLDERS) {
-        output.line(&format!("  {}", paint.active(holder)));
+        output.line(&hanging("  ", &paint.active(holder), width));
     }
     if entry.holders.len() > MAX_HOLDERS {
         output.line(&format!("  … and {} more", entry.holders.len() - MAX_HOLDERS));
     }
-    output.line(&format!(
-        "  {}",
-        paint.dim(&format!("{dialect} · {} · {}", entry.changed, one_line(&entry.shown())))
-    ));
+    let origin = format!(
+        "{dialect} · {} · {}",
+        to_the_second(&entry.changed),
+        one_line(&entry.shown())
+    );
+    output.line(&hanging("  ", &paint.dim(&origin), width));
 }
 
 fn row(entry: Entry) -> Row {

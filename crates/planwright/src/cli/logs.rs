@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::check::nearest_name;
 use planwright_core::plan::State;
-use planwright_run::examine::examine;
 use planwright_run::files::open_to_read;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::revise::take_states;
 use planwright_run::runs::state::{AttemptRun, RunState, TaskRun};
 use planwright_run::runs::{AttemptPlace, Follower};
@@ -19,22 +19,25 @@ use super::events::{PAUSE, Vigil};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::run_arg::{Scope, SeenRun, Standing, unreadable};
+use crate::render::agent_log::AgentLog;
 use crate::render::quantity::{count, duration};
 use crate::render::terminal::{Audience, cut, harmless_line, one_line, shown_name};
 
 /// Print what an agent printed while it worked on a task.
 ///
-/// Without TASK, lists which tasks have logs. It is the newest attempt in the newest run that tried the task, unless told. Into
-/// a pipe or a file the bytes are those of the log; at a terminal, what would drive it is left out.
+/// Without TASK, lists which tasks have logs. It is the newest attempt in the newest run that tried the task, unless told. At a terminal
+/// the JSON of known agents is shown as text: what the agent said, its tools, errors and the result. Into a pipe or a file the bytes are
+/// those of the log.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   planwright logs                        which tasks have logs
   planwright logs T001                   the agent's output
   planwright logs T001 -f                until the attempt is over
+  planwright logs T001 --raw             the lines as the agent printed them
   planwright logs T001 --prompt          what the agent was told
   planwright logs T001 --fence           what its fence allowed
-  planwright logs T001 --checks          what the commands that verified it printed
+  planwright logs T001 --checks          the output of its verification
   planwright logs T001 --run last --attempt 1 > t001.log")]
 pub(crate) struct Args {
     /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
@@ -68,6 +71,14 @@ pub(crate) struct Args {
     /// What the commands printed that verified it instead.
     #[arg(long, requires = "task")]
     checks: bool,
+
+    /// The lines as the agent printed them, also at a terminal.
+    #[arg(long, requires = "task", conflicts_with_all = ["readable", "prompt", "checks", "fence", "json"])]
+    raw: bool,
+
+    /// What the agent said and did, as at a terminal, also into a pipe or a file.
+    #[arg(long, requires = "task", conflicts_with_all = ["prompt", "checks", "fence", "json"])]
+    readable: bool,
 
     /// Print as JSON which logs there are, and where.
     #[arg(long, conflicts_with_all = ["prompt", "checks", "fence"])]
@@ -137,8 +148,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         )),
         () if args.fence => print(&place.fence(), &missing(&run, task, attempt, "fence"), output),
         () if args.checks => print_checks(&place, attempt, &missing(&run, task, attempt, "verification"), output),
-        () if args.follow => follow(&run, task, attempt.attempt, &place.output(), output),
-        () => print_output(&place.output(), output),
+        () if args.follow => follow(
+            &run,
+            task,
+            attempt.attempt,
+            Tail::of_agent(&place.output(), args, output),
+            output,
+        ),
+        () => print_output(Tail::of_agent(&place.output(), args, output), output),
     }
 }
 
@@ -193,7 +210,7 @@ fn is_in_plan(run: &SeenRun, task: &str) -> bool {
     let Ok(loaded) = load(&path) else {
         return false;
     };
-    let mut inspection = examine(&loaded.source, Some(&path), None).inspection;
+    let mut inspection = inspect_file(&loaded.source, Some(&path), None).inspection;
     // Without them it has the states of its file, if any.
     take_states(&mut inspection, &path).ok();
     let found = inspection.plan.and_then(|linked| {
@@ -317,8 +334,7 @@ fn size(path: &Path) -> u64 {
 }
 
 /// Prints the output of an attempt. Where it printed nothing there is no file.
-fn print_output(path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
-    let mut tail = Tail::new(path);
+fn print_output(mut tail: Tail, output: &mut Output) -> anyhow::Result<Exit> {
     if !tail.more(output)? {
         output.remark("it has printed nothing");
     }
@@ -365,11 +381,10 @@ fn print_checks(
 }
 
 /// Prints a log while it grows, until its attempt is over or nobody is at the run any more.
-fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, output: &mut Output) -> anyhow::Result<Exit> {
+fn follow(run: &SeenRun, task: &str, attempt: u32, mut tail: Tail, output: &mut Output) -> anyhow::Result<Exit> {
     let mut follower = Follower::new(&run.place.log());
     let mut vigil = Vigil::new(run);
     let mut run_state = RunState::default();
-    let mut tail = Tail::new(path);
     loop {
         let mut is_over = vigil.is_over();
         for record in follower.more().map_err(|error| unreadable(&error))? {
@@ -399,7 +414,12 @@ struct Tail {
     n_bytes: u64,
     /// The beginning of a line whose end has not been written.
     begun: Vec<u8>,
+    /// Reads the JSON of agents; none where lines are printed as they are.
+    log: Option<AgentLog>,
 }
+
+/// How long a line with JSON of an agent may be.
+const MAX_EVENT: usize = 4 * 1024 * 1024;
 
 /// How long a line may be before its parts are shown as lines of their own.
 const MAX_LINE: usize = 64 * 1024;
@@ -410,6 +430,16 @@ impl Tail {
             path: path.to_owned(),
             n_bytes: 0,
             begun: Vec::new(),
+            log: None,
+        }
+    }
+
+    /// Returns a reader of the output of an agent, for the reader of the results.
+    fn of_agent(path: &Path, args: &Args, output: &Output) -> Self {
+        let is_readable = args.readable || !args.raw && output.audience() == Audience::Person;
+        Tail {
+            log: is_readable.then(AgentLog::default),
+            ..Tail::new(path)
         }
     }
 
@@ -443,7 +473,7 @@ impl Tail {
     }
 
     fn take(&mut self, bytes: &[u8], output: &mut Output) {
-        if output.audience() == Audience::Program {
+        if output.audience() == Audience::Program && self.log.is_none() {
             // In a workflow the pipe most likely leads to the runner, which acts on lines.
             match is_in_workflow() {
                 true => output.write_lines(bytes),
@@ -453,18 +483,36 @@ impl Tail {
         }
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.begun.extend_from_slice(part);
-            if part.ends_with(b"\n") || self.begun.len() > MAX_LINE {
-                self.finish(output);
+            let most = if self.log.is_some() { MAX_EVENT } else { MAX_LINE };
+            if part.ends_with(b"\n") || self.begun.len() > most {
+                self.print_begun(output);
             }
         }
     }
 
     /// Prints the last line, which need not have an end.
     fn finish(&mut self, output: &mut Output) {
-        if !self.begun.is_empty() {
-            output.line(&harmless_line(&String::from_utf8_lossy(&self.begun)));
-            self.begun.clear();
+        self.print_begun(output);
+        let width = output.width();
+        if let Some(rest) = self.log.as_mut().and_then(|log| log.end(width)) {
+            output.line(&rest);
         }
+    }
+
+    fn print_begun(&mut self, output: &mut Output) {
+        if self.begun.is_empty() {
+            return;
+        }
+        let text = String::from_utf8_lossy(&self.begun);
+        let width = output.width();
+        let shown = match &mut self.log {
+            Some(log) => log.line(&text, width),
+            None => Some(harmless_line(&text)),
+        };
+        if let Some(shown) = shown {
+            output.line(&shown);
+        }
+        self.begun.clear();
     }
 }
 

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, MigrationOrder};
 use planwright_core::dialect;
-use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::id_source::IdSource;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, History, plan_id};
 use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
 
+use super::create::{Show, Written, fresh, is_stdin, loaded, not_created, refusal, sniffed};
 use super::exit::{Exit, Failure};
-use super::making::{Show, Written, fresh, is_stdin, loaded, not_created, refusal, sniffed};
 use super::output::Output;
 use super::plan_arg::{load_failure, no_file, states_of};
 
@@ -85,10 +85,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 UpdateError::Store(error) => store_failure(&error),
             })?;
     }
-    let newest = dialect::find(migrated.inspection.dialect.unwrap_or_default());
     let written = Written {
         verb: "migrate",
-        dialect: newest.unwrap_or(dialect::DIALECTS[0]),
+        dialect: migrated.inspection.dialect.unwrap_or(dialect::DIALECTS[0]),
         out: Some(&args.file),
         is_written: !is_dry,
         text: &migrated.text,
@@ -108,7 +107,7 @@ fn store_failure(error: &StoreError) -> anyhow::Error {
 }
 
 fn migrated(path: &Path, source: &SourceText, args: &Args) -> anyhow::Result<convert::Migrated> {
-    let mut inspection = examine(source, Some(path), None).inspection;
+    let mut inspection = inspect_file(source, Some(path), None).inspection;
     states_of(&mut inspection, path)?;
     let help = "Aimi files of v2.x and prd.json are migrated; `planwright check` says what is wrong with this one";
     let dialect = sniffed(path, source, Some(path), help)?;
@@ -116,8 +115,8 @@ fn migrated(path: &Path, source: &SourceText, args: &Args) -> anyhow::Result<con
         max_concurrency: args.max_concurrency,
     };
     let mut fresh = fresh;
-    let mint = Mint::new(clock::now(), &mut fresh);
-    convert::migrate(&inspection, dialect, &order, &mint).map_err(|refused| refusal(path, source, &refused))
+    let id_source = IdSource::new(clock::now(), &mut fresh);
+    convert::migrate(&inspection, dialect, &order, &id_source).map_err(|refused| refusal(path, source, &refused))
 }
 
 /// Returns the first free name for a copy beside a file: `tasks.json.bak`, `tasks.json.bak2`. A copy that is there already, as after

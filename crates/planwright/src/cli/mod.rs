@@ -5,10 +5,7 @@ mod answers;
 mod approval;
 mod arbiter;
 mod archive;
-mod aside;
-mod ask;
 mod attempt;
-mod catalogue;
 mod change;
 mod check;
 mod claim_args;
@@ -16,10 +13,11 @@ mod complete;
 mod completion_scripts;
 mod completions;
 mod config;
+mod control;
 mod convert;
 mod copy_to;
+mod create;
 mod default_dialect;
-mod delete;
 mod diff;
 mod difference;
 mod doctor;
@@ -43,7 +41,6 @@ mod interrupt;
 mod land;
 mod list;
 mod logs;
-mod making;
 mod man;
 mod migrate;
 mod new;
@@ -53,6 +50,7 @@ mod outline;
 mod output;
 mod plan;
 mod plan_arg;
+mod plan_entries;
 mod plan_words;
 mod planner;
 mod proposals;
@@ -60,6 +58,7 @@ mod replan;
 mod report;
 mod run;
 mod run_arg;
+mod run_view;
 mod runs;
 mod schema;
 mod show;
@@ -72,7 +71,6 @@ mod summary;
 mod task_form;
 mod tasks;
 mod text_arg;
-mod told;
 mod transition;
 mod trial;
 mod typed_command;
@@ -92,7 +90,7 @@ use planwright_core::plan::Verb as TaskVerb;
 use planwright_run::fence;
 
 use crate::compat;
-use crate::render::wire::{ErrorBody, ErrorReport};
+use crate::render::json::{ErrorBody, ErrorReport};
 use exit::Exit;
 pub(crate) use graph::Drawing;
 pub(crate) use help::Listed;
@@ -190,7 +188,7 @@ Examples:
     Arbiter(arbiter::Args),
     Find(find::Args),
     Archive(archive::Args),
-    Delete(delete::Args),
+    Delete(archive::delete::Args),
     History(history::HistoryArgs),
     Undo(history::UndoArgs),
     Diff(diff::Args),
@@ -210,13 +208,13 @@ Examples:
 Examples:
   planwright pause                          the only run under way
   planwright pause tasks.json --note \"the disk is nearly full\"")]
-    Pause(ask::Args),
+    Pause(control::Args),
     /// Have a paused run start tasks again.
     #[command(after_help = "\
 Examples:
   planwright resume")]
-    Resume(ask::Args),
-    Stop(ask::StopArgs),
+    Resume(control::Args),
+    Stop(control::StopArgs),
     Summary(summary::Args),
     Report(report::Args),
     Land(land::Args),
@@ -407,7 +405,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Arbiter(args) => arbiter::run(&args, output),
         Verb::Find(args) => find::run(&args, output),
         Verb::Archive(args) => archive::run(&args, output),
-        Verb::Delete(args) => delete::run(&args, output),
+        Verb::Delete(args) => archive::delete::run(&args, output),
         Verb::History(args) => history::run(&args, output),
         Verb::Undo(args) => history::run_undo(&args, output),
         Verb::Diff(args) => diff::run(&args, output),
@@ -422,9 +420,9 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
         Verb::Runs(args) => runs::run(&args, output),
         Verb::Events(args) => events::run(&args, output),
         Verb::Logs(args) => logs::run(&args, output),
-        Verb::Pause(args) => ask::run(ask::Request::Pause, &args, output),
-        Verb::Resume(args) => ask::run(ask::Request::Resume, &args, output),
-        Verb::Stop(args) => ask::run_stop(&args, output),
+        Verb::Pause(args) => control::run(control::Request::Pause, &args, output),
+        Verb::Resume(args) => control::run(control::Request::Resume, &args, output),
+        Verb::Stop(args) => control::run_stop(&args, output),
         Verb::Summary(args) => summary::run(&args, output),
         Verb::Report(args) => report::run(&args, output),
         Verb::Land(args) => land::run(&args, output),
@@ -445,15 +443,15 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// Runs a plan as `planwright run PLAN` does.
 fn run_plan(plan: &Path, output: &mut Output) -> anyhow::Result<Exit> {
+    run::run(&run_args(plan)?, output)
+}
+
+/// Returns what `planwright run PLAN` takes.
+fn run_args(plan: &Path) -> anyhow::Result<run::Args> {
     let words = [OsString::from("planwright"), "run".into(), "--".into(), plan.into()];
-    match parse(&words)? {
-        (
-            Cli {
-                verb: Verb::Run(args), ..
-            },
-            _,
-        ) => run::run(&args, output),
-        _ => Ok(Exit::Usage),
+    match parse(&words)?.0.verb {
+        Verb::Run(args) => Ok(*args),
+        _ => Err(anyhow::anyhow!("the words of a run are no run")),
     }
 }
 

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::convert::new_plan;
-use planwright_core::dialect::{self, CarrierKind};
+use planwright_core::dialect;
 use planwright_core::plan::Field;
 use planwright_core::text::SourceText;
-use planwright_run::examine::examine;
-use planwright_run::place::root_of;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::layout::root_of;
 use planwright_run::shell::argument;
 
-use super::default_dialect::dialect_or_default;
+use super::create::{Show, Written, create_plan, new_path, require_new, with_id_source_for};
+use super::default_dialect::{derived_by, dialect_or_default};
 use super::exit::{Exit, Failure};
-use super::making::{Show, Written, create_plan, new_path, require_new, with_mint_for};
 use super::output::Output;
 use super::plan_arg::dialect_names;
 use super::planner::configured;
@@ -56,12 +56,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let (named, title) = named_dialect(args)?;
     let root = root_of(Path::new("."));
     let dialect = dialect_or_default(named, &configured(&root, output)?.config, &root)?;
-    let (date, made) = with_mint_for(dialect, args.out.as_deref(), |mint| {
-        (mint.date().to_owned(), new_plan(dialect, title, mint))
+    let (date, made) = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
+        (id_source.date().to_owned(), new_plan(dialect, title, id_source))
     });
     let (text, notes) = made.map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
     let source = SourceText::new(text.as_str());
-    let inspection = examine(&source, None, Some(dialect)).inspection;
+    let inspection = inspect_file(&source, None, Some(dialect)).inspection;
     let id = inspection
         .plan
         .as_ref()
@@ -87,9 +87,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     let show = if args.diff { Show::Diff("") } else { Show::Text };
     let exit = written.report(&place, &source, args.json, show, output)?;
-    if is_written && !args.json && dialect.carriers().first() != Some(&CarrierKind::Markdown) {
-        output.remark(&format!(
-            "next: planwright add \"TITLE\" -p {}",
+    if is_written && !args.json && derived_by(dialect).is_none() {
+        let needed = dialect.edits().and_then(|edits| edits.needed());
+        let needed = needed.map_or_else(String::new, |needed| format!(" {needed}"));
+        output.command(&format!(
+            "next: planwright add \"TITLE\"{needed} -p {}",
             argument(&place.to_string_lossy())
         ));
     }

@@ -4,13 +4,16 @@ use std::path::Path;
 
 use clap::builder::NonEmptyStringValueParser;
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{self, Table};
+use planwright_core::dialect::Table;
 use planwright_core::edit::Request;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Entry, Field, Readiness, State, Verb};
+use planwright_core::plan::{Entry, Field, Plan, Readiness, State, Status, Verb};
 use planwright_run::clock;
+use planwright_run::files::DiskFiles;
 use planwright_run::gate::GatePolicy;
+use planwright_run::layout::PlanPlace;
 use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, transition_by};
+use planwright_run::runs;
 use planwright_run::shell::argument;
 
 use super::attempt::remark_copy;
@@ -19,15 +22,16 @@ use super::change::{
 };
 use super::claim_args::{LeaseOption, config_of};
 use super::exit::Exit;
+use super::next_step::after_failure;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanArgument, Reasons};
 use super::show::{plan_report, task_report};
 use super::show_plan::{counts, plural_errors};
 use super::standing::PlanStanding;
+use crate::render::json::{ClaimReport, NextReport, ReadyReport};
+use crate::render::json_values::{Members, Written};
 use crate::render::terminal::{cut, one_line, shown_name};
-use crate::render::wire::{ClaimReport, NextReport, ReadyReport};
 use crate::render::wrap::cut_at_word;
-use crate::render::written::{Members, Written};
 
 /// Print the ready tasks in the order to take them.
 ///
@@ -239,7 +243,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     for &ix in &ready {
         let name = cut(&shown_name(&plan.task_name(ix)), 24);
         let title = cut_at_word(
-            &one_line(plan.task_title(&plan.tasks()[ix])),
+            &one_line(plan.task_subject(&plan.tasks()[ix])),
             output.width().saturating_sub(widest + 2).max(20),
         );
         output.line(&format!("{name:widest$}  {title}"));
@@ -291,7 +295,40 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         };
         output.remark(&why);
     }
+    for line in next_lines(args, &opened, plan, &ready) {
+        output.command(&line);
+    }
     Ok(exit)
+}
+
+/// Returns the commands to type for the ready tasks; none where no command would help. The claim of a task that was started has its own.
+fn next_lines(args: &Args, opened: &Opened, plan: &Plan, ready: &[usize]) -> Vec<String> {
+    let path = argument(&opened.path);
+    // A run refuses a plan with errors, and one that waits for approval.
+    let is_closed = opened.standing.gate.is_some() || opened.inspection.count(Severity::Error) > 0;
+    if args.start || is_closed {
+        return Vec::new();
+    }
+    let Some(&ix) = ready.first() else {
+        let has = |status: Status| plan.tasks().iter().any(|task| task.status == status);
+        let is_stuck = has(Status::Failed) && !has(Status::Running);
+        return is_stuck
+            .then(|| format!("next: {}", after_failure(plan, &path)))
+            .into_iter()
+            .collect();
+    };
+    let task = argument(&plan.task_name(ix));
+    let start = match plan.tasks()[ix].status {
+        Status::Pending => format!("planwright start {task} -p {path}"),
+        // The claim of another agent has expired.
+        _ => format!("planwright next --start {path}"),
+    };
+    let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
+    let is_run = place.is_some_and(|place| runs::holder(&DiskFiles, &place).is_some());
+    match is_run {
+        true => vec![format!("next: {start}")],
+        false => vec![format!("next: planwright run {path}"), format!("  or: {start}")],
+    }
 }
 
 /// Returns the command that lists every ready task of a plan.
@@ -302,7 +339,7 @@ fn next_all(path: &str) -> String {
 /// Returns a task's fields under the names its own file uses.
 pub(super) fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
     let plan = &linked.plan;
-    let tables = dialect::find(plan.dialect).map_or(&[][..], |dialect| dialect.tables());
+    let tables = linked.dialect.tables();
     let task = &plan.tasks()[task_ix];
     let entries = plan.entries(task);
     let value = |entry: &Entry| match entry.field {

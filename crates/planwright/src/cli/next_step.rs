@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::lifecycle::OnFailure;
-use planwright_core::plan::{Plan, Status};
+use planwright_core::plan::{Plan, RunLift, Status};
 use planwright_run::claims::RUN_VERB;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::plan_id;
 use planwright_run::review::waiting_tasks;
 use planwright_run::revise::take_states;
@@ -14,7 +15,7 @@ use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
 
-use super::catalogue::from_here;
+use super::plan_entries::from_here;
 
 /// Returns the command that continues after a run which is over. What the run recorded counts until another process changes the
 /// plan. A plan that cannot be read says nothing against it.
@@ -29,7 +30,7 @@ pub(crate) fn next_step(run_state: &RunState, target: &Path) -> Option<String> {
     let Ok(loaded) = store::load(&path) else {
         return recorded;
     };
-    let mut inspection = examine(&loaded.source, Some(&path), None).inspection;
+    let mut inspection = inspect_file(&loaded.source, Some(&path), None).inspection;
     if take_states(&mut inspection, &path).is_err() {
         return recorded;
     }
@@ -60,6 +61,18 @@ fn is_over(plan: &Plan) -> bool {
     tasks.all(|task| matches!(task.status, Status::Done | Status::Skipped))
 }
 
+/// Returns the command that comes after a plan is created.
+pub(crate) fn first_step(linked: &LinkedPlan, path: &Path) -> String {
+    let shown = argument(&path.to_string_lossy());
+    let refusal = linked.dialect.refuses_work(&linked.plan, &[]);
+    let verb = match refusal {
+        _ if is_over(&linked.plan) => "show",
+        Some(refusal) if refusal.lift == RunLift::Approval => "approve",
+        _ => "run",
+    };
+    format!("planwright {verb} {shown}")
+}
+
 /// Returns the command that continues with a plan; none where nothing is left to do.
 fn way_on(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
     let has = |status: Status| plan.tasks().iter().any(|task| task.status == status);
@@ -69,11 +82,18 @@ fn way_on(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
     if let Some(task) = waiting_tasks(path, plan_id(plan)).keys().next() {
         return Some(format!("planwright approve {} -p {shown}", argument(task)));
     }
-    Some(match (has(Status::Failed), plan.lifecycle.on_failure) {
-        (true, OnFailure::Replan) => format!("planwright replan {shown}"),
-        (true, OnFailure::DependentsWait) => format!("planwright run --retry-failed {shown}"),
-        (true, _) => format!("planwright run {shown}"),
-        (false, _) if has(Status::Pending) => format!("planwright run {shown}"),
-        (false, _) => format!("planwright show {shown}"),
+    Some(match has(Status::Failed) {
+        true => after_failure(plan, shown),
+        false if has(Status::Pending) => format!("planwright run {shown}"),
+        false => format!("planwright show {shown}"),
     })
+}
+
+/// Returns the command that continues with a plan in which a task failed.
+pub(super) fn after_failure(plan: &Plan, shown: &str) -> String {
+    match plan.lifecycle.on_failure {
+        OnFailure::Replan => format!("planwright replan {shown}"),
+        OnFailure::DependentsWait => format!("planwright run --retry-failed {shown}"),
+        _ => format!("planwright run {shown}"),
+    }
 }

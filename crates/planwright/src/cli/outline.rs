@@ -3,19 +3,25 @@
 use std::path::Path;
 
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::outline::rules::{GUESS, LEFT_OUT};
+use planwright_core::dialect::Dialect;
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::outline::rules::{GUESS, IN_DESCRIPTION};
 use planwright_core::outline::{Outline, OutlineTask};
+use planwright_core::plan::Task;
 use planwright_core::planning::draft::Unusable;
 use planwright_core::text::{LineIndex, SourceText};
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::shell::argument;
 use serde::Serialize;
 
 use super::answers;
+use super::create::evidence;
 use super::exit::Failure;
-use super::making::evidence;
 use super::output::Output;
 use super::planner::save;
+use crate::render::run::columns::columns;
 use crate::render::terminal::{cut, one_line};
+use crate::render::wrap::{cut_at_word, hanging};
 
 /// How many characters of a title the table shows.
 const MAX_TITLE: usize = 60;
@@ -27,6 +33,8 @@ pub(crate) struct OutlineRow {
     n: usize,
     /// Its id as the answer writes it.
     id: Option<String>,
+    /// What it is called in the plan.
+    name: Option<String>,
     title: String,
     status: &'static str,
     /// The phase or parent that it belongs to.
@@ -38,12 +46,13 @@ pub(crate) struct OutlineRow {
 }
 
 /// Returns the tasks of an outline as a table for programs.
-pub(crate) fn rows(outline: &Outline, source: &SourceText) -> Vec<OutlineRow> {
+pub(crate) fn rows(outline: &Outline, source: &SourceText, names: &[String]) -> Vec<OutlineRow> {
     let index = source.line_index();
     let tasks = outline.tasks.iter().enumerate();
     let row = |(ix, task): (usize, &OutlineTask)| OutlineRow {
         n: ix + 1,
         id: task.id.clone(),
+        name: names.get(ix).cloned(),
         title: task.title.clone(),
         status: task.state.map_or("pending", |state| state.as_str()),
         group: task.group.clone(),
@@ -57,73 +66,136 @@ fn line_of(index: &LineIndex<'_>, task: &OutlineTask) -> usize {
     index.position(task.place.start).line
 }
 
-/// Shows an outline as a table, with every guess below it.
-pub(crate) fn show(outline: &Outline, source: &SourceText, output: &mut Output) {
+/// Returns what the tasks of a written plan are called, in order.
+pub(crate) fn task_names(text: &str, dialect: &'static dyn Dialect) -> Vec<String> {
+    let inspection = inspect_file(&SourceText::new(text), None, Some(dialect)).inspection;
+    let linked = inspection.plan.iter();
+    let names =
+        linked.flat_map(|linked| (0..linked.plan.tasks().len()).map(|ix| linked.plan.task_name(ix).into_owned()));
+    names.collect()
+}
+
+/// Shows an outline as a table, with every guess below it. Tasks have the names that they have in the plan.
+pub(crate) fn show(outline: &Outline, source: &SourceText, names: &[String], output: &mut Output) {
     let index = source.line_index();
-    let rows: Vec<[String; 4]> = outline
-        .tasks
-        .iter()
-        .enumerate()
-        .map(|(ix, task)| {
-            let state = task.state.map_or("", |state| match state.as_str() {
-                "pending" => "",
-                word => word,
-            });
-            let title = cut(&one_line(&task.title), MAX_TITLE);
-            let title = if state.is_empty() {
-                title
-            } else {
-                format!("{title} ({state})")
-            };
-            let after: Vec<String> = task.dependencies.iter().map(|place| (place + 1).to_string()).collect();
-            let after = if after.is_empty() {
-                "–".to_owned()
-            } else {
-                cut(&after.join(", "), 24)
-            };
-            [
-                (ix + 1).to_string(),
-                title,
-                after,
-                format!("line {}", line_of(&index, task)),
-            ]
-        })
-        .collect();
-    let head = ["", "task", "after", "read from"].map(str::to_owned);
-    let width = |column: usize| {
-        let cells = rows.iter().chain([&head]).filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    let name = |ix: usize| names.get(ix).cloned().unwrap_or_else(|| (ix + 1).to_string());
+    let row = |(ix, task): (usize, &OutlineTask)| TaskRow {
+        name: name(ix),
+        title: task.title.clone(),
+        state: task.state.map_or("", |state| state.as_str()),
+        after: task.dependencies.iter().map(|&place| name(place)).collect(),
+        line: Some(line_of(&index, task)),
     };
-    let widths = [0, 1, 2].map(width);
+    let rows: Vec<TaskRow> = outline.tasks.iter().enumerate().map(row).collect();
+    let mut text = table(&rows, output);
     let paint = output.paint_beside();
-    let mut text = String::new();
-    for (row_ix, [number, title, after, line]) in [&head].into_iter().chain(&rows).enumerate() {
-        let [w_number, w_title, w_after] = widths;
-        let drawn = format!("{number:>w_number$}  {title:w_title$}  {after:w_after$}  {line}");
-        let drawn = if row_ix == 0 { paint.dim(&drawn) } else { drawn };
-        text.push_str(&format!("{drawn}\n"));
-    }
+    let width = output.width_beside();
     for guess in &outline.guesses {
-        let word = if guess.rule.id == LEFT_OUT.id {
-            "left out"
+        let word = if guess.rule.id == IN_DESCRIPTION.id {
+            "note"
         } else {
             "guess"
         };
         let place = guess.span.map_or_else(String::new, |span| {
             format!(" (line {})", index.position(span.start).line)
         });
-        text.push_str(&format!(
-            "{}: {}{place}\n",
-            paint.warning(word),
-            one_line(&guess.message)
-        ));
+        let words = format!("{}{place}", one_line(&guess.message));
+        text.push_str(&hanging(&format!("{}: ", paint.warning(word)), &words, width));
+        text.push('\n');
     }
     output.note(&text);
 }
 
+/// Shows the tasks of a new plan as a table.
+pub(crate) fn show_tasks(linked: &LinkedPlan, output: &mut Output) {
+    let plan = &linked.plan;
+    let row = |(ix, task): (usize, &Task)| TaskRow {
+        name: plan.task_name(ix).into_owned(),
+        title: plan.task_subject(task).to_owned(),
+        state: "",
+        after: {
+            let on = linked.links.of(ix).iter();
+            on.map(|edge| plan.task_name(edge.to as usize).into_owned()).collect()
+        },
+        line: None,
+    };
+    let rows: Vec<TaskRow> = plan.tasks().iter().enumerate().map(row).collect();
+    let text = table(&rows, output);
+    output.note(&text);
+}
+
+/// A line of the table of tasks.
+struct TaskRow {
+    name: String,
+    title: String,
+    state: &'static str,
+    after: Vec<String>,
+    /// The line of the answer that it was read from.
+    line: Option<usize>,
+}
+
+/// How many columns the title of a task has at least.
+const MIN_TITLE: usize = 16;
+
+fn table(rows: &[TaskRow], output: &Output) -> String {
+    let cells = rows.iter().map(|row| {
+        let after = match row.after.is_empty() {
+            true => "–".to_owned(),
+            false => cut(&one_line(&row.after.join(", ")), 24),
+        };
+        let line = row.line.map_or_else(String::new, |line| format!("line {line}"));
+        [cut(&one_line(&row.name), 36), after, line]
+    });
+    let cells: Vec<[String; 3]> = cells.collect();
+    let head_line = if rows.iter().any(|row| row.line.is_some()) {
+        "read from"
+    } else {
+        ""
+    };
+    let head = ["", "after", head_line].map(str::to_owned);
+    let widths = [0, 1, 2].map(|column| {
+        let cells = cells.iter().chain([&head]).filter_map(|row| row.get(column));
+        cells.map(|cell| columns(cell)).max().unwrap_or(0)
+    });
+    let others: usize = widths.iter().sum();
+    let room = output
+        .width_beside()
+        .saturating_sub(others + 6)
+        .clamp(MIN_TITLE, MAX_TITLE);
+    let title_of = |row: &TaskRow| {
+        let state = match row.state {
+            "" | "pending" => String::new(),
+            state => format!(" ({state})"),
+        };
+        format!(
+            "{}{state}",
+            cut_at_word(&one_line(&row.title), room.saturating_sub(state.len()))
+        )
+    };
+    let titles: Vec<String> = rows.iter().map(title_of).collect();
+    let w_title = titles.iter().map(|title| columns(title)).max().unwrap_or(0).max(4);
+    let padded = |text: &str, width: usize| format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))));
+    let drawn = |[name, after, line]: &[String; 3], title: &str| {
+        let [w_name, w_after, _] = widths;
+        let drawn = format!(
+            "{}  {}  {}  {line}",
+            padded(name, w_name),
+            padded(title, w_title),
+            padded(after, w_after)
+        );
+        drawn.trim_end().to_owned()
+    };
+    let mut text = format!("{}\n", output.paint_beside().dim(&drawn(&head, "task")));
+    for (row, title) in cells.iter().zip(&titles) {
+        text.push_str(&drawn(row, title));
+        text.push('\n');
+    }
+    text
+}
+
 /// Returns the notes that are not among the guesses of an outline, which its table shows.
 pub(crate) fn other_notes(notes: &[Diagnostic]) -> Vec<Diagnostic> {
-    let is_other = |note: &&Diagnostic| note.rule.id != GUESS.id && note.rule.id != LEFT_OUT.id;
+    let is_other = |note: &&Diagnostic| note.rule.id != GUESS.id && note.rule.id != IN_DESCRIPTION.id;
     notes.iter().filter(is_other).cloned().collect()
 }
 
@@ -159,12 +231,13 @@ pub(crate) fn confirmed(outline: &Outline, out: &Path, command: &str, output: &m
 pub(crate) fn refusal(
     path: &Path,
     source: &SourceText,
-    found: Vec<Diagnostic>,
+    mut found: Vec<Diagnostic>,
     is_stdin: bool,
     output: &mut Output,
 ) -> anyhow::Error {
-    let help = found.iter().find(|found| !found.help.is_empty());
-    let mut help = help.map_or_else(String::new, |found| found.help.clone());
+    // The advice of the first finding is printed once, at the bottom.
+    let first = found.iter_mut().find(|found| !found.help.is_empty());
+    let mut help = first.map_or_else(String::new, |found| std::mem::take(&mut found.help));
     let mut shown = path.to_owned();
     if is_stdin {
         let unusable = Unusable {

@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::exit::{Drawn, Exit, Failure};
-use crate::render::human::{Teller, findings, refusal};
+use crate::render::json::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
 use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text, printable};
-use crate::render::wire::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
+use crate::render::text::{Teller, findings, refusal};
 use crate::render::workflow::LineGuard;
 use crate::render::wrap::wrapped_lines;
 
@@ -81,6 +81,22 @@ impl Output {
         let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let fits = |columns: &usize| (40..=400).contains(columns);
         told.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(100)
+    }
+
+    /// Returns the width for listings with a line per record. Without COLUMNS or a terminal, programs read them: a line is never broken.
+    pub(crate) fn record_width(&self) -> usize {
+        match std::env::var_os("COLUMNS").is_some() || std::io::stdout().is_terminal() {
+            true => self.width(),
+            false => usize::MAX,
+        }
+    }
+
+    /// Returns the width for what is printed in addition to the results. Without COLUMNS or a terminal, no line is broken.
+    pub(crate) fn width_beside(&self) -> usize {
+        match std::env::var_os("COLUMNS").is_some() || std::io::stderr().is_terminal() {
+            true => self.width(),
+            false => usize::MAX,
+        }
     }
 
     /// Returns the number of lines that fit a screen: what LINES says, or the terminal, or 40.
@@ -170,6 +186,13 @@ impl Output {
         if !self.quiet {
             let text = self.laid_out(text);
             self.note(&format!("{text}\n"));
+        }
+    }
+
+    /// Prints a line with a command on standard error, unless only results are wanted. It is not broken, so that it can be pasted.
+    pub(crate) fn command(&mut self, line: &str) {
+        if !self.quiet {
+            self.note(&format!("{line}\n"));
         }
     }
 

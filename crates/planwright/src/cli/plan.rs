@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{self, Imported, Wish};
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{CarrierKind, Dialect};
+use planwright_core::dialect::Dialect;
+use planwright_core::inspect::LinkedPlan;
 use planwright_core::outline;
 use planwright_core::plan::Field;
 use planwright_core::planning::draft::Unusable;
@@ -13,26 +14,27 @@ use planwright_core::planning::prompt::{Purpose, plan_prompt};
 use planwright_core::text::SourceText;
 use planwright_run::agent_query::{AgentQueryError, Answer};
 use planwright_run::clock;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, plan_id};
-use planwright_run::place::root_of;
+use planwright_run::layout::root_of;
 use planwright_run::planner::{self, Effort, Oracle, PlanningError};
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile, Store};
 use serde::Serialize;
 
 use super::answers;
-use super::default_dialect::dialect_or_default;
+use super::create::{create_plan, new_path, require_new, with_id_source_for};
+use super::default_dialect::{derived_by, dialect_or_default};
 use super::editor::{editor, open_in};
 use super::exit::{Exit, Failure};
-use super::making::{create_plan, new_path, require_new, with_mint_for};
-use super::outline::{confirmed, other_notes, show as show_outline};
+use super::next_step::first_step;
+use super::outline::{confirmed, other_notes, show as show_outline, show_tasks, task_names};
 use super::output::Output;
 use super::plan_arg::dialect_names;
-use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure, save};
+use super::planner::{EffortReport, PlannerOptions, asked_back, configured, effort_words, failure, save};
 use super::text_arg::text_of;
-use crate::render::human::{Teller, findings};
 use crate::render::terminal::{one_line, printable};
+use crate::render::text::{Teller, findings};
 
 /// Have an agent write a plan for a goal, and check it.
 ///
@@ -80,8 +82,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     run: bool,
 
-    /// Print what the agent would be told. Starts nothing and writes nothing.
-    #[arg(long)]
+    /// Print the prompt for the agent. Starts nothing and writes nothing.
+    #[arg(long, conflicts_with = "from")]
     dry_run: bool,
 
     /// Print JSON.
@@ -122,13 +124,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let root = root_of(Path::new("."));
     let configuration = configured(&root, output)?;
     let dialect = dialect_or_default(args.dialect.as_deref(), &configuration.config, &root)?;
-    if dialect.carriers().first() == Some(&CarrierKind::Markdown) && !args.single {
+    if let Some(command) = derived_by(dialect).filter(|_| !args.single) {
         return Err(Failure::usage(
             format!(
-                "plans of the dialect `{}` are derived from a Markdown plan",
+                "plans of the dialect `{}` are derived from another document",
                 dialect.name()
             ),
-            "planwright tasks derive PLAN.md; --single makes a draft with one task",
+            format!("`{command}` derives one; --single makes a draft with one task"),
         ));
     }
     let told = args.planner.told(Purpose::Plan, &configuration.config, &root)?;
@@ -151,15 +153,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let unnamed = place_of(args, dialect, None, date, &goal);
     let out = args.out.as_deref();
     let made = if args.single {
-        with_mint_for(dialect, out, |mint| convert::single_plan(dialect, &wish, mint))
-            .map(|(text, notes)| Made {
-                text,
-                notes,
-                reasoning: String::new(),
-                agent: None,
-                effort: Effort::default(),
-            })
-            .map_err(|refused| Failure::problem(refused.to_string(), "say it in other words"))?
+        with_id_source_for(dialect, out, |id_source| {
+            convert::single_plan(dialect, &wish, id_source)
+        })
+        .map(|(text, notes)| Made {
+            text,
+            notes,
+            reasoning: String::new(),
+            agent: None,
+            effort: Effort::default(),
+        })
+        .map_err(|refused| Failure::problem(refused.to_string(), "say it in other words"))?
     } else {
         let mut last = String::new();
         let (came, asked) = args
@@ -169,7 +173,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                     oracle,
                     text: &mut last,
                 };
-                with_mint_for(dialect, out, |mint| planner::plan(&mut kept, &brief, &wish, mint))
+                with_id_source_for(dialect, out, |id_source| {
+                    planner::plan(&mut kept, &brief, &wish, id_source)
+                })
             })?;
         if let Some(exit) = asked.exit {
             return Ok(exit);
@@ -182,6 +188,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 agent: Some(asked.agent),
                 effort,
             }),
+            Err(PlanningError::Asks {
+                questions, unusable, ..
+            }) => {
+                return Err(asked_back(
+                    &questions,
+                    &unusable,
+                    &unnamed,
+                    &answered_goal(&goal),
+                    output,
+                ));
+            }
             Err(error) => match outlined(args, &last, dialect, &wish, output) {
                 Outlined::Made(imported) => Some(Made {
                     text: imported.text,
@@ -193,9 +210,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 Outlined::Declined => None,
                 Outlined::Unconfirmed => return Err(unconfirmed(error, &last, dialect, &goal, &unnamed)),
                 Outlined::Not => {
+                    let has_tasks = has_tasks(&last);
                     let taken = |answer: &str| {
                         let goal = argument(&goal);
-                        format!("planwright import {answer} --dialect {} --goal {goal}", dialect.name())
+                        let command = format!("planwright import {answer} --dialect {} --goal {goal}", dialect.name());
+                        has_tasks.then_some(command)
                     };
                     return Err(failure(error, &unnamed, taken, output));
                 }
@@ -207,14 +226,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         };
         made
     };
-    let inspection = examine(&SourceText::new(made.text.as_str()), None, Some(dialect)).inspection;
+    let inspection = inspect_file(&SourceText::new(made.text.as_str()), None, Some(dialect)).inspection;
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let id = plan.and_then(|plan| plan.head_str(Field::Id)).map(str::to_owned);
     let place = place_of(args, dialect, id.as_deref(), date, &goal);
     create_plan(&place, &made.text, dialect, output)?;
     note(&place, plan.and_then(plan_id), &goal, &made, output);
-    show(&place, &made, args, output);
+    show(&place, &made, inspection.plan.as_ref(), args, output);
     let is_valid = edited(args, &place, dialect, output)?;
+    if !args.json {
+        say_next(&place, dialect, is_valid, args, output);
+    }
     if args.json {
         output.json(&Report {
             schema_version: "planwright.plan/v1",
@@ -289,20 +311,18 @@ fn outlined(
     let Ok(outline) = outline::read(&source, false) else {
         return Outlined::Not;
     };
-    if !args.yes && (args.json || !answers::may_ask()) {
-        if !args.json {
-            show_outline(&outline, &source, output);
-        }
-        return Outlined::Unconfirmed;
-    }
-    let imported = with_mint_for(dialect, args.out.as_deref(), |mint| {
-        convert::outlined_plan(&outline, dialect, wish, mint)
+    let outline = outline.without_states();
+    let imported = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
+        convert::outlined_plan(&outline, dialect, wish, id_source)
     });
     let Ok(imported) = imported else {
         return Outlined::Not;
     };
     if !args.json {
-        show_outline(&outline, &source, output);
+        show_outline(&outline, &source, &task_names(&imported.text, dialect), output);
+    }
+    if !args.yes && (args.json || !answers::may_ask()) {
+        return Outlined::Unconfirmed;
     }
     match args.yes || confirmed(&outline, Path::new(""), "", output).unwrap_or(false) {
         true => Outlined::Made(imported),
@@ -310,11 +330,34 @@ fn outlined(
     }
 }
 
+/// Returns whether there is anything in an answer that a correction could make a plan of.
+fn has_tasks(answer: &str) -> bool {
+    match outline::read(&SourceText::new(answer), false) {
+        Ok(_) => true,
+        Err(found) => found.iter().any(|found| found.rule.id != outline::rules::NO_TASKS.id),
+    }
+}
+
+/// Returns the command that gives an answer in the goal.
+fn answered_goal(goal: &str) -> String {
+    const MAX_SHOWN: usize = 60;
+    let is_short = goal.len() <= MAX_SHOWN && !goal.contains('\n');
+    let goal = if is_short {
+        goal.trim().trim_end_matches('.')
+    } else {
+        "GOAL"
+    };
+    format!(
+        "answer it in the goal: planwright plan {}; or put the answer into a file: --context FILE",
+        argument(&format!("{goal}. ANSWER"))
+    )
+}
+
 /// Keeps an answer that was read with guesses, and returns the command that takes it.
 fn unconfirmed(error: PlanningError, answer: &str, dialect: &dyn Dialect, goal: &str, place: &Path) -> anyhow::Error {
     let effort = effort_of(&error);
     let findings = match error {
-        PlanningError::Unusable { unusable, .. } => unusable.findings,
+        PlanningError::Unusable { unusable, .. } | PlanningError::Asks { unusable, .. } => unusable.findings,
         PlanningError::AgentQuery(_) => Vec::new(),
     };
     let unusable = Unusable {
@@ -341,7 +384,7 @@ fn unconfirmed(error: PlanningError, answer: &str, dialect: &dyn Dialect, goal: 
 
 fn effort_of(error: &PlanningError) -> Effort {
     match error {
-        PlanningError::Unusable { effort, .. } => *effort,
+        PlanningError::Unusable { effort, .. } | PlanningError::Asks { effort, .. } => *effort,
         PlanningError::AgentQuery(_) => Effort::default(),
     }
 }
@@ -373,7 +416,7 @@ fn note(place: &Path, id: Option<&str>, goal: &str, made: &Made, output: &mut Ou
     }
 }
 
-fn show(place: &Path, made: &Made, args: &Args, output: &mut Output) {
+fn show(place: &Path, made: &Made, linked: Option<&LinkedPlan>, args: &Args, output: &mut Output) {
     if args.json {
         return;
     }
@@ -396,9 +439,34 @@ fn show(place: &Path, made: &Made, args: &Args, output: &mut Output) {
     if made.agent.is_some() {
         output.remark(&format!("planned with {}", effort_words(made.effort)));
     }
+    if let Some(linked) = linked.filter(|_| !output.is_quiet()) {
+        show_tasks(linked, output);
+    }
     output.line(&one_line(&path));
-    if !args.run {
-        output.remark(&format!("next: planwright run {}", argument(&path)));
+}
+
+/// Prints the command that comes next, by what became of the draft in the editor.
+fn say_next(place: &Path, dialect: &'static dyn Dialect, is_valid: Option<bool>, args: &Args, output: &mut Output) {
+    let path = argument(&place.to_string_lossy());
+    let first_step = || {
+        let source = store::load(place).ok()?.source;
+        let inspection = inspect_file(&source, Some(place), Some(dialect)).inspection;
+        inspection.plan.as_ref().map(|linked| first_step(linked, place))
+    };
+    match is_valid {
+        Some(true) if args.run => {}
+        Some(true) => output.command(&format!(
+            "next: {}",
+            first_step().unwrap_or_else(|| format!("planwright run {path}"))
+        )),
+        Some(false) => output.command(&format!("next: planwright edit {path}")),
+        // An abandoned draft has another name.
+        None if place.exists() => {
+            output.command(&format!("to use the draft: planwright run {path}"));
+            output.command(&format!("to edit it again: planwright edit {path}"));
+            output.command(&format!("to remove it: planwright delete {path}"));
+        }
+        None => {}
     }
 }
 
@@ -431,7 +499,7 @@ fn edited(
                 return Ok(None);
             }
         };
-        let inspection = examine(&source, Some(place), Some(dialect)).inspection;
+        let inspection = inspect_file(&source, Some(place), Some(dialect)).inspection;
         let is_valid = inspection.plan.is_some() && inspection.count(Severity::Error) == 0;
         if is_valid {
             return Ok(Some(true));
@@ -452,7 +520,14 @@ fn edited(
             Some("a" | "abandon") => {
                 let kept = place.with_extension("abandoned.txt");
                 match std::fs::rename(place, &kept) {
-                    Ok(()) => output.remark(&format!("abandoned; the text is kept as {}", kept.display())),
+                    Ok(()) => {
+                        let kept = kept.to_string_lossy();
+                        output.remark(&format!("abandoned; the text is kept as {}", one_line(&kept)));
+                        output.command(&format!(
+                            "to use it after a correction: planwright import {}",
+                            argument(&kept)
+                        ));
+                    }
                     Err(error) => output.remark(&format!("warning: {path} could not be put aside: {error}")),
                 }
                 return Ok(None);

@@ -1,4 +1,4 @@
-//! PLAN on the command line: a path, an id or an unambiguous part of one, or nothing at all.
+//! PLAN on the command line: a path, an id, a title or an unambiguous part of one, or nothing at all.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use planwright_core::check::nearest_name;
 use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, Plan, Status, Task, Value};
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::TaskState;
 use planwright_run::revise::{ReviseError, take_states};
 use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{closed_home, plans_at_home, plans_of_user, root_of, slashed};
+use planwright_run::workspace::{closed_home, is_pointer, plans_at_home, plans_of_user, root_of, slashed};
 
-use super::catalogue::{archived, from_here};
 use super::change::Found;
 use super::exit::{Drawn, Evidence, Failure};
+use super::plan_entries::{archived, from_here};
 use super::standing::PlanStanding;
 use super::typed_command::{with_plan, with_word};
 use crate::render::terminal::{cut, one_line, shown_name};
@@ -42,7 +42,7 @@ impl Reading {
 /// Which plan a verb reads.
 #[derive(clap::Args)]
 pub(crate) struct PlanOption {
-    /// The plan: a path, the folder of its workspace, an id or part of one, - for standard input. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, its id or title or a part of them, - for standard input. Default: the workspace's only plan.
     #[arg(long = "plan", short, value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
@@ -53,7 +53,7 @@ pub(crate) struct PlanOption {
 /// Which plan a verb changes.
 #[derive(clap::Args)]
 pub(crate) struct TargetOption {
-    /// The plan: a path, the folder of its workspace, an id or part of one. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, its id or title or a part of them. Default: the workspace's only plan.
     #[arg(long = "plan", short, value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
@@ -103,7 +103,7 @@ pub(crate) fn two_plans(plan: &str, named: &str) -> anyhow::Error {
 /// The same for verbs that take the plan as their argument.
 #[derive(clap::Args)]
 pub(crate) struct TargetArgument {
-    /// The plan: a path, the folder of its workspace, an id or part of one. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, its id or title or a part of them. Default: the workspace's only plan.
     #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
@@ -114,7 +114,7 @@ pub(crate) struct TargetArgument {
 /// Which plan a verb reads that takes it as its argument.
 #[derive(clap::Args)]
 pub(crate) struct PlanArgument {
-    /// The plan: a path, the folder of its workspace, an id or part of one, - for standard input. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, its id or title or a part of them, - for standard input. Default: the workspace's only plan.
     #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
@@ -170,7 +170,10 @@ impl Reasons {
         let task = plan.tasks().get(task_ix)?;
         let written = || {
             let fields = [Field::Error, Field::Notes];
-            fields.into_iter().find_map(|field| plan.task_str(task, field))
+            let text = fields.into_iter().find_map(|field| plan.task_str(task, field))?;
+            // Notes may begin with those of the user.
+            let last = text.rfind("\nfailed on ").map_or(text, |at| &text[at + 1..]);
+            Some(last)
         };
         let recorded = self.recorded(plan, task_ix).or_else(written);
         let reason = recorded.or_else(|| self.attempts.get(&task_ix).map(String::as_str));
@@ -288,6 +291,10 @@ fn without_dot(path: PathBuf) -> PathBuf {
 
 /// Returns the file that a user names to put it aside: that file itself, whatever it points at.
 pub(crate) fn file_named(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
+    file_within(plan, user, Reach::Removed)
+}
+
+fn file_within(plan: &str, user: bool, reach: Reach) -> anyhow::Result<PathBuf> {
     if plan == "-" {
         return Err(no_file("name the file of the plan, or its id"));
     }
@@ -296,12 +303,12 @@ pub(crate) fn file_named(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
         // Who puts a plan aside names it.
         return Err(load_failure(&LoadError::Directory { path: path.to_owned() }));
     }
-    resolve(Some(plan), user, Reach::InUse).map(without_dot)
+    resolve(Some(plan), user, reach).map(without_dot)
 }
 
 /// Returns the plan file that a user means, for what is about its runs: the file need not be there any more.
 pub(crate) fn plan_file(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
-    let path = file_named(plan, user)?;
+    let path = file_within(plan, user, Reach::InUse)?;
     Ok(pointed_at(&path).unwrap_or(path))
 }
 
@@ -309,7 +316,7 @@ pub(crate) fn plan_file(plan: &str, user: bool) -> anyhow::Result<PathBuf> {
 pub(crate) fn pointer_to(plan: &Path) -> Option<PathBuf> {
     let file = std::fs::canonicalize(plan).ok()?;
     let name = slashed(&file);
-    let relative = DIALECTS.iter().find_map(|dialect| dialect.pointer(&name))?;
+    let relative = DIALECTS.iter().find_map(|dialect| dialect.pointer()?.file(&name))?;
     let pointer = std::fs::canonicalize(file.parent()?.join(relative)).ok()?;
     let is_this = pointed_at(&pointer).and_then(|pointed| std::fs::canonicalize(pointed).ok()) == Some(file);
     is_this.then_some(pointer)
@@ -337,7 +344,7 @@ fn open(plan: Option<&str>, reading: &Reading) -> anyhow::Result<Opened> {
         let loaded = store::load_stdin().map_err(|error| load_failure(&error))?;
         return Ok(Opened {
             path: "-".to_owned(),
-            inspection: examine(&loaded.source, None, forced).inspection,
+            inspection: inspect_file(&loaded.source, None, forced).inspection,
             reasons: Reasons::default(),
             standing: PlanStanding::default(),
         });
@@ -356,7 +363,7 @@ pub(crate) fn open_file(path: &Path) -> anyhow::Result<Opened> {
 pub(crate) fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyhow::Result<Opened> {
     let loaded = store::load(path).map_err(|error| load_failure(&error))?;
     let shown = path.to_string_lossy();
-    let mut inspection = examine(&loaded.source, Some(path), forced).inspection;
+    let mut inspection = inspect_file(&loaded.source, Some(path), forced).inspection;
     let states = states_of(&mut inspection, path)?;
     Ok(Opened {
         standing: PlanStanding::of(&inspection, path),
@@ -379,21 +386,32 @@ pub(crate) fn load_failure(error: &LoadError) -> anyhow::Error {
     }
 }
 
-/// Returns the plan that rawko's `current-task.yaml` points at, where this is that file.
+/// Returns the plan that a file names as the one in work, where this is such a file.
 fn pointed_at(path: &Path) -> Option<PathBuf> {
-    path.file_name().filter(|name| *name == "current-task.yaml")?;
-    let plan = path.parent()?.join("plans").join(format!("{}.yaml", plan_id_in(path)?));
+    let name = slashed(path);
+    let mut pointers = DIALECTS.iter().filter_map(|dialect| dialect.pointer());
+    let pointer = pointers.find(|pointer| pointer.neighbours(&name).is_some())?;
+    let plan = path.with_file_name(pointer.target(&store::load(path).ok()?.source)?);
     plan.is_file().then_some(plan)
 }
 
-/// How far a name reaches.
+/// Returns the plan in work of a workspace, where all its plans are of a dialect that names it.
+fn plan_in_work(root: &Path, plans: &[PathBuf]) -> Option<PathBuf> {
+    let of_plans = |dialect: &&&'static dyn Dialect| plans.iter().all(|plan| dialect.lives_at(&slashed(plan)));
+    let pointer = DIALECTS.iter().find(of_plans)?.pointer()?;
+    pointed_at(&root.join(pointer.place()))
+}
+
 /// The help where there is no plan.
 pub(crate) const CREATE_PLAN: &str = "create one: `planwright plan \"GOAL\"`, `planwright new \"TITLE\"` or `planwright import FILE`; or name a plan file";
 
+/// How far a name reaches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// To the plans in use.
     InUse,
+    /// To the plans in use, for verbs that remove them: not by a part of a title.
+    Removed,
     /// To the archived ones too, where no other fits.
     Archived,
 }
@@ -409,7 +427,8 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
             return only_plan_of(&folder, user, &none, Some(plan));
         }
         let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
-        if path.exists() || path.is_symlink() || looks_like_path {
+        let is_there = path.exists() || path.is_symlink();
+        if is_there || looks_like_path && with_title(candidates(Path::new("."), user), plan).is_empty() {
             return Ok(path.to_owned());
         }
     }
@@ -417,7 +436,18 @@ fn resolve(plan: Option<&str>, user: bool, reach: Reach) -> anyhow::Result<PathB
     let Some(wanted) = plan else {
         return only_plan_of(here, user, "no plan found in this workspace", None);
     };
-    let mut fitting = named(candidates(here, user), wanted);
+    let plans = candidates(here, user);
+    // A whole name comes before a part of one; a plan is never removed by a part of its title.
+    let mut fitting = exactly_named(&plans, wanted);
+    if fitting.is_empty() {
+        fitting = with_title(plans.clone(), wanted);
+    }
+    if fitting.is_empty() {
+        fitting = named(plans.clone(), wanted);
+    }
+    if fitting.is_empty() && reach != Reach::Removed {
+        fitting = with_part_of_title(plans, wanted);
+    }
     if fitting.is_empty() && reach == Reach::Archived {
         fitting = named(archived(), wanted);
     }
@@ -439,12 +469,11 @@ fn nearest_plan(wanted: &str, user: bool) -> Option<String> {
     nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// Returns the only plan of the workspace that a folder is in, or the one that rawko works on.
+/// Returns the only plan of the workspace that a folder is in, or the one in work.
 fn only_plan_of(folder: &Path, user: bool, none: &str, named: Option<&str>) -> anyhow::Result<PathBuf> {
     let candidates = candidates(folder, user);
     if candidates.len() > 1
-        && candidates.iter().all(|path| path.to_string_lossy().contains(".rawko"))
-        && let Some(current) = pointed_at(&root_of(folder).join(".rawko/current-task.yaml"))
+        && let Some(current) = plan_in_work(&root_of(folder), &candidates)
     {
         return Ok(from_here(&current));
     }
@@ -476,7 +505,7 @@ fn is_finished(path: &Path) -> bool {
 /// Returns a plan with its states, and its title; none where it cannot be read.
 fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
     let loaded = store::load(path).ok()?;
-    let mut inspection = examine(&loaded.source, Some(path), None).inspection;
+    let mut inspection = inspect_file(&loaded.source, Some(path), None).inspection;
     take_states(&mut inspection, path).ok()?;
     let linked = inspection.plan?;
     let title = linked.plan.title().to_owned();
@@ -554,6 +583,25 @@ fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
     }
 }
 
+/// Returns the plans with this file name or id.
+fn exactly_named(candidates: &[PathBuf], wanted: &str) -> Vec<PathBuf> {
+    let is_named = |path: &&PathBuf| names_of(path).iter().any(|name| name == wanted);
+    candidates.iter().filter(is_named).cloned().collect()
+}
+
+/// Returns the plans with this title.
+fn with_title(mut candidates: Vec<PathBuf>, title: &str) -> Vec<PathBuf> {
+    candidates.retain(|path| linked_plan(path).is_some_and(|(_, own)| own.trim() == title.trim()));
+    candidates
+}
+
+/// Returns the plans whose title contains some words, in upper or lower case.
+fn with_part_of_title(mut candidates: Vec<PathBuf>, words: &str) -> Vec<PathBuf> {
+    let words = words.to_lowercase();
+    candidates.retain(|path| linked_plan(path).is_some_and(|(_, title)| title.to_lowercase().contains(&words)));
+    candidates
+}
+
 /// Returns the plans of the workspace that a folder is in, paths relative to the current folder where they lie below it.
 pub(crate) fn candidates(folder: &Path, user: bool) -> Vec<PathBuf> {
     let plans = plans_at_home(&root_of(folder));
@@ -561,8 +609,7 @@ pub(crate) fn candidates(folder: &Path, user: bool) -> Vec<PathBuf> {
     if user && let Some(home) = std::env::home_dir() {
         found.extend(plans_of_user(&home));
     }
-    // The file that points at a rawko plan is not itself one.
-    found.retain(|path| path.file_name().is_none_or(|name| name != "current-task.yaml"));
+    found.retain(|path| !is_pointer(path));
     found
 }
 
@@ -592,14 +639,6 @@ fn only(mut found: Vec<PathBuf>, none: &str, help: &str, typed: Option<&str>) ->
     }
 }
 
-/// Returns the plan id in a `current-task.yaml`; only ids that name a file beside it.
-fn plan_id_in(path: &Path) -> Option<String> {
-    let loaded = store::load(path).ok()?;
-    let parsed = planwright_core::document::yaml::parse(&loaded.source);
-    let id = parsed.document.root()?.get("planId")?.text()?.into_owned();
-    (!id.contains(['/', '\\']) && id != "..").then_some(id)
-}
-
 /// Returns what a plan file may be called: its stem, and the plan's id where it has one.
 fn names_of(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = path
@@ -608,7 +647,7 @@ fn names_of(path: &Path) -> Vec<String> {
         .into_iter()
         .collect();
     if let Ok(loaded) = store::load(path)
-        && let Some(linked) = examine(&loaded.source, Some(path), None).inspection.plan
+        && let Some(linked) = inspect_file(&loaded.source, Some(path), None).inspection.plan
     {
         names.extend(linked.plan.head_str(Field::Id).map(str::to_owned));
     }

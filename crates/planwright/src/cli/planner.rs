@@ -18,17 +18,18 @@ use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::fallback::Way;
 use planwright_run::fence::{self, Fencing};
 use planwright_run::files::{open_to_read, read_bounded};
-use planwright_run::place::{STATE_FOLDER, root_of};
+use planwright_run::layout::{STATE_FOLDER, root_of};
 use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
 use planwright_run::worker::Workers;
 use serde::Serialize;
 
-use super::catalogue::from_here;
 use super::config::refuse_unsound;
 use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
+use super::plan_entries::from_here;
 use super::text_arg::{MAX_BYTES, file_of, input_of, text_of};
+use super::typed_command::{as_typed, with_option};
 use crate::render::quantity::{money, tokens};
 use crate::render::terminal::one_line;
 
@@ -143,7 +144,7 @@ impl PlannerOptions {
         let agent = self.agent.as_deref().or_else(|| config.planner()).ok_or_else(|| {
             Failure::outside(
                 "no agent is configured that could plan",
-                no_agent::help("planwright plan \"GOAL\"", "run"),
+                no_agent::help(&as_typed(), "run"),
             )
         })?;
         let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
@@ -307,11 +308,11 @@ pub(crate) fn configured(root: &Path, output: &mut Output) -> anyhow::Result<Con
 }
 
 /// Returns why there is no plan, as an error; what a planner gave all the same is saved, and `taken` is the command that takes it once
-/// it is mended.
+/// it is corrected, if a correction can make a plan of it.
 pub(crate) fn failure(
     error: PlanningError,
     beside: &Path,
-    taken: impl Fn(&str) -> String,
+    taken: impl Fn(&str) -> Option<String>,
     output: &mut Output,
 ) -> anyhow::Error {
     match error {
@@ -320,15 +321,51 @@ pub(crate) fn failure(
             Failure::environment(&error, help)
         }
         PlanningError::AgentQuery(error) => Failure::problem(error.to_string(), error.help()),
+        PlanningError::Asks {
+            questions, unusable, ..
+        } => {
+            let help = format!("answer it: {}", with_option("--constraint \"ANSWER\""));
+            asked_back(&questions, &unusable, beside, &help, output)
+        }
         PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, taken, output),
     }
+}
+
+/// Returns that the planner asks something. Its answer is kept.
+pub(crate) fn asked_back(
+    questions: &[String],
+    unusable: &Unusable,
+    beside: &Path,
+    help: &str,
+    output: &mut Output,
+) -> anyhow::Error {
+    const MAX_SHOWN: usize = 3;
+    if let Ok([text, _]) = save(unusable, beside) {
+        output.remark(&format!(
+            "the answer is kept as {}",
+            one_line(&text.display().to_string())
+        ));
+    }
+    let shown: Vec<String> = questions
+        .iter()
+        .take(MAX_SHOWN)
+        .map(|question| format!("“{}”", one_line(question)))
+        .collect();
+    let (what, it) = match shown.len() {
+        1 => ("a question", "it"),
+        _ => ("questions", "them"),
+    };
+    Failure::problem(
+        format!("the agent asks {what} instead of planning: {}", shown.join(", ")),
+        help.replacen("answer it", &format!("answer {it}"), 1),
+    )
 }
 
 fn refused(
     unusable: &Unusable,
     effort: Effort,
     beside: &Path,
-    taken: impl Fn(&str) -> String,
+    taken: impl Fn(&str) -> Option<String>,
     output: &mut Output,
 ) -> anyhow::Error {
     let saved = save(unusable, beside);
@@ -336,12 +373,13 @@ fn refused(
         1 => String::new(),
         n => format!(" after {n} answers"),
     };
-    let help = match &saved {
-        Ok([text, _]) => format!(
-            "correct it by hand, then: {}; or ask again",
-            taken(&text.display().to_string())
-        ),
-        Err(_) => "ask again".to_owned(),
+    let taken = saved
+        .as_ref()
+        .ok()
+        .and_then(|[text, _]| taken(&text.display().to_string()));
+    let help = match taken {
+        Some(taken) => format!("correct it by hand, then: {taken}; or ask again"),
+        None => "ask again".to_owned(),
     };
     if let Ok([text, findings]) = &saved {
         output.remark(&format!(

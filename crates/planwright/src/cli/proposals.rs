@@ -14,9 +14,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::change::{Found, failure};
+use super::create::with_id_source;
 use super::difference::difference_lines;
 use super::exit::{Exit, Failure};
-use super::making::with_mint;
 use super::output::Output;
 use super::plan_arg::{TargetArgument, open_as};
 use super::replan::{refuse_again, succeed};
@@ -390,11 +390,11 @@ fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> 
             "replan again",
         ));
     }
-    let tried = with_mint(|mint| new_version_of(target(true), &request, mint)).map_err(failed)?;
+    let tried = with_id_source(|id_source| new_version_of(target(true), &request, id_source)).map_err(failed)?;
     if dry {
         return Ok(tried);
     }
-    let versioned = with_mint(|mint| new_version_of(target(false), &request, mint)).map_err(failed)?;
+    let versioned = with_id_source(|id_source| new_version_of(target(false), &request, id_source)).map_err(failed)?;
     if proposal.answer.is_some() {
         succeed(&found.path, &versioned, &proposal.by, reasoning.trim(), &now)?;
     }

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::inspect::Inspection;
 use planwright_run::clock;
-use planwright_run::examine::examine;
 use planwright_run::files::{DiskFiles, open_to_read, read_end};
 use planwright_run::git::Repository;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::revise::take_states;
 use planwright_run::store;
 use serde::Serialize;
 
-use super::catalogue::from_here;
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::plan_entries::from_here;
 use super::run_arg::{Scope, SeenRun};
 use super::summary::diffstats;
 use crate::render::report::{FIRST_LINE, Source, page};
@@ -153,7 +153,7 @@ fn plan_of(run: &SeenRun) -> Option<Inspection> {
     let path = run.plan().target;
     let kept = store::load(&run.place.plan_at_end()).ok();
     let loaded = kept.or_else(|| store::load(&path).ok())?;
-    let mut inspection = examine(&loaded.source, Some(&path), None).inspection;
+    let mut inspection = inspect_file(&loaded.source, Some(&path), None).inspection;
     // Without them it would call what is done pending.
     take_states(&mut inspection, &path).ok()?;
     Some(inspection)

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_run::caller;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Header, JournalError};
-use planwright_run::place::{PlanKey, PlanPlace};
+use planwright_run::layout::{PlanKey, PlanPlace};
 use planwright_run::revise::note_take_overs;
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
@@ -13,7 +14,7 @@ use planwright_run::workspace::{root_of, slashed};
 use super::attempt::where_runs_are;
 use super::exit::Failure;
 use super::next_step::next_step;
-use super::plan_arg::{Naming, naming, open_file, plan_file};
+use super::plan_arg::{CREATE_PLAN, Naming, candidates, naming, open_file, plan_file};
 use super::typed_command::with_word;
 use crate::render::terminal::one_line;
 
@@ -173,10 +174,27 @@ impl Scope {
 
     /// Returns that there are no runs, as an error.
     pub(crate) fn nothing_ran(&self) -> anyhow::Error {
+        let plan = match self.has_plan() {
+            true => "",
+            false => ", and there is no plan to run",
+        };
         Failure::problem(
-            format!("there are no runs{}", self.words()),
-            where_runs_are(&self.root, "logs"),
+            format!("there are no runs{}{plan}", self.words()),
+            self.where_runs_are(),
         )
+    }
+
+    /// Returns how to get a run: by creating a plan where there is none, else by running one.
+    pub(crate) fn where_runs_are(&self) -> String {
+        match self.has_plan() {
+            false => CREATE_PLAN.to_owned(),
+            true => where_runs_are(&self.root, "logs"),
+        }
+    }
+
+    fn has_plan(&self) -> bool {
+        let is_copy = caller::plan_of_checkout(&self.root).is_some();
+        is_copy || self.path.is_some() || !candidates(&self.root, false).is_empty()
     }
 
     /// Returns the root of the workspace.

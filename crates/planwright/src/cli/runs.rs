@@ -8,12 +8,13 @@ use planwright_run::runs::RunPlace;
 use planwright_run::runs::state::RunState;
 use serde::Serialize;
 
-use super::attempt::where_runs_are;
 use super::exit::Exit;
 use super::output::Output;
 use super::run_arg::{Scope, SeenRun, Standing};
 use crate::render::quantity::money;
+use crate::render::run::columns::columns;
 use crate::render::terminal::{cut, one_line};
+use crate::render::wrap::hanging;
 
 /// List the runs of this workspace, and how each of them stands.
 ///
@@ -110,7 +111,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.remark(&format!(
             "there are no runs{}; {}",
             scope.words(),
-            where_runs_are(scope.root(), "logs")
+            scope.where_runs_are()
         ));
     }
     draw(&rows, output);
@@ -189,50 +190,71 @@ fn damaged(place: &RunPlace, plan: String, why: String) -> Row {
     }
 }
 
+/// The place of the plan among the columns.
+const PLAN: usize = 1;
+
+/// Draws a table. What does not fit the width stands below a row: what else there is to a run, then its plan too.
 fn draw(rows: &[Row], output: &mut Output) {
     const HEAD: [&str; 7] = ["RUN", "PLAN", "BEGAN", "STANDS", "DONE", "FAILED", "LEFT"];
-    let has_cost = rows.iter().any(|row| row.cost_usd.is_some());
     let cells: Vec<[String; 7]> = rows.iter().map(cells_of).collect();
-    let mut widths = HEAD.map(|head| head.chars().count());
+    let mut widths = HEAD.map(columns);
     for row in &cells {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+            *width = (*width).max(columns(cell));
         }
     }
+    let extras: Vec<String> = rows.iter().map(extra_words).collect();
+    let has_cost = rows.iter().any(|row| row.cost_usd.is_some());
+    let widest = extras.iter().map(|extra| columns(extra)).max().unwrap_or(0);
+    let width = output.record_width();
+    let n_columns = widths.iter().sum::<usize>() + 2 * (HEAD.len() - 1);
+    let is_narrow = n_columns > width;
+    let is_below = widest > 0 && n_columns + 2 + widest > width;
     let paint = output.paint();
     let laid = |cells: &[String; 7]| -> String {
-        let parts = cells
-            .iter()
-            .zip(widths)
-            .enumerate()
-            .map(|(at, (cell, width))| match at {
-                0..4 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            });
+        let parts = cells.iter().zip(widths).enumerate();
+        let parts = parts.filter(|(at, _)| !(is_narrow && *at == PLAN));
+        let parts = parts.map(|(at, (cell, width))| {
+            let gap = " ".repeat(width.saturating_sub(columns(cell)));
+            match at {
+                0..4 => format!("{cell}{gap}"),
+                _ => format!("{gap}{cell}"),
+            }
+        });
         parts.collect::<Vec<_>>().join("  ")
     };
     if !rows.is_empty() {
-        let cost = if has_cost { "  COST" } else { "" };
+        let cost = if has_cost && !is_below { "  COST" } else { "" };
         output.line(&paint.bold(&format!("{}{cost}", laid(&HEAD.map(str::to_owned)))));
     }
-    for (row, cells) in rows.iter().zip(&cells) {
-        let cost = row
-            .cost_usd
-            .map(|cost| format!("  {}", money(cost)))
-            .unwrap_or_default();
-        let others = [
-            (row.n_skipped, "skipped"),
-            (row.n_review, "in review"),
-            (row.n_unchanged, "done without changes"),
-        ];
-        let others = others.iter().filter(|(n, _)| *n > 0);
-        let others: Vec<String> = others.map(|(n, what)| format!("{n} {what}")).collect();
-        let others = match others.is_empty() {
-            true => String::new(),
-            false => format!("  {}", others.join(", ")),
+    for (cells, extra) in cells.iter().zip(&extras) {
+        let inline = if is_below { "" } else { extra };
+        output.line(format!("{}  {inline}", laid(cells)).trim_end());
+        let [_, plan, ..] = cells;
+        let below = match (is_narrow, is_below) {
+            (true, true) => format!("{plan}  {extra}"),
+            (true, false) => plan.clone(),
+            (false, true) => extra.clone(),
+            (false, false) => String::new(),
         };
-        output.line(&format!("{}{cost}{others}", laid(cells)));
+        if !below.is_empty() {
+            output.line(&hanging("  ", below.trim_end(), width));
+        }
     }
+}
+
+/// Returns what a run has besides its columns: its cost, and tasks that only few runs have.
+fn extra_words(row: &Row) -> String {
+    let others = [
+        (row.n_skipped, "skipped"),
+        (row.n_review, "in review"),
+        (row.n_unchanged, "done without changes"),
+    ];
+    let others = others.iter().filter(|(n, _)| *n > 0);
+    let others: Vec<String> = others.map(|(n, what)| format!("{n} {what}")).collect();
+    let parts = row.cost_usd.map(money).into_iter().chain([others.join(", ")]);
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("  ")
 }
 
 fn cells_of(row: &Row) -> [String; 7] {
@@ -243,7 +265,7 @@ fn cells_of(row: &Row) -> [String; 7] {
     };
     [
         row.run.clone(),
-        cut(&one_line(&row.plan), 40),
+        one_line(&row.plan),
         row.began
             .as_deref()
             .map_or("-".to_owned(), |time| cut(&one_line(&to_the_second(time)), 24)),

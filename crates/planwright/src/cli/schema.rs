@@ -5,13 +5,13 @@ use planwright_core::dialect::DIALECTS;
 use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::{dialect_named, dialect_names};
-use crate::render::wire::DialectsReport;
+use crate::render::json::DialectsReport;
 
 /// Print the JSON Schema of a dialect, or list the dialects.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright schema                     the dialects, and where their plans lie
+  planwright schema                     the dialects, and their folders
   planwright schema clido > clido.schema.json")]
 pub(crate) struct Args {
     /// The dialect that is meant.

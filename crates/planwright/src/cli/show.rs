@@ -13,8 +13,8 @@ use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::{Naming, Opened, PlanOption, Reasons, naming, task_named};
 use super::{show_plan, show_task};
+use crate::render::json::{PlanReport, ProgressReport, ShowReport, ShownTask, TaskReport};
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
-use crate::render::wire::{PlanReport, ProgressReport, ShowReport, ShownTask, TaskReport};
 
 /// Show a plan: its progress, its tasks, and what is ready and why.
 #[derive(clap::Args)]
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Tells a plan from a task of one: a word that names a plan means the plan.
+/// Distinguishes a plan from a task of one: a word that names a plan means the plan.
 fn meant(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
     let Some(what) = args.what.as_deref() else {
         return Ok((args.plan.open()?, None));

@@ -9,10 +9,10 @@ use planwright_core::plan::{Field, Progress, Readiness, Status};
 use super::plan_arg::Opened;
 use super::show::{explain, mark, states_in};
 use super::skip_cause::SkipCauses;
-use crate::render::human::plural;
 use crate::render::quantity::some_of;
 use crate::render::run::columns::columns;
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
+use crate::render::text::plural;
 use crate::render::wrap::{cut_at_word, wrapped};
 
 /// What is drawn, and how much room there is.
@@ -321,7 +321,7 @@ impl Drawing<'_> {
             _ => line.to_owned(),
         };
         let title_room = room.saturating_sub(columns(&name).saturating_sub(self.widest));
-        let title = one_line(plan.task_title(task));
+        let title = one_line(plan.task_subject(task));
         let title = match detail {
             Detail::Whole => wrapped(&cut_at_word(&title, title_room * LINES), title_room),
             Detail::Short | Detail::Title => vec![cut_at_word(&title, title_room)],

@@ -16,9 +16,10 @@ use super::plan_arg::Opened;
 use super::show::{plan_report, task_report};
 use super::verification::VerifiedReport;
 use super::why;
+use crate::render::json::{PlanReport, TaskReport};
+use crate::render::json_values::{Members, Written};
 use crate::render::terminal::{one_line, printable, shown_name};
-use crate::render::wire::{PlanReport, TaskReport};
-use crate::render::written::{Members, Written};
+use crate::render::wrap::{hanging, wrapped_lines};
 
 /// The version of `show TASK --json`.
 const VERSION: &str = "planwright.task/v1";
@@ -79,8 +80,11 @@ pub(super) fn show(opened: &Opened, task_ix: usize, json: bool, output: &mut Out
         return Ok(Exit::Success);
     }
     let paint = output.paint();
-    let title = one_line(plan.task_title(&plan.tasks()[task_ix]));
-    output.line(&paint.bold(&format!("{}  {title}", shown_name(&name))));
+    let title = one_line(plan.task_subject(&plan.tasks()[task_ix]));
+    let width = output.record_width();
+    for line in hanging(&format!("{}  ", shown_name(&name)), &title, width).lines() {
+        output.line(&paint.bold(line));
+    }
     let line = plan
         .source()
         .line_index()
@@ -88,17 +92,18 @@ pub(super) fn show(opened: &Opened, task_ix: usize, json: bool, output: &mut Out
         .line;
     output.line(&paint.dim(&format!("{} · {}:{line}", plan.dialect, one_line(&opened.path))));
     output.line("");
-    for line in why::explanation(opened, linked, task_ix, paint) {
-        output.line(&line);
+    let explanation = why::explanation(opened, linked, task_ix, paint, output.width());
+    for line in &explanation.lines {
+        output.line(line);
     }
     if !dependents.is_empty() {
         let names: Vec<String> = dependents.iter().map(|name| shown_name(name)).collect();
-        output.line(&format!("needed by: {}", names.join(", ")));
+        output.line(&hanging("needed by: ", &names.join(", "), output.width()));
     }
     output.line("");
     for (field, value) in fields_of(linked, task_ix).iter() {
         for line in field_lines(field, value) {
-            output.line(&line);
+            output.line(&wrapped_lines(&line, width));
         }
     }
     if !verified.is_empty() {
@@ -106,20 +111,26 @@ pub(super) fn show(opened: &Opened, task_ix: usize, json: bool, output: &mut Out
         output.line(&paint.bold("Verified"));
     }
     for verified in verified {
-        output.line(&format!("  {}", receipt_words(verified)));
+        output.line(&hanging("  ", &receipt_words(verified), width));
     }
     if !changes.is_empty() {
         output.line("");
         output.line(&paint.bold("History"));
     }
     for past in changes.iter().take(MAX_CHANGES) {
-        output.line(&line_of(past));
+        output.line(&line_of(past, width));
     }
     if changes.len() > MAX_CHANGES {
         output.remark(&format!(
             "{} older changes; --json has all",
             changes.len() - MAX_CHANGES
         ));
+    }
+    if !explanation.next.is_empty() {
+        output.line("");
+    }
+    for line in &explanation.next {
+        output.line(line);
     }
     Ok(Exit::Success)
 }

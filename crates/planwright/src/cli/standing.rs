@@ -11,15 +11,15 @@ use planwright_run::config::{self, Surroundings};
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
 use planwright_run::journal::plan_id;
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::runs::holder;
 use planwright_run::shell::{argument, with_plan};
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
 
+use crate::render::json::{ClosedReport, HolderReport};
 use crate::render::terminal::{one_line, shown_name};
-use crate::render::wire::{ClosedReport, HolderReport};
 
 /// Who holds the tasks of a plan, and whether they may be worked on.
 #[derive(Default)]

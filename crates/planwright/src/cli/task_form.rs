@@ -1,12 +1,11 @@
 //! One task as a small form in text: a line per field, lists below their names. Written for an editor, and read again.
 
-use planwright_core::dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
 
 use super::next::fields_of;
+use crate::render::json_values::Written;
 use crate::render::terminal::one_line;
-use crate::render::written::Written;
 
 /// The value of a field in a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ pub(super) struct SpecialFields {
 
 impl SpecialFields {
     pub(super) fn of(linked: &LinkedPlan) -> Self {
-        let tables = dialect::find(linked.plan.dialect).map_or(&[][..], |dialect| dialect.tables());
+        let tables = linked.dialect.tables();
         let name_of = |field: Field| {
             let specs = tables.iter().rev().flat_map(|table| table.fields.iter());
             let named: Vec<&'static str> = specs.filter(|spec| spec.field == field).map(|spec| spec.name).collect();

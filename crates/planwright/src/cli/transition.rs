@@ -9,12 +9,12 @@ use planwright_run::revise::{self, Call, Pick, Target, each_once, task_named, tr
 use planwright_run::verify::Checks;
 
 use super::attempt::refuse_own_plan;
-use super::catalogue::from_here;
 use super::change::{ChangeOptions, Found, failure, report, step_words};
 use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption, config_of, refuse_without_note};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetOption;
+use super::plan_entries::from_here;
 use super::text_arg::text_of;
 use super::verification::{Told, Verdict, Verifier, command_words};
 use crate::render::terminal::{one_line, shown_name};

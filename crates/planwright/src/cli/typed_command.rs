@@ -22,9 +22,32 @@ pub(crate) fn with_plan(plan: &str) -> String {
     words_of(typed.into_iter().chain(option).chain([plan.to_owned()]))
 }
 
+/// Returns the command of this process.
+pub(crate) fn as_typed() -> String {
+    words_of(typed().into_iter())
+}
+
 /// Returns the command of this process with an option at its end.
 pub(crate) fn with_option(option: &str) -> String {
     words_of(typed().into_iter().chain([option.to_owned()]))
+}
+
+/// Returns the command of this process with an option that has this value, in place of another value.
+pub(crate) fn with_value(option: &str, value: &str) -> String {
+    with_value_of(typed(), option, value)
+}
+
+fn with_value_of(typed: Vec<String>, option: &str, value: &str) -> String {
+    let mut kept = Vec::new();
+    let mut words = typed.into_iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix(option) {
+            Some("") => drop(words.next()),
+            Some(rest) if rest.starts_with('=') => {}
+            _ => kept.push(word),
+        }
+    }
+    words_of(kept.into_iter().chain([option.to_owned(), value.to_owned()]))
 }
 
 /// Returns what was typed after the name of the program.
@@ -66,6 +89,16 @@ mod tests {
             replaced(shown, "plan", "plans/my plan.json"),
             "planwright done t1 -p 'plans/my plan.json' --note 'a plan'"
         );
+        for given in [
+            &["edit", "t2"][..],
+            &["edit", "--from", "a", "t2"],
+            &["edit", "t2", "--from=a"],
+        ] {
+            assert_eq!(
+                with_value_of(typed(given), "--from", "my b"),
+                "planwright edit t2 --from 'my b'"
+            );
+        }
         assert_eq!(
             replaced(typed(&["show", "--plan=plan"]), "plan", "a.json"),
             "planwright show --plan=a.json"

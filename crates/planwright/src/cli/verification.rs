@@ -10,7 +10,7 @@ use planwright_run::fence::{self, Fence, Fencing, Ground, TemporaryFolders};
 use planwright_run::files::DiskFiles;
 use planwright_run::git::{Repository, Slot, commit_at};
 use planwright_run::journal::{Receipt, Verified};
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
 use planwright_run::store::LoadError;
@@ -18,13 +18,13 @@ use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
 use planwright_run::worker::{Manner, Mark, Workers};
 use serde::Serialize;
 
-use super::catalogue::from_here;
 use super::change::Found;
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::interrupt::Interrupt;
 use super::output::Output;
 use super::plan_arg::load_failure;
+use super::plan_entries::from_here;
 use crate::render::quantity::duration;
 use crate::render::terminal::{Audience, Paint, cut, one_line, printable, shown_name, without_sequences};
 

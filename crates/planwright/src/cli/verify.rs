@@ -160,7 +160,7 @@ fn record(found: &Found, plan: &Plan, verified: &Verified, notices: &mut Vec<Str
 
 fn heading(plan: &Plan, task_ix: usize, output: &Output) -> String {
     let name = output.paint().bold(&shown_name(&plan.task_name(task_ix)));
-    let title = plan.tasks().get(task_ix).map(|task| plan.task_title(task));
+    let title = plan.tasks().get(task_ix).map(|task| plan.task_subject(task));
     let title = cut(&one_line(title.unwrap_or_default()), 60);
     format!("{name}  {title}").trim_end().to_owned()
 }

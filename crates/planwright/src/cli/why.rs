@@ -3,23 +3,31 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use planwright_core::edit::skipped_for_failures_of;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Readiness, Status, Verdict, Wait};
+use planwright_core::plan::{Readiness, State, Status, Verdict, Wait};
+use planwright_run::claims::RUN_VERB;
+use planwright_run::journal::plan_id;
 use planwright_run::runs::RemarkKind;
 use planwright_run::shell::argument;
+use planwright_run::store::{self, PlanFile};
 
 use super::attempt::remark_copy;
 use super::exit::Exit;
+use super::next_step::after_failure;
 use super::output::Output;
 use super::plan_arg::{Opened, PlanOption, Reasons, task_named};
+use super::run::setting_of;
 use super::run_arg::{Scope, Standing};
 use super::show::{failure_words, mark, wait_words};
 use super::skip_cause::SkipCauses;
 use super::standing::PlanStanding;
 use crate::render::quantity::some_of;
+use crate::render::run::{denial_words, log_command, why_failed};
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
+use crate::render::wrap::hanging;
 
-/// Say why a task is not ready, and what finishing it would unblock.
+/// Explain why a task is not ready or failed, and what it unblocks.
 ///
 /// What it waits for is followed down to the root.
 #[derive(clap::Args)]
@@ -56,8 +64,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.json(&as_json(&opened, linked, task_ix, output.paint()))?;
         return Ok(Exit::Success);
     }
-    for line in explanation(&opened, linked, task_ix, output.paint()) {
-        output.line(&line);
+    let explanation = explanation(&opened, linked, task_ix, output.paint(), output.width());
+    for line in explanation.lines.iter().chain(&explanation.next) {
+        output.line(line);
     }
     Ok(Exit::Success)
 }
@@ -70,31 +79,117 @@ pub(super) fn as_json(opened: &Opened, linked: &LinkedPlan, task_ix: usize, pain
     story.as_json(task_ix, &story.unblocks(task_ix), awaits_budget.as_deref())
 }
 
-/// Returns the same in lines.
-pub(super) fn explanation(opened: &Opened, linked: &LinkedPlan, task_ix: usize, paint: Paint) -> Vec<String> {
+/// Why a task is not ready, in words.
+pub(super) struct Explanation {
+    /// One item for each reason, broken between words.
+    pub(super) lines: Vec<String>,
+    /// Lines with the commands that help.
+    pub(super) next: Vec<String>,
+}
+
+/// Returns the same in words, for a width.
+pub(super) fn explanation(
+    opened: &Opened,
+    linked: &LinkedPlan,
+    task_ix: usize,
+    paint: Paint,
+    width: usize,
+) -> Explanation {
     let readiness = Readiness::new(&linked.plan, &linked.links);
     let story = Story::of(opened, linked, &readiness, task_ix, paint);
     let unblocks = story.unblocks(task_ix);
     let awaits_budget = awaits_budget(opened, &linked.plan.task_name(task_ix));
-    let mut lines = vec![story.headline(task_ix)];
-    lines.extend(
-        opened
-            .standing
-            .obstacle(task_ix)
-            .map(|why| format!("  {}", one_line(&why))),
-    );
+    let failures = Failures::of(opened, linked, task_ix);
+    let n_attempts = failures.as_ref().map_or(0, |failures| failures.attempts.len());
+    let mut lines = vec![story.headline(task_ix, n_attempts, width)];
+    if let Some(failures) = failures.as_ref().filter(|_| n_attempts > 1) {
+        let attempts = failures.attempts.iter();
+        lines.extend(attempts.map(|(number, why)| hanging(&format!("  attempt {number}: "), why, width)));
+    }
+    let below = |why: &str| hanging("  ", &one_line(why), width);
+    if let Some(failures) = failures.as_ref().filter(|_| n_attempts == 1) {
+        lines.extend(failures.denial.as_deref().map(below));
+    }
+    lines.extend(opened.standing.obstacle(task_ix).map(|why| below(&why)));
     let missing_proof = opened.standing.missing_proof(task_ix);
-    lines.extend(missing_proof.map(|closed| format!("  {}", one_line(&closed.help))));
-    lines.extend(awaits_budget.map(|why| format!("  in the run: {}", one_line(&why))));
+    lines.extend(missing_proof.map(|closed| below(&closed.help)));
+    lines.extend(awaits_budget.map(|why| below(&format!("in the run: {why}"))));
     let mut seen = HashSet::from([task_ix]);
-    story.reasons(task_ix, &mut lines, &mut seen);
+    story.reasons(task_ix, &mut lines, &mut seen, width);
     if lines.len() > MAX_LINES {
         let hidden = lines.len() - MAX_LINES;
         lines.truncate(MAX_LINES);
         lines.push(format!("  … and {hidden} more lines"));
     }
-    lines.push(story.outlook(task_ix, &unblocks));
-    lines
+    lines.push(hanging("", &story.outlook(task_ix, &unblocks), width));
+    let next = next_lines(opened, linked, task_ix, failures.as_ref());
+    Explanation { lines, next }
+}
+
+/// The failed attempts of a task, as the run that failed it recorded them.
+struct Failures {
+    /// The number and the reason of each, the newest first.
+    attempts: Vec<(u32, String)>,
+    /// That the fence may be why the last one failed.
+    denial: Option<String>,
+    /// The command that shows what the last one printed.
+    log: String,
+}
+
+impl Failures {
+    /// Returns them if the task is failed and a run, not a verb, marked it as failed.
+    fn of(opened: &Opened, linked: &LinkedPlan, task_ix: usize) -> Option<Self> {
+        let plan = &linked.plan;
+        let name = plan.task_name(task_ix);
+        (plan.tasks().get(task_ix)?.status == Status::Failed).then_some(())?;
+        let path = Path::new(&opened.path);
+        let file = PlanFile {
+            path,
+            id: plan_id(plan),
+        };
+        let history = store::history(file).ok()?;
+        let (past, _) = history.last_move_to(&name, State::Failed)?;
+        (past.change.verb == RUN_VERB).then_some(())?;
+        let scope = Scope::of(Some(&opened.path)).ok()?;
+        let mut runs = scope.runs().ok()?.flatten();
+        let (id, run_state) = runs.find_map(|run| {
+            let (run_state, _) = run.run_state().ok()?;
+            let is_of_run = run_state.task(&name).is_some_and(|task| !task.attempts.is_empty());
+            is_of_run.then(|| (run.place.id().to_owned(), run_state))
+        })?;
+        let task = run_state.task(&name)?;
+        let mut setting = setting_of(path, plan);
+        setting.run = id;
+        let attempts = task.attempts.iter().rev();
+        Some(Failures {
+            attempts: attempts.map(|attempt| (attempt.attempt, why_failed(attempt))).collect(),
+            denial: task.last().and_then(denial_words),
+            log: log_command(&setting, task),
+        })
+    }
+}
+
+/// Returns the commands that help with a failed task, to be pasted.
+fn next_lines(opened: &Opened, linked: &LinkedPlan, task_ix: usize, failures: Option<&Failures>) -> Vec<String> {
+    let is_failed = linked
+        .plan
+        .tasks()
+        .get(task_ix)
+        .is_some_and(|task| task.status == Status::Failed);
+    if !is_failed {
+        let causes = skipped_for_failures_of(&linked.plan, task_ix);
+        let plan = argument(&opened.path);
+        let why = |cause: &&str| format!("next: planwright why {} -p {plan}", argument(cause));
+        return causes.first().map(why).into_iter().collect();
+    }
+    let log = failures.map(|failures| failures.log.clone());
+    let again = after_failure(&linked.plan, &argument(&opened.path));
+    let commands = log.into_iter().chain([again]).enumerate();
+    let lines = commands.map(|(nth, command)| match nth {
+        0 => format!("next: {command}"),
+        _ => format!("      {command}"),
+    });
+    lines.collect()
 }
 
 /// Returns why a run that is at work does not begin a task yet, where that is its budget.
@@ -153,7 +248,7 @@ impl Story<'_> {
         shown_name(&self.linked.plan.task_name(task_ix))
     }
 
-    fn headline(&self, task_ix: usize) -> String {
+    fn headline(&self, task_ix: usize, n_attempts: usize, width: usize) -> String {
         let plan = &self.linked.plan;
         let task = &plan.tasks()[task_ix];
         let sign = mark(task.status, self.readiness.is_ready(task_ix), self.paint);
@@ -174,6 +269,7 @@ impl Story<'_> {
             Verdict::NotPending(Status::Done) if self.standing.missing_proof(task_ix).is_some() => {
                 "is marked as done, and no passed verification proves it (verify.required):".to_owned()
             }
+            Verdict::NotPending(Status::Failed) if n_attempts > 1 => format!("failed after {n_attempts} attempts:"),
             Verdict::NotPending(Status::Failed) => failure_words(self.reasons.of_failure(plan, task_ix)),
             Verdict::NotPending(status) => {
                 let reason = self.reasons.recorded(plan, task_ix);
@@ -189,11 +285,11 @@ impl Story<'_> {
             Verdict::Waits(waits) if waits.len() == 1 => "is not ready, for one reason:".to_owned(),
             Verdict::Waits(waits) => format!("is not ready, for {} reasons:", waits.len()),
         };
-        format!("{sign} {name} {says}")
+        hanging(&format!("{sign} {name} "), &says, width)
     }
 
     /// Adds the reasons of a task and, indented below each, the reasons of what it waits for.
-    fn reasons(&self, task_ix: usize, lines: &mut Vec<String>, seen: &mut HashSet<usize>) {
+    fn reasons(&self, task_ix: usize, lines: &mut Vec<String>, seen: &mut HashSet<usize>, width: usize) {
         let plan = &self.linked.plan;
         let mut stack: Vec<(usize, Wait)> = self.waits(task_ix).into_iter().rev().map(|wait| (1, wait)).collect();
         while let Some((depth, wait)) = stack.pop() {
@@ -203,7 +299,7 @@ impl Story<'_> {
                 Wait::ForNobody { .. } | Wait::Held => None,
             };
             let title = target.map_or(String::new(), |ix| {
-                let title = cut(&one_line(plan.task_title(&plan.tasks()[ix])), 60);
+                let title = cut(&one_line(plan.task_subject(&plan.tasks()[ix])), 60);
                 format!("  {}", self.paint.dim(&title))
             });
             let again = target.is_some_and(|ix| !seen.insert(ix));
@@ -212,7 +308,8 @@ impl Story<'_> {
                 _ if again => " (see above)",
                 _ => "",
             };
-            lines.push(format!("{indent}waits for {}{above}{title}", wait_words(plan, wait)));
+            let what = format!("{}{above}{title}", wait_words(plan, wait));
+            lines.push(hanging(&format!("{indent}waits for "), &what, width));
             if lines.len() > 10 * MAX_LINES {
                 return;
             }
@@ -243,7 +340,17 @@ impl Story<'_> {
         let names: Vec<_> = unblocks.at_once.iter().take(12).map(|&ix| self.name(ix)).collect();
         let more = if unblocks.at_once.len() > 12 { ", …" } else { "" };
         let behind = match unblocks.n_behind {
-            0 => return "nothing waits for it".to_owned(),
+            0 if self.linked.links.reversed().of(task_ix).is_empty() => return "nothing waits for it".to_owned(),
+            0 => {
+                let name = self.linked.plan.task_name(task_ix);
+                let is_skipped_for = |&ix: &usize| skipped_for_failures_of(&self.linked.plan, ix).contains(&&*name);
+                let skipped = (0..self.linked.plan.tasks().len()).filter(is_skipped_for);
+                let skipped: Vec<String> = skipped.map(|ix| self.name(ix)).collect();
+                return match skipped.is_empty() {
+                    true => "no open task waits for it".to_owned(),
+                    false => format!("skipped because of it: {}", some_of(skipped.iter(), 12)),
+                };
+            }
             1 => "1 task waits for it".to_owned(),
             n => format!("{n} tasks wait for it"),
         };

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use planwright_core::text::SourceText;
-use planwright_run::causes::with_causes;
+use planwright_run::error_chain::with_causes;
 use planwright_run::files::{DiskFiles, Files as _};
 use planwright_run::journal::{Change, History};
 use planwright_run::revise::moves_between;

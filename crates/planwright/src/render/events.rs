@@ -8,16 +8,17 @@ use planwright_run::shell::command_line;
 
 use super::quantity::{clock, count, duration, money, tokens};
 use super::terminal::{Paint, cut, one_line, shown_name};
+use super::wrap::hanging;
 use crate::render::quantity::some_of;
 
 /// How much of a text of the log a line holds.
 const MOST: usize = 160;
 
-/// Returns a record in one line: when, which task, what happened.
-pub(crate) fn line(record: &RunRecord, paint: Paint) -> String {
+/// Returns a record in words: when, which task, what happened; broken between words for a width.
+pub(crate) fn line(record: &RunRecord, paint: Paint, width: usize) -> String {
     let task = task_of(&record.event).map_or(String::new(), |task| cut(&shown_name(task), 24));
-    let time = paint.dim(&one_line(clock(&record.time)));
-    format!("{time}  {task:<8}  {}", what(&record.event, paint))
+    let time = paint.dim(&one_line(&clock(&record.time)));
+    hanging(&format!("{time}  {task:<8}  "), &what(&record.event, paint), width)
 }
 
 /// Returns the task that an event is about, where it is about one.

@@ -1,11 +1,13 @@
 //! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as they go, as lines and
 //! as pages.
 
+pub(crate) mod agent_log;
 pub(crate) mod diff;
 pub(crate) mod dot;
 pub(crate) mod events;
 pub(crate) mod github;
-pub(crate) mod human;
+pub(crate) mod json;
+pub(crate) mod json_values;
 pub(crate) mod mermaid;
 pub(crate) mod quantity;
 pub(crate) mod rawko_events;
@@ -13,7 +15,6 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sarif;
 pub(crate) mod terminal;
-pub(crate) mod wire;
+pub(crate) mod text;
 pub(crate) mod workflow;
 pub(crate) mod wrap;
-pub(crate) mod written;

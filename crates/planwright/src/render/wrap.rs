@@ -1,18 +1,45 @@
-//! Text laid out for a number of columns: lines break between words, never within a command in backticks that fits a line.
+//! Text laid out for a number of columns: lines break between words, never within a command in backticks that
+//! fits a line, or that users are told to type.
 
 use super::run::columns::columns;
+use super::terminal::without_sequences;
 
 /// Returns text as lines of at most this many columns. A word that is wider than a line has a line of its own.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
+    wrapped_after(text, width, width)
+}
+
+/// Returns a line that begins with `start`, broken between words. What follows a break stands below the text; below a start that
+/// takes more than half of the width it is indented by four columns. Neither text has line breaks of its own.
+pub(crate) fn hanging(start: &str, text: &str, width: usize) -> String {
+    let used = shown_columns(start);
+    let indent = if used > width / 2 { 4 } else { used };
+    let lines = wrapped_after(text, width.saturating_sub(used), width.saturating_sub(indent));
+    let is_alone = lines.first().is_none_or(String::is_empty);
+    let start = if is_alone { start.trim_end() } else { start };
+    format!("{start}{}", lines.join(&format!("\n{}", " ".repeat(indent))))
+}
+
+/// Returns a text broken between words; what follows a break is indented.
+pub(crate) fn below(text: &str, indent: &str, width: usize) -> String {
+    let lines = wrapped_after(text, width, width.saturating_sub(indent.len()));
+    lines.join(&format!("\n{indent}"))
+}
+
+/// Returns text as lines, of which the first has a width of its own. It is empty where the first word fits only a later line.
+fn wrapped_after(text: &str, first_width: usize, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in words(text, width) {
-        let needed = columns(&line) + usize::from(!line.is_empty()) + columns(word);
-        if needed > width && !line.is_empty() {
+    let mut most = first_width;
+    for (gap, word) in words(text, width) {
+        let is_begun = !line.is_empty();
+        let gap = if is_begun { gap } else { "" };
+        let needed = shown_columns(&line) + gap.len() + shown_columns(word);
+        if needed > most && (is_begun || most < width) {
             lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
+            most = width;
+        } else {
+            line.push_str(gap);
         }
         line.push_str(word);
     }
@@ -22,11 +49,16 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Returns how many columns a text takes whose colours are ours.
+fn shown_columns(text: &str) -> usize {
+    columns(&without_sequences(text))
+}
+
 /// Breaks each line of a text that is wider than this; what follows a break is indented as its line is.
 pub(crate) fn wrapped_lines(text: &str, width: usize) -> String {
     let lines = text.split('\n').map(|line| {
         let indent = &line[..line.len() - line.trim_start_matches(' ').len()];
-        match columns(line) <= width || indent.len() * 2 > width {
+        match shown_columns(line) <= width || indent.len() * 2 > width {
             true => line.to_owned(),
             false => format!(
                 "{indent}{}",
@@ -62,22 +94,29 @@ fn fit(text: &str, width: usize) -> &str {
     beyond.map_or(text, |(at, _)| &text[..at])
 }
 
-/// Splits text at spaces, but not between backticks, so that a command can be copied from one line.
-fn words(text: &str, width: usize) -> Vec<&str> {
+/// How commands begin that users are told to type: they stay whole, however wide.
+const TYPED: [&str; 3] = ["planwright ", "git ", "rm "];
+
+/// Splits text at spaces, but not between backticks, so that a command can be copied from one line. Each word comes with the
+/// spaces before it.
+fn words(text: &str, width: usize) -> Vec<(&str, &str)> {
     let mut words = Vec::new();
     let mut rest = text.trim_start_matches(' ');
+    let mut gap = "";
     while !rest.is_empty() {
         let space = rest.find(' ').unwrap_or(rest.len());
         let quoted = || {
             let open = rest[..space].find('`')?;
             let close = open + 1 + rest[open + 1..].find('`')?;
             let end = close + rest[close..].find(' ').unwrap_or(rest.len() - close);
-            (end > space && columns(&rest[..end]) <= width).then_some(end)
+            let is_typed = TYPED.iter().any(|program| rest[open + 1..].starts_with(program));
+            (end > space && (is_typed || shown_columns(&rest[..end]) <= width)).then_some(end)
         };
         let end = quoted().unwrap_or(space);
         let (word, behind) = rest.split_at(end);
-        words.push(word);
+        words.push((gap, word));
         rest = behind.trim_start_matches(' ');
+        gap = &behind[..behind.len() - rest.len()];
     }
     words
 }
@@ -100,7 +139,24 @@ mod tests {
         let text = "see `planwright show x`, then go";
         assert_eq!(wrapped(text, 22), ["see", "`planwright show x`,", "then go"]);
         assert_eq!(wrapped("`a b c d e`", 5), ["`a b", "c d", "e`"]);
+        assert_eq!(wrapped("do `git rm -r a` now", 5), ["do", "`git rm -r a`", "now"]);
         assert_eq!(wrapped("an open ` tick here", 9), ["an open `", "tick here"]);
+    }
+
+    #[test]
+    fn what_follows_a_break_stands_below_the_text() {
+        let below_a_wide_start = "12:00  t1  one two\n    three";
+        assert_eq!(hanging("12:00  t1  ", "one two three", 20), below_a_wide_start);
+        assert_eq!(hanging("a: ", "one two  three", 11), "a: one two\n   three");
+        assert_eq!(hanging("a: ", "one  two three", 13), "a: one  two\n   three");
+        assert_eq!(hanging("  ", "", 20), "");
+        // A word that fits a line of its own is not squeezed in behind the start.
+        assert_eq!(
+            hanging("a long start  ", "unbreakable", 16),
+            "a long start\n    unbreakable"
+        );
+        let coloured = "\u{1b}[1mone\u{1b}[0m two";
+        assert_eq!(hanging("", coloured, 7), coloured);
     }
 
     #[test]

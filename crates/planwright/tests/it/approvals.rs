@@ -2,7 +2,7 @@
 
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
-use planwright_run::place::PlanPlace;
+use planwright_run::layout::PlanPlace;
 use planwright_run::runs::{Live, RunEvent, RunLog, RunPlace, TaskName};
 use planwright_testkit::lend_run_lock;
 

@@ -105,7 +105,7 @@ fn next_counts_what_else_is_ready() {
         next.text()
     );
     let all = sandbox.run(&["next", "--all", "plan.json"]).exits(0);
-    assert!(all.stderr.is_empty(), "{}", all.text());
+    assert!(!all.stderr.contains("more ready"), "{}", all.text());
     let small = Sandbox::with(&[(CLIDO, plans::CLIDO)]);
     let next = small.run(&["next"]).exits(0);
     assert!(!next.stderr.contains("more ready"), "{}", next.text());
@@ -253,10 +253,30 @@ fn an_edit_with_errors_is_kept_and_not_written() {
             .read(".planwright/unusable/plan-a1b2c3d4.json")
             .contains("\"t2\"")
     );
+    // The error is in the text that is kept, and so is the command that edits it again.
+    let kept = ".planwright/unusable/plan-a1b2c3d4.json";
+    assert!(!ran.stderr.contains(&format!("--> {CLIDO}")), "{}", ran.text());
+    assert!(ran.stderr.contains(&format!("--> {kept}:")), "{}", ran.text());
+    let again = format!("planwright edit --from {kept}");
+    assert!(ran.stderr.contains(&again), "{}", ran.text());
     // Fields that verbs change are refused in the same way.
     let sandbox = edited_by("s/^status:.*/status: done/");
-    sandbox.run(&["edit", "t2"]).exits(1);
+    let ran = sandbox.run(&["edit", "t2"]).exits(1);
     assert_eq!(sandbox.read(CLIDO), before);
+    assert!(
+        ran.stderr.contains("--> .planwright/unusable/plan-a1b2c3d4-t2.txt:"),
+        "{}",
+        ran.text()
+    );
+    assert!(ran.stderr.contains("status: done"), "{}", ran.text());
+    let form = ".planwright/unusable/plan-a1b2c3d4-t2.txt";
+    sandbox
+        .set(
+            "EDITOR",
+            "sed -i -e 's/^status:.*/status: pending/; s/Give it tests/Test it/'",
+        )
+        .run(&["edit", "t2", "--from", form])
+        .exits(0);
 }
 
 #[cfg(unix)]

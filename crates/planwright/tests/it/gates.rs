@@ -174,7 +174,11 @@ fn force_passes_dependencies_with_a_reason_and_is_recorded() {
         .json();
     assert_eq!(report["passed_gates"], serde_json::json!(["dependencies"]));
     let history = sandbox.run(&["history", "plan.json"]).exits(0).stdout;
-    assert!(history.contains("overridden with --force: dependencies"), "{history}");
+    let words: Vec<&str> = history.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("overridden with --force: dependencies"),
+        "{history}"
+    );
 }
 
 const TASKS: &str = ".aimi/tasks/2026-01-01-try-tasks.json";

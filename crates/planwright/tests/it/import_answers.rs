@@ -55,7 +55,9 @@ fn a_list_becomes_a_plan_that_can_be_checked_and_run() {
                 out,
             ])
             .exits(0);
-        assert!(ran.stderr.contains("1  Freeze"), "{}", ran.text());
+        // The names are those of the plan: rawko counts from 0.
+        let name = if dialect == "rawko" { "0" } else { "1" };
+        assert!(ran.stderr.contains(&format!("{name}  Freeze")), "{}", ran.text());
         assert!(ran.stderr.contains("line 5"), "{}", ran.text());
         assert_eq!(ran.stdout, format!("wrote {out}\n"));
         sandbox.run(&["check", out, "--dialect", dialect]).exits(0);
@@ -108,6 +110,45 @@ fn an_answer_is_imported_after_a_confirmation_alone() {
     assert_eq!(report["notes"][0]["id"], "answer-guess", "{report}");
     let shown = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
     assert_eq!(shown["tasks"][0]["status"], "done", "{shown}");
+}
+
+#[test]
+fn the_table_has_the_names_that_the_tasks_get_in_the_plan() {
+    let sandbox = Sandbox::with(&[("answer.md", UNCHAINED)]);
+    let ran = sandbox
+        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .exits(0);
+    assert!(ran.stderr.contains("\nt2  Write the parser "), "{}", ran.text());
+    assert!(
+        ran.stderr.ends_with("next: planwright run plan.json\n"),
+        "{}",
+        ran.text()
+    );
+    let shown = sandbox.run(&["show", "plan.json", "--json"]).exits(0).json();
+    assert_eq!(shown["tasks"][1]["task"], "t2", "{shown}");
+    let ran = sandbox
+        .run(&["import", "answer.md", "--json", "--dry-run", "--out", "other.json"])
+        .exits(0)
+        .json();
+    assert_eq!(ran["tasks"][1]["name"], "t2", "{ran}");
+}
+
+#[test]
+fn an_import_of_standard_input_reports_that_no_file_is_written() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run_with(&["import", "-"], LIST).exits(0);
+    assert!(ran.stderr.contains("no file is written: --out PATH"), "{}", ran.text());
+}
+
+#[test]
+fn guesses_are_broken_between_words() {
+    let sandbox = Sandbox::with(&[("answer.md", UNCHAINED)]).set("COLUMNS", "60");
+    let ran = sandbox
+        .run(&["import", "answer.md", "--yes", "--out", "plan.json"])
+        .exits(0);
+    let is_narrow = |line: &str| line.chars().count() <= 60 || line.contains("planwright ");
+    assert!(ran.stderr.contains("guess: "), "{}", ran.text());
+    assert!(ran.stderr.lines().all(is_narrow), "{}", ran.text());
 }
 
 #[test]

@@ -44,6 +44,8 @@ mod printed_commands;
 mod proposals;
 #[cfg(target_os = "linux")]
 mod quoted_plans;
+#[cfg(target_os = "linux")]
+mod reading;
 mod refusals;
 #[cfg(target_os = "linux")]
 mod replanning;
@@ -90,6 +92,8 @@ mod sandbox;
 mod secrets;
 mod seeds;
 mod settings;
+#[cfg(target_os = "linux")]
+mod shells;
 mod space;
 mod spec_first;
 #[cfg(target_os = "linux")]

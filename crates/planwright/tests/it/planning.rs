@@ -141,6 +141,39 @@ fn what_cannot_be_repaired_is_saved_with_what_is_wrong() {
 }
 
 #[test]
+fn a_question_of_the_planner_ends_planning_with_the_question() {
+    let workspace =
+        planner("echo 'Before I plan: which database do you use? It matters.'; echo 'Is there a test suite?'");
+    let came = workspace.does(&["plan", "Limit calls.", "--dialect", "clido"]).exits(1);
+    assert!(!came.text.contains("planwright import"), "{}", came.text);
+    came.says("error: the agent asks questions instead of planning: “Before I plan: which database do you use?”, “Is there a test suite?”")
+        .says("answer them in the goal: planwright plan 'Limit calls. ANSWER'")
+        .says(".planwright/unusable/limit-calls.txt");
+    assert_eq!(n_asked(&workspace), 1, "it is not asked again");
+}
+
+#[test]
+fn a_text_without_tasks_is_not_offered_for_import() {
+    let workspace = planner("echo 'I would rather not.'");
+    let came = workspace.does(&["plan", "Limit calls", "--dialect", "clido"]).exits(1);
+    assert!(!came.text.contains("planwright import"), "{}", came.text);
+    came.says("ask again");
+}
+
+#[test]
+fn the_tasks_of_a_new_plan_are_listed() {
+    let workspace = planner(GOOD);
+    let came = workspace.does(&["plan", "Limit calls", "--dialect", "clido"]).exits(0);
+    let names: Vec<&str> = came
+        .text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(names.contains(&"t1") && names.contains(&"t2"), "{}", came.text);
+    came.says("task").says("after").says("next: planwright run ");
+}
+
+#[test]
 fn a_planner_that_cannot_work_is_an_error_of_the_environment() {
     let workspace = planner("exit 7");
     workspace

@@ -143,9 +143,9 @@ fn no_verb_offers_the_options_of_another() {
     let ran = sandbox.run(&["check", "many.json"]).exits(1);
     assert!(ran.stdout.contains("(--all shows them)"), "{}", ran.text());
     let help = sandbox.run(&["start", "--help"]).exits(0).stdout;
-    assert!(!help.contains("part of one, -"), "{help}");
+    assert!(!help.contains("a part of them, -"), "{help}");
     let help = sandbox.run(&["why", "--help"]).exits(0).stdout;
-    assert!(help.contains("part of one, -"), "{help}");
+    assert!(help.contains("a part of them, -"), "{help}");
     let ran = sandbox.run(&["undo", "-"]).exits(2);
     assert!(!ran.stderr.contains("--plan"), "{}", ran.text());
 }
@@ -170,7 +170,7 @@ fn what_would_be_done_is_said_in_the_conditional() {
     sandbox.run(&["start", "t1"]).exits(0);
     let would = |args: &[&str]| sandbox.run(args).exits(0).stdout;
     assert_eq!(would(&["undo", "--dry-run"]), "would take back start t1 (change 1)\n");
-    assert_eq!(would(&["add", "More", "--dry-run"]), "would add t3\n");
+    assert_eq!(would(&["add", "More", "--dry-run"]), "would add t3  More\n");
     assert_eq!(would(&["remove", "t2", "--dry-run"]), "would remove t2\n");
     assert_eq!(
         would(&["undepend", "t2", "--on", "t1", "--dry-run"]),

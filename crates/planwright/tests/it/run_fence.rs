@@ -220,6 +220,28 @@ fn verification_and_setup_are_fenced_unless_a_command_says_otherwise() {
 }
 
 #[test]
+fn a_failure_that_the_fence_may_have_caused_names_the_path() {
+    if !can_fence() {
+        return;
+    }
+    let mut workspace = fenced(&["a"], "write", "says done; echo x > made");
+    workspace.configure("", "[verify]\nevery = [\"echo x > $HOME/.bashrc\"]\n");
+    workspace.set("COLUMNS", "80");
+    let workspace = workspace.in_git();
+    let ran = workspace.runs(&[]).exits(1);
+    let path = workspace.aside("home").join(".bashrc");
+    let reason = format!(
+        "the fence may have denied access to {}; see `planwright logs a --fence`",
+        path.display()
+    );
+    ran.says(&reason);
+    workspace.does(&["why", "a", "-p", "plan.json"]).exits(0).says(&reason);
+    workspace.does(&["summary"]).exits(0).says(&reason);
+    let allowed = workspace.does(&["logs", "a", "--fence"]).exits(0).text;
+    assert!(!allowed.contains(".bashrc"), "{allowed}");
+}
+
+#[test]
 fn a_project_cannot_take_its_commands_out_of_a_fence_that_the_user_wants() {
     if !can_fence() {
         return;

@@ -96,7 +96,7 @@ fn only_what_is_asked_for_is_tried_again() {
     workspace
         .runs(&["--only", "c", "--from", "a"])
         .exits(1)
-        .says("no task is both");
+        .says("select no task together");
     workspace
         .runs(&["--only", "a", "-j", "2"])
         .exits(1)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
-use planwright_run::place::{PlanPlace, make_state_folder};
+use planwright_run::layout::{PlanPlace, make_state_folder};
 use planwright_run::runs::{
     Asked, Attempt, Begun, Drifted, Ended, Finished, Live, Outcome, Receipt, Remark, Replanned, Requests, RunEvent,
     RunLog, RunPlace, Skipped, Stopping, Verified,

@@ -199,6 +199,7 @@ fn steps_name_who_executed_them_by_hand() {
     let plans = std::fs::read_dir(sandbox.path().join(RAWKO_PLANS)).expect("a folder");
     let plan = plans.flatten().next().expect("a plan").file_name();
     let plan = format!("{RAWKO_PLANS}/{}", plan.to_string_lossy());
+    sandbox.run(&["add", "Count them"]).exits(0);
     sandbox.run(&["start", "0"]).exits(0);
     let text = sandbox.read(&plan);
     assert!(

@@ -156,6 +156,12 @@ fn plans_are_found_by_what_fits_best() {
     finds(&sandbox, "d4-old", 0, &[".clido/plans/plan-a1b2c3d4-old.json"]);
     finds(&sandbox, "CELLAR", 0, &[RAWKO]);
     finds(&sandbox, ".aimi/", 0, &[AIMI]);
+    // By a part of the title where no name fits.
+    let list = sandbox.run(&["list", "--json"]).exits(0).json();
+    let plans = list["plans"].as_array().expect("a list");
+    let charts = plans.iter().find(|plan| plan["path"] == AIMI).expect("it is there");
+    let title = charts["title"].as_str().expect("a title").to_uppercase();
+    finds(&sandbox, &title, 0, &[AIMI]);
     finds(&sandbox, "nothing-like-it", 1, &[]);
     finds(&sandbox, "../../etc/passwd", 1, &[]);
     let one = sandbox.run(&["find", "cellar"]).exits(0);
@@ -463,7 +469,7 @@ fn a_workspace_begins() {
     });
     let bared: String = bared.map(|line| format!("{line}\n")).collect();
     assert!(
-        bared.contains("\nslots = 2") && bared.contains("\n[notify]\n"),
+        bared.contains("\nslots = 4") && bared.contains("\n[notify]\n"),
         "{bared}"
     );
     sandbox.write("planwright.toml", &bared);
@@ -477,6 +483,64 @@ fn a_workspace_begins() {
     assert!(again.contains("there already: nothing was changed"), "{again}");
     assert!(again.contains("agent = \"claude\""), "{again}");
     assert_eq!(sandbox.read("planwright.toml"), "# mine\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn init_prints_the_lines_that_a_file_lacks() {
+    let sandbox = with_programs(Sandbox::new(), ".bin", &["codex", "git"]);
+    for (text, lines) in [
+        ("# mine\n", "add to planwright.toml:\n\n[run]\nagent = \"codex\"\n"),
+        (
+            "[run]\nattempts = 1\n",
+            "add below [run] in planwright.toml, or change the line that is there:\n\nagent = \"codex\"\n",
+        ),
+    ] {
+        sandbox.write("planwright.toml", text);
+        let ran = sandbox.run(&["init"]).exits(0);
+        assert!(ran.stdout.contains(lines), "{}", ran.text());
+        assert_eq!(sandbox.read("planwright.toml"), text);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn init_names_the_checklists_of_a_repository() {
+    let sandbox = with_programs(Sandbox::new(), ".bin", &["claude"]);
+    sandbox.write("TODO.md", "# To do\n- [ ] One\n- [x] Two\n  - [ ] Three\n");
+    sandbox.write("PLAN.md", "Nothing is open here.\n- [x] One\n");
+    let report = sandbox.run(&["init", "--dry-run", "--json"]).exits(0).json();
+    assert_eq!(all(&report, "checklists", "file"), ["TODO.md"]);
+    let ran = sandbox.run(&["init"]).exits(0);
+    let line = "found: TODO.md with 2 open tasks: `planwright import TODO.md`\n";
+    assert!(ran.stdout.contains(line), "{}", ran.text());
+    assert!(!exists(&sandbox, ".clido"), "nothing is imported");
+    sandbox.run(&["import", "TODO.md", "--yes"]).exits(0);
+}
+
+#[cfg(unix)]
+#[test]
+fn lines_of_init_are_broken_between_words() {
+    let sandbox = with_programs(workspace(), ".bin", &["claude", "codex", "git"]).set("COLUMNS", "60");
+    let ran = sandbox.run(&["init"]).exits(0);
+    let is_narrow = |line: &str| line.chars().count() <= 60 || line.trim_start().split(' ').count() == 1;
+    assert!(ran.stdout.lines().all(is_narrow), "{}", ran.text());
+}
+
+#[cfg(unix)]
+#[test]
+fn the_help_for_a_missing_agent_keeps_what_was_typed() {
+    let sandbox = with_programs(
+        Sandbox::with(&[(".clido/plans/plan-a1b2c3d4.json", plans::CLIDO)]),
+        ".bin",
+        &["claude"],
+    );
+    let ran = sandbox.run(&["run", "-p", "a1b2", "--attempts", "1"]).exits(3);
+    let command = "planwright run -p a1b2 --attempts 1 --agent claude";
+    assert!(ran.stderr.contains(command), "{}", ran.text());
+    let ran = sandbox.run(&["plan", "Log in", "--dialect", "clido"]).exits(3);
+    let command = "planwright plan 'Log in' --dialect clido --agent claude";
+    assert!(ran.stderr.contains(command), "{}", ran.text());
 }
 
 #[cfg(unix)]
@@ -547,7 +611,7 @@ fn a_sound_workspace_is_well() {
     let ran = sandbox.run(&["doctor"]).exits(0);
     assert!(ran.stdout.contains("plans         4 plans\n"), "{}", ran.text());
     assert!(
-        ran.stdout.ends_with("ready: `planwright run` can begin\n"),
+        ran.stdout.ends_with("ready: `planwright run PLAN` can begin\n"),
         "{}",
         ran.text()
     );

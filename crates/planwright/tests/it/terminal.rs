@@ -157,6 +157,15 @@ fn a_draft_is_edited_until_it_is_valid_or_abandoned() {
         );
         if let Some(sent) = at_a_terminal("a_draft_is_edited_until_it_is_valid_or_abandoned", &sandbox, &line) {
             assert!(sent.contains(says) || says == "plan-", "{said}: {sent:?}");
+            // The next command is the last thing printed, and fits what became of the draft.
+            let last = sent.trim_end().lines().last().unwrap_or_default().to_owned();
+            let next = match (said, is_kept) {
+                ("abandon", _) => "planwright import plan.abandoned.txt",
+                ("keep", _) => "next: planwright edit plan.json",
+                _ if editor == "exit 1\n" => "planwright delete plan.json",
+                _ => "next: planwright run plan.json",
+            };
+            assert!(last.contains(next), "{said}: {sent:?}");
             assert_eq!(sandbox.path().join("plan.json").exists(), is_kept, "{said}: {sent:?}");
         }
     }

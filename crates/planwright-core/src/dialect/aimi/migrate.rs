@@ -1,6 +1,6 @@
 //! From v2.x and `prd.json` to v3: the specification's table, as changes of the text that leave the rest of it alone.
 
-use super::super::mint::Mint;
+use super::super::id_source::IdSource;
 use super::super::write::{Migration, MigrationOrder, member, number, slug, text};
 use super::is_branch;
 use crate::document::patch::{Patch, Place, Value};
@@ -12,12 +12,12 @@ use crate::plan::{Field, Plan, Status};
 const DEFAULT_SLOTS: u32 = 4;
 
 /// Returns what makes a v2 plan a v3 plan. Layers come first, then the edges between them, then the numbers.
-pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, mint: &Mint<'_>) -> Migration {
+pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, id_source: &IdSource<'_>) -> Migration {
     let mut migration = Migration::default();
     migrate_version(root, &mut migration);
     match root.get("metadata").map(|metadata| metadata.resolved().kind()) {
         Some(Kind::Object) => migrate_slots(root, order, &mut migration),
-        _ => add_metadata(plan, root, order, mint, &mut migration),
+        _ => add_metadata(plan, root, order, id_source, &mut migration),
     }
     let layers = Layers::new(plan);
     migration.n_edges = match plan.has_stages {
@@ -81,7 +81,13 @@ fn migrate_slots(root: NodeRef<'_>, order: &MigrationOrder, migration: &mut Migr
 }
 
 /// Makes the metadata of a `prd.json` from what stands at its root.
-fn add_metadata(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, mint: &Mint<'_>, migration: &mut Migration) {
+fn add_metadata(
+    plan: &Plan,
+    root: NodeRef<'_>,
+    order: &MigrationOrder,
+    id_source: &IdSource<'_>,
+    migration: &mut Migration,
+) {
     let said = |field: Field| plan.head_str(field).filter(|text| !text.trim().is_empty());
     let title = said(Field::Project)
         .or_else(|| said(Field::Description))
@@ -100,14 +106,14 @@ fn add_metadata(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, mint: &M
         place,
         format!(
             "`metadata` is new: type `feat`, branch `{branch}`, created {}",
-            mint.date()
+            id_source.date()
         ),
     ));
     let metadata = Value::Object(vec![
         member("title", text(title)),
         member("type", text("feat")),
         member("branchName", text(branch)),
-        member("createdAt", text(mint.date())),
+        member("createdAt", text(id_source.date())),
         member("planPath", Value::Null),
         member("maxConcurrency", number(order.max_concurrency.unwrap_or(DEFAULT_SLOTS))),
     ]);

@@ -12,7 +12,7 @@ use super::reader::{Found, Reader, Voice, excerpt};
 use super::rules::FILE_NAME;
 use super::table::{FieldSpec, Shape, Table};
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Fit, Input, Reading, Recording, Writer, file_name, next_id};
+use super::{CarrierKind, Dialect, Edits, Fit, Input, Planning, Reading, Recording, Writer, file_name, next_id};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
 use crate::document::patch::Value as PatchValue;
 use crate::document::{Kind, Member, NodeRef};
@@ -147,6 +147,36 @@ impl Dialect for Aimi {
         })
     }
 
+    fn tables(&self) -> &'static [&'static Table] {
+        TABLES
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        ALL
+    }
+
+    fn schema(&self) -> &'static str {
+        include_str!("../../../schemas/aimi.json")
+    }
+
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::AimiWriter)
+    }
+
+    fn prompt(&self) -> Option<&'static str> {
+        Some(include_str!("prompt.md"))
+    }
+
+    fn edits(&self) -> Option<&'static dyn Edits> {
+        Some(&Aimi)
+    }
+
+    fn planning(&self) -> Option<&'static dyn Planning> {
+        Some(&Aimi)
+    }
+}
+
+impl Edits for Aimi {
     fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
         Some(next_id(plan, "US-", 3))
     }
@@ -160,32 +190,18 @@ impl Dialect for Aimi {
     fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
         record::record(recording)
     }
+}
 
-    fn tables(&self) -> &'static [&'static Table] {
-        TABLES
-    }
-
-    fn rules(&self) -> &'static [&'static Rule] {
-        ALL
-    }
-
-    fn schema(&self) -> &'static str {
-        include_str!("../../../schemas/aimi.json")
-    }
-
-    fn planning_guide(&self) -> &'static str {
+impl Planning for Aimi {
+    fn guide(&self) -> &'static str {
         include_str!("planning.md")
     }
 
-    fn planning_guide_of(&self, form: &str) -> &'static str {
+    fn guide_of(&self, form: &str) -> &'static str {
         match v2::is_form(form) {
             true => include_str!("planning_v2.md"),
-            false => self.planning_guide(),
+            false => self.guide(),
         }
-    }
-
-    fn writer(&self) -> Option<&'static dyn Writer> {
-        Some(&write::AimiWriter)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A plan as Aimi's tasks.json: v3, and v2 for plans that were v2 before.
 
 use super::super::draft::{Draft, DraftTask, Fields, State};
-use super::super::mint::Mint;
+use super::super::id_source::IdSource;
 use super::super::time::is_iso_date;
 use super::super::write::{
     Composed, Migration, MigrationOrder, Report, Resets, Writer, cut, five_states, member, named, number, one_line,
@@ -32,7 +32,7 @@ static PLANNED: Resets<'static> = Resets {
 };
 
 impl Writer for AimiWriter {
-    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
         if draft.form.as_deref().is_some_and(v2::is_form) {
             return compose_v2(draft, report);
         }
@@ -41,7 +41,7 @@ impl Writer for AimiWriter {
         let priorities = priorities_of(draft, report);
         let head = vec![
             member("schemaVersion", text("3.0")),
-            member("metadata", metadata(draft, mint, report)),
+            member("metadata", metadata(draft, id_source, report)),
             member("userStories", Value::Null),
         ];
         let tasks = draft.tasks.iter_mut().enumerate();
@@ -60,8 +60,14 @@ impl Writer for AimiWriter {
         composed.into_json()
     }
 
-    fn migrate(&self, plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, mint: &Mint<'_>) -> Option<Migration> {
-        v2::is_form(plan.form).then(|| migrate::migrate(plan, root, order, mint))
+    fn migrate(
+        &self,
+        plan: &Plan,
+        root: NodeRef<'_>,
+        order: &MigrationOrder,
+        id_source: &IdSource<'_>,
+    ) -> Option<Migration> {
+        v2::is_form(plan.form).then(|| migrate::migrate(plan, root, order, id_source))
     }
 
     fn tasks_key(&self) -> &'static str {
@@ -89,11 +95,11 @@ impl Writer for AimiWriter {
     }
 }
 
-fn metadata(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
+fn metadata(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) -> Value {
     let title = take_plan_title(&mut draft.head, report);
     let kind = take_kind(&mut draft.head, &title, report);
     let branch = take_branch(&mut draft.head, &title, kind, report);
-    let created_at = take_date(&mut draft.head, mint, report);
+    let created_at = take_date(&mut draft.head, id_source, report);
     let plan_path = draft
         .head
         .take_text(Field::PlanPath)
@@ -172,7 +178,7 @@ fn take_branch(head: &mut Fields, title: &str, kind: &str, report: &mut Report) 
     branch
 }
 
-fn take_date(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> String {
+fn take_date(head: &mut Fields, id_source: &IdSource<'_>, report: &mut Report) -> String {
     for field in [Field::CreatedAt, Field::Date] {
         let Some(date) = head
             .text(field)
@@ -193,7 +199,7 @@ fn take_date(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> String 
         return date;
     }
     report.invented(None, "metadata.createdAt", "no date is given: it is today");
-    mint.date().to_owned()
+    id_source.date().to_owned()
 }
 
 /// Returns a number for every task: in the order in which its plan would take them.
@@ -226,9 +232,13 @@ fn compose_story(
     priority: usize,
     report: &mut Report,
 ) -> Vec<(String, Value)> {
+    // Notes may have any length.
+    let mut whole: Vec<String> = Vec::new();
     let mut short = |field: &'static str, value: String, most: usize| {
         if value.chars().count() > most {
-            report.lost(Some(task_ix), field, format!("it is cut to {most} characters"));
+            let message = format!("it is cut to {most} characters; the notes have all of it");
+            report.changed(Some(task_ix), field, message);
+            whole.push(value.clone());
         }
         cut(&value, most)
     };
@@ -249,6 +259,9 @@ fn compose_story(
     let mut notes = take_notes(&mut task.fields, &task.state);
     if let State::Blocked(reason) = &task.state {
         notes = notes.or_else(|| Some(format!("Blocked: {reason}")));
+    }
+    if !whole.is_empty() {
+        notes = Some(notes.into_iter().chain(whole).collect::<Vec<String>>().join("\n\n"));
     }
     let state = five_states(task, task_ix, "status", report);
     vec![

@@ -1,7 +1,7 @@
 //! A plan as clido saves it.
 
 use super::super::draft::{Draft, DraftTask, State};
-use super::super::mint::Mint;
+use super::super::id_source::IdSource;
 use super::super::write::{
     Composed, Import, Report, Resets, Writer, complexity_of, joined, member, named, report_joined, report_new_ids,
     take_created, take_file_id, take_goal, take_notes, task_ids, text,
@@ -26,18 +26,22 @@ static RESETS: Resets<'static> = Resets {
 /// What a planner's plan begins with.
 static PLANNED: Resets<'static> = Resets {
     head: &[Field::Id, Field::CreatedAt],
-    task: &[Field::Status],
+    task: &[Field::Status, Field::Skip],
+    fresh: &["pending", "false"],
     ..RESETS
 };
 
 impl Writer for ClidoWriter {
-    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
         let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("t{n}"));
         report_new_ids(&draft.tasks, &ids, "id", report);
         report_joined(draft, "description", report);
         let head = match draft.form.as_deref() {
             Some("flat") => flat(draft),
-            _ => vec![member("meta", meta(draft, mint, report)), member("tasks", Value::Null)],
+            _ => vec![
+                member("meta", meta(draft, id_source, report)),
+                member("tasks", Value::Null),
+            ],
         };
         let tasks = draft.tasks.iter_mut().enumerate();
         Composed {
@@ -68,7 +72,7 @@ impl Writer for ClidoWriter {
     }
 }
 
-fn meta(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
+fn meta(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) -> Value {
     let goal = take_goal(&mut draft.head).unwrap_or_else(|| {
         report.invented(None, "meta.goal", "the plan says nowhere what it is for");
         "Untitled plan".to_owned()
@@ -82,7 +86,7 @@ fn meta(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
     };
     let old = given(draft, Field::Id);
     let id = take_file_id(&mut draft.head).unwrap_or_else(|| {
-        let id = mint.plan_id(plan_id(&goal, 1), |n| plan_id(&goal, n));
+        let id = id_source.plan_id(plan_id(&goal, 1), |n| plan_id(&goal, n));
         match old {
             Some(old) => report.changed(
                 None,
@@ -106,7 +110,7 @@ fn meta(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> Value {
             ),
             None => report.invented(None, "meta.created_at", "no time is given: it is now"),
         }
-        mint.now.clone()
+        id_source.now.clone()
     });
     Value::Object(vec![
         member("id", text(id)),

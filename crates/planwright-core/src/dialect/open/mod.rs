@@ -76,7 +76,7 @@ fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &Opened) -> Rea
                 found.extend(dialect.check_name(plan, path));
             }
             Reading {
-                dialect: Some(dialect.name()),
+                dialect: Some(dialect),
                 carrier: reading
                     .carrier
                     .or(Some((opened.carrier, opened.prose.unwrap_or(source.span())))),

@@ -1,7 +1,7 @@
 //! A plan as OpenCrabs stores it for a session, and the minimal form for plans that were minimal before.
 
 use super::super::draft::{Draft, DraftTask, Fields, State};
-use super::super::mint::Mint;
+use super::super::id_source::IdSource;
 use super::super::write::{
     Composed, Import, Report, Resets, Writer, complexity_of, cut, member, number, one_line, report_new_ids, take_notes,
     take_time, take_time_or_now, take_title_and_body, task_ids, text,
@@ -49,12 +49,12 @@ static RESETS: Resets<'static> = Resets {
 };
 
 impl Writer for OpenCrabsWriter {
-    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
         let is_minimal = draft.form.as_deref() == Some("minimal");
         let ids = match is_minimal {
             true => Vec::new(),
             false => {
-                let ids = task_ids(&draft.tasks, is_uuid, |_| mint.uuid());
+                let ids = task_ids(&draft.tasks, is_uuid, |_| id_source.uuid());
                 report_new_ids(&draft.tasks, &ids, "id", report);
                 ids
             }
@@ -69,10 +69,10 @@ impl Writer for OpenCrabsWriter {
             member("tasks", Value::Null),
         ];
         if !is_minimal {
-            let identity = identity(&mut draft.head, mint, report);
+            let identity = identity(&mut draft.head, id_source, report);
             head.splice(0..0, identity);
             head.extend(surroundings(&mut draft.head));
-            head.extend(plan_state(draft, mint, report));
+            head.extend(plan_state(draft, id_source, report));
         }
         let open = |task: &DraftTask| task.state == State::Pending;
         for (ix, _) in draft
@@ -109,14 +109,14 @@ impl Writer for OpenCrabsWriter {
     }
 }
 
-fn identity(head: &mut Fields, mint: &mut Mint<'_>, report: &mut Report) -> [(String, Value); 2] {
+fn identity(head: &mut Fields, id_source: &mut IdSource<'_>, report: &mut Report) -> [(String, Value); 2] {
     let mut take = |key: &'static str, field: Field, what: &str| {
         let own = head.text(field).is_some_and(is_uuid);
         let id = match own.then(|| head.take_text(field)).flatten() {
             Some(id) => id,
             None => {
                 report.invented(None, key, format!("the {what} has a new id"));
-                mint.uuid()
+                id_source.uuid()
             }
         };
         member(key, text(id))
@@ -140,9 +140,9 @@ fn surroundings(head: &mut Fields) -> [(String, Value); 4] {
     ]
 }
 
-fn plan_state(draft: &mut Draft, mint: &Mint<'_>, report: &mut Report) -> [(String, Value); 4] {
+fn plan_state(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) -> [(String, Value); 4] {
     let status = plan_status(draft);
-    let mut time = |key, field| take_time_or_now(&mut draft.head, field, key, mint, report);
+    let mut time = |key, field| take_time_or_now(&mut draft.head, field, key, id_source, report);
     let (created_at, updated_at) = (
         time("created_at", Field::CreatedAt),
         time("updated_at", Field::UpdatedAt),

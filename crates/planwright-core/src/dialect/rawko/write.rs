@@ -1,7 +1,7 @@
 //! A plan as rawko-sdk keeps it.
 
 use super::super::draft::{Draft, DraftTask, Fields, State};
-use super::super::mint::Mint;
+use super::super::id_source::IdSource;
 use super::super::write::{
     Composed, Report, Resets, Writer, five_states, member, number, slug, take_file_id, take_goal, take_notes,
     take_time, take_time_or_now, text,
@@ -48,12 +48,12 @@ static STEP_RESETS: &[Field] = &[
 ];
 
 impl Writer for RawkoWriter {
-    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
         let states = draft.tasks.iter().enumerate();
         let states: Vec<State> = states
             .map(|(ix, task)| five_states(task, ix, "status", report))
             .collect();
-        let mut head = identity(draft, &states, mint, report);
+        let mut head = identity(draft, &states, id_source, report);
         head.push(member("steps", Value::Null));
         head.extend(metadata(&mut draft.head));
         let tasks = draft.tasks.iter_mut().zip(&states).enumerate();
@@ -82,19 +82,24 @@ impl Writer for RawkoWriter {
     }
 }
 
-fn identity(draft: &mut Draft, states: &[State], mint: &Mint<'_>, report: &mut Report) -> Vec<(String, Value)> {
+fn identity(
+    draft: &mut Draft,
+    states: &[State],
+    id_source: &IdSource<'_>,
+    report: &mut Report,
+) -> Vec<(String, Value)> {
     let task = take_goal(&mut draft.head).unwrap_or_else(|| {
         report.invented(None, "task", "the plan says nowhere what it is for");
         "Untitled plan".to_owned()
     });
     let id = take_file_id(&mut draft.head).unwrap_or_else(|| {
-        let usual = plan_id(&task, mint);
-        let id = mint.plan_id(usual.clone(), |n| format!("{usual}-{n}"));
+        let usual = plan_id(&task, id_source);
+        let id = id_source.plan_id(usual.clone(), |n| format!("{usual}-{n}"));
         report.invented(None, "id", format!("the plan is called `{id}`"));
         id
     });
     let status = plan_status(&mut draft.head, states);
-    let mut time = |key, field| take_time_or_now(&mut draft.head, field, key, mint, report);
+    let mut time = |key, field| take_time_or_now(&mut draft.head, field, key, id_source, report);
     let times = [time("createdAt", Field::CreatedAt), time("updatedAt", Field::UpdatedAt)];
     let (version, previous) = take_version(&mut draft.head);
     let mut members = vec![
@@ -115,8 +120,8 @@ fn identity(draft: &mut Draft, states: &[State], mint: &Mint<'_>, report: &mut R
 }
 
 /// Returns the id that rawko makes from a task and a day.
-fn plan_id(task: &str, mint: &Mint<'_>) -> String {
-    let day: String = mint.date().chars().filter(char::is_ascii_digit).collect();
+fn plan_id(task: &str, id_source: &IdSource<'_>) -> String {
+    let day: String = id_source.date().chars().filter(char::is_ascii_digit).collect();
     let name = slug(task, 30);
     format!("plan-{day}-{}", if name.is_empty() { "plan" } else { &name })
 }

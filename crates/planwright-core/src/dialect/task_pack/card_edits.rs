@@ -1,7 +1,7 @@
 //! Cards that follow the contract: what to replace in their text so that they say of a task what the contract says now,
 //! in the layout they have. Refuses where a card says something else already.
 
-use super::super::OutOfStep;
+use super::super::CannotFollow;
 use super::super::write::{cut, one_line};
 use super::cards::{Card, CardField, Cards, Form, is_list, mark_of, plain, scalar};
 use super::follow::Row;
@@ -20,8 +20,8 @@ pub(super) struct Sheet<'a> {
 }
 
 /// Returns a refusal with what can be done about any of them.
-pub(super) fn refuse(span: Span, message: String) -> OutOfStep {
-    OutOfStep {
+pub(super) fn refuse(span: Span, message: String) -> CannotFollow {
+    CannotFollow {
         span,
         message,
         help: "edit that place by hand so that card and contract say the same; `planwright tasks cards PACK --check` \
@@ -32,7 +32,7 @@ pub(super) fn refuse(span: Span, message: String) -> OutOfStep {
 
 impl Sheet<'_> {
     /// Returns the one card of a task; none where it has none.
-    pub(super) fn card_of(&self, task: &str) -> Result<Option<&Card>, OutOfStep> {
+    pub(super) fn card_of(&self, task: &str) -> Result<Option<&Card>, CannotFollow> {
         let mut own = self.cards.of(task);
         match (own.next(), own.next()) {
             (None, _) => match self.cards.stray_mention(task) {
@@ -57,7 +57,7 @@ impl Sheet<'_> {
         old: &Row,
         new: &Row,
         edits: &mut Vec<Replacement>,
-    ) -> Result<(), OutOfStep> {
+    ) -> Result<(), CannotFollow> {
         if let (Some(old), Some(new)) = (&old.id, &new.id)
             && old != new
         {
@@ -97,7 +97,7 @@ impl Sheet<'_> {
         old: Option<&Value>,
         new: Option<&Value>,
         edits: &mut Vec<Replacement>,
-    ) -> Result<(), OutOfStep> {
+    ) -> Result<(), CannotFollow> {
         if field.agrees(self.source, new) {
             return Ok(());
         }
@@ -325,7 +325,7 @@ impl Sheet<'_> {
     }
 
     /// Adds what puts the cards into another order; `order` says which card goes where.
-    pub(super) fn permute(&self, order: &[usize], edits: &mut Vec<Replacement>) -> Result<(), OutOfStep> {
+    pub(super) fn permute(&self, order: &[usize], edits: &mut Vec<Replacement>) -> Result<(), CannotFollow> {
         let cards = &self.cards.cards;
         let body = |card: &Card| Span::new(card.span.start as usize, card.content_end);
         let moved: Vec<usize> = (0..order.len()).filter(|&place| order[place] != place).collect();

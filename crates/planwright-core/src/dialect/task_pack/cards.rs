@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::step::find_word;
+use super::super::follow_ups::find_word;
 use super::super::write::one_line;
 use super::contract::FIELDS;
 use crate::document::markdown::{Markdown, fence_mark};

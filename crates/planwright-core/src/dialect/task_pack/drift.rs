@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::super::OutOfStep;
+use super::super::CannotFollow;
 use super::super::write::{cut, one_line};
 use super::card_edits::{Sheet, refuse};
 use super::cards::{CARDS_SECTION, Card, Cards, is_name_part, scalar};
@@ -50,7 +50,7 @@ pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
 }
 
 /// Returns the text in which the cards follow the contract, and nothing else is changed.
-pub fn mended(source: &SourceText) -> Result<String, OutOfStep> {
+pub fn with_cards_renewed(source: &SourceText) -> Result<String, CannotFollow> {
     let unread = || refuse(Span::default(), "there is no contract that can be read".to_owned());
     let fence = fence_of(source).ok_or_else(unread)?;
     let contract = Contract::read(&fence.document).ok_or_else(unread)?;
@@ -144,7 +144,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns what makes the cards follow.
-    fn edits(&self, fence: &Parsed) -> Result<Vec<Replacement>, OutOfStep> {
+    fn edits(&self, fence: &Parsed) -> Result<Vec<Replacement>, CannotFollow> {
         let newline = self.source.newline().as_str();
         let sheet = Sheet {
             source: self.source,
@@ -181,7 +181,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns what gives all tasks a card where there is none.
-    fn all_cards(&self, fence: &Parsed) -> Result<Replacement, OutOfStep> {
+    fn all_cards(&self, fence: &Parsed) -> Result<Replacement, CannotFollow> {
         let root = fence.document.root();
         let tasks = root.and_then(|root| root.get("tasks"));
         let tasks: Vec<Value> = tasks

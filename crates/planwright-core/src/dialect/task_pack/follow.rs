@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::{Edited, InStep, Note, OutOfStep};
+use super::super::{CannotFollow, Edited, Followed, Note};
 use super::card_edits::{Sheet, refuse};
 use super::cards::{Card, CardField, Cards};
 use super::contract::FIELDS;
@@ -126,8 +126,8 @@ fn read_row(index: usize, task: NodeRef<'_>) -> Row {
 }
 
 /// Makes waves and cards follow an edit.
-pub(super) fn keep_in_step(edited: &Edited<'_>) -> Result<InStep, OutOfStep> {
-    let as_it_is = || InStep {
+pub(super) fn follow_up(edited: &Edited<'_>) -> Result<Followed, CannotFollow> {
+    let as_it_is = || Followed {
         text: edited.after.as_str().to_owned(),
         notes: Vec::new(),
     };
@@ -151,7 +151,7 @@ pub(super) fn keep_in_step(edited: &Edited<'_>) -> Result<InStep, OutOfStep> {
     step.refuse_doubles()?;
     let mut notes = Vec::new();
     let patches = step.wave_patches(&mut notes)?;
-    let contract = patch::patch_parsed(&new_fence.document, &patches).map_err(|refusal| OutOfStep {
+    let contract = patch::patch_parsed(&new_fence.document, &patches).map_err(|refusal| CannotFollow {
         span: old.waves_span,
         message: format!("the waves cannot follow: {refusal}"),
         help: "fix the contract by hand; `planwright check` shows where".to_owned(),
@@ -186,7 +186,7 @@ impl Step<'_> {
     }
 
     /// Refuses to touch tasks that share an id: waves and cards know tasks by nothing else.
-    fn refuse_doubles(&self) -> Result<(), OutOfStep> {
+    fn refuse_doubles(&self) -> Result<(), CannotFollow> {
         let mut named: HashMap<&str, usize> = HashMap::new();
         for id in self.old.rows.iter().filter_map(|row| row.id.as_deref()) {
             *named.entry(id).or_default() += 1;
@@ -203,7 +203,7 @@ impl Step<'_> {
                 .as_deref()
                 .filter(|id| named.get(id).is_some_and(|count| *count > 1))
             {
-                return Err(OutOfStep {
+                return Err(CannotFollow {
                     span: row.span,
                     message: format!(
                         "two tasks are called `{}`, and waves and cards know them by nothing else",
@@ -217,7 +217,12 @@ impl Step<'_> {
     }
 
     /// Makes the cards follow, and puts the new text together.
-    fn follow_cards(&self, old_fence: &Parsed, contract: &Parsed, mut notes: Vec<Note>) -> Result<InStep, OutOfStep> {
+    fn follow_cards(
+        &self,
+        old_fence: &Parsed,
+        contract: &Parsed,
+        mut notes: Vec<Note>,
+    ) -> Result<Followed, CannotFollow> {
         let before = self.edited.before;
         let Some(new) = Contract::read(&contract.document) else {
             return Err(refuse(
@@ -250,14 +255,14 @@ impl Step<'_> {
         self.verify(&sheet, &new, &text)?;
         notes.extend(self.old_ids().map(|id| Note::Named(id.to_owned())));
         notes.extend(self.sections_behind(&new).into_iter().map(Note::Section));
-        Ok(InStep {
+        Ok(Followed {
             text: text.as_str().to_owned(),
             notes,
         })
     }
 
     /// Refuses a new id that has a card already, left behind by a task that is gone.
-    fn refuse_orphans(&self, new: &Contract) -> Result<(), OutOfStep> {
+    fn refuse_orphans(&self, new: &Contract) -> Result<(), CannotFollow> {
         let old = self.old.ids();
         let fresh: HashSet<&str> = new.ids().into_iter().filter(|id| !old.contains(id)).collect();
         if fresh.is_empty() {
@@ -266,7 +271,7 @@ impl Step<'_> {
         let left = Cards::read(self.edited.before, &fresh);
         match left.cards.first() {
             None => Ok(()),
-            Some(card) => Err(OutOfStep {
+            Some(card) => Err(CannotFollow {
                 span: card.id,
                 message: format!("there is a card of `{}` already, but no such task", visible(&card.task)),
                 help: "take the card out by hand, or choose another id".to_owned(),
@@ -275,7 +280,12 @@ impl Step<'_> {
     }
 
     /// Adds what the cards of tasks need whose fields have changed.
-    fn change_cards(&self, sheet: &Sheet<'_>, new: &Contract, edits: &mut Vec<Replacement>) -> Result<(), OutOfStep> {
+    fn change_cards(
+        &self,
+        sheet: &Sheet<'_>,
+        new: &Contract,
+        edits: &mut Vec<Replacement>,
+    ) -> Result<(), CannotFollow> {
         for (new_ix, row) in new.rows.iter().enumerate() {
             let Some(old) = self.origin_of(new_ix).filter(|old| old.values != row.values) else {
                 continue;
@@ -297,7 +307,7 @@ impl Step<'_> {
         new: &Contract,
         edits: &mut Vec<Replacement>,
         notes: &mut Vec<Note>,
-    ) -> Result<(), OutOfStep> {
+    ) -> Result<(), CannotFollow> {
         for id in self.gone().into_iter().filter_map(|row| row.id.as_deref()) {
             if let Some(card) = sheet.card_of(id)? {
                 sheet.remove(card, edits);
@@ -341,7 +351,7 @@ impl Step<'_> {
     }
 
     /// Refuses to add a task to cards of which none could be read.
-    fn refuse_unknown_layout(&self, sheet: &Sheet<'_>) -> Result<(), OutOfStep> {
+    fn refuse_unknown_layout(&self, sheet: &Sheet<'_>) -> Result<(), CannotFollow> {
         for id in self.old.rows.iter().filter_map(|row| row.id.as_deref()) {
             sheet.card_of(id)?;
         }
@@ -349,7 +359,7 @@ impl Step<'_> {
     }
 
     /// Makes sure that what agreed with the contract still does, and that new cards do.
-    fn verify(&self, sheet: &Sheet<'_>, new: &Contract, text: &SourceText) -> Result<(), OutOfStep> {
+    fn verify(&self, sheet: &Sheet<'_>, new: &Contract, text: &SourceText) -> Result<(), CannotFollow> {
         let cards = Cards::read(text, &new.ids());
         for (new_ix, row) in new.rows.iter().enumerate() {
             let old = self.origin_of(new_ix);

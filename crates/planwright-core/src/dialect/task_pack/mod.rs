@@ -23,7 +23,10 @@ use super::open::{frontmatter_lines, has_heading};
 use super::rules::FILE_NAME;
 use super::table::{FieldSpec, Shape, Table};
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Edited, Fit, InStep, Input, OutOfStep, Reading, Writer, file_name, next_id};
+use super::{
+    CannotFollow, CarrierKind, Dialect, Edited, Edits, Embedded, Fit, Followed, Input, Planning, Reading, Writer,
+    file_name, next_id,
+};
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::Parsed;
 use crate::document::markdown::Markdown;
@@ -218,23 +221,6 @@ impl Dialect for TaskPack {
         &PLAN_MACHINE
     }
 
-    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
-        Some(next_id(plan, "T", 3))
-    }
-
-    fn default_of(&self, field: Field) -> Option<PatchValue> {
-        // What no wave is called: the place of the new task among the waves is found when the rest follows.
-        (field == Field::Wave).then_some(PatchValue::Null)
-    }
-
-    fn embedded(&self, source: &SourceText) -> Option<Parsed> {
-        original::parse_fence(&Markdown::parse(source))
-    }
-
-    fn keep_in_step(&self, edited: &Edited<'_>) -> Result<Option<InStep>, OutOfStep> {
-        follow::keep_in_step(edited).map(Some)
-    }
-
     fn tables(&self) -> &'static [&'static Table] {
         TABLES
     }
@@ -247,12 +233,55 @@ impl Dialect for TaskPack {
         include_str!("../../../schemas/task-pack.json")
     }
 
-    fn planning_guide(&self) -> &'static str {
+    fn writer(&self) -> Option<&'static dyn Writer> {
+        Some(&write::TaskPackWriter)
+    }
+
+    fn prompt(&self) -> Option<&'static str> {
+        Some(include_str!("prompt.md"))
+    }
+
+    fn edits(&self) -> Option<&'static dyn Edits> {
+        Some(&TaskPack)
+    }
+
+    fn embedded(&self) -> Option<&'static dyn Embedded> {
+        Some(&TaskPack)
+    }
+
+    fn planning(&self) -> Option<&'static dyn Planning> {
+        Some(&TaskPack)
+    }
+}
+
+impl Edits for TaskPack {
+    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
+        Some(next_id(plan, "T", 3))
+    }
+
+    fn default_of(&self, field: Field) -> Option<PatchValue> {
+        // What no wave is called: the place of the new task among the waves is found when the rest follows.
+        (field == Field::Wave).then_some(PatchValue::Null)
+    }
+}
+
+impl Embedded for TaskPack {
+    fn document(&self, source: &SourceText) -> Option<Parsed> {
+        original::parse_fence(&Markdown::parse(source))
+    }
+
+    fn follow(&self, edited: &Edited<'_>) -> Result<Option<Followed>, CannotFollow> {
+        follow::follow_up(edited).map(Some)
+    }
+}
+
+impl Planning for TaskPack {
+    fn guide(&self) -> &'static str {
         include_str!("planning.md")
     }
 
-    fn writer(&self) -> Option<&'static dyn Writer> {
-        Some(&write::TaskPackWriter)
+    fn derived_by(&self) -> Option<&'static str> {
+        Some("planwright tasks derive PLAN.md")
     }
 }
 

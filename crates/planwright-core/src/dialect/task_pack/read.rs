@@ -98,7 +98,7 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
     let fence = pack.fence();
     let facts = facts_of(input);
     let mut validation = original::validate(&pack, &facts);
-    if let Some(mended) = fence.and_then(mended_contract) {
+    if let Some(mended) = fence.and_then(readable_contract) {
         contract::check(
             mended,
             &facts.directories,
@@ -135,7 +135,7 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
 }
 
 /// Returns a contract with slips of syntax only, each of which has one safe fix: it is judged as if it were mended.
-fn mended_contract(parsed: &Parsed) -> Option<View<'_>> {
+fn readable_contract(parsed: &Parsed) -> Option<View<'_>> {
     let is_mended = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
     let mut faults = parsed
         .diagnostics

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::{Note, OutOfStep};
+use super::super::{CannotFollow, Note};
 use super::follow::{Step, js_name};
 use super::js::View;
 use super::rewave::{Candidate, place};
@@ -94,7 +94,7 @@ impl Step<'_> {
     }
 
     /// Returns what the contract's waves need, and says what moves.
-    pub(super) fn wave_patches(&self, notes: &mut Vec<Note>) -> Result<Vec<Patch>, OutOfStep> {
+    pub(super) fn wave_patches(&self, notes: &mut Vec<Note>) -> Result<Vec<Patch>, CannotFollow> {
         let rows = &self.new.rows;
         let wishes: Vec<Wish> = (0..rows.len()).map(|ix| self.wish(ix)).collect();
         let new_edges = self.new_edges();
@@ -108,7 +108,7 @@ impl Step<'_> {
         let mut waves = match (&self.new.waves, &self.old.waves) {
             (Ok(waves), _) => waves.clone(),
             (Err(_), Err(span)) | (Err(span), Ok(_)) => {
-                return Err(OutOfStep {
+                return Err(CannotFollow {
                     span: *span,
                     message: "the waves cannot follow, as `execution_waves` is not in order".to_owned(),
                     help: "edit that place by hand; `planwright check` shows what is wrong".to_owned(),
@@ -150,7 +150,7 @@ impl Step<'_> {
     }
 
     /// Makes sure that there is a wave with a name: a number among numbers in its order, any other at the end.
-    fn declare(&self, name: &str, waves: &mut Vec<Wave>) -> Result<(), OutOfStep> {
+    fn declare(&self, name: &str, waves: &mut Vec<Wave>) -> Result<(), CannotFollow> {
         if waves.iter().any(|wave| wave.name == name) {
             return Ok(());
         }
@@ -161,7 +161,7 @@ impl Step<'_> {
         };
         let Ok(own) = name.parse::<i64>() else {
             let names: Vec<_> = waves.iter().map(|wave| visible(&wave.name)).collect();
-            return Err(OutOfStep {
+            return Err(CannotFollow {
                 span: self.old.waves_span,
                 message: format!("there is no wave `{}`, and the waves are numbered", visible(name)),
                 help: format!("the waves are {}; another number makes a new one", names.join(", ")),
@@ -172,12 +172,12 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn nameless(&self, positions: &[Option<usize>], waves: &[Wave]) -> OutOfStep {
+    fn nameless(&self, positions: &[Option<usize>], waves: &[Wave]) -> CannotFollow {
         let last = waves.last().map_or("", |wave| wave.name.as_str());
         let beyond = (0..positions.len()).find(|&ix| positions[ix].is_some_and(|at| at >= waves.len()));
         let task = beyond.map_or_else(|| "?".to_owned(), |ix| self.name_of(ix));
         let is_new = beyond.is_some_and(|ix| self.origin_of(ix).is_none());
-        OutOfStep {
+        CannotFollow {
             span: self.old.waves_span,
             message: format!(
                 "task `{task}` would need a wave after `{}`, and nothing says what to call it",

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::super::draft::{Draft, DraftTask, Fields};
-use super::super::mint::Mint;
+use super::super::id_source::IdSource;
 use super::super::time::is_iso_date;
 use super::super::write::{
     Composed, Report, Writer, cut, joined, member, named, number, one_line, report_joined, report_new_ids, take_goal,
@@ -20,14 +20,14 @@ use crate::plan::Field;
 pub(super) struct TaskPackWriter;
 
 impl Writer for TaskPackWriter {
-    fn compose(&self, draft: &mut Draft, mint: &mut Mint<'_>, report: &mut Report) -> Composed {
+    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
         let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("T{n:03}"));
         report_new_ids(&draft.tasks, &ids, "task_id", report);
         report_joined(draft, "goal", report);
         forget_states(draft, report);
         let files = take_files(draft, report);
         let waves = waves_of(draft, &files, report);
-        let frontmatter = frontmatter(&mut draft.head, mint, report);
+        let frontmatter = frontmatter(&mut draft.head, id_source, report);
         let contract = vec![
             member("schema_version", text(SCHEMA_VERSION)),
             member(
@@ -102,7 +102,7 @@ fn forget_states(draft: &Draft, report: &mut Report) {
     }
 }
 
-fn frontmatter(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> Vec<(String, Value)> {
+fn frontmatter(head: &mut Fields, id_source: &IdSource<'_>, report: &mut Report) -> Vec<(String, Value)> {
     let title = take_goal(head).unwrap_or_else(|| {
         report.invented(None, "title", "the plan says nowhere what it is for");
         "Untitled plan".to_owned()
@@ -123,7 +123,7 @@ fn frontmatter(head: &mut Fields, mint: &Mint<'_>, report: &mut Report) -> Vec<(
     }
     let date = date.unwrap_or_else(|| {
         report.invented(None, "date", "no date is given: it is today");
-        mint.date().to_owned()
+        id_source.date().to_owned()
     });
     let mut members = vec![
         member("title", text(line)),

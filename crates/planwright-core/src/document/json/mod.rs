@@ -14,7 +14,7 @@ pub(crate) use scalar::{decode, encode, encode_into};
 pub(super) use scalar::{digest, is_json_number};
 use scalar::{is_word, plain_run};
 
-/// After this many syntax errors that cannot be mended the rest is not worth reading.
+/// After this many syntax errors that cannot be fixed the rest is not worth reading.
 const MAX_ERRORS: usize = 50;
 
 /// Parses a whole text; a byte order mark is skipped.
@@ -130,7 +130,7 @@ impl<'t> Parser<'t> {
         self.trailing_text();
     }
 
-    /// Returns whether the rest is worth reading. What can be mended was understood, and does not count.
+    /// Returns whether the rest is worth reading. What can be fixed was understood, and does not count.
     fn has_too_many_errors(&mut self) -> bool {
         let is_serious = |found: &&Diagnostic| {
             let is_mendable = found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
@@ -404,8 +404,8 @@ mod tests {
             .iter()
             .find(|finding| finding.rule == &rules::JSON_TRAILING_TEXT);
         let fix = trailing.expect("is reported").fix.as_ref();
-        let mended = fix.map(|fix| crate::document::patch::apply(&source, &fix.edits).expect("fits the text"));
-        assert_eq!(mended.as_deref(), expect);
+        let fixed = fix.map(|fix| crate::document::patch::apply(&source, &fix.edits).expect("fits the text"));
+        assert_eq!(fixed.as_deref(), expect);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::dialect::task_pack::TaskPack;
 use crate::dialect::task_pack::drift::drift;
 use crate::dialect::task_pack::original::{self, Pack, Validity, validate};
 use crate::dialect::task_pack::paths::is_concrete;
@@ -216,7 +217,7 @@ fn judge(text: &SourceText, order: &Order<'_>, plan: &SourcePlan) -> Vec<Diagnos
     };
     let choice = Choice {
         dialects: DIALECTS,
-        forced: dialect::find("task-pack"),
+        forced: Some(&TaskPack),
         path: None,
         facts: &facts,
     };

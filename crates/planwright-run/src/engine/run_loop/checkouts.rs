@@ -17,12 +17,12 @@ use super::super::protected::{Protection, WatchedFiles};
 use super::super::recovery::KnownCheckout;
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
-use crate::causes::with_causes;
 use crate::config::NoChanges;
+use crate::error_chain::with_causes;
 use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::git::{Candidate, GitError, Repository, Snapshot, TaskCheckout, subject};
-use crate::place::{IGNORE, STATE_FOLDER, refuse_links};
+use crate::layout::{IGNORE, STATE_FOLDER, refuse_links};
 use crate::runs::{self, Conditions, Drifted, IsolationMode, RunEvent};
 use crate::verify;
 
@@ -432,7 +432,9 @@ pub(super) fn commit_message(plan: &Plan, attempt: &Attempt) -> String {
 }
 
 pub(super) fn title_of(plan: &Plan, task: u32) -> &str {
-    plan.tasks().get(task as usize).map_or("", |task| plan.task_title(task))
+    plan.tasks()
+        .get(task as usize)
+        .map_or("", |task| plan.task_subject(task))
 }
 
 /// Returns the beginning of an id, as people read it.

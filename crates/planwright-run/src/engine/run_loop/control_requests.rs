@@ -115,7 +115,7 @@ impl RunLoop<'_> {
         let output = self.output_of(task).map(str::to_owned);
         self.update_plan(StatusUpdate {
             note: ask.note.clone(),
-            output: output.filter(|_| keeps_output(self.snapshot.plan())),
+            output: output.filter(|_| keeps_output(self.snapshot.linked())),
             by: None,
             word_of: Some(by),
             receipts: self.state().task(self.snapshot.name(task)).map(TaskRun::receipts),

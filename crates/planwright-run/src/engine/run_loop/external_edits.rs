@@ -336,7 +336,7 @@ impl RunLoop<'_> {
         self.edits.renewed.extend(renewed);
         let is_other_dialect = self.snapshot.plan().dialect != snapshot.plan().dialect;
         let template = (self.request.options.template.is_none() && is_other_dialect)
-            .then(|| Template::built_in(snapshot.plan().dialect));
+            .then(|| Template::built_in(snapshot.linked().dialect.prompt()));
         self.agents.replace(agents, template);
         self.weights = weights;
         self.snapshot = snapshot;

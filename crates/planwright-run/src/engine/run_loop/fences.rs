@@ -16,7 +16,7 @@ use crate::config::Agent;
 use crate::fence::{Fence, Fencing, Ground, TemporaryFolders};
 use crate::files::write_own;
 use crate::git::Repository;
-use crate::place::{PlanKey, STATE_FOLDER};
+use crate::layout::{PlanKey, STATE_FOLDER};
 use crate::runs::RemarkKind;
 use crate::verify::{self, Check, Scene};
 use crate::worker::{Spec, StartError};

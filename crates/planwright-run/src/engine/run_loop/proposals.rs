@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 
-use planwright_core::dialect::mint::Mint;
+use planwright_core::dialect::id_source::IdSource;
 
 use super::super::RunError;
 use super::super::attempt::Attempt;
@@ -43,7 +43,7 @@ impl RunLoop<'_> {
     fn grow(&mut self, attempt: &Attempt, tasks: &[String], dry: bool) -> Result<(), String> {
         let now = clock::now();
         let mut fresh = fresh;
-        let mut mint = Mint::new(now.as_str(), &mut fresh);
+        let mut id_source = IdSource::new(now.as_str(), &mut fresh);
         let target = Target {
             path: self.snapshot.path(),
             forced: self.snapshot.forced(),
@@ -57,7 +57,7 @@ impl RunLoop<'_> {
             now: &now,
             on: None,
         };
-        new_version_of(target, &request, &mut mint)
+        new_version_of(target, &request, &mut id_source)
             .map(drop)
             .map_err(|error| why(&error))
     }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use planwright_core::dialect;
 use planwright_core::edit::Owner;
+use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Plan, State, Verb};
 use planwright_core::text::visible;
@@ -90,7 +90,7 @@ pub(super) fn reconcile(
     for task in tasks_of(snapshot).filter(|&task| wanted.get(task as usize) == Some(&true)) {
         let again = match snapshot.state(task) {
             State::Failed => tries_again(request, snapshot, recovered, task),
-            State::Skipped => request.options.retry_failed && was_skipped_for_failure(snapshot, recovered, task),
+            State::Skipped => request.options.retry_failed && recovered.skipped_for_failure(snapshot, task),
             _ => false,
         };
         if again {
@@ -303,7 +303,7 @@ fn late_updates(
     let last = found.run.last().cloned().unwrap_or_default();
     updates.add(StatusUpdate {
         note: last.why,
-        output: last.output.filter(|_| keeps_output(snapshot.plan())),
+        output: last.output.filter(|_| keeps_output(snapshot.linked())),
         files: last.files,
         by: Some(last.agent),
         receipts: (verb == Verb::Done).then(|| found.run.receipts()),
@@ -454,17 +454,6 @@ fn tries_again(request: &RunRequest<'_>, snapshot: &PlanSnapshot, recovered: &Re
     request.options.retry_failed || (by_dialect && !stays_failed)
 }
 
-/// Returns whether a run left a task out because of another one that is still failed.
-fn was_skipped_for_failure(snapshot: &PlanSnapshot, recovered: &Recovered, task: u32) -> bool {
-    let found = recovered.task(snapshot.name(task));
-    let because = found.and_then(|found| found.run.skipped_for.as_deref());
-    because.is_some_and(|because| {
-        snapshot
-            .named(because)
-            .is_ok_and(|failed| snapshot.state(failed) == State::Failed)
-    })
-}
-
 /// Writes what has to be written before the run begins, and reads the plan again. Returns whether there was anything.
 fn settle(
     updates: &mut PendingUpdates,
@@ -481,8 +470,8 @@ fn settle(
 }
 
 /// Returns whether a dialect has a place for what came out of a task, other than the notes for who takes it.
-pub(super) fn keeps_output(plan: &Plan) -> bool {
-    let table = dialect::find(plan.dialect).and_then(|dialect| dialect.table_of(plan, Owner::Task(0)));
+pub(super) fn keeps_output(linked: &LinkedPlan) -> bool {
+    let table = linked.dialect.table_of(&linked.plan, Owner::Task(0));
     let has = |field: Field| table.is_some_and(|table| table.fields.iter().any(|known| known.field == field));
     has(Field::Output) || has(Field::History)
 }

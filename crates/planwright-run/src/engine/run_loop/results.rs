@@ -14,6 +14,7 @@ use super::reconcile::{interrupted_updates, keeps_output};
 use super::working::finished;
 use crate::clock;
 use crate::config::OnProtected;
+use crate::failure_line::failure_line;
 use crate::fallback::grown;
 use crate::runs::state::verification_failure;
 use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
@@ -56,7 +57,7 @@ impl Failure {
             Failure::Verification(receipts) => {
                 let what = lines.next().unwrap_or_default().trim_end_matches(':');
                 let failed = receipts.iter().find(|receipt| !verify::passed(receipt));
-                let why = failed.and_then(|receipt| telling_line(&receipt.tail));
+                let why = failed.and_then(|receipt| failure_line(&receipt.tail, |line| line.trim().to_owned()));
                 let why = why.map_or_else(String::new, |line| format!(": {line}"));
                 format!("{}: {what}{why}", first.trim_end_matches(':'))
             }
@@ -117,7 +118,7 @@ impl RunLoop<'_> {
 
     fn done_update(&self, attempt: &Attempt, checking: &Checking) -> StatusUpdate {
         let output = checking.conclusion.output.trim();
-        let keeps = keeps_output(self.snapshot.plan()) && !output.is_empty();
+        let keeps = keeps_output(self.snapshot.linked()) && !output.is_empty();
         let remarks = checking.conclusion.notes.trim();
         let approved_note = attempt.approved.as_ref().and_then(|approved| approved.note.clone());
         StatusUpdate {
@@ -211,7 +212,7 @@ impl RunLoop<'_> {
 
     /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
     fn note_of(&self, why: &Failure) -> String {
-        if keeps_output(self.snapshot.plan()) {
+        if keeps_output(self.snapshot.linked()) {
             return cut(first_lines(&why.text()), MAX_NOTE);
         }
         // The note stays when the task is done later, so it has a date.
@@ -280,17 +281,6 @@ pub(super) fn cut(text: &str, max_bytes: usize) -> String {
         return text.to_owned();
     }
     format!("{}…", &text[..text.floor_char_boundary(max_bytes)])
-}
-
-/// Returns the line of an output that says best why a command failed: the last one that speaks of an error, else the last one.
-fn telling_line(output: &str) -> Option<&str> {
-    const SIGNS: [&str; 6] = ["error", "panicked", "assert", "expected", "exception", "not found"];
-    let lines = || output.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    let is_telling = |line: &&str| {
-        let lower = line.to_lowercase();
-        SIGNS.iter().any(|sign| lower.contains(sign))
-    };
-    lines().find(is_telling).or_else(|| lines().next())
 }
 
 /// Returns the first lines of a text, for where there is only room for those.

@@ -20,8 +20,8 @@ use super::RunLoop;
 use super::checkouts::{Obstacle, find};
 use super::results::Failure;
 use crate::agent_output::AgentOutput;
-use crate::causes::with_causes;
 use crate::config::{Agent, Command, Format};
+use crate::error_chain::with_causes;
 use crate::faults;
 use crate::files::write_own;
 use crate::runs::{self, Contract, Finished, Outcome, RunEvent, Started};
@@ -151,6 +151,7 @@ impl RunLoop<'_> {
             plan_path: &self.snapshot.place().relative,
             result_file: Some(&result),
             template: Some(self.agents.template()),
+            own_part: None,
             max_bytes: DEFAULT_MAX_BYTES,
         };
         Prompt::of(self.snapshot.plan(), self.snapshot.links(), task as usize, &context).text

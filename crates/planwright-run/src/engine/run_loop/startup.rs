@@ -45,7 +45,7 @@ use crate::files::DiskFiles;
 use crate::gate::GatePolicy;
 use crate::git::{FolderIdentity, Repository};
 use crate::journal::{Header, plan_id};
-use crate::place::{PlanPlace, STATE_FOLDER, make_state_folder};
+use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{LastVerb, Target, last_verbs, transition_plan};
 use crate::runs::state::{AttemptRun, Progress, RunState, TaskRun};
 use crate::runs::{
@@ -193,7 +193,7 @@ impl<'a> RunLoop<'a> {
         let OpenedLog { place, log, state, cut } = opened_log;
         let written: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
         let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
-        let template = template.unwrap_or_else(|| Template::built_in(snapshot.plan().dialect));
+        let template = template.unwrap_or_else(|| Template::built_in(snapshot.linked().dialect.prompt()));
         let redaction = redaction_of(request.config);
         let mut run_loop = RunLoop {
             request,
@@ -319,7 +319,7 @@ fn open_plan(
     remarks.extend(reconciled.remarks.iter().cloned());
     if must_approve || reconciled.has_written {
         // What was failed or skipped may be to run now.
-        let laid_out = lay_out(request, &snapshot)?;
+        let laid_out = lay_out(request, &snapshot, &[])?;
         (jobs, agents) = (laid_out.jobs, laid_out.choice.agents);
     }
     if !reconciled.not_skipped.is_empty() {

@@ -6,19 +6,23 @@ use std::path::Path;
 
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_run::config::Configuration;
-use planwright_run::health::{Trouble, examine_workspace};
+use planwright_run::doctor::{DoctorFinding, examine_workspace};
+use planwright_run::files::DiskFiles;
+use planwright_run::runs;
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
 use self::overview::{Fact, facts};
 use super::agents::{FenceReport, fence_words};
-use super::catalogue::from_here;
 use super::config::drawn;
 use super::exit::Exit;
 use super::output::Output;
+use super::plan_entries::from_here;
+use super::{plan_arg, run, run_args};
+use crate::render::json::RangeReport;
 use crate::render::quantity::count;
 use crate::render::terminal::{one_line, printable};
-use crate::render::wire::RangeReport;
+use crate::render::wrap::{below, hanging};
 
 /// Check whether plans can be run here.
 ///
@@ -61,7 +65,7 @@ struct Report {
 #[derive(Serialize)]
 struct Finding {
     id: &'static str,
-    /// `error` where something does not work until it is mended, else `warning`.
+    /// `error` where something does not work until it is fixed, else `warning`.
     severity: &'static str,
     /// From the root of the workspace.
     path: Option<String>,
@@ -75,7 +79,20 @@ struct Finding {
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let root = root_of(Path::new("."));
     let mut health = examine_workspace(&root);
-    let facts = facts(&root, &mut health, args.run, output)?;
+    let mut facts = facts(&root, &mut health, args.run, output)?;
+    let live = runs::live_runs(&DiskFiles, &root);
+    if let Some(run) = live.first() {
+        let words = format!("process {} is running a plan now", run.pid);
+        facts.push(Fact { name: "run", words });
+    } else if let Ok(found) = plan_arg::found(None)
+        && !health.has_errors()
+        && let Some(obstacle) = run::obstacle(&run_args(&found.path)?, &found)
+    {
+        let run::Obstacle { message, help } = obstacle;
+        health.findings.push(DoctorFinding::CannotRun { message, help });
+    }
+    // A run takes the name of its plan where several could be meant.
+    let has_several = health.n_plans > 1 && plan_arg::found(None).is_err();
     let n_findings = health.n_findings();
     let is_healthy = !health.has_errors();
     let exit = if is_healthy { Exit::Success } else { Exit::Problems };
@@ -93,7 +110,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             n_journals: health.n_journals,
             fence: FenceReport::of(&health.configuration.config),
             findings: in_configuration(&health.configuration, &root)
-                .chain(health.troubles.iter().map(finding))
+                .chain(health.findings.iter().map(finding))
                 .collect(),
         })?;
         return Ok(exit);
@@ -101,19 +118,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let mut last = "";
     for fact in &facts {
         let name = if fact.name == last { "" } else { fact.name };
-        output.line(&format!("{name:<12}  {}", fact.words));
+        output.line(&hanging(&format!("{name:<12}  "), &fact.words, output.width()));
         last = fact.name;
     }
-    output.line(&fence_words(&health.configuration.config).replacen("fence: ", "fence         ", 1));
+    let fence = fence_words(&health.configuration.config);
+    let fence = fence.strip_prefix("fence: ").unwrap_or(&fence);
+    output.line(&hanging(&format!("{:<12}  ", "fence"), fence, output.width()));
     if n_findings > 0 {
         output.line("");
     }
     output.write(&drawn(&health.configuration, output.paint(), output.width()));
-    for trouble in &health.troubles {
+    for trouble in &health.findings {
         draw(trouble, output);
     }
     output.line("");
     output.line(&match (n_findings, is_healthy) {
+        (0, _) if !live.is_empty() => "a run is in progress".to_owned(),
+        (0, _) if has_several => "ready: `planwright run PLAN` can begin".to_owned(),
         (0, _) => "ready: `planwright run` can begin".to_owned(),
         (n, true) => format!("ready, with {}", count(n as u64, "warning")),
         (n, false) => format!("not ready: {}", count(n as u64, "finding")),
@@ -121,14 +142,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn severity_word(trouble: &Trouble) -> &'static str {
+fn severity_word(trouble: &DoctorFinding) -> &'static str {
     match trouble.severity() {
         Severity::Error => "error",
         _ => "warning",
     }
 }
 
-fn finding(trouble: &Trouble) -> Finding {
+fn finding(trouble: &DoctorFinding) -> Finding {
     Finding {
         id: trouble.id(),
         severity: severity_word(trouble),
@@ -160,20 +181,19 @@ fn in_configuration<'c>(configuration: &'c Configuration, root: &'c Path) -> imp
     })
 }
 
-fn draw(trouble: &Trouble, output: &mut Output) {
+fn draw(trouble: &DoctorFinding, output: &mut Output) {
     let paint = output.paint();
     let label = format!("{}[{}]", severity_word(trouble), trouble.id());
     let label = match trouble.severity() {
         Severity::Error => paint.error(&label),
         _ => paint.warning(&label),
     };
-    output.line(&format!("{label}: {}", one_line(&trouble.to_string())));
+    let message = format!("{label}: {}", one_line(&trouble.to_string()));
+    output.line(&below(&message, "  ", output.width()));
     let help = trouble.help();
     let mut lines = help.lines().map(|line| printable(line).into_owned());
-    output.line(&format!(
-        "  {}: {}",
-        paint.help("help"),
-        lines.next().unwrap_or_default()
-    ));
+    let start = format!("  {}: ", paint.help("help"));
+    output.line(&hanging(&start, &lines.next().unwrap_or_default(), output.width()));
+    // The lines below the first are commands, or what a file is to hold.
     lines.for_each(|line| output.line(&format!("  {line}")));
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::config::{Command, Config};
+use planwright_run::doctor::{DoctorFinding, Health};
 use planwright_run::engine::{LeftoverState, Leftovers};
 use planwright_run::files::free_bytes;
 use planwright_run::git::Repository;
-use planwright_run::health::{Health, Trouble};
 use planwright_run::programs::command;
 use planwright_run::shell::command_line;
 use serde::Serialize;
@@ -79,7 +79,7 @@ fn git_words(root: &Path, health: &mut Health) -> String {
         Err(error) => return format!("cannot be asked: {}", one_line(&error.to_string())),
     };
     if let Some(what) = unfinished(&repository) {
-        health.add(Trouble::UnfinishedGit { what: what.to_owned() });
+        health.add(DoctorFinding::UnfinishedGit { what: what.to_owned() });
     }
     let branch = repository.branch().ok().flatten();
     let branch = branch.map_or_else(
@@ -177,7 +177,7 @@ fn verification_words(
     };
     let ended = trial.try_command(command, output)?;
     if !matches!(ended.result, TrialResult::Passed | TrialResult::NoTests) {
-        health.add(Trouble::VerificationFails {
+        health.add(DoctorFinding::VerificationFails {
             command: line.clone(),
             ended: ended.words.clone(),
         });
@@ -213,7 +213,7 @@ fn disk_words(root: &Path, config: &Config, health: &mut Health) -> String {
         return "unknown".to_owned();
     };
     if free < LITTLE {
-        health.add(Trouble::LittleSpace { n_bytes: free });
+        health.add(DoctorFinding::LittleSpace { n_bytes: free });
     }
     match free {
         PLENTY.. => "more than 10 GB free for checkouts".to_owned(),

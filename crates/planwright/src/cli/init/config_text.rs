@@ -13,29 +13,30 @@ pub(super) struct Settings<'s> {
 const HEAD: &str = "\
 # Settings of planwright for this workspace. Commit this file.
 # `planwright config` shows what holds and why; docs/configuration.md describes every setting.
+# Settings behind a # show their defaults, or an example where the comment says so.
 ";
 
 const NO_AGENT: &str = "
 # No agent was found. Install one, and name it here: claude, codex, gemini, opencode, aider, qwen, clido, or one of your own.
 #[run]
-#agent = \"claude\"
+#agent = \"claude\"           # an example
 ";
 
 const OF_RUNS: &str = "\
-#slots = 2                   # tasks at once
+#slots = 4                   # tasks at once; a plan of another dialect than clido may have another default
 #attempts = 2                # per task
 #wall_limit = \"1h\"           # per attempt
-#budget = { cost = 20.0 }    # dollars per run
+#budget = { cost = 20.0 }    # dollars per run; an example: there is no limit
 ";
 
 const NO_VERIFY: &str = "
 # No command was found that verifies the work of agents. Without one, a task is done when its agent says so.
 #[verify]
-#every = [[\"make\", \"test\"]]
+#every = [[\"make\", \"test\"]] # an example
 ";
 
 const REST: &str = r##"
-# What runs when a run has ended, or waits for you: a desktop message, ntfy, Slack, or a web hook. Choose one.
+# What runs when a run has ended, or waits for you: a desktop message, ntfy, Slack, or a web hook. Examples: choose one.
 #[notify]
 #command = "notify-send planwright \"$PLANWRIGHT_STANDING: $PLANWRIGHT_DONE done, $PLANWRIGHT_FAILED failed\""
 #command = "curl -s -d \"planwright: $PLANWRIGHT_STANDING, $PLANWRIGHT_FAILED failed\" https://ntfy.sh/YOUR-TOPIC"
@@ -60,12 +61,17 @@ pub(super) fn config_text(settings: &Settings<'_>) -> String {
 }
 
 /// Returns the table with the commands that verify every task.
-pub(super) fn verify_table(every: &[Command]) -> String {
+fn verify_table(every: &[Command]) -> String {
+    format!("\n{VERIFY_REMARK}[verify]\n{}", every_setting(every))
+}
+
+/// What stands above the table.
+pub(super) const VERIFY_REMARK: &str = "# A task is done when these commands succeed on its work.\n";
+
+/// Returns the setting for commands that verify every task.
+pub(super) fn every_setting(every: &[Command]) -> String {
     let commands: Vec<String> = every.iter().map(written).collect();
-    format!(
-        "\n# A task is done when these commands succeed on its work.\n[verify]\nevery = [{}]\n",
-        commands.join(", ")
-    )
+    format!("every = [{}]\n", commands.join(", "))
 }
 
 /// Returns a command as the file has it.
@@ -83,4 +89,71 @@ fn written(command: &Command) -> String {
 /// Returns a text as a TOML string. JSON's escapes are a part of TOML's.
 fn quoted(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::convert::new_plan;
+    use planwright_core::dialect::DEFAULT;
+    use planwright_core::dialect::id_source::IdSource;
+    use planwright_core::plan::Slots;
+    use planwright_core::text::SourceText;
+    use planwright_run::config::keys::KEYS;
+    use planwright_run::engine::USUAL_ATTEMPTS;
+    use planwright_run::inspect_file::inspect_file;
+
+    use super::*;
+
+    /// Returns how many tasks of a new plan run at once, where nothing is configured.
+    fn default_slots() -> u32 {
+        let mut fresh = || 1;
+        let mut id_source = IdSource::new("2026-01-01T00:00:00Z", &mut fresh);
+        let (text, _) = new_plan(DEFAULT, "A plan", &mut id_source).expect("a plan");
+        let inspection = inspect_file(&SourceText::new(text), None, Some(DEFAULT)).inspection;
+        match inspection.plan.expect("a plan").plan.slots {
+            Slots::Fixed(slots) | Slots::StageWidth(slots) => slots,
+        }
+    }
+
+    #[test]
+    fn commented_settings_are_the_defaults_or_examples() {
+        let text = config_text(&Settings {
+            agent: None,
+            every: &[],
+        });
+        let mut table = "";
+        let mut is_example = false;
+        let mut n_defaults = 0;
+        for line in text.lines() {
+            if line.starts_with("# ") {
+                is_example = line.contains("Examples:");
+                continue;
+            }
+            let Some(setting) = line.strip_prefix('#') else {
+                continue;
+            };
+            if let Some(name) = setting.strip_prefix('[') {
+                table = name.trim_end_matches(']');
+                continue;
+            }
+            if is_example || setting.contains("# an example") || setting.contains("; an example") {
+                continue;
+            }
+            let (key, rest) = setting.split_once(" = ").expect("a setting");
+            let value = rest.split(" #").next().unwrap_or(rest).trim();
+            let expected = match key {
+                "slots" => default_slots().to_string(),
+                "attempts" => USUAL_ATTEMPTS.to_string(),
+                key => {
+                    let path = format!("{table}.{key}");
+                    let default = KEYS.iter().find(|own| own.path == path).and_then(|own| own.default);
+                    format!("{:?}", default.expect("a default"))
+                }
+            };
+            assert_eq!(value, expected, "{line}");
+            n_defaults += 1;
+        }
+        assert_eq!(n_defaults, 3, "{text}");
+        assert!(text.contains("show their defaults"), "{text}");
+    }
 }

@@ -1,6 +1,7 @@
 //! `planwright init`: a workspace with an agent and with commands that verify its work.
 
 mod agent;
+mod checklists;
 mod config_text;
 mod verification;
 
@@ -8,22 +9,24 @@ use std::path::{Path, PathBuf};
 
 use planwright_run::config::{self, Command, Config, Surroundings};
 use planwright_run::git::Repository;
-use planwright_run::place::{CONFIG_FILE, IGNORE};
+use planwright_run::layout::{CONFIG_FILE, IGNORE};
 use planwright_run::setup::{self, SetupError};
 use planwright_run::shell::argument;
 use planwright_run::workspace::{plans_at_home, root_of};
 use serde::Serialize;
 
 use self::agent::Installed;
-use self::config_text::{Settings, config_text, verify_table};
+use self::checklists::Checklist;
+use self::config_text::{Settings, VERIFY_REMARK, config_text, every_setting};
 use self::verification::{Tried, try_all};
-use super::catalogue::from_here;
 use super::config::refuse_unsound;
 use super::exit::{Exit, Failure};
 use super::output::Output;
+use super::plan_entries::from_here;
 use super::trial::TrialResult;
 use crate::render::diff::unified_diff;
 use crate::render::terminal::{cut, one_line};
+use crate::render::wrap::hanging;
 
 /// Set up a workspace: choose an agent, find what verifies its work.
 ///
@@ -88,6 +91,8 @@ struct Report {
     /// The commands that may verify work, and what became of them.
     verification: Vec<Tried>,
     plans: Vec<String>,
+    /// Files with open tasks that can be imported.
+    checklists: Vec<Checklist>,
     /// The command to type next.
     next: String,
     /// With `--diff`: what would be written.
@@ -156,6 +161,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         verification: tried,
         next: next_command(chosen, own_rules(config) || !every.is_empty(), &plans),
         plans,
+        checklists: checklists::find(&folder),
         diff: args.diff.then(|| {
             let texts = files.iter().zip([text.as_str(), IGNORE]);
             texts.map(|(file, text)| unified_diff(file, "", text)).collect()
@@ -168,7 +174,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     } else {
         say(args, &files, &report, &installed, output);
         say_surroundings(&folder, output);
-        output.line(&format!("next: {}", report.next));
+        print_next(&report.next, output);
     }
     if is_nested(&outer, &folder) {
         output.remark(&format!(
@@ -197,13 +203,16 @@ fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Out
     let installed = agent::installed();
     let chosen = config.run.agent.as_deref().or_else(|| config.only_agent());
     let plans: Vec<String> = plans_at_home(folder).iter().map(|path| shown(path)).collect();
-    let next = next_command(chosen, own_rules(config), &plans);
     if !args.is_dry() {
         setup::make_state(folder).map_err(|error| Failure::environment(&error, error.help()))?;
     }
     let tried = match own_rules(config) {
         true => Vec::new(),
         false => try_all(folder, config, !args.no_run && !args.is_dry(), output)?,
+    };
+    let next = match tried.iter().any(Tried::is_used) {
+        true => "add the lines above to planwright.toml; then `planwright plan \"GOAL\"`".to_owned(),
+        false => next_command(chosen, own_rules(config), &plans),
     };
     if args.json {
         output.json(&Report {
@@ -215,6 +224,7 @@ fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Out
             verification: tried,
             next,
             plans,
+            checklists: checklists::find(folder),
             diff: args.diff.then(String::new),
         })?;
         return Ok(Exit::Success);
@@ -223,28 +233,42 @@ fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Out
         "{} is there already: nothing was changed",
         one_line(&shown(&folder.join(CONFIG_FILE)))
     ));
-    match chosen {
-        Some(agent) => output.line(&format!("agent: {}", one_line(agent))),
-        None => {
-            let best = installed.first().map_or("claude", |agent| agent.name);
-            output.line(&format!(
-                "no agent is set ({}). Add to it:\n\n    [run]\n    agent = \"{best}\"\n",
-                agent::list(&installed)
-            ));
+    let text = std::fs::read_to_string(folder.join(CONFIG_FILE)).unwrap_or_default();
+    match (chosen, installed.first()) {
+        (Some(agent), _) => output.line(&format!("agent: {}", one_line(agent))),
+        (None, Some(best)) => {
+            print_line("agent: ", &format!("none is set ({})", agent::list(&installed)), output);
+            let setting = format!("agent = \"{}\"\n", best.name);
+            output.line(&addition(&text, "run", &setting, ""));
         }
+        (None, None) => say_no_agent(output),
     }
+    say_checklists(&checklists::find(folder), output);
     if !own_rules(config) {
         let used = tried.iter().filter(|tried| tried.is_used());
         let every: Vec<Command> = used.map(|tried| tried.command.clone()).collect();
         say_verification(&tried, output);
         if !every.is_empty() {
-            let table = verify_table(&every);
-            output.line("nothing verifies every task. Add to it:");
-            output.line(&table.lines().map(|line| format!("    {line}\n")).collect::<String>());
+            output.line(&addition(&text, "verify", &every_setting(&every), VERIFY_REMARK));
         }
     }
-    output.line(&format!("next: {next}"));
+    print_next(&next, output);
     Ok(Exit::Success)
+}
+
+/// Returns what to add to a file for a setting, so that no table is there twice.
+fn addition(text: &str, table: &str, setting: &str, remark: &str) -> String {
+    let header = format!("[{table}]");
+    let starts = |line: &str, with: &str| line.trim_start().starts_with(with);
+    let is_open = text.lines().any(|line| starts(line, &header));
+    let is_inline = text
+        .lines()
+        .any(|line| starts(line, &format!("{table} =")) || starts(line, &format!("{table}.")));
+    match (is_open, is_inline) {
+        (true, _) => format!("add below {header} in planwright.toml, or change the line that is there:\n\n{setting}"),
+        (false, true) => format!("set in `{table}` of planwright.toml:\n\n{setting}"),
+        (false, false) => format!("add to planwright.toml:\n\n{remark}{header}\n{setting}"),
+    }
 }
 
 fn begin(folder: &Path, text: &str) -> anyhow::Result<()> {
@@ -272,7 +296,7 @@ fn shown(path: &Path) -> String {
 /// Returns the command that comes next: install an agent, make a plan, or run the one that is there.
 fn next_command(agent: Option<&str>, is_verified: bool, plans: &[String]) -> String {
     if agent.is_some() && !is_verified {
-        return "name a command that verifies the work below [verify] in planwright.toml; then planwright plan \"GOAL\"".to_owned();
+        return "name a command that verifies the work below [verify] in planwright.toml; then `planwright plan \"GOAL\"`".to_owned();
     }
     match (agent, plans) {
         (None, _) => "name an agent below [run] in planwright.toml".to_owned(),
@@ -291,36 +315,69 @@ fn say(args: &Args, files: &[String], report: &Report, installed: &[Installed], 
                 [] => String::new(),
                 names => format!(" (also installed: {}; --agent chooses)", names.join(", ")),
             };
-            output.line(&format!("agent: {}{others}", one_line(agent)));
+            print_line("agent: ", &format!("{}{others}", one_line(agent)), output);
         }
         None => {
-            output.line("agent: none is installed. One of these installs one:");
-            for name in ["claude", "codex", "gemini"] {
-                output.line(&format!(
-                    "  {}",
-                    agent::install_words(name).trim_start_matches("install it: ")
-                ));
-            }
+            say_no_agent(output);
         }
     }
     say_verification(&report.verification, output);
-    if report.plans.is_empty() {
-        output.line("plans: none yet");
-    } else {
-        output.line(&format!("plans: {}", one_line(&report.plans.join(", "))));
+    match report.plans.as_slice() {
+        [] => output.line("plans: none yet"),
+        plans => print_line("plans: ", &one_line(&plans.join(", ")), output),
     }
+    say_checklists(&report.checklists, output);
     let verb = if args.dry_run { "would write" } else { "wrote" };
     for file in files {
         output.line(&format!("{verb} {}", one_line(file)));
     }
 }
 
+/// Prints a line, broken between words where a person reads it.
+fn print_line(start: &str, text: &str, output: &mut Output) {
+    let line = hanging(start, text, output.record_width());
+    output.line(&line);
+}
+
+/// Prints what comes next; a command stays whole, so that it can be pasted.
+fn print_next(next: &str, output: &mut Output) {
+    match next.starts_with("planwright ") {
+        true => output.line(&format!("next: {next}")),
+        false => print_line("next: ", next, output),
+    }
+}
+
+fn say_no_agent(output: &mut Output) {
+    output.line("agent: none is installed. One of these installs one:");
+    for name in ["claude", "codex", "gemini"] {
+        output.line(&format!(
+            "  {}",
+            agent::install_words(name).trim_start_matches("install it: ")
+        ));
+    }
+}
+
+/// Prints the files with open tasks, and the commands that import them.
+fn say_checklists(found: &[Checklist], output: &mut Output) {
+    for checklist in found {
+        let tasks = match checklist.n_open {
+            1 => "1 open task".to_owned(),
+            n => format!("{n} open tasks"),
+        };
+        let file = argument(&checklist.file);
+        print_line(
+            "found: ",
+            &format!("{} with {tasks}: `planwright import {file}`", one_line(&checklist.file)),
+            output,
+        );
+    }
+}
+
 /// Prints what became of each command that may verify work.
 fn say_verification(tried: &[Tried], output: &mut Output) {
     if tried.is_empty() {
-        output.line(
-            "verification: no command found that tests this repository (by Cargo.toml, package.json scripts, pyproject.toml, go.mod, a test target and others)",
-        );
+        let words = "no command found that tests this repository (by Cargo.toml, package.json scripts, pyproject.toml, go.mod, a test target and others)";
+        print_line("verification: ", words, output);
         return;
     }
     output.line("verification:");
@@ -337,18 +394,15 @@ fn say_verification(tried: &[Tried], output: &mut Output) {
             format!(": {}", cut(&one_line(&one.last_line), 60))
         };
         let left_out = if one.is_used() { "" } else { ", left out" };
-        output.line(&format!(
-            "  {:widest$}  {}{why}{left_out}",
-            one_line(&one.line),
-            one.ended
-        ));
+        let start = format!("  {:widest$}  ", one_line(&one.line));
+        print_line(&start, &format!("{}{why}{left_out}", one.ended), output);
     }
     if !tried.iter().any(Tried::is_used) {
         let help = match tried.iter().find(|one| one.result == TrialResult::NotCommitted) {
             Some(one) => format!("commit {} first: tasks work on what is committed", one_line(&one.file)),
             None => "none works: correct it, then add it to [verify] in planwright.toml; until then tasks are done unverified".to_owned(),
         };
-        output.line(&format!("  {help}"));
+        print_line("  ", &help, output);
     }
 }
 
@@ -356,12 +410,12 @@ fn say_verification(tried: &[Tried], output: &mut Output) {
 fn say_surroundings(folder: &Path, output: &mut Output) {
     match Repository::around(folder) {
         Ok(None) => {
-            output.line("git: no repository here; with one (`git init`), each task works in a checkout of its own")
+            let words = "no repository here; with one (`git init`), each task works in a checkout of its own";
+            print_line("git: ", words, output);
         }
         Ok(Some(repository)) if matches!(repository.head(), Ok(None)) => {
-            output.line(
-                "git: the repository has no commit yet; tasks work on what is committed: `git add --all && git commit`",
-            );
+            let words = "the repository has no commit yet; tasks work on what is committed: `git add --all && git commit -m \"First commit\"`";
+            print_line("git: ", words, output);
         }
         _ => {}
     }

@@ -6,29 +6,30 @@ use planwright_core::change::Problem;
 use planwright_core::change::rewrite::rewrite;
 use planwright_core::convert::rules::REFUSED;
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_core::dialect::{self, CarrierKind, Choice, Dialect};
+use planwright_core::dialect::{self, Choice, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, Plan, State};
 use planwright_core::planning::prompt::{Brief, Setback};
 use planwright_core::planning::replan::NewVersion;
 use planwright_run::clock;
 use planwright_run::config::Config;
-use planwright_run::examine::{examine, open};
 use planwright_run::files::{DiskFiles, read_end};
+use planwright_run::inspect_file::{inspect_file, open};
 use planwright_run::journal::plan_id;
-use planwright_run::place::{PlanPlace, root_of};
+use planwright_run::layout::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, PlanningError, Wanted};
 use planwright_run::revise;
 use planwright_run::runs::state::{RunState, verification_failure};
 use planwright_run::runs::{self, RunPlace};
 use planwright_run::store;
 
-use super::super::catalogue::from_here;
 use super::super::change::Found;
+use super::super::create::with_id_source;
+use super::super::default_dialect::derived_by;
 use super::super::exit::{Drawn, Evidence, Failure, fix_first};
-use super::super::making::with_mint;
 use super::super::output::Output;
 use super::super::plan_arg::{load_failure, states_of, task_named};
+use super::super::plan_entries::from_here;
 use super::super::planner::{Asked, PlannerOptions};
 
 /// How often a plan whose versions are counted is replanned.
@@ -60,7 +61,12 @@ impl Case {
     /// Returns whether each version has a file of its own.
     pub(super) fn has_versions(&self) -> bool {
         let linked = self.inspection.plan.as_ref();
-        linked.is_some_and(|linked| self.dialect.lineage(&linked.plan).is_some())
+        linked.is_some_and(|linked| {
+            linked
+                .dialect
+                .versions()
+                .is_some_and(|versions| versions.lineage(&linked.plan).is_some())
+        })
     }
 
     /// Returns the last run of the plan that is replaced.
@@ -76,7 +82,7 @@ impl Case {
         discoveries: Vec<String>,
     ) -> anyhow::Result<Self> {
         let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
-        let mut inspection = examine(&source, Some(&found.path), found.forced).inspection;
+        let mut inspection = inspect_file(&source, Some(&found.path), found.forced).inspection;
         if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
             return Err(Failure::shown(
                 "the plan has errors, and cannot be replanned",
@@ -95,8 +101,7 @@ impl Case {
             .plan
             .as_ref()
             .ok_or_else(|| Failure::problem("there is no plan in the file", ""))?;
-        let dialect =
-            dialect::find(linked.plan.dialect).ok_or_else(|| Failure::problem("its dialect is unknown", ""))?;
+        let dialect = linked.dialect;
         refuse_form(dialect, &found.path)?;
         refuse_replaced(found)?;
         refuse_more(dialect, linked, &found.path)?;
@@ -157,7 +162,7 @@ impl Case {
         let setback = self.setback();
         let try_out = |version: &NewVersion| self.try_out(version);
         options.with_oracle(config, &root_of(&self.path), output, |oracle| {
-            with_mint(|mint| planner::replan(oracle, &self.inspection, &try_out, brief, &setback, mint))
+            with_id_source(|id_source| planner::replan(oracle, &self.inspection, &try_out, brief, &setback, id_source))
         })
     }
 
@@ -201,10 +206,10 @@ impl Case {
 /// Refuses plans of forms that no planner writes.
 fn refuse_form(dialect: &dyn Dialect, path: &Path) -> anyhow::Result<()> {
     let path = path.display();
-    if dialect.carriers().first() == Some(&CarrierKind::Markdown) {
+    if derived_by(dialect).is_some() {
         return Err(Failure::problem(
-            "this plan is derived from a Markdown plan, and is not replanned by itself",
-            format!("change that plan, then: planwright tasks regenerate {path}"),
+            "this plan is derived from another document, and is not replanned by itself",
+            format!("change that document, then: planwright tasks regenerate {path}"),
         ));
     }
     Ok(())
@@ -228,14 +233,17 @@ fn refuse_replaced(found: &Found) -> anyhow::Result<()> {
 
 /// Refuses to replan a plan whose versions are counted once too often.
 fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
-    let Some(lineage) = dialect.lineage(&linked.plan) else {
+    let versions = dialect.versions();
+    let Some(lineage) = versions.and_then(|versions| versions.lineage(&linked.plan)) else {
         return Ok(());
     };
     if lineage.version <= MAX_VERSIONS {
         return Ok(());
     }
     let path = path.display();
-    let is_over = dialect.refuses_changes(&linked.plan).is_some();
+    let is_over = dialect
+        .edits()
+        .is_some_and(|edits| edits.refuses_changes(&linked.plan).is_some());
     let help = match is_over {
         true => format!(
             "it has failed; plan anew what is left: `planwright plan GOAL --dialect {}`",
@@ -254,11 +262,10 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyho
 /// Refuses a plan that was replanned as often as it may be.
 pub(crate) fn refuse_again(found: &Found) -> anyhow::Result<()> {
     let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
-    let linked = examine(&source, Some(&found.path), found.forced).inspection.plan;
-    let dialect = linked.as_ref().and_then(|linked| dialect::find(linked.plan.dialect));
-    match (linked, dialect) {
-        (Some(linked), Some(dialect)) => refuse_more(dialect, &linked, &found.path),
-        _ => Ok(()),
+    let linked = inspect_file(&source, Some(&found.path), found.forced).inspection.plan;
+    match linked {
+        Some(linked) => refuse_more(linked.dialect, &linked, &found.path),
+        None => Ok(()),
     }
 }
 
@@ -276,7 +283,7 @@ fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
     let mut before = file_before(path, plan);
     while let Some(file) = before.filter(|file| files.len() < MAX_TOLD_VERSIONS && !files.contains(file)) {
         let source = store::load(&file).ok().map(|loaded| loaded.source);
-        let linked = source.and_then(|source| examine(&source, Some(&file), None).inspection.plan);
+        let linked = source.and_then(|source| inspect_file(&source, Some(&file), None).inspection.plan);
         before = linked.and_then(|linked| {
             told.push(found_out_in_last_run(&file, &linked.plan));
             file_before(&file, &linked.plan)

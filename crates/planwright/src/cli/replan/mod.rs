@@ -9,7 +9,7 @@ use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::{Change, plan_id};
-use planwright_run::place::{PlanPlace, root_of};
+use planwright_run::layout::{PlanPlace, root_of};
 use planwright_run::planner::{Effort, PlanningError, Wanted};
 use planwright_run::proposals::{Proposal, held, hold, settle};
 use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned};
@@ -21,9 +21,9 @@ use serde::Serialize;
 use super::answers;
 use super::attempt::refuse_own_plan;
 use super::change::{Found, failure as revise_failure, refuse_during_run};
+use super::create::with_id_source;
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::exit::{Exit, Failure};
-use super::making::with_mint;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
@@ -201,7 +201,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// Returns why there is no new version of a plan, as an error.
 fn unusable(error: PlanningError, plan: &Path, output: &mut Output) -> anyhow::Error {
-    let taken = |answer: &str| format!("planwright replan {} --from {answer}", plan.display());
+    let taken = |answer: &str| Some(format!("planwright replan {} --from {answer}", plan.display()));
     failure(error, plan, taken, output)
 }
 
@@ -288,7 +288,7 @@ fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_
         now: &now,
         on: Some(&case.inspection.source),
     };
-    let versioned = with_mint(|mint| revise::new_version_of(target, &request, mint));
+    let versioned = with_id_source(|id_source| revise::new_version_of(target, &request, id_source));
     let versioned = versioned.map_err(|error| revise_failure(found, &error))?;
     if !dry {
         succeed(&found.path, &versioned, agent, reasoning.trim(), &now)?;

@@ -12,7 +12,7 @@ use super::super::config::refuse_unsound;
 use super::super::exit::Failure;
 use super::super::interrupt;
 use super::super::output::Output;
-use super::super::told::{Manner, Told};
+use super::super::run_view::{Manner, Told};
 use super::args::configured;
 use super::{order_of, refusal, setting_of};
 

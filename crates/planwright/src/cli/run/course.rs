@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use planwright_core::dialect;
 use planwright_core::edit::PlanRequest;
 use planwright_core::plan::{PlanVerb, RunLift};
 use planwright_run::clock;
@@ -162,7 +161,7 @@ fn tell_replanned(found: &Found, output: &mut Output) {
 fn waits_for_planner(found: &Found) -> bool {
     let refusal = || {
         let linked = found.linked()?;
-        dialect::find(linked.plan.dialect)?.refuses_work(&linked.plan, &[])
+        linked.dialect.refuses_work(&linked.plan, &[])
     };
     refusal().is_some_and(|refusal| refusal.lift == RunLift::Retry)
 }
@@ -179,7 +178,7 @@ pub(super) fn usual_replans(config: &Config, found: &Found) -> u32 {
 fn has_versions(found: &Found) -> bool {
     let lineage = || {
         let linked = found.linked()?;
-        dialect::find(linked.plan.dialect)?.lineage(&linked.plan)
+        linked.dialect.versions()?.lineage(&linked.plan)
     };
     lineage().is_some()
 }

@@ -19,7 +19,6 @@ use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
 use super::answers;
-use super::catalogue::from_here;
 use super::change::{Found, failure};
 use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
@@ -29,8 +28,10 @@ use super::hooks;
 use super::interrupt;
 use super::output::Output;
 use super::plan_arg::unknown_task;
+use super::plan_entries::from_here;
+use super::run_view::{Manner, Told};
 use super::summary::diffstats;
-use super::told::{Manner, Told};
+use super::typed_command;
 use crate::render::quantity::some_of;
 use crate::render::rawko_events::RawkoEvents;
 use crate::render::run::{RunReport, Setting, summary};
@@ -51,6 +52,63 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.remark(&format!("what was made is in {}", folder.display()));
     }
     Ok(exit)
+}
+
+/// Why a run would not begin, and what to do.
+pub(crate) struct Obstacle {
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+/// Returns why `planwright run` would fail at once on a plan; none where it would begin, and where there is nothing left to do.
+pub(crate) fn obstacle(args: &Args, found: &Found) -> Option<Obstacle> {
+    let root = root_of(&found.path);
+    let configuration = configured(&flags_of(args, None), &root);
+    let template = configuration.config.run.template.as_ref().map(|path| root.join(path));
+    let mut options = match options(args, template) {
+        Ok(options) => options,
+        Err(error) => {
+            let help = error
+                .downcast_ref::<Failure>()
+                .map_or("", |failure| failure.help.as_str());
+            return Some(Obstacle {
+                message: format!("{error:#}"),
+                help: help.to_owned(),
+            });
+        }
+    };
+    options.config_text = configuration.frozen();
+    options.accept_config = true;
+    let request = order_of(found, &configuration, &options);
+    let refused = |error: RunError| Obstacle {
+        message: error.to_string(),
+        help: error.help(),
+    };
+    let prepared = match engine::prepare(&request) {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(refused(error)),
+    };
+    if let Err(error) = engine::refuse_branch_in_use(&request, &prepared) {
+        return Some(refused(error));
+    }
+    let left = Preview::of(&request, &prepared).left;
+    if prepared.has_work(&request) || prepared.held.is_empty() && left.is_empty() {
+        return None;
+    }
+    let plan = argument(&found.path.to_string_lossy());
+    Some(match (prepared.held.first(), left.first()) {
+        (Some(held), _) => Obstacle {
+            message: format!("nothing can run: {}", one_line(&held.words())),
+            help: format!("`{}` gives it to the run", one_line(&held.release)),
+        },
+        (None, task) => {
+            let name = task.map_or("", |&task| prepared.snapshot.name(task));
+            Obstacle {
+                message: format!("nothing can run: `{}` waits", shown_name(name)),
+                help: format!("`planwright why {} -p {plan}` shows what for", argument(name)),
+            }
+        }
+    })
 }
 
 /// Runs a plan that was found, once.
@@ -134,6 +192,7 @@ fn carry_out(
     let request = order_of(found, &configuration, &options);
     let prepared = prepared.map_err(|error| refusal(found, error))?;
     if args.dry_run {
+        engine::refuse_branch_in_use(&request, &prepared).map_err(|error| refusal(found, error))?;
         let how = How {
             is_json: args.json,
             prompts: args.prompts.as_deref(),
@@ -181,7 +240,7 @@ fn carry_out(
     setting.run.clone_from(&told.run);
     if !args.is_for_programs() && !output.is_quiet() {
         let report = RunReport::new(&setting, &outcome.state).with_diffstats(&diffstats(&root, &outcome.state));
-        output.write(&summary(&report, output.paint()));
+        output.write(&summary(&report, output.paint(), output.width()));
         output.flush();
     }
     if let Some(error) = &outcome.unwritten {
@@ -258,7 +317,7 @@ fn ask(task: &str, output: &mut Output) -> anyhow::Result<Interrupted> {
 /// Returns what a view has to know of a plan.
 pub(super) fn setting_of(path: &Path, plan: &Plan) -> Setting {
     let titles = plan.tasks().iter().enumerate();
-    let titles = titles.map(|(ix, task)| (plan.task_name(ix).into_owned(), plan.task_title(task).to_owned()));
+    let titles = titles.map(|(ix, task)| (plan.task_name(ix).into_owned(), plan.task_subject(task).to_owned()));
     Setting {
         run: String::new(),
         plan: path.to_string_lossy().into_owned(),
@@ -280,7 +339,9 @@ fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &Prepared, out
     let (n_done, n_failed) = (count(State::Done), count(State::Failed));
     let is_part = !(args.only.is_empty() && args.from.is_empty() && args.until.is_empty());
     if wanted.is_empty() && is_part {
-        output.remark("nothing to run: no task is both in --only, in --from and in --until as far as they are given");
+        output.remark(
+            "nothing to run: --only, --from and --until select no task together that is not marked to be skipped",
+        );
         return Exit::Problems;
     }
     let of_them = if is_part { " that were asked for" } else { "" };
@@ -322,7 +383,8 @@ fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &Prepared, out
     if n_failed > 0 {
         output.remark("help: --retry-failed tries again what failed");
     }
-    if n_failed > 0 || !held.is_empty() || !left.is_empty() {
+    let is_selected_undone = is_part && n_done < wanted.len();
+    if n_failed > 0 || !held.is_empty() || !left.is_empty() || is_selected_undone {
         return Exit::Problems;
     }
     if !marked.is_empty() {
@@ -353,6 +415,8 @@ fn marked_to_skip(plan: &Plan) -> Vec<String> {
 
 fn refusal(found: &Found, error: RunError) -> anyhow::Error {
     let (help, is_environment) = (error.help(), error.is_environment());
+    // The engine knows no command line: what was typed stays.
+    let help = help.replace("planwright run --agent", &typed_command::with_option("--agent"));
     match error {
         RunError::Errors(erroneous) => Failure::shown(
             "the plan has errors, and is not run",

@@ -3,7 +3,7 @@
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::task_pack::drift;
 use planwright_core::text::SourceText;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, History, plan_id};
 use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
 use serde::Serialize;
@@ -13,10 +13,10 @@ use super::super::exit::{Drawn, Evidence, Exit, Failure};
 use super::super::output::Output;
 use super::super::plan_arg::{TargetArgument, load_failure};
 use super::derive::shown;
-use super::no_pack;
-use crate::render::human::{Teller, findings};
+use super::{is_pack, no_pack};
+use crate::render::json::DiagnosticReport;
 use crate::render::terminal::printable;
-use crate::render::wire::DiagnosticReport;
+use crate::render::text::{Teller, findings};
 
 /// Print, check or rewrite the task cards of a pack.
 ///
@@ -66,8 +66,10 @@ struct Report {
 pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let found = args.pack.find()?;
     let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
-    let dialect = examine(&source, Some(&found.path), found.forced).inspection.dialect;
-    if dialect != Some("task-pack") {
+    let dialect = inspect_file(&source, Some(&found.path), found.forced)
+        .inspection
+        .dialect;
+    if !dialect.is_some_and(is_pack) {
         return Err(no_pack(&found.path));
     }
     let (Some(cards), Some(drifted)) = (drift::cards(&source), drift::drift(&source)) else {
@@ -129,10 +131,10 @@ fn tell(found: &Found, source: &SourceText, drifted: &[Diagnostic], output: &mut
 }
 
 fn write(found: &Found, source: &SourceText) -> anyhow::Result<Option<u64>> {
-    let inspection = examine(source, Some(&found.path), found.forced).inspection;
+    let inspection = inspect_file(source, Some(&found.path), found.forced).inspection;
     let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
     let prepare = |newest: &SourceText, _: &History| {
-        let text = drift::mended(newest).map_err(|refused| {
+        let text = drift::with_cards_renewed(newest).map_err(|refused| {
             let evidence = Evidence {
                 path: found.path.to_string_lossy().into_owned(),
                 source: newest.clone(),

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::planning::derive::SourcePlan;
 use planwright_run::clock;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use planwright_run::workspace::{root_of, slashed};
 use serde::Serialize;
 
-use super::super::catalogue::from_here;
+use super::super::create::create_plan;
 use super::super::exit::{Exit, Failure};
-use super::super::making::create_plan;
 use super::super::output::Output;
 use super::super::plan_arg::no_file;
+use super::super::plan_entries::from_here;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::planner::{Pack, Planned, Source, Work, tell_warnings, warning_reports};
+use crate::render::json::DiagnosticReport;
 use crate::render::terminal::printable;
-use crate::render::wire::DiagnosticReport;
 
 /// Have a planner derive a task pack from a source plan.
 ///
@@ -30,7 +30,7 @@ Examples:
   planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md
   planwright tasks derive plan.md --agent claude --out pack.md
   planwright tasks derive plan.md --dry-run           what would be asked
-  planwright tasks derive plan.md --from answer.md    make a pack of that answer")]
+  planwright tasks derive plan.md --from answer.md    take that answer")]
 pub(super) struct Args {
     /// The source plan, a Markdown file.
     #[arg(value_name = "PLAN")]
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         date: &date,
         previous: None,
         pack: &out,
-        mend: &format!("planwright tasks derive {} --from", args.plan.display()),
+        retake: &format!("planwright tasks derive {} --from", args.plan.display()),
     };
     if args.dry_run {
         let prompt = work.prompt(&args.planner, output)?;
@@ -108,7 +108,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// Writes down how the pack came to be.
 fn note(source: &Source, out: &Path, pack: &Pack, output: &mut Output) {
-    let inspection = examine(&pack.derived.text, Some(out), None).inspection;
+    let inspection = inspect_file(&pack.derived.text, Some(out), None).inspection;
     let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
     let change = Change {
         verb: "derive".to_owned(),

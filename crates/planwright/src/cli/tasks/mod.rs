@@ -9,7 +9,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use planwright_core::dialect::Dialect;
 
+use super::default_dialect::derived_by;
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::{hash, say};
@@ -21,7 +23,7 @@ use crate::compat;
 Examples:
   planwright tasks derive docs/plans/2026-05-11-004-feat-photos-plan.md
   planwright tasks regenerate docs/tasks/2026-05-11-004-feat-photos-tasks.md
-  planwright tasks cards docs/tasks/2026-05-11-004-feat-photos-tasks.md --check")]
+  planwright tasks cards docs/tasks/2026-05-11-feat-photos-tasks.md --check")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -36,7 +38,7 @@ enum Verb {
     Cards(cards::Args),
 }
 
-/// Say whether a pack is valid, as `spec-first tasks validate` does.
+/// Check a pack, as `spec-first tasks validate` does.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -66,6 +68,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns that a plan is of another dialect, or none.
+/// Returns whether plans of a dialect are derived from a source plan.
+fn is_pack(dialect: &dyn Dialect) -> bool {
+    derived_by(dialect).is_some()
+}
+
 fn no_pack(path: &Path) -> anyhow::Error {
     Failure::problem(
         format!("`{}` is no task pack", path.display()),

@@ -10,13 +10,13 @@ use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
 use planwright_run::store;
 
-use super::super::catalogue::from_here;
 use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
 use super::super::plan_arg::load_failure;
+use super::super::plan_entries::from_here;
 use super::super::planner::{MAX_PROMPT_BYTES, PlannerOptions, Told, configured, failure};
-use crate::render::human::{Teller, findings};
-use crate::render::wire::DiagnosticReport;
+use crate::render::json::DiagnosticReport;
+use crate::render::text::{Teller, findings};
 
 /// What a planner of packs is to reach.
 const GOAL: &str = "The tasks of a task pack: all that its source plan asks for, and nothing else.";
@@ -39,7 +39,7 @@ pub(super) struct Work<'a> {
     /// The pack's file.
     pub(super) pack: &'a Path,
     /// The command that takes up an answer again, without its file.
-    pub(super) mend: &'a str,
+    pub(super) retake: &'a str,
 }
 
 /// A pack that a planner made.
@@ -139,7 +139,7 @@ impl Work<'_> {
             return Ok(Planned::Interrupted(exit));
         }
         let (derived, effort) = came.map_err(|error| {
-            let taken = |answer: &str| format!("{} {answer}", self.mend);
+            let taken = |answer: &str| Some(format!("{} {answer}", self.retake));
             failure(error, self.pack, taken, output)
         })?;
         self.source.refuse_changed()?;

@@ -6,7 +6,7 @@ use planwright_core::dialect::task_pack::original::Pack;
 use planwright_core::planning::derive::compare::Difference;
 use planwright_core::planning::derive::{Derived, Previous};
 use planwright_core::text::SourceText;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, History, StateChange, plan_id};
 use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
 use planwright_run::workspace::root_of;
@@ -19,11 +19,11 @@ use super::super::output::Output;
 use super::super::plan_arg::{TargetArgument, load_failure};
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::derive::{date_of, shown};
-use super::no_pack;
 use super::planner::{self, Planned, Source, Work, tell_warnings, warning_reports};
+use super::{is_pack, no_pack};
 use crate::render::diff::unified_diff;
+use crate::render::json::DiagnosticReport;
 use crate::render::terminal::{cut, one_line, printable, shown_name};
-use crate::render::wire::DiagnosticReport;
 
 /// Rebuild a task pack after a change of its source plan.
 ///
@@ -141,7 +141,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             is_touched: &|id| old.states.contains_key(id),
         }),
         pack: &old.found.path,
-        mend: &format!("planwright tasks regenerate {} --from", shown(&old.found.path)),
+        retake: &format!("planwright tasks regenerate {} --from", shown(&old.found.path)),
     };
     if args.dry_run {
         let prompt = work.prompt(&args.planner, output)?;
@@ -165,10 +165,9 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 fn old_pack(found: Found) -> anyhow::Result<Old> {
     let text = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
-    let inspection = examine(&text, Some(&found.path), found.forced).inspection;
-    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
-    let plan = plan.filter(|plan| plan.dialect == "task-pack");
-    let plan = plan.ok_or_else(|| no_pack(&found.path))?;
+    let inspection = inspect_file(&text, Some(&found.path), found.forced).inspection;
+    let linked = inspection.plan.as_ref().filter(|linked| is_pack(linked.dialect));
+    let plan = linked.map(|linked| &linked.plan).ok_or_else(|| no_pack(&found.path))?;
     let id = plan_id(plan).map(str::to_owned);
     let is_draft = plan.form == "draft";
     let file = PlanFile {

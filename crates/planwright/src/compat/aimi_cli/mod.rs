@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::DIALECTS;
 use planwright_core::dialect::aimi::is_branch;
-use planwright_run::examine::examine;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 
 use super::Answer;
@@ -215,7 +215,7 @@ impl Session<'_> {
         let located = Located::find()?;
         let loaded = store::load(&located.path).map_err(|error| refused(error.to_string(), error.help()))?;
         let aimi = DIALECTS.iter().copied().find(|dialect| dialect.name() == "aimi");
-        let examined = examine(&loaded.source, Some(&located.path), aimi);
+        let examined = inspect_file(&loaded.source, Some(&located.path), aimi);
         let errors = check::told(&examined.inspection.diagnostics);
         if errors.is_empty() {
             let shown = located.shown(Schema::V2);

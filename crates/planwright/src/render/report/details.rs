@@ -6,7 +6,7 @@ use planwright_run::runs::Receipt;
 use planwright_run::runs::state::{AttemptRun, TaskRun};
 use planwright_run::shell::command_line;
 
-use super::markup::{class_of, pill, text};
+use super::markup::{class_of, pill, text, time};
 use super::table::landed_commit;
 use super::timeline::outcome_of;
 use super::{Page, Row};
@@ -132,7 +132,7 @@ fn attempt(page: &Page<'_>, one: &AttemptRun, out: &mut String) {
         "<h3>Attempt {} {} <small>{}</small></h3>\n<dl>",
         one.attempt,
         pill(class_of(outcome), outcome),
-        text(clock(&one.started))
+        time(&one.started, &clock(&one.started))
     );
     let mut fact = |name: &str, inner: Option<String>| {
         if let Some(inner) = inner.filter(|inner| !inner.is_empty()) {

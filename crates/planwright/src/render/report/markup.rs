@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use planwright_run::clock::milliseconds_of;
+
 use crate::render::terminal::printable;
 
 /// What every report begins with, by which it is known for one.
@@ -35,6 +37,14 @@ pub(super) fn text(raw: &str) -> Cow<'_, str> {
 /// Returns text for between the quotes of an attribute, on one line.
 pub(super) fn attribute(raw: &str) -> String {
     text(&raw.replace(['\n', '\t'], " ")).into_owned()
+}
+
+/// Returns a time by the clock of this machine, with the exact one for programs. Text that is no time is only text.
+pub(super) fn time(time: &str, shown: &str) -> String {
+    match milliseconds_of(time) {
+        Some(_) => format!("<time datetime=\"{}\">{}</time>", attribute(time), text(shown)),
+        None => text(shown).into_owned(),
+    }
 }
 
 /// Returns the word for a state, coloured. The class is one of ours.

@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, HashMap};
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
-use planwright_run::clock::milliseconds_of;
+use planwright_run::clock::{milliseconds_of, to_the_second};
 use planwright_run::git::Diffstat;
 use planwright_run::runs::state::{RunState, TaskRun};
 
-use super::quantity::{count, day_and_clock, duration, money, tokens};
+use super::quantity::{count, duration, money, tokens};
 pub(crate) use markup::FIRST_LINE;
-use markup::{pill, text};
+use markup::{pill, text, time};
 
 /// What a page is made of.
 pub(crate) struct Source<'a> {
@@ -83,9 +83,9 @@ pub(crate) fn page(source: &Source<'_>) -> String {
     page.remarks(&mut out);
     details::draw(&page, &mut out);
     out.push_str(&format!(
-        "<footer>Made by planwright {} on {} UTC from the log of run {}.</footer>\n</body>\n</html>\n",
+        "<footer>Made by planwright {} on {} from the log of run {}.</footer>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION"),
-        text(&day_and_clock(source.now)),
+        time(source.now, &to_the_second(source.now)),
         text(source.run)
     ));
     out
@@ -173,8 +173,9 @@ impl<'a> Page<'a> {
     fn when(&self) -> String {
         let run_state = self.source.run_state;
         let took = duration(self.span.1.saturating_sub(self.span.0));
-        let began = run_state.began.as_deref().map_or("-".to_owned(), day_and_clock);
-        let mut words = format!("Began {} UTC, {took}", text(&began));
+        let began = run_state.began.as_deref();
+        let began = began.map_or("-".to_owned(), |began| time(began, &to_the_second(began)));
+        let mut words = format!("Began {began}, {took}");
         if let Some(begun) = &run_state.begun {
             words += &format!(", {}", count(begun.slots.into(), "slot"));
             if let Some(by) = &begun.by {
@@ -252,8 +253,8 @@ impl<'a> Page<'a> {
         for remark in run_state.remarks.iter().take(MOST) {
             let task = remark.task.as_deref().map(|task| format!("<b>{}</b> ", text(task)));
             out.push_str(&format!(
-                "<li><time>{}</time> {}{}</li>\n",
-                text(&day_and_clock(&remark.time)),
+                "<li>{} {}{}</li>\n",
+                time(&remark.time, &to_the_second(&remark.time)),
                 task.unwrap_or_default(),
                 text(&remark.text)
             ));
@@ -284,7 +285,7 @@ fn rows<'a>(source: &'a Source<'a>) -> Vec<Row<'a>> {
             seen.insert(name.clone(), ());
             rows.push(Row {
                 state: own.map_or(task.status.as_str(), |own| own.state.name()),
-                title: linked.plan.task_title(task),
+                title: linked.plan.task_subject(task),
                 task: own,
                 name,
             });

@@ -6,9 +6,11 @@ use planwright_run::git::Diffstat;
 use planwright_run::runs::state::{AttemptRun, RunState, TaskRun, TaskState};
 use serde::Serialize;
 
+use super::columns::columns;
 use super::progress::Setting;
 use crate::render::quantity::{count, money};
 use crate::render::terminal::{Paint, cut, one_line, shown_name};
+use crate::render::wrap::hanging;
 
 /// What a task changed, and what stands behind it.
 #[derive(Debug, Serialize)]
@@ -26,6 +28,14 @@ pub(crate) struct ChangeReport {
     /// How many times it was tried.
     attempts: usize,
     cost_usd: Option<f64>,
+    /// Whether the agent left everything unchanged.
+    no_changes: bool,
+    /// What the agent reported last, where it changed nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reported: Option<String>,
+    /// How many lines are gone from files that look like tests.
+    #[serde(skip)]
+    removed_in_tests: u64,
 }
 
 /// Returns what the tasks changed whose work was accepted.
@@ -47,6 +57,12 @@ pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<ChangeRepo
             verified_by: last.map_or(0, |last| last.receipts.len()),
             attempts: task.attempts.len(),
             cost_usd: task.cost_usd(),
+            no_changes: last.is_some_and(|last| last.no_changes),
+            reported: last
+                .filter(|last| last.no_changes)
+                .and_then(|last| last.output.clone())
+                .filter(|text| !text.trim().is_empty()),
+            removed_in_tests: 0,
         }
     };
     run_state.tasks().iter().filter(accepted).map(change).collect()
@@ -59,15 +75,31 @@ impl ChangeReport {
             self.files = stat.files;
             self.added = Some(stat.added);
             self.removed = Some(stat.removed);
+            self.removed_in_tests = stat.removed_in_tests;
         }
     }
 
-    /// Returns it in one line.
-    pub(super) fn words(&self, paint: Paint) -> String {
+    /// Returns whether it took lines away from tests.
+    pub(super) fn weakens_tests(&self) -> bool {
+        self.removed_in_tests > 0
+    }
+
+    /// Returns the name and the title of its task.
+    fn heading(&self) -> [String; 2] {
         let title = self.title.as_deref().unwrap_or_default();
-        let mut words = vec![count(self.files, "file")];
-        if let (Some(added), Some(removed)) = (self.added, self.removed) {
-            words[0].push_str(&format!(" +{added} −{removed}"));
+        [shown_name(&self.task), one_line(title)]
+    }
+
+    /// Returns how much it changes, what verified it and what it cost.
+    fn amounts(&self) -> String {
+        let mut words = Vec::new();
+        if self.no_changes {
+            let reported = self.reported.as_deref().map(|text| cut(&one_line(text), 80));
+            words.push(reported.map_or_else(|| "no changes".to_owned(), |text| format!("no changes: “{text}”")));
+        } else if self.files > 0 || self.commit.is_some() {
+            let lines = self.added.zip(self.removed);
+            let lines = lines.map_or_else(String::new, |(added, removed)| format!(" +{added} −{removed}"));
+            words.push(format!("{}{lines}", count(self.files, "file")));
         }
         words.extend(
             self.commit
@@ -82,10 +114,37 @@ impl ChangeReport {
             words.push(count(self.attempts as u64, "attempt"));
         }
         words.extend(self.cost_usd.map(money));
-        let name = shown_name(&self.task);
-        let title = cut(&one_line(title), 40);
-        format!("{name}  {title}  {}", paint.dim(&words.join(", ")))
+        words.join(", ")
     }
+}
+
+/// Returns changes in aligned columns, one line each; where one does not fit the width, its amounts stand below its title.
+pub(super) fn change_lines(changes: &[ChangeReport], paint: Paint, width: usize) -> Vec<String> {
+    let headings: Vec<[String; 2]> = changes.iter().map(ChangeReport::heading).collect();
+    let widest = |at: usize| headings.iter().map(|cells| columns(&cells[at])).max().unwrap_or(0);
+    let (names, titles) = (widest(0).min(MAX_NAME), widest(1));
+    let amounts: Vec<String> = changes.iter().map(ChangeReport::amounts).collect();
+    let most = amounts.iter().map(|text| columns(text)).max().unwrap_or(0);
+    let is_one_line = 2 + names + 2 + titles + 2 + most <= width;
+    let lines = headings.iter().zip(&amounts).map(|([name, title], amounts)| {
+        let start = format!("  {}  ", padded(name, names));
+        match is_one_line {
+            true => format!("{start}{}  {}", padded(title, titles), paint.dim(amounts)),
+            false => {
+                let below = format!("\n{}", hanging(&" ".repeat(names + 4), &paint.dim(amounts), width));
+                format!("{}{below}", hanging(&start, title, width))
+            }
+        }
+    });
+    lines.collect()
+}
+
+/// The widest name that others are aligned with.
+const MAX_NAME: usize = 24;
+
+/// Returns text with spaces up to a number of columns.
+fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
 /// Returns the tasks that deserve a look before the others, each with the reason: failed, unverified, without changes, changed what verifies

@@ -120,7 +120,7 @@ impl Canvas<'_> {
         let space = self.width.saturating_sub(columns(&words) + 2).min(32);
         if space >= 8 {
             let n_all = (n_done + n_failed + n_skipped + counts.n_review + n_left).max(1);
-            // Done tasks alone fill the bar, as the words beside it count them.
+            // Done tasks alone fill the bar, as the words next to it count them.
             let done = usize::try_from(u128::from(n_done) * space as u128 / u128::from(n_all)).unwrap_or(space);
             row.add(&"█".repeat(done), |text| self.paint.good(text));
             row.add(&"░".repeat(space - done), |text| self.paint.dim(text));

@@ -9,7 +9,8 @@ use planwright_run::runs::{
 use planwright_run::shell::command_line;
 
 use super::Watcher;
-use super::columns::{columns, fill};
+use super::columns::{columns, fill, fit};
+use super::denial::denial_words;
 use super::progress::{Progress, Setting, Turn};
 use super::reason::first_useful_line;
 use super::words::{Moment, clock_at, clock_of, elapsed};
@@ -25,6 +26,9 @@ const MAX_NAMED: usize = 6;
 
 /// The longest name that is shown whole.
 const MAX_NAME_COLUMNS: usize = 40;
+
+/// The longest command that is shown whole in a reason: its end says less than what it printed.
+const MAX_COMMAND_COLUMNS: usize = 60;
 
 /// How many files are named in one line.
 const MAX_FILES: usize = 4;
@@ -250,7 +254,10 @@ impl Story {
 pub(crate) fn done_words(progress: &Progress) -> String {
     let counts = &progress.run_state().counts;
     let n_over = counts.n_done + counts.n_failed + counts.n_skipped + counts.n_review;
-    format!("{} of {} done", counts.n_done, n_over + progress.run_state().n_left())
+    match n_over + progress.run_state().n_left() {
+        0 => "no task started yet".to_owned(),
+        n_tasks => format!("{} of {n_tasks} done", counts.n_done),
+    }
 }
 
 /// Says what speaks for a task that is done: `verified by 2 commands`.
@@ -268,19 +275,27 @@ fn proof_of(task: &TaskRun) -> String {
     format!("verified by {by}{open}{changes}")
 }
 
-/// Returns why the last attempt of a task came to nothing, on one line.
+/// Returns why the last attempt of a task failed, on one line.
 pub(crate) fn why_of(task: &TaskRun) -> String {
-    let said = || task.why().and_then(first_useful_line);
-    let exit = || {
-        Some(format!(
-            "its agent ended with {}",
-            one_line(task.last()?.exit.as_deref()?)
-        ))
-    };
-    let of_merge = || task.last().and_then(why_not_merged);
-    let of_checks = || task.last().and_then(why_not_verified);
+    why(task.last(), task.why())
+}
+
+/// Returns why an attempt failed, on one line.
+pub(crate) fn why_failed(attempt: &AttemptRun) -> String {
+    why(Some(attempt), attempt.why.as_deref())
+}
+
+fn why(attempt: Option<&AttemptRun>, said: Option<&str>) -> String {
+    let of_merge = || attempt.and_then(why_not_merged);
+    let of_checks = || attempt.and_then(why_not_verified);
+    let said = || said.and_then(first_useful_line);
+    let exit = || Some(format!("its agent ended with {}", one_line(attempt?.exit.as_deref()?)));
     let why = of_merge().or_else(of_checks).or_else(said).or_else(exit);
-    why.unwrap_or_else(|| "nothing is known of why".to_owned())
+    let why = why.unwrap_or_else(|| "the reason was not recorded".to_owned());
+    match attempt.and_then(denial_words) {
+        Some(denial) => format!("{why}; {denial}"),
+        None => why,
+    }
 }
 
 fn why_not_merged(attempt: &AttemptRun) -> Option<String> {
@@ -296,7 +311,7 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
     }
     let failed = |receipt: &&Receipt| receipt.exit != "exit 0";
     let receipt = attempt.receipts.iter().find(failed)?;
-    let command = one_line(&command_line(&receipt.command));
+    let command = fit(&one_line(&command_line(&receipt.command)), MAX_COMMAND_COLUMNS);
     let said = first_useful_line(&receipt.tail).map_or_else(String::new, |said| format!(": {said}"));
     Some(format!("`{command}` ended with {}{said}", one_line(&receipt.exit)))
 }

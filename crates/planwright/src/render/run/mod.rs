@@ -3,6 +3,7 @@
 
 mod changes;
 pub(crate) mod columns;
+mod denial;
 mod frame;
 mod lines;
 mod live;
@@ -11,11 +12,12 @@ pub(crate) mod reason;
 mod summary;
 pub(crate) mod words;
 
+pub(crate) use denial::denial_words;
 pub(crate) use frame::Size;
-pub(crate) use lines::{JsonLines, PlainLines, Sink};
+pub(crate) use lines::{JsonLines, PlainLines, Sink, why_failed};
 pub(crate) use live::{LiveDisplay, suits_live};
 pub(crate) use progress::Setting;
-pub(crate) use summary::{RunReport, summary};
+pub(crate) use summary::{RunReport, log_command, summary};
 
 pub(crate) use planwright_run::engine::Watcher;
 

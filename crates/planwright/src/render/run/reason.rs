@@ -1,164 +1,15 @@
 //! The first useful line of a long text that says why something failed.
 
+use planwright_run::failure_line::failure_line;
+
 use super::columns::{fit, tame};
 
 /// The longest reason that is shown.
 const MAX_COLUMNS: usize = 160;
 
-/// How many lines are looked at.
-const MAX_LINES: usize = 5_000;
-
-/// Returns the line of a text that most likely says what went wrong, cut and harmless; none where no line says anything.
-///
-/// Errors come before failures, failures before anything else, earlier before later. Traces of calls, rules and blank lines
-/// say nothing.
+/// Returns the line of a text that most likely states why a program failed, cut and harmless; none if no line states anything.
 pub(crate) fn first_useful_line(text: &str) -> Option<String> {
-    let mut best: Option<(Use, String)> = None;
-    let mut trace = Trace::Outside;
-    let mut lines = text.lines().take(MAX_LINES).peekable();
-    while let Some(raw) = lines.next() {
-        let line = tame(raw);
-        trace = trace.after(raw, &line);
-        if trace == Trace::Inside || is_noise(&line) {
-            continue;
-        }
-        let found = use_of(&line.to_lowercase());
-        if best.as_ref().is_some_and(|(so_far, _)| *so_far <= found) {
-            continue;
-        }
-        // Rust says where on one line, and what on the next.
-        let rest = if line.ends_with(':') && line.contains("panicked at") {
-            lines.peek().map_or_else(String::new, |next| format!(" {}", tame(next)))
-        } else {
-            String::new()
-        };
-        best = Some((found, line + &rest));
-        if found == Use::Error {
-            break;
-        }
-    }
-    best.map(|(_, line)| fit(&line, MAX_COLUMNS))
-}
-
-/// How much a line says, the most first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Use {
-    Error,
-    Failure,
-    Something,
-    /// What comes after the errors, to sum them up.
-    Sum,
-}
-
-fn use_of(line: &str) -> Use {
-    const SUMS: &[&str] = &[
-        "error: aborting due to",
-        "error: could not compile",
-        "error: test failed, to rerun",
-        "npm err! a complete log",
-        "error: process completed with exit code",
-    ];
-    const ERRORS: &[&str] = &[
-        "error:",
-        "error[",
-        "error ",
-        "panicked",
-        "assert",
-        "exception:",
-        "fatal:",
-    ];
-    const FAILURES: &[&str] = &[
-        "fail",
-        "error",
-        "cannot",
-        "can't",
-        "could not",
-        "unable to",
-        "denied",
-        "not found",
-        "no such",
-        "refused",
-        "timed out",
-        "timeout",
-        "conflict",
-        "invalid",
-    ];
-    /// What looks like bad news and is none.
-    const FINE: &[&str] = &[
-        "0 failed",
-        "0 failures",
-        "0 errors",
-        "no errors",
-        "error-free",
-        "warning",
-    ];
-    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
-    match () {
-        () if SUMS.iter().any(|sum| line.starts_with(sum)) => Use::Sum,
-        () if is_fine(line) || (has(FINE) && !line.starts_with("error")) => Use::Something,
-        () if has(ERRORS) || has_word(line, "error") => Use::Error,
-        () if has(FAILURES) => Use::Failure,
-        () => Use::Something,
-    }
-}
-
-/// Returns whether a line tells of something that went well, or of what is being done, however its things are called:
-/// `Compiling thiserror v2`, `test fails_late ... ok`. Quoted sources are no news either.
-fn is_fine(line: &str) -> bool {
-    const DOING: &[&str] = &[
-        "adding",
-        "building",
-        "checking",
-        "compiling",
-        "documenting",
-        "downloaded",
-        "downloading",
-        "finished",
-        "fresh",
-        "installing",
-        "locking",
-        "running",
-        "updating",
-    ];
-    let first = line.split(' ').next().unwrap_or_default();
-    let is_good = ["... ok", " passed", " pass"].iter().any(|end| line.ends_with(end));
-    is_good || DOING.contains(&first) || ["ok", "✓", "✔", ">", "|"].contains(&first)
-}
-
-/// Returns whether a word stands in a line, and not only as a part of another one.
-fn has_word(line: &str, word: &str) -> bool {
-    line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
-        .any(|found| found == word)
-}
-
-/// Where a line stands to a trace of calls whose frames are indented.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Trace {
-    Outside,
-    Inside,
-}
-
-impl Trace {
-    fn after(self, raw: &str, line: &str) -> Self {
-        let begins = line.starts_with("Traceback (most recent call last)")
-            || line.starts_with("stack backtrace:")
-            || line.starts_with("goroutine ");
-        let goes_on = self == Trace::Inside && (line.is_empty() || raw.starts_with([' ', '\t']));
-        if begins || goes_on {
-            Trace::Inside
-        } else {
-            Trace::Outside
-        }
-    }
-}
-
-fn is_noise(line: &str) -> bool {
-    let is_frame = line.starts_with("at ") && (line.ends_with(')') || line.contains(':'));
-    let is_place = line.starts_with("File \"") || line.starts_with("--> ");
-    let is_advice =
-        line.starts_with("note: run with `RUST_BACKTRACE") || line.starts_with("note: Some details are omitted");
-    let says_nothing = !line.chars().any(char::is_alphanumeric);
-    is_frame || is_place || is_advice || says_nothing
+    failure_line(text, tame).map(|line| fit(&line, MAX_COLUMNS))
 }
 
 #[cfg(test)]
@@ -212,7 +63,7 @@ mod tests {
         );
         check(
             "=== RUN   TestX\n--- FAIL: TestX (0.00s)\n    a_test.go:5: got 1\nFAIL",
-            "--- FAIL: TestX (0.00s)",
+            "a_test.go:5: got 1",
         );
     }
 
@@ -224,7 +75,7 @@ mod tests {
         );
         check(
             "running 1 test\nthread 'it' panicked at src/a.rs:3:5:\nassertion `left == right` failed\n  left: 1\nstack backtrace:\n   0: std::panicking::begin\n",
-            "thread 'it' panicked at src/a.rs:3:5: assertion `left == right` failed",
+            "thread 'it' panicked at src/a.rs:3:5: assertion `left == right` failed, left: 1",
         );
         check(
             "    at a (b.js:1:2)\n    at c (d.js:3:4)\nTypeError: x is not a function",

@@ -9,12 +9,14 @@ use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
 use planwright_run::shell::argument;
 use serde::Serialize;
 
-use super::changes::{ChangeReport, changes, look_first};
+use super::changes::{ChangeReport, change_lines, changes, look_first};
+use super::columns::columns;
 use super::lines::{files_words, standing_words, why_of};
 use super::progress::Setting;
 use super::reason::first_useful_line;
 use crate::render::quantity::{count, duration, money, some_of, tokens};
 use crate::render::terminal::{Paint, cut, one_line, printable, shown_name};
+use crate::render::wrap::{below, hanging};
 
 /// The version of a run's report.
 const VERSION: &str = "planwright.run/v1";
@@ -25,6 +27,9 @@ const MAX_SHOWN: usize = 20;
 /// How many criteria of a task are shown, and how many characters of each.
 const MAX_CRITERIA: usize = 4;
 const MAX_CRITERION: usize = 60;
+
+/// The longest title that is shown whole.
+const MAX_TITLE: usize = 160;
 
 /// How many names stand on one line.
 const MAX_NAMES: usize = 8;
@@ -99,6 +104,9 @@ struct LandedReport {
     /// The checked-out branch, where `land` has brought all of it there.
     #[serde(skip_serializing_if = "Option::is_none")]
     into: Option<String>,
+    /// Whether the branch does not exist any more.
+    #[serde(skip)]
+    is_gone: bool,
 }
 
 /// How many tasks are where.
@@ -239,6 +247,16 @@ impl RunReport {
     /// Returns the same with how much each commit changes.
     pub(crate) fn with_diffstats(mut self, stats: &BTreeMap<String, Diffstat>) -> Self {
         self.changes.iter_mut().for_each(|change| change.take(stats));
+        let weakening = self.changes.iter().filter(|change| change.weakens_tests());
+        let is_known = |task: &str| self.look_first.iter().any(|look| look.task == task);
+        let new: Vec<LookReport> = weakening
+            .filter(|change| !is_known(&change.task))
+            .map(|change| LookReport {
+                task: change.task.clone(),
+                why: "removed lines of tests",
+            })
+            .collect();
+        self.look_first.extend(new);
         self
     }
 
@@ -247,6 +265,17 @@ impl RunReport {
         let landed = self.landed.map(|landed| LandedReport {
             land: None,
             into: Some(branch),
+            ..landed
+        });
+        RunReport { landed, ..self }
+    }
+
+    /// Returns the same of a run whose branch is gone, with the command that brings it back.
+    pub(crate) fn without_branch(self, last_commit: &str) -> Self {
+        let landed = self.landed.map(|landed| LandedReport {
+            land: None,
+            review: format!("git branch {} {last_commit}", argument(&landed.branch)),
+            is_gone: true,
             ..landed
         });
         RunReport { landed, ..self }
@@ -271,10 +300,7 @@ impl RunReport {
                 title: title(&task.task),
                 attempts: task.attempts.len(),
                 why: why_of(task),
-                log: match task.last().and_then(|last| last.verified) {
-                    Some(false) => format!("{} --checks", setting.log_command(&task.task)),
-                    _ => setting.log_command(&task.task),
-                },
+                log: log_command(setting, task),
                 checkout: checkout_of(task),
             });
         let review = of(&|state| *state == TaskState::Review).into_iter().map(|task| {
@@ -389,6 +415,15 @@ impl RunReport {
     }
 }
 
+/// Returns the command that shows why a task failed: what verified it where that failed, else what its agent printed.
+pub(crate) fn log_command(setting: &Setting, task: &TaskRun) -> String {
+    let command = setting.log_command(&task.task);
+    match task.last().and_then(|last| last.verified) {
+        Some(false) => format!("{command} --checks"),
+        _ => command,
+    }
+}
+
 fn landed(setting: &Setting, account: &RunState) -> Option<LandedReport> {
     let conditions = account.conditions.as_ref()?;
     let has_landed = |task: &&TaskRun| {
@@ -407,6 +442,7 @@ fn landed(setting: &Setting, account: &RunState) -> Option<LandedReport> {
         },
         land: (!conditions.is_current).then(|| setting.plan_command("land")),
         into: None,
+        is_gone: false,
         branch: conditions.branch.clone(),
         start,
         tasks,
@@ -442,26 +478,40 @@ impl CountsReport {
     }
 }
 
-/// Returns a run's end in words, in lines with their ends.
-pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
+/// Returns a run's end in words, in lines with their ends, broken between words for a width.
+pub(crate) fn summary(report: &RunReport, paint: Paint, width: usize) -> String {
     let mut page = Page {
         text: String::from("\n"),
         paint,
+        width,
     };
+    let item = |text: &str| hanging("  ", text, width);
+    let detail = |text: &str| format!("\n{}", hanging("    ", text, width));
     page.headline(report);
     page.proof(report);
     page.cost(report);
     page.look_first(report);
-    let failed = report.failed.iter().map(|failed| failed_words(failed, paint));
+    let failed = report.failed.iter().map(|failed| {
+        let attempts = match failed.attempts {
+            0 | 1 => String::new(),
+            n => format!(" (attempt {n})"),
+        };
+        let head = named(&failed.task, failed.title.as_deref(), &attempts, paint, width);
+        let checkout = checkout_words(failed.checkout.as_deref());
+        format!(
+            "{head}{}\n    {}{checkout}",
+            detail(&failed.why),
+            printable(&failed.log)
+        )
+    });
     page.section(&paint.error("Failed"), failed);
     let because = by_reason(&report.skipped);
-    page.section(&paint.warning("Skipped"), because.into_iter());
+    page.section(&paint.warning("Skipped"), because.iter().map(|words| item(words)));
     let stopped = report.stopped.iter().map(|stopped| {
         let why = stopped.why.as_deref().unwrap_or("interrupted before it was finished");
         format!(
-            "{}  {}\n    {}{}",
-            shown_name(&stopped.task),
-            one_line(why),
+            "{}\n    {}{}",
+            hanging(&format!("  {}  ", shown_name(&stopped.task)), &one_line(why), width),
             printable(&stopped.log),
             checkout_words(stopped.checkout.as_deref())
         )
@@ -472,18 +522,19 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
             .by
             .as_deref()
             .map_or_else(|| "another process".to_owned(), one_line);
-        let head = named(&taken.task, taken.title.as_deref(), paint);
-        format!("{head}\n    by {by}, who marked it as {}", one_line(&taken.to))
+        let head = named(&taken.task, taken.title.as_deref(), "", paint, width);
+        let how = detail(&format!("by {by}, who marked it as {}", one_line(&taken.to)));
+        format!("{head}{how}")
     });
     page.section("Taken over", taken_over);
     let review = report.review.iter().map(|review| {
-        let head = named(&review.task, review.title.as_deref(), paint);
+        let head = named(&review.task, review.title.as_deref(), "", paint, width);
         let why = match review.protected.is_empty() {
             true => String::new(),
-            false => format!(
-                "\n    it changed files that verify it: {}",
+            false => detail(&format!(
+                "it changed files that verify it: {}",
                 files_words(&review.protected)
-            ),
+            )),
         };
         let commands = review.look.iter().chain([&review.approve, &review.reject]);
         let commands: String = commands
@@ -497,31 +548,35 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
             .criteria
             .iter()
             .map(|text| cut(&one_line(text), MAX_CRITERION));
-        format!("{}  {}", shown_name(&unverified.task), some_of(texts, MAX_CRITERIA))
+        let start = format!("  {}  ", shown_name(&unverified.task));
+        hanging(&start, &some_of(texts, MAX_CRITERIA), width)
     });
     page.section(&paint.warning("Criteria that no rule verifies"), criteria);
     let drift = report.drift.iter().map(|drift| {
         let files = files_words(&drift.files);
-        format!(
+        item(&format!(
             "{} touched {files}, which the plan does not name",
             shown_name(&drift.task)
-        )
+        ))
     });
     page.section(&paint.warning("Drift"), drift);
     let fallbacks = report.fallbacks.iter().map(|fallback| {
-        format!(
+        item(&format!(
             "{} by {} in the place of {}",
             shown_name(&fallback.task),
             one_line(&fallback.agent),
             one_line(&fallback.instead_of)
-        )
+        ))
     });
     page.section("Taken by others", fallbacks);
-    let changes = report.changes.iter().map(|change| change.words(paint));
-    page.section("Changes", changes);
+    page.section("Changes", change_lines(&report.changes, paint, width).into_iter());
     if let Some(landed) = &report.landed {
         let into = landed.into.as_deref();
-        let into = into.map_or_else(String::new, |into| format!(", and in {}", one_line(into)));
+        let into = match (into, landed.is_gone) {
+            (Some(into), _) => format!(", and in {}", one_line(into)),
+            (None, true) => ", which is gone; this brings it back:".to_owned(),
+            (None, false) => String::new(),
+        };
         let what = format!(
             "{} on {}{into}",
             count(landed.tasks as u64, "task"),
@@ -533,19 +588,29 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
             landed.land.as_ref(),
         ];
         let commands = commands.into_iter().flatten();
-        let lines: Vec<String> = std::iter::once(what)
-            .chain(commands.map(|command| one_line(command)))
+        let lines: Vec<String> = std::iter::once(item(&what))
+            .chain(commands.map(|command| format!("  {}", one_line(command))))
             .collect();
         page.section("Landed", lines.into_iter());
     }
     if let Some(later) = &report.later_run {
         let command = format!("planwright summary {later}");
-        page.section("A later run of this plan", std::iter::once(one_line(&command)));
+        page.section(
+            "A later run of this plan",
+            std::iter::once(format!("  {}", one_line(&command))),
+        );
     }
     if let Some(next) = &report.next {
         let replan = report.replan.as_ref();
-        let replan = replan.map(|replan| format!("{}  (a planner changes what failed)", one_line(replan)));
-        let lines: Vec<String> = std::iter::once(one_line(next)).chain(replan).collect();
+        let replan = replan.map(|replan| {
+            let command = format!("  {}", one_line(replan));
+            let effect = "(a planner changes what failed)";
+            match columns(&command) + 2 + columns(effect) > width {
+                true => format!("{command}\n    {effect}"),
+                false => format!("{command}  {effect}"),
+            }
+        });
+        let lines: Vec<String> = std::iter::once(format!("  {}", one_line(next))).chain(replan).collect();
         page.section(&paint.help("To continue"), lines.into_iter());
     }
     page.text
@@ -555,6 +620,7 @@ pub(crate) fn summary(report: &RunReport, paint: Paint) -> String {
 struct Page {
     text: String,
     paint: Paint,
+    width: usize,
 }
 
 impl Page {
@@ -579,7 +645,8 @@ impl Page {
         };
         let why = report.why.as_deref().and_then(first_useful_line);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        self.line(&format!("{}{why}", self.paint.bold(&format!("{run} {standing}{took}"))));
+        let headline = format!("{}{why}", self.paint.bold(&format!("{run} {standing}{took}")));
+        self.line(&below(&headline, "  ", self.width));
         let counts = &report.counts;
         let n_left = counts.left;
         let words = [
@@ -590,7 +657,12 @@ impl Page {
             (n_left > 0).then(|| format!("{n_left} left")),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
-        self.line(&format!("  {}", words.join(", ")));
+        self.text_line("  ", &words.join(", "));
+    }
+
+    /// Adds a line that is broken between words.
+    fn text_line(&mut self, start: &str, text: &str) {
+        self.line(&hanging(start, text, self.width));
     }
 
     fn proof(&mut self, report: &RunReport) {
@@ -601,14 +673,14 @@ impl Page {
         if counts.unverified > 0 {
             let names = some_of(report.unverified.iter().map(|task| shown_name(task)), MAX_NAMES);
             let what = self.paint.warning(&format!("{} unverified", counts.unverified));
-            self.line(&format!("  {what}: {names}"));
+            self.text_line(&format!("  {what}: "), &names);
         }
         if counts.unchanged > 0 {
             let names = some_of(report.unchanged.iter().map(|task| shown_name(task)), MAX_NAMES);
             let what = self
                 .paint
                 .warning(&format!("{} done without changes", counts.unchanged));
-            self.line(&format!("  {what}: {names}"));
+            self.text_line(&format!("  {what}: "), &names);
         }
     }
 
@@ -620,7 +692,7 @@ impl Page {
             .map(|used| format!("{} tokens in, {} out", tokens(used.input), tokens(used.output)));
         let words: Vec<String> = [cost, used].into_iter().flatten().collect();
         if !words.is_empty() {
-            self.line(&format!("  {}", words.join(", ")));
+            self.text_line("  ", &words.join(", "));
         }
     }
 
@@ -630,9 +702,10 @@ impl Page {
         }
         let tasks = report.look_first.iter();
         let tasks = tasks.map(|look| format!("{} ({})", shown_name(&look.task), look.why));
-        self.line(&format!("  look first at {}", some_of(tasks, MAX_NAMES)));
+        self.text_line("  look first at ", &some_of(tasks, MAX_NAMES));
     }
 
+    /// Adds a title, and below it items that are indented already.
     fn section(&mut self, title: &str, items: impl ExactSizeIterator<Item = String>) {
         let n_items = items.len();
         if n_items == 0 {
@@ -640,26 +713,12 @@ impl Page {
         }
         self.line(&format!("\n{title}"));
         for item in items.take(MAX_SHOWN) {
-            self.line(&format!("  {item}"));
+            self.line(&item);
         }
         if n_items > MAX_SHOWN {
             self.line(&format!("  … and {} more", n_items - MAX_SHOWN));
         }
     }
-}
-
-fn failed_words(failed: &FailedReport, paint: Paint) -> String {
-    let attempts = match failed.attempts {
-        0 | 1 => String::new(),
-        n => format!(" (attempt {n})"),
-    };
-    let head = named(&failed.task, failed.title.as_deref(), paint);
-    let checkout = checkout_words(failed.checkout.as_deref());
-    format!(
-        "{head}{attempts}\n    {}\n    {}{checkout}",
-        failed.why,
-        printable(&failed.log)
-    )
 }
 
 /// Returns the checkout that the last attempt at a task worked in; none where its work has landed.
@@ -683,11 +742,15 @@ fn below_home(path: &str) -> String {
     below.map_or_else(|| path.to_owned(), |below| format!("~/{}", below.display()))
 }
 
-fn named(task: &str, title: Option<&str>, paint: Paint) -> String {
+/// Returns the name and the title of a task, with what follows them.
+fn named(task: &str, title: Option<&str>, rest: &str, paint: Paint, width: usize) -> String {
     let name = paint.bold(&shown_name(task));
     match title.map(one_line).filter(|title| !title.is_empty()) {
-        Some(title) => format!("{name}  {}", super::columns::fit(&title, 80)),
-        None => name,
+        Some(title) => {
+            let title = super::columns::fit(&title, MAX_TITLE);
+            hanging(&format!("  {name}  "), &format!("{title}{rest}"), width)
+        }
+        None => format!("  {name}{rest}"),
     }
 }
 

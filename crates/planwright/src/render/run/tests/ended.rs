@@ -92,14 +92,14 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
           T001 touched Cargo.lock, which the plan does not name
 
         Changes
-          T001  Write the parser  0 files, verified by 2 commands, $0.21
-          T002  Add tests for every rule of the grammar  0 files, unverified, $0.21
-          T008  Read the seeds  0 files, verified by 1 command, $0.21
+          T001  Write the parser                         verified by 2 commands, $0.21
+          T002  Add tests for every rule of the grammar  unverified, $0.21
+          T008  Read the seeds                           verified by 1 command, $0.21
 
         To continue
           planwright run docs/tasks/pack.md --retry-failed
     "#]]
-    .assert_eq(&summary(&report, Paint::new(false)));
+    .assert_eq(&summary(&report, Paint::new(false), 100));
     let value = serde_json::to_string_pretty(&report).expect("JSON");
     expect![[r#"
         {
@@ -199,7 +199,8 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
               "removed": null,
               "verified_by": 2,
               "attempts": 1,
-              "cost_usd": 0.21
+              "cost_usd": 0.21,
+              "no_changes": false
             },
             {
               "task": "T002",
@@ -210,7 +211,8 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
               "removed": null,
               "verified_by": 0,
               "attempts": 1,
-              "cost_usd": 0.21
+              "cost_usd": 0.21,
+              "no_changes": false
             },
             {
               "task": "T008",
@@ -221,7 +223,8 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
               "removed": null,
               "verified_by": 1,
               "attempts": 1,
-              "cost_usd": 0.21
+              "cost_usd": 0.21,
+              "no_changes": false
             }
           ],
           "look_first": [
@@ -272,19 +275,19 @@ fn a_good_end_is_short() {
           $0.21, 10.0k tokens in, 2.3k out
 
         Changes
-          T001  Write the parser  0 files, verified by 1 command, $0.21
+          T001  Write the parser  verified by 1 command, $0.21
     "#]]
-    .assert_eq(&summary(&report, Paint::new(false)));
+    .assert_eq(&summary(&report, Paint::new(false), 100));
 }
 
 #[test]
 fn a_run_that_was_cut_off_has_a_summary_too() {
     let report = RunReport::new(&setting(12), &RunState::of(&Tape::busy().records));
-    let text = summary(&report, Paint::new(false));
+    let text = summary(&report, Paint::new(false), 100);
     assert!(text.starts_with("\nRun 20261116-053100 was interrupted\n"), "{text}");
     let nothing = RunReport::new(&Setting::default(), &RunState::default());
     assert_eq!(
-        summary(&nothing, Paint::new(false)),
+        summary(&nothing, Paint::new(false), 100),
         "\nThe run was interrupted\n  0 done\n\nTo continue\n  planwright run\n"
     );
 }
@@ -298,7 +301,7 @@ fn a_summary_of_thousands_stays_short() {
         tape = tape.skip(1, &format!("S{n}"), "T0").skip(1, &format!("R{n}"), &task);
     }
     let report = RunReport::new(&Setting::default(), &RunState::of(&tape.records));
-    let text = summary(&report, Paint::new(false));
+    let text = summary(&report, Paint::new(false), 100);
     assert!(text.lines().count() < 100, "{text}");
     assert!(text.contains("  … and 2980 more\n"), "{text}");
     assert!(

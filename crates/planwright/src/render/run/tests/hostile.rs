@@ -118,7 +118,7 @@ fn strangers_text_does_not_drive_the_terminal() {
     };
     let tape = tape.end(9, next);
     let report = RunReport::new(&setting, &RunState::of(&tape.records));
-    assert_harmless(&summary(&report, Paint::new(false)));
+    assert_harmless(&summary(&report, Paint::new(false), 100));
     assert_harmless(&json_text(&report).expect("JSON"));
     for record in &tape.records {
         assert_harmless(&json_line(record).expect("JSON"));

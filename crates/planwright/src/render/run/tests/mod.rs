@@ -5,5 +5,5 @@ mod ended;
 mod frames;
 mod hostile;
 mod samples;
+mod shown;
 mod stage;
-mod told;

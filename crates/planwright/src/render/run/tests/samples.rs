@@ -15,6 +15,17 @@ pub(super) fn at(seconds: u64) -> Moment {
     BEGAN + seconds * 1_000
 }
 
+/// Returns lines with the times of sample runs in UTC, on a machine in any zone.
+pub(super) fn in_utc(lines: &str) -> String {
+    let mut text = lines.to_owned();
+    for seconds in 0..1_000 {
+        let of_day = (BEGAN / 1_000 + seconds) % 86_400;
+        let utc = format!("{:02}:{:02}:{:02}", of_day / 3_600, of_day / 60 % 60, of_day % 60);
+        text = text.replace(&format!("{}  ", clock_at(at(seconds))), &format!("{utc}  "));
+    }
+    text
+}
+
 /// Returns a plan of several tasks with titles.
 pub(super) fn setting(n_tasks: usize) -> Setting {
     let titles = [
@@ -52,10 +63,11 @@ impl Tape {
     }
 
     pub(super) fn add(mut self, seconds: u64, event: RunEvent) -> Self {
-        let clock = clock_at(at(seconds));
+        let seconds = at(seconds) / 1_000;
+        let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
         self.records.push(RunRecord {
             seq: self.records.len() as u64 + 1,
-            time: format!("2026-11-16T{clock}.000Z"),
+            time: format!("2026-11-16T{hour:02}:{minute:02}:{second:02}.000Z"),
             event,
         });
         self

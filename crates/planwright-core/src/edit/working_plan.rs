@@ -1,0 +1,159 @@
+//! A plan as one request after another finds it: its texts as they were read, its tasks in the states that they have by now.
+//! Keeps what the moves of a task need to know of all others, so that each request costs what it moves and no more.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use super::moves::retries;
+use super::reasons::causes;
+use super::{Move, Refused, Request};
+use crate::plan::links::Dependents;
+use crate::plan::{Links, Overview, Plan, Readiness, State, Verb};
+
+/// Why a plan has no moves for a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// The request is refused.
+    Refused(Refused),
+    /// The answer stands in the text of a task that has moved since the plan was read.
+    Unread,
+}
+
+impl From<Refused> for Halt {
+    fn from(refused: Refused) -> Self {
+        Halt::Refused(refused)
+    }
+}
+
+/// A plan on which requests are played through.
+pub(crate) struct WorkingPlan<'p> {
+    /// The plan as it was read.
+    read: &'p Plan,
+    /// The same, with the states of now.
+    now: Cow<'p, Plan>,
+    links: &'p Links,
+    /// How often each task has moved.
+    n_moves: HashMap<usize, usize>,
+    /// How often tasks have failed, where that is not what the text says.
+    n_failures: HashMap<usize, u64>,
+    /// Whether a task has moved that is skipped now: why, its text says.
+    is_skip_unread: bool,
+    /// Whether a task has moved that the file held back: whether it still does, its text says.
+    is_hold_unread: bool,
+    overview: OnceCell<Overview>,
+    dependents: OnceCell<Dependents>,
+    /// The tasks whose notes give a failure as a reason for their being skipped, by the name of the failed task.
+    by_cause: OnceCell<HashMap<&'p str, Vec<usize>>>,
+}
+
+impl<'p> WorkingPlan<'p> {
+    /// Begins with a plan as it is.
+    pub(crate) fn new(plan: &'p Plan, links: &'p Links) -> Self {
+        WorkingPlan {
+            read: plan,
+            now: Cow::Borrowed(plan),
+            links,
+            n_moves: HashMap::new(),
+            n_failures: HashMap::new(),
+            is_skip_unread: false,
+            is_hold_unread: false,
+            overview: OnceCell::new(),
+            dependents: OnceCell::new(),
+            by_cause: OnceCell::new(),
+        }
+    }
+
+    /// Returns how often a task has moved.
+    pub(crate) fn n_moves(&self, task_ix: usize) -> usize {
+        self.n_moves.get(&task_ix).copied().unwrap_or(0)
+    }
+
+    /// Has the moves of a request happen.
+    pub(crate) fn take(&mut self, moves: &[Move], request: &Request<'_>) {
+        let counts = self.now.lifecycle.machine.counts_retries;
+        for step in moves {
+            match request.verb {
+                Verb::Fail if counts => {
+                    let (n_failures, _) = self.retries(step.task_ix);
+                    self.n_failures.insert(step.task_ix, n_failures);
+                }
+                Verb::Reset if counts => drop(self.n_failures.insert(step.task_ix, 0)),
+                _ => {}
+            }
+            *self.n_moves.entry(step.task_ix).or_default() += 1;
+            self.is_skip_unread |= step.to == State::Skipped;
+            let is_held = self.read.tasks().get(step.task_ix).is_some_and(|task| task.held);
+            self.is_hold_unread |= is_held && !matches!(step.to, State::Done | State::Skipped);
+            let now = self.now.to_mut();
+            now.take_state(step.task_ix, step.to);
+            if let Some(overview) = self.overview.get_mut() {
+                overview.update(now, step.task_ix);
+            }
+        }
+    }
+
+    /// Returns the plan with the states of now.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.now
+    }
+
+    pub(super) fn links(&self) -> &'p Links {
+        self.links
+    }
+
+    pub(super) fn state(&self, task_ix: usize) -> Option<State> {
+        self.now.tasks()[task_ix].status.state()
+    }
+
+    /// Returns who may start now.
+    pub(super) fn readiness(&self) -> Result<Readiness<'_>, Halt> {
+        if self.is_hold_unread {
+            return Err(Halt::Unread);
+        }
+        let overview = self.overview.get_or_init(|| Overview::new(&self.now, self.links));
+        Ok(Readiness::with(&self.now, self.links, overview))
+    }
+
+    pub(super) fn dependents(&self) -> &Dependents {
+        self.dependents.get_or_init(|| self.links.reversed())
+    }
+
+    /// Returns the plan as it was read, for the text of a task that has not moved.
+    pub(super) fn text_of(&self, task_ix: usize) -> Result<&'p Plan, Halt> {
+        match self.n_moves(task_ix) {
+            0 => Ok(self.read),
+            _ => Err(Halt::Unread),
+        }
+    }
+
+    /// Returns how often a task will have failed after one more failure, and how often it may.
+    pub(crate) fn retries(&self, task_ix: usize) -> (u64, u64) {
+        let (written, most) = retries(self.read, task_ix);
+        let known = self
+            .n_failures
+            .get(&task_ix)
+            .map(|n_failures| n_failures.saturating_add(1));
+        (known.unwrap_or(written), most)
+    }
+
+    /// Returns the tasks that may be skipped because of a failed task, by what their notes say, in the order of the file.
+    pub(super) fn skipped_for(&self, failed: &str) -> Result<&[usize], Halt> {
+        if self.is_skip_unread {
+            return Err(Halt::Unread);
+        }
+        let by_cause = self.by_cause.get_or_init(|| {
+            let mut by_cause: HashMap<&'p str, Vec<usize>> = HashMap::new();
+            for task_ix in 0..self.read.tasks().len() {
+                for cause in causes(self.read, task_ix) {
+                    let own = by_cause.entry(cause).or_default();
+                    if own.last() != Some(&task_ix) {
+                        own.push(task_ix);
+                    }
+                }
+            }
+            by_cause
+        });
+        Ok(by_cause.get(failed).map_or(&[], Vec::as_slice))
+    }
+}

@@ -1,0 +1,673 @@
+//! Sentences that name both ends of a dependency: "T2 depends on T1", "1 → 3", "tasks 2 and 3 come after 1". Knows no plan: which of the
+//! names are tasks is decided elsewhere.
+
+use std::ops::Range;
+
+use super::dependency_words::Strength;
+use super::name_tokens::{ends_here, range_end, skip_noun, skip_separator, starts_with_words, token};
+use super::names::is_none_word;
+
+/// How much of a line is read.
+const MAX_BYTES: usize = 2_000;
+
+/// A name in a sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Name {
+    pub(super) text: String,
+    pub(super) range: Range<usize>,
+    /// Whether it has the form of an id or a number, and is no words.
+    pub(super) is_id: bool,
+}
+
+/// One statement about the order of tasks.
+#[derive(Debug, PartialEq)]
+pub(super) struct Link {
+    /// The tasks that depend on the others.
+    pub(super) after: Vec<Name>,
+    pub(super) before: Vec<Name>,
+    /// Whether an arrow says so, which is drawn in both directions.
+    pub(super) is_arrow: bool,
+}
+
+/// What a line says about the order of tasks.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Statements {
+    pub(super) links: Vec<Link>,
+    /// Tasks that can run next to each other.
+    pub(super) parallel: Vec<Name>,
+    /// Parts that name tasks and are not understood.
+    pub(super) doubts: Vec<Range<usize>>,
+}
+
+impl Statements {
+    /// Returns whether the line states the order of tasks, by their ids and numbers, and nothing else.
+    pub(super) fn is_link(&self) -> bool {
+        let mut names = self.links.iter().flat_map(|link| link.after.iter().chain(&link.before));
+        !self.links.is_empty() && self.doubts.is_empty() && names.all(|name| name.is_id)
+    }
+}
+
+/// Words between tasks; whether those before the words depend on those after them.
+const VERBS: &[(&str, bool)] = &[
+    ("depends on", true),
+    ("depend on", true),
+    ("depends upon", true),
+    ("is dependent on", true),
+    ("are dependent on", true),
+    ("blocked by", true),
+    ("waits for", true),
+    ("wait for", true),
+    ("waits on", true),
+    ("relies on", true),
+    ("rely on", true),
+    ("builds on", true),
+    ("build on", true),
+    ("requires", true),
+    ("require", true),
+    ("follows", true),
+    ("follow", true),
+    ("needs", true),
+    ("need", true),
+    ("after", true),
+    ("once", true),
+    ("until", true),
+    ("before", false),
+    ("precedes", false),
+    ("precede", false),
+    ("unblocks", false),
+    ("unlocks", false),
+    ("enables", false),
+    ("blocks", false),
+    ("block", false),
+];
+
+const ARROWS: [&str; 8] = ["-->", "->", "=>", "→", "⇒", "➡", "⟶", "➔"];
+
+/// Words that may stand between the names and the verb.
+const FILLERS: &[&str] = &[
+    "must",
+    "should",
+    "be",
+    "is",
+    "are",
+    "has",
+    "have",
+    "to",
+    "done",
+    "finished",
+    "completed",
+    "complete",
+    "come",
+    "comes",
+    "can",
+    "cannot",
+    "can't",
+    "not",
+    "only",
+    "start",
+    "starts",
+    "started",
+    "begin",
+    "begins",
+    "run",
+    "runs",
+    "finish",
+    "both",
+    "all",
+    "each",
+    "also",
+    "then",
+    "in",
+    "parallel",
+    "concurrently",
+    "simultaneously",
+    "together",
+    "directly",
+    "strictly",
+    "and",
+    "may",
+    "will",
+    "does",
+    "do",
+    "wait",
+    "independent",
+    "independently",
+    "of",
+    "other",
+    "executed",
+    "happen",
+    "land",
+    "merged",
+    "be-done",
+];
+
+/// Returns what a line says. `is_section` is whether it stands where dependencies are listed, so that "T2: T1" is one, and titles are names.
+pub(super) fn statements(text: &str, is_section: bool) -> Statements {
+    let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+    let mut out = Statements::default();
+    let mut both: Vec<Name> = Vec::new();
+    for sentence in sentences(text) {
+        let body = text.get(sentence.clone()).unwrap_or("");
+        // What stands in brackets explains a name.
+        let bare = without_brackets(body);
+        if ARROWS.iter().any(|arrow| bare.contains(arrow)) || bare.contains('←') {
+            arrows(&bare, sentence.start, is_section, &mut out);
+            continue;
+        }
+        for part in clauses(&bare) {
+            let clause = bare.get(part.clone()).unwrap_or("").trim_end_matches([' ', ',']);
+            let clause = [" and", " while", " but"]
+                .iter()
+                .find_map(|word| clause.strip_suffix(word))
+                .unwrap_or(clause);
+            clause_links(clause, sentence.start + part.start, is_section, &mut both, &mut out);
+        }
+    }
+    out
+}
+
+/// Splits a line at full stops and semicolons.
+fn sentences(text: &str) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut start = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, c)| *c);
+        let is_end = match c {
+            ';' | '。' | '\n' => true,
+            '.' => next.is_none_or(char::is_whitespace),
+            _ => false,
+        };
+        if is_end {
+            out.push(start..at);
+            start = at + c.len_utf8();
+        }
+    }
+    out.push(start..text.len());
+    out.retain(|range| text.get(range.clone()).is_some_and(|part| !part.trim().is_empty()));
+    out
+}
+
+/// Returns a text of the same length with spaces in place of brackets and what is in them.
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0usize;
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        depth += usize::from(c == '(');
+        match depth {
+            0 if c != '*' && c != '`' => out.push(c),
+            _ => out.extend(std::iter::repeat_n(' ', c.len_utf8())),
+        }
+        depth = depth.saturating_sub(usize::from(c == ')'));
+    }
+    // An open bracket is none: the text after it counts.
+    if depth > 0 { text.to_owned() } else { out }
+}
+
+/// Splits a sentence so that each part has one verb: "2 depends on 1 and 3 depends on 2".
+fn clauses(text: &str) -> Vec<Range<usize>> {
+    let mut cuts = vec![0];
+    let lower = text.to_ascii_lowercase();
+    for (at, _) in lower.match_indices(',') {
+        cuts.push(at + 1);
+    }
+    for word in [" and ", " while ", " but "] {
+        cuts.extend(lower.match_indices(word).map(|(at, _)| at + word.len()));
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts.push(text.len());
+    let mut out: Vec<Range<usize>> = Vec::new();
+    let mut has_verb = false;
+    for pair in cuts.windows(2) {
+        let &[start, end] = pair else {
+            continue;
+        };
+        let own = verb_in(lower.get(start..end).unwrap_or("")).is_some();
+        match out.last_mut() {
+            // A part without a verb belongs to the one before it; before the first verb, to the one after it.
+            Some(last) if !own || !has_verb => {
+                last.end = end;
+                has_verb |= own;
+            }
+            _ => {
+                out.push(start..end);
+                has_verb = own;
+            }
+        }
+    }
+    out
+}
+
+/// Returns the first verb of a clause: its place, and whether what stands before it depends on what stands after it.
+fn verb_in(lower: &str) -> Option<(Range<usize>, bool)> {
+    let mut before = ' ';
+    for (at, c) in lower.char_indices() {
+        if !before.is_alphanumeric() && before != '-' && c.is_ascii_lowercase() {
+            let rest = lower.get(at..).unwrap_or("");
+            if let Some((words, is_after)) = VERBS.iter().find(|(words, _)| starts_with_words(rest, words)) {
+                return Some((at..at + words.len(), *is_after));
+            }
+        }
+        before = c;
+    }
+    None
+}
+
+fn clause_links(clause: &str, offset: usize, is_section: bool, both: &mut Vec<Name>, out: &mut Statements) {
+    let lower = clause.to_ascii_lowercase();
+    let Some((verb, is_after)) = verb_in(&lower) else {
+        return without_verb(clause, &lower, offset, is_section, out);
+    };
+    let start = label_len(&lower);
+    let (left, end) = names_at(clause, &lower, start, offset);
+    // In prose, words name tasks where the verb leaves no doubt.
+    let strong = ["depends on", "depend on", "blocked by"];
+    let takes_titles = is_section || lower.get(verb.clone()).is_some_and(|verb| strong.contains(&verb));
+    let gap = lower.get(end..verb.start).unwrap_or("");
+    let words = || {
+        gap.split(|c: char| c.is_whitespace() || matches!(c, ':' | '–' | '—' | ','))
+            .filter(|word| !word.is_empty() && *word != "-")
+    };
+    let is_plain = !left.is_empty() && words().all(|word| FILLERS.contains(&word));
+    let left = match is_plain {
+        true => left,
+        // "Write the API depends on Create the schema".
+        false if takes_titles => title(clause, 0, verb.start, offset).into_iter().collect(),
+        false => return,
+    };
+    let is_not = |word: &str| word == "not" || word == "cannot" || word == "can't";
+    let waits = words().any(is_not);
+    let verb_words = lower.get(verb.clone()).unwrap_or("");
+    let is_after = match verb_words {
+        "before" if waits => true,
+        // "2 does not depend on 1".
+        _ if waits && verb_words != "until" => return,
+        _ => is_after,
+    };
+    let start = skip_small(&lower, verb.end);
+    let (right, end) = names_at(clause, &lower, start, offset);
+    let rest = lower.get(start..).unwrap_or("");
+    let right = match () {
+        () if starts_with_words(rest, "both") && right.is_empty() => both.clone(),
+        () if is_none_word(rest) || rest.starts_with("nothing") || rest.starts_with("no ") => return,
+        () if !right.is_empty() && (ends_here(&lower, end) || is_remark(&lower, end)) => right,
+        () if takes_titles => title(clause, start, clause.len(), offset).into_iter().collect(),
+        () => Vec::new(),
+    };
+    if left.is_empty() || right.is_empty() {
+        if is_section {
+            out.doubts.push(offset..offset + clause.trim_end().len());
+        }
+        return;
+    }
+    if lower.get(..verb.start).is_some_and(|words| words.contains("parallel")) {
+        out.parallel.extend(left.iter().cloned());
+    }
+    *both = left.clone();
+    let (after, before) = if is_after { (left, right) } else { (right, left) };
+    out.links.push(Link {
+        after,
+        before,
+        is_arrow: false,
+    });
+}
+
+/// Reads a clause without a verb: "tasks 2 and 3 in parallel", or "T2: T1" in a list of dependencies.
+fn without_verb(clause: &str, lower: &str, offset: usize, is_section: bool, out: &mut Statements) {
+    let (left, end) = names_at(clause, lower, 0, offset);
+    let rest = lower.get(end..).unwrap_or("");
+    let is_parallel = ["in parallel", "concurrently", "simultaneously", "independent"]
+        .iter()
+        .any(|words| rest.contains(words));
+    if left.len() > 1 && is_parallel && left.iter().all(|name| name.is_id) {
+        return out.parallel.extend(left);
+    }
+    if !is_section || left.is_empty() {
+        return;
+    }
+    let is_phase = left.iter().any(|name| name.text.contains(' '));
+    let Some(list) = rest.trim_start().strip_prefix(':').filter(|_| !is_phase) else {
+        return;
+    };
+    let start = skip_small(lower, lower.len() - list.len());
+    let (right, end) = names_at(clause, lower, start, offset);
+    let is_whole = lower
+        .get(end..)
+        .is_some_and(|rest| rest.trim_matches([' ', ',', '.']).is_empty());
+    if !right.is_empty() && is_whole {
+        out.links.push(Link {
+            after: left,
+            before: right,
+            is_arrow: false,
+        });
+    }
+}
+
+/// Reads "A → B → D, A → C". A part without an arrow continues the names before it, or begins those after it.
+fn arrows(text: &str, offset: usize, is_section: bool, out: &mut Statements) {
+    let is_arrow_at = |rest: &str| {
+        let arrow = ARROWS.iter().find(|arrow| rest.starts_with(**arrow));
+        arrow
+            .map(|arrow| (arrow.len(), true))
+            .or_else(|| rest.starts_with('←').then_some(('←'.len_utf8(), false)))
+    };
+    // The names before and after each arrow, with the arrow that leads to them.
+    let mut chain: Vec<(Vec<Name>, Option<bool>)> = Vec::new();
+    let mut pending: Vec<Name> = Vec::new();
+    let mut last_left: Vec<Name> = Vec::new();
+    let mut start = 0;
+    for segment in text.split_inclusive(',') {
+        let (from, end) = (start, start + segment.len());
+        start = end;
+        let body = segment.trim_end_matches(',');
+        let mut nodes: Vec<(Vec<Name>, Option<bool>)> = Vec::new();
+        let (mut at, mut node_at, mut arrow) = (0, 0, None);
+        let mut is_sound = true;
+        let mut push = |node: Range<usize>, arrow: Option<bool>, is_sound: &mut bool| {
+            let names = node_names(text, from + node.start, from + node.end, offset, is_section);
+            *is_sound &= !names.is_empty();
+            nodes.push((names, arrow));
+        };
+        while at < body.len() {
+            let rest = body.get(at..).unwrap_or("");
+            match is_arrow_at(rest) {
+                Some((n_bytes, leads_right)) => {
+                    push(node_at..at, arrow, &mut is_sound);
+                    at += n_bytes;
+                    (node_at, arrow) = (at, Some(leads_right));
+                }
+                None => at += rest.chars().next().map_or(1, char::len_utf8),
+            }
+        }
+        push(node_at..body.len(), arrow, &mut is_sound);
+        if !is_sound {
+            if is_section {
+                out.doubts.push(offset + from..offset + from + body.trim_end().len());
+            }
+            continue;
+        }
+        match nodes.len() {
+            1 => {
+                let names = nodes.pop().map(|(names, _)| names).unwrap_or_default();
+                match last_left.is_empty() {
+                    true => pending.extend(names),
+                    false => chain = vec![(last_left.clone(), None), (names, Some(true))],
+                }
+            }
+            _ => {
+                if let Some((first, _)) = nodes.first_mut() {
+                    first.splice(0..0, pending.drain(..));
+                }
+                last_left = nodes
+                    .iter()
+                    .rev()
+                    .nth(1)
+                    .map(|(names, _)| names.clone())
+                    .unwrap_or_default();
+                chain = nodes;
+            }
+        }
+        for pair in chain.windows(2) {
+            let [(left, _), (right, arrow)] = pair else {
+                continue;
+            };
+            let (before, after) = match arrow {
+                Some(false) => (right, left),
+                _ => (left, right),
+            };
+            out.links.push(Link {
+                after: after.clone(),
+                before: before.clone(),
+                // An arrow to the left is written by those who mean what comes first.
+                is_arrow: *arrow == Some(true),
+            });
+        }
+        chain.clear();
+    }
+}
+
+/// Returns the names of one end of an arrow: ids, or a title.
+fn node_names(text: &str, start: usize, end: usize, offset: usize, is_section: bool) -> Vec<Name> {
+    let node = text.get(..end).unwrap_or("");
+    let lower = node.to_ascii_lowercase();
+    let from = start + (lower.get(start..).unwrap_or("").len() - lower.get(start..).unwrap_or("").trim_start().len());
+    let (names, at) = names_at(node, &lower, from, offset);
+    let rest = lower
+        .get(at..)
+        .unwrap_or("")
+        .trim_matches([' ', '.', ')', ']', '[', ':']);
+    // "T1: the schema" and "T1 schema" name T1.
+    let is_named =
+        rest.is_empty() || is_section && lower.get(at..).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    match !names.is_empty() && is_named {
+        true => names,
+        false => title(node, from, end, offset)
+            .into_iter()
+            .filter(|_| is_section)
+            .collect(),
+    }
+}
+
+/// Returns a part of a text as a title.
+fn title(text: &str, start: usize, end: usize, offset: usize) -> Option<Name> {
+    let part = text.get(start..end)?;
+    let words = part.trim().trim_matches(['"', '“', '”', '\'', ':', ',', '.']).trim();
+    let at = start + part.find(words)?;
+    (!words.is_empty()).then(|| Name {
+        text: words.to_owned(),
+        range: offset + at..offset + at + words.len(),
+        is_id: false,
+    })
+}
+
+/// Reads names at a place: "Tasks 2 and 3". Returns where they end.
+fn names_at(text: &str, lower: &str, start: usize, offset: usize) -> (Vec<Name>, usize) {
+    let rest = lower.get(start..).unwrap_or("");
+    let mut at = start + (rest.len() - rest.trim_start_matches([' ', '"', '[', '-', '•', '\t']).len());
+    let (mut names, mut end) = (Vec::new(), start);
+    let mut noun: Option<&str> = None;
+    loop {
+        for small in ["both ", "all of ", "the "] {
+            at += lower
+                .get(at..)
+                .filter(|rest| rest.starts_with(small))
+                .map_or(0, |_| small.len());
+        }
+        let (next, own) = skip_noun(lower, at);
+        noun = own.or(noun);
+        at = next;
+        let Some(token) = token(text, at, Strength::Strong) else {
+            break;
+        };
+        let last = range_end(text, lower, token.end, Strength::Strong).map_or(token.end, |to| to.end);
+        let written = text.get(at..last).unwrap_or("").trim_matches(['"', '[', ']', '#']);
+        let is_phase = matches!(noun, Some("phase" | "phases" | "stage" | "stages" | "milestone"));
+        names.push(Name {
+            text: match noun {
+                Some(noun) if is_phase => format!("{} {written}", noun.trim_end_matches('s')),
+                _ => written.to_owned(),
+            },
+            range: offset + at..offset + last,
+            is_id: true,
+        });
+        end = last;
+        match skip_separator(lower, end) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    (names, end)
+}
+
+/// Returns the length of a label before a sentence: "Note: ".
+fn label_len(lower: &str) -> usize {
+    let labels = ["note:", "notes:", "important:", "also:", "so", "here,"];
+    let rest = lower.trim_start();
+    let label = labels.iter().find(|label| starts_with_words(rest, label));
+    label.map_or(0, |label| lower.len() - rest.len() + label.len())
+}
+
+fn skip_small(lower: &str, at: usize) -> usize {
+    let mut at = at;
+    loop {
+        let rest = lower.get(at..).unwrap_or("");
+        let trimmed = rest.trim_start_matches([' ', ':', '"', '=']);
+        at += rest.len() - trimmed.len();
+        let small = ["completion of ", "completing ", "only ", "on ", "finishing "];
+        match small.iter().find(|small| trimmed.starts_with(**small)) {
+            Some(small) => at += small.len(),
+            None => return at,
+        }
+    }
+}
+
+/// Returns whether what follows a name explains it: "T1: the schema", "T1 because …".
+fn is_remark(lower: &str, at: usize) -> bool {
+    let rest = lower.get(at..).unwrap_or("").trim_start();
+    [
+        "as well", "too", "because", "since", "so ", "for ", "being", "will ", "to ", "as ",
+    ]
+    .iter()
+    .any(|start| rest.starts_with(start))
+}
+
+/// Returns whether prose says that an arrow leads to what a task depends on.
+pub(super) fn arrows_lead_to_dependencies(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let says_so = |at: usize| {
+        let rest = lower.get(at..).unwrap_or("");
+        let line = rest.lines().next().unwrap_or("");
+        let window = line.get(..line.floor_char_boundary(60)).unwrap_or(line);
+        let is_reverse = [
+            "depends on",
+            "depend on",
+            "dependency of the",
+            "requires",
+            "needs",
+            "depends upon",
+        ]
+        .iter()
+        .any(|words| window.contains(words));
+        let is_order = ["before", "depended", "blocks", "enables", "unblocks"]
+            .iter()
+            .any(|words| window.contains(words));
+        is_reverse && !is_order
+    };
+    let is_said = |window: usize| {
+        let rest = lower.get(window..).unwrap_or("");
+        let line = rest.lines().next().unwrap_or("");
+        let head = line.get(..line.floor_char_boundary(24)).unwrap_or(line);
+        [" mean", "=", " read", " indicate", " point", ":", " denote", " show"]
+            .iter()
+            .any(|words| head.contains(words))
+    };
+    let arrows = lower.match_indices("arrow").map(|(at, _)| at + "arrow".len());
+    let mut drawn = lower.match_indices("→").chain(lower.match_indices("->"));
+    arrows.take(50).any(|at| is_said(at) && says_so(at))
+        // "A → B means A depends on B".
+        || drawn.by_ref().take(200).any(|(at, _)| {
+            let rest = lower.get(at..).unwrap_or("").lines().next().unwrap_or("");
+            let head = rest.get(..rest.floor_char_boundary(16)).unwrap_or(rest);
+            let left = lower.get(..at).and_then(|before| before.split_whitespace().next_back());
+            let subject = rest
+                .split_once(" depends on ")
+                .and_then(|(before, _)| before.split_whitespace().next_back());
+            let is_left = left.is_some() && left == subject;
+            head.find(" mean").is_some_and(|mean| is_left && says_so(at + mean))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, is_section: bool, expected: &[&str]) {
+        let said = statements(text, is_section);
+        let names = |names: &[Name]| names.iter().map(|name| name.text.clone()).collect::<Vec<_>>().join("+");
+        let found: Vec<String> = said
+            .links
+            .iter()
+            .map(|link| format!("{} after {}", names(&link.after), names(&link.before)))
+            .collect();
+        assert_eq!(found, expected, "{text}: {said:?}");
+        for name in said.links.iter().flat_map(|link| link.after.iter().chain(&link.before)) {
+            assert!(
+                text.get(name.range.clone())
+                    .is_some_and(|own| own.contains(name.text.rsplit(' ').next().unwrap_or("")))
+            );
+        }
+    }
+
+    #[test]
+    fn both_ends_of_a_dependency_are_read() {
+        check("T005 before T006", false, &["T006 after T005"]);
+        check("Task 2 depends on Task 1", false, &["2 after 1"]);
+        check(
+            "Task 2 depends on task 1. Task 4 depends on tasks 2 and 3.",
+            false,
+            &["2 after 1", "4 after 2+3"],
+        );
+        check("2 depends on 1; 3 depends on 1.", false, &["2 after 1", "3 after 1"]);
+        check(
+            "T2 depends on T1 and T3 depends on T2",
+            false,
+            &["T2 after T1", "T3 after T2"],
+        );
+        check("Tasks 2 and 3 depend on 1", false, &["2+3 after 1"]);
+        check("Task 2 (the API) requires Task 1 (the schema)", false, &["2 after 1"]);
+        check("T3 cannot start before T2", false, &["T3 after T2"]);
+        check("T3 must come before T4", false, &["T4 after T3"]);
+        check("T3 must wait for T2 to finish", false, &["T3 after T2"]);
+        check("1 → 3", false, &["3 after 1"]);
+        check("A → B → D, A → C", true, &["B after A", "D after B", "C after A"]);
+        check("1, 2 → 3", true, &["3 after 1+2"]);
+        check("1 -> 2, 3", true, &["2 after 1", "3 after 1"]);
+        check("T2 ← T1", true, &["T2 after T1"]);
+        check("Note: task 4 needs task 1 as well", false, &["4 after 1"]);
+        check("b depends on a", true, &["b after a"]);
+        check("T2: T1, T3", true, &["T2 after T1+T3"]);
+        check("Phase 2 depends on Phase 1", true, &["phase 2 after phase 1"]);
+        check(
+            "Write the API depends on Create the schema",
+            true,
+            &["Write the API after Create the schema"],
+        );
+        check(
+            "Tasks 2 and 3 can be done in parallel once task 1 is finished; task 4 needs both.",
+            false,
+            &["2+3 after 1", "4 after 2+3"],
+        );
+    }
+
+    #[test]
+    fn other_sentences_are_no_dependencies() {
+        for text in [
+            "Setup: No dependencies",
+            "Commit after each task",
+            "Task 2 does not depend on task 1",
+            "We need 2 servers before 3 o'clock",
+            "Depends on: T1",
+            "Step 2 needs care",
+            "Phase 1: T001, T002",
+        ] {
+            check(text, false, &[]);
+        }
+        assert_eq!(statements("Tasks 2 and 3 can run in parallel", false).parallel.len(), 2);
+    }
+
+    #[test]
+    fn arrows_are_explained() {
+        assert!(arrows_lead_to_dependencies("Arrows mean \"depends on\":"));
+        assert!(arrows_lead_to_dependencies("(arrow = depends on)"));
+        assert!(arrows_lead_to_dependencies("A → B means A depends on B"));
+        assert!(!arrows_lead_to_dependencies(
+            "An arrow means \"must be finished before\"."
+        ));
+        assert!(!arrows_lead_to_dependencies(
+            "Task 2 depends on Task 1. The arrow keys work."
+        ));
+        assert!(!arrows_lead_to_dependencies("A → B means B depends on A"));
+    }
+}

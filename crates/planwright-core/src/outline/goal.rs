@@ -1,0 +1,114 @@
+//! What a plan is for, where no field of it says so: the first heading above its tasks that says more than that this is a plan.
+
+use super::markdown_lines::{Line, LineKind};
+use super::names::plain;
+use super::phrases::{is_option, is_other_heading, is_outdated, is_phase};
+use super::raw::RawPlan;
+
+/// Returns the goal that the lines above the first task of a plan give.
+pub(super) fn goal_above(lines: &[Line<'_>], plan: &RawPlan) -> Option<String> {
+    let first = plan.tasks.iter().map(|raw| raw.task.place.start).min()?;
+    let above = lines.iter().take_while(|line| line.at < first as usize);
+    let headings = above.filter(|line| matches!(line.kind, LineKind::Heading(_)));
+    let is_group = |title: &str| plan.groups.iter().any(|group| group.name == title);
+    headings
+        .map(|line| plain(line.text))
+        .filter(|title| !is_group(title))
+        .find_map(|title| goal_of(&title))
+}
+
+/// Returns the goal that a heading names.
+fn goal_of(title: &str) -> Option<String> {
+    const LABELS: [&str; 8] = [
+        "implementation plan:",
+        "implementation plan for",
+        "plan:",
+        "plan for",
+        "tasks:",
+        "tasks for",
+        "goal:",
+        "objective:",
+    ];
+    let is_label = |label: &&&str| {
+        title
+            .get(..label.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(label))
+    };
+    let label = LABELS.iter().find(is_label);
+    let goal = label.and_then(|label| title.get(label.len()..)).unwrap_or(title).trim();
+    let is_other = is_bare(goal)
+        || is_phase(goal)
+        || is_option(goal)
+        || is_outdated(goal)
+        || label.is_none() && is_other_heading(goal);
+    (!is_other).then(|| goal.to_owned())
+}
+
+/// Returns whether a heading says nothing but that this is a plan.
+fn is_bare(title: &str) -> bool {
+    const BARE: [&str; 36] = [
+        "a",
+        "action",
+        "actions",
+        "breakdown",
+        "checklist",
+        "corrected",
+        "detailed",
+        "development",
+        "do",
+        "final",
+        "goal",
+        "here",
+        "implementation",
+        "is",
+        "item",
+        "items",
+        "list",
+        "my",
+        "new",
+        "objective",
+        "our",
+        "plan",
+        "proposed",
+        "proposal",
+        "revised",
+        "s",
+        "step",
+        "steps",
+        "task",
+        "tasks",
+        "the",
+        "to",
+        "todo",
+        "todos",
+        "updated",
+        "work",
+    ];
+    let lower = title.to_lowercase();
+    let mut words = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words.all(|word| BARE.contains(&word) || word.chars().all(|c| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_that_say_more_than_plan_are_goals() {
+        for (title, goal) in [
+            ("Migration plan", Some("Migration plan")),
+            ("Plan: Add CSV export", Some("Add CSV export")),
+            ("Implementation Plan for the cache", Some("the cache")),
+            ("Implementation plan", None),
+            ("Here's the plan", None),
+            ("Tasks", None),
+            ("Phase 1: Schema", None),
+            ("Overview", None),
+            ("", None),
+        ] {
+            assert_eq!(goal_of(title).as_deref(), goal, "{title}");
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Dependencies that stand apart from the tasks: in a section of their own, or in sentences around the list. They are added to the plan;
+//! what is not understood in such a section is never replaced by an invented order.
+
+use std::collections::HashSet;
+
+use super::dependency_sentences::{Link, Name, arrows_lead_to_dependencies, statements};
+use super::index::{Found, Index};
+use super::markdown_lines::{Line, LineKind};
+use super::names::{one_line, plain};
+use super::phrases::is_bold_heading;
+use super::raw::{RawPlan, Reference};
+use super::rules::{AMBIGUOUS, GUESS};
+use crate::diagnostic::Diagnostic;
+use crate::text::{Span, visible};
+
+const MAX_EDGES: usize = 250_000;
+
+/// The longest words that are compared with titles.
+const MAX_TITLE: usize = 120;
+
+/// What a part of a text lists.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    Prose,
+    Dependencies,
+    /// An order in which the tasks can be done: dependencies only where no others are written.
+    Order,
+    /// Something that repeats dependencies, such as the critical path.
+    Other,
+}
+
+/// Adds the dependencies that the lines of an answer state apart from its tasks.
+///
+/// Refused where a section of dependencies names tasks and is not understood, and nothing else is written.
+pub(super) fn add_links(plan: &mut RawPlan, lines: &[Line<'_>], text: &str) -> Result<(), Vec<Diagnostic>> {
+    let index = Index::new(plan);
+    let mut reader = Reader {
+        plan,
+        index: &index,
+        links: Vec::new(),
+        ordered: Vec::new(),
+        parallel: HashSet::new(),
+        doubts: Vec::new(),
+    };
+    let places: HashSet<u32> = {
+        let tasks = reader.plan.tasks.iter().map(|raw| raw.task.place.start);
+        tasks
+            .chain(reader.plan.groups.iter().map(|group| group.place.start))
+            .collect()
+    };
+    reader.read(lines, &places);
+    let (mut links, ordered, parallel, doubts) = (reader.links, reader.ordered, reader.parallel, reader.doubts);
+    let has_others = plan.has_dependencies();
+    if links.is_empty() && !has_others {
+        links = ordered;
+    }
+    let arrows: Vec<&Resolved> = links.iter().filter(|link| link.is_arrow).collect();
+    let leads_back = |link: &&Resolved| {
+        let first = |tasks: &[usize]| tasks.first().copied();
+        first(&link.before_tasks) > first(&link.after_tasks)
+    };
+    let is_said = arrows_lead_to_dependencies(text);
+    let is_reversed = is_said || !arrows.is_empty() && arrows.iter().all(leads_back);
+    if let Some(place) = arrows.first().map(|link| link.place) {
+        let message = match is_reversed {
+            true => "an arrow leads from a task to one that it depends on",
+            false => "an arrow leads from a task to one that depends on it",
+        };
+        plan.notes.push(Diagnostic::new(&GUESS, place, message));
+    }
+    for link in &links {
+        let (after, before) = match link.is_arrow && is_reversed {
+            true => (&link.before, &link.after),
+            false => (&link.after, &link.before),
+        };
+        // More than a plan may have are refused later.
+        let n_left = MAX_EDGES.saturating_sub(plan.edges.len());
+        let pairs = after.iter().flat_map(|owner| before.iter().map(move |on| (owner, on)));
+        for (owner, on) in pairs.take(n_left) {
+            plan.edges.push((owner.clone(), on.clone()));
+        }
+    }
+    if let Some((place, _)) = doubts
+        .iter()
+        .find(|(_, n_tasks)| *n_tasks > 0)
+        .filter(|_| links.is_empty() && !has_others)
+    {
+        let found = Diagnostic::new(
+            &AMBIGUOUS,
+            *place,
+            "this line names dependencies, and is not understood",
+        );
+        return Err(vec![found.with_help("write it as `T2 depends on T1`, or remove it")]);
+    }
+    for (place, _) in doubts.iter().take(20) {
+        let words = text.get(place.range()).unwrap_or("");
+        let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
+        plan.notes.push(Diagnostic::new(&GUESS, *place, message));
+    }
+    if links.is_empty() && !has_others {
+        for task in parallel {
+            if let Some(raw) = plan.tasks.get_mut(task) {
+                raw.task.is_parallel = true;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A link whose names are tasks of the plan.
+struct Resolved {
+    after: Vec<Reference>,
+    before: Vec<Reference>,
+    after_tasks: Vec<usize>,
+    before_tasks: Vec<usize>,
+    is_arrow: bool,
+    place: Span,
+}
+
+struct Reader<'p> {
+    plan: &'p RawPlan,
+    index: &'p Index,
+    links: Vec<Resolved>,
+    ordered: Vec<Resolved>,
+    parallel: HashSet<usize>,
+    /// Lines that are not understood; where the number is not 0, they certainly name tasks.
+    doubts: Vec<(Span, usize)>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, lines: &[Line<'_>], places: &HashSet<u32>) {
+        let mut part = Part::Prose;
+        // The level of the heading that began the part; none for a sentence.
+        let mut level: Option<usize> = None;
+        let (mut was_blank, mut has_lines) = (false, false);
+        for line in lines {
+            let is_task = places.contains(&u32::try_from(line.at).unwrap_or(u32::MAX));
+            let heading = match line.kind {
+                LineKind::Heading(own) => Some(own),
+                LineKind::Text if is_bold_heading(line.text) => Some(7),
+                _ => None,
+            };
+            match (line.kind, heading) {
+                (LineKind::Blank, _) => {}
+                (_, Some(own)) => {
+                    let begun = if is_task { Part::Prose } else { part_of(line.text) };
+                    let is_below = level.is_some_and(|level| own > level) && part != Part::Prose && !is_task;
+                    if !is_below || begun != Part::Prose {
+                        (part, level) = (begun, Some(own));
+                    }
+                    has_lines = false;
+                }
+                (LineKind::TableRow, _) => {}
+                _ if is_task => {
+                    // A list of tasks ends what a sentence began.
+                    if level.is_none() {
+                        part = Part::Prose;
+                    }
+                }
+                (kind, _) => {
+                    if kind == LineKind::Text && level.is_none() && was_blank && has_lines {
+                        part = Part::Prose;
+                    }
+                    let (own, text, at) = match label_of(line.text) {
+                        Some((own, n_bytes)) if line.indent < 2 => {
+                            let rest = line.text.get(n_bytes..).unwrap_or("");
+                            if rest.trim_matches(['*', ' ', '_']).is_empty() {
+                                (part, level, has_lines) = (own, None, false);
+                                was_blank = false;
+                                continue;
+                            }
+                            (own, rest, line.at + n_bytes)
+                        }
+                        _ => (part, line.text, line.at),
+                    };
+                    has_lines = true;
+                    self.line(text, at, own, line.indent);
+                }
+            }
+            was_blank = line.kind == LineKind::Blank;
+        }
+    }
+
+    fn line(&mut self, text: &str, at: usize, part: Part, indent: usize) {
+        if part == Part::Other || part == Part::Prose && indent > 1 {
+            return;
+        }
+        let is_section = part != Part::Prose;
+        let said = statements(text, is_section);
+        for link in &said.links {
+            match self.resolved(link, at, is_section) {
+                Some(resolved) if part == Part::Order => self.ordered.push(resolved),
+                Some(resolved) => self.links.push(resolved),
+                None if part == Part::Dependencies => {
+                    let n_tasks = self.n_tasks(&link.after, at) + self.n_tasks(&link.before, at);
+                    self.doubts.push((Span::new(at, at + text.trim_end().len()), n_tasks));
+                }
+                None => {}
+            }
+        }
+        for name in &said.parallel {
+            if let Some(tasks) = self.tasks(name, at) {
+                self.parallel.extend(tasks);
+            }
+        }
+        for doubt in said.doubts.iter().filter(|_| part == Part::Dependencies) {
+            let span = Span::new(at + doubt.start, at + doubt.end);
+            let n_tasks = words_with_digits(text.get(doubt.clone()).unwrap_or("")).saturating_sub(1);
+            self.doubts.push((span, n_tasks));
+        }
+    }
+
+    /// Returns how many ids of tasks there are among some names.
+    fn n_tasks(&self, names: &[Name], at: usize) -> usize {
+        let is_task = |name: &&Name| name.is_id && !name.text.contains(' ') && self.tasks(name, at).is_some();
+        names.iter().filter(is_task).count()
+    }
+
+    /// Returns the tasks that a name means without a guess.
+    fn tasks(&self, name: &Name, at: usize) -> Option<Vec<usize>> {
+        if !name.is_id && name.text.len() > MAX_TITLE {
+            return None;
+        }
+        // The sentence belongs to none of the tasks.
+        let owner = self.plan.tasks.len();
+        match self.index.find(self.plan, &reference(name, at), owner, 1) {
+            Found::Tasks {
+                tasks,
+                guess: None,
+                by_place: false,
+            } if !tasks.is_empty() => Some(tasks),
+            Found::Tasks {
+                tasks, by_place: true, ..
+            } if name.is_id => Some(tasks),
+            // Words that one title has: the guess is named when the plan is resolved.
+            Found::Tasks { tasks, .. } if !name.is_id && tasks.len() == 1 => Some(tasks),
+            Found::Group(group) => self.index.members.get(group).cloned(),
+            _ => None,
+        }
+    }
+
+    /// Returns a link where all of its names are tasks. In a section of dependencies, an id that names none stays, and is refused later.
+    fn resolved(&self, link: &Link, at: usize, is_section: bool) -> Option<Resolved> {
+        let side = |names: &[Name], others: &[Name]| -> Option<(Vec<Reference>, Vec<usize>)> {
+            let mut found = (Vec::new(), Vec::new());
+            for name in names {
+                if is_everything(&name.text) {
+                    let others: Vec<usize> = others
+                        .iter()
+                        .filter_map(|name| self.tasks(name, at))
+                        .flatten()
+                        .collect();
+                    let place = reference(name, at).place;
+                    for (task_ix, raw) in self
+                        .plan
+                        .tasks
+                        .iter()
+                        .enumerate()
+                        .filter(|(ix, _)| !others.contains(ix))
+                    {
+                        found.0.push(Reference {
+                            text: raw.task.id.clone().unwrap_or_else(|| raw.task.title.clone()),
+                            place,
+                            is_certain: true,
+                        });
+                        found.1.push(task_ix);
+                    }
+                    continue;
+                }
+                match self.tasks(name, at) {
+                    Some(tasks) => found.1.extend(tasks),
+                    None if is_section && name.is_id => {}
+                    None => return None,
+                }
+                found.0.push(reference(name, at));
+            }
+            Some(found)
+        };
+        let ((after, after_tasks), (before, before_tasks)) =
+            (side(&link.after, &link.before)?, side(&link.before, &link.after)?);
+        let place = after.first()?.place;
+        // Names of which none is a task are those of something else.
+        (!after_tasks.is_empty() || !before_tasks.is_empty()).then_some(Resolved {
+            after,
+            before,
+            after_tasks,
+            before_tasks,
+            is_arrow: link.is_arrow,
+            place,
+        })
+    }
+}
+
+fn is_everything(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    [
+        "everything",
+        "everything else",
+        "all others",
+        "all other tasks",
+        "all tasks",
+        "all other steps",
+    ]
+    .contains(&lower.as_str())
+}
+
+fn reference(name: &Name, at: usize) -> Reference {
+    Reference {
+        text: name.text.clone(),
+        place: Span::new(at + name.range.start, at + name.range.end),
+        is_certain: true,
+    }
+}
+
+fn words_with_digits(text: &str) -> usize {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).count()
+}
+
+/// Returns what a heading announces.
+fn part_of(title: &str) -> Part {
+    let lower = plain(title).to_lowercase();
+    let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
+    let starts = |words: &[&str]| words.iter().any(|word| bare.starts_with(word));
+    match () {
+        () if starts(&[
+            "dependenc",
+            "task dependenc",
+            "dependency",
+            "blocking",
+            "ordering constraint",
+        ]) =>
+        {
+            Part::Dependencies
+        }
+        () if starts(&[
+            "execution order",
+            "order",
+            "suggested order",
+            "recommended order",
+            "implementation order",
+        ]) =>
+        {
+            Part::Order
+        }
+        () if starts(&["critical path", "example", "parallel example"]) => Part::Other,
+        () => Part::Prose,
+    }
+}
+
+/// Returns what a label such as "**Dependencies:**" at the start of a line announces, and its length.
+fn label_of(text: &str) -> Option<(Part, usize)> {
+    let colon = text.find(':').filter(|at| *at <= 40)?;
+    let part = part_of(text.get(..colon)?);
+    let rest = text.get(colon + 1..)?;
+    let n_marks = rest.len() - rest.trim_start_matches('*').len();
+    (part != Part::Prose).then_some((part, colon + 1 + n_marks))
+}

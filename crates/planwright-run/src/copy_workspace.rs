@@ -1,0 +1,323 @@
+//! Copies a workspace to another folder, so that a plan can be run without touching the original. Changes nothing in the original,
+//! and nothing in a folder that holds something else.
+
+use std::collections::VecDeque;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::faults;
+use crate::files::{DiskFiles, Files as _};
+use crate::layout::{CONFIG_FILE, PlanPlace, STATE_FOLDER};
+use crate::store::{is_temporary, new_temporary_name, stale_temporaries};
+
+/// How many files a copy may have.
+pub const MAX_FILES: usize = 10_000;
+
+/// How many bytes a copy may have.
+pub const MAX_BYTES: u64 = 200_000_000;
+
+/// A copy of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// The plan in it.
+    pub plan: PathBuf,
+    /// How many files were copied; none where the copy was there already.
+    pub n_copied: Option<usize>,
+    /// Links that were left out, as they lead out of the workspace, and whatever is neither a file, a folder nor a link.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub enum DuplicateError {
+    /// The folder is the workspace itself.
+    #[error("`{}` is the workspace itself, not a place for a copy of it", .0.display())]
+    Itself(PathBuf),
+    /// The folder holds something else.
+    #[error("`{}` is not empty, and is no copy of this workspace", .0.display())]
+    Occupied(PathBuf),
+    /// There is a file in the place of the folder.
+    #[error("`{}` is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// The workspace has too many files.
+    #[error("the workspace `{}` has more than {MAX_FILES} files, too many to copy", .0.display())]
+    TooMany(PathBuf),
+    /// The workspace is too large.
+    #[error("the workspace `{}` has more than {} MB, too much to copy", .0.display(), MAX_BYTES / 1_000_000)]
+    TooLarge(PathBuf),
+    /// The system said no.
+    #[error("`{}` cannot be copied", .path.display())]
+    Io {
+        /// What could not be read or written.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl DuplicateError {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            DuplicateError::Itself(_) | DuplicateError::NotAFolder(_) => "name a folder that is not there yet",
+            DuplicateError::Occupied(_) => "name a folder that is not there yet, or remove this one",
+            DuplicateError::TooMany(_) | DuplicateError::TooLarge(_) => {
+                "make a copy of what matters yourself, and run the plan there"
+            }
+            DuplicateError::Io { .. } => "",
+        }
+    }
+
+    /// Returns whether the machine failed, not its user.
+    pub fn is_environment(&self) -> bool {
+        matches!(self, DuplicateError::Io { .. })
+    }
+
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        |source| DuplicateError::Io { path, source }
+    }
+}
+
+/// Copies the workspace of a plan to a folder: everything but `.git`, `.planwright` and what cargo builds. A folder that holds
+/// such a copy already is left as it is. A copy is made beside its folder, and gets its name when it is whole.
+pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, DuplicateError> {
+    let copy = Duplicate {
+        plan: folder.join(&plan.relative),
+        n_copied: None,
+        left_out: Vec::new(),
+    };
+    if let Found::Copy = state_of(plan, folder)? {
+        return Ok(copy);
+    }
+    let inventory = Inventory::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
+    let n_copied = match inventory.make(plan, folder) {
+        Ok(n_copied) => n_copied,
+        // Somebody else may have made one meanwhile.
+        Err(error) => {
+            return match state_of(plan, folder) {
+                Ok(Found::Copy) => Ok(copy),
+                _ => Err(error),
+            };
+        }
+    };
+    Ok(Duplicate {
+        n_copied: Some(n_copied),
+        left_out: inventory.left_out,
+        ..copy
+    })
+}
+
+/// What there is where a copy is to be.
+enum Found {
+    Nothing,
+    Copy,
+}
+
+fn state_of(plan: &PlanPlace, folder: &Path) -> Result<Found, DuplicateError> {
+    let own = match fs::canonicalize(folder) {
+        Ok(own) => own,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(source) => {
+            let path = folder.to_owned();
+            return Err(DuplicateError::Io { path, source });
+        }
+    };
+    if own == plan.root {
+        return Err(DuplicateError::Itself(folder.to_owned()));
+    }
+    if !own.is_dir() {
+        return Err(DuplicateError::NotAFolder(folder.to_owned()));
+    }
+    if own.join(&plan.relative).is_file() && own.join(CONFIG_FILE).is_file() {
+        return Ok(Found::Copy);
+    }
+    let mut entries = fs::read_dir(&own).map_err(DuplicateError::io(folder))?;
+    match entries.next() {
+        None => Ok(Found::Nothing),
+        Some(_) => Err(DuplicateError::Occupied(folder.to_owned())),
+    }
+}
+
+/// What of a workspace is copied, all paths from its root, folders before what is in them.
+#[derive(Default)]
+struct Inventory {
+    folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+    links: Vec<(PathBuf, PathBuf)>,
+    left_out: Vec<PathBuf>,
+    n_bytes: u64,
+}
+
+impl Inventory {
+    /// Looks through a workspace; what is at `except` is the copy itself.
+    fn of(root: &Path, except: Option<&Path>) -> Result<Self, DuplicateError> {
+        let mut inventory = Inventory::default();
+        let mut queue = VecDeque::from([PathBuf::new()]);
+        while let Some(folder) = queue.pop_front() {
+            let here = root.join(&folder);
+            let entries = fs::read_dir(&here).map_err(DuplicateError::io(&here))?;
+            for entry in entries {
+                let entry = entry.map_err(DuplicateError::io(&here))?;
+                let relative = folder.join(entry.file_name());
+                let path = root.join(&relative);
+                let metadata = fs::symlink_metadata(&path).map_err(DuplicateError::io(&path))?;
+                if Some(path.as_path()) == except || is_passed_over(&path, &relative, &metadata) {
+                    continue;
+                }
+                if metadata.is_dir() {
+                    queue.push_back(relative.clone());
+                }
+                inventory.take(root, relative, &metadata)?;
+            }
+        }
+        Ok(inventory)
+    }
+
+    fn take(&mut self, root: &Path, relative: PathBuf, metadata: &Metadata) -> Result<(), DuplicateError> {
+        let path = root.join(&relative);
+        if metadata.is_dir() {
+            self.folders.push(relative);
+        } else if metadata.is_file() {
+            self.n_bytes = self.n_bytes.saturating_add(metadata.len());
+            self.files.push(relative);
+        } else if metadata.is_symlink() {
+            let target = fs::read_link(&path).map_err(DuplicateError::io(&path))?;
+            match stays_inside(root, &relative, &target) {
+                true => self.links.push((relative, target)),
+                false => self.left_out.push(relative),
+            }
+        } else {
+            self.left_out.push(relative);
+        }
+        let n_entries = self.folders.len() + self.files.len() + self.links.len() + self.left_out.len();
+        match () {
+            () if n_entries > MAX_FILES => Err(DuplicateError::TooMany(root.to_owned())),
+            () if self.n_bytes > MAX_BYTES => Err(DuplicateError::TooLarge(root.to_owned())),
+            () => Ok(()),
+        }
+    }
+
+    /// Makes the copy under another name, gives it its own, and returns how many files it has.
+    fn make(&self, plan: &PlanPlace, folder: &Path) -> Result<usize, DuplicateError> {
+        // What is there is an empty folder, which may be the end of a link.
+        let own = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let above = match own.parent() {
+            Some(above) if !above.as_os_str().is_empty() => above,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(above).map_err(DuplicateError::io(above))?;
+        let temporary = above.join(new_temporary_name());
+        let made = DiskFiles.create_folder(&temporary);
+        made.map_err(DuplicateError::io(&temporary))?;
+        remove_abandoned(above, &temporary);
+        if let Ok(metadata) = fs::metadata(&own) {
+            fs::set_permissions(&temporary, metadata.permissions()).ok();
+        }
+        let copied = self.copy(plan, &temporary).and_then(|n_copied| {
+            // Only Unix lets a folder take the place of an empty one.
+            fs::remove_dir(&own).ok();
+            let named = DiskFiles.rename(&temporary, &own);
+            named.map(|()| n_copied).map_err(DuplicateError::io(&own))
+        });
+        if copied.is_err() {
+            fs::remove_dir_all(&temporary).ok();
+        }
+        copied
+    }
+
+    /// Copies everything to an empty folder, and returns how many files that were.
+    fn copy(&self, plan: &PlanPlace, to: &Path) -> Result<usize, DuplicateError> {
+        for folder in &self.folders {
+            let folder = to.join(folder);
+            fs::create_dir_all(&folder).map_err(DuplicateError::io(&folder))?;
+        }
+        let relative = Path::new(&plan.relative);
+        let others = self.files.iter().map(PathBuf::as_path).filter(|file| *file != relative);
+        for file in others {
+            copy_file(&plan.root.join(file), &to.join(file))?;
+        }
+        // It may lie in what is passed over otherwise.
+        let own = to.join(relative);
+        if let Some(folder) = own.parent() {
+            fs::create_dir_all(folder).map_err(DuplicateError::io(folder))?;
+        }
+        copy_file(&plan.target, &own)?;
+        for (link, target) in &self.links {
+            make_link(target, &to.join(link))?;
+        }
+        let configuration = to.join(CONFIG_FILE);
+        if !configuration.is_file() {
+            // It may be a link to nowhere.
+            fs::remove_file(&configuration).ok();
+            // Else the copy would belong to whatever workspace it lies in.
+            let text = "# The root of a workspace: a copy that `planwright run --copy-to` made.\n";
+            write(&configuration, text)?;
+        }
+        Ok(self.files.len())
+    }
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<(), DuplicateError> {
+    let copied = faults::step("copy file").and_then(|()| fs::copy(from, to));
+    copied.map(drop).map_err(DuplicateError::io(from))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), DuplicateError> {
+    let written = faults::step("write file").and_then(|()| fs::write(path, text));
+    written.map_err(DuplicateError::io(path))
+}
+
+/// Removes copies that nobody came to finish: those under a name of ours that nobody has touched for long, by the clock of the disk,
+/// which our own copy has just been told.
+fn remove_abandoned(folder: &Path, own: &Path) {
+    let Ok(now) = fs::metadata(own).and_then(|metadata| metadata.modified()) else {
+        return;
+    };
+    let stale = stale_temporaries(&DiskFiles, folder, now).into_iter();
+    for path in stale.filter(|path| path.is_dir()) {
+        fs::remove_dir_all(path).ok();
+    }
+}
+
+/// Returns whether an entry is none of a project's own: its history, planwright's state, what was built.
+fn is_passed_over(path: &Path, relative: &Path, metadata: &Metadata) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return false;
+    };
+    match name {
+        ".git" | STATE_FOLDER => true,
+        name if is_temporary(name) => true,
+        // Elsewhere it may be a folder of the project's that has this name by chance.
+        "target" if metadata.is_dir() => relative.components().count() == 1 || path.join("CACHEDIR.TAG").is_file(),
+        _ => false,
+    }
+}
+
+/// Returns whether a link leads to something in the same workspace, and will in a copy of it.
+fn stays_inside(root: &Path, link: &Path, target: &Path) -> bool {
+    let mut depth = link.components().count().saturating_sub(1);
+    for part in target.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return false,
+        }
+    }
+    // On its way it may follow other links.
+    fs::canonicalize(root.join(link)).map_or(true, |real| real.starts_with(root))
+}
+
+#[cfg(unix)]
+fn make_link(target: &Path, link: &Path) -> Result<(), DuplicateError> {
+    std::os::unix::fs::symlink(target, link).map_err(DuplicateError::io(link))
+}
+
+#[cfg(not(unix))]
+fn make_link(_target: &Path, link: &Path) -> Result<(), DuplicateError> {
+    let source = io::Error::new(io::ErrorKind::Unsupported, "links cannot be made on this system");
+    Err(DuplicateError::io(link)(source))
+}

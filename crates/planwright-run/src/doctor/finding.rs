@@ -1,0 +1,397 @@
+//! What can be wrong with a workspace: each finding with its severity, its place and its fix. Looks at nothing.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::diagnostic::Severity;
+
+use crate::config::no_agent;
+use crate::error_chain::with_causes;
+use crate::journal::{self, JournalError};
+use crate::layout::STATE_FOLDER;
+use crate::shell::argument;
+use crate::store::LoadError;
+
+/// Something that is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum DoctorFinding {
+    /// Nothing can be written to the state folder.
+    #[error("`{}` cannot be written to: {why}", .folder.display())]
+    NotWritable {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// Something else is where the state folder should be, or a folder in it.
+    #[error("`{}` {what}, and planwright keeps what it knows of the plans in a folder of that name", .path.display())]
+    NotAFolder {
+        /// Where.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// Git would take the state of the workspace for source code.
+    #[error("`{STATE_FOLDER}` is not ignored by git")]
+    NotIgnored,
+    /// Git keeps the state of the workspace, and gives it to every clone.
+    #[error("git tracks files of `{STATE_FOLDER}`: every clone takes that history for its own")]
+    Tracked,
+    /// Two writers would not exclude each other.
+    #[error("files in `{}` cannot be locked: {why}", .folder.display())]
+    NoLocks {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        why: String,
+    },
+    /// A journal cannot be added to.
+    #[error("{}", with_causes(.error))]
+    Journal {
+        /// Why not.
+        error: JournalError,
+    },
+    /// The end of a journal was never finished.
+    #[error("the end of the journal `{}` was never finished ({})", .journal.display(), journal::counted_bytes(*.n_bytes))]
+    TornJournal {
+        /// The journal.
+        journal: PathBuf,
+        /// How many.
+        n_bytes: u64,
+    },
+    /// A journal's plan is gone.
+    #[error("the journal `{}` is of `{plan}`, which is gone", .journal.display())]
+    OrphanJournal {
+        /// The journal.
+        journal: PathBuf,
+        /// Where the plan was.
+        plan: String,
+    },
+    /// A writer died and left its file.
+    #[error("`{}` was left by a planwright that was stopped", .path.display())]
+    StaleTemporary {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A plan cannot be read.
+    #[error("{}", with_causes(.error))]
+    PlanUnreadable {
+        /// The plan.
+        path: PathBuf,
+        /// Why not.
+        error: LoadError,
+    },
+    /// A plan has errors.
+    #[error("`{}` has {}", .path.display(), counted(*.n_errors))]
+    PlanErrors {
+        /// The plan.
+        path: PathBuf,
+        /// How many.
+        n_errors: usize,
+    },
+    /// A file that points at the plan in work points at none.
+    #[error("`{}`: {what}", .path.display())]
+    PointsNowhere {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        what: String,
+    },
+    /// Claims on tasks of a plan are over, or nothing was heard of their holders for a day.
+    #[error("`{}`: {} held and abandoned: {}", .path.display(), counted_tasks(.claims.len()), .claims.join("; "))]
+    AbandonedClaims {
+        /// The plan.
+        path: PathBuf,
+        /// The tasks, with who holds them since when, in words.
+        claims: Vec<String>,
+    },
+    /// A run was killed, and no process has continued it.
+    #[error("run {run} of `{}` was interrupted and is not finished: {}", .path.display(), left_words(*.n_left))]
+    InterruptedRun {
+        /// The plan.
+        path: PathBuf,
+        /// The run.
+        run: String,
+        /// How many of its tasks are not finished.
+        n_left: u64,
+    },
+    /// A command of `[verify]` names a program that cannot be found.
+    #[error("`{program}`, which runs `{command}` to verify tasks, is {}", not_found_words(.program))]
+    MissingProgram {
+        /// The program.
+        program: String,
+        /// The command.
+        command: String,
+    },
+    /// The program of an agent that the configuration names cannot be found.
+    #[error("`{program}`, the program of the agent `{agent}`, is {}", not_found_words(.program))]
+    MissingAgent {
+        /// The agent.
+        agent: String,
+        /// The program.
+        program: String,
+    },
+    /// No agent is configured.
+    #[error("no agent is configured: `planwright run` would not know which one to start")]
+    NoAgent,
+    /// Nothing verifies tasks.
+    #[error("nothing verifies tasks: one is done when its agent says so")]
+    NoVerification,
+    /// A run of the plan would be refused.
+    #[error("`planwright run` would be refused: {message}")]
+    CannotRun {
+        /// Why.
+        message: String,
+        /// What to do.
+        help: String,
+    },
+    /// There is no plan.
+    #[error("there is no plan in this workspace")]
+    NoPlan,
+    /// A command that verifies tasks fails before anything was changed.
+    #[error("`{command}` {ended}, before any task has changed anything")]
+    VerificationFails {
+        /// The command.
+        command: String,
+        /// How it ended.
+        ended: String,
+    },
+    /// Little space is left for checkouts.
+    #[error("only {} are free where checkouts are made", megabytes(*.n_bytes))]
+    LittleSpace {
+        /// How much.
+        n_bytes: u64,
+    },
+    /// A merge, rebase or the like has begun and not ended.
+    #[error("git is in the middle of something: {what}")]
+    UnfinishedGit {
+        /// What.
+        what: String,
+    },
+    /// It is a git repository, and there is no git.
+    #[error("this is a git repository, and `git` is not on the PATH")]
+    NoGit,
+}
+
+fn megabytes(n_bytes: u64) -> String {
+    format!("{} MB", n_bytes / 1_000_000)
+}
+
+fn left_words(n_left: u64) -> String {
+    match n_left {
+        1 => "1 task is left".to_owned(),
+        n => format!("{n} tasks are left"),
+    }
+}
+
+fn not_found_words(program: &str) -> &'static str {
+    match program.contains('/') {
+        true => "not a program in this workspace",
+        false => "not found on PATH",
+    }
+}
+
+fn counted_tasks(n_tasks: usize) -> String {
+    match n_tasks {
+        1 => "1 task is".to_owned(),
+        n => format!("{n} tasks are"),
+    }
+}
+
+fn counted(n_errors: usize) -> String {
+    match n_errors {
+        1 => "1 error".to_owned(),
+        n => format!("{n} errors"),
+    }
+}
+
+impl DoctorFinding {
+    /// Returns its id.
+    pub fn id(&self) -> &'static str {
+        match self {
+            DoctorFinding::NotWritable { .. } => "state-not-writable",
+            DoctorFinding::NotAFolder { .. } => "state-not-a-folder",
+            DoctorFinding::NotIgnored => "state-not-ignored",
+            DoctorFinding::Tracked => "state-tracked",
+            DoctorFinding::NoLocks { .. } => "no-locks",
+            DoctorFinding::Journal { error } => match error {
+                JournalError::Newer { .. } => "journal-newer",
+                JournalError::Corrupt { .. } => "journal-corrupt",
+                JournalError::InUse { .. } | JournalError::Io { .. } => "journal-unreadable",
+            },
+            DoctorFinding::TornJournal { .. } => "journal-torn",
+            DoctorFinding::OrphanJournal { .. } => "journal-orphan",
+            DoctorFinding::StaleTemporary { .. } => "stale-temporary",
+            DoctorFinding::PlanUnreadable { .. } => "plan-unreadable",
+            DoctorFinding::PlanErrors { .. } => "plan-errors",
+            DoctorFinding::PointsNowhere { .. } => "points-nowhere",
+            DoctorFinding::AbandonedClaims { .. } => "claims-abandoned",
+            DoctorFinding::InterruptedRun { .. } => "run-interrupted",
+            DoctorFinding::MissingProgram { .. } => "verify-program-missing",
+            DoctorFinding::MissingAgent { .. } => "agent-program-missing",
+            DoctorFinding::NoGit => "no-git",
+            DoctorFinding::NoAgent => "no-agent",
+            DoctorFinding::NoVerification => "no-verification",
+            DoctorFinding::CannotRun { .. } => "cannot-run",
+            DoctorFinding::NoPlan => "no-plan",
+            DoctorFinding::VerificationFails { .. } => "verification-fails",
+            DoctorFinding::LittleSpace { .. } => "little-space",
+            DoctorFinding::UnfinishedGit { .. } => "git-unfinished",
+        }
+    }
+
+    /// Returns how bad it is: an error where something does not work until it is fixed.
+    pub fn severity(&self) -> Severity {
+        match self {
+            DoctorFinding::NotIgnored
+            | DoctorFinding::Tracked
+            | DoctorFinding::TornJournal { .. }
+            | DoctorFinding::OrphanJournal { .. }
+            | DoctorFinding::StaleTemporary { .. }
+            | DoctorFinding::PointsNowhere { .. }
+            | DoctorFinding::AbandonedClaims { .. }
+            | DoctorFinding::InterruptedRun { .. }
+            | DoctorFinding::NoVerification
+            | DoctorFinding::LittleSpace { .. }
+            | DoctorFinding::UnfinishedGit { .. }
+            | DoctorFinding::NoGit => Severity::Warning,
+            // A task may make it.
+            DoctorFinding::MissingProgram { program, .. } if program.contains('/') => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+
+    /// Returns the file it is about, where it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            DoctorFinding::NotWritable { folder, .. } | DoctorFinding::NoLocks { folder, .. } => Some(folder),
+            DoctorFinding::NotAFolder { path, .. } => Some(path),
+            DoctorFinding::NotIgnored | DoctorFinding::Tracked => Some(Path::new(STATE_FOLDER)),
+            DoctorFinding::Journal { error } => match error {
+                JournalError::Newer { path, .. }
+                | JournalError::Corrupt { path, .. }
+                | JournalError::Io { path, .. } => Some(path),
+                JournalError::InUse { .. } => None,
+            },
+            DoctorFinding::TornJournal { journal, .. } | DoctorFinding::OrphanJournal { journal, .. } => Some(journal),
+            DoctorFinding::StaleTemporary { path }
+            | DoctorFinding::PlanUnreadable { path, .. }
+            | DoctorFinding::PlanErrors { path, .. }
+            | DoctorFinding::AbandonedClaims { path, .. }
+            | DoctorFinding::InterruptedRun { path, .. }
+            | DoctorFinding::PointsNowhere { path, .. } => Some(path),
+            DoctorFinding::MissingProgram { .. }
+            | DoctorFinding::MissingAgent { .. }
+            | DoctorFinding::NoAgent
+            | DoctorFinding::NoVerification
+            | DoctorFinding::CannotRun { .. }
+            | DoctorFinding::NoPlan
+            | DoctorFinding::VerificationFails { .. }
+            | DoctorFinding::LittleSpace { .. }
+            | DoctorFinding::UnfinishedGit { .. }
+            | DoctorFinding::NoGit => None,
+        }
+    }
+
+    /// Returns what to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            DoctorFinding::NotAFolder { .. } => {
+                "move it away: plans can be read, but not changed, until then".to_owned()
+            }
+            DoctorFinding::NotWritable { .. } => {
+                "let yourself write there: plans can be read, but not changed, until then".to_owned()
+            }
+            DoctorFinding::NotIgnored => format!("write a line with `*` to `{STATE_FOLDER}/.gitignore`"),
+            DoctorFinding::Tracked => format!(
+                "in a repository of yours: `git rm -r --cached {STATE_FOLDER}`, and commit; in a stranger's, remove the folder: what \
+                 it says of the tasks is the stranger's word"
+            ),
+            DoctorFinding::NoLocks { .. } => {
+                "keep the workspace on a file system that has locks: until then nothing can be changed safely"
+                    .to_owned()
+            }
+            DoctorFinding::Journal { error } => error.help().to_owned(),
+            DoctorFinding::TornJournal { .. } => {
+                "nothing is lost: it was never acknowledged, and the next change of that plan cuts it off".to_owned()
+            }
+            DoctorFinding::OrphanJournal { journal, .. } => format!(
+                "put the plan back to go on with its history, or remove the history: `rm {}`",
+                journal.display()
+            ),
+            DoctorFinding::StaleTemporary { path } => format!("remove it: `rm {}`", path.display()),
+            DoctorFinding::PlanUnreadable { error, .. } => error.help().to_owned(),
+            DoctorFinding::PlanErrors { path, .. } => format!("see `planwright check {}`", path.display()),
+            DoctorFinding::PointsNowhere { path, .. } => format!(
+                "point it at a plan that is there (`planwright check {}` may know which), or remove it",
+                path.display()
+            ),
+            DoctorFinding::AbandonedClaims { path, .. } => format!(
+                "`planwright next --start {0}` claims a task whose lease is over; `planwright reset TASK -p {0} --take-over --note \"…\"` \
+                 frees one",
+                path.display()
+            ),
+            DoctorFinding::InterruptedRun { path, run, .. } => format!(
+                "`planwright run {}` resumes it; `planwright summary {run}` shows how far it got",
+                argument(&path.to_string_lossy())
+            ),
+            DoctorFinding::MissingAgent { agent, .. } => format!(
+                "install it, correct the command in [agents.{agent}], or choose another agent: `planwright agents` lists them"
+            ),
+            DoctorFinding::MissingProgram { .. } => {
+                "install it, or correct the command in [verify] of planwright.toml".to_owned()
+            }
+            DoctorFinding::NoGit => "install git, or put it on the PATH".to_owned(),
+            DoctorFinding::NoAgent => no_agent::help("planwright run", "run"),
+            DoctorFinding::NoVerification => {
+                "`planwright init --print` prints the commands that it finds: copy its [verify] into planwright.toml"
+                    .to_owned()
+            }
+            DoctorFinding::CannotRun { help, .. } => help.clone(),
+            DoctorFinding::NoPlan => {
+                "create one: `planwright plan \"GOAL\"`, `planwright new \"TITLE\"` or `planwright import FILE`"
+                    .to_owned()
+            }
+            DoctorFinding::VerificationFails { .. } => {
+                "correct that first: a run refuses to begin; or correct the command in [verify] of planwright.toml"
+                    .to_owned()
+            }
+            DoctorFinding::LittleSpace { .. } => {
+                "free some: `planwright worktrees` lists checkouts that can be removed".to_owned()
+            }
+            DoctorFinding::UnfinishedGit { .. } => "finish it, or end it with git's own --abort".to_owned(),
+        }
+    }
+}
+
+impl DoctorFinding {
+    /// Names files from the root of the workspace: the caller knows where that is.
+    pub(super) fn shorten(&mut self, root: &Path) {
+        let path = match self {
+            DoctorFinding::NotWritable { folder, .. } | DoctorFinding::NoLocks { folder, .. } => folder,
+            DoctorFinding::Journal { error } => match error {
+                JournalError::Newer { path, .. }
+                | JournalError::Corrupt { path, .. }
+                | JournalError::Io { path, .. } => path,
+                JournalError::InUse { .. } => return,
+            },
+            DoctorFinding::TornJournal { journal, .. } | DoctorFinding::OrphanJournal { journal, .. } => journal,
+            DoctorFinding::NotAFolder { path, .. }
+            | DoctorFinding::AbandonedClaims { path, .. }
+            | DoctorFinding::InterruptedRun { path, .. }
+            | DoctorFinding::StaleTemporary { path }
+            | DoctorFinding::PlanErrors { path, .. }
+            | DoctorFinding::PointsNowhere { path, .. } => path,
+            DoctorFinding::PlanUnreadable { path, error } => {
+                error.shorten(root);
+                path
+            }
+            _ => return,
+        };
+        if let Ok(short) = path.strip_prefix(root) {
+            *path = match short.as_os_str().is_empty() {
+                true => PathBuf::from("."),
+                false => short.to_owned(),
+            };
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Looks for what is wrong with a workspace: its configuration, its state folder, its journals and its plans. Changes nothing.
+
+mod finding;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ignore::gitignore::GitignoreBuilder;
+use planwright_core::diagnostic::Severity;
+use planwright_core::plan::Status;
+use planwright_core::text::visible;
+
+use crate::claims::Claims;
+use crate::clock;
+use crate::config::{self, Configuration, Surroundings};
+use crate::files::{DiskFiles, Files as _, open_to_read, read_bounded};
+use crate::git::Repository;
+use crate::inspect_file::inspect_file;
+use crate::journal::{self, Header, plan_id};
+use crate::layout::{JOURNAL_EXTENSION, PlanKey, STATE_FOLDER, not_a_folder, origin_of};
+use crate::programs::program;
+use crate::revise::{note_take_overs, take_states};
+use crate::runs;
+use crate::runs::state::RunState;
+use crate::shell::command_line;
+use crate::store::{PlanFile, history, load, new_temporary_name, stale_temporaries};
+use crate::workspace::{archived_plans, is_pointer, plans_at_home};
+pub use finding::DoctorFinding;
+
+/// What the state folder may hold.
+const FOLDERS: [&str; 9] = [
+    "archive",
+    "checks",
+    "inquiries",
+    "journal",
+    "locks",
+    "proposals",
+    "runs",
+    "trash",
+    "versions",
+];
+
+/// How old a claim without a lease may be before it is reported.
+const LONG: Duration = Duration::from_secs(24 * 3_600);
+
+/// What was looked at, and what is wrong.
+#[derive(Debug)]
+pub struct Health {
+    /// The configuration, with what is wrong about it.
+    pub configuration: Configuration,
+    /// How many plans there are, archived ones left out.
+    pub n_plans: usize,
+    /// How many journals there are.
+    pub n_journals: usize,
+    /// What else is wrong.
+    pub findings: Vec<DoctorFinding>,
+}
+
+/// Looks at a workspace. Whether its state folder can be written to is tried out with a file that is removed at once.
+pub fn examine_workspace(root: &Path) -> Health {
+    let mut health = Health {
+        configuration: config::load(root, &Surroundings::of_process()),
+        n_plans: 0,
+        n_journals: 0,
+        findings: Vec::new(),
+    };
+    health.look_at_state(root);
+    let ids = health.look_at_plans(root);
+    health.look_at_journals(root, &ids);
+    health.look_at_runs(root);
+    health.look_at_verification(root);
+    health.look_at_agents(root);
+    health.look_for_litter(root);
+    for finding in &mut health.findings {
+        finding.shorten(root);
+    }
+    health
+}
+
+impl Health {
+    /// Returns how many things are wrong, those about the configuration included.
+    pub fn n_findings(&self) -> usize {
+        let sources = self.configuration.sources.iter();
+        self.findings.len() + sources.map(|source| source.findings.len()).sum::<usize>()
+    }
+
+    fn look_at_state(&mut self, root: &Path) {
+        let state = root.join(STATE_FOLDER);
+        let is_there = state.is_symlink() || state.exists();
+        // Where there is no state yet, the first change has to make the folder.
+        let folder = if is_there { state.clone() } else { root.to_owned() };
+        let tried = match not_a_folder(&state) {
+            Some(what) if is_there => {
+                self.findings.push(DoctorFinding::NotAFolder {
+                    path: state.clone(),
+                    what,
+                });
+                Ok(())
+            }
+            _ => try_out(&folder),
+        };
+        for path in FOLDERS.map(|name| state.join(name)) {
+            if let Some(what) = not_a_folder(&path).filter(|_| path.symlink_metadata().is_ok()) {
+                self.findings.push(DoctorFinding::NotAFolder { path, what });
+            }
+        }
+        match tried {
+            Ok(()) => {}
+            Err(Tried::NotWritten(why)) => self.findings.push(DoctorFinding::NotWritable { folder, why }),
+            Err(Tried::NotLocked(why)) => self.findings.push(DoctorFinding::NoLocks { folder, why }),
+        }
+        let repository = root.ancestors().find(|folder| folder.join(".git").exists());
+        let Some(repository) = repository else {
+            return;
+        };
+        if is_there && state.is_dir() && !is_ignored(&state, repository) {
+            self.findings.push(DoctorFinding::NotIgnored);
+        }
+        match program("git") {
+            None => self.findings.push(DoctorFinding::NoGit),
+            Some(_) if is_there && is_tracked(root, &state) => self.findings.push(DoctorFinding::Tracked),
+            Some(_) => {}
+        }
+    }
+
+    /// Returns the ids of all plans.
+    fn look_at_plans(&mut self, root: &Path) -> BTreeSet<String> {
+        let mut ids = BTreeSet::new();
+        for path in plans_at_home(root) {
+            self.look_at_plan(path, &mut ids);
+        }
+        for path in archived_plans(root) {
+            let id = load(&path)
+                .ok()
+                .and_then(|loaded| id_of(&inspect_file(&loaded.source, Some(&path), None).inspection));
+            ids.extend(id);
+        }
+        ids
+    }
+
+    fn look_at_plan(&mut self, path: PathBuf, ids: &mut BTreeSet<String>) {
+        let source = match load(&path) {
+            Ok(loaded) => loaded.source,
+            Err(error) => {
+                self.n_plans += 1;
+                return self.findings.push(DoctorFinding::PlanUnreadable { path, error });
+            }
+        };
+        let inspection = inspect_file(&source, Some(&path), None).inspection;
+        // What is judged by the files beside it points at one of them, and holds no plan itself.
+        let is_pointer = is_pointer(&path);
+        let mut warnings = inspection
+            .diagnostics
+            .iter()
+            .filter(|found| found.severity == Severity::Warning);
+        if let Some(finding) = warnings.next().filter(|_| is_pointer) {
+            let what = finding.message.clone();
+            let path = path.clone();
+            self.findings.push(DoctorFinding::PointsNowhere { path, what });
+        }
+        self.n_plans += usize::from(inspection.plan.is_some());
+        ids.extend(id_of(&inspection));
+        let n_errors = inspection.count(Severity::Error);
+        if n_errors > 0 {
+            self.findings.push(DoctorFinding::PlanErrors { path, n_errors });
+        }
+    }
+
+    fn look_at_journals(&mut self, root: &Path, ids: &BTreeSet<String>) {
+        let folder = root.join(STATE_FOLDER).join("journal");
+        let mut names = DiskFiles.list_folder(&folder).unwrap_or_default();
+        names.sort();
+        let paths = names.iter().map(|name| folder.join(name));
+        for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == JOURNAL_EXTENSION)) {
+            self.n_journals += 1;
+            self.look_at_journal(root, path, ids);
+        }
+    }
+
+    fn look_at_journal(&mut self, root: &Path, journal: PathBuf, ids: &BTreeSet<String>) {
+        let sight = match journal::look(&DiskFiles, &journal) {
+            Ok(sight) => sight,
+            Err(error) => return self.findings.push(DoctorFinding::Journal { error }),
+        };
+        if sight.n_torn > 0 {
+            self.findings.push(DoctorFinding::TornJournal {
+                journal: journal.clone(),
+                n_bytes: sight.n_torn,
+            });
+        }
+        let Some(Header { path: plan, id }) = sight.owner else {
+            return;
+        };
+        // A plan that was moved by hand finds its journal by its id, and one that was taken back by its path.
+        let is_known = id.is_some_and(|id| ids.contains(&id));
+        let is_back = origin_of(&plan).is_some_and(|path| is_without_journal(root, path));
+        if !is_known && !is_back && !root.join(&plan).exists() {
+            return self.findings.push(DoctorFinding::OrphanJournal { journal, plan });
+        }
+        self.look_at_claims(root.join(plan));
+    }
+
+    /// Looks for claims whose lease is over, and for those without one that are older than a day.
+    fn look_at_claims(&mut self, path: PathBuf) {
+        let Ok(source) = load(&path).map(|loaded| loaded.source) else {
+            return;
+        };
+        let mut inspection = inspect_file(&source, Some(&path), None).inspection;
+        if take_states(&mut inspection, &path).is_err() {
+            return;
+        }
+        let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
+            return;
+        };
+        let file = PlanFile {
+            path: &path,
+            id: plan_id(plan),
+        };
+        let Ok(history) = history(file) else {
+            return;
+        };
+        let claims = Claims::of(&history);
+        let (now, a_day_ago) = (clock::now(), clock::before(LONG));
+        let words = |ix: usize| {
+            let name = plan.task_name(ix);
+            let claim = claims.on(&name)?;
+            let owner = claim.owner()?;
+            let name = visible(&name);
+            match claim.until() {
+                Some(until) if claim.is_expired(&now) => Some(format!(
+                    "`{name}` by {}, whose lease was over at {}",
+                    visible(owner),
+                    clock::to_the_second(until)
+                )),
+                None if claim.since < a_day_ago => {
+                    let since = clock::to_the_second(&claim.since);
+                    Some(format!("`{name}` by {} since {since}", visible(owner)))
+                }
+                _ => None,
+            }
+        };
+        let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
+        let claims: Vec<String> = running.filter_map(words).collect();
+        if !claims.is_empty() {
+            self.findings.push(DoctorFinding::AbandonedClaims { path, claims });
+        }
+    }
+
+    fn look_at_runs(&mut self, root: &Path) {
+        // Before the logs are read: a run that ends meanwhile is not interrupted.
+        let live: BTreeSet<String> = runs::live_runs(&DiskFiles, root)
+            .into_iter()
+            .filter_map(|live| live.id)
+            .collect();
+        let mut seen = BTreeSet::new();
+        let places = runs::list(&DiskFiles, root).unwrap_or_default();
+        // The newest first: only that of a plan is resumed.
+        for place in places.iter().rev().filter(|place| place.log().exists()) {
+            // What is torn was never acknowledged, and is cut when the run is resumed.
+            match runs::records(&DiskFiles, &place.log()) {
+                Err(error) => self.findings.push(DoctorFinding::Journal { error }),
+                Ok(records) => {
+                    let plan = runs::header(&place.log()).map(|header| header.path).unwrap_or_default();
+                    let mut state = RunState::of(&records);
+                    let is_newest = seen.insert(plan.clone());
+                    let is_open = state.begun.is_some() && state.ended.is_none() && !live.contains(place.id());
+                    let path = root.join(plan);
+                    if is_newest && is_open && path.is_file() {
+                        state.mark_interrupted();
+                        let id = runs::header(&place.log()).ok().and_then(|header| header.id);
+                        note_take_overs(&mut state, &path, id.as_deref());
+                        self.findings.push(DoctorFinding::InterruptedRun {
+                            path,
+                            run: place.id().to_owned(),
+                            n_left: state.n_left(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks for the programs of the commands that verify tasks. Of a line for the shell only the shell is known.
+    fn look_at_verification(&mut self, root: &Path) {
+        let verify = &self.configuration.config.verify;
+        let of_types = verify.types.values().flat_map(|checks| &checks.run);
+        let of_criteria = verify.criteria.iter().flat_map(|rule| &rule.checks.run);
+        let mut seen = BTreeSet::new();
+        let mut missing = Vec::new();
+        for command in verify.every.iter().chain(of_types).chain(of_criteria) {
+            let words = command.arguments();
+            let Some(name) = words.first() else {
+                continue;
+            };
+            let is_there = match name.contains('/') {
+                true => root.join(name).is_file(),
+                false => program(name).is_some(),
+            };
+            if !is_there && seen.insert(name.clone()) {
+                missing.push(DoctorFinding::MissingProgram {
+                    program: visible(name).into_owned(),
+                    command: visible(&command_line(&words)).into_owned(),
+                });
+            }
+        }
+        self.findings.append(&mut missing);
+    }
+
+    /// Looks for the programs of the agents that take tasks, and of those that take over from them.
+    fn look_at_agents(&mut self, root: &Path) {
+        let config = &self.configuration.config;
+        let chosen = config.run.agent.iter().chain(config.run.types.values());
+        let chosen = chosen.filter_map(|name| config.agents.get(name));
+        let fallbacks = chosen.clone().flat_map(|agent| &agent.fallback);
+        let all = chosen.chain(fallbacks.filter_map(|name| config.agents.get(name)));
+        let mut seen = BTreeSet::new();
+        let missing = all.filter(|agent| seen.insert(&agent.name) && agent.find_program(root).is_none());
+        let missing = missing.map(|agent| DoctorFinding::MissingAgent {
+            agent: visible(&agent.name).into_owned(),
+            program: visible(agent.program()).into_owned(),
+        });
+        let mut missing: Vec<DoctorFinding> = missing.collect();
+        self.findings.append(&mut missing);
+        let config = &self.configuration.config;
+        if config.run.agent.is_none() && config.only_agent().is_none() {
+            self.findings.push(DoctorFinding::NoAgent);
+        }
+        if !config.verify.has_rules() {
+            self.findings.push(DoctorFinding::NoVerification);
+        }
+        if self.n_plans == 0 {
+            self.findings.push(DoctorFinding::NoPlan);
+        }
+    }
+
+    /// Adds something that the caller found.
+    pub fn add(&mut self, finding: DoctorFinding) {
+        self.findings.push(finding);
+    }
+
+    /// Returns whether anything keeps plans from being changed or run.
+    pub fn has_errors(&self) -> bool {
+        let sources = self.configuration.sources.iter();
+        let mut of_configuration = sources.flat_map(|source| &source.findings);
+        of_configuration.any(|found| found.severity == Severity::Error)
+            || self
+                .findings
+                .iter()
+                .any(|finding| finding.severity() == Severity::Error)
+    }
+
+    fn look_for_litter(&mut self, root: &Path) {
+        let plans = plans_at_home(root).into_iter().chain(archived_plans(root));
+        let mut folders: BTreeSet<PathBuf> = plans.filter_map(|path| Some(path.parent()?.to_owned())).collect();
+        folders.extend([root.to_owned(), root.join(STATE_FOLDER)]);
+        for folder in folders {
+            let stale = stale_temporaries(&DiskFiles, &folder, SystemTime::now()).into_iter();
+            self.findings
+                .extend(stale.map(|path| DoctorFinding::StaleTemporary { path }));
+        }
+    }
+}
+
+fn is_without_journal(root: &Path, plan: &str) -> bool {
+    let journal = root
+        .join(STATE_FOLDER)
+        .join("journal")
+        .join(PlanKey::of(plan).journal());
+    root.join(plan).exists() && !journal.exists()
+}
+
+fn id_of(inspection: &planwright_core::inspect::Inspection) -> Option<String> {
+    let linked = inspection.plan.as_ref()?;
+    plan_id(&linked.plan).map(str::to_owned)
+}
+
+enum Tried {
+    NotWritten(String),
+    NotLocked(String),
+}
+
+/// Writes a file, locks it, and sees whether a second lock is refused.
+fn try_out(folder: &Path) -> Result<(), Tried> {
+    let path = folder.join(new_temporary_name());
+    let tried = try_file(&path);
+    DiskFiles.remove(&path).ok();
+    tried
+}
+
+fn try_file(path: &Path) -> Result<(), Tried> {
+    let failed = |error: io::Error| Tried::NotWritten(error.to_string());
+    let one = DiskFiles.create_private(path).map_err(failed)?;
+    let other = DiskFiles.open_shared(path).map_err(failed)?;
+    one.try_lock().map_err(|error| Tried::NotLocked(error.to_string()))?;
+    match other.try_lock() {
+        Err(std::fs::TryLockError::WouldBlock) => Ok(()),
+        Err(std::fs::TryLockError::Error(error)) => Err(Tried::NotLocked(error.to_string())),
+        Ok(()) => Err(Tried::NotLocked("a lock does not exclude other processes".to_owned())),
+    }
+}
+
+/// Asks git whether it keeps anything of the state folder. Where it cannot say, as of a repository that it does not trust,
+/// nothing is wrong with the workspace itself.
+fn is_tracked(root: &Path, state: &Path) -> bool {
+    let repository = Repository::around(root).ok().flatten();
+    repository.is_some_and(|repository| repository.has_tracked(state).unwrap_or(false))
+}
+
+/// How much of a `.gitignore` is looked at.
+const MAX_IGNORE_BYTES: usize = 1024 * 1024;
+
+/// Asks the state folder's own file, then those of the repository.
+fn is_ignored(state: &Path, repository: &Path) -> bool {
+    let own = open_to_read(&state.join(".gitignore")).and_then(|file| read_bounded(file, MAX_IGNORE_BYTES));
+    let own = own.unwrap_or_default();
+    if String::from_utf8_lossy(&own)
+        .lines()
+        .any(|line| matches!(line.trim(), "*" | "/*" | "**"))
+    {
+        return true;
+    }
+    let mut builder = GitignoreBuilder::new(repository);
+    builder.add(repository.join(".git/info/exclude"));
+    let folders = state
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| folder.starts_with(repository));
+    let files: Vec<PathBuf> = folders.map(|folder| folder.join(".gitignore")).collect();
+    for file in files.iter().rev() {
+        builder.add(file);
+    }
+    let rules = builder.build();
+    rules.is_ok_and(|rules| rules.matched_path_or_any_parents(state, true).is_ignore())
+}

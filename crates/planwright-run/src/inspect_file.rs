@@ -1,0 +1,82 @@
+//! A plan file from path to findings: load it, inspect it, look up what it asks for, inspect it again.
+
+use std::path::Path;
+
+use planwright_core::change::Open;
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts, Looked};
+use planwright_core::inspect::{Inspection, inspect};
+use planwright_core::text::SourceText;
+
+use crate::shell::with_pack;
+use crate::workspace::{look_up, neighbours_of, root_of, slashed};
+
+/// Inspects a text as the file at a path, or as standard input.
+pub fn inspect_file(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> Examined {
+    let (mut inspection, facts) = look(path, forced, |choice| inspect(source, choice), |seen| seen);
+    if let Some(path) = path {
+        let path = path.to_string_lossy();
+        let path = path.strip_prefix("./").unwrap_or(&path);
+        for found in inspection
+            .diagnostics
+            .iter_mut()
+            .filter(|found| found.help.contains("PACK"))
+        {
+            found.help = with_pack(&found.help, path);
+        }
+    }
+    Examined { inspection, facts }
+}
+
+/// Opens a text as the file at a path, or as standard input, to be changed. Returns what was looked up for it as well.
+pub fn open(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> (Open, Facts) {
+    look(
+        path,
+        forced,
+        |choice| Open::new(source, choice),
+        |open| &open.inspection,
+    )
+}
+
+/// Reads once, looks up on the disk what was asked for, and reads again where anything was.
+fn look<T>(
+    path: Option<&Path>,
+    forced: Option<&'static dyn Dialect>,
+    read: impl Fn(&Choice<'_>) -> T,
+    seen: impl Fn(&T) -> &Inspection,
+) -> (T, Facts) {
+    let name = path.map(slashed);
+    let choice = |facts| Choice {
+        dialects: DIALECTS,
+        forced,
+        path: name.as_deref(),
+        facts,
+    };
+    let nothing = Facts {
+        looked: Looked::NotYet,
+        neighbours: path.and_then(neighbours_of),
+        ..Facts::default()
+    };
+    let first = read(&choice(&nothing));
+    let questions = &seen(&first).questions;
+    if questions.is_empty() {
+        // There was nothing to look at: what a change of the text asks for later is not answered by waiting.
+        let facts = Facts {
+            looked: Looked::Done,
+            ..nothing
+        };
+        return (first, facts);
+    }
+    let facts = Facts {
+        neighbours: nothing.neighbours.clone(),
+        ..look_up(questions, &root_of(path.unwrap_or(Path::new("."))))
+    };
+    (read(&choice(&facts)), facts)
+}
+
+/// An inspection with what the disk had to say.
+pub struct Examined {
+    /// The inspection.
+    pub inspection: Inspection,
+    /// What was looked up for it.
+    pub facts: Facts,
+}

@@ -1,0 +1,217 @@
+//! Many verbs for many tasks, by their names, as one change.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use planwright_core::change::{self, Asked, Made};
+use planwright_core::edit::{Request, Work};
+use planwright_core::plan::{Field, Plan, Verb};
+
+use super::{PendingChange, ReviseError, Revised, Step, Target, each_once, is_all_written, located, revise};
+use crate::journal::Verified;
+
+/// One verb for one task, as part of many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// The task's name.
+    pub task: String,
+    /// What to do.
+    pub verb: Verb,
+    /// Why.
+    pub note: Option<String>,
+    /// What came out of the work.
+    pub output: Option<String>,
+    /// The files that the work touched.
+    pub files: Vec<String>,
+    /// Who did it.
+    pub by: Option<String>,
+    /// Who said so, where that is not who did it.
+    pub word_of: Option<String>,
+    /// The time, as RFC 3339 in UTC.
+    pub now: String,
+    /// Whether to start what is not ready, and to reopen what is done.
+    pub force: bool,
+    /// Whether skipping goes on to dependents, where the dialect has it so.
+    pub cascade: bool,
+    /// Whether the notes of the task stay as they are; see [`Request::keeps_notes`].
+    pub keeps_notes: bool,
+    /// How it was verified.
+    pub verified: Option<Verified>,
+    /// How the work went, where an agent told.
+    pub work: Work,
+}
+
+impl Deed {
+    /// Returns a deed with nothing but a task, a verb and a time.
+    pub fn new(task: impl Into<String>, verb: Verb, now: impl Into<String>) -> Self {
+        Deed {
+            task: task.into(),
+            verb,
+            note: None,
+            output: None,
+            files: Vec::new(),
+            by: None,
+            word_of: None,
+            now: now.into(),
+            force: false,
+            cascade: true,
+            keeps_notes: false,
+            verified: None,
+            work: Work::default(),
+        }
+    }
+
+    fn request(&self) -> Request<'_> {
+        Request {
+            verb: self.verb,
+            note: self.note.as_deref(),
+            output: self.output.as_deref(),
+            files: &self.files,
+            by: self.by.as_deref(),
+            user: None,
+            now: &self.now,
+            force: self.force,
+            cascade: self.cascade,
+            keeps_notes: self.keeps_notes,
+            // A run that tries a failed task again starts it.
+            starts: true,
+            work: Some(&self.work),
+        }
+    }
+}
+
+/// Does verbs to tasks, one after another, as one change of the file and of the history, which has this verb. Each is refused by
+/// itself: what came of it is returned in its place. Where all are refused, nothing is written. A name that the plan does not
+/// have is refused without the names that it has.
+pub fn transitions(
+    target: Target<'_>,
+    verb: &str,
+    deeds: &[Deed],
+) -> Result<(Revised, Vec<Result<(), ReviseError>>), ReviseError> {
+    let mut results = Vec::new();
+    let revised = revise(target, verb, |pending| {
+        let asked: Vec<_> = deeds.iter().map(|deed| (deed.task.as_str(), deed.request())).collect();
+        results = pending.transitions(&asked, Kept::ByState)?;
+        let made = deeds.iter().zip(&results).filter(|(_, result)| result.is_ok());
+        let made: Vec<&Deed> = made.map(|(deed, _)| deed).collect();
+        pending.is_idle = made.is_empty();
+        pending.change.tasks = each_once(made.iter().map(|deed| &deed.task));
+        pending.change.verified = made.iter().filter_map(|deed| deed.verified.clone()).collect();
+        let by = made
+            .iter()
+            .filter_map(|deed| deed.word_of.as_ref().or(deed.by.as_ref()));
+        let by = each_once(by);
+        pending.change.by = (!by.is_empty()).then(|| by.join(", "));
+        if let [only] = made.as_slice() {
+            pending.change.files.clone_from(&only.files);
+            pending.change.note.clone_from(&only.note);
+            pending.change.output.clone_from(&only.output);
+        }
+        Ok(())
+    })?;
+    Ok((revised, results))
+}
+
+/// Where the words for states that only the journal holds are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// With the change, for all of them.
+    ByChange,
+    /// With each state.
+    ByState,
+}
+
+/// The tasks of a plan by what users call them.
+struct Names<'p> {
+    names: HashMap<Cow<'p, str>, usize>,
+    /// Ids of tasks that have another name.
+    ids: HashMap<&'p str, usize>,
+}
+
+impl<'p> Names<'p> {
+    fn of(plan: &'p Plan) -> Self {
+        let mut known = Names {
+            names: HashMap::with_capacity(plan.tasks().len()),
+            ids: HashMap::new(),
+        };
+        for (task_ix, task) in plan.tasks().iter().enumerate() {
+            known.names.entry(plan.task_name(task_ix)).or_insert(task_ix);
+            if let Some(id) = plan.task_str(task, Field::Id) {
+                known.ids.entry(id).or_insert(task_ix);
+            }
+        }
+        known
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        self.names.get(name).or_else(|| self.ids.get(name)).copied()
+    }
+}
+
+impl PendingChange<'_> {
+    /// Does verbs to tasks by their names, one after another, and returns what came of each.
+    pub(super) fn transitions(
+        &mut self,
+        asked: &[(&str, Request<'_>)],
+        kept: Kept,
+    ) -> Result<Vec<Result<(), ReviseError>>, ReviseError> {
+        self.catch_up();
+        let plan = &self.linked()?.plan;
+        let is_all_written = is_all_written(plan);
+        let places: Vec<Option<usize>> = match asked {
+            [(only, _)] => vec![plan.find_task(only)],
+            asked => {
+                let names = Names::of(plan);
+                asked.iter().map(|(name, _)| names.find(name)).collect()
+            }
+        };
+        let found = asked.iter().zip(&places);
+        let found = found.filter_map(|(&(_, request), &task_ix)| {
+            let task_ix = task_ix?;
+            Some(Asked { task_ix, request })
+        });
+        let found: Vec<Asked<'_>> = found.collect();
+        let batch = self.with_choice(|open, choice| change::transitions(open, choice, &found));
+        let mut results = Vec::with_capacity(asked.len());
+        let mut came_of_found = batch.results.into_iter();
+        for ((name, request), place) in asked.iter().zip(places) {
+            let result = match place.and_then(|_| came_of_found.next()) {
+                None => Err(ReviseError::NoSuchTask {
+                    name: (*name).to_owned(),
+                    known: Vec::new(),
+                }),
+                Some(Err(unmade)) => Err(located(unmade.problem, &unmade.source)),
+                Some(Ok(made)) => {
+                    let steps = steps_of(&self.linked()?.plan, &made);
+                    let words = Some(request).filter(|_| kept == Kept::ByState);
+                    for step in steps.iter().filter(|_| !is_all_written) {
+                        self.record_state(&step.task, Some(step.from), Some(step.to), words);
+                    }
+                    self.steps.extend(steps);
+                    Ok(())
+                }
+            };
+            results.push(result);
+        }
+        self.take(batch.changed);
+        Ok(results)
+    }
+}
+
+/// Returns what became of tasks by one request.
+fn steps_of(plan: &Plan, made: &Made) -> Vec<Step> {
+    let name_of = |ix: usize| plan.task_name(ix).into_owned();
+    // One more reason for being skipped is no move.
+    let moves = made
+        .moves
+        .iter()
+        .filter(|step| step.cause.is_none() || step.from != step.to);
+    let steps = moves.map(|step| Step {
+        task: name_of(step.task_ix),
+        from: step.from,
+        to: step.to,
+        cause: step.cause.map(name_of),
+        attempt: made.attempt.filter(|_| step.cause.is_none()),
+    });
+    steps.collect()
+}

@@ -1,0 +1,393 @@
+//! Everything that a process started, and its end: asked first, killed when the grace is over, looked for until nothing is
+//! left. Knows no pipes, logs or limits.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
+
+use super::processes::{self, Entry, Identity, Table};
+use super::{Mark, Process};
+
+/// The pause after the first look at the table. Every further one is twice as long, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+
+/// The longest pause between two looks.
+const MAX_PAUSE: Duration = Duration::from_millis(80);
+
+/// The longest grace. A longer one might be more than the clock can hold.
+const MAX_GRACE: Duration = Duration::from_secs(24 * 3600);
+
+/// How long what was killed may take to be gone. Only what waits for broken hardware takes longer.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often it must have been killed in vain as well. On a machine that is very busy time alone says little.
+const MIN_KILLS: u32 = 20;
+
+/// How often in a row nothing must be found. One look can miss what is born while the table is read.
+const N_EMPTY_LOOKS: u32 = 2;
+
+/// What belongs together.
+#[derive(Debug)]
+struct Tree {
+    mark: Mark,
+    /// Where all children of this process belong to it: those that do not.
+    but_for: Option<Vec<Identity>>,
+    /// Everything that was ever found, by number.
+    known: HashMap<i32, u64>,
+}
+
+impl Tree {
+    fn new(mark: Mark, processes: impl IntoIterator<Item = Identity>) -> Self {
+        let known = processes.into_iter().map(|process| (process.pid, process.ticks));
+        Self {
+            mark,
+            but_for: None,
+            known: known.collect(),
+        }
+    }
+
+    /// Returns one of all children of this process but for some.
+    fn of_children(but_for: Vec<Identity>) -> Self {
+        Self {
+            but_for: Some(but_for),
+            ..Self::new(Mark::default(), None)
+        }
+    }
+
+    /// Returns all who are alive: those known before, those with the mark, and whoever descends from one of them or is in a
+    /// group or session that one of them leads or led.
+    ///
+    /// A number in `known` may be another process's by now, which the time tells. A group's number cannot be used again
+    /// while somebody is in it, and who is asked about it here is.
+    fn look(&mut self, table: &Table) -> Vec<Entry> {
+        let relations = Relations::new(table);
+        let is_known = |entry: &&Entry| self.known.get(&entry.identity.pid) == Some(&entry.identity.ticks);
+        let mut waiting: Vec<i32> = table
+            .entries()
+            .filter(is_known)
+            .map(|entry| entry.identity.pid)
+            .collect();
+        waiting.extend(table.marked(&self.mark).iter().map(|process| process.pid));
+        if let Some(but_for) = &self.but_for {
+            let children = table.children().into_iter();
+            let children = children.filter(|child| !but_for.contains(child));
+            waiting.extend(children.map(|child| child.pid));
+        }
+        let mut is_led_by: HashSet<i32> = HashSet::new();
+        let mut found: HashMap<i32, Entry> = HashMap::new();
+        while let Some(pid) = waiting.pop() {
+            let Some(entry) = relations.by_pid.get(&pid) else {
+                continue;
+            };
+            if found.insert(pid, **entry).is_some() {
+                continue;
+            }
+            self.known.insert(pid, entry.identity.ticks);
+            waiting.extend(relations.children.get(&pid).into_iter().flatten());
+            for (leader, members) in [(entry.group, &relations.groups), (entry.session, &relations.sessions)] {
+                if self.known.contains_key(&leader) && is_led_by.insert(leader) {
+                    waiting.extend(members.get(&leader).into_iter().flatten());
+                }
+            }
+        }
+        let mut alive: Vec<Entry> = found.into_values().filter(|entry| entry.is_alive).collect();
+        alive.sort_unstable_by_key(|entry| entry.identity);
+        alive
+    }
+}
+
+/// The table by what connects its lines.
+struct Relations<'table> {
+    by_pid: HashMap<i32, &'table Entry>,
+    children: HashMap<i32, Vec<i32>>,
+    groups: HashMap<i32, Vec<i32>>,
+    sessions: HashMap<i32, Vec<i32>>,
+}
+
+impl<'table> Relations<'table> {
+    fn new(table: &'table Table) -> Self {
+        let by = |key: fn(&Entry) -> i32| {
+            let mut map: HashMap<i32, Vec<i32>> = HashMap::new();
+            for entry in table.entries() {
+                map.entry(key(entry)).or_default().push(entry.identity.pid);
+            }
+            map
+        };
+        Self {
+            by_pid: table.entries().map(|entry| (entry.identity.pid, entry)).collect(),
+            children: by(|entry| entry.parent),
+            groups: by(|entry| entry.group),
+            sessions: by(|entry| entry.session),
+        }
+    }
+}
+
+/// The process that everything began with, while it is our own child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Root {
+    /// It runs, or nobody has waited for it: its number is its own.
+    Ours(i32),
+    /// It is over.
+    Gone(i32),
+    /// There never was one.
+    Nobody,
+}
+
+/// A tree that is being ended.
+#[derive(Debug)]
+pub(super) struct Ending {
+    tree: Tree,
+    kill_at: Instant,
+    first_kill: Option<Instant>,
+    n_kills: u32,
+    next_look: Instant,
+    pause: Duration,
+    has_asked: bool,
+    asked: HashSet<Identity>,
+    n_empty_looks: u32,
+}
+
+impl Ending {
+    /// Begins to end what belongs to some processes or has a mark. Nothing happens before the first step.
+    pub(super) fn new(
+        mark: Mark,
+        processes: impl IntoIterator<Item = Identity>,
+        now: Instant,
+        grace: Duration,
+    ) -> Self {
+        Self::of(Tree::new(mark, processes), now, grace)
+    }
+
+    fn of(tree: Tree, now: Instant, grace: Duration) -> Self {
+        let kill_at = now + grace.min(MAX_GRACE);
+        Self {
+            tree,
+            kill_at,
+            first_kill: None,
+            n_kills: 0,
+            next_look: now,
+            pause: FIRST_PAUSE,
+            has_asked: false,
+            asked: HashSet::new(),
+            n_empty_looks: 0,
+        }
+    }
+
+    /// Ends the grace.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        self.kill_at = self.kill_at.min(now);
+        self.look_soon(now);
+    }
+
+    /// Makes the next look come now, because something has changed.
+    pub(super) fn look_soon(&mut self, now: Instant) {
+        self.next_look = now;
+        self.pause = FIRST_PAUSE;
+    }
+
+    /// Returns when there is something to do again.
+    pub(super) fn next_step(&self) -> Instant {
+        self.next_look
+    }
+
+    /// Tells whether nothing is left.
+    pub(super) fn is_over(&self) -> bool {
+        self.n_empty_looks >= N_EMPTY_LOOKS
+    }
+
+    /// Tells whether what is left cannot be ended.
+    pub(super) fn is_hopeless(&self, now: Instant) -> bool {
+        let has_been_patient = |first: Instant| now >= first + KILL_PATIENCE;
+        self.n_kills >= MIN_KILLS && self.first_kill.is_some_and(has_been_patient)
+    }
+
+    /// Takes all steps, and waits in between. Tells after each look how many were alive.
+    fn play_out(&mut self, mut tell: impl FnMut(usize)) {
+        while !self.is_over() && !self.is_hopeless(Instant::now()) {
+            let Some(table) = Table::read() else { break };
+            tell(self.step(Some(&table), Root::Nobody, Instant::now()));
+            if !self.is_over() {
+                std::thread::sleep(self.next_step().saturating_duration_since(Instant::now()));
+            }
+        }
+    }
+
+    /// Looks once, and sends the signals that are due. Returns how many are alive.
+    pub(super) fn step(&mut self, table: Option<&Table>, root: Root, now: Instant) -> usize {
+        let alive = match table {
+            Some(table) => self.tree.look(table),
+            None => Vec::new(),
+        };
+        let is_empty = match root {
+            Root::Ours(_) => false,
+            Root::Gone(group) if table.is_none() => !processes::has_members(group),
+            Root::Gone(_) | Root::Nobody => alive.is_empty(),
+        };
+        self.n_empty_looks = if is_empty { self.n_empty_looks + 1 } else { 0 };
+        if now < self.kill_at {
+            self.ask(&alive, root, table.is_some());
+            self.next_look = self.kill_at.min(now + self.pause);
+        } else {
+            self.first_kill.get_or_insert(now);
+            self.n_kills += 1;
+            self.kill(&alive, root, table.is_some());
+            self.next_look = now + self.pause;
+        }
+        self.pause = MAX_PAUSE.min(self.pause * 2);
+        alive.len()
+    }
+
+    fn kill(&self, alive: &[Entry], root: Root, has_table: bool) {
+        match root {
+            Root::Ours(group) => processes::signal_group(group, Signal::KILL),
+            Root::Gone(group) if !has_table => processes::signal_group(group, Signal::KILL),
+            Root::Gone(_) | Root::Nobody => {}
+        }
+        for entry in alive {
+            processes::signal(entry.identity, Signal::KILL);
+        }
+    }
+
+    /// Asks everybody once. Whoever appears later may be there to clean up, so that it is left alone for the time of the grace
+    /// as long as the first process is there.
+    fn ask(&mut self, alive: &[Entry], root: Root, has_table: bool) {
+        let is_first = !std::mem::replace(&mut self.has_asked, true);
+        let group = match root {
+            Root::Ours(_) if !is_first => return,
+            Root::Ours(group) => Some(group),
+            Root::Gone(group) if is_first && !has_table => Some(group),
+            Root::Gone(_) | Root::Nobody => None,
+        };
+        if let Some(group) = group {
+            processes::signal_group(group, Signal::TERM);
+        }
+        for entry in alive {
+            // A second request means "at once" to some programs.
+            if self.asked.insert(entry.identity) && Some(entry.group) != group {
+                processes::signal(entry.identity, Signal::TERM);
+            }
+        }
+    }
+}
+
+/// Finds what an earlier planwright left behind: what has the mark, what was written down and is still the same process, and
+/// what descends from these. Never this process or one that it descends from.
+///
+/// Finds nothing where there is no `/proc`.
+pub fn orphans(mark: &Mark, recorded: &[Process]) -> Vec<Process> {
+    let boot = processes::boot();
+    let recorded = recorded
+        .iter()
+        .filter_map(|process| processes::identity(process, &boot));
+    let mut tree = Tree::new(mark.clone(), recorded);
+    let found = Table::read().map_or_else(Vec::new, |table| tree.look(&table));
+    found
+        .iter()
+        .map(|entry| processes::describe(entry.identity, &boot))
+        .collect()
+}
+
+/// Returns the different values that a variable has with processes that have a mark.
+///
+/// Finds nothing where there is no `/proc`.
+pub fn values_of(mark: &Mark, name: &str) -> Vec<String> {
+    let mut values = Table::read().map_or_else(Vec::new, |table| table.values_of(mark, name));
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// Ends processes and everything that belongs to them: asks, waits for the grace, kills. Returns those that are still there.
+///
+/// A process that is another one by now is not touched.
+pub fn end(mark: &Mark, processes: &[Process], grace: Duration) -> Vec<Process> {
+    let boot = processes::boot();
+    let recorded = processes
+        .iter()
+        .filter_map(|process| processes::identity(process, &boot));
+    let mut ending = Ending::new(mark.clone(), recorded, Instant::now(), grace);
+    ending.play_out(|_| {});
+    if ending.is_over() {
+        return Vec::new();
+    }
+    let left = Table::read().map_or_else(Vec::new, |table| ending.tree.look(&table));
+    left.iter()
+        .map(|entry| processes::describe(entry.identity, &boot))
+        .collect()
+}
+
+/// Returns the children of this process.
+pub(super) fn children() -> Vec<Identity> {
+    Table::read().map_or_else(Vec::new, |table| table.children())
+}
+
+/// Returns whether this process has a child, as far as the system tells that quickly.
+pub(super) fn has_children() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, options), Err(rustix::io::Errno::CHILD))
+}
+
+/// Ends all children of this process but for some, whatever they call themselves, and what belongs to them. Returns how many there
+/// were.
+pub(super) fn end_children(but_for: &[Identity], grace: Duration) -> usize {
+    let mut ending = Ending::of(Tree::of_children(but_for.to_vec()), Instant::now(), grace);
+    let mut n_alive = 0;
+    ending.play_out(|alive| n_alive = n_alive.max(alive));
+    reap_children(but_for, &[]);
+    n_alive
+}
+
+/// Has the system forget those children of this process that have ended, but for those that somebody else asks for, or will.
+pub(super) fn reap_children(but_for: &[Identity], own: &[i32]) {
+    let is_adopted = |child: &Identity| !but_for.contains(child) && !own.contains(&child.pid);
+    children().into_iter().filter(is_adopted).for_each(processes::reap);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Ends a group without the table, as on systems that have none, and returns the signal that ended its leader.
+    fn end_group(script: &str, grace: Duration) -> Option<i32> {
+        use std::os::unix::process::ExitStatusExt as _;
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", script])
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a process");
+        let mut output = child.stdout.take().expect("a pipe");
+        output.read_exact(&mut [0; 6]).expect("`ready` and a line end");
+        let pid = child.id().cast_signed();
+        let mut ending = Ending::new(Mark::default(), None, Instant::now(), grace);
+        let mut status = None;
+        // Where the first process takes its time to ask for the dead, they are in the group for as long.
+        while !ending.is_over() && !ending.is_hopeless(Instant::now()) {
+            status = status.or_else(|| child.try_wait().expect("our child"));
+            let root = status.map_or(Root::Ours(pid), |_| Root::Gone(pid));
+            ending.step(None, root, Instant::now());
+            std::thread::sleep(ending.next_step().saturating_duration_since(Instant::now()));
+        }
+        output.read_to_end(&mut Vec::new()).expect("nobody holds the pipe");
+        child.wait().expect("an end").signal()
+    }
+
+    #[test]
+    fn without_a_table_the_group_is_ended() {
+        let script = "sleep 1000 & echo ready; wait";
+        assert_eq!(end_group(script, Duration::from_secs(20)), Some(15));
+        let script = "trap '' TERM; sleep 1000 & echo ready; wait";
+        assert_eq!(end_group(script, Duration::from_millis(100)), Some(9));
+    }
+
+    #[test]
+    fn a_member_that_outlives_its_leader_is_ended_too() {
+        let script = "sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1; done' & wait";
+        assert_eq!(end_group(script, Duration::from_millis(100)), Some(15));
+    }
+}

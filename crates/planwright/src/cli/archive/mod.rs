@@ -1,0 +1,33 @@
+//! `planwright archive`: plans that are over.
+
+pub(crate) mod delete;
+mod removal;
+
+use clap::builder::NonEmptyStringValueParser as NonEmpty;
+
+use self::removal::{Removal, RemovalOptions, choose, move_plans};
+use super::exit::Exit;
+use super::output::Output;
+
+/// Archive plans: move them out of the way with their history.
+///
+/// A rawko plan goes to `.rawko/plans/archive`, where its own tool puts it; others to `.planwright/archive`, under the path that
+/// they had. Nothing is overwritten. `list --archived` shows them.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright archive plan-20260501-cellar
+  planwright archive .aimi/tasks/2026-03-03-charts-tasks.json --dry-run")]
+pub(crate) struct Args {
+    /// The plans: paths, ids or unambiguous parts of ids.
+    #[arg(value_name = "PLAN", required = true, value_parser = NonEmpty::new())]
+    plans: Vec<String>,
+
+    #[command(flatten)]
+    options: RemovalOptions,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    let chosen = choose(Removal::Archive, &args.plans, args.options.user)?;
+    move_plans(Removal::Archive, &chosen, &args.options, output)
+}
