@@ -5,12 +5,12 @@ use std::path::Path;
 use planwright_run::config::{self, Agent, Config, Configuration, FenceMode, Origin, Surroundings};
 use planwright_run::fence::{self, Support};
 use planwright_run::workspace::root_of;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::plain_text::one_line;
 use serde::Serialize;
 
 use super::config::{OriginReport, SourceReport, complain, exit_of, origin_report, origin_text, source_reports};
-use super::exit::Exit;
 use super::output::Output;
-use crate::render::terminal::one_line;
 
 /// List the agents that are configured, known and installed.
 ///
@@ -64,8 +64,8 @@ struct AgentReport {
     set: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let root = root_of(Path::new("."));
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let root = root_of(output.workspace().folder());
     let configuration = config::load(&root, &Surroundings::of_process());
     let config = &configuration.config;
     if args.json {

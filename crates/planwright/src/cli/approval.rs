@@ -9,19 +9,21 @@ use planwright_run::gate::GatePolicy;
 use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
 use planwright_run::revise::{Target, transition_plan};
 use planwright_run::store;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::{FoundPlan, PlanNaming, naming};
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::workspace::Workspace;
 
 use super::change::{
-    ChangeOptions, Found, Told, Words, failure, plan_words, refuse_during_run, report, report_told, report_words,
-    step_words,
+    ChangeOptions, Told, Words, failure, plan_words, refuse_during_run, report, report_told, report_words, step_words,
 };
 use super::claim_args::config_of;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{Naming, TargetArgument, TargetOption, load_failure, naming};
+use super::plan_arg::{TargetArgument, TargetOption};
 use super::proposals::{self, Settling};
 use super::run::{ApprovedLanding, Landed};
 use super::text_arg::text_of;
-use crate::render::terminal::{cut, one_line, shown_name};
 
 /// Ask for a plan to be approved.
 ///
@@ -116,17 +118,17 @@ struct Said {
 }
 
 impl Said {
-    fn note(&self) -> anyhow::Result<Option<String>> {
+    fn note(&self) -> Result<Option<String>> {
         let note = self.note.as_deref();
         note.map(|note| text_of("note", note, &mut false)).transpose()
     }
 }
 
-pub(crate) fn submit(args: &SubmitArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn submit(args: &SubmitArgs, output: &mut Output) -> Result<Exit> {
     let said = &args.plan.said;
     let note = said.note()?;
     change_plan(
-        &args.plan.plan.find()?,
+        &args.plan.plan.find(&output.workspace())?,
         PlanVerb::Submit,
         note.as_deref(),
         &said.change,
@@ -134,11 +136,11 @@ pub(crate) fn submit(args: &SubmitArgs, output: &mut Output) -> anyhow::Result<E
     )
 }
 
-pub(crate) fn cancel(args: &CancelArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn cancel(args: &CancelArgs, output: &mut Output) -> Result<Exit> {
     let said = &args.plan.said;
     let note = said.note()?;
     change_plan(
-        &args.plan.plan.find()?,
+        &args.plan.plan.find(&output.workspace())?,
         PlanVerb::Cancel,
         note.as_deref(),
         &said.change,
@@ -146,12 +148,12 @@ pub(crate) fn cancel(args: &CancelArgs, output: &mut Output) -> anyhow::Result<E
     )
 }
 
-pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> Result<Exit> {
     let note = args.judged.said.note()?;
     judge(&args.judged, Verdict::Approve, note.as_deref(), output)
 }
 
-pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> Result<Exit> {
     let note = args.judged.said.note()?;
     if note.as_deref().is_none_or(|note| note.trim().is_empty()) {
         return Err(Failure::usage(
@@ -162,12 +164,12 @@ pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> anyhow::Result<E
     judge(&args.judged, Verdict::Reject, note.as_deref(), output)
 }
 
-fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut Output) -> anyhow::Result<Exit> {
+fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut Output) -> Result<Exit> {
     let change = &args.said.change;
     if args.proposed {
         let found = match args.what.as_deref() {
-            Some(what) => args.plan.find_named(what)?,
-            None => args.plan.find()?,
+            Some(what) => args.plan.find_named(&output.workspace(), what)?,
+            None => args.plan.find(&output.workspace())?,
         };
         let how = Settling {
             dry: change.dry_run || change.diff,
@@ -185,7 +187,7 @@ fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut O
             }
         };
     }
-    match meant(args, verdict)? {
+    match meant(args, verdict, &output.workspace())? {
         Meant::Plan(found) => {
             let verb = match verdict {
                 Verdict::Approve => PlanVerb::Approve,
@@ -199,44 +201,44 @@ fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut O
 
 /// What a user means by one name.
 enum Meant {
-    Plan(Found),
-    Task(Found, String),
+    Plan(FoundPlan),
+    Task(FoundPlan, String),
 }
 
 /// Distinguishes a plan from a task. A name that is wholly a plan's and a task's as well is neither.
-fn meant(args: &JudgedArgs, verdict: Verdict) -> anyhow::Result<Meant> {
+fn meant(args: &JudgedArgs, verdict: Verdict, workspace: &Workspace) -> Result<Meant> {
     let Some(what) = args.what.as_deref() else {
-        return args.plan.find().map(Meant::Plan);
+        return args.plan.find(workspace).map(Meant::Plan);
     };
     if what == "-" {
-        return args.plan.find_named(what).map(Meant::Plan);
+        return args.plan.find_named(workspace, what).map(Meant::Plan);
     }
     if let Some(plan) = args.plan.plan.as_deref() {
-        let found = args.plan.find()?;
+        let found = args.plan.find(workspace)?;
         return Ok(match plan == what && !has_task(&found, what) {
             true => Meant::Plan(found),
             false => Meant::Task(found, what.to_owned()),
         });
     }
-    let only = args.plan.find().ok().filter(|found| has_task(found, what));
-    match (naming(what, args.plan.reading.user), only) {
-        (Naming::Whole, Some(found)) => Err(two_readings(what, &found, verdict)),
+    let only = args.plan.find(workspace).ok().filter(|found| has_task(found, what));
+    match (naming(workspace, what, args.plan.reading.user), only) {
+        (PlanNaming::Whole, Some(found)) => Err(two_readings(what, &found, verdict)),
         (_, Some(found)) => Ok(Meant::Task(found, what.to_owned())),
-        (Naming::Whole | Naming::Partly, None) => args.plan.find_named(what).map(Meant::Plan),
-        (Naming::No, None) => Err(Failure::problem(
+        (PlanNaming::Whole | PlanNaming::Partly, None) => args.plan.find_named(workspace, what).map(Meant::Plan),
+        (PlanNaming::No, None) => Err(Failure::problem(
             format!("no plan and no task is called `{}`", cut(&shown_name(what), 60)),
             "`planwright list` shows the plans of this workspace; a task of one of several plans needs it: -p PLAN",
         )),
     }
 }
 
-fn has_task(found: &Found, name: &str) -> bool {
+fn has_task(found: &FoundPlan, name: &str) -> bool {
     found
         .linked()
         .is_some_and(|linked| linked.plan.find_task(name).is_some())
 }
 
-fn two_readings(what: &str, found: &Found, verdict: Verdict) -> anyhow::Error {
+fn two_readings(what: &str, found: &FoundPlan, verdict: Verdict) -> Failure {
     let (verb, name, path) = (verdict.as_str(), shown_name(what), found.path.display());
     Failure::problem(
         format!("`{name}` is the name of a plan, and that of a task of `{path}`"),
@@ -245,12 +247,12 @@ fn two_readings(what: &str, found: &Found, verdict: Verdict) -> anyhow::Error {
 }
 
 fn change_plan(
-    found: &Found,
+    found: &FoundPlan,
     verb: PlanVerb,
     note: Option<&str>,
     change: &ChangeOptions,
     output: &mut Output,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     if matches!(verb, PlanVerb::Reject | PlanVerb::Cancel) {
         // A run does not go on with a plan that was turned down or given up, and must be over before.
         refuse_during_run(found, &format!("{} this plan", verb.as_str()))?;
@@ -263,7 +265,8 @@ fn change_plan(
         ..PlanRequest::new(verb, &now)
     };
     let policy = GatePolicy::of(&config_of(found, output)?);
-    let revised = transition_plan(found.target(change), &request, policy).map_err(|error| failure(found, &error))?;
+    let revised =
+        transition_plan(found.target(change.is_dry()), &request, policy).map_err(|error| failure(found, &error))?;
     let words = match plan_words(&revised) {
         words if verb == PlanVerb::Approve && !words.is_something() => Words::unchanged("the plan is approved already"),
         words => words,
@@ -273,13 +276,13 @@ fn change_plan(
 
 /// Says what somebody thinks of what a task made: to the run that is going on, else to the plan.
 fn review_task(
-    found: &Found,
+    found: &FoundPlan,
     task: &str,
     verdict: Verdict,
     note: Option<&str>,
     change: &ChangeOptions,
     output: &mut Output,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     store::load(&found.path).map_err(|error| load_failure(&error))?;
     let who = change.who();
     let word = Review {
@@ -293,13 +296,13 @@ fn review_task(
     // What cannot land for a reason that is known before is not approved.
     let dry = Target {
         dry: true,
-        ..found.target(change)
+        ..found.target(change.is_dry())
     };
     let mut landing = None;
     if let (Verdict::Approve, Reviewed::ToLand { task, branch, .. }) = (verdict, asked(dry)?) {
         landing = Some(ApprovedLanding::prepare(found, &task, branch, &who, output)?);
     }
-    let reviewed = asked(found.target(change))?;
+    let reviewed = asked(found.target(change.is_dry()))?;
     match reviewed {
         Reviewed::Run { run, task, answer } => {
             let told = Told { id: run, answer };
@@ -337,12 +340,12 @@ fn review_task(
 
 /// Says what became of the approved work of a task.
 fn report_landed(
-    found: &Found,
+    found: &FoundPlan,
     task: &str,
     landed: &Landed,
     change: &ChangeOptions,
     output: &mut Output,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     let (words, exit) = match landed {
         Landed::On { branch, commit } => {
             let commit = commit.as_deref().map(|commit| format!(" as {}", short(commit)));
@@ -370,7 +373,7 @@ fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
-fn review_failure(found: &Found, error: &ReviewError) -> anyhow::Error {
+fn review_failure(found: &FoundPlan, error: &ReviewError) -> Failure {
     match error {
         ReviewError::NothingWaits { task, waiting } => {
             let names: Vec<String> = waiting.iter().take(8).map(|name| shown_name(name)).collect();

@@ -14,15 +14,17 @@ use planwright_run::journal::plan_id;
 use planwright_run::layout::PlanPlace;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::open_plan::OpenedPlan;
+use planwright_verbs::plain_text::one_line;
+use planwright_verbs::workspace::Workspace;
 use serde::Serialize;
 
 use super::config::refuse_unsound;
-use super::exit::{Exit, Failure};
 use super::interrupt;
 use super::output::Output;
-use super::plan_arg::{Opened, PlanArgument};
+use super::plan_arg::PlanArgument;
 use super::planner::fencing_of;
-use crate::render::terminal::one_line;
 
 /// Print the prompt of an arbiter, or ask it which agent acts next.
 ///
@@ -138,13 +140,13 @@ struct AnswerReport {
 
 /// What is asked about.
 struct Matter {
-    opened: Option<Opened>,
+    opened: Option<OpenedPlan>,
     root: PathBuf,
     brief: Brief,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let matter = matter(args)?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let matter = matter(args, &output.workspace())?;
     let configuration = config::load(&matter.root, &Surroundings::of_process());
     let agents = available(&configuration.config, &matter.root);
     let answer = match &args.agent {
@@ -168,18 +170,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn matter(args: &Args) -> anyhow::Result<Matter> {
+fn matter(args: &Args, workspace: &Workspace) -> Result<Matter> {
     if let Some(task) = &args.task {
         if task.trim().is_empty() {
             return Err(Failure::usage("the task is empty", "say what is to be done"));
         }
         return Ok(Matter {
             opened: None,
-            root: root_of(Path::new(".")),
+            root: root_of(workspace.folder()),
             brief: Brief::of_task(task, Attempts::default().past()),
         });
     }
-    let opened = args.plan.open()?;
+    let opened = args.plan.open(workspace)?;
     let linked = opened.linked()?;
     let (plan, links) = (&linked.plan, &linked.links);
     let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
@@ -190,7 +192,7 @@ fn matter(args: &Args) -> anyhow::Result<Matter> {
         attempts.last_error = written_error(&opened, linked);
     }
     let brief = Brief::of_plan(plan, links, current_task(plan, links), attempts.past());
-    let root = place.map_or_else(|| root_of(Path::new(".")), |place| place.root);
+    let root = place.map_or_else(|| root_of(workspace.folder()), |place| place.root);
     Ok(Matter {
         root,
         brief,
@@ -199,7 +201,7 @@ fn matter(args: &Args) -> anyhow::Result<Matter> {
 }
 
 /// Returns why a task has failed that nobody has tried again, as the plan tells it.
-fn written_error(opened: &Opened, linked: &LinkedPlan) -> Option<String> {
+fn written_error(opened: &OpenedPlan, linked: &LinkedPlan) -> Option<String> {
     let plan = &linked.plan;
     let failed = plan.tasks().iter().rposition(|task| task.status == Status::Failed)?;
     opened.reasons.of_failure(plan, failed).map(str::to_owned)
@@ -217,7 +219,7 @@ fn ask(
     configuration: &Configuration,
     agents: &[&str],
     output: &mut Output,
-) -> anyhow::Result<Asked> {
+) -> Result<Asked> {
     refuse_unsound(configuration, "no agent is asked by it", output)?;
     if matter.brief.plan.as_ref().is_some_and(|plan| plan.current.is_none()) {
         return Err(Failure::problem(
@@ -275,7 +277,7 @@ fn fall_back(
     agents: &[&str],
     error: Undecided,
     output: &mut Output,
-) -> anyhow::Result<AnswerReport> {
+) -> Result<AnswerReport> {
     let why = error.to_string();
     let current = matter.brief.plan.as_ref().and_then(|plan| plan.current.as_ref());
     let hint = current.and_then(|current| current.agent.as_deref());
@@ -310,7 +312,7 @@ fn fall_back(
     }
 }
 
-fn refusal(error: AgentQueryError) -> anyhow::Error {
+fn refusal(error: AgentQueryError) -> Failure {
     let help = error.help();
     match error.is_environment() {
         true => Failure::environment(&error, help),
@@ -318,7 +320,7 @@ fn refusal(error: AgentQueryError) -> anyhow::Error {
     }
 }
 
-fn report(matter: Matter, agents: Vec<String>, answer: Option<AnswerReport>) -> anyhow::Result<Report> {
+fn report(matter: Matter, agents: Vec<String>, answer: Option<AnswerReport>) -> Result<Report> {
     let Matter { opened, brief, .. } = matter;
     let plan = match (&opened, brief.plan) {
         (Some(opened), Some(brief)) => Some(plan_report(opened, opened.linked()?, brief)),
@@ -336,7 +338,7 @@ fn report(matter: Matter, agents: Vec<String>, answer: Option<AnswerReport>) -> 
     })
 }
 
-fn plan_report(opened: &Opened, linked: &LinkedPlan, brief: PlanBrief) -> PlanReport {
+fn plan_report(opened: &OpenedPlan, linked: &LinkedPlan, brief: PlanBrief) -> PlanReport {
     let step_report = |step: Step| StepReport {
         index: step.task_ix,
         name: linked.plan.task_name(step.task_ix).into_owned(),

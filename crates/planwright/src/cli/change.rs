@@ -1,13 +1,12 @@
 //! What the verbs that change a plan share: their options, what they say, and how they are refused.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::builder::NonEmptyStringValueParser;
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
-use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
 use planwright_run::claims::NotTheirs;
@@ -19,21 +18,23 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Notice, plan_id};
 use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
-use planwright_run::revise::{ReviseError, Revised, Step, Target};
+use planwright_run::revise::{ReviseError, Revised, Step};
 use planwright_run::runs::holder;
 use planwright_run::shell::{argument, with_pack, with_plan};
 use planwright_run::store::{LoadError, load};
 use planwright_run::user::user;
+use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::json::ClaimReport;
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
+use planwright_verbs::plan_access::PlanAccess;
+use planwright_verbs::task_name::{several_tasks, unknown_task};
+use planwright_verbs::unified_diff::unified_diff;
 use serde::Serialize;
 
-use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{load_failure, several_tasks, unknown_task};
-use super::standing::PlanStanding;
 use super::verification::VerifiedReport;
-use crate::render::diff::unified_diff;
-use crate::render::json::ClaimReport;
-use crate::render::terminal::{cut, one_line, printable, shown_name};
 
 /// Options of every verb that changes a plan.
 #[derive(clap::Args)]
@@ -56,36 +57,14 @@ pub(crate) struct ChangeOptions {
 }
 
 impl ChangeOptions {
+    /// Returns whether nothing is to be written.
+    pub(crate) fn is_dry(&self) -> bool {
+        self.dry_run || self.diff
+    }
+
     /// Returns who does it, where somebody must have: the user, unless told otherwise.
     pub(crate) fn who(&self) -> String {
         self.by.clone().unwrap_or_else(user)
-    }
-}
-
-/// A plan file that was found, and the dialect it is to be read in.
-#[derive(Clone)]
-pub(crate) struct Found {
-    /// Where it is.
-    pub(crate) path: PathBuf,
-    /// The dialect, if the user said so.
-    pub(crate) forced: Option<&'static dyn Dialect>,
-}
-
-impl Found {
-    pub(crate) fn target<'a>(&'a self, options: &ChangeOptions) -> Target<'a> {
-        Target {
-            path: &self.path,
-            forced: self.forced,
-            dry: options.dry_run || options.diff,
-        }
-    }
-
-    /// Returns the plan as its file has it; none where that cannot be read.
-    pub(crate) fn linked(&self) -> Option<LinkedPlan> {
-        let loaded = load(&self.path).ok()?;
-        inspect_file(&loaded.source, Some(&self.path), self.forced)
-            .inspection
-            .plan
     }
 }
 
@@ -283,7 +262,7 @@ pub(crate) fn report(
     names: &[String],
     words: &Words,
     output: &mut Output,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     remark_notices(revised, output);
     let shown = path.to_string_lossy().into_owned();
     if options.json {
@@ -309,7 +288,7 @@ pub(crate) fn report(
             claim: claim_report(revised),
             taken_over_from: revised.taken_over_from.clone(),
             passed_gates: revised.passed_gates.clone(),
-            ready: ready_names(revised, &PlanStanding::of(&revised.after, path)),
+            ready: ready_names(revised, &PlanAccess::of(&revised.after, path)),
             notices: notices_of(revised),
             verified: revised.verified.iter().map(VerifiedReport::from).collect(),
             notes: revised.notes.clone(),
@@ -336,7 +315,7 @@ pub(crate) fn report_told(
     told: &Told,
     options: &ChangeOptions,
     output: &mut Output,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     if options.json {
         output.json(&ChangeReport {
             run: Some(told),
@@ -360,7 +339,7 @@ pub(crate) fn report_words(
     is_written: bool,
     options: &ChangeOptions,
     output: &mut Output,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     if !options.json {
         output.line(&format!("{}: {words}", shown_name(task)));
         return Ok(());
@@ -373,7 +352,7 @@ pub(crate) fn report_words(
 }
 
 /// Returns the tasks that may start now; none where a gate of the plan is closed.
-fn ready_names(revised: &Revised, standing: &PlanStanding) -> Vec<String> {
+fn ready_names(revised: &Revised, standing: &PlanAccess) -> Vec<String> {
     let plan = revised.after.plan.as_ref().filter(|_| standing.gate.is_none());
     plan.map_or_else(Vec::new, |linked| {
         let readiness = Readiness::new(&linked.plan, &linked.links);
@@ -453,7 +432,7 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
     }
     lines.extend(claim_lines(revised));
     if revised.steps.iter().any(|step| step.to != State::Running) {
-        let standing = PlanStanding::of(&revised.after, path);
+        let standing = PlanAccess::of(&revised.after, path);
         let ready = ready_names(revised, &standing);
         let ready: Vec<String> = ready.iter().map(|name| shown_name(name)).collect();
         match (&standing.gate, ready.is_empty()) {
@@ -523,7 +502,7 @@ pub(crate) fn notice_words(notice: &Notice) -> String {
 }
 
 /// Returns an error of the run layer as the user sees it.
-pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
+pub(crate) fn failure(found: &FoundPlan, error: &ReviseError) -> Failure {
     if let Some(wrong) = wrong_dialect(found, error) {
         return wrong;
     }
@@ -596,12 +575,12 @@ pub(crate) fn failure(found: &Found, error: &ReviseError) -> anyhow::Error {
 }
 
 /// Returns what to do about a problem, with the path of the plan in its commands.
-fn help_of(problem: &Problem, found: &Found) -> String {
+fn help_of(problem: &Problem, found: &FoundPlan) -> String {
     with_pack(&problem.help(), &found.path.to_string_lossy())
 }
 
 /// Returns that a task is held by another owner.
-fn not_theirs(found: &Found, name: &str, why: &NotTheirs) -> anyhow::Error {
+fn not_theirs(found: &FoundPlan, name: &str, why: &NotTheirs) -> Failure {
     let task = shown_name(name);
     let take_over = "--take-over --note \"…\" takes it over";
     let of_task = |verb: &str| {
@@ -656,18 +635,18 @@ fn not_theirs(found: &Found, name: &str, why: &NotTheirs) -> anyhow::Error {
     }
 }
 
-fn is_in_review(found: &Found, task: &str) -> bool {
+fn is_in_review(found: &FoundPlan, task: &str) -> bool {
     in_review(found).contains_key(task)
 }
 
-fn in_review(found: &Found) -> BTreeMap<String, Option<String>> {
+fn in_review(found: &FoundPlan) -> BTreeMap<String, Option<String>> {
     let linked = found.linked();
     let id = linked.as_ref().and_then(|linked| plan_id(&linked.plan));
     waiting_tasks(&found.path, id)
 }
 
 /// Refuses to rename or remove a task whose work waits for a review, while no run follows that: its work would not be found again.
-pub(crate) fn refuse_in_review(found: &Found, tasks: &[String], verb: &str) -> anyhow::Result<()> {
+pub(crate) fn refuse_in_review(found: &FoundPlan, tasks: &[String], verb: &str) -> Result<()> {
     let waiting = in_review(found);
     match tasks.iter().find(|task| waiting.contains_key(*task)) {
         Some(task) if !is_run(found) => {
@@ -689,13 +668,13 @@ pub(crate) fn refuse_in_review(found: &Found, tasks: &[String], verb: &str) -> a
 }
 
 /// Returns whether a run works on a plan at this moment.
-fn is_run(found: &Found) -> bool {
+fn is_run(found: &FoundPlan) -> bool {
     let place = PlanPlace::of(&DiskFiles, &found.path);
     place.is_ok_and(|place| holder(&DiskFiles, &place).is_some())
 }
 
 /// Returns a finding about a text that was never written, whose places are nobody's.
-fn without_place(worse: &Diagnostic, found: &Found) -> Diagnostic {
+fn without_place(worse: &Diagnostic, found: &FoundPlan) -> Diagnostic {
     Diagnostic {
         span: None,
         related: Vec::new(),
@@ -706,7 +685,7 @@ fn without_place(worse: &Diagnostic, found: &Found) -> Diagnostic {
 }
 
 /// Returns that a plan is in another dialect than the user said, where nothing fits for that reason.
-pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow::Error> {
+pub(crate) fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> {
     let forced = found.forced?;
     let is_about_plan = matches!(
         error,
@@ -730,7 +709,7 @@ pub(crate) fn wrong_dialect(found: &Found, error: &ReviseError) -> Option<anyhow
 }
 
 /// Refuses to do something to a plan that a run is working on.
-pub(crate) fn refuse_during_run(found: &Found, what: &str) -> anyhow::Result<()> {
+pub(crate) fn refuse_during_run(found: &FoundPlan, what: &str) -> Result<()> {
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
     let Some(live) = place.and_then(|place| holder(&DiskFiles, &place)) else {
         return Ok(());

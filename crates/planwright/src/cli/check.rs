@@ -16,18 +16,19 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{archive_path, plans_below, root_of, slashed, without_excluded};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::{CREATE_PLAN, dialect_named};
+use planwright_verbs::json::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
+use planwright_verbs::quantity::count;
+use planwright_verbs::unified_diff::unified_diff;
 
 use super::change::notice_words;
-use super::exit::{Exit, Failure};
 use super::explain;
 use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;
-use super::plan_arg::{CREATE_PLAN, dialect_named, dialect_names};
+use super::plan_arg::dialect_names;
 use super::replan::file_before;
-use crate::render::diff::unified_diff;
 use crate::render::github;
-use crate::render::json::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
-use crate::render::quantity::count;
 use crate::render::sarif::{SarifFile, log};
 use crate::render::text::{Teller, findings, plural};
 
@@ -156,7 +157,7 @@ impl Checked {
     }
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let format = if args.json { Format::Json } else { args.format };
     if let Some(id) = &args.explain {
         return match format {
@@ -224,7 +225,7 @@ fn is_stdin(path: &Path) -> bool {
 }
 
 /// Turns folders into the plans in them.
-fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let here = [PathBuf::from(".")];
     let given = if paths.is_empty() { &here[..] } else { paths };
     let mut files = Vec::new();
@@ -355,7 +356,7 @@ fn write_fixes(checked: &mut [Checked], output: &mut Output) {
     }
 }
 
-fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output) -> anyhow::Result<()> {
+fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output) -> Result<()> {
     match format {
         Format::Text => {
             let text = text_report(checked, args, output);

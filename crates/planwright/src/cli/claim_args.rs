@@ -5,12 +5,12 @@ use planwright_run::config::{self, Config, Surroundings, units};
 use planwright_run::files::DiskFiles;
 use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
+use planwright_verbs::failure::{Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::open_plan::load_failure;
 
-use super::change::Found;
 use super::config::refuse_unsound;
-use super::exit::Failure;
 use super::output::Output;
-use super::plan_arg::load_failure;
 
 /// Options of verbs that begin work on a task.
 #[derive(clap::Args)]
@@ -22,7 +22,7 @@ pub(crate) struct LeaseOption {
 
 impl LeaseOption {
     /// Returns when the claim is over, as RFC 3339 in UTC.
-    pub(crate) fn until(&self) -> anyhow::Result<Option<String>> {
+    pub(crate) fn until(&self) -> Result<Option<String>> {
         let Some(typed) = &self.lease else {
             return Ok(None);
         };
@@ -61,7 +61,7 @@ pub(crate) struct HolderOptions {
 }
 
 /// Refuses to override something without a reason for the history.
-pub(crate) fn refuse_without_note(option: &str, is_given: bool, note: Option<&str>) -> anyhow::Result<()> {
+pub(crate) fn refuse_without_note(option: &str, is_given: bool, note: Option<&str>) -> Result<()> {
     if !is_given || note.is_some_and(|note| !note.trim().is_empty()) {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub(crate) fn refuse_without_note(option: &str, is_given: bool, note: Option<&st
 }
 
 /// Reads the configuration of a plan's workspace. Where it has errors they are shown, and nothing is changed by it.
-pub(crate) fn config_of(found: &Found, output: &mut Output) -> anyhow::Result<Config> {
+pub(crate) fn config_of(found: &FoundPlan, output: &mut Output) -> Result<Config> {
     let place =
         PlanPlace::of(&DiskFiles, &found.path).map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
     let configuration = config::load(&place.root, &Surroundings::of_process());

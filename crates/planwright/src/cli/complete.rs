@@ -8,11 +8,13 @@ use clap::{Arg, Command};
 use planwright_core::plan::Plan;
 use planwright_run::config::{self, Surroundings};
 use planwright_run::workspace::root_of;
+use planwright_verbs::find_plan::{PlanChoice, candidates};
+use planwright_verbs::find_run::RunScope;
+use planwright_verbs::open_plan::open_file;
+use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::{FoundPlan, Result, Workspace};
 
 use super::output::Output;
-use super::plan_arg::{candidates, found, open_file};
-use super::run_arg::Scope;
-use crate::render::terminal::{cut, one_line};
 
 /// The word that asks for completions.
 pub(super) const VERB: &str = "__complete";
@@ -235,9 +237,17 @@ impl<'c> Line<'c> {
         found
     }
 
+    fn found(&self) -> Result<FoundPlan> {
+        let choice = PlanChoice {
+            plan: self.plan.clone(),
+            ..PlanChoice::default()
+        };
+        choice.find(&Workspace::around(""), "")
+    }
+
     /// Returns the tasks of the plan that is named; those of every plan where none is, and there are several.
     fn tasks(&self) -> Vec<Candidate> {
-        let paths = match found(self.plan.as_deref()) {
+        let paths = match self.found() {
             Ok(found) => vec![found.path],
             Err(_) if self.plan.is_none() => candidates(Path::new("."), false),
             Err(_) => Vec::new(),
@@ -251,7 +261,8 @@ impl<'c> Line<'c> {
     }
 
     fn runs(&self) -> Vec<Candidate> {
-        let Ok(scope) = Scope::of(self.plan.as_deref()) else {
+        let workspace = Workspace::around("");
+        let Ok(scope) = RunScope::of(&workspace, self.plan.as_deref()) else {
             return Vec::new();
         };
         let ids = scope.runs().into_iter().flatten().flatten();

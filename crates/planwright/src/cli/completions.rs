@@ -1,9 +1,9 @@
 //! `planwright completions SHELL`.
 
 use clap_complete::Shell;
+use planwright_verbs::failure::{Exit, Result};
 
 use super::completion_scripts::{BASH, FISH, POWERSHELL, ZSH};
-use super::exit::Exit;
 use super::output::Output;
 
 /// Print a completion script for a shell.
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let script = match args.shell {
         Shell::Bash => BASH,
         Shell::Zsh => ZSH,

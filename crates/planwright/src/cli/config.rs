@@ -5,13 +5,14 @@ use std::path::Path;
 use planwright_core::diagnostic::Severity;
 use planwright_run::config::{self, Configuration, Effective, Level, Origin, SourceKind, Surroundings};
 use planwright_run::workspace::root_of;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::json::DiagnosticReport;
+use planwright_verbs::plain_text::{one_line, printable};
+use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_entries::from_here;
-use crate::render::json::DiagnosticReport;
-use crate::render::terminal::{Paint, one_line, printable};
+use crate::render::terminal::Paint;
 use crate::render::text::{Teller, findings};
 
 /// Print the configuration that holds here, and where it comes from.
@@ -72,8 +73,8 @@ pub(super) struct OriginReport {
     name: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let configuration = config::load(&root_of(Path::new(".")), &Surroundings::of_process());
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let configuration = config::load(&root_of(output.workspace().folder()), &Surroundings::of_process());
     if args.json {
         output.json(&Report {
             schema_version: VERSION,
@@ -106,7 +107,7 @@ pub(super) fn exit_of(configuration: &Configuration) -> Exit {
 }
 
 /// Shows what is wrong with a configuration, and refuses to act on it; `so` says what is not done.
-pub(super) fn refuse_unsound(configuration: &Configuration, so: &str, output: &mut Output) -> anyhow::Result<()> {
+pub(super) fn refuse_unsound(configuration: &Configuration, so: &str, output: &mut Output) -> Result<()> {
     if !configuration.has_errors() {
         return Ok(());
     }

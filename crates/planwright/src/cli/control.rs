@@ -7,16 +7,15 @@ use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Ask, Asked, Follower, Outcome, RunEvent, RunRecord, ask};
+use planwright_verbs::attempt::refuse_in_attempt;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_run::{RunScope, SeenRun, unreadable};
+use planwright_verbs::plain_text::one_line;
 use serde::Serialize;
 
-use super::attempt::refuse_in_attempt;
 use super::events::PAUSE;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::run_arg::{Scope, SeenRun, unreadable};
 use super::text_arg::text_of;
-use super::typed_command::with_plan;
-use crate::render::terminal::one_line;
 
 /// How many seconds a run has to answer.
 const PATIENCE: u64 = 5;
@@ -150,18 +149,19 @@ fn is_own(paused: &Asked) -> bool {
     paused.by.as_deref() == Some("planwright")
 }
 
-pub(crate) fn run_stop(args: &StopArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run_stop(args: &StopArgs, output: &mut Output) -> Result<Exit> {
     let request = if args.now { Request::Kill } else { Request::Stop };
     run(request, &args.ask, output)
 }
 
-pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> Result<Exit> {
     let note = args
         .note
         .as_deref()
         .map(|note| text_of("note", note, &mut false))
         .transpose()?;
-    let scope = Scope::of(args.plan.as_deref())?;
+    let workspace = output.workspace();
+    let scope = RunScope::of(&workspace, args.plan.as_deref())?;
     let what = format!("{} its own run", request.verb());
     let run = match live_run(&scope) {
         Ok(run) => run,
@@ -217,7 +217,7 @@ enum Told<'a> {
     Silence,
 }
 
-fn tell(request: Request, args: &Args, run: &SeenRun, told: Told<'_>, output: &mut Output) -> anyhow::Result<Exit> {
+fn tell(request: Request, args: &Args, run: &SeenRun, told: Told<'_>, output: &mut Output) -> Result<Exit> {
     let (id, plan) = (run.place.id(), one_line(&run.header.path));
     let verb = request.verb();
     if let Told::Silence = told {
@@ -256,7 +256,7 @@ fn tell(request: Request, args: &Args, run: &SeenRun, told: Told<'_>, output: &m
 }
 
 /// Returns the run that goes on.
-fn live_run(scope: &Scope) -> anyhow::Result<SeenRun> {
+fn live_run(scope: &RunScope) -> Result<SeenRun> {
     let mut newest = None;
     let mut live = Vec::new();
     let mut plans = std::collections::HashSet::new();
@@ -309,18 +309,18 @@ fn live_run(scope: &Scope) -> anyhow::Result<SeenRun> {
             let first = live.first().map_or("", |run| run.header.path.as_str());
             Err(Failure::problem(
                 message,
-                format!("name one of them: `{}`", with_plan(first)),
+                format!("name one of them: `{}`", scope.workspace().with_plan(first)),
             ))
         }
     }
 }
 
-fn all(follower: &mut Follower) -> anyhow::Result<Vec<RunRecord>> {
+fn all(follower: &mut Follower) -> Result<Vec<RunRecord>> {
     follower.more().map_err(|error| unreadable(&error))
 }
 
 /// Waits for the run's answer; none where none comes in time.
-fn wait(request: Request, run: &SeenRun, follower: &mut Follower) -> anyhow::Result<Option<RunRecord>> {
+fn wait(request: Request, run: &SeenRun, follower: &mut Follower) -> Result<Option<RunRecord>> {
     let start = Instant::now();
     loop {
         let is_gone = run.live().is_none();

@@ -12,17 +12,20 @@ use planwright_core::plan::Field;
 use planwright_run::inspect_file::{inspect_file, open};
 use planwright_run::store;
 use planwright_run::workspace::root_of;
+use planwright_verbs::default_dialect::dialect_or_default;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::dialect_named;
+use planwright_verbs::open_plan::states_of;
+use planwright_verbs::unified_diff::unified_diff;
+use planwright_verbs::workspace::Workspace;
 use serde::Serialize;
 
 use super::create::{
     create_plan, is_stdin, loaded, refusal, require_new, say_written, session_file, show_account, with_id_source_for,
 };
-use super::default_dialect::dialect_or_default;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{dialect_named, dialect_names, states_of};
+use super::plan_arg::dialect_names;
 use super::planner::configured;
-use crate::render::diff::unified_diff;
 
 /// Convert a plan to another dialect, and report what is lost.
 ///
@@ -105,8 +108,8 @@ struct LossReport<'a> {
     carried: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let root = root_of(Path::new("."));
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let root = root_of(output.workspace().folder());
     let target = dialect_or_default(args.to.as_deref(), &configured(&root, output)?.config, &root)?;
     let forced = args.dialect.as_deref().map(dialect_named).transpose()?;
     let source = loaded(&args.file)?;
@@ -190,7 +193,7 @@ fn converted(
     };
     let mut attempt = |options: &Options| {
         let parsed = parsed.take();
-        let converted = with_id_source_for(target, args.out.as_deref(), |id_source| {
+        let converted = with_id_source_for(&Workspace::around(""), target, args.out.as_deref(), |id_source| {
             convert::convert_parsed(inspection, parsed, target, options, id_source)
         })?;
         sound_in_place(converted, args.out.as_deref(), target)

@@ -6,18 +6,18 @@ use planwright_run::copy_workspace::duplicate;
 use planwright_run::files::DiskFiles;
 use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
+use planwright_verbs::failure::{Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::quantity::count;
 
-use super::change::Found;
-use super::exit::Failure;
 use super::output::Output;
-use super::plan_arg::load_failure;
-use crate::render::quantity::count;
 
 /// How many of the things that were left out are named.
 const MAX_NAMED: usize = 5;
 
 /// Copies the workspace of a plan to a folder, or finds the copy that is there, and returns the plan in it.
-pub(crate) fn copied(found: &Found, folder: &Path, output: &mut Output) -> anyhow::Result<Found> {
+pub(crate) fn copied(found: &FoundPlan, folder: &Path, output: &mut Output) -> Result<FoundPlan> {
     let place =
         PlanPlace::of(&DiskFiles, &found.path).map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
     let copy = duplicate(&place, folder).map_err(|error| match error.is_environment() {
@@ -35,7 +35,7 @@ pub(crate) fn copied(found: &Found, folder: &Path, output: &mut Output) -> anyho
     if copy.left_out.len() > MAX_NAMED {
         output.remark(&format!("left out {} more", copy.left_out.len() - MAX_NAMED));
     }
-    Ok(Found {
+    Ok(FoundPlan {
         path: copy.plan,
         forced: found.forced,
     })

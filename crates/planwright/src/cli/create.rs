@@ -15,16 +15,17 @@ use planwright_run::layout::root_of;
 use planwright_run::revise::point_at_new;
 use planwright_run::runs;
 use planwright_run::store;
+use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
+use planwright_verbs::find_plan::candidates;
+use planwright_verbs::json::DiagnosticReport;
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::plain_text::printable;
+use planwright_verbs::unified_diff::unified_diff;
+use planwright_verbs::workspace::{Workspace, from_here};
 use serde::Serialize;
 
-use super::exit::{Drawn, Evidence, Exit, Failure, fix_first};
 use super::outline::OutlineRow;
 use super::output::Output;
-use super::plan_arg::{candidates, load_failure};
-use super::plan_entries::from_here;
-use crate::render::diff::unified_diff;
-use crate::render::json::DiagnosticReport;
-use crate::render::terminal::printable;
 use crate::render::text::{Teller, findings};
 
 /// The version of what the report of a new text is printed as in JSON.
@@ -35,7 +36,7 @@ pub(super) fn fresh() -> u128 {
     uuid::Uuid::new_v4().as_u128()
 }
 
-pub(super) fn loaded(path: &Path) -> anyhow::Result<SourceText> {
+pub(super) fn loaded(path: &Path) -> Result<SourceText> {
     let loaded = if is_stdin(path) {
         store::load_stdin()
     } else {
@@ -50,12 +51,7 @@ pub(super) fn is_stdin(path: &Path) -> bool {
 
 /// Writes a plan to a new file. Where the dialect has a file that says which plan is being worked on, it names this one unless
 /// another is unfinished.
-pub(super) fn create_plan(
-    path: &Path,
-    text: &str,
-    dialect: &'static dyn Dialect,
-    output: &mut Output,
-) -> anyhow::Result<()> {
+pub(super) fn create_plan(path: &Path, text: &str, dialect: &'static dyn Dialect, output: &mut Output) -> Result<()> {
     store::create(path, text).map_err(not_created)?;
     if let Some(error) = point_at_new(path, dialect) {
         output.remark(&format!("the plan is written, but {}", printable(&with_causes(&error))));
@@ -63,7 +59,7 @@ pub(super) fn create_plan(
     Ok(())
 }
 
-pub(super) fn not_created(error: store::CreateError) -> anyhow::Error {
+pub(super) fn not_created(error: store::CreateError) -> Failure {
     match error {
         store::CreateError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
         store::CreateError::Io { .. } | store::CreateError::NotConfirmed { .. } => {
@@ -73,7 +69,7 @@ pub(super) fn not_created(error: store::CreateError) -> anyhow::Error {
 }
 
 /// Refuses a path that has something already.
-pub(super) fn require_new(path: &Path) -> anyhow::Result<()> {
+pub(super) fn require_new(path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Err(_) => Ok(()),
         Ok(_) => {
@@ -95,7 +91,7 @@ pub(super) fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnosti
 }
 
 /// Returns a refusal with all that it rests on.
-pub(super) fn refusal(path: &Path, source: &SourceText, refused: &Refused) -> anyhow::Error {
+pub(super) fn refusal(path: &Path, source: &SourceText, refused: &Refused) -> Failure {
     let details: Vec<Diagnostic> = refused.to_diagnostics().into_iter().skip(1).collect();
     let help = match refused {
         Refused::Unsound(_) => &fix_first(path, &details),
@@ -127,19 +123,19 @@ pub(super) fn show_account(path: &Path, source: &SourceText, found: &[Diagnostic
 }
 
 /// Returns whether a plan of this workspace is called so, or was: its runs and their branch are still there.
-pub(super) fn is_taken(id: &str) -> bool {
+pub(super) fn is_taken(workspace: &Workspace, id: &str) -> bool {
     let stem = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == id);
     let has_run = || {
-        let places = runs::list(&DiskFiles, &root_of(Path::new("."))).unwrap_or_default();
+        let places = runs::list(&DiskFiles, &root_of(workspace.folder())).unwrap_or_default();
         let mut headers = places.iter().filter_map(|place| runs::header(&place.log()).ok());
         headers.any(|header| header.id.as_deref() == Some(id))
     };
-    candidates(Path::new("."), false).iter().any(stem) || has_run()
+    candidates(workspace.folder(), false).iter().any(stem) || has_run()
 }
 
 /// Has a function use a source of ids of new ids and the present time.
-pub(crate) fn with_id_source<T>(call: impl FnOnce(&mut IdSource<'_>) -> T) -> T {
-    let is_taken = |id: &str| is_taken(id);
+pub(crate) fn with_id_source<T>(workspace: &Workspace, call: impl FnOnce(&mut IdSource<'_>) -> T) -> T {
+    let is_taken = |id: &str| is_taken(workspace, id);
     let mut fresh = fresh;
     call(&mut IdSource {
         is_taken: &is_taken,
@@ -149,11 +145,12 @@ pub(crate) fn with_id_source<T>(call: impl FnOnce(&mut IdSource<'_>) -> T) -> T 
 
 /// Has a function use a source of ids for a plan that goes to a file, if its place is known.
 pub(super) fn with_id_source_for<T>(
+    workspace: &Workspace,
     dialect: &dyn Dialect,
     out: Option<&Path>,
     call: impl FnOnce(&mut IdSource<'_>) -> T,
 ) -> T {
-    with_id_source(|id_source| {
+    with_id_source(workspace, |id_source| {
         id_source.name = out.and_then(|out| name_at_home(dialect, out));
         call(id_source)
     })
@@ -167,8 +164,14 @@ fn name_at_home(dialect: &dyn Dialect, out: &Path) -> Option<String> {
 }
 
 /// Returns where a new plan goes that nothing names a file for: where its tool keeps plans, by its id or its title.
-pub(super) fn new_path(dialect: &dyn Dialect, id: Option<&str>, date: &str, title: &str) -> PathBuf {
-    from_here(&root_of(Path::new(".")).join(dialect.new_place(id, date, &slug(title))))
+pub(super) fn new_path(
+    workspace: &Workspace,
+    dialect: &dyn Dialect,
+    id: Option<&str>,
+    date: &str,
+    title: &str,
+) -> PathBuf {
+    from_here(&root_of(workspace.folder()).join(dialect.new_place(id, date, &slug(title))))
 }
 
 /// Returns a title as a part of a file name: lower-case words with hyphens.
@@ -204,7 +207,7 @@ pub(super) fn sniffed(
     source: &SourceText,
     path: Option<&Path>,
     help: &str,
-) -> anyhow::Result<&'static dyn Dialect> {
+) -> Result<&'static dyn Dialect> {
     let inspection = inspect_file(source, path, None).inspection;
     inspection.dialect.ok_or_else(|| {
         Failure::shown(
@@ -216,7 +219,7 @@ pub(super) fn sniffed(
 }
 
 /// Returns the file in which a dialect's tool keeps the plan of a session.
-pub(super) fn session_file(dialect: &dyn Dialect, session: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn session_file(dialect: &dyn Dialect, session: &str) -> Result<PathBuf> {
     let id = uuid::Uuid::parse_str(session).map_err(|_| {
         Failure::usage(
             format!("`{}` is not a UUID", printable(session)),
@@ -286,7 +289,7 @@ impl Written<'_> {
         json: bool,
         show: Show<'_>,
         output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    ) -> Result<Exit> {
         let diff = match show {
             Show::Text => None,
             Show::Diff(old) => Some(unified_diff(

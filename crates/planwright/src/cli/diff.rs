@@ -10,17 +10,19 @@ use planwright_core::planning::replan::{Difference, difference, tasks_in_both};
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::{load, load_stdin, versions};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::PlanChoice;
+use planwright_verbs::open_plan::{load_failure, states_of};
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::unified_diff::diff_of_files;
+use planwright_verbs::workspace::from_here;
+use planwright_verbs::{FoundPlan, Workspace};
 use serde::Serialize;
 
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{found, load_failure, states_of};
-use super::plan_entries::from_here;
 use super::replan::file_before;
 use super::run::stem_of;
-use crate::render::diff::diff_of_files;
-use crate::render::terminal::{one_line, shown_name};
 
 /// What stands for a plan on standard input.
 const INPUT: &str = "-";
@@ -85,7 +87,8 @@ struct Seen {
     inspection: Inspection,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let workspace = &output.workspace();
     let kept = args.first.as_deref().and_then(kept_text);
     let (old, new) = match (&args.first, &args.second, kept) {
         (Some(first), second, _) if first == INPUT && second.as_ref().is_none_or(|second| second == INPUT) => {
@@ -94,10 +97,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 "name that file: `planwright diff - PLAN`, or `planwright diff PLAN -`",
             ));
         }
-        (Some(first), Some(second), _) => (seen(first)?, seen(second)?),
-        (Some(first), None, Some((plan, _))) => (seen(first)?, seen(plan)?),
+        (Some(first), Some(second), _) => (seen(workspace, first)?, seen(workspace, second)?),
+        (Some(first), None, Some((plan, _))) => (seen(workspace, first)?, seen(workspace, plan)?),
         (first, ..) => {
-            let new = found(first.as_deref())?.path;
+            let new = found(workspace, first.as_deref())?.path;
             (seen_file(&before(&new)?)?, seen_file(&new)?)
         }
     };
@@ -140,16 +143,24 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
+fn found(workspace: &Workspace, plan: Option<&str>) -> Result<FoundPlan> {
+    let choice = PlanChoice {
+        plan: plan.map(str::to_owned),
+        ..PlanChoice::default()
+    };
+    choice.find(workspace, "name its file")
+}
+
 /// Finds a plan by its name, or one of the texts that are kept of it.
-fn seen(name: &str) -> anyhow::Result<Seen> {
+fn seen(workspace: &Workspace, name: &str) -> Result<Seen> {
     if name == INPUT {
         let source = load_stdin().map_err(|error| load_failure(&error))?.source;
         return seen_text(&source, None);
     }
     let Some((plan, number)) = kept_text(name) else {
-        return seen_file(&found(Some(name))?.path);
+        return seen_file(&found(workspace, Some(name))?.path);
     };
-    let path = found(Some(plan))?.path;
+    let path = found(workspace, Some(plan))?.path;
     let kept = versions(&path);
     let text = number.checked_sub(1).and_then(|ix| kept.get(ix)).ok_or_else(|| {
         let message = format!(
@@ -169,12 +180,12 @@ fn kept_text(name: &str) -> Option<(&str, usize)> {
     (!Path::new(name).exists()).then_some((plan, number))
 }
 
-fn seen_file(path: &Path) -> anyhow::Result<Seen> {
+fn seen_file(path: &Path) -> Result<Seen> {
     let source = load(path).map_err(|error| load_failure(&error))?.source;
     seen_text(&source, Some(path))
 }
 
-fn seen_text(source: &SourceText, path: Option<&Path>) -> anyhow::Result<Seen> {
+fn seen_text(source: &SourceText, path: Option<&Path>) -> Result<Seen> {
     let mut inspection = inspect_file(source, path, None).inspection;
     if let Some(path) = path {
         states_of(&mut inspection, path)?;
@@ -193,7 +204,7 @@ fn seen_text(source: &SourceText, path: Option<&Path>) -> anyhow::Result<Seen> {
 }
 
 /// Returns what a plan was before.
-fn before(path: &Path) -> anyhow::Result<PathBuf> {
+fn before(path: &Path) -> Result<PathBuf> {
     let seen = seen_file(path)?;
     let plan = seen.inspection.plan.as_ref().map(|linked| &linked.plan);
     if let Some(file) = plan.and_then(|plan| file_before(path, plan)) {

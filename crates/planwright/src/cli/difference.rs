@@ -1,9 +1,8 @@
 //! How two versions of a plan differ, told in terms of tasks: in lines for people, as data for programs.
 
 use planwright_core::planning::replan::{Difference, NamedTask};
+use planwright_verbs::plain_text::{one_line, shown_name};
 use serde::Serialize;
-
-use crate::render::terminal::{one_line, shown_name};
 
 /// A task that comes, for programs.
 #[derive(Serialize)]

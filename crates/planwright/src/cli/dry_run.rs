@@ -10,12 +10,12 @@ use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest, Veri
 use planwright_run::fence::{FencePolicy, Ground};
 use planwright_run::runs::IsolationMode;
 use planwright_run::shell::command_line;
+use planwright_verbs::failure::Exit;
+use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
+use planwright_verbs::quantity::some_of;
 use serde::Serialize;
 
-use super::exit::Exit;
 use super::output::Output;
-use crate::render::quantity::some_of;
-use crate::render::terminal::{cut, one_line, printable, shown_name};
 
 /// The version of `run --dry-run --json`.
 const VERSION: &str = "planwright.dry-run/v1";

@@ -10,12 +10,12 @@ use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::clock;
 use planwright_run::revise::{ReviseError, each_once, edit, task_named};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
 
 use super::change::{ChangeOptions, Words, failure, refuse_in_review, report};
-use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetOption;
-use crate::render::terminal::{cut, one_line, shown_name};
 
 /// Where a task goes.
 #[derive(clap::Args)]
@@ -194,7 +194,7 @@ pub(crate) struct DependArgs {
 }
 
 /// Takes `FIELD=VALUE` apart.
-fn fields_of(typed: &[String]) -> anyhow::Result<Vec<(&str, &str)>> {
+fn fields_of(typed: &[String]) -> Result<Vec<(&str, &str)>> {
     let mut fields = Vec::with_capacity(typed.len());
     for one in typed {
         match one.split_once('=') {
@@ -226,12 +226,12 @@ impl Work<'_> {
         output: &mut Output,
         edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
         words: impl FnOnce(&LinkedPlan) -> (Vec<String>, Words),
-    ) -> anyhow::Result<Exit> {
-        let found = self.plan.find()?;
+    ) -> Result<Exit> {
+        let found = self.plan.find(&output.workspace())?;
         if matches!(self.verb, "rename" | "remove") {
             refuse_in_review(&found, &self.names, self.verb)?;
         }
-        let (target, now) = (found.target(self.change), clock::now());
+        let (target, now) = (found.target(self.change.is_dry()), clock::now());
         let by = self.change.by.as_deref();
         let revised =
             edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&found, &error))?;
@@ -248,7 +248,7 @@ fn places(linked: &LinkedPlan, names: &[String]) -> Result<Vec<usize>, ReviseErr
     names.iter().map(|name| task_named(&linked.plan, name)).collect()
 }
 
-pub(crate) fn add(args: &AddArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn add(args: &AddArgs, output: &mut Output) -> Result<Exit> {
     let fields = fields_of(&args.fields)?;
     let minted = uuid::Uuid::new_v4().to_string();
     let work = Work {
@@ -293,7 +293,7 @@ pub(crate) fn add(args: &AddArgs, output: &mut Output) -> anyhow::Result<Exit> {
     })
 }
 
-pub(crate) fn set(args: &SetArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn set(args: &SetArgs, output: &mut Output) -> Result<Exit> {
     let fields = fields_of(&args.fields)?;
     let all: Vec<(&str, Option<&str>)> = fields
         .iter()
@@ -323,7 +323,7 @@ pub(crate) fn set(args: &SetArgs, output: &mut Output) -> anyhow::Result<Exit> {
     })
 }
 
-pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> Result<Exit> {
     let tasks = each_once(&args.tasks);
     let work = Work {
         verb: "remove",
@@ -360,7 +360,7 @@ fn removals(linked: &LinkedPlan, going: Vec<usize>) -> Vec<(usize, bool)> {
     going.into_iter().rev().map(|ix| (ix, needed.contains(&ix))).collect()
 }
 
-pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> Result<Exit> {
     let is_placed = args.place.before.is_some() || args.place.after.is_some() || args.place.first || args.last;
     if !is_placed {
         return Err(Failure::usage(
@@ -391,7 +391,7 @@ pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> anyhow::Result<Exit
     })
 }
 
-pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> Result<Exit> {
     let work = Work {
         verb: "rename",
         names: vec![args.task.clone(), args.to.clone()],
@@ -415,7 +415,7 @@ pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> anyhow::Result<E
     })
 }
 
-pub(crate) fn depend(args: &DependArgs, is_new: bool, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn depend(args: &DependArgs, is_new: bool, output: &mut Output) -> Result<Exit> {
     let work = Work {
         verb: if is_new { "depend" } else { "undepend" },
         names: vec![args.task.clone()],

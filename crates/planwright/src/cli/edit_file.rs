@@ -15,17 +15,19 @@ use planwright_run::layout::STATE_FOLDER;
 use planwright_run::revise::{ReviseError, Revised, edit, edit_text, task_named};
 use planwright_run::store::{self, CreateError};
 use planwright_run::workspace::root_of;
+use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
+use planwright_verbs::find_plan::{FoundPlan, PlanNaming, naming};
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::workspace::Workspace;
+use planwright_verbs::workspace::from_here;
 
 use super::answers;
-use super::change::{ChangeOptions, Found, Words, diff_of, failure, refuse_in_review, report};
+use super::change::{ChangeOptions, Words, diff_of, failure, refuse_in_review, report};
 use super::editor::{editor, open_in};
-use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{Naming, TargetOption, load_failure, naming};
-use super::plan_entries::from_here;
+use super::plan_arg::TargetOption;
 use super::task_form::{FormFields, FormValue, SpecialFields, form_of, parse};
-use super::typed_command::with_value;
-use crate::render::terminal::{one_line, shown_name};
 
 /// Edit a plan, or one task as a form, in your editor.
 ///
@@ -57,7 +59,7 @@ pub(crate) struct Args {
 
 /// What is edited.
 struct Draft<'a> {
-    found: &'a Found,
+    found: &'a FoundPlan,
     /// The plan's text when the editor was opened.
     seen: SourceText,
     /// The task; none for the whole plan.
@@ -72,13 +74,13 @@ struct Draft<'a> {
 /// Why a text is not written.
 enum Refusal {
     /// Another text may do.
-    Text(anyhow::Error),
+    Text(Failure),
     /// No text would.
-    Final(anyhow::Error),
+    Final(Failure),
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let (found, task) = meant(args)?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let (found, task) = meant(args, &output.workspace())?;
     let Some(editor) = editor() else {
         return Err(Failure::usage(
             "no editor is set",
@@ -115,27 +117,27 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Distinguishes a plan from a task of one: a word that names a plan means the plan.
-fn meant(args: &Args) -> anyhow::Result<(Found, Option<String>)> {
+fn meant(args: &Args, workspace: &Workspace) -> Result<(FoundPlan, Option<String>)> {
     let Some(what) = args.what.as_deref() else {
-        return Ok((args.plan.find()?, None));
+        return Ok((args.plan.find(workspace)?, None));
     };
-    let has_task = |found: &Found| {
+    let has_task = |found: &FoundPlan| {
         let linked = found.linked();
         linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
     };
     if let Some(plan) = args.plan.plan.as_deref() {
-        let found = args.plan.find()?;
+        let found = args.plan.find(workspace)?;
         let task = (plan != what || has_task(&found)).then(|| what.to_owned());
         return Ok((found, task));
     }
-    match naming(what, args.plan.reading.user) {
-        Naming::Whole => return Ok((args.plan.find_named(what)?, None)),
-        Naming::Partly | Naming::No => {}
+    match naming(workspace, what, args.plan.reading.user) {
+        PlanNaming::Whole => return Ok((args.plan.find_named(workspace, what)?, None)),
+        PlanNaming::Partly | PlanNaming::No => {}
     }
-    match args.plan.find() {
+    match args.plan.find(workspace) {
         Ok(found) if has_task(&found) => Ok((found, Some(what.to_owned()))),
         only => {
-            let named = args.plan.find_named(what);
+            let named = args.plan.find_named(workspace, what);
             // The only plan has no such task: that says more than that no plan has such a name.
             match (named, only) {
                 (Err(_), Ok(found)) => Ok((found, Some(what.to_owned()))),
@@ -146,7 +148,7 @@ fn meant(args: &Args) -> anyhow::Result<(Found, Option<String>)> {
 }
 
 /// Returns the form of a task.
-fn form(found: &Found, source: &SourceText, task: &str) -> anyhow::Result<String> {
+fn form(found: &FoundPlan, source: &SourceText, task: &str) -> Result<String> {
     let inspection = inspect_file(source, Some(&found.path), found.forced).inspection;
     let Some(linked) = &inspection.plan else {
         return Err(failure(
@@ -160,7 +162,7 @@ fn form(found: &Found, source: &SourceText, task: &str) -> anyhow::Result<String
 
 impl Draft<'_> {
     /// Creates the file that the editor opens, with the ending that the editor knows the plan by.
-    fn create(&self, text: &str) -> anyhow::Result<PathBuf> {
+    fn create(&self, text: &str) -> Result<PathBuf> {
         let ending = match self.task {
             None => self
                 .found
@@ -176,7 +178,7 @@ impl Draft<'_> {
     }
 
     /// Creates a file with a text in a folder of the workspace's state. It is readable for those who may read the plan.
-    fn keep(&self, folder: &str, name: &str, ending: &str, text: &str, like: &Path) -> anyhow::Result<PathBuf> {
+    fn keep(&self, folder: &str, name: &str, ending: &str, text: &str, like: &Path) -> Result<PathBuf> {
         let folder = from_here(&root_of(&self.found.path).join(STATE_FOLDER).join(folder));
         for nth in 1..1000 {
             let number = if nth == 1 { String::new() } else { format!("-{nth}") };
@@ -205,7 +207,7 @@ impl Draft<'_> {
     }
 
     /// Opens the editor until the text can be written, or the user gives up.
-    fn edit_until_written(&self, editor: &str, file: &Path, output: &mut Output) -> anyhow::Result<Exit> {
+    fn edit_until_written(&self, editor: &str, file: &Path, output: &mut Output) -> Result<Exit> {
         loop {
             output.flush();
             let status = open_in(editor, file)?;
@@ -253,7 +255,7 @@ impl Draft<'_> {
             let kept = self.keep_edited(file, text.as_str(), output)?;
             let next = format!(
                 "edit that text again: `{}`",
-                with_value("--from", &kept.to_string_lossy())
+                output.workspace().with_value("--from", &kept.to_string_lossy())
             );
             return match refusal {
                 _ if is_reported => {
@@ -267,7 +269,7 @@ impl Draft<'_> {
     }
 
     /// Keeps a text that is not written. Where no copy can be made, the file of the editor stays.
-    fn keep_edited(&self, file: &Path, text: &str, output: &mut Output) -> anyhow::Result<PathBuf> {
+    fn keep_edited(&self, file: &Path, text: &str, output: &mut Output) -> Result<PathBuf> {
         let ending = file.extension().unwrap_or_default().to_string_lossy();
         // The plan may be gone by now; the file of the editor was made like it.
         let kept = self.keep("unusable", &self.name(), &ending, text, file);
@@ -281,11 +283,7 @@ impl Draft<'_> {
     }
 
     /// Returns an error with its place in the edited text: the plan file is as it was.
-    fn pointed_at(&self, error: anyhow::Error, file: &Path, text: &SourceText) -> anyhow::Error {
-        let mut failure = match error.downcast::<Failure>() {
-            Ok(failure) => failure,
-            Err(error) => return error,
-        };
+    fn pointed_at(&self, mut failure: Failure, file: &Path, text: &SourceText) -> Failure {
         let form_line = self
             .task
             .is_some()
@@ -353,7 +351,7 @@ impl Draft<'_> {
     }
 
     fn revise(&self, text: &str, is_dry: bool) -> Result<Revised, Refusal> {
-        let mut target = self.found.target(self.change);
+        let mut target = self.found.target(self.change.is_dry());
         target.dry = is_dry;
         let revised = match self.task {
             Some(task) => return self.revise_task(task, text, is_dry),
@@ -476,7 +474,7 @@ impl Draft<'_> {
             let nth = n - fields.len();
             Ok((nth < rest.len()).then(|| rest.swap_remove(nth)))
         };
-        let mut target = self.found.target(self.change);
+        let mut target = self.found.target(self.change.is_dry());
         target.dry = is_dry;
         let (now, names) = (clock::now(), [task.to_owned()]);
         let revised = edit(target, "edit", &now, &names, self.change.by.as_deref(), edit_of);
@@ -485,17 +483,12 @@ impl Draft<'_> {
 }
 
 /// Returns an error with advice in addition to its own.
-fn with_help(error: anyhow::Error, help: &str) -> anyhow::Error {
-    match error.downcast::<Failure>() {
-        Ok(mut failure) => {
-            failure.help = match failure.help.is_empty() {
-                true => help.to_owned(),
-                false => format!("{}; {help}", failure.help),
-            };
-            failure.into()
-        }
-        Err(error) => error,
-    }
+fn with_help(failure: Failure, help: &str) -> Failure {
+    let help = match failure.help.is_empty() {
+        true => help.to_owned(),
+        false => format!("{}; {help}", failure.help),
+    };
+    Failure { help, ..failure }
 }
 
 /// A field that got another value, or none.

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use planwright_run::programs::command;
-
-use super::exit::Failure;
+use planwright_verbs::failure::{Failure, Result};
 
 /// Returns the command of the user's editor, if one is set.
 pub(crate) fn editor() -> Option<String> {
@@ -14,7 +13,7 @@ pub(crate) fn editor() -> Option<String> {
 }
 
 /// Opens a file in an editor, and waits until it is closed.
-pub(crate) fn open_in(editor: &str, file: &Path) -> anyhow::Result<ExitStatus> {
+pub(crate) fn open_in(editor: &str, file: &Path) -> Result<ExitStatus> {
     // The variable is the user's own, and may hold options: a shell reads it, as git has it.
     command("sh")
         .and_then(|mut shell| {

@@ -7,15 +7,15 @@ use planwright_run::clock::to_the_second;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::{self, Follower, RunEvent, RunRecord};
 use planwright_run::worker::{Process, is_alive};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_run::{RunScope, SeenRun, unreadable};
+use planwright_verbs::open_plan::open_file;
+use planwright_verbs::plain_text::one_line;
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::open_file;
 use super::run::{EventForm, stem_of};
-use super::run_arg::{Scope, SeenRun, unreadable};
 use crate::render::events::{line, mentions};
 use crate::render::rawko_events::RawkoEvents;
-use crate::render::terminal::one_line;
 
 /// How long to wait between two looks at a log that grows.
 pub(crate) const PAUSE: Duration = Duration::from_millis(200);
@@ -58,8 +58,8 @@ pub(crate) struct Args {
     json_events: Option<EventForm>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let mut run = Scope::of(args.plan.as_deref())?.run(args.run.as_deref())?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let mut run = RunScope::of(&output.workspace(), args.plan.as_deref())?.run(args.run.as_deref())?;
     let mut n_shown = 0;
     while let Some(next) = show_run(args, &run, &mut n_shown, output)? {
         run = next;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Shows one run. Returns the one that goes on after it with a new version of its plan, where somebody follows and that comes.
-fn show_run(args: &Args, run: &SeenRun, n_shown: &mut u64, output: &mut Output) -> anyhow::Result<Option<SeenRun>> {
+fn show_run(args: &Args, run: &SeenRun, n_shown: &mut u64, output: &mut Output) -> Result<Option<SeenRun>> {
     let mut follower = Follower::new(&run.place.log());
     let mut vigil = Vigil::new(run);
     let mut rawko = args.json_events.map(|EventForm::Rawko| rawko_events(run)).transpose()?;
@@ -164,7 +164,7 @@ fn run_after(run: &SeenRun) -> Option<SeenRun> {
 }
 
 /// Returns what tells a run in rawko's events, with its plan as it is now.
-fn rawko_events(run: &SeenRun) -> anyhow::Result<RawkoEvents> {
+fn rawko_events(run: &SeenRun) -> Result<RawkoEvents> {
     let path = run.plan().target;
     let opened = open_file(&path)?;
     let linked = opened.linked()?;

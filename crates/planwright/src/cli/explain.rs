@@ -1,13 +1,13 @@
 //! `planwright check --explain ID`: what a finding means, with an example of wrong and right.
 
 use planwright_core::diagnostic::Rule;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::json::ExplainReport;
 
 use super::check::all_rules;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use crate::render::json::ExplainReport;
 
-pub(crate) fn run(id: &str, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(id: &str, output: &mut Output) -> Result<Exit> {
     let rule = rule_named(id)?;
     let paint = output.paint();
     output.line(&format!("{} ({})", paint.bold(rule.id), rule.severity.as_str()));
@@ -26,13 +26,13 @@ pub(crate) fn run(id: &str, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Explains a finding to programs.
-pub(crate) fn run_json(id: &str, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run_json(id: &str, output: &mut Output) -> Result<Exit> {
     output.json(&ExplainReport::new(rule_named(id)?))?;
     Ok(Exit::Success)
 }
 
 /// Returns a rule by id, or a usage error that names the nearest.
-fn rule_named(id: &str) -> anyhow::Result<&'static Rule> {
+fn rule_named(id: &str) -> Result<&'static Rule> {
     let all = all_rules();
     if let Some(rule) = all.iter().find(|rule| rule.id == id) {
         return Ok(rule);

@@ -1,14 +1,13 @@
 //! `planwright find`: which plan an id, a part of one, or a part of a path means.
 
-use std::path::Path;
-
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::{candidates, refuse_closed};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::plan_entries;
+use planwright_verbs::plan_entries::Entry;
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{candidates, refuse_closed};
-use super::plan_entries::{self, Entry};
-use crate::render::terminal::{cut, one_line, shown_name};
 
 /// Find plans by id, title, part of either, or part of a path.
 ///
@@ -55,15 +54,15 @@ struct Row {
     fit: &'static str,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     if args.text.is_empty() {
         let help = "name an id or a part of one; `planwright list` shows all plans";
         return Err(Failure::usage("nothing to find", help));
     }
-    let live = candidates(Path::new("."), args.user).into_iter();
+    let live = candidates(output.workspace().folder(), args.user).into_iter();
     let (mut fit, mut found) = best(live.map(|path| Entry::of(path, false)).collect(), &args.text);
     if found.is_empty() {
-        let archived = plan_entries::archived().into_iter();
+        let archived = plan_entries::archived(&output.workspace()).into_iter();
         (fit, found) = best(archived.map(|path| Entry::of(path, true)).collect(), &args.text);
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -73,7 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         Exit::Problems
     };
     if found.is_empty() {
-        refuse_closed(Path::new("."))?;
+        refuse_closed(output.workspace().folder())?;
     }
     if args.json {
         let rows = found.into_iter().map(|entry| Row {

@@ -4,13 +4,14 @@ use clap::ValueEnum;
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Readiness;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::quantity::count;
 
-use super::exit::Exit;
 use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show::mark;
-use crate::render::quantity::count;
-use crate::render::terminal::{Paint, cut, json_text, one_line, shown_name};
+use crate::render::terminal::{Paint, json_text};
 use crate::render::{dot, mermaid};
 
 /// Draw a plan's graph, with the critical path marked.
@@ -104,8 +105,8 @@ impl<'p> Drawing<'p> {
     }
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let opened = args.plan.open()?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let opened = args.plan.open(&output.workspace())?;
     let linked = opened.linked()?;
     let drawing = Drawing::new(linked);
     let format = if args.json { Format::Json } else { args.format };

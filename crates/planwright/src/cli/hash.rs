@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, plan_hash};
 use planwright_core::document::markdown::Markdown;
 use planwright_run::store;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::open_plan::load_failure;
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::load_failure;
 
 /// Print the hash that ties a task pack to its source plan.
 #[derive(clap::Args)]
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let loaded = if args.plan.as_os_str() == "-" {
         store::load_stdin()
     } else {

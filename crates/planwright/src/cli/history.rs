@@ -11,18 +11,19 @@ use planwright_run::shell::command_line;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::verify::passed;
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
+use planwright_verbs::attempt::remark_copy;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
+use planwright_verbs::plan_entries::Entry;
+use planwright_verbs::quantity::{count, some_of};
+use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
-use super::attempt::remark_copy;
 use super::change::{ChangeOptions, Words, failure, report};
 use super::claim_args::{TakeOverOption, refuse_without_note};
-use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
-use super::plan_entries::{Entry, from_here};
 use super::verification::VerifiedReport;
-use crate::render::quantity::{count, some_of};
-use crate::render::terminal::{cut, one_line, printable, shown_name};
 use crate::render::wrap::hanging;
 
 /// List the changes that were made to a plan, the newest first.
@@ -150,11 +151,11 @@ struct MoveReport {
     to: String,
 }
 
-pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exit> {
-    let opened = args.plan.open()?;
+pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> Result<Exit> {
+    let opened = args.plan.open(&output.workspace())?;
     let linked = opened.inspection.plan.as_ref();
     let path = Path::new(&opened.path);
-    remark_copy(path, "history", output);
+    remark_copy(&output.workspace(), path, "history");
     let id = linked.and_then(|linked| plan_id(&linked.plan));
     let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
     let versions = linked.map_or_else(Vec::new, |linked| versions_of(linked, path));
@@ -436,16 +437,16 @@ pub(super) fn commands_words<'r>(receipts: impl Iterator<Item = &'r Receipt>) ->
     }
 }
 
-pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> Result<Exit> {
     let takes_over = args.take_over.take_over;
     refuse_without_note("--take-over", takes_over, args.note.as_deref())?;
-    let found = args.plan.find()?;
+    let found = args.plan.find(&output.workspace())?;
     let call = UndoCall {
         by: args.change.by.as_deref(),
         takes_over,
         note: args.note.as_deref(),
     };
-    let (past, revised) = undo(found.target(&args.change), call).map_err(|error| failure(&found, &error))?;
+    let (past, revised) = undo(found.target(args.change.is_dry()), call).map_err(|error| failure(&found, &error))?;
     let tasks = if past.change.tasks.is_empty() {
         String::new()
     } else {

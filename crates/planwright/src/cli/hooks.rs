@@ -7,9 +7,9 @@ use planwright_run::clock;
 use planwright_run::engine;
 use planwright_run::git::Repository;
 use planwright_run::worker::{Mark, Workers};
+use planwright_verbs::plain_text::one_line;
 
 use super::output::Output;
-use crate::render::terminal::one_line;
 
 /// Runs the hook, and reports its failure. The work has landed by then.
 pub(crate) fn after_landing(

@@ -13,20 +13,21 @@ use planwright_core::text::{SourceText, Span};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::layout::root_of;
 use planwright_run::shell::argument;
+use planwright_verbs::Workspace;
+use planwright_verbs::default_dialect::dialect_or_default;
+use planwright_verbs::failure::{Exit, Failure, Result, fix_first};
+use planwright_verbs::find_plan::dialect_named;
+use planwright_verbs::next_step::first_step;
+use planwright_verbs::plain_text::one_line;
 
 use super::create::{
     self, Show, Written, create_plan, evidence, is_stdin, loaded, new_path, require_new, session_file, sniffed,
     with_id_source_for,
 };
-use super::default_dialect::dialect_or_default;
-use super::exit::{Exit, Failure, fix_first};
-use super::next_step::first_step;
 use super::outline::{confirmed, other_notes, refusal, rows, show, task_names};
 use super::output::Output;
-use super::plan_arg::{dialect_named, dialect_names};
+use super::plan_arg::dialect_names;
 use super::planner::configured;
-use super::typed_command::with_option;
-use crate::render::terminal::one_line;
 
 /// Import a plan from a model's answer or another tool's file.
 ///
@@ -86,7 +87,7 @@ pub(crate) struct Args {
 /// OpenCrabs reads no larger files on import.
 const MAX_IMPORT: usize = 10 * 1024 * 1024;
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     if !is_stdin(&args.file) && args.file.is_symlink() {
         return Err(Failure::problem(
             format!(
@@ -190,7 +191,7 @@ fn other_plan(source: &SourceText, part: Option<Span>, is_partial: bool) -> Opti
 
 /// Why a text is no plan of a dialect that can be imported.
 struct NotExact {
-    failure: anyhow::Error,
+    failure: Failure,
     /// How many errors it has as one, where it has tasks. The reading with fewer errors is the one that is meant.
     n_errors: Option<usize>,
     /// Whether it has all fields of the dialect, so that its errors are in their values.
@@ -229,7 +230,7 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
         session: args.session.clone(),
         ..Options::default()
     };
-    let (date, imported) = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
+    let (date, imported) = with_id_source_for(&Workspace::around(""), dialect, args.out.as_deref(), |id_source| {
         (
             id_source.date().to_owned(),
             convert::import(source, dialect, &options, id_source),
@@ -268,7 +269,7 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
 }
 
 /// Imports a plan that was read out of an answer, once it is confirmed.
-fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &mut Output) -> anyhow::Result<Exit> {
+fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &mut Output) -> Result<Exit> {
     let dialect = target(args, output)?;
     let on_disk = (!is_stdin(&args.file)).then_some(args.file.as_path());
     let goal = match (&args.goal, &outline.goal) {
@@ -293,7 +294,7 @@ fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &
         session: args.session.as_deref(),
         ..Wish::default()
     };
-    let (date, imported) = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
+    let (date, imported) = with_id_source_for(&output.workspace(), dialect, args.out.as_deref(), |id_source| {
         (
             id_source.date().to_owned(),
             convert::outlined_plan(&outline, dialect, &wish, id_source),
@@ -314,7 +315,7 @@ fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &
         show(&outline, source, &names, output);
     }
     if let Some(out) = out.as_deref().filter(|_| is_written) {
-        let command = with_option("--yes");
+        let command = output.workspace().with_option("--yes");
         if !args.yes && !confirmed(&outline, out, &command, output)? {
             output.remark("nothing was written");
             return Ok(Exit::Problems);
@@ -365,7 +366,7 @@ fn next_step(
 }
 
 /// Returns the dialect of the plan that an answer becomes.
-fn target(args: &Args, output: &mut Output) -> anyhow::Result<&'static dyn Dialect> {
+fn target(args: &Args, output: &mut Output) -> Result<&'static dyn Dialect> {
     let has_sessions = |dialect: &&&'static dyn Dialect| has_sessions(**dialect);
     if args.dialect.is_none()
         && args.session.is_some()
@@ -373,7 +374,7 @@ fn target(args: &Args, output: &mut Output) -> anyhow::Result<&'static dyn Diale
     {
         return Ok(*dialect);
     }
-    let root = root_of(Path::new("."));
+    let root = root_of(output.workspace().folder());
     dialect_or_default(args.dialect.as_deref(), &configured(&root, output)?.config, &root)
 }
 
@@ -389,7 +390,13 @@ fn default_path(path: &Path, dialect: &'static dyn Dialect, text: &str, date: &s
     let inspection = inspect_file(&SourceText::new(text), None, Some(dialect)).inspection;
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let id = plan.and_then(|plan| plan.head_str(Field::Id));
-    new_path(dialect, id, date, plan.map_or("", |plan| plan.title()))
+    new_path(
+        &Workspace::around(""),
+        dialect,
+        id,
+        date,
+        plan.map_or("", |plan| plan.title()),
+    )
 }
 
 /// Returns whether the own tool of a dialect keeps a plan for each session.

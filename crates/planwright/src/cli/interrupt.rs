@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 use planwright_run::worker::{Manner, Waker};
+use planwright_verbs::failure::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
-
-use super::exit::Exit;
 
 /// Has a file that may not grow any more (`ulimit -f`) be an error of whoever writes it, and not the end of the process.
 pub(crate) fn outlive_size_limit() {

@@ -1,19 +1,20 @@
 //! `planwright list`: the plans of a workspace.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use planwright_run::clock::to_the_second;
+use planwright_verbs::attempt::remark_copy;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::find_plan::{CREATE_PLAN, candidates, dialect_named, refuse_closed};
+use planwright_verbs::plain_text::one_line;
+use planwright_verbs::plan_entries;
+use planwright_verbs::plan_entries::Entry;
+use planwright_verbs::quantity::count;
 use serde::Serialize;
 
-use super::attempt::remark_copy;
-use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{CREATE_PLAN, candidates, dialect_named, dialect_names, refuse_closed};
-use super::plan_entries::{self, Entry};
+use super::plan_arg::dialect_names;
 use super::show_plan::{bar, counts};
-use crate::render::quantity::count;
-use crate::render::terminal::one_line;
 use crate::render::wrap::{hanging, wrapped};
 
 /// List the plans of this workspace with their progress.
@@ -86,21 +87,21 @@ struct Report {
     plans: Vec<Row>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let dialect = args.dialect.as_deref().map(dialect_named).transpose()?;
     let paths = if args.archived {
-        plan_entries::archived()
+        plan_entries::archived(&output.workspace())
     } else {
-        candidates(Path::new("."), args.user)
+        candidates(output.workspace().folder(), args.user)
     };
     let all: Vec<Entry> = paths.into_iter().map(|path| Entry::of(path, args.archived)).collect();
     for entry in &all {
-        remark_copy(&entry.path, "show", output);
+        remark_copy(&output.workspace(), &entry.path, "show");
     }
     let words = states_in(&all);
     let is_empty = all.is_empty();
     if is_empty && !args.archived {
-        refuse_closed(Path::new("."))?;
+        refuse_closed(output.workspace().folder())?;
     }
     let mut entries: Vec<Entry> = all
         .into_iter()

@@ -13,15 +13,16 @@ use planwright_run::runs::state::{AttemptRun, RunState, TaskRun};
 use planwright_run::runs::{AttemptPlace, Follower};
 use planwright_run::shell::command_line;
 use planwright_run::store::load;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_run::{RunScope, RunStatus, SeenRun, unreadable};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::quantity::{count, duration};
 use serde::Serialize;
 
 use super::events::{PAUSE, Vigil};
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::run_arg::{Scope, SeenRun, Standing, unreadable};
 use crate::render::agent_log::AgentLog;
-use crate::render::quantity::{count, duration};
-use crate::render::terminal::{Audience, cut, harmless_line, one_line, shown_name};
+use crate::render::terminal::{Audience, harmless_line};
 
 /// Print what an agent printed while it worked on a task.
 ///
@@ -118,8 +119,9 @@ struct AttemptReport {
     checks: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let scope = Scope::of(args.plan.as_deref())?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let workspace = output.workspace();
+    let scope = RunScope::of(&workspace, args.plan.as_deref())?;
     let Some(task) = &args.task else {
         let run = scope.run(args.run.as_deref())?;
         let (run_state, _) = run.run_state()?;
@@ -160,7 +162,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns the run that is meant: the one that is named, or the newest that tried the task.
-fn run_with(scope: &Scope, args: &Args, task: &str) -> anyhow::Result<(SeenRun, RunState)> {
+fn run_with(scope: &RunScope, args: &Args, task: &str) -> Result<(SeenRun, RunState)> {
     if args.run.is_none() {
         for run in scope.runs()?.flatten() {
             let Ok((run_state, _)) = run.run_state() else {
@@ -177,7 +179,7 @@ fn run_with(scope: &Scope, args: &Args, task: &str) -> anyhow::Result<(SeenRun, 
 }
 
 /// Returns the run to follow a task in. One that goes on and has not come to the task is waited for.
-fn run_to_follow(scope: &Scope, args: &Args, task: &str, output: &mut Output) -> anyhow::Result<(SeenRun, RunState)> {
+fn run_to_follow(scope: &RunScope, args: &Args, task: &str, output: &mut Output) -> Result<(SeenRun, RunState)> {
     let run = scope.run(args.run.as_deref())?;
     let has_come = |run_state: &RunState| {
         let attempts = run_state.task(task).map_or(&[][..], |task| &task.attempts);
@@ -188,7 +190,7 @@ fn run_to_follow(scope: &Scope, args: &Args, task: &str, output: &mut Output) ->
     let mut has_told = false;
     loop {
         let (run_state, standing) = run.run_state()?;
-        let is_done = has_come(&run_state) || !matches!(standing, Standing::Running { .. }) || output.is_unread();
+        let is_done = has_come(&run_state) || !matches!(standing, RunStatus::Running { .. }) || output.is_unread();
         if !is_done && is_in_plan(&run, task) {
             if !std::mem::replace(&mut has_told, true) {
                 output.remark(&format!("run {} has not come to it yet; waiting", run.place.id()));
@@ -220,7 +222,7 @@ fn is_in_plan(run: &SeenRun, task: &str) -> bool {
     found.is_some_and(|state| !matches!(state, State::Done | State::Skipped))
 }
 
-fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskRun) -> anyhow::Result<&'a AttemptRun> {
+fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskRun) -> Result<&'a AttemptRun> {
     let name = cut(&shown_name(&task.task), 60);
     let wanted = match args.attempt {
         None => task.last(),
@@ -236,7 +238,7 @@ fn chosen<'a>(args: &Args, run: &SeenRun, task: &'a TaskRun) -> anyhow::Result<&
     })
 }
 
-fn unknown(run: &SeenRun, run_state: &RunState, task: &str) -> anyhow::Error {
+fn unknown(run: &SeenRun, run_state: &RunState, task: &str) -> Failure {
     let tried = run_state.tasks().iter().filter(|task| !task.attempts.is_empty());
     let mut names: Vec<String> = tried.take(13).map(|task| cut(&shown_name(&task.task), 40)).collect();
     if names.len() > 12 {
@@ -263,7 +265,7 @@ fn missing(run: &SeenRun, task: &str, attempt: &AttemptRun, what: &str) -> Strin
     )
 }
 
-fn list(args: &Args, run: &SeenRun, tasks: &[TaskRun], output: &mut Output) -> anyhow::Result<Exit> {
+fn list(args: &Args, run: &SeenRun, tasks: &[TaskRun], output: &mut Output) -> Result<Exit> {
     if args.json {
         let tried = tasks.iter().filter(|task| !task.attempts.is_empty());
         output.json(&Report {
@@ -334,7 +336,7 @@ fn size(path: &Path) -> u64 {
 }
 
 /// Prints the output of an attempt. Where it printed nothing there is no file.
-fn print_output(mut tail: Tail, output: &mut Output) -> anyhow::Result<Exit> {
+fn print_output(mut tail: Tail, output: &mut Output) -> Result<Exit> {
     if !tail.more(output)? {
         output.remark("it has printed nothing");
     }
@@ -342,7 +344,7 @@ fn print_output(mut tail: Tail, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn print(path: &Path, missing: &str, output: &mut Output) -> anyhow::Result<Exit> {
+fn print(path: &Path, missing: &str, output: &mut Output) -> Result<Exit> {
     let mut tail = Tail::new(path);
     if !tail.more(output)? {
         return Err(Failure::problem(
@@ -354,12 +356,7 @@ fn print(path: &Path, missing: &str, output: &mut Output) -> anyhow::Result<Exit
     Ok(Exit::Success)
 }
 
-fn print_checks(
-    place: &AttemptPlace,
-    attempt: &AttemptRun,
-    missing: &str,
-    output: &mut Output,
-) -> anyhow::Result<Exit> {
+fn print_checks(place: &AttemptPlace, attempt: &AttemptRun, missing: &str, output: &mut Output) -> Result<Exit> {
     if attempt.receipts.is_empty() {
         return Err(Failure::problem(missing, "no command has verified it, or not yet"));
     }
@@ -381,7 +378,7 @@ fn print_checks(
 }
 
 /// Prints a log while it grows, until its attempt is over or nobody is at the run any more.
-fn follow(run: &SeenRun, task: &str, attempt: u32, mut tail: Tail, output: &mut Output) -> anyhow::Result<Exit> {
+fn follow(run: &SeenRun, task: &str, attempt: u32, mut tail: Tail, output: &mut Output) -> Result<Exit> {
     let mut follower = Follower::new(&run.place.log());
     let mut vigil = Vigil::new(run);
     let mut run_state = RunState::default();
@@ -444,7 +441,7 @@ impl Tail {
     }
 
     /// Prints what came since the last call. Returns whether there is a file.
-    fn more(&mut self, output: &mut Output) -> anyhow::Result<bool> {
+    fn more(&mut self, output: &mut Output) -> Result<bool> {
         self.read(output)
             .map_err(|error| Failure::environment(&error, "check that you may read `.planwright/runs`"))
     }

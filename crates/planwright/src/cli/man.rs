@@ -1,10 +1,10 @@
 //! `planwright man [VERB]`: manual pages.
 
 use clap_mangen::Man;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::plain_text::one_line;
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use crate::render::terminal::one_line;
 
 /// Print a manual page: of planwright, or of one verb.
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     verb: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let mut command = super::command(super::Listed::All);
     command.build();
     let mut found = &command;
@@ -41,7 +41,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .name(name.leak() as &'static str)
         .version(env!("CARGO_PKG_VERSION"));
     let mut page = Vec::new();
-    Man::new(command).render(&mut page)?;
+    Man::new(command)
+        .render(&mut page)
+        .map_err(|error| Failure::environment(&error, ""))?;
     output.write_bytes(&page);
     Ok(Exit::Success)
 }

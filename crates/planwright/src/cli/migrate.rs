@@ -10,11 +10,12 @@ use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, History, plan_id};
 use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::no_file;
+use planwright_verbs::open_plan::{load_failure, states_of};
 
 use super::create::{Show, Written, fresh, is_stdin, loaded, not_created, refusal, sniffed};
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{load_failure, no_file, states_of};
 
 /// Bring an Aimi v2.x file or a prd.json to v3, in place.
 #[derive(clap::Args)]
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let is_dry = args.dry_run || args.diff;
     if is_stdin(&args.file) {
         return Err(no_file("name its file"));
@@ -99,14 +100,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     written.report(&args.file, &source, args.json, Show::Diff(source.as_str()), output)
 }
 
-fn store_failure(error: &StoreError) -> anyhow::Error {
+fn store_failure(error: &StoreError) -> Failure {
     match error {
         StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
         error => Failure::environment(error, error.help()),
     }
 }
 
-fn migrated(path: &Path, source: &SourceText, args: &Args) -> anyhow::Result<convert::Migrated> {
+fn migrated(path: &Path, source: &SourceText, args: &Args) -> Result<convert::Migrated> {
     let mut inspection = inspect_file(source, Some(path), None).inspection;
     states_of(&mut inspection, path)?;
     let help = "Aimi files of v2.x and prd.json are migrated; `planwright check` says what is wrong with this one";

@@ -5,7 +5,6 @@ mod answers;
 mod approval;
 mod arbiter;
 mod archive;
-mod attempt;
 mod change;
 mod check;
 mod claim_args;
@@ -17,7 +16,6 @@ mod control;
 mod convert;
 mod copy_to;
 mod create;
-mod default_dialect;
 mod diff;
 mod difference;
 mod doctor;
@@ -26,7 +24,6 @@ mod edit;
 mod edit_file;
 mod editor;
 mod events;
-mod exit;
 mod explain;
 mod find;
 mod fixing;
@@ -45,27 +42,22 @@ mod man;
 mod migrate;
 mod new;
 mod next;
-mod next_step;
 mod outline;
 mod output;
 mod plan;
 mod plan_arg;
-mod plan_entries;
 mod plan_words;
 mod planner;
 mod proposals;
 mod replan;
 mod report;
 mod run;
-mod run_arg;
 mod run_view;
 mod runs;
 mod schema;
 mod show;
 mod show_plan;
 mod show_task;
-mod skip_cause;
-mod standing;
 mod suggestions;
 mod summary;
 mod task_form;
@@ -73,7 +65,6 @@ mod tasks;
 mod text_arg;
 mod transition;
 mod trial;
-mod typed_command;
 mod verification;
 mod verify;
 mod why;
@@ -88,10 +79,11 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use planwright_core::plan::Verb as TaskVerb;
 use planwright_run::fence;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::json::{ErrorBody, ErrorReport};
+use planwright_verbs::typed_command::TypedCommand;
 
 use crate::compat;
-use crate::render::json::{ErrorBody, ErrorReport};
-use exit::Exit;
 pub(crate) use graph::Drawing;
 pub(crate) use help::Listed;
 use output::{ColorChoice, Form, Output};
@@ -272,7 +264,7 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
         Ok(parsed) => parsed,
         Err(error) => return ExitCode::from(misuse(&args, &error) as u8),
     };
-    let mut output = Output::new(cli.color, cli.quiet, form);
+    let mut output = Output::new(cli.color, cli.quiet, form).of_command(typed_command(&args));
     let exit = match dispatch(cli.verb, &mut output) {
         Ok(exit) => exit,
         Err(error) => output.failure(&error),
@@ -287,6 +279,19 @@ fn fence_exec(words: &[OsString]) -> ExitCode {
     let mut output = Output::new(ColorChoice::Never, false, Form::Text);
     output.note(&format!("{why}\n"));
     ExitCode::from(126)
+}
+
+/// Returns the command that the user typed, for advice.
+fn typed_command(args: &[OsString]) -> TypedCommand {
+    let words = args.iter().skip(1);
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let cli = Cli::command();
+    let verb = words.first().and_then(|verb| cli.find_subcommand(verb));
+    let is_option = |argument: &clap::Arg| argument.get_short() == Some('p') && !argument.is_hide_set();
+    TypedCommand {
+        takes_plan_as_option: verb.is_some_and(|verb| verb.get_arguments().any(is_option)),
+        words,
+    }
 }
 
 /// Understands the command line, and whether its results are to be JSON.
@@ -373,7 +378,7 @@ fn wanted_form(args: &[OsString]) -> Form {
     }
 }
 
-fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
+fn dispatch(verb: Verb, output: &mut Output) -> Result<Exit> {
     match verb {
         Verb::Run(args) => run::run(&args, output),
         Verb::Check(args) => check::run(&args, output),
@@ -442,16 +447,20 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Runs a plan as `planwright run PLAN` does.
-fn run_plan(plan: &Path, output: &mut Output) -> anyhow::Result<Exit> {
+fn run_plan(plan: &Path, output: &mut Output) -> Result<Exit> {
     run::run(&run_args(plan)?, output)
 }
 
 /// Returns what `planwright run PLAN` takes.
-fn run_args(plan: &Path) -> anyhow::Result<run::Args> {
+fn run_args(plan: &Path) -> Result<run::Args> {
     let words = [OsString::from("planwright"), "run".into(), "--".into(), plan.into()];
-    match parse(&words)?.0.verb {
+    match parse(&words)
+        .map_err(|error| Failure::usage(error.to_string(), ""))?
+        .0
+        .verb
+    {
         Verb::Run(args) => Ok(*args),
-        _ => Err(anyhow::anyhow!("the words of a run are no run")),
+        _ => Err(Failure::usage("the words of a run are no run", "")),
     }
 }
 

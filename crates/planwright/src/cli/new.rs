@@ -1,6 +1,6 @@
 //! `planwright new`: an empty valid plan in its place.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::convert::new_plan;
@@ -10,10 +10,10 @@ use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::layout::root_of;
 use planwright_run::shell::argument;
+use planwright_verbs::default_dialect::{derived_by, dialect_or_default};
+use planwright_verbs::failure::{Exit, Failure, Result};
 
 use super::create::{Show, Written, create_plan, new_path, require_new, with_id_source_for};
-use super::default_dialect::{derived_by, dialect_or_default};
-use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::dialect_names;
 use super::planner::configured;
@@ -52,11 +52,11 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let (named, title) = named_dialect(args)?;
-    let root = root_of(Path::new("."));
+    let root = root_of(output.workspace().folder());
     let dialect = dialect_or_default(named, &configured(&root, output)?.config, &root)?;
-    let (date, made) = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
+    let (date, made) = with_id_source_for(&output.workspace(), dialect, args.out.as_deref(), |id_source| {
         (id_source.date().to_owned(), new_plan(dialect, title, id_source))
     });
     let (text, notes) = made.map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .and_then(|linked| linked.plan.head_str(Field::Id).map(str::to_owned));
     let place = match &args.out {
         Some(out) => out.clone(),
-        None => new_path(dialect, id.as_deref(), &date, title),
+        None => new_path(&output.workspace(), dialect, id.as_deref(), &date, title),
     };
     let is_written = !args.dry_run && !args.diff;
     match is_written {
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns the dialect that is named, with an option or before the title, and the title.
-fn named_dialect(args: &Args) -> anyhow::Result<(Option<&str>, &str)> {
+fn named_dialect(args: &Args) -> Result<(Option<&str>, &str)> {
     let is_dialect = |word: &str| dialect::find(word).is_some();
     match (args.title.as_slice(), args.dialect.as_deref()) {
         ([title], None) if is_dialect(title) => Err(Failure::usage(

@@ -15,22 +15,23 @@ use planwright_run::layout::PlanPlace;
 use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, transition_by};
 use planwright_run::runs;
 use planwright_run::shell::argument;
+use planwright_verbs::attempt::remark_copy;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::json::{ClaimReport, NextReport, ReadyReport};
+use planwright_verbs::json_values::{Members, Written};
+use planwright_verbs::next_step::after_failure;
+use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::plan_access::PlanAccess;
 
-use super::attempt::remark_copy;
 use super::change::{
     claim_lines, claim_report, diff_of, failure, remark_notices, show_diff, step_words, wrong_dialect,
 };
 use super::claim_args::{LeaseOption, config_of};
-use super::exit::Exit;
-use super::next_step::after_failure;
 use super::output::Output;
-use super::plan_arg::{Opened, PlanArgument, Reasons};
+use super::plan_arg::PlanArgument;
 use super::show::{plan_report, task_report};
 use super::show_plan::{counts, plural_errors};
-use super::standing::PlanStanding;
-use crate::render::json::{ClaimReport, NextReport, ReadyReport};
-use crate::render::json_values::{Members, Written};
-use crate::render::terminal::{cut, one_line, shown_name};
 use crate::render::wrap::cut_at_word;
 
 /// Print the ready tasks in the order to take them.
@@ -80,7 +81,7 @@ const VERSION: &str = "planwright.next/v1";
 /// What came of taking a task.
 struct Claim {
     /// The plan in which it runs.
-    opened: Opened,
+    opened: OpenedPlan,
     /// Its name; none where nothing is ready.
     task: Option<String>,
     /// The number of the change in the plan's history; none where nothing was written.
@@ -97,7 +98,7 @@ struct Claim {
 
 impl Claim {
     /// Returns that nothing was taken.
-    fn nothing(opened: Opened) -> Self {
+    fn nothing(opened: OpenedPlan) -> Self {
         Claim {
             opened,
             task: None,
@@ -111,8 +112,8 @@ impl Claim {
 }
 
 /// Takes the next ready task, or finds out which one that would be.
-fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
-    let found = args.plan.find()?;
+fn claim(args: &Args, output: &mut Output) -> Result<Claim> {
+    let found = args.plan.find(&output.workspace())?;
     let now = clock::now();
     let request = Request {
         by: args.by.as_deref(),
@@ -134,7 +135,7 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
         Err(error @ ReviseError::NothingReady) => {
             return match wrong_dialect(&found, &error) {
                 Some(wrong) => Err(wrong),
-                None => Ok(Claim::nothing(args.plan.open()?)),
+                None => Ok(Claim::nothing(args.plan.open(&output.workspace())?)),
             };
         }
         Err(error) => return Err(failure(&found, &error)),
@@ -156,16 +157,16 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
             .map(|_| revised.steps.first().map_or(State::Running, |step| step.from)),
         claim: claim_report(&revised),
         lines: claim_lines(&revised),
-        opened: Opened {
+        opened: OpenedPlan {
             path: found.path.to_string_lossy().into_owned(),
             inspection: revised.after,
-            reasons: Reasons::default(),
-            standing: PlanStanding::default(),
+            reasons: TaskReasons::default(),
+            access: PlanAccess::default(),
         },
     })
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let Claim {
         opened,
         task: claimed,
@@ -176,9 +177,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         diff,
     } = match args.start {
         true => claim(args, output)?,
-        false => Claim::nothing(args.plan.open()?),
+        false => Claim::nothing(args.plan.open(&output.workspace())?),
     };
-    remark_copy(Path::new(&opened.path), "next", output);
+    remark_copy(&output.workspace(), Path::new(&opened.path), "next");
     if diff.is_some() && !args.json {
         return Ok(Exit::Success);
     }
@@ -186,16 +187,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let plan = &linked.plan;
     let readiness = Readiness::new(plan, &linked.links);
     let mut all = readiness.ready();
-    all.retain(|&ix| opened.standing.is_offered(ix));
+    all.retain(|&ix| opened.access.is_offered(ix));
     let (n_ready, free_slots) = (all.len(), readiness.free_slots());
     let ready = match &claimed {
         Some(name) => plan.find_task(name).into_iter().collect(),
         None if args.start => Vec::new(),
         None => {
             let mut offered = if args.all { all } else { readiness.offered() };
-            let expired = expired_names(plan, &opened.standing.claims, &clock::now());
+            let expired = expired_names(plan, &opened.access.claims, &clock::now());
             offered.extend(expired.iter().filter_map(|name| plan.find_task(name)));
-            offered.retain(|&ix| opened.standing.is_offered(ix));
+            offered.retain(|&ix| opened.access.is_offered(ix));
             offered
         }
     };
@@ -228,7 +229,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             change,
             started_from: from.map(State::as_str),
             claim: claim_made,
-            closed: opened.standing.closed_report(),
+            closed: opened.access.closed_report(),
             diff,
         };
         output.json(&report)?;
@@ -266,20 +267,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             one_line(&opened.path)
         ));
     }
-    if opened.standing.gate.is_some() {
-        output.remark(&opened.standing.gate_words());
+    if opened.access.gate.is_some() {
+        output.remark(&opened.access.gate_words());
     }
-    for (&ix, closed) in &opened.standing.unproven {
+    for (&ix, closed) in &opened.access.unproven {
         let name = shown_name(&plan.task_name(ix));
         output.remark(&format!(
             "{name} may not be worked on: {}; {}",
             closed.message, closed.help
         ));
     }
-    let is_explained = opened.standing.awaits_approval();
+    let is_explained = opened.access.awaits_approval();
     if ready.is_empty() && !is_explained {
         let progress = readiness.progress();
-        let n_interrupted = opened.standing.n_interrupted(plan);
+        let n_interrupted = opened.access.n_interrupted(plan);
         let why = match () {
             () if n_ready > 0 && n_interrupted > 0 => format!(
                 "{n_ready} ready, {n_interrupted} interrupted: `planwright run {}` continues the run",
@@ -302,10 +303,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns the commands to type for the ready tasks; none where no command would help. The claim of a task that was started has its own.
-fn next_lines(args: &Args, opened: &Opened, plan: &Plan, ready: &[usize]) -> Vec<String> {
+fn next_lines(args: &Args, opened: &OpenedPlan, plan: &Plan, ready: &[usize]) -> Vec<String> {
     let path = argument(&opened.path);
     // A run refuses a plan with errors, and one that waits for approval.
-    let is_closed = opened.standing.gate.is_some() || opened.inspection.count(Severity::Error) > 0;
+    let is_closed = opened.access.gate.is_some() || opened.inspection.count(Severity::Error) > 0;
     if args.start || is_closed {
         return Vec::new();
     }

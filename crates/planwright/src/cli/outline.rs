@@ -12,15 +12,15 @@ use planwright_core::planning::draft::Unusable;
 use planwright_core::text::{LineIndex, SourceText};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::shell::argument;
+use planwright_verbs::failure::{Failure, Result};
+use planwright_verbs::plain_text::{cut, one_line};
 use serde::Serialize;
 
 use super::answers;
 use super::create::evidence;
-use super::exit::Failure;
 use super::output::Output;
 use super::planner::save;
 use crate::render::run::columns::columns;
-use crate::render::terminal::{cut, one_line};
 use crate::render::wrap::{cut_at_word, hanging};
 
 /// How many characters of a title the table shows.
@@ -201,7 +201,7 @@ pub(crate) fn other_notes(notes: &[Diagnostic]) -> Vec<Diagnostic> {
 
 /// Asks whether an outline is to be imported. Refused where there is no terminal to ask on; `command` is what imports it without a
 /// question.
-pub(crate) fn confirmed(outline: &Outline, out: &Path, command: &str, output: &mut Output) -> anyhow::Result<bool> {
+pub(crate) fn confirmed(outline: &Outline, out: &Path, command: &str, output: &mut Output) -> Result<bool> {
     if !answers::may_ask() {
         let n_guesses = outline.guesses.len();
         let guesses = match n_guesses {
@@ -234,7 +234,7 @@ pub(crate) fn refusal(
     mut found: Vec<Diagnostic>,
     is_stdin: bool,
     output: &mut Output,
-) -> anyhow::Error {
+) -> Failure {
     // The advice of the first finding is printed once, at the bottom.
     let first = found.iter_mut().find(|found| !found.help.is_empty());
     let mut help = first.map_or_else(String::new, |found| std::mem::take(&mut found.help));
@@ -245,7 +245,7 @@ pub(crate) fn refusal(
             findings: found.clone(),
             reasoning: String::new(),
         };
-        if let Ok([text, _]) = save(&unusable, Path::new("answer")) {
+        if let Ok([text, _]) = save(&output.workspace(), &unusable, Path::new("answer")) {
             let kept = text.to_string_lossy().into_owned();
             output.remark(&format!("the text is kept as {}", one_line(&kept)));
             let next = format!("edit it, then: planwright import {}", argument(&kept));

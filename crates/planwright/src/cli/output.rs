@@ -1,13 +1,17 @@
 //! Where output goes: results to standard output, the rest to standard error, colours only where wanted.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::rc::Rc;
 
 use clap::ValueEnum;
+use planwright_verbs::failure::{Drawn, Exit, Failure, Result};
+use planwright_verbs::json::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
+use planwright_verbs::plain_text::printable;
+use planwright_verbs::typed_command::TypedCommand;
+use planwright_verbs::workspace::Workspace;
 use serde::Serialize;
 
-use super::exit::{Drawn, Exit, Failure};
-use crate::render::json::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
-use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text, printable};
+use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text};
 use crate::render::text::{Teller, findings, refusal};
 use crate::render::workflow::LineGuard;
 use crate::render::wrap::wrapped_lines;
@@ -23,6 +27,8 @@ pub(crate) enum ColorChoice {
 /// The two streams of a command.
 pub(crate) struct Output {
     buffer: Vec<u8>,
+    /// The workspace that the command is about.
+    workspace: Rc<Workspace>,
     /// Why the results could not be handed on, where somebody still wanted them.
     broken: Option<std::io::Error>,
     /// Whether the reader of the results has gone away.
@@ -50,6 +56,7 @@ impl Output {
     pub(crate) fn new(choice: ColorChoice, quiet: bool, form: Form) -> Self {
         Output {
             buffer: Vec::new(),
+            workspace: Rc::new(Workspace::around("")),
             broken: None,
             is_unread: false,
             choice,
@@ -58,6 +65,29 @@ impl Output {
             lines: LineGuard::default(),
             lines_beside: LineGuard::default(),
         }
+    }
+
+    /// Returns the output of a command that the user typed.
+    pub(crate) fn of_command(self, typed: TypedCommand) -> Self {
+        let is_quiet = self.quiet;
+        let remark = move |text: &str| {
+            if !is_quiet {
+                let line = format!("{}\n", laid_out(text));
+                let mut guard = LineGuard::default();
+                let guarded = guard.guarded(line.as_bytes());
+                // A closed standard error leaves nobody to tell.
+                let _ = std::io::stderr().write_all(&guarded);
+            }
+        };
+        Output {
+            workspace: Rc::new(Workspace::of_command(typed).heard_by(remark)),
+            ..self
+        }
+    }
+
+    /// Returns the workspace that the command is about.
+    pub(crate) fn workspace(&self) -> Rc<Workspace> {
+        Rc::clone(&self.workspace)
     }
 
     /// Returns how to colour results.
@@ -77,10 +107,7 @@ impl Output {
 
     /// Returns the width to lay text out for: what COLUMNS says, or that of the terminal, or 100.
     pub(crate) fn width(&self) -> usize {
-        let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let fits = |columns: &usize| (40..=400).contains(columns);
-        told.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(100)
+        width()
     }
 
     /// Returns the width for listings with a line per record. Without COLUMNS or a terminal, programs read them: a line is never broken.
@@ -144,7 +171,7 @@ impl Output {
     }
 
     /// Adds a value to the results, as JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<()> {
         let text = json_text(value)?;
         self.write_bytes(text.as_bytes());
         Ok(())
@@ -184,7 +211,7 @@ impl Output {
     /// Says a line beside the results, unless only results are wanted.
     pub(crate) fn remark(&mut self, text: &str) {
         if !self.quiet {
-            let text = self.laid_out(text);
+            let text = laid_out(text);
             self.note(&format!("{text}\n"));
         }
     }
@@ -196,16 +223,8 @@ impl Output {
         }
     }
 
-    /// Breaks the lines of a text between words where a person reads it at a terminal; programs get it unchanged.
-    fn laid_out(&self, text: &str) -> String {
-        if !std::io::stderr().is_terminal() {
-            return text.to_owned();
-        }
-        wrapped_lines(text, self.width())
-    }
-
     /// Reports the error that ends a command: in words beside the results, and as the result where that is JSON.
-    pub(crate) fn failure(&mut self, error: &anyhow::Error) -> Exit {
+    pub(crate) fn failure(&mut self, error: &Failure) -> Exit {
         let exit = self.complain(error);
         if self.form != Form::Text
             && let Err(error) = self.report(&ErrorReport::new(error_body(error)))
@@ -216,7 +235,7 @@ impl Output {
     }
 
     /// Adds what went wrong to the results, where programs read them.
-    pub(crate) fn report(&mut self, report: &ErrorReport) -> anyhow::Result<()> {
+    pub(crate) fn report(&mut self, report: &ErrorReport) -> Result<()> {
         match self.form {
             Form::Text => Ok(()),
             Form::Json => self.json(report),
@@ -229,32 +248,30 @@ impl Output {
     }
 
     /// Says beside the results what went wrong, and returns how bad it is.
-    pub(crate) fn complain(&mut self, error: &anyhow::Error) -> Exit {
+    pub(crate) fn complain(&mut self, error: &Failure) -> Exit {
         let text = self.words_of(error);
         self.note(&text);
-        exit_of(error)
+        error.exit
     }
 
-    fn words_of(&self, error: &anyhow::Error) -> String {
+    fn words_of(&self, failure: &Failure) -> String {
         let paint = self.paint_beside();
-        let message = format!("{error:#}");
-        let failure = error.downcast_ref::<Failure>();
-        let help = failure.map_or("", |failure| failure.help.as_str());
-        let evidence = failure.and_then(|failure| failure.evidence.as_deref());
+        let (message, help) = (failure.message.as_str(), failure.help.as_str());
+        let evidence = failure.evidence.as_deref();
         let mut text = String::new();
         if let Some(evidence) = evidence {
             let (path, source) = (evidence.path.as_str(), &evidence.source);
             match evidence.drawn {
-                Drawn::Place => return refusal(path, source, evidence.span, &message, help, paint, self.width()),
+                Drawn::Place => return refusal(path, source, evidence.span, message, help, paint, self.width()),
                 Drawn::Findings => {
                     text = findings(path, source, &evidence.findings, Teller::Other, paint, self.width());
                 }
                 Drawn::Nothing => {}
             }
         }
-        for (label, words) in [("error", message.as_str()), ("help", help)] {
+        for (label, words) in [("error", message), ("help", help)] {
             // The label is coloured after the lines are broken: colours take no columns.
-            let laid_out = self.laid_out(&format!("{label}: {}", printable(words)));
+            let laid_out = laid_out(&format!("{label}: {}", printable(words)));
             let rest = laid_out.strip_prefix(label).unwrap_or(&laid_out);
             let label = if label == "error" {
                 paint.error(label)
@@ -300,15 +317,9 @@ impl Output {
     }
 }
 
-fn exit_of(error: &anyhow::Error) -> Exit {
-    let failure = error.downcast_ref::<Failure>();
-    failure.map_or(Exit::Environment, |failure| failure.exit)
-}
-
 /// Returns an error for programs.
-pub(crate) fn error_body(error: &anyhow::Error) -> ErrorBody {
-    let failure = error.downcast_ref::<Failure>();
-    let evidence = failure.and_then(|failure| failure.evidence.as_deref());
+pub(crate) fn error_body(failure: &Failure) -> ErrorBody {
+    let evidence = failure.evidence.as_deref();
     let index = evidence.map(|evidence| evidence.source.line_index());
     let place = evidence.and_then(|evidence| evidence.span).zip(index.as_ref());
     let found = evidence.map_or(&[][..], |evidence| &evidence.findings);
@@ -316,9 +327,9 @@ pub(crate) fn error_body(error: &anyhow::Error) -> ErrorBody {
         .iter()
         .flat_map(|index| found.iter().map(|found| DiagnosticReport::new(found, index)));
     ErrorBody {
-        exit_status: exit_of(error) as u8,
-        message: format!("{error:#}"),
-        help: failure.map_or_else(String::new, |failure| failure.help.clone()),
+        exit_status: failure.exit as u8,
+        message: failure.message.clone(),
+        help: failure.help.clone(),
         path: evidence.map(|evidence| evidence.path.clone()),
         range: place.map(|(span, index)| RangeReport::new(span, index)),
         diagnostics: reports.collect(),
@@ -331,6 +342,22 @@ fn audience_at(is_terminal: bool) -> Audience {
     } else {
         Audience::Program
     }
+}
+
+/// Breaks the lines of a text between words where a person reads it at a terminal; programs get it unchanged.
+fn laid_out(text: &str) -> String {
+    match std::io::stderr().is_terminal() {
+        true => wrapped_lines(text, width()),
+        false => text.to_owned(),
+    }
+}
+
+/// Returns the width to lay text out for: what COLUMNS says, or that of the terminal, or 100.
+fn width() -> usize {
+    let set = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let fits = |columns: &usize| (40..=400).contains(columns);
+    set.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(100)
 }
 
 fn wants_color(choice: ColorChoice, is_terminal: bool) -> bool {

@@ -20,20 +20,21 @@ use planwright_run::layout::root_of;
 use planwright_run::planner::{self, Effort, Oracle, PlanningError};
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile, Store};
+use planwright_verbs::default_dialect::{derived_by, dialect_or_default};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::next_step::first_step;
+use planwright_verbs::plain_text::{one_line, printable};
+use planwright_verbs::workspace::Workspace;
 use serde::Serialize;
 
 use super::answers;
 use super::create::{create_plan, new_path, require_new, with_id_source_for};
-use super::default_dialect::{derived_by, dialect_or_default};
 use super::editor::{editor, open_in};
-use super::exit::{Exit, Failure};
-use super::next_step::first_step;
 use super::outline::{confirmed, other_notes, show as show_outline, show_tasks, task_names};
 use super::output::Output;
 use super::plan_arg::dialect_names;
 use super::planner::{EffortReport, PlannerOptions, asked_back, configured, effort_words, failure, save};
 use super::text_arg::text_of;
-use crate::render::terminal::{one_line, printable};
 use crate::render::text::{Teller, findings};
 
 /// Have an agent write a plan for a goal, and check it.
@@ -116,12 +117,12 @@ struct Made {
     effort: Effort,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let goal = text_of("goal", &args.goal, &mut false)?;
     if goal.trim().is_empty() {
         return Err(Failure::usage("the goal is empty", "say what is to be reached"));
     }
-    let root = root_of(Path::new("."));
+    let root = root_of(output.workspace().folder());
     let configuration = configured(&root, output)?;
     let dialect = dialect_or_default(args.dialect.as_deref(), &configuration.config, &root)?;
     if let Some(command) = derived_by(dialect).filter(|_| !args.single) {
@@ -150,10 +151,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     let date = clock::now();
     let date = date.get(..10).unwrap_or_default();
-    let unnamed = place_of(args, dialect, None, date, &goal);
+    let unnamed = place_of(&output.workspace(), args, dialect, None, date, &goal);
     let out = args.out.as_deref();
     let made = if args.single {
-        with_id_source_for(dialect, out, |id_source| {
+        with_id_source_for(&output.workspace(), dialect, out, |id_source| {
             convert::single_plan(dialect, &wish, id_source)
         })
         .map(|(text, notes)| Made {
@@ -166,6 +167,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         .map_err(|refused| Failure::problem(refused.to_string(), "say it in other words"))?
     } else {
         let mut last = String::new();
+        let workspace = output.workspace();
         let (came, asked) = args
             .planner
             .with_oracle(&configuration.config, &root, output, |oracle| {
@@ -173,7 +175,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                     oracle,
                     text: &mut last,
                 };
-                with_id_source_for(dialect, out, |id_source| {
+                with_id_source_for(&workspace, dialect, out, |id_source| {
                     planner::plan(&mut kept, &brief, &wish, id_source)
                 })
             })?;
@@ -208,7 +210,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                     effort: effort_of(&error),
                 }),
                 Outlined::Declined => None,
-                Outlined::Unconfirmed => return Err(unconfirmed(error, &last, dialect, &goal, &unnamed)),
+                Outlined::Unconfirmed => {
+                    return Err(unconfirmed(&output.workspace(), error, &last, dialect, &goal, &unnamed));
+                }
                 Outlined::Not => {
                     let has_tasks = has_tasks(&last);
                     let taken = |answer: &str| {
@@ -229,7 +233,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let inspection = inspect_file(&SourceText::new(made.text.as_str()), None, Some(dialect)).inspection;
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let id = plan.and_then(|plan| plan.head_str(Field::Id)).map(str::to_owned);
-    let place = place_of(args, dialect, id.as_deref(), date, &goal);
+    let place = place_of(&output.workspace(), args, dialect, id.as_deref(), date, &goal);
     create_plan(&place, &made.text, dialect, output)?;
     note(&place, plan.and_then(plan_id), &goal, &made, output);
     show(&place, &made, inspection.plan.as_ref(), args, output);
@@ -312,7 +316,7 @@ fn outlined(
         return Outlined::Not;
     };
     let outline = outline.without_states();
-    let imported = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
+    let imported = with_id_source_for(&output.workspace(), dialect, args.out.as_deref(), |id_source| {
         convert::outlined_plan(&outline, dialect, wish, id_source)
     });
     let Ok(imported) = imported else {
@@ -354,7 +358,14 @@ fn answered_goal(goal: &str) -> String {
 }
 
 /// Keeps an answer that was read with guesses, and returns the command that takes it.
-fn unconfirmed(error: PlanningError, answer: &str, dialect: &dyn Dialect, goal: &str, place: &Path) -> anyhow::Error {
+fn unconfirmed(
+    workspace: &Workspace,
+    error: PlanningError,
+    answer: &str,
+    dialect: &dyn Dialect,
+    goal: &str,
+    place: &Path,
+) -> Failure {
     let effort = effort_of(&error);
     let findings = match error {
         PlanningError::Unusable { unusable, .. } | PlanningError::Asks { unusable, .. } => unusable.findings,
@@ -365,7 +376,7 @@ fn unconfirmed(error: PlanningError, answer: &str, dialect: &dyn Dialect, goal: 
         findings,
         reasoning: String::new(),
     };
-    let kept = match save(&unusable, place) {
+    let kept = match save(workspace, &unusable, place) {
         Ok([text, _]) => argument(&text.to_string_lossy()),
         Err(error) => return Failure::environment(&error, "check that you may write to `.planwright`"),
     };
@@ -389,10 +400,17 @@ fn effort_of(error: &PlanningError) -> Effort {
     }
 }
 
-fn place_of(args: &Args, dialect: &dyn Dialect, id: Option<&str>, date: &str, goal: &str) -> PathBuf {
+fn place_of(
+    workspace: &Workspace,
+    args: &Args,
+    dialect: &dyn Dialect,
+    id: Option<&str>,
+    date: &str,
+    goal: &str,
+) -> PathBuf {
     match &args.out {
         Some(out) => out.clone(),
-        None => new_path(dialect, id, date, goal),
+        None => new_path(workspace, dialect, id, date, goal),
     }
 }
 
@@ -471,12 +489,7 @@ fn say_next(place: &Path, dialect: &'static dyn Dialect, is_valid: Option<bool>,
 }
 
 /// Opens the draft in the user's editor until it has no errors. Returns whether it has none; none where it was abandoned.
-fn edited(
-    args: &Args,
-    place: &Path,
-    dialect: &'static dyn Dialect,
-    output: &mut Output,
-) -> anyhow::Result<Option<bool>> {
+fn edited(args: &Args, place: &Path, dialect: &'static dyn Dialect, output: &mut Output) -> Result<Option<bool>> {
     let is_terminal = stdout().is_terminal() && answers::may_ask();
     let Some(editor) = editor().filter(|_| is_terminal && !args.no_edit && !args.json) else {
         return Ok(Some(true));

@@ -21,17 +21,16 @@ use planwright_run::files::{open_to_read, read_bounded};
 use planwright_run::layout::{STATE_FOLDER, root_of};
 use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
 use planwright_run::worker::Workers;
+use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
+use planwright_verbs::plain_text::one_line;
+use planwright_verbs::quantity::{money, tokens};
+use planwright_verbs::workspace::{Workspace, from_here};
 use serde::Serialize;
 
 use super::config::refuse_unsound;
-use super::exit::{Drawn, Evidence, Exit, Failure};
 use super::interrupt;
 use super::output::Output;
-use super::plan_entries::from_here;
 use super::text_arg::{MAX_BYTES, file_of, input_of, text_of};
-use super::typed_command::{as_typed, with_option};
-use crate::render::quantity::{money, tokens};
-use crate::render::terminal::one_line;
 
 /// The longest prompt for a planner, in bytes: plans and the files around them are long.
 pub(crate) const MAX_PROMPT_BYTES: usize = 400 * 1024;
@@ -40,7 +39,7 @@ pub(crate) const MAX_PROMPT_BYTES: usize = 400 * 1024;
 const MAX_TOLD: usize = 10;
 
 /// Returns whether agents that are asked something are fenced.
-pub(crate) fn fencing_of(config: &Config) -> anyhow::Result<Fencing> {
+pub(crate) fn fencing_of(config: &Config) -> Result<Fencing> {
     Fencing::of(&config.run, fence::own_program().as_deref())
         .map_err(|error| Failure::problem(error.to_string(), error.help()))
 }
@@ -84,9 +83,9 @@ pub(crate) struct Told {
 
 impl PlannerOptions {
     /// Reads all that the planner is told.
-    pub(crate) fn told(&self, purpose: Purpose, config: &Config, root: &Path) -> anyhow::Result<Told> {
+    pub(crate) fn told(&self, purpose: Purpose, config: &Config, root: &Path) -> Result<Told> {
         let mut is_taken = false;
-        let mut texts = |option: &str, typed: &[String]| -> anyhow::Result<Vec<String>> {
+        let mut texts = |option: &str, typed: &[String]| -> Result<Vec<String>> {
             typed
                 .iter()
                 .map(|typed| text_of(option, typed, &mut is_taken))
@@ -95,7 +94,7 @@ impl PlannerOptions {
         let constraints = texts("constraint", &self.constraint)?;
         let memories = texts("memory", &self.memory)?;
         let file = |path: &String| Ok((path.clone(), file_of("context", path, MAX_BYTES)?));
-        let context: anyhow::Result<Vec<(String, String)>> = self.context.iter().map(file).collect();
+        let context: Result<Vec<(String, String)>> = self.context.iter().map(file).collect();
         let configured = match purpose {
             Purpose::Replan => &config.plan.replan_template,
             Purpose::Derive => &config.plan.derive_template,
@@ -129,7 +128,7 @@ impl PlannerOptions {
         root: &Path,
         output: &mut Output,
         ask: impl FnOnce(&mut dyn Oracle) -> Result<T, PlanningError>,
-    ) -> anyhow::Result<(Result<T, PlanningError>, Asked)> {
+    ) -> Result<(Result<T, PlanningError>, Asked)> {
         if let Some(from) = &self.from {
             let text = match from.as_str() {
                 "-" => input_of("from", MAX_ANSWER_BYTES)?,
@@ -144,7 +143,7 @@ impl PlannerOptions {
         let agent = self.agent.as_deref().or_else(|| config.planner()).ok_or_else(|| {
             Failure::outside(
                 "no agent is configured that could plan",
-                no_agent::help(&as_typed(), "run"),
+                no_agent::help(&output.workspace().as_typed(), "run"),
             )
         })?;
         let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
@@ -265,7 +264,7 @@ pub(crate) fn read_template(file: File) -> io::Result<String> {
 }
 
 /// Returns that a template is not there, or is none.
-pub(crate) fn unreadable_template(path: &Path, error: &io::Error) -> anyhow::Error {
+pub(crate) fn unreadable_template(path: &Path, error: &io::Error) -> Failure {
     Failure::outside(
         format!("the template `{}` cannot be read: {error}", path.display()),
         "docs/prompts.md describes templates",
@@ -276,7 +275,7 @@ fn template_of(
     purpose: Purpose,
     path: Option<&PathBuf>,
     open: fn(&Path) -> io::Result<File>,
-) -> anyhow::Result<Option<Template>> {
+) -> Result<Option<Template>> {
     let Some(path) = path else {
         return Ok(None);
     };
@@ -301,7 +300,7 @@ fn template_of(
 }
 
 /// Reads the configuration; one with errors is refused.
-pub(crate) fn configured(root: &Path, output: &mut Output) -> anyhow::Result<Configuration> {
+pub(crate) fn configured(root: &Path, output: &mut Output) -> Result<Configuration> {
     let configuration = config::load(root, &Surroundings::of_process());
     refuse_unsound(&configuration, "nothing is planned by it", output)?;
     Ok(configuration)
@@ -314,7 +313,7 @@ pub(crate) fn failure(
     beside: &Path,
     taken: impl Fn(&str) -> Option<String>,
     output: &mut Output,
-) -> anyhow::Error {
+) -> Failure {
     match error {
         PlanningError::AgentQuery(error) if error.is_environment() => {
             let help = error.help();
@@ -324,7 +323,10 @@ pub(crate) fn failure(
         PlanningError::Asks {
             questions, unusable, ..
         } => {
-            let help = format!("answer it: {}", with_option("--constraint \"ANSWER\""));
+            let help = format!(
+                "answer it: {}",
+                output.workspace().with_option("--constraint \"ANSWER\"")
+            );
             asked_back(&questions, &unusable, beside, &help, output)
         }
         PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, taken, output),
@@ -338,9 +340,9 @@ pub(crate) fn asked_back(
     beside: &Path,
     help: &str,
     output: &mut Output,
-) -> anyhow::Error {
+) -> Failure {
     const MAX_SHOWN: usize = 3;
-    if let Ok([text, _]) = save(unusable, beside) {
+    if let Ok([text, _]) = save(&output.workspace(), unusable, beside) {
         output.remark(&format!(
             "the answer is kept as {}",
             one_line(&text.display().to_string())
@@ -367,8 +369,8 @@ fn refused(
     beside: &Path,
     taken: impl Fn(&str) -> Option<String>,
     output: &mut Output,
-) -> anyhow::Error {
-    let saved = save(unusable, beside);
+) -> Failure {
+    let saved = save(&output.workspace(), unusable, beside);
     let times = match effort.n_asked {
         1 => String::new(),
         n => format!(" after {n} answers"),
@@ -402,9 +404,13 @@ fn refused(
 }
 
 /// Keeps an answer that cannot be used with the state of the workspace, called after the plan that it would be.
-pub(crate) fn save(unusable: &Unusable, beside: &Path) -> Result<[PathBuf; 2], planwright_run::store::CreateError> {
+pub(crate) fn save(
+    workspace: &Workspace,
+    unusable: &Unusable,
+    beside: &Path,
+) -> Result<[PathBuf; 2], planwright_run::store::CreateError> {
     let name = beside.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = from_here(&root_of(Path::new(".")).join(STATE_FOLDER).join("unusable"));
+    let folder = from_here(&root_of(workspace.folder()).join(STATE_FOLDER).join("unusable"));
     let mut nth = 1;
     loop {
         let number = if nth == 1 { String::new() } else { format!("-{nth}") };

@@ -10,19 +10,23 @@ use planwright_run::proposals::{Proposal, held, settle};
 use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of, newest_version};
 use planwright_run::store::{self, PlanFile, Prepared, Store};
 use planwright_run::user::user;
+use planwright_verbs::Workspace;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::open_plan::open_as;
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::unified_diff::diff_of_files;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::change::{Found, failure};
+use super::change::failure;
 use super::create::with_id_source;
 use super::difference::difference_lines;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{TargetArgument, open_as};
+use super::plan_arg::TargetArgument;
 use super::replan::{refuse_again, succeed};
 use super::run::stem_of;
-use crate::render::diff::diff_of_files;
-use crate::render::terminal::{addressed, cut, one_line, shown_name};
+use crate::render::terminal::addressed;
 
 /// List what agents and planners propose for a plan.
 ///
@@ -96,8 +100,8 @@ pub(crate) struct Settling {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let found = args.plan.find()?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let found = args.plan.find(&output.workspace())?;
     let opened = open_as(&found.path, found.forced)?;
     let proposals: Vec<Proposal> = open(&found)?.into_iter().map(|(_, proposal)| proposal).collect();
     if proposals.is_empty() {
@@ -119,7 +123,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Shows what is proposed for a plan.
-pub(crate) fn show(found: &Found, output: &mut Output) -> anyhow::Result<()> {
+pub(crate) fn show(found: &FoundPlan, output: &mut Output) -> Result<()> {
     let proposals: Vec<Proposal> = open(found)?.into_iter().map(|(_, proposal)| proposal).collect();
     list(&proposals, output);
     Ok(())
@@ -186,11 +190,11 @@ struct SettledReports {
 /// Takes all that is proposed into the plan, the oldest first; what cannot be taken stays where it is. Returns the plan to go on with,
 /// and whether all could be taken.
 pub(crate) fn approve(
-    found: &Found,
+    found: &FoundPlan,
     by: Option<&str>,
     how: Settling,
     output: &mut Output,
-) -> anyhow::Result<(Found, bool)> {
+) -> Result<(FoundPlan, bool)> {
     let Settling { dry, diff, json } = how;
     let by = by.map_or_else(user, str::to_owned);
     let opened = open_as(&found.path, found.forced)?;
@@ -282,7 +286,7 @@ fn mark_of(file: &Path) -> String {
 }
 
 /// Returns what is proposed and waits for a word: not what came into the plan with a taker who was stopped before it was forgotten.
-pub(crate) fn open(found: &Found) -> anyhow::Result<Vec<(PathBuf, Proposal)>> {
+pub(crate) fn open(found: &FoundPlan) -> Result<Vec<(PathBuf, Proposal)>> {
     let mut proposals = all(found)?;
     if proposals.is_empty() {
         return Ok(proposals);
@@ -293,7 +297,7 @@ pub(crate) fn open(found: &Found) -> anyhow::Result<Vec<(PathBuf, Proposal)>> {
 }
 
 /// Returns what was ever proposed and is still there.
-fn all(found: &Found) -> anyhow::Result<Vec<(PathBuf, Proposal)>> {
+fn all(found: &FoundPlan) -> Result<Vec<(PathBuf, Proposal)>> {
     held(&found.path).map_err(|error| {
         Failure::outside(
             format!(
@@ -314,7 +318,7 @@ struct Settled {
 }
 
 impl Settled {
-    fn read(found: &Found) -> Self {
+    fn read(found: &FoundPlan) -> Self {
         let newest = newest_version(&found.path, found.forced);
         let paths = [Some(found.path.as_path()), newest.as_deref()];
         let histories = paths
@@ -344,7 +348,7 @@ impl Settled {
 }
 
 /// Finds out what came of a change that was interrupted, in the plan or in its newest version, as everybody does who changes them.
-fn recover(found: &Found) {
+fn recover(found: &FoundPlan) {
     let newest = newest_version(&found.path, found.forced);
     for path in [Some(found.path.as_path()), newest.as_deref()].into_iter().flatten() {
         let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<Prepared>);
@@ -354,7 +358,7 @@ fn recover(found: &Found) {
 }
 
 /// Takes one proposal into the plan.
-fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> anyhow::Result<Versioned> {
+fn take(found: &FoundPlan, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> Result<Versioned> {
     let now = clock::now();
     let matter = match &proposal.answer {
         Some(answer) => Matter::Answer(answer),
@@ -390,11 +394,17 @@ fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> 
             "replan again",
         ));
     }
-    let tried = with_id_source(|id_source| new_version_of(target(true), &request, id_source)).map_err(failed)?;
+    let tried = with_id_source(&Workspace::around(""), |id_source| {
+        new_version_of(target(true), &request, id_source)
+    })
+    .map_err(failed)?;
     if dry {
         return Ok(tried);
     }
-    let versioned = with_id_source(|id_source| new_version_of(target(false), &request, id_source)).map_err(failed)?;
+    let versioned = with_id_source(&Workspace::around(""), |id_source| {
+        new_version_of(target(false), &request, id_source)
+    })
+    .map_err(failed)?;
     if proposal.answer.is_some() {
         succeed(&found.path, &versioned, &proposal.by, reasoning.trim(), &now)?;
     }
@@ -402,7 +412,7 @@ fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> 
 }
 
 /// Returns the names of the tasks that a plan has now.
-fn names_of(found: &Found) -> Vec<String> {
+fn names_of(found: &FoundPlan) -> Vec<String> {
     let names = found.linked().map(|linked| {
         let tasks = 0..linked.plan.tasks().len();
         tasks.map(|ix| linked.plan.task_name(ix).into_owned()).collect()
@@ -412,12 +422,12 @@ fn names_of(found: &Found) -> Vec<String> {
 
 /// Forgets all that is proposed.
 pub(crate) fn reject(
-    found: &Found,
+    found: &FoundPlan,
     by: Option<&str>,
     note: Option<&str>,
     how: Settling,
     output: &mut Output,
-) -> anyhow::Result<()> {
+) -> Result<()> {
     let Settling { dry, json, .. } = how;
     let by = by.map_or_else(user, str::to_owned);
     let opened = open_as(&found.path, found.forced)?;
@@ -462,14 +472,14 @@ pub(crate) fn reject(
 }
 
 /// Returns how a plan's text changes with a proposal that is not written.
-fn diff_of(found: &Found, versioned: &Versioned) -> String {
+fn diff_of(found: &FoundPlan, versioned: &Versioned) -> String {
     let new = versioned.file.as_ref().unwrap_or(&found.path);
     let [old, new] = [&found.path, new].map(|path| path.display().to_string());
     let texts = [versioned.revised.before.as_str(), versioned.revised.text.as_str()];
     diff_of_files([&old, &new], texts[0], texts[1])
 }
 
-fn nothing(found: &Found) -> anyhow::Error {
+fn nothing(found: &FoundPlan) -> Failure {
     Failure::problem(
         format!("nothing is proposed for `{}`", found.path.display()),
         "`planwright proposals` lists what is",

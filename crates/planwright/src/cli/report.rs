@@ -11,15 +11,16 @@ use planwright_run::git::Repository;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::revise::take_states;
 use planwright_run::store;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_run::{RunScope, SeenRun};
+use planwright_verbs::plain_text::{cut, printable};
+use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_entries::from_here;
-use super::run_arg::{Scope, SeenRun};
 use super::summary::diffstats;
 use crate::render::report::{FIRST_LINE, Source, page};
-use crate::render::terminal::{cut, harmless_line, printable};
+use crate::render::terminal::harmless_line;
 
 /// Write a page about a run: one HTML file with graph and logs.
 ///
@@ -63,7 +64,7 @@ struct Report {
     n_bytes: usize,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let to_stdout = args.out.as_deref() == Some(Path::new("-"));
     if to_stdout && args.json {
         return Err(Failure::usage(
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "leave out --json, or name a file",
         ));
     }
-    let run = Scope::of(args.plan.as_deref())?.run(args.run.as_deref())?;
+    let run = RunScope::of(&output.workspace(), args.plan.as_deref())?.run(args.run.as_deref())?;
     let html = html_of(&run, args.diff)?;
     if to_stdout {
         output.write(&html);
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn html_of(run: &SeenRun, has_diffs: bool) -> anyhow::Result<String> {
+fn html_of(run: &SeenRun, has_diffs: bool) -> Result<String> {
     let (run_state, standing) = run.run_state()?;
     let inspection = plan_of(run);
     let words = standing.words();
@@ -160,7 +161,7 @@ fn plan_of(run: &SeenRun) -> Option<Inspection> {
 }
 
 /// Writes the page. What is no report is not written over.
-fn write(path: &Path, html: &str) -> anyhow::Result<()> {
+fn write(path: &Path, html: &str) -> Result<()> {
     // It may have come with the repository, and lead anywhere.
     if path.is_symlink() {
         return Err(Failure::outside(
@@ -185,7 +186,7 @@ fn write(path: &Path, html: &str) -> anyhow::Result<()> {
     }
 }
 
-fn not_written(path: &Path, error: &io::Error) -> anyhow::Error {
+fn not_written(path: &Path, error: &io::Error) -> Failure {
     Failure::outside(
         format!("`{}` cannot be written: {error}", path.display()),
         "choose another place with --out",

@@ -6,14 +6,14 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock::to_the_second;
 use planwright_run::runs::RunPlace;
 use planwright_run::runs::state::RunState;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::find_run::{RunScope, RunStatus, SeenRun};
+use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::quantity::money;
 use serde::Serialize;
 
-use super::exit::Exit;
 use super::output::Output;
-use super::run_arg::{Scope, SeenRun, Standing};
-use crate::render::quantity::money;
 use crate::render::run::columns::columns;
-use crate::render::terminal::{cut, one_line};
 use crate::render::wrap::hanging;
 
 /// List the runs of this workspace, and how each of them stands.
@@ -85,8 +85,9 @@ struct Row {
     folder: String,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let scope = Scope::of(args.plan.as_deref())?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let workspace = output.workspace();
+    let scope = RunScope::of(&workspace, args.plan.as_deref())?;
     let mut runs = scope.runs()?;
     let mut rows = Vec::new();
     for run in runs.by_ref().take(args.limit.get()) {
@@ -129,7 +130,7 @@ fn row(run: &SeenRun) -> Row {
     }
 }
 
-fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &Standing) -> Row {
+fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &RunStatus) -> Row {
     let counts = &run_state.counts;
     // A run may count tasks that it found done; its own word at the end tells of those too.
     let ended = run_state.ended.as_ref();
@@ -139,7 +140,7 @@ fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &Stand
         plan,
         standing: standing.word().to_owned(),
         pid: match standing {
-            Standing::Running { pid } => Some(*pid),
+            RunStatus::Running { pid } => Some(*pid),
             _ => None,
         },
         paused: run_state.paused.is_some(),

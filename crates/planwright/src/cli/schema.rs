@@ -1,11 +1,12 @@
 //! `planwright schema DIALECT`: the JSON Schema of a dialect, for editors.
 
 use planwright_core::dialect::DIALECTS;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::find_plan::dialect_named;
+use planwright_verbs::json::DialectsReport;
 
-use super::exit::Exit;
 use super::output::Output;
-use super::plan_arg::{dialect_named, dialect_names};
-use crate::render::json::DialectsReport;
+use super::plan_arg::dialect_names;
 
 /// Print the JSON Schema of a dialect, or list the dialects.
 #[derive(clap::Args)]
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     match &args.dialect {
         Some(name) => output.write(dialect_named(name)?.schema()),
         None if args.json => output.json(&DialectsReport::new(DIALECTS))?,

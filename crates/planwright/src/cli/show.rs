@@ -7,14 +7,19 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Plan, Readiness, State, Status, Verdict, Wait};
+use planwright_verbs::attempt::remark_copy;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::{PlanNaming, naming};
+use planwright_verbs::json::{PlanReport, ProgressReport, ShowReport, ShownTask, TaskReport};
+use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::task_name::task_named;
+use planwright_verbs::workspace::Workspace;
 
-use super::attempt::remark_copy;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::{Naming, Opened, PlanOption, Reasons, naming, task_named};
+use super::plan_arg::PlanOption;
 use super::{show_plan, show_task};
-use crate::render::json::{PlanReport, ProgressReport, ShowReport, ShownTask, TaskReport};
-use crate::render::terminal::{Paint, cut, one_line, shown_name};
+use crate::render::terminal::Paint;
 
 /// Show a plan: its progress, its tasks, and what is ready and why.
 #[derive(clap::Args)]
@@ -79,9 +84,9 @@ const MEMBERS: [&str; 11] = [
 /// The version of `show --json`.
 const VERSION: &str = "planwright.show/v1";
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let (opened, task) = meant(args)?;
-    remark_copy(Path::new(&opened.path), "show", output);
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let (opened, task) = meant(args, &output.workspace())?;
+    remark_copy(&output.workspace(), Path::new(&opened.path), "show");
     let linked = opened.linked()?;
     if let Some(task) = task {
         let is_bounded = args.limit.is_some() || args.cursor.is_some() || !args.fields.is_empty();
@@ -114,7 +119,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             plan: plan_report(&opened, linked, &readiness),
             tasks: reports
                 .map(|report| chosen(report, &args.fields))
-                .collect::<anyhow::Result<_>>()?,
+                .collect::<Result<_>>()?,
             next_cursor,
         };
         output.json(&report)?;
@@ -133,42 +138,41 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Distinguishes a plan from a task of one: a word that names a plan means the plan.
-fn meant(args: &Args) -> anyhow::Result<(Opened, Option<String>)> {
+fn meant(args: &Args, workspace: &Workspace) -> Result<(OpenedPlan, Option<String>)> {
     let Some(what) = args.what.as_deref() else {
-        return Ok((args.plan.open()?, None));
+        return Ok((args.plan.open(workspace)?, None));
     };
-    let has_task = |opened: &Opened| {
+    let has_task = |opened: &OpenedPlan| {
         let linked = opened.inspection.plan.as_ref();
         linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
     };
     if let Some(plan) = args.plan.plan.as_deref() {
-        let opened = args.plan.open()?;
+        let opened = args.plan.open(workspace)?;
         let task = (plan != what || has_task(&opened)).then(|| what.to_owned());
         return Ok((opened, task));
     }
     let naming = if what == "-" {
-        Naming::Whole
+        PlanNaming::Whole
     } else {
-        naming(what, args.plan.reading.user)
+        naming(workspace, what, args.plan.reading.user)
     };
-    if naming == Naming::Whole {
-        return Ok((args.plan.open_named(what)?, None));
+    if naming == PlanNaming::Whole {
+        return Ok((args.plan.open_named(workspace, what)?, None));
     }
-    let only = match args.plan.open() {
+    let only = match args.plan.open(workspace) {
         Ok(opened) if has_task(&opened) => return Ok((opened, Some(what.to_owned()))),
         only => only.ok(),
     };
-    let named = args.plan.open_named(what);
-    named.map(|opened| (opened, None)).map_err(|error| {
-        match (error.downcast::<Failure>(), only.filter(|_| naming == Naming::No)) {
-            (Ok(failure), Some(only)) => {
-                let message = format!("{}, and `{}` has no such task", failure.message, one_line(&only.path));
-                Failure { message, ..failure }.into()
-            }
-            (Ok(failure), None) => failure.into(),
-            (Err(error), _) => error,
-        }
-    })
+    let named = args.plan.open_named(workspace, what);
+    named
+        .map(|opened| (opened, None))
+        .map_err(|failure| match only.filter(|_| naming == PlanNaming::No) {
+            Some(only) => Failure {
+                message: format!("{}, and `{}` has no such task", failure.message, one_line(&only.path)),
+                ..failure
+            },
+            None => failure,
+        })
 }
 
 /// The states that `--state` knows.
@@ -212,7 +216,7 @@ fn tasks_in(linked: &LinkedPlan, readiness: &Readiness<'_>, states: &[StateFilte
 }
 
 /// Returns one page of the chosen tasks, by their places in the file, and where the next page begins.
-fn page<'t>(args: &Args, plan: &Plan, chosen: &'t [usize]) -> anyhow::Result<(&'t [usize], Option<String>)> {
+fn page<'t>(args: &Args, plan: &Plan, chosen: &'t [usize]) -> Result<(&'t [usize], Option<String>)> {
     let n_tasks = plan.tasks().len();
     let first = match args.cursor.as_deref() {
         None => 0,
@@ -241,7 +245,7 @@ fn page<'t>(args: &Args, plan: &Plan, chosen: &'t [usize]) -> anyhow::Result<(&'
 }
 
 /// Returns a task with the members that were asked for; all where none were.
-fn chosen<'p>(report: TaskReport<'p>, fields: &[String]) -> anyhow::Result<ShownTask<'p>> {
+fn chosen<'p>(report: TaskReport<'p>, fields: &[String]) -> Result<ShownTask<'p>> {
     if fields.is_empty() {
         return Ok(ShownTask::Whole(Box::new(report)));
     }
@@ -267,7 +271,7 @@ pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
 }
 
 /// Returns why a task does not move; empty where there is nothing to say.
-pub(super) fn explain(plan: &Plan, reasons: &Reasons, readiness: &Readiness<'_>, task_ix: usize) -> String {
+pub(super) fn explain(plan: &Plan, reasons: &TaskReasons, readiness: &Readiness<'_>, task_ix: usize) -> String {
     match readiness.verdict(task_ix) {
         Verdict::Waits(mut waits) => {
             // A task it waits for by name says more than the stage that task is in.
@@ -339,7 +343,11 @@ pub(super) fn states_in(plan: &Plan) -> &'static str {
 }
 
 /// Returns a plan in a few lines, for JSON.
-pub(crate) fn plan_report<'p>(opened: &Opened, linked: &'p LinkedPlan, readiness: &Readiness<'_>) -> PlanReport<'p> {
+pub(crate) fn plan_report<'p>(
+    opened: &OpenedPlan,
+    linked: &'p LinkedPlan,
+    readiness: &Readiness<'_>,
+) -> PlanReport<'p> {
     let progress = readiness.progress();
     PlanReport {
         path: opened.path.clone(),
@@ -363,7 +371,7 @@ pub(crate) fn plan_report<'p>(opened: &Opened, linked: &'p LinkedPlan, readiness
 
 /// Returns a task and why it may or may not start, for JSON.
 pub(crate) fn task_report<'p>(
-    opened: &Opened,
+    opened: &OpenedPlan,
     linked: &'p LinkedPlan,
     readiness: &Readiness<'_>,
     index: &planwright_core::text::LineIndex<'_>,
@@ -394,7 +402,7 @@ pub(crate) fn task_report<'p>(
         waits_for: waits,
         note: opened.reasons.recorded(plan, task_ix).map(str::to_owned),
         holder: (task.status == Status::Running)
-            .then(|| opened.standing.holder_report(&plan.task_name(task_ix)))
+            .then(|| opened.access.holder_report(&plan.task_name(task_ix)))
             .flatten(),
         stage: plan.has_stages.then_some(task.stage),
         line: index.position(task.span.start).line,

@@ -5,13 +5,14 @@ use std::path::Path;
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Progress, Readiness, Status};
+use planwright_verbs::open_plan::OpenedPlan;
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::quantity::some_of;
+use planwright_verbs::skip_cause::SkipCauses;
 
-use super::plan_arg::Opened;
 use super::show::{explain, mark, states_in};
-use super::skip_cause::SkipCauses;
-use crate::render::quantity::some_of;
 use crate::render::run::columns::columns;
-use crate::render::terminal::{Paint, cut, one_line, shown_name};
+use crate::render::terminal::Paint;
 use crate::render::text::plural;
 use crate::render::wrap::{cut_at_word, wrapped};
 
@@ -92,7 +93,7 @@ enum Detail {
 }
 
 /// Draws a plan.
-pub(super) fn draw(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &Page) -> String {
+pub(super) fn draw(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &Page) -> String {
     let head = head(opened, linked, page);
     let foot = foot(opened, linked, readiness, page);
     let drawing = Drawing {
@@ -122,7 +123,7 @@ fn n_lines(text: &str) -> usize {
 }
 
 /// Returns the title, the goal, and where the plan is from.
-fn head(opened: &Opened, linked: &LinkedPlan, page: &Page) -> String {
+fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &Page) -> String {
     /// More of a goal than these lines is read with `planwright show --json`, or in the file.
     const GOAL_LINES: usize = 3;
     let (plan, paint, width) = (&linked.plan, page.paint, page.width);
@@ -152,7 +153,7 @@ fn head(opened: &Opened, linked: &LinkedPlan, page: &Page) -> String {
 }
 
 /// Returns what is ready, what is wrong, and the progress.
-fn foot(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &Page) -> String {
+fn foot(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &Page) -> String {
     let (plan, paint, width) = (&linked.plan, page.paint, page.width);
     let progress = readiness.progress();
     let mut lines = vec![String::new()];
@@ -160,13 +161,13 @@ fn foot(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &
         lines = vec!["no task is in this state".to_owned(), String::new()];
     }
     let mut ready = readiness.ready();
-    ready.retain(|ix| !opened.standing.unproven.contains_key(ix));
+    ready.retain(|ix| !opened.access.unproven.contains_key(ix));
     let is_offered_again =
-        |ix: &usize| plan.tasks()[*ix].status == Status::Running && opened.standing.is_lease_over(&plan.task_name(*ix));
+        |ix: &usize| plan.tasks()[*ix].status == Status::Running && opened.access.is_lease_over(&plan.task_name(*ix));
     ready.extend((0..plan.tasks().len()).filter(is_offered_again));
     let names = ready.iter().map(|&ix| shown_name(&plan.task_name(ix)));
-    if opened.standing.gate.is_some() {
-        let words = opened.standing.gate_words();
+    if opened.access.gate.is_some() {
+        let words = opened.access.gate_words();
         lines.extend(wrapped(&words, width).iter().map(|line| paint.warning(line)));
     } else if !ready.is_empty() {
         lines.extend(wrapped(&format!("ready: {}", some_of(names, 8)), width));
@@ -183,7 +184,7 @@ fn foot(opened: &Opened, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &
         );
         lines.extend(wrapped(&words, width).iter().map(|line| paint.error(line)));
     }
-    let counts = counts(progress, opened.standing.n_interrupted(plan));
+    let counts = counts(progress, opened.access.n_interrupted(plan));
     let counted = wrapped(&counts, width.saturating_sub(BAR_CELLS + 2));
     let mut counted = counted.iter();
     let first = counted.next().map_or("", String::as_str);
@@ -198,7 +199,7 @@ fn joined(lines: Vec<String>) -> String {
 
 /// What the tasks are drawn from.
 struct Drawing<'d> {
-    opened: &'d Opened,
+    opened: &'d OpenedPlan,
     linked: &'d LinkedPlan,
     readiness: &'d Readiness<'d>,
     skip_causes: SkipCauses,
@@ -350,7 +351,7 @@ impl Drawing<'_> {
     /// Returns who holds a task, or why it does not move.
     fn reason(&self, task_ix: usize) -> Option<String> {
         let plan = &self.linked.plan;
-        let (status, standing) = (plan.tasks()[task_ix].status, &self.opened.standing);
+        let (status, standing) = (plan.tasks()[task_ix].status, &self.opened.access);
         let holder = || standing.holder_words(&plan.task_name(task_ix));
         if let Some(holder) = (status == Status::Running).then(holder).flatten() {
             return Some(holder);

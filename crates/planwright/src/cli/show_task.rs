@@ -6,19 +6,19 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Readiness;
 use planwright_run::journal::{PastChange, Verified, plan_id};
 use planwright_run::store::{self, PlanFile};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::json::{PlanReport, TaskReport};
+use planwright_verbs::json_values::{Members, Written};
+use planwright_verbs::open_plan::OpenedPlan;
+use planwright_verbs::plain_text::{one_line, printable, shown_name};
 use serde::Serialize;
 
-use super::exit::{Exit, Failure};
 use super::history::{PastReport, commands_words, line_of, past_report};
 use super::next::fields_of;
 use super::output::Output;
-use super::plan_arg::Opened;
 use super::show::{plan_report, task_report};
 use super::verification::VerifiedReport;
 use super::why;
-use crate::render::json::{PlanReport, TaskReport};
-use crate::render::json_values::{Members, Written};
-use crate::render::terminal::{one_line, printable, shown_name};
 use crate::render::wrap::{hanging, wrapped_lines};
 
 /// The version of `show TASK --json`.
@@ -45,7 +45,7 @@ struct Report<'p> {
 }
 
 /// Shows a task.
-pub(super) fn show(opened: &Opened, task_ix: usize, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
+pub(super) fn show(opened: &OpenedPlan, task_ix: usize, json: bool, output: &mut Output) -> Result<Exit> {
     let linked = opened.linked()?;
     let plan = &linked.plan;
     let name = plan.task_name(task_ix);

@@ -8,13 +8,13 @@ use planwright_run::git::{Diffstat, Repository};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::runs::state::RunState;
 use planwright_run::store;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::find_run::{RunScope, RunStatus, SeenRun};
+use planwright_verbs::next_step::next_step;
+use planwright_verbs::workspace::from_here;
 
-use super::exit::Exit;
-use super::next_step::next_step;
 use super::output::Output;
-use super::plan_entries::from_here;
 use super::run::setting_of;
-use super::run_arg::{Scope, SeenRun, Standing};
 use crate::render::run::{RunReport, Setting, summary};
 
 /// Show the result of a run: done, failed, and what to do next.
@@ -38,8 +38,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let scope = Scope::of(args.plan.as_deref())?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let workspace = output.workspace();
+    let scope = RunScope::of(&workspace, args.plan.as_deref())?;
     let seen = scope.run(args.run.as_deref())?;
     let (run_state, standing) = seen.run_state()?;
     let path = from_here(&seen.plan().target);
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     };
     seen.place.id().clone_into(&mut setting.run);
     let next = match (&standing, seen.later()) {
-        (Standing::Interrupted, None) => next_step(&run_state, &seen.plan().target),
+        (RunStatus::Interrupted, None) => next_step(&run_state, &seen.plan().target),
         _ => run_state.ended.as_ref().and_then(|ended| ended.next.clone()),
     };
     let report = RunReport::new(&setting, &run_state)

@@ -2,10 +2,10 @@
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
+use planwright_verbs::json_values::Written;
+use planwright_verbs::plain_text::one_line;
 
 use super::next::fields_of;
-use crate::render::json_values::Written;
-use crate::render::terminal::one_line;
 
 /// The value of a field in a form.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use super::exit::{Exit, Failure};
+use planwright_verbs::failure::{Exit, Failure, Result};
 
 /// No note is longer: what is more belongs in a file of its own.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
@@ -13,7 +13,7 @@ const AT_SIGN: &str = "to begin the text with an at sign, write it twice: @@";
 const NAME: &str = "look whether it is there, and whether you may read it";
 
 /// Returns a text as it is meant. Only one of several can be standard input, which `stdin_is_taken` remembers.
-pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> anyhow::Result<String> {
+pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> Result<String> {
     let text = match typed.strip_prefix('@') {
         _ if typed == "-" => {
             if std::mem::replace(stdin_is_taken, true) {
@@ -37,12 +37,12 @@ pub(crate) fn text_of(option: &str, typed: &str, stdin_is_taken: &mut bool) -> a
 }
 
 /// Returns what standard input holds.
-pub(crate) fn input_of(option: &str, max_bytes: usize) -> anyhow::Result<String> {
+pub(crate) fn input_of(option: &str, max_bytes: usize) -> Result<String> {
     read(option, "standard input", io::stdin().lock(), max_bytes).map(without_last_end)
 }
 
 /// Returns what the file holds that an option names.
-pub(crate) fn file_of(option: &str, path: &str, max_bytes: usize) -> anyhow::Result<String> {
+pub(crate) fn file_of(option: &str, path: &str, max_bytes: usize) -> Result<String> {
     let name = format!("the file `{path}`");
     let file = File::open(path).map_err(|error| unreadable(option, &name, &error, NAME))?;
     read(option, &name, file, max_bytes).map(without_last_end)
@@ -59,14 +59,14 @@ fn without_last_end(mut text: String) -> String {
     text
 }
 
-fn bounded(option: &str, text: String) -> anyhow::Result<String> {
+fn bounded(option: &str, text: String) -> Result<String> {
     match text.len() > MAX_BYTES {
         true => Err(too_long(option, "the text", MAX_BYTES)),
         false => Ok(text),
     }
 }
 
-fn read(option: &str, name: &str, input: impl Read, max_bytes: usize) -> anyhow::Result<String> {
+fn read(option: &str, name: &str, input: impl Read, max_bytes: usize) -> Result<String> {
     let mut bytes = Vec::new();
     let read = input.take(max_bytes as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| unreadable(option, name, &error, NAME))?;
@@ -89,7 +89,7 @@ fn called(option: &str) -> String {
     }
 }
 
-fn too_long(option: &str, name: &str, max_bytes: usize) -> anyhow::Error {
+fn too_long(option: &str, name: &str, max_bytes: usize) -> Failure {
     Failure::problem(
         format!(
             "{name} is too long for {}, which takes up to {max_bytes} bytes",
@@ -99,7 +99,7 @@ fn too_long(option: &str, name: &str, max_bytes: usize) -> anyhow::Error {
     )
 }
 
-fn unreadable(option: &str, name: &str, error: &io::Error, help: &str) -> anyhow::Error {
+fn unreadable(option: &str, name: &str, error: &io::Error, help: &str) -> Failure {
     Failure {
         exit: Exit::Environment,
         message: format!("{name} cannot be read for {}: {error}", called(option)),

@@ -7,17 +7,18 @@ use planwright_run::gate::GatePolicy;
 use planwright_run::journal::Verified;
 use planwright_run::revise::{self, Call, Pick, Target, each_once, task_named, transition_by};
 use planwright_run::verify::Checks;
+use planwright_verbs::attempt::refuse_own_plan;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::workspace::from_here;
 
-use super::attempt::refuse_own_plan;
-use super::change::{ChangeOptions, Found, failure, report, step_words};
+use super::change::{ChangeOptions, failure, report, step_words};
 use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption, config_of, refuse_without_note};
-use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetOption;
-use super::plan_entries::from_here;
 use super::text_arg::text_of;
 use super::verification::{Told, Verdict, Verifier, command_words};
-use crate::render::terminal::{one_line, shown_name};
 
 /// What all of these verbs take.
 #[derive(clap::Args)]
@@ -131,7 +132,7 @@ pub(crate) struct DoneArgs {
     allow_plan_commands: bool,
 }
 
-pub(crate) fn start(args: &StartArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn start(args: &StartArgs, output: &mut Output) -> Result<Exit> {
     let manner = Manner {
         takes_over: args.take_over.take_over,
         until: args.lease.until()?,
@@ -140,7 +141,7 @@ pub(crate) fn start(args: &StartArgs, output: &mut Output) -> anyhow::Result<Exi
     act(Verb::Start, &args.common, manner, output, |_, _, _, _| Ok(Vec::new()))
 }
 
-pub(crate) fn retry(args: &RetryArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn retry(args: &RetryArgs, output: &mut Output) -> Result<Exit> {
     if args.lease.is_given() && !args.start {
         return Err(Failure::usage(
             "--lease is for a task that starts",
@@ -155,13 +156,13 @@ pub(crate) fn retry(args: &RetryArgs, output: &mut Output) -> anyhow::Result<Exi
     act(Verb::Retry, &args.common, manner, output, |_, _, _, _| Ok(Vec::new()))
 }
 
-pub(crate) fn finish(verb: Verb, args: &FinishArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn finish(verb: Verb, args: &FinishArgs, output: &mut Output) -> Result<Exit> {
     act(verb, &args.common, manner_of(&args.holder), output, |_, _, _, _| {
         Ok(Vec::new())
     })
 }
 
-pub(crate) fn done(args: &DoneArgs, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn done(args: &DoneArgs, output: &mut Output) -> Result<Exit> {
     let manner = manner_of(&args.holder);
     act(
         Verb::Done,
@@ -183,11 +184,11 @@ fn manner_of(holder: &HolderOptions) -> Manner {
 /// Verifies tasks that are to be done, and returns what to record of it. Takes no lock: that may take its time.
 fn verify(
     args: &DoneArgs,
-    found: &Found,
+    found: &FoundPlan,
     request: &Request<'_>,
     call: &Call<'_>,
     output: &mut Output,
-) -> anyhow::Result<Vec<Verified>> {
+) -> Result<Vec<Verified>> {
     let names = each_once(&args.common.tasks);
     let untold = |waived: bool| {
         let tasks = names.iter().cloned();
@@ -208,7 +209,7 @@ fn verify(
     if !verifier.has_rules() && !is_required {
         return Ok(untold(false).collect());
     }
-    let target = found.target(&args.common.change);
+    let target = found.target(args.common.change.is_dry());
     // What would be refused anyway is not worth the time.
     let would = transition_by(Target { dry: true, ..target }, Pick::Named(&names), request, call);
     let would = would.map_err(|error| failure(found, &error))?;
@@ -252,7 +253,7 @@ fn verify(
 }
 
 /// Refuses to waive verification where it is required, unless the user's own settings allow it and there is a reason.
-fn refuse_waiver(is_required: bool, is_allowed: bool, note: Option<&str>) -> anyhow::Result<()> {
+fn refuse_waiver(is_required: bool, is_allowed: bool, note: Option<&str>) -> Result<()> {
     if !is_required {
         return Ok(());
     }
@@ -282,8 +283,8 @@ fn act(
     args: &Args,
     manner: Manner,
     output: &mut Output,
-    verify: impl FnOnce(&Found, &Request<'_>, &Call<'_>, &mut Output) -> anyhow::Result<Vec<Verified>>,
-) -> anyhow::Result<Exit> {
+    verify: impl FnOnce(&FoundPlan, &Request<'_>, &Call<'_>, &mut Output) -> Result<Vec<Verified>>,
+) -> Result<Exit> {
     let mut stdin_is_taken = false;
     let mut text = |option: &str, typed: &Option<String>| {
         let typed = typed.as_deref();
@@ -301,7 +302,7 @@ fn act(
     refuse_without_note("--take-over", manner.takes_over, note.as_deref())?;
     let overrides = matches!(verb, Verb::Start | Verb::Retry | Verb::Done | Verb::Fail | Verb::Block);
     refuse_without_note("--force", args.force && overrides, note.as_deref())?;
-    let found = args.plan.find()?;
+    let found = args.plan.find(&output.workspace())?;
     // Before the table and the claims are asked: their advice is for those who may change the plan.
     refuse_own_plan(&found, "change its own run")?;
     if let Some(newest) = revise::newest_version(&found.path, found.forced) {
@@ -339,7 +340,7 @@ fn act(
         verified: &verified,
         ..call
     };
-    let target = found.target(&args.change);
+    let target = found.target(args.change.is_dry());
     let revised =
         transition_by(target, Pick::Named(&args.tasks), &request, &call).map_err(|error| failure(&found, &error))?;
     let words = step_words(&found.path, &revised);

@@ -11,12 +11,12 @@ use planwright_run::setup::candidates;
 use planwright_run::setup::trial::TrialCheckout;
 use planwright_run::verify::{self, Check, Logs, Scene};
 use planwright_run::worker::{self, Mark};
+use planwright_verbs::failure::{Failure, Result};
+use planwright_verbs::quantity::duration;
 use serde::Serialize;
 
-use super::exit::Failure;
 use super::output::Output;
 use super::verification::{Series, Told, fence_of};
-use crate::render::quantity::duration;
 
 /// The result of trying a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -66,7 +66,7 @@ pub(crate) struct Trial<'t> {
 
 impl<'t> Trial<'t> {
     /// Opens a checkout to try commands in; none where there is no commit to check out.
-    pub(crate) fn open(root: &'t Path, config: &'t Config) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn open(root: &'t Path, config: &'t Config) -> Result<Option<Self>> {
         let checkout = TrialCheckout::open(root, config).map_err(|error| {
             Failure::environment(
                 &error,
@@ -100,7 +100,7 @@ impl<'t> Trial<'t> {
     }
 
     /// Starts a command as a run would, and waits for its end.
-    pub(crate) fn try_command(&mut self, command: &Command, output: &mut Output) -> anyhow::Result<TrialEnd> {
+    pub(crate) fn try_command(&mut self, command: &Command, output: &mut Output) -> Result<TrialEnd> {
         let mut commands = match std::mem::replace(&mut self.is_set_up, true) {
             true => Vec::new(),
             false => self.checkout.setup.clone(),

@@ -16,17 +16,18 @@ use planwright_run::shell::command_line;
 use planwright_run::store::LoadError;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
 use planwright_run::worker::{Manner, Mark, Workers};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::plain_text::{cut, one_line, printable, shown_name, without_sequences};
+use planwright_verbs::quantity::duration;
+use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
-use super::change::Found;
 use super::config::refuse_unsound;
-use super::exit::{Exit, Failure};
 use super::interrupt::Interrupt;
 use super::output::Output;
-use super::plan_arg::load_failure;
-use super::plan_entries::from_here;
-use crate::render::quantity::duration;
-use crate::render::terminal::{Audience, Paint, cut, one_line, printable, shown_name, without_sequences};
+use crate::render::terminal::{Audience, Paint};
 
 /// How many lines of the end of a failed command's output are shown.
 const MAX_TAIL_LINES: usize = 20;
@@ -73,7 +74,7 @@ pub(crate) enum Told {
 
 impl Verifier {
     /// Reads the rules for a plan. What is wrong with the configuration is shown, and no rule is trusted then.
-    pub(crate) fn open(found: &Found, allow_plan_commands: bool, output: &mut Output) -> anyhow::Result<Self> {
+    pub(crate) fn open(found: &FoundPlan, allow_plan_commands: bool, output: &mut Output) -> Result<Self> {
         let place = PlanPlace::of(&DiskFiles, &found.path)
             .map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
         let configuration = config::load(&place.root, &Surroundings::of_process());
@@ -111,7 +112,7 @@ impl Verifier {
         checks: Checks,
         told: Told,
         output: &mut Output,
-    ) -> anyhow::Result<Verdict> {
+    ) -> Result<Verdict> {
         if checks.checks.is_empty() {
             return Ok(Verdict {
                 checks,
@@ -137,7 +138,7 @@ impl Verifier {
         })
     }
 
-    fn scene(&mut self, plan: &Plan, task_ix: usize) -> anyhow::Result<Scene> {
+    fn scene(&mut self, plan: &Plan, task_ix: usize) -> Result<Scene> {
         let name = plan.task_name(task_ix);
         let folder = verify::folder(&self.place.root, plan, task_ix).map_err(|error| {
             let message = format!("`{}` cannot be verified: {error}", shown_name(&name));
@@ -175,7 +176,7 @@ pub(crate) fn fence_of(
     config: &config::Config,
     ground: &Ground<'_>,
     temporary: &mut TemporaryFolders,
-) -> anyhow::Result<Option<Fence>> {
+) -> Result<Option<Fence>> {
     let fencing = Fencing::of(&config.run, fence::own_program().as_deref())
         .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
     let mut fence = fencing.fence(ground);
@@ -189,7 +190,7 @@ pub(crate) fn fence_of(
 }
 
 impl Series {
-    pub(crate) fn begin() -> anyhow::Result<Self> {
+    pub(crate) fn begin() -> Result<Self> {
         let help = "no command can be run for verification here";
         let workers = Workers::new().map_err(|error| Failure::environment(&error, help))?;
         let interrupt = Interrupt::listen().map_err(|error| Failure::environment(&error, help))?;
@@ -207,7 +208,7 @@ impl Series {
         slot: Option<&Slot>,
         told: Told,
         output: &mut Output,
-    ) -> anyhow::Result<Vec<Receipt>> {
+    ) -> Result<Vec<Receipt>> {
         let mut teller = Teller {
             slot,
             told,
@@ -248,7 +249,7 @@ impl Verdict {
 
     /// Returns that a task cannot be said to be done, with the first command that failed.
     /// `may_waive` is whether `--unverified` would be accepted.
-    pub(crate) fn refusal(&self, task: &str, may_waive: bool) -> Option<anyhow::Error> {
+    pub(crate) fn refusal(&self, task: &str, may_waive: bool) -> Option<Failure> {
         let (number, receipt) = self.failures().next()?;
         let mut message = format!(
             "`{}` is not done: `{}` failed ({})",

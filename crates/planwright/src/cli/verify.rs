@@ -5,15 +5,18 @@ use std::collections::HashSet;
 use planwright_core::plan::{Plan, Status};
 use planwright_run::journal::{Verified, plan_id};
 use planwright_run::store::{PlanFile, Store};
+use planwright_verbs::attempt::refuse_own_plan;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::open_plan::{OpenedPlan, open_as};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::task_name::task_named;
 use serde::Serialize;
 
-use super::attempt::refuse_own_plan;
-use super::change::{Found, notice_words};
-use super::exit::{Exit, Failure};
+use super::change::notice_words;
 use super::output::Output;
-use super::plan_arg::{Opened, TargetOption, open_as, task_named};
+use super::plan_arg::TargetOption;
 use super::verification::{Told, VerifiedReport, Verifier};
-use crate::render::terminal::{cut, one_line, shown_name};
 
 /// Run the commands that verify tasks, and change none of them.
 ///
@@ -66,8 +69,8 @@ struct Report {
     notices: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let found = args.plan.find()?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let found = args.plan.find(&output.workspace())?;
     refuse_own_plan(&found, "verify tasks of its own plan")?;
     let opened = open_as(&found.path, found.forced)?;
     let plan = &opened.linked()?.plan;
@@ -128,7 +131,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns the tasks that are meant, each once.
-fn wanted(args: &Args, opened: &Opened) -> anyhow::Result<Vec<usize>> {
+fn wanted(args: &Args, opened: &OpenedPlan) -> Result<Vec<usize>> {
     let linked = opened.linked()?;
     if args.all {
         let tasks = linked.plan.tasks().iter().enumerate();
@@ -142,7 +145,7 @@ fn wanted(args: &Args, opened: &Opened) -> anyhow::Result<Vec<usize>> {
         .collect()
 }
 
-fn record(found: &Found, plan: &Plan, verified: &Verified, notices: &mut Vec<String>) -> anyhow::Result<()> {
+fn record(found: &FoundPlan, plan: &Plan, verified: &Verified, notices: &mut Vec<String>) -> Result<()> {
     let file = PlanFile {
         path: &found.path,
         id: plan_id(plan),

@@ -11,20 +11,24 @@ use planwright_run::journal::plan_id;
 use planwright_run::runs::RemarkKind;
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
+use planwright_verbs::attempt::remark_copy;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::find_run::{RunScope, RunStatus};
+use planwright_verbs::next_step::after_failure;
+use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::plan_access::PlanAccess;
+use planwright_verbs::quantity::some_of;
+use planwright_verbs::skip_cause::SkipCauses;
+use planwright_verbs::task_name::task_named;
+use planwright_verbs::workspace::Workspace;
 
-use super::attempt::remark_copy;
-use super::exit::Exit;
-use super::next_step::after_failure;
 use super::output::Output;
-use super::plan_arg::{Opened, PlanOption, Reasons, task_named};
+use super::plan_arg::PlanOption;
 use super::run::setting_of;
-use super::run_arg::{Scope, Standing};
 use super::show::{failure_words, mark, wait_words};
-use super::skip_cause::SkipCauses;
-use super::standing::PlanStanding;
-use crate::render::quantity::some_of;
 use crate::render::run::{denial_words, log_command, why_failed};
-use crate::render::terminal::{Paint, cut, one_line, shown_name};
+use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
 
 /// Explain why a task is not ready or failed, and what it unblocks.
@@ -51,12 +55,12 @@ pub(crate) struct Args {
 /// Longer explanations are cut: each line names a task that can be asked about on its own.
 const MAX_LINES: usize = 60;
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let opened = args.plan.open()?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let opened = args.plan.open(&output.workspace())?;
     remark_copy(
+        &output.workspace(),
         Path::new(&opened.path),
         &format!("why {}", argument(&args.task)),
-        output,
     );
     let linked = opened.linked()?;
     let task_ix = task_named(linked, &args.task)?;
@@ -72,7 +76,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns why a task is not ready and what finishing it would unblock, for programs.
-pub(super) fn as_json(opened: &Opened, linked: &LinkedPlan, task_ix: usize, paint: Paint) -> serde_json::Value {
+pub(super) fn as_json(opened: &OpenedPlan, linked: &LinkedPlan, task_ix: usize, paint: Paint) -> serde_json::Value {
     let readiness = Readiness::new(&linked.plan, &linked.links);
     let story = Story::of(opened, linked, &readiness, task_ix, paint);
     let awaits_budget = awaits_budget(opened, &linked.plan.task_name(task_ix));
@@ -89,7 +93,7 @@ pub(super) struct Explanation {
 
 /// Returns the same in words, for a width.
 pub(super) fn explanation(
-    opened: &Opened,
+    opened: &OpenedPlan,
     linked: &LinkedPlan,
     task_ix: usize,
     paint: Paint,
@@ -110,8 +114,8 @@ pub(super) fn explanation(
     if let Some(failures) = failures.as_ref().filter(|_| n_attempts == 1) {
         lines.extend(failures.denial.as_deref().map(below));
     }
-    lines.extend(opened.standing.obstacle(task_ix).map(|why| below(&why)));
-    let missing_proof = opened.standing.missing_proof(task_ix);
+    lines.extend(opened.access.obstacle(task_ix).map(|why| below(&why)));
+    let missing_proof = opened.access.missing_proof(task_ix);
     lines.extend(missing_proof.map(|closed| below(&closed.help)));
     lines.extend(awaits_budget.map(|why| below(&format!("in the run: {why}"))));
     let mut seen = HashSet::from([task_ix]);
@@ -138,7 +142,7 @@ struct Failures {
 
 impl Failures {
     /// Returns them if the task is failed and a run, not a verb, marked it as failed.
-    fn of(opened: &Opened, linked: &LinkedPlan, task_ix: usize) -> Option<Self> {
+    fn of(opened: &OpenedPlan, linked: &LinkedPlan, task_ix: usize) -> Option<Self> {
         let plan = &linked.plan;
         let name = plan.task_name(task_ix);
         (plan.tasks().get(task_ix)?.status == Status::Failed).then_some(())?;
@@ -150,7 +154,8 @@ impl Failures {
         let history = store::history(file).ok()?;
         let (past, _) = history.last_move_to(&name, State::Failed)?;
         (past.change.verb == RUN_VERB).then_some(())?;
-        let scope = Scope::of(Some(&opened.path)).ok()?;
+        let workspace = Workspace::around("");
+        let scope = RunScope::of(&workspace, Some(&opened.path)).ok()?;
         let mut runs = scope.runs().ok()?.flatten();
         let (id, run_state) = runs.find_map(|run| {
             let (run_state, _) = run.run_state().ok()?;
@@ -170,7 +175,7 @@ impl Failures {
 }
 
 /// Returns the commands that help with a failed task, to be pasted.
-fn next_lines(opened: &Opened, linked: &LinkedPlan, task_ix: usize, failures: Option<&Failures>) -> Vec<String> {
+fn next_lines(opened: &OpenedPlan, linked: &LinkedPlan, task_ix: usize, failures: Option<&Failures>) -> Vec<String> {
     let is_failed = linked
         .plan
         .tasks()
@@ -193,11 +198,12 @@ fn next_lines(opened: &Opened, linked: &LinkedPlan, task_ix: usize, failures: Op
 }
 
 /// Returns why a run that is at work does not begin a task yet, where that is its budget.
-fn awaits_budget(opened: &Opened, task: &str) -> Option<String> {
-    let scope = Scope::of(Some(&opened.path)).ok()?;
+fn awaits_budget(opened: &OpenedPlan, task: &str) -> Option<String> {
+    let workspace = Workspace::around("");
+    let scope = RunScope::of(&workspace, Some(&opened.path)).ok()?;
     let newest = scope.runs().ok()?.flatten().next()?;
     let (run_state, standing) = newest.run_state().ok()?;
-    let is_at_work = matches!(standing, Standing::Running { .. });
+    let is_at_work = matches!(standing, RunStatus::Running { .. });
     let is_wait = |kind: Option<&RemarkKind>| kind == Some(&RemarkKind::AwaitsBudget);
     let mut remarks = run_state.remarks.iter().rev();
     let noted = remarks.find(|noted| is_wait(noted.kind.as_ref()) && noted.task.as_deref() == Some(task))?;
@@ -207,9 +213,9 @@ fn awaits_budget(opened: &Opened, task: &str) -> Option<String> {
 }
 
 struct Story<'p> {
-    standing: &'p PlanStanding,
+    access: &'p PlanAccess,
     linked: &'p LinkedPlan,
-    reasons: &'p Reasons,
+    reasons: &'p TaskReasons,
     readiness: &'p Readiness<'p>,
     /// Why the task is skipped, where it is.
     skip_cause: Option<String>,
@@ -218,14 +224,14 @@ struct Story<'p> {
 
 impl<'p> Story<'p> {
     fn of(
-        opened: &'p Opened,
+        opened: &'p OpenedPlan,
         linked: &'p LinkedPlan,
         readiness: &'p Readiness<'p>,
         task_ix: usize,
         paint: Paint,
     ) -> Self {
         Story {
-            standing: &opened.standing,
+            access: &opened.access,
             linked,
             reasons: &opened.reasons,
             readiness,
@@ -254,7 +260,7 @@ impl Story<'_> {
         let sign = mark(task.status, self.readiness.is_ready(task_ix), self.paint);
         let name = self.paint.bold(&self.name(task_ix));
         let says = match self.readiness.verdict(task_ix) {
-            Verdict::Ready => match self.standing.obstacle(task_ix) {
+            Verdict::Ready => match self.access.obstacle(task_ix) {
                 Some(_) => "may not be worked on:".to_owned(),
                 None => "is ready: it can start now".to_owned(),
             },
@@ -266,18 +272,18 @@ impl Story<'_> {
                 let cause = self.skip_cause.as_deref().unwrap_or_default();
                 format!("is {}{cause}", plan.lifecycle.word(status))
             }
-            Verdict::NotPending(Status::Done) if self.standing.missing_proof(task_ix).is_some() => {
+            Verdict::NotPending(Status::Done) if self.access.missing_proof(task_ix).is_some() => {
                 "is marked as done, and no passed verification proves it (verify.required):".to_owned()
             }
             Verdict::NotPending(Status::Failed) if n_attempts > 1 => format!("failed after {n_attempts} attempts:"),
             Verdict::NotPending(Status::Failed) => failure_words(self.reasons.of_failure(plan, task_ix)),
             Verdict::NotPending(status) => {
                 let reason = self.reasons.recorded(plan, task_ix);
-                let holder = || self.standing.holder_words(&plan.task_name(task_ix));
+                let holder = || self.access.holder_words(&plan.task_name(task_ix));
                 let holder = (status == Status::Running).then(holder).flatten();
                 let reason = holder.or_else(|| reason.map(one_line));
                 let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-                match status == Status::Running && self.standing.is_interrupted(&plan.task_name(task_ix)) {
+                match status == Status::Running && self.access.is_interrupted(&plan.task_name(task_ix)) {
                     true => format!("is interrupted{reason}"),
                     false => format!("is {}{reason}", plan.lifecycle.word(status)),
                 }
@@ -334,7 +340,7 @@ impl Story<'_> {
     }
 
     fn outlook(&self, task_ix: usize, unblocks: &Unblocks) -> String {
-        if self.standing.missing_proof(task_ix).is_some() {
+        if self.access.missing_proof(task_ix).is_some() {
             return self.unproven_outlook(task_ix);
         }
         let names: Vec<_> = unblocks.at_once.iter().take(12).map(|&ix| self.name(ix)).collect();
@@ -404,15 +410,15 @@ impl Story<'_> {
             "task": plan.task_name(task_ix),
             "status": status.as_str(),
             "note": self.reasons.recorded(plan, task_ix),
-            "ready": self.readiness.is_ready(task_ix) && self.standing.obstacle(task_ix).is_none(),
-            "closed": self.standing.closed_report(),
-            "holder": self.standing.holder_report(&plan.task_name(task_ix)),
+            "ready": self.readiness.is_ready(task_ix) && self.access.obstacle(task_ix).is_none(),
+            "closed": self.access.closed_report(),
+            "holder": self.access.holder_report(&plan.task_name(task_ix)),
             "skip_cause": self.skip_cause.as_deref().map(str::trim_start),
             "waits_for": self.waits(task_ix).into_iter().map(wait).collect::<Vec<_>>(),
             "unblocks": unblocks.at_once.iter().map(|&ix| plan.task_name(ix)).collect::<Vec<_>>(),
             "n_behind": unblocks.n_behind,
             "awaits_budget": awaits_budget,
-            "missing_proof": self.standing.missing_proof(task_ix).map(|closed| &closed.help),
+            "missing_proof": self.access.missing_proof(task_ix).map(|closed| &closed.help),
         })
     }
 }

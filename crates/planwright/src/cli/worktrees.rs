@@ -1,7 +1,5 @@
 //! `planwright worktrees`: the checkouts that runs have left, and removing those that hold nothing unique.
 
-use std::path::Path;
-
 use planwright_run::agent_output::redaction_of;
 use planwright_run::config::{self, Surroundings};
 use planwright_run::engine::{Leftover, LeftoverState, Leftovers};
@@ -9,15 +7,15 @@ use planwright_run::files::DiskFiles;
 use planwright_run::git::{GitError, Repository};
 use planwright_run::runs;
 use planwright_run::workspace::root_of;
+use planwright_verbs::attempt::refuse_in_attempt;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_run::unreadable_runs;
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::quantity::count;
 use serde::Serialize;
 
-use super::attempt::refuse_in_attempt;
 use super::config::refuse_unsound;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::run_arg::unreadable_runs;
-use crate::render::quantity::count;
-use crate::render::terminal::{one_line, shown_name};
 
 /// List or remove the checkouts that runs have left.
 ///
@@ -59,8 +57,8 @@ struct Row {
     why: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let root = root_of(Path::new("."));
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let root = root_of(output.workspace().folder());
     if args.clear {
         refuse_in_attempt(&root, "remove checkouts of its own run")?;
     }

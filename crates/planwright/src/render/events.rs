@@ -5,11 +5,11 @@ use planwright_run::runs::{
     RunEvent, RunRecord, RunStanding, Stopping, Verified,
 };
 use planwright_run::shell::command_line;
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::quantity::{clock, count, duration, money, some_of, tokens};
 
-use super::quantity::{clock, count, duration, money, tokens};
-use super::terminal::{Paint, cut, one_line, shown_name};
+use super::terminal::Paint;
 use super::wrap::hanging;
-use crate::render::quantity::some_of;
 
 /// How much of a text of the log a line holds.
 const MOST: usize = 160;

@@ -2,14 +2,10 @@
 //! as pages.
 
 pub(crate) mod agent_log;
-pub(crate) mod diff;
 pub(crate) mod dot;
 pub(crate) mod events;
 pub(crate) mod github;
-pub(crate) mod json;
-pub(crate) mod json_values;
 pub(crate) mod mermaid;
-pub(crate) mod quantity;
 pub(crate) mod rawko_events;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -7,8 +7,9 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{LineIndex, SourceText, Span, is_visible, visible};
 use planwright_run::shell::argument;
+use planwright_verbs::plain_text::{cut, printable};
 
-use super::terminal::{Paint, cut, printable};
+use super::terminal::Paint;
 
 /// How many findings of one rule in one file are shown in full before the rest is only counted.
 const MAX_OF_A_RULE: usize = 5;

@@ -1,12 +1,12 @@
 //! `planwright delete`: plans that go away, and are kept.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::plain_text::{cut, one_line};
 
 use super::super::answers;
-use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
 use super::removal::{Chosen, Removal, RemovalOptions, choose, move_plans};
-use crate::render::terminal::{cut, one_line};
 
 /// Delete plans: move them to `.planwright/trash` with their history.
 ///
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     options: RemovalOptions,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let is_sure = args.yes || args.options.is_dry();
     if !is_sure && !answers::may_ask() {
         return Err(Failure::usage(
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "say --yes to delete without asking, or --dry-run to see what would be deleted",
         ));
     }
-    let chosen = choose(Removal::Delete, &args.plans, args.options.user)?;
+    let chosen = choose(&output.workspace(), Removal::Delete, &args.plans, args.options.user)?;
     if !is_sure && !agreed(&chosen, output) {
         output.remark("nothing was deleted");
         return Ok(Exit::Problems);

@@ -4,9 +4,9 @@ pub(crate) mod delete;
 mod removal;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
+use planwright_verbs::failure::{Exit, Result};
 
 use self::removal::{Removal, RemovalOptions, choose, move_plans};
-use super::exit::Exit;
 use super::output::Output;
 
 /// Archive plans: move them out of the way with their history.
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     options: RemovalOptions,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let chosen = choose(Removal::Archive, &args.plans, args.options.user)?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let chosen = choose(&output.workspace(), Removal::Archive, &args.plans, args.options.user)?;
     move_plans(Removal::Archive, &chosen, &args.options, output)
 }

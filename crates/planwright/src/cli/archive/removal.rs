@@ -7,15 +7,18 @@ use planwright_run::files::DiskFiles;
 use planwright_run::layout::{PlanPlace, TRASH};
 use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError, load};
 use planwright_run::workspace::{archive_path, is_pointer, slashed};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::{file_named, pointer_to};
+use planwright_verbs::json::ErrorBody;
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::plain_text::{cut, one_line, printable};
+use planwright_verbs::plan_entries::Entry;
+use planwright_verbs::workspace::Workspace;
+use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
 use super::super::change::notice_words;
-use super::super::exit::{Exit, Failure};
 use super::super::output::{Output, error_body};
-use super::super::plan_arg::{file_named, load_failure, pointer_to};
-use super::super::plan_entries::{Entry, from_here};
-use crate::render::json::ErrorBody;
-use crate::render::terminal::{cut, one_line, printable};
 
 /// Options of both verbs.
 #[derive(clap::Args)]
@@ -116,11 +119,11 @@ struct Row {
 }
 
 /// Finds the plans, all of them or none: nothing is moved before every name is understood.
-pub(crate) fn choose(aside: Removal, names: &[String], user: bool) -> anyhow::Result<Vec<Chosen>> {
+pub(crate) fn choose(workspace: &Workspace, aside: Removal, names: &[String], user: bool) -> Result<Vec<Chosen>> {
     let mut chosen: Vec<Chosen> = Vec::new();
     let mut seen = Vec::new();
     for name in names {
-        let path = file_named(name, user)?;
+        let path = file_named(workspace, name, user)?;
         refuse_pointer(&path)?;
         let place = PlanPlace::of(&DiskFiles, &path).map_err(|error| not_there(&path, error))?;
         if seen.contains(&place.target) {
@@ -139,7 +142,7 @@ pub(crate) fn choose(aside: Removal, names: &[String], user: bool) -> anyhow::Re
     Ok(chosen)
 }
 
-fn not_there(path: &Path, source: std::io::Error) -> anyhow::Error {
+fn not_there(path: &Path, source: std::io::Error) -> Failure {
     let path = path.to_owned();
     load_failure(&match source.kind() {
         std::io::ErrorKind::NotFound => LoadError::Missing { path },
@@ -148,7 +151,7 @@ fn not_there(path: &Path, source: std::io::Error) -> anyhow::Error {
 }
 
 /// A file that points at a plan means that plan elsewhere. Here, where files go away, it would be a trap.
-fn refuse_pointer(path: &Path) -> anyhow::Result<()> {
+fn refuse_pointer(path: &Path) -> Result<()> {
     let name = slashed(path);
     if !is_pointer(Path::new(&name)) {
         return Ok(());
@@ -160,7 +163,7 @@ fn refuse_pointer(path: &Path) -> anyhow::Result<()> {
 }
 
 /// What planwright does not know for a plan is not its to move.
-fn refuse_stranger(entry: &Entry) -> anyhow::Result<()> {
+fn refuse_stranger(entry: &Entry) -> Result<()> {
     let name = slashed(&entry.path);
     let is_plan = entry.dialect.is_some() || DIALECTS.iter().any(|dialect| dialect.lives_at(&name));
     if is_plan {
@@ -177,7 +180,7 @@ fn refuse_stranger(entry: &Entry) -> anyhow::Result<()> {
     ))
 }
 
-fn goal_of(aside: Removal, place: &PlanPlace, path: &Path) -> anyhow::Result<Option<String>> {
+fn goal_of(aside: Removal, place: &PlanPlace, path: &Path) -> Result<Option<String>> {
     let shown = path.display();
     match aside {
         Removal::Delete if Path::new(&place.relative).starts_with(TRASH) => Err(Failure::problem(
@@ -200,7 +203,7 @@ pub(crate) fn move_plans(
     chosen: &[Chosen],
     options: &RemovalOptions,
     output: &mut Output,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     let mut rows = Vec::new();
     let mut failed = None;
     for plan in chosen {
@@ -247,10 +250,10 @@ fn report(
     aside: Removal,
     plans: Vec<Row>,
     diff: Option<String>,
-    failed: Option<anyhow::Error>,
+    failed: Option<Failure>,
     options: &RemovalOptions,
     output: &mut Output,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     let exit = failed.as_ref().map_or(Exit::Success, |error| output.complain(error));
     output.json(&Report {
         schema_version: aside.version(),
@@ -302,7 +305,7 @@ fn row(plan: &Chosen, departed: &Departed) -> Row {
     }
 }
 
-fn departure_failure(error: &StoreError) -> anyhow::Error {
+fn departure_failure(error: &StoreError) -> Failure {
     match error {
         StoreError::Occupied { .. } | StoreError::Link { .. } | StoreError::BeingRun { .. } => {
             Failure::problem(error.to_string(), error.help())

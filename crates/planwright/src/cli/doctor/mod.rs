@@ -10,18 +10,19 @@ use planwright_run::doctor::{DoctorFinding, examine_workspace};
 use planwright_run::files::DiskFiles;
 use planwright_run::runs;
 use planwright_run::workspace::root_of;
+use planwright_verbs::PlanChoice;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::json::RangeReport;
+use planwright_verbs::plain_text::{one_line, printable};
+use planwright_verbs::quantity::count;
+use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
 use self::overview::{Fact, facts};
 use super::agents::{FenceReport, fence_words};
 use super::config::drawn;
-use super::exit::Exit;
 use super::output::Output;
-use super::plan_entries::from_here;
-use super::{plan_arg, run, run_args};
-use crate::render::json::RangeReport;
-use crate::render::quantity::count;
-use crate::render::terminal::{one_line, printable};
+use super::{run, run_args};
 use crate::render::wrap::{below, hanging};
 
 /// Check whether plans can be run here.
@@ -76,15 +77,15 @@ struct Finding {
     range: Option<RangeReport>,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let root = root_of(Path::new("."));
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let root = root_of(output.workspace().folder());
     let mut health = examine_workspace(&root);
     let mut facts = facts(&root, &mut health, args.run, output)?;
     let live = runs::live_runs(&DiskFiles, &root);
     if let Some(run) = live.first() {
         let words = format!("process {} is running a plan now", run.pid);
         facts.push(Fact { name: "run", words });
-    } else if let Ok(found) = plan_arg::found(None)
+    } else if let Ok(found) = PlanChoice::default().find(&output.workspace(), "name its file")
         && !health.has_errors()
         && let Some(obstacle) = run::obstacle(&run_args(&found.path)?, &found)
     {
@@ -92,7 +93,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         health.findings.push(DoctorFinding::CannotRun { message, help });
     }
     // A run takes the name of its plan where several could be meant.
-    let has_several = health.n_plans > 1 && plan_arg::found(None).is_err();
+    let has_several = health.n_plans > 1
+        && PlanChoice::default()
+            .find(&output.workspace(), "name its file")
+            .is_err();
     let n_findings = health.n_findings();
     let is_healthy = !health.has_errors();
     let exit = if is_healthy { Exit::Success } else { Exit::Problems };

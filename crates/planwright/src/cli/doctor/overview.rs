@@ -13,12 +13,13 @@ use planwright_run::files::free_bytes;
 use planwright_run::git::Repository;
 use planwright_run::programs::command;
 use planwright_run::shell::command_line;
+use planwright_verbs::failure::Result;
+use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::quantity::count;
 use serde::Serialize;
 
 use super::super::output::Output;
 use super::super::trial::{Trial, TrialResult, is_program_found};
-use crate::render::quantity::count;
-use crate::render::terminal::{cut, one_line};
 
 /// How long an agent may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
@@ -37,7 +38,7 @@ pub(super) struct Fact {
 }
 
 /// Looks at everything, adds what is wrong to the findings, and returns what there is.
-pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut Output) -> anyhow::Result<Vec<Fact>> {
+pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut Output) -> Result<Vec<Fact>> {
     let config = health.configuration.config.clone();
     let mut facts = Vec::new();
     let mut fact = |name: &'static str, words: String| facts.push(Fact { name, words });
@@ -164,7 +165,7 @@ fn verification_words(
     trial: Option<&mut Trial<'_>>,
     health: &mut Health,
     output: &mut Output,
-) -> anyhow::Result<String> {
+) -> Result<String> {
     let line = one_line(&command_line(&command.arguments()));
     let is_found = is_program_found(command, Some(root));
     let Some(trial) = trial else {

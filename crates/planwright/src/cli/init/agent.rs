@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use planwright_run::config::no_agent;
 use planwright_run::config::presets::{PRESET_NAMES, PRESETS};
 use planwright_run::programs::program;
+use planwright_verbs::failure::{Failure, Result};
 
 use super::super::answers;
-use super::super::exit::Failure;
 use super::super::output::Output;
 
 /// An agent on the search path.
@@ -34,7 +34,7 @@ pub(super) fn choose<'i>(
     named: Option<&'i str>,
     may_ask: bool,
     output: &mut Output,
-) -> anyhow::Result<Option<&'i str>> {
+) -> Result<Option<&'i str>> {
     if let Some(named) = named {
         let is_known = PRESET_NAMES.contains(&named);
         return match installed.iter().find(|agent| agent.name == named) {

@@ -13,6 +13,10 @@ use planwright_run::layout::{CONFIG_FILE, IGNORE};
 use planwright_run::setup::{self, SetupError};
 use planwright_run::shell::argument;
 use planwright_run::workspace::{plans_at_home, root_of};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::unified_diff::unified_diff;
+use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
 use self::agent::Installed;
@@ -20,12 +24,8 @@ use self::checklists::Checklist;
 use self::config_text::{Settings, VERIFY_REMARK, config_text, every_setting};
 use self::verification::{Tried, try_all};
 use super::config::refuse_unsound;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_entries::from_here;
 use super::trial::TrialResult;
-use crate::render::diff::unified_diff;
-use crate::render::terminal::{cut, one_line};
 use crate::render::wrap::hanging;
 
 /// Set up a workspace: choose an agent, find what verifies its work.
@@ -107,7 +107,7 @@ struct AgentReport {
     path: String,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     if !args.folder.is_dir() {
         return Err(Failure::outside(
             format!("`{}` is not a folder", args.folder.display()),
@@ -199,7 +199,7 @@ fn agents_report(installed: &[Installed]) -> Vec<AgentReport> {
 }
 
 /// Reports what a workspace that is there already has, and what it lacks. Changes nothing but a missing state folder.
-fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Output) -> anyhow::Result<Exit> {
+fn report_existing(args: &Args, folder: &Path, config: &Config, output: &mut Output) -> Result<Exit> {
     let installed = agent::installed();
     let chosen = config.run.agent.as_deref().or_else(|| config.only_agent());
     let plans: Vec<String> = plans_at_home(folder).iter().map(|path| shown(path)).collect();
@@ -271,7 +271,7 @@ fn addition(text: &str, table: &str, setting: &str, remark: &str) -> String {
     }
 }
 
-fn begin(folder: &Path, text: &str) -> anyhow::Result<()> {
+fn begin(folder: &Path, text: &str) -> Result<()> {
     setup::begin(folder, text).map_err(|error| match &error {
         SetupError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
         SetupError::Io { .. } | SetupError::NotConfirmed { .. } => Failure::environment(&error, error.help()),

@@ -6,6 +6,7 @@ use planwright_run::config::{Command, Config};
 use planwright_run::git::Repository;
 use planwright_run::setup::candidates::{self, Candidates};
 use planwright_run::shell::command_line;
+use planwright_verbs::failure::Result;
 use serde::Serialize;
 
 use super::super::output::Output;
@@ -36,7 +37,7 @@ impl Tried {
 }
 
 /// Tries the commands of a workspace: of each ecosystem until one works.
-pub(super) fn try_all(root: &Path, config: &Config, may_run: bool, output: &mut Output) -> anyhow::Result<Vec<Tried>> {
+pub(super) fn try_all(root: &Path, config: &Config, may_run: bool, output: &mut Output) -> Result<Vec<Tried>> {
     let found = candidates::find(root);
     if !may_run {
         return Ok(untried(&found));
@@ -97,12 +98,7 @@ fn untried(found: &[Candidates]) -> Vec<Tried> {
 }
 
 /// Tries the commands of an ecosystem until one works.
-fn try_group(
-    trial: &mut Trial<'_>,
-    group: &Candidates,
-    tried: &mut Vec<Tried>,
-    output: &mut Output,
-) -> anyhow::Result<()> {
+fn try_group(trial: &mut Trial<'_>, group: &Candidates, tried: &mut Vec<Tried>, output: &mut Output) -> Result<()> {
     let is_committed = trial.is_committed(&group.file);
     for command in &group.commands {
         let ended = match () {

@@ -3,7 +3,6 @@
 mod notes;
 mod verification;
 
-use std::path::Path;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
@@ -24,17 +23,18 @@ use planwright_run::shell::argument;
 use planwright_run::verify;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
+use planwright_verbs::attempt::refuse_in_attempt;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_run::{RunScope, RunStatus, SeenRun};
+use planwright_verbs::open_plan::open_file;
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::quantity::{count, some_of};
+use planwright_verbs::workspace::Workspace;
 use serde::Serialize;
 
-use super::attempt::refuse_in_attempt;
 use super::config::refuse_unsound;
-use super::exit::{Exit, Failure};
 use super::output::Output;
-use super::plan_arg::open_file;
-use super::run_arg::{Scope, SeenRun, Standing};
 use super::{hooks, interrupt};
-use crate::render::quantity::{count, some_of};
-use crate::render::terminal::{one_line, shown_name};
 use crate::render::wrap::below;
 
 /// Bring the branch of a plan into the branch that is checked out.
@@ -142,8 +142,8 @@ struct Landing {
     state: RunState,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    refuse_in_attempt(&root_of(Path::new(".")), "land the work of its own run")?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    refuse_in_attempt(&root_of(output.workspace().folder()), "land the work of its own run")?;
     let landing = Landing::find(args, output)?;
     if landing.conditions.branch == landing.into {
         return Err(landing.is_checked_out_itself());
@@ -224,13 +224,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Prints the result in words, then the command that shows more.
-fn finish(
-    args: &Args,
-    report: &Report,
-    what: &str,
-    command: Option<&str>,
-    output: &mut Output,
-) -> anyhow::Result<Exit> {
+fn finish(args: &Args, report: &Report, what: &str, command: Option<&str>, output: &mut Output) -> Result<Exit> {
     if args.json {
         output.json(report)?;
     } else {
@@ -247,10 +241,10 @@ fn short(commit: &str) -> &str {
 
 impl Landing {
     /// Finds the run that is meant, and what is checked out.
-    fn find(args: &Args, output: &mut Output) -> anyhow::Result<Self> {
+    fn find(args: &Args, output: &mut Output) -> Result<Self> {
         let (run, state, conditions) = match &args.plan {
-            Some(plan) => newest_run(&Scope::of(Some(plan))?)?,
-            None => run_of(args.what.as_deref().filter(|what| *what != "last"))?,
+            Some(plan) => newest_run(&RunScope::of(&output.workspace(), Some(plan))?)?,
+            None => run_of(&output.workspace(), args.what.as_deref().filter(|what| *what != "last"))?,
         };
         let place = run.plan();
         let repository = Repository::around(&place.root).map_err(outside)?;
@@ -304,7 +298,7 @@ impl Landing {
         })
     }
 
-    fn home(&self) -> anyhow::Result<CheckoutHome> {
+    fn home(&self) -> Result<CheckoutHome> {
         CheckoutHome::of(self.config.run.checkouts.as_deref(), &self.repository)
             .map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))
     }
@@ -313,7 +307,7 @@ impl Landing {
         self.run.plan()
     }
 
-    fn is_checked_out_itself(&self) -> anyhow::Error {
+    fn is_checked_out_itself(&self) -> Failure {
         Failure::problem(
             format!("`{}` is checked out itself", self.into),
             "check out the branch that it is to come into, with `git switch`, and land again",
@@ -321,7 +315,7 @@ impl Landing {
     }
 
     /// Refuses where something could be lost, before anything is built.
-    fn refuse(&self) -> anyhow::Result<()> {
+    fn refuse(&self) -> Result<()> {
         match self.repository.require_idle(&|path| self.own.contains(path)) {
             Ok(()) => Ok(()),
             Err(GitError::NotClean { paths, .. }) => Err(Failure::problem(
@@ -340,7 +334,7 @@ impl Landing {
     }
 
     /// Refuses to land work that waits for a review, or that a review rejected: earlier versions had it on the branch by then.
-    fn refuse_unreviewed(&self) -> anyhow::Result<()> {
+    fn refuse_unreviewed(&self) -> Result<()> {
         let opened = open_file(&self.place().target).ok();
         let plan = opened
             .as_ref()
@@ -382,7 +376,7 @@ impl Landing {
         }
     }
 
-    fn build(&self, mode: LandMode) -> anyhow::Result<Built> {
+    fn build(&self, mode: LandMode) -> Result<Built> {
         let tasks = &self.tasks;
         let subject = format!("Land {} ({})", self.run.header.path, count(tasks.len() as u64, "task"));
         let lines: Vec<String> = tasks
@@ -418,7 +412,7 @@ impl Landing {
     }
 
     /// Says how much it is: tasks, or commits where the user alone has committed to the branch.
-    fn amount(&self) -> anyhow::Result<String> {
+    fn amount(&self) -> Result<String> {
         let amount = match self.tasks.len() {
             0 => {
                 let commits = self.repository.commits_beyond(&self.tip, &self.head).map_err(outside)?;
@@ -437,7 +431,7 @@ impl Landing {
         }
     }
 
-    fn conflict(&self, files: &[String]) -> anyhow::Error {
+    fn conflict(&self, files: &[String]) -> Failure {
         let files = some_of(files.iter().map(|file| one_line(file)), 5);
         let branch = argument(&self.conditions.branch);
         let help = match self.conditions.uncommitted {
@@ -456,7 +450,7 @@ impl Landing {
     }
 
     /// Runs the user's hook for files that have changed.
-    fn run_hook(&self, output: &mut Output) -> anyhow::Result<()> {
+    fn run_hook(&self, output: &mut Output) -> Result<()> {
         let failed = |error| Failure::environment(&error, "the work has landed; no command can be run here");
         let mut workers = Workers::new().map_err(failed)?;
         let interrupts = interrupt::Count::begin(workers.waker()).map_err(failed)?;
@@ -466,7 +460,7 @@ impl Landing {
     }
 
     /// Moves the checked-out branch forward, with its files.
-    fn advance(&self, commit: &str) -> anyhow::Result<()> {
+    fn advance(&self, commit: &str) -> Result<()> {
         let target = TargetBranch::current_as(&self.repository, &self.into).map_err(outside)?;
         let why = format!("planwright: land {}", self.conditions.branch);
         match target.advance_checkout(&self.head, commit, &why, &|path| self.own.contains(path)) {
@@ -504,7 +498,7 @@ impl Landing {
 }
 
 /// Has one process land at a time.
-fn take_lock(home: &CheckoutHome) -> anyhow::Result<PlanLock> {
+fn take_lock(home: &CheckoutHome) -> Result<PlanLock> {
     let me = Holder::new("land".to_owned(), clock::now());
     let made = std::fs::create_dir_all(home.folder());
     made.map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))?;
@@ -518,7 +512,7 @@ fn take_lock(home: &CheckoutHome) -> anyhow::Result<PlanLock> {
 }
 
 /// Returns the error for a branch that is not there, with the command that brings it back.
-fn gone(branch: &str, state: &RunState) -> anyhow::Error {
+fn gone(branch: &str, state: &RunState) -> Failure {
     let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
     let landed = attempts.filter_map(|attempt| {
         let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
@@ -536,12 +530,12 @@ fn gone(branch: &str, state: &RunState) -> anyhow::Error {
 }
 
 /// Returns the run that is meant: by its id or the beginning of one, else the newest one of a plan or of the workspace.
-fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)> {
+fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunState, Conditions)> {
     let is_id = |what: &&str| what.len() >= 8 && what.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     let Some(id) = what.filter(is_id) else {
-        return newest_run(&Scope::of(what)?);
+        return newest_run(&RunScope::of(workspace, what)?);
     };
-    let run = Scope::of(None)?.run(Some(id))?;
+    let run = RunScope::of(workspace, None)?.run(Some(id))?;
     let (state, _) = run.run_state()?;
     match state.conditions.clone() {
         Some(conditions) => Ok((run, state, conditions)),
@@ -553,7 +547,7 @@ fn run_of(what: Option<&str>) -> anyhow::Result<(SeenRun, RunState, Conditions)>
 }
 
 /// Returns the newest run that has a branch of its own.
-fn newest_run(scope: &Scope) -> anyhow::Result<(SeenRun, RunState, Conditions)> {
+fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, Conditions)> {
     let mut has_run = false;
     for run in scope.runs()?.flatten() {
         let Ok((state, standing)) = run.run_state() else {
@@ -561,7 +555,7 @@ fn newest_run(scope: &Scope) -> anyhow::Result<(SeenRun, RunState, Conditions)> 
         };
         has_run = true;
         if let Some(conditions) = state.conditions.clone().filter(|conditions| !conditions.is_current) {
-            if let Standing::Running { pid } = standing {
+            if let RunStatus::Running { pid } = standing {
                 return Err(Failure::problem(
                     format!("the run continues (process {pid})"),
                     "land when it has ended; or `planwright stop`",
@@ -588,6 +582,6 @@ fn verified_report(receipt: &Receipt) -> Verified {
     }
 }
 
-fn outside(error: GitError) -> anyhow::Error {
+fn outside(error: GitError) -> Failure {
     Failure::environment(&error, "nothing was changed")
 }

@@ -3,13 +3,13 @@
 use planwright_core::plan::State;
 use planwright_run::runs::state::TaskRun;
 use planwright_run::shell::argument;
+use planwright_verbs::find_run::RunScope;
+use planwright_verbs::open_plan::open_file;
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::quantity::{count, some_of};
 
 use super::super::output::Output;
-use super::super::plan_arg::open_file;
-use super::super::run_arg::Scope;
 use super::Landing;
-use crate::render::quantity::{count, some_of};
-use crate::render::terminal::{one_line, shown_name};
 
 impl Landing {
     /// Returns why there is nothing to land.
@@ -61,7 +61,8 @@ impl Landing {
 
     /// Names the other plans whose work is not part of a commit, with the command that lands it.
     pub(super) fn name_other_plans(&self, commit: &str, output: &mut Output) {
-        let Ok(scope) = Scope::of(None) else {
+        let workspace = output.workspace();
+        let Ok(scope) = RunScope::of(&workspace, None) else {
             return;
         };
         let mut seen = vec![self.run.header.path.clone()];

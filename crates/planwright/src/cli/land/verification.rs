@@ -14,13 +14,13 @@ use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
 use planwright_run::worker::{self, Mark};
+use planwright_verbs::failure::{Failure, Result};
+use planwright_verbs::open_plan::open_file;
+use planwright_verbs::plain_text::one_line;
 
-use super::super::exit::Failure;
 use super::super::output::Output;
-use super::super::plan_arg::open_file;
 use super::super::verification::{Series, Told, fence_of};
 use super::{Landing, outside};
-use crate::render::terminal::one_line;
 
 impl Landing {
     /// Verifies a commit in a checkout of its own. Returns the receipts.
@@ -30,7 +30,7 @@ impl Landing {
         commit: &str,
         is_json: bool,
         output: &mut Output,
-    ) -> anyhow::Result<(Vec<Receipt>, Option<Slot>)> {
+    ) -> Result<(Vec<Receipt>, Option<Slot>)> {
         let checks = self.checks();
         if checks.is_empty() {
             output.remark("note: nothing verifies the result: no rule of [verify] in planwright.toml covers it");
@@ -101,7 +101,7 @@ impl Landing {
         commit: &str,
         is_json: bool,
         output: &mut Output,
-    ) -> anyhow::Result<Vec<Receipt>> {
+    ) -> Result<Vec<Receipt>> {
         let place = self.place();
         let task = checks.first().map_or("", |(task, _)| task.as_str());
         let checks: Vec<Check> = checks.iter().map(|(_, check)| check.clone()).collect();

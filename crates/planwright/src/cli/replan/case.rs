@@ -22,14 +22,15 @@ use planwright_run::revise;
 use planwright_run::runs::state::{RunState, verification_failure};
 use planwright_run::runs::{self, RunPlace};
 use planwright_run::store;
+use planwright_verbs::default_dialect::derived_by;
+use planwright_verbs::failure::{Drawn, Evidence, Failure, Result, fix_first};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::open_plan::{load_failure, states_of};
+use planwright_verbs::task_name::task_named;
+use planwright_verbs::workspace::from_here;
 
-use super::super::change::Found;
 use super::super::create::with_id_source;
-use super::super::default_dialect::derived_by;
-use super::super::exit::{Drawn, Evidence, Failure, fix_first};
 use super::super::output::Output;
-use super::super::plan_arg::{load_failure, states_of, task_named};
-use super::super::plan_entries::from_here;
 use super::super::planner::{Asked, PlannerOptions};
 
 /// How often a plan whose versions are counted is replanned.
@@ -76,11 +77,11 @@ impl Case {
     }
 
     pub(super) fn of(
-        found: &Found,
+        found: &FoundPlan,
         task: Option<&str>,
         error: Option<String>,
         discoveries: Vec<String>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self> {
         let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
         let mut inspection = inspect_file(&source, Some(&found.path), found.forced).inspection;
         if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
@@ -158,11 +159,14 @@ impl Case {
         config: &Config,
         brief: &Brief<'_>,
         output: &mut Output,
-    ) -> anyhow::Result<(Planned, Asked)> {
+    ) -> Result<(Planned, Asked)> {
         let setback = self.setback();
         let try_out = |version: &NewVersion| self.try_out(version);
+        let workspace = output.workspace();
         options.with_oracle(config, &root_of(&self.path), output, |oracle| {
-            with_id_source(|id_source| planner::replan(oracle, &self.inspection, &try_out, brief, &setback, id_source))
+            with_id_source(&workspace, |id_source| {
+                planner::replan(oracle, &self.inspection, &try_out, brief, &setback, id_source)
+            })
         })
     }
 
@@ -204,7 +208,7 @@ impl Case {
 }
 
 /// Refuses plans of forms that no planner writes.
-fn refuse_form(dialect: &dyn Dialect, path: &Path) -> anyhow::Result<()> {
+fn refuse_form(dialect: &dyn Dialect, path: &Path) -> Result<()> {
     let path = path.display();
     if derived_by(dialect).is_some() {
         return Err(Failure::problem(
@@ -216,7 +220,7 @@ fn refuse_form(dialect: &dyn Dialect, path: &Path) -> anyhow::Result<()> {
 }
 
 /// Refuses a version that another one has taken the place of.
-fn refuse_replaced(found: &Found) -> anyhow::Result<()> {
+fn refuse_replaced(found: &FoundPlan) -> Result<()> {
     let Some(newest) = revise::newest_version(&found.path, found.forced) else {
         return Ok(());
     };
@@ -232,7 +236,7 @@ fn refuse_replaced(found: &Found) -> anyhow::Result<()> {
 }
 
 /// Refuses to replan a plan whose versions are counted once too often.
-fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyhow::Result<()> {
+fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> Result<()> {
     let versions = dialect.versions();
     let Some(lineage) = versions.and_then(|versions| versions.lineage(&linked.plan)) else {
         return Ok(());
@@ -260,7 +264,7 @@ fn refuse_more(dialect: &dyn Dialect, linked: &LinkedPlan, path: &Path) -> anyho
 }
 
 /// Refuses a plan that was replanned as often as it may be.
-pub(crate) fn refuse_again(found: &Found) -> anyhow::Result<()> {
+pub(crate) fn refuse_again(found: &FoundPlan) -> Result<()> {
     let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
     let linked = inspect_file(&source, Some(&found.path), found.forced).inspection.plan;
     match linked {

@@ -19,19 +19,22 @@ use planwright_run::user::user;
 use serde::Serialize;
 
 use super::answers;
-use super::attempt::refuse_own_plan;
-use super::change::{Found, failure as revise_failure, refuse_during_run};
+use super::change::{failure as revise_failure, refuse_during_run};
 use super::create::with_id_source;
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
-use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
 use super::text_arg::text_of;
-use crate::render::diff::diff_of_files;
-use crate::render::terminal::{addressed, one_line, shown_name};
+use crate::render::terminal::addressed;
 use case::Case;
 pub(crate) use case::{MAX_VERSIONS, file_before, refuse_again};
+use planwright_verbs::attempt::refuse_own_plan;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::unified_diff::diff_of_files;
+use planwright_verbs::workspace::Workspace;
 
 /// Have an agent make a new version of a plan.
 ///
@@ -117,8 +120,8 @@ enum Word<'w> {
     None,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let found = args.plan.find()?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let found = args.plan.find(&output.workspace())?;
     refuse_own_plan(&found, "replan its own plan")?;
     let root = root_of(&found.path);
     let configuration = configured(&root, output)?;
@@ -200,13 +203,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 }
 
 /// Returns why there is no new version of a plan, as an error.
-fn unusable(error: PlanningError, plan: &Path, output: &mut Output) -> anyhow::Error {
+fn unusable(error: PlanningError, plan: &Path, output: &mut Output) -> Failure {
     let taken = |answer: &str| Some(format!("planwright replan {} --from {answer}", plan.display()));
     failure(error, plan, taken, output)
 }
 
 /// Returns how the text of a new version differs from that before.
-fn diff_of(found: &Found, case: &Case, versioned: &Versioned) -> String {
+fn diff_of(found: &FoundPlan, case: &Case, versioned: &Versioned) -> String {
     let [old, new] =
         [&found.path, versioned.file.as_ref().unwrap_or(&found.path)].map(|path| path.display().to_string());
     let texts = [case.inspection.source.as_str(), versioned.revised.text.as_str()];
@@ -225,11 +228,11 @@ pub(crate) enum After {
 
 /// Replans after a failed run, without asking.
 pub(crate) fn replan_after_failure(
-    found: &Found,
+    found: &FoundPlan,
     config: &Config,
     is_silent: bool,
     output: &mut Output,
-) -> anyhow::Result<After> {
+) -> Result<After> {
     let options = PlannerOptions::default();
     let root = root_of(&found.path);
     let case = Case::of(found, None, None, Vec::new())?;
@@ -264,7 +267,7 @@ pub(crate) fn replan_after_failure(
 }
 
 /// Writes the new version, or only finds out what it would be.
-fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_>) -> anyhow::Result<Versioned> {
+fn apply(found: &FoundPlan, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_>) -> Result<Versioned> {
     let dry = matches!(word, Word::None);
     let target = Target {
         path: &found.path,
@@ -288,7 +291,9 @@ fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_
         now: &now,
         on: Some(&case.inspection.source),
     };
-    let versioned = with_id_source(|id_source| revise::new_version_of(target, &request, id_source));
+    let versioned = with_id_source(&Workspace::around(""), |id_source| {
+        revise::new_version_of(target, &request, id_source)
+    });
     let versioned = versioned.map_err(|error| revise_failure(found, &error))?;
     if !dry {
         succeed(&found.path, &versioned, agent, reasoning.trim(), &now)?;
@@ -297,7 +302,7 @@ fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_
 }
 
 /// Keeps what belongs to the version before, and gives the new one what was meant for it.
-pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &str, now: &str) -> anyhow::Result<()> {
+pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &str, now: &str) -> Result<()> {
     // The errors of files say that these are as they were, which is not the point here: what the system said is.
     let failed = |error: &(dyn std::error::Error + 'static)| {
         let mut chain = std::iter::successors(Some(error), |error| error.source());
@@ -382,7 +387,7 @@ fn show(case: &Case, wanted: &Wanted, output: &mut Output) {
     }
 }
 
-fn tell(found: &Found, versioned: &Versioned, is_applied: bool, output: &mut Output) {
+fn tell(found: &FoundPlan, versioned: &Versioned, is_applied: bool, output: &mut Output) {
     let path = found.path.display();
     match (is_applied, &versioned.file) {
         (true, None) if versioned.revised.change.is_none() => {
@@ -407,7 +412,7 @@ fn tell(found: &Found, versioned: &Versioned, is_applied: bool, output: &mut Out
 }
 
 fn report<'a>(
-    found: &Found,
+    found: &FoundPlan,
     versioned: &'a Versioned,
     wanted: &'a Wanted,
     agent: &'a str,

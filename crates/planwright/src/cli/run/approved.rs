@@ -6,10 +6,10 @@ use planwright_run::fence;
 use planwright_run::runs::state::RunState;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
+use planwright_verbs::failure::{Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
 
-use super::super::change::Found;
 use super::super::config::refuse_unsound;
-use super::super::exit::Failure;
 use super::super::interrupt;
 use super::super::output::Output;
 use super::super::run_view::{Manner, Told};
@@ -26,7 +26,7 @@ pub(crate) enum Landed {
 
 /// What it takes to land the work of a task.
 pub(crate) struct ApprovedLanding<'f> {
-    found: &'f Found,
+    found: &'f FoundPlan,
     configuration: Configuration,
     options: Options,
 }
@@ -34,12 +34,12 @@ pub(crate) struct ApprovedLanding<'f> {
 impl<'f> ApprovedLanding<'f> {
     /// Looks whether the work of a task could land, before it is approved.
     pub(crate) fn prepare(
-        found: &'f Found,
+        found: &'f FoundPlan,
         task: &str,
         branch: Option<String>,
         by: &str,
         output: &mut Output,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self> {
         let root = root_of(&found.path);
         let mut configuration = configured(&[], &root);
         refuse_unsound(&configuration, "nothing lands by it", output)?;
@@ -63,7 +63,7 @@ impl<'f> ApprovedLanding<'f> {
             configuration.config.run.isolation = Isolation::Checkouts;
             prepared = engine::prepare(&order_of(found, &configuration, &options)).map(drop);
         }
-        prepared.map_err(|error| refusal(found, error))?;
+        prepared.map_err(|error| refusal(&output.workspace(), found, error))?;
         Ok(ApprovedLanding {
             found,
             configuration,
@@ -72,7 +72,7 @@ impl<'f> ApprovedLanding<'f> {
     }
 
     /// Lands the work of a task that was approved. No agent is started.
-    pub(crate) fn land(&self, task: &str, is_shown: bool, output: &mut Output) -> anyhow::Result<Landed> {
+    pub(crate) fn land(&self, task: &str, is_shown: bool, output: &mut Output) -> Result<Landed> {
         let found = self.found;
         let request = order_of(found, &self.configuration, &self.options);
         let prepared = match engine::prepare(&request) {

@@ -12,6 +12,7 @@ use planwright_run::engine::Options;
 use planwright_run::fence;
 use planwright_run::files::open_to_read;
 use planwright_run::runs::Spent;
+use planwright_verbs::failure::Result;
 
 use super::super::answers;
 use super::super::plan_arg::TargetArgument;
@@ -278,7 +279,7 @@ pub(super) fn flags_of(args: &Args, on_interrupted: Option<Interrupted>) -> Vec<
 }
 
 /// Returns what is wanted of this run; `template` is the configuration's.
-pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
+pub(super) fn options(args: &Args, template: Option<PathBuf>) -> Result<Options> {
     // Whoever types the name of a pipe means it; that of the configuration is a file.
     let typed = args.template.as_ref().map(|path| (path, File::open(path)));
     let set = || template.as_ref().map(|path| (path, open_to_read(path)));

@@ -10,10 +10,11 @@ use planwright_run::gate::GatePolicy;
 use planwright_run::revise::{self, Target};
 use planwright_run::runs::{Replanned, Spent};
 use planwright_run::workspace::root_of;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::find_plan::FoundPlan;
 
 use super::super::answers;
-use super::super::change::{Found, failure};
-use super::super::exit::Exit;
+use super::super::change::failure;
 use super::super::output::Output;
 use super::super::proposals::{self, Settling};
 use super::super::replan::{After, MAX_VERSIONS, replan_after_failure};
@@ -38,10 +39,10 @@ impl Course {
     fn replan(
         &mut self,
         args: &Args,
-        found: &mut Found,
+        found: &mut FoundPlan,
         config: &Config,
         output: &mut Output,
-    ) -> anyhow::Result<Option<Exit>> {
+    ) -> Result<Option<Exit>> {
         let began = Instant::now();
         let (next, effort) = match replan_after_failure(found, config, args.is_for_programs(), output)? {
             After::GoesOn(next, how, effort) => {
@@ -64,7 +65,7 @@ impl Course {
 }
 
 /// Runs a plan, and its new versions where it is to be replanned.
-pub(super) fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> anyhow::Result<Exit> {
+pub(super) fn carry_on(args: &Args, mut found: FoundPlan, output: &mut Output) -> Result<Exit> {
     let mut course = Course::default();
     let is_first = args.replan.is_some_and(|most| most > 0) && !args.retry_failed && !args.dry_run;
     if is_first && waits_for_planner(&found) {
@@ -112,13 +113,13 @@ pub(super) fn carry_on(args: &Args, mut found: Found, output: &mut Output) -> an
 /// What became of what agents have proposed.
 enum Heeded {
     /// It is in the plan, which is to be run on.
-    Taken(Found),
+    Taken(FoundPlan),
     /// It waits for somebody's word.
     Held,
 }
 
 /// Asks what becomes of what agents have proposed in this run; elsewhere than at a terminal it waits. None where there is nothing.
-fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Result<Option<Heeded>> {
+fn heed_proposals(args: &Args, found: &FoundPlan, output: &mut Output) -> Result<Option<Heeded>> {
     // What has come of the run does not depend on whether anybody can look.
     let n_held = proposals::open(found).map_or_else(
         |error| {
@@ -147,7 +148,7 @@ fn heed_proposals(args: &Args, found: &Found, output: &mut Output) -> anyhow::Re
 }
 
 /// Tells programs that follow a run in rawko's events of the new version.
-fn tell_replanned(found: &Found, output: &mut Output) {
+fn tell_replanned(found: &FoundPlan, output: &mut Output) {
     let event = found
         .linked()
         .and_then(|linked| plan_replanned(&linked.plan, &linked.links, &stem_of(&found.path)));
@@ -158,7 +159,7 @@ fn tell_replanned(found: &Found, output: &mut Output) {
 }
 
 /// Returns whether a plan is not run before somebody has replanned it.
-fn waits_for_planner(found: &Found) -> bool {
+fn waits_for_planner(found: &FoundPlan) -> bool {
     let refusal = || {
         let linked = found.linked()?;
         linked.dialect.refuses_work(&linked.plan, &[])
@@ -167,7 +168,7 @@ fn waits_for_planner(found: &Found) -> bool {
 }
 
 /// Returns how often a plan is replanned where nobody says.
-pub(super) fn usual_replans(config: &Config, found: &Found) -> u32 {
+pub(super) fn usual_replans(config: &Config, found: &FoundPlan) -> u32 {
     match config.plan.agent.is_some() && has_versions(found) {
         true => u32::try_from(MAX_VERSIONS).unwrap_or(u32::MAX),
         false => 0,
@@ -175,7 +176,7 @@ pub(super) fn usual_replans(config: &Config, found: &Found) -> u32 {
 }
 
 /// Returns whether a plan's versions are counted.
-fn has_versions(found: &Found) -> bool {
+fn has_versions(found: &FoundPlan) -> bool {
     let lineage = || {
         let linked = found.linked()?;
         linked.dialect.versions()?.lineage(&linked.plan)
@@ -184,7 +185,7 @@ fn has_versions(found: &Found) -> bool {
 }
 
 /// Says that a plan has failed that was replanned as often as it may be; where the dialect has a status for that, it gets it.
-fn give_up(found: &Found, by: Option<&str>, n_replans: u32, output: &mut Output) -> anyhow::Result<()> {
+fn give_up(found: &FoundPlan, by: Option<&str>, n_replans: u32, output: &mut Output) -> Result<()> {
     let times = if n_replans == 1 {
         "once".to_owned()
     } else {

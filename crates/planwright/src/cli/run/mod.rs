@@ -19,30 +19,31 @@ use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
 use super::answers;
-use super::change::{Found, failure};
+use super::change::failure;
 use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
 use super::dry_run::{self, How};
-use super::exit::{Drawn, Evidence, Exit, Failure, fix_first};
 use super::hooks;
 use super::interrupt;
 use super::output::Output;
-use super::plan_arg::unknown_task;
-use super::plan_entries::from_here;
 use super::run_view::{Manner, Told};
 use super::summary::diffstats;
-use super::typed_command;
-use crate::render::quantity::some_of;
 use crate::render::rawko_events::RawkoEvents;
 use crate::render::run::{RunReport, Setting, summary};
-use crate::render::terminal::{one_line, shown_name};
 pub(crate) use approved::{ApprovedLanding, Landed};
 pub(crate) use args::{Args, EventForm};
 use args::{Interrupted, configured, flags_of, is_wrong_flag, options};
 use course::{Course, carry_on, usual_replans};
+use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::quantity::some_of;
+use planwright_verbs::task_name::unknown_task;
+use planwright_verbs::workspace::Workspace;
+use planwright_verbs::workspace::from_here;
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let named = args.plan.find()?;
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let named = args.plan.find(&output.workspace())?;
     let found = match &args.copy_to {
         Some(folder) => copied(&named, folder, output)?,
         None => named,
@@ -61,21 +62,13 @@ pub(crate) struct Obstacle {
 }
 
 /// Returns why `planwright run` would fail at once on a plan; none where it would begin, and where there is nothing left to do.
-pub(crate) fn obstacle(args: &Args, found: &Found) -> Option<Obstacle> {
+pub(crate) fn obstacle(args: &Args, found: &FoundPlan) -> Option<Obstacle> {
     let root = root_of(&found.path);
     let configuration = configured(&flags_of(args, None), &root);
     let template = configuration.config.run.template.as_ref().map(|path| root.join(path));
     let mut options = match options(args, template) {
         Ok(options) => options,
-        Err(error) => {
-            let help = error
-                .downcast_ref::<Failure>()
-                .map_or("", |failure| failure.help.as_str());
-            return Some(Obstacle {
-                message: format!("{error:#}"),
-                help: help.to_owned(),
-            });
-        }
+        Err(Failure { message, help, .. }) => return Some(Obstacle { message, help }),
     };
     options.config_text = configuration.frozen();
     options.accept_config = true;
@@ -114,11 +107,11 @@ pub(crate) fn obstacle(args: &Args, found: &Found) -> Option<Obstacle> {
 /// Runs a plan that was found, once.
 fn carry_out(
     args: &Args,
-    found: &Found,
+    found: &FoundPlan,
     on_interrupted: Option<Interrupted>,
     course: &mut Course,
     output: &mut Output,
-) -> anyhow::Result<Exit> {
+) -> Result<Exit> {
     let root = root_of(&found.path);
     let flags = flags_of(args, on_interrupted);
     let mut configuration = configured(&flags, &root);
@@ -190,15 +183,16 @@ fn carry_out(
         prepared = engine::prepare(&order_of(found, &configuration, &options));
     }
     let request = order_of(found, &configuration, &options);
-    let prepared = prepared.map_err(|error| refusal(found, error))?;
+    let prepared = prepared.map_err(|error| refusal(&output.workspace(), found, error))?;
     if args.dry_run {
-        engine::refuse_branch_in_use(&request, &prepared).map_err(|error| refusal(found, error))?;
+        engine::refuse_branch_in_use(&request, &prepared)
+            .map_err(|error| refusal(&output.workspace(), found, error))?;
         let how = How {
             is_json: args.json,
             prompts: args.prompts.as_deref(),
         };
         let shown = dry_run::show(&request, &prepared, obstacle.as_deref(), how, output)
-            .map_err(|error| refusal(found, error))?;
+            .map_err(|error| refusal(&output.workspace(), found, error))?;
         return Ok(if obstacle.is_some() { Exit::Problems } else { shown });
     }
     if let Some(text) = engine::undo_unfinished_move(&root) {
@@ -233,7 +227,7 @@ fn carry_out(
             course.replanned = options.replanned;
             return carry_out(args, found, Some(answer), course, output);
         }
-        outcome => outcome.map_err(|error| refusal(found, error))?,
+        outcome => outcome.map_err(|error| refusal(&output.workspace(), found, error))?,
     };
     course.spent.clone_from(&outcome.spent);
     course.replanned = None;
@@ -278,7 +272,7 @@ fn carry_out(
     Ok(interrupts.exit().unwrap_or_else(|| exit_of(&outcome)))
 }
 
-fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a Options) -> RunRequest<'a> {
+fn order_of<'a>(found: &'a FoundPlan, configuration: &'a Configuration, options: &'a Options) -> RunRequest<'a> {
     RunRequest {
         path: &found.path,
         forced: found.forced,
@@ -288,14 +282,14 @@ fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a
 }
 
 /// Asks whether a plan that is not approved may be run.
-fn is_approved(found: &Found, message: &str, output: &mut Output) -> bool {
+fn is_approved(found: &FoundPlan, message: &str, output: &mut Output) -> bool {
     let path = one_line(&found.path.display().to_string());
     output.note(&format!("{path}: {message}. Approve it, and run it? [y/N] "));
     answers::is_yes()
 }
 
 /// Asks what becomes of tasks that were interrupted.
-fn ask(task: &str, output: &mut Output) -> anyhow::Result<Interrupted> {
+fn ask(task: &str, output: &mut Output) -> Result<Interrupted> {
     loop {
         let task = shown_name(task);
         output.note(&format!(
@@ -413,10 +407,10 @@ fn marked_to_skip(plan: &Plan) -> Vec<String> {
     marked.map(|(ix, _)| plan.task_name(ix).into_owned()).collect()
 }
 
-fn refusal(found: &Found, error: RunError) -> anyhow::Error {
+fn refusal(workspace: &Workspace, found: &FoundPlan, error: RunError) -> Failure {
     let (help, is_environment) = (error.help(), error.is_environment());
     // The engine knows no command line: what was typed stays.
-    let help = help.replace("planwright run --agent", &typed_command::with_option("--agent"));
+    let help = help.replace("planwright run --agent", &workspace.with_option("--agent"));
     match error {
         RunError::Errors(erroneous) => Failure::shown(
             "the plan has errors, and is not run",

@@ -6,16 +6,17 @@ use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, History, plan_id};
 use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
+use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::json::DiagnosticReport;
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::plain_text::printable;
 use serde::Serialize;
 
-use super::super::change::Found;
-use super::super::exit::{Drawn, Evidence, Exit, Failure};
 use super::super::output::Output;
-use super::super::plan_arg::{TargetArgument, load_failure};
+use super::super::plan_arg::TargetArgument;
 use super::derive::shown;
 use super::{is_pack, no_pack};
-use crate::render::json::DiagnosticReport;
-use crate::render::terminal::printable;
 use crate::render::text::{Teller, findings};
 
 /// Print, check or rewrite the task cards of a pack.
@@ -63,8 +64,8 @@ struct Report {
     cards: String,
 }
 
-pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let found = args.pack.find()?;
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let found = args.pack.find(&output.workspace())?;
     let source = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
     let dialect = inspect_file(&source, Some(&found.path), found.forced)
         .inspection
@@ -113,7 +114,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     })
 }
 
-fn tell(found: &Found, source: &SourceText, drifted: &[Diagnostic], output: &mut Output) {
+fn tell(found: &FoundPlan, source: &SourceText, drifted: &[Diagnostic], output: &mut Output) {
     let path = shown(&found.path);
     output.write(&findings(
         &path,
@@ -130,7 +131,7 @@ fn tell(found: &Found, source: &SourceText, drifted: &[Diagnostic], output: &mut
     }
 }
 
-fn write(found: &Found, source: &SourceText) -> anyhow::Result<Option<u64>> {
+fn write(found: &FoundPlan, source: &SourceText) -> Result<Option<u64>> {
     let inspection = inspect_file(source, Some(&found.path), found.forced).inspection;
     let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
     let prepare = |newest: &SourceText, _: &History| {

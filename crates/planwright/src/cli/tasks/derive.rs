@@ -8,17 +8,17 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use planwright_run::workspace::{root_of, slashed};
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::no_file;
+use planwright_verbs::json::DiagnosticReport;
+use planwright_verbs::plain_text::printable;
+use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
 use super::super::create::create_plan;
-use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
-use super::super::plan_arg::no_file;
-use super::super::plan_entries::from_here;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::planner::{Pack, Planned, Source, Work, tell_warnings, warning_reports};
-use crate::render::json::DiagnosticReport;
-use crate::render::terminal::printable;
 
 /// Have a planner derive a task pack from a source plan.
 ///
@@ -72,7 +72,7 @@ struct Report<'a> {
     reasoning: &'a str,
 }
 
-pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let source = source_at(&args.plan)?;
     let out = match &args.out {
         Some(out) => out.clone(),
@@ -123,7 +123,7 @@ fn note(source: &Source, out: &Path, pack: &Pack, output: &mut Output) {
     }
 }
 
-fn report(args: &Args, source: &Source, out: &Path, pack: &Pack, output: &mut Output) -> anyhow::Result<Exit> {
+fn report(args: &Args, source: &Source, out: &Path, pack: &Pack, output: &mut Output) -> Result<Exit> {
     let shown = shown(out);
     let derived = &pack.derived;
     if args.json {
@@ -161,7 +161,7 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 /// Finds the repository of a plan, and the plan in it.
-fn source_at(plan: &Path) -> anyhow::Result<Source> {
+fn source_at(plan: &Path) -> Result<Source> {
     if plan == Path::new("-") {
         return Err(no_file("name the file of the source plan, which the pack refers to"));
     }
@@ -181,7 +181,7 @@ fn source_at(plan: &Path) -> anyhow::Result<Source> {
     Source::load(root, relative)
 }
 
-fn refuse_existing(out: &Path) -> anyhow::Result<()> {
+fn refuse_existing(out: &Path) -> Result<()> {
     if out.symlink_metadata().is_err() {
         return Ok(());
     }

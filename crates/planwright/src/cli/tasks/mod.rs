@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use planwright_core::dialect::Dialect;
+use planwright_verbs::default_dialect::derived_by;
+use planwright_verbs::failure::{Exit, Failure, Result};
 
-use super::default_dialect::derived_by;
-use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::{hash, say};
 use crate::compat;
@@ -57,7 +57,7 @@ struct ValidateArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     match &args.verb {
         Verb::Derive(args) => derive::run(args, output),
         Verb::Regenerate(args) => regenerate::run(args, output),
@@ -73,7 +73,7 @@ fn is_pack(dialect: &dyn Dialect) -> bool {
     derived_by(dialect).is_some()
 }
 
-fn no_pack(path: &Path) -> anyhow::Error {
+fn no_pack(path: &Path) -> Failure {
     Failure::problem(
         format!("`{}` is no task pack", path.display()),
         "only task packs are derived from a source plan, and have cards",

@@ -9,13 +9,13 @@ use planwright_core::planning::prompt::{Brief, Derivation, Purpose, derive_promp
 use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
 use planwright_run::store;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::json::DiagnosticReport;
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::workspace::from_here;
 
-use super::super::exit::{Exit, Failure};
 use super::super::output::Output;
-use super::super::plan_arg::load_failure;
-use super::super::plan_entries::from_here;
 use super::super::planner::{MAX_PROMPT_BYTES, PlannerOptions, Told, configured, failure};
-use crate::render::json::DiagnosticReport;
 use crate::render::text::{Teller, findings};
 
 /// What a planner of packs is to reach.
@@ -69,7 +69,7 @@ impl Pack {
 
 impl Source {
     /// Loads a plan of a repository.
-    pub(super) fn load(root: PathBuf, path: String) -> anyhow::Result<Self> {
+    pub(super) fn load(root: PathBuf, path: String) -> Result<Self> {
         let file = from_here(&root.join(&path));
         let text = store::load(&file).map_err(|error| load_failure(&error))?.source;
         if text.damage().is_some() {
@@ -83,7 +83,7 @@ impl Source {
     }
 
     /// Refuses to go on with a plan that somebody has changed since, the planner perhaps: a pack of it would be stale.
-    fn refuse_changed(&self) -> anyhow::Result<()> {
+    fn refuse_changed(&self) -> Result<()> {
         let newest = store::load(&self.root.join(&self.path)).map_err(|error| load_failure(&error))?;
         if newest.source.as_str() == self.text.as_str() {
             return Ok(());
@@ -97,7 +97,7 @@ impl Source {
 
 impl Work<'_> {
     /// Returns what the planner is asked.
-    pub(super) fn prompt(&self, options: &PlannerOptions, output: &mut Output) -> anyhow::Result<String> {
+    pub(super) fn prompt(&self, options: &PlannerOptions, output: &mut Output) -> Result<String> {
         let configuration = configured(&self.source.root, output)?;
         let told = options.told(Purpose::Derive, &configuration.config, &self.source.root)?;
         Ok(derive_prompt(&brief(&told), &self.derivation()).text)
@@ -123,7 +123,7 @@ impl Work<'_> {
     }
 
     /// Has a pack made: from an answer that is given, or by asking an agent.
-    pub(super) fn plan(&self, options: &PlannerOptions, output: &mut Output) -> anyhow::Result<Planned> {
+    pub(super) fn plan(&self, options: &PlannerOptions, output: &mut Output) -> Result<Planned> {
         let configuration = configured(&self.source.root, output)?;
         let (config, root) = (&configuration.config, &self.source.root);
         let told = options.told(Purpose::Derive, config, root)?;
@@ -155,7 +155,7 @@ fn brief(told: &Told) -> Brief<'_> {
     told.brief(&TaskPack, GOAL)
 }
 
-fn plan_failure(error: &DeriveError) -> anyhow::Error {
+fn plan_failure(error: &DeriveError) -> Failure {
     let help = match error {
         DeriveError::UnclosedPlan => "close it with a line `---`",
         DeriveError::PlanPath(_) => "it is to lie in the repository, under a name without odd characters",

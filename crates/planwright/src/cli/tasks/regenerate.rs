@@ -10,20 +10,22 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Change, History, StateChange, plan_id};
 use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
 use planwright_run::workspace::root_of;
+use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::json::DiagnosticReport;
+use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
+use planwright_verbs::unified_diff::unified_diff;
 use serde::Serialize;
 
 use super::super::answers;
-use super::super::change::{Found, refuse_during_run};
-use super::super::exit::{Exit, Failure};
+use super::super::change::refuse_during_run;
 use super::super::output::Output;
-use super::super::plan_arg::{TargetArgument, load_failure};
+use super::super::plan_arg::TargetArgument;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};
 use super::derive::{date_of, shown};
 use super::planner::{self, Planned, Source, Work, tell_warnings, warning_reports};
 use super::{is_pack, no_pack};
-use crate::render::diff::unified_diff;
-use crate::render::json::DiagnosticReport;
-use crate::render::terminal::{cut, one_line, printable, shown_name};
 
 /// Rebuild a task pack after a change of its source plan.
 ///
@@ -109,7 +111,7 @@ struct MovedReport {
 
 /// A pack that is there.
 struct Old {
-    found: Found,
+    found: FoundPlan,
     text: SourceText,
     id: Option<String>,
     /// What is recorded of its tasks, where that is more than that they are pending.
@@ -129,8 +131,8 @@ struct Rebuilt<'a> {
     forgotten: BTreeMap<String, String>,
 }
 
-pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let old = old_pack(args.pack.find()?)?;
+pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let old = old_pack(args.pack.find(&output.workspace())?)?;
     let source = source_of(&old)?;
     let date = date_of(&old.found.path);
     let work = Work {
@@ -163,7 +165,7 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     Rebuilt::new(&old, &source, &pack).finish(args, output)
 }
 
-fn old_pack(found: Found) -> anyhow::Result<Old> {
+fn old_pack(found: FoundPlan) -> Result<Old> {
     let text = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
     let inspection = inspect_file(&text, Some(&found.path), found.forced).inspection;
     let linked = inspection.plan.as_ref().filter(|linked| is_pack(linked.dialect));
@@ -188,7 +190,7 @@ fn old_pack(found: Found) -> anyhow::Result<Old> {
     })
 }
 
-fn source_of(old: &Old) -> anyhow::Result<Source> {
+fn source_of(old: &Old) -> Result<Source> {
     let pack = Pack::parse(&old.text);
     let path = pack.source_plan().ok_or_else(|| {
         Failure::problem(
@@ -215,7 +217,7 @@ impl<'a> Rebuilt<'a> {
         }
     }
 
-    fn finish(&self, args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
+    fn finish(&self, args: &Args, output: &mut Output) -> Result<Exit> {
         if !args.json {
             let path = shown(&self.old.found.path);
             tell_warnings(&path, &self.derived.warnings, output);
@@ -295,7 +297,7 @@ impl<'a> Rebuilt<'a> {
 
     /// Writes the pack in the place of the old one. What was recorded of tasks that are gone is forgotten with it: an id that is
     /// used again is another task's.
-    fn write(&self) -> anyhow::Result<Option<u64>> {
+    fn write(&self) -> Result<Option<u64>> {
         let old = self.old;
         let forget = |(task, state): (&String, &String)| StateChange {
             task: task.clone(),

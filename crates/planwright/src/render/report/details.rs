@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use planwright_run::runs::Receipt;
 use planwright_run::runs::state::{AttemptRun, TaskRun};
 use planwright_run::shell::command_line;
+use planwright_verbs::plain_text::cut;
+use planwright_verbs::quantity::{clock, count, duration, money, tokens};
 
 use super::markup::{class_of, pill, text, time};
 use super::table::landed_commit;
 use super::timeline::outcome_of;
 use super::{Page, Row};
-use crate::render::quantity::{clock, count, duration, money, tokens};
-use crate::render::terminal::{cut, harmless_line};
+use crate::render::terminal::harmless_line;
 
 /// How many bytes of logs a page holds; those of failed tasks come before the others.
 const MAX_LOGS: usize = 4 * 1024 * 1024;

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
+use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::quantity::count;
 
 use super::Page;
 use super::markup::{attribute, class_of, text};
-use crate::render::quantity::count;
-use crate::render::terminal::{cut, one_line};
 
 /// More tasks than this have small boxes.
 const MAX_LARGE: usize = 60;

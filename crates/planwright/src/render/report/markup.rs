@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use planwright_run::clock::milliseconds_of;
-
-use crate::render::terminal::printable;
+use planwright_verbs::plain_text::printable;
 
 /// What every report begins with, by which it is known for one.
 pub(crate) const FIRST_LINE: &str = "<!doctype html>\n<!-- planwright report 1 -->\n";

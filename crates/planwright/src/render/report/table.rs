@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use planwright_run::runs::state::{TaskRun, TaskState};
+use planwright_verbs::plain_text::cut;
+use planwright_verbs::quantity::{count, duration, money, some_of};
 
 use super::markup::{attribute, class_of, pill, text};
 use super::{Page, Row};
-use crate::render::quantity::{count, duration, money, some_of};
-use crate::render::terminal::cut;
 
 pub(super) fn draw(page: &Page<'_>, out: &mut String) {
     if page.rows.is_empty() {

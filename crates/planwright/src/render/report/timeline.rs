@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use planwright_run::clock::milliseconds_of;
 use planwright_run::runs::Outcome;
 use planwright_run::runs::state::AttemptRun;
+use planwright_verbs::plain_text::cut;
+use planwright_verbs::quantity::duration;
 
 use super::Page;
 use super::markup::{attribute, class_of, text};
-use crate::render::quantity::duration;
-use crate::render::terminal::cut;
 
 /// So many tasks have a row each.
 const MAX_TASKS: usize = 60;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use planwright_run::git::Diffstat;
 use planwright_run::runs::state::{AttemptRun, RunState, TaskRun, TaskState};
+use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::quantity::{count, money};
 use serde::Serialize;
 
 use super::columns::columns;
 use super::progress::Setting;
-use crate::render::quantity::{count, money};
-use crate::render::terminal::{Paint, cut, one_line, shown_name};
+use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
 
 /// What a task changed, and what stands behind it.

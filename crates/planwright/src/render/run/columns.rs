@@ -1,9 +1,8 @@
 //! Text in the columns of a terminal: how many it takes, and what of it fits. Strangers' text comes out on one line, without
 //! anything that a terminal acts on.
 
+use planwright_verbs::plain_text::{one_line, without_sequences};
 use unicode_width::UnicodeWidthChar as _;
-
-use crate::render::terminal::{one_line, without_sequences};
 
 /// How many marks that take no column of their own may follow one character. Languages need three; pranks use hundreds.
 const MAX_MARKS: usize = 4;

@@ -7,6 +7,8 @@ use planwright_run::runs::{
     Asked, Begun, IsolationMode, Outcome, Receipt, Resting, RunEvent, RunRecord, RunStanding, StopReason, Stopping,
 };
 use planwright_run::shell::command_line;
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::quantity::{count, duration, some_of};
 
 use super::Watcher;
 use super::columns::{columns, fill, fit};
@@ -15,8 +17,7 @@ use super::progress::{Progress, Setting, Turn};
 use super::reason::first_useful_line;
 use super::words::{Moment, clock_at, clock_of, elapsed};
 use crate::render::events::{chosen_words, conflicted_words};
-use crate::render::quantity::{count, duration, some_of};
-use crate::render::terminal::{Paint, harmless_json, one_line, shown_name};
+use crate::render::terminal::{Paint, harmless_json};
 
 /// How long a run may be silent before it says that it still runs.
 const MAX_SILENCE: u64 = 60_000;

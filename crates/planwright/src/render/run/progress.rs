@@ -7,10 +7,10 @@ use planwright_run::clock::milliseconds_of;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
 use planwright_run::shell::shell_word;
+use planwright_verbs::plain_text::shown_name;
 
 use super::columns::{columns, last_drawn};
 use super::words::Moment;
-use crate::render::terminal::shown_name;
 
 /// How much of a line of output is kept.
 const MAX_LINE_BYTES: usize = 2_000;

@@ -7,6 +7,8 @@ use planwright_run::git::Diffstat;
 use planwright_run::runs::RunStanding;
 use planwright_run::runs::state::{Counts, RunState, TaskRun, TaskState};
 use planwright_run::shell::argument;
+use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
+use planwright_verbs::quantity::{count, duration, money, some_of, tokens};
 use serde::Serialize;
 
 use super::changes::{ChangeReport, change_lines, changes, look_first};
@@ -14,8 +16,7 @@ use super::columns::columns;
 use super::lines::{files_words, standing_words, why_of};
 use super::progress::Setting;
 use super::reason::first_useful_line;
-use crate::render::quantity::{count, duration, money, some_of, tokens};
-use crate::render::terminal::{Paint, cut, one_line, printable, shown_name};
+use crate::render::terminal::Paint;
 use crate::render::wrap::{below, hanging};
 
 /// The version of a run's report.

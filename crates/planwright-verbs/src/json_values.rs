@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::value::RawValue;
 
 /// A value as it is written in a plan.
-pub(crate) enum Written {
+pub enum Written {
     Null,
     Bool(bool),
     /// A number in JSON's spelling: never a double, which would round it.
@@ -21,14 +21,14 @@ pub(crate) enum Written {
 
 /// The members of an object, each name once.
 #[derive(Default)]
-pub(crate) struct Members {
+pub struct Members {
     members: Vec<(String, Written)>,
     places: HashMap<String, usize>,
 }
 
 impl Written {
     /// Returns a value of a plan.
-    pub(crate) fn value(plan: &Plan, value: Value) -> Self {
+    pub fn value(plan: &Plan, value: Value) -> Self {
         let span = plan.span(value);
         match value {
             Value::Text(text) => Written::Text(plan.str(text).to_owned()),
@@ -48,7 +48,7 @@ impl Written {
     }
 
     /// Returns a dependency as the file has it: a name, or a number.
-    pub(crate) fn dependency(plan: &Plan, dependency: &Dependency) -> Self {
+    pub fn dependency(plan: &Plan, dependency: &Dependency) -> Self {
         let slice = plan.source().slice(dependency.span);
         Written::json(plan, dependency.span).unwrap_or_else(|| match dependency.target {
             Target::Id(id) => Written::Text(plan.str(id).to_owned()),
@@ -89,7 +89,7 @@ impl Written {
 
 impl Members {
     /// Returns the members in their order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Written)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Written)> {
         self.members.iter().map(|(name, value)| (name.as_str(), value))
     }
 }

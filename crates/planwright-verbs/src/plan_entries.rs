@@ -14,56 +14,57 @@ use planwright_run::revise::take_states;
 use planwright_run::store;
 use planwright_run::workspace::{archived_plans, root_of};
 
-use super::standing::PlanStanding;
-use crate::render::terminal::one_line;
+use crate::plain_text::one_line;
+use crate::plan_access::PlanAccess;
+use crate::workspace::{Workspace, from_here};
 
 /// A plan file at a glance.
-pub(crate) struct Entry {
+pub struct Entry {
     /// Where it is, as shown.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Whether it has been archived.
-    pub(crate) archived: bool,
+    pub archived: bool,
     /// None where it is in no dialect.
-    pub(crate) dialect: Option<&'static str>,
+    pub dialect: Option<&'static str>,
     /// The plan's id, where it has one.
-    pub(crate) id: Option<String>,
+    pub id: Option<String>,
     /// Its title, else its goal.
-    pub(crate) title: String,
+    pub title: String,
     /// What it is to achieve, where it says so.
-    pub(crate) goal: Option<String>,
+    pub goal: Option<String>,
     /// The word that the plan itself has for its state, where its dialect has one.
-    pub(crate) status: Option<String>,
+    pub status: Option<String>,
     /// When it was last changed, by its own word or the file's.
-    pub(crate) changed: String,
+    pub changed: String,
     /// Which version of which plan it is, where the dialect counts them.
-    pub(crate) lineage: Option<Lineage>,
+    pub lineage: Option<Lineage>,
     /// How many errors it has.
-    pub(crate) errors: usize,
+    pub errors: usize,
     /// How many tasks it has.
-    pub(crate) n_tasks: usize,
+    pub n_tasks: usize,
     /// Whether it is known what became of them: false where only the history has that, and cannot be read.
-    pub(crate) is_known: bool,
+    pub is_known: bool,
     /// What became of its tasks; none where no plan can be read, or nobody knows.
-    pub(crate) progress: Option<Progress>,
+    pub progress: Option<Progress>,
     /// How many of its running tasks were left by a run that was interrupted.
-    pub(crate) n_interrupted: usize,
+    pub n_interrupted: usize,
     /// Who holds its running tasks, in words.
-    pub(crate) holders: Vec<String>,
+    pub holders: Vec<String>,
     /// Why no task of it may be worked on.
-    pub(crate) closed: Option<String>,
+    pub closed: Option<String>,
 }
 
 impl Entry {
     /// Looks at a plan file.
-    pub(crate) fn of(path: PathBuf, archived: bool) -> Self {
+    pub fn of(path: PathBuf, archived: bool) -> Self {
         let loaded = store::load(&path).ok();
         let mut inspection = loaded.map(|loaded| inspect_file(&loaded.source, Some(&path), None).inspection);
         let states = inspection.as_mut().map(|inspection| take_states(inspection, &path));
         let is_known = !matches!(states, Some(Err(_)));
         let linked = inspection.as_ref().and_then(|inspection| inspection.plan.as_ref());
         let plan = linked.map(|linked| &linked.plan);
-        let standing = inspection.as_ref().filter(|_| is_known && !archived);
-        let standing = standing.map_or_else(PlanStanding::default, |inspection| PlanStanding::of(inspection, &path));
+        let access = inspection.as_ref().filter(|_| is_known && !archived);
+        let access = access.map_or_else(PlanAccess::default, |inspection| PlanAccess::of(inspection, &path));
         let own = |field: Field| plan.and_then(|plan| plan.head_str(field)).map(str::to_owned);
         Entry {
             archived,
@@ -82,15 +83,15 @@ impl Entry {
             progress: linked
                 .filter(|_| is_known)
                 .map(|linked| Readiness::new(&linked.plan, &linked.links).progress()),
-            n_interrupted: plan.map_or(0, |plan| standing.n_interrupted(plan)),
-            holders: plan.map_or_else(Vec::new, |plan| standing.holders(plan)),
-            closed: standing.gate.map(|closed| closed.message),
+            n_interrupted: plan.map_or(0, |plan| access.n_interrupted(plan)),
+            holders: plan.map_or_else(Vec::new, |plan| access.holders(plan)),
+            closed: access.gate.map(|closed| closed.message),
             path,
         }
     }
 
     /// Returns the word for how far a plan is, the same in every dialect; none where no plan can be read.
-    pub(crate) fn state(&self) -> Option<&'static str> {
+    pub fn state(&self) -> Option<&'static str> {
         let progress = self.progress?;
         Some(match () {
             () if progress.total > 0 && progress.done + progress.skipped == progress.total => "complete",
@@ -102,18 +103,18 @@ impl Entry {
     }
 
     /// Returns the name of the file without its extension.
-    pub(crate) fn stem(&self) -> String {
+    pub fn stem(&self) -> String {
         let stem = self.path.file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
     }
 
     /// Returns its path as shown.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
 
     /// Returns its title in one line, or that it has none.
-    pub(crate) fn shown_title(&self) -> String {
+    pub fn shown_title(&self) -> String {
         match one_line(&self.title) {
             title if title.is_empty() => "(no title)".to_owned(),
             title => title,
@@ -121,17 +122,9 @@ impl Entry {
     }
 }
 
-/// Returns a path as it is shown: relative to this folder where it lies below it.
-pub(crate) fn from_here(path: &Path) -> PathBuf {
-    let current = std::path::absolute(".").unwrap_or_default();
-    let canonical = std::fs::canonicalize(".").unwrap_or_default();
-    let short = path.strip_prefix(&current).or_else(|_| path.strip_prefix(&canonical));
-    short.map_or(path.to_owned(), Path::to_owned)
-}
-
-/// Returns the archived plans of the workspace that this folder is in.
-pub(crate) fn archived() -> Vec<PathBuf> {
-    let plans = archived_plans(&root_of(Path::new(".")));
+/// Returns the archived plans of a workspace.
+pub fn archived(workspace: &Workspace) -> Vec<PathBuf> {
+    let plans = archived_plans(&root_of(workspace.folder()));
     plans.iter().map(|path| from_here(path)).collect()
 }
 

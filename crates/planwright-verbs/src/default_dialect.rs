@@ -8,14 +8,11 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 use planwright_run::workspace::plans_at_home;
 
-use super::plan_arg::dialect_named;
+use crate::failure::Result;
+use crate::find_plan::dialect_named;
 
 /// Returns the dialect that a new plan has: the one named by `--dialect`, else the default of the workspace.
-pub(crate) fn dialect_or_default(
-    named: Option<&str>,
-    config: &Config,
-    root: &Path,
-) -> anyhow::Result<&'static dyn Dialect> {
+pub fn dialect_or_default(named: Option<&str>, config: &Config, root: &Path) -> Result<&'static dyn Dialect> {
     let configured = config.plan.dialect.as_deref();
     match named.or(configured) {
         Some(name) => dialect_named(name),
@@ -45,6 +42,6 @@ fn of_existing_plans(root: &Path) -> Option<&'static dyn Dialect> {
 }
 
 /// Returns the command that derives plans of a dialect from another document, where no planner writes them.
-pub(super) fn derived_by(dialect: &dyn Dialect) -> Option<&'static str> {
+pub fn derived_by(dialect: &dyn Dialect) -> Option<&'static str> {
     dialect.planning().and_then(|planning| planning.derived_by())
 }

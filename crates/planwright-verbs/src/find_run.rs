@@ -1,4 +1,4 @@
-//! RUN on the command line: an id, the beginning of one, `last`, or nothing at all. And how a run stands.
+//! The run that a request names: by an id, the beginning of one, `last`, or nothing at all. And how a run stands.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,17 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
 use planwright_run::workspace::{root_of, slashed};
 
-use super::attempt::where_runs_are;
-use super::exit::Failure;
-use super::next_step::next_step;
-use super::plan_arg::{CREATE_PLAN, Naming, candidates, naming, open_file, plan_file};
-use super::typed_command::with_word;
-use crate::render::terminal::one_line;
+use crate::attempt::where_runs_are;
+use crate::failure::{Failure, Result};
+use crate::find_plan::{CREATE_PLAN, PlanNaming, candidates, naming, plan_file};
+use crate::next_step::next_step;
+use crate::open_plan::open_file;
+use crate::plain_text::one_line;
+use crate::workspace::Workspace;
 
 /// Whose runs are meant.
-pub(crate) struct Scope {
+pub struct RunScope<'w> {
+    workspace: &'w Workspace,
     root: PathBuf,
     /// The plan's path from the root; none for every plan.
     plan: Option<String>,
@@ -28,15 +30,15 @@ pub(crate) struct Scope {
 }
 
 /// A run that was found.
-pub(crate) struct SeenRun {
-    pub(crate) place: RunPlace,
+pub struct SeenRun {
+    pub place: RunPlace,
     /// Whose it is.
-    pub(crate) header: Header,
+    pub header: Header,
 }
 
 /// How a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub enum RunStatus {
     /// A process is at it.
     Running {
         /// The process.
@@ -48,57 +50,59 @@ pub(crate) enum Standing {
     Interrupted,
 }
 
-impl Standing {
+impl RunStatus {
     /// Judges a run. Whoever holds it must have been asked for before its log was read: in between it may have ended.
-    pub(crate) fn of(live: Option<&LiveRun>, run_state: &RunState) -> Self {
+    pub fn of(live: Option<&LiveRun>, run_state: &RunState) -> Self {
         match (&run_state.ended, live) {
-            (Some(ended), _) => Standing::Ended(ended.standing.clone()),
-            (None, Some(live)) => Standing::Running { pid: live.pid },
-            (None, None) => Standing::Interrupted,
+            (Some(ended), _) => RunStatus::Ended(ended.standing.clone()),
+            (None, Some(live)) => RunStatus::Running { pid: live.pid },
+            (None, None) => RunStatus::Interrupted,
         }
     }
 
     /// Returns the word for it.
-    pub(crate) fn word(&self) -> &str {
+    pub fn word(&self) -> &str {
         match self {
-            Standing::Running { .. } => "running",
-            Standing::Ended(standing) => standing.as_str(),
-            Standing::Interrupted => "interrupted",
+            RunStatus::Running { .. } => "running",
+            RunStatus::Ended(standing) => standing.as_str(),
+            RunStatus::Interrupted => "interrupted",
         }
     }
 
     /// Returns it as people read it.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         match self {
-            Standing::Running { pid } => format!("running (process {pid})"),
-            Standing::Ended(standing) => one_line(standing.as_str()).replace('-', " "),
-            Standing::Interrupted => "interrupted".to_owned(),
+            RunStatus::Running { pid } => format!("running (process {pid})"),
+            RunStatus::Ended(standing) => one_line(standing.as_str()).replace('-', " "),
+            RunStatus::Interrupted => "interrupted".to_owned(),
         }
     }
 }
 
-impl Scope {
+impl<'w> RunScope<'w> {
     /// Finds whose runs are meant: those of a plan, or all of this workspace.
-    pub(crate) fn of(plan: Option<&str>) -> anyhow::Result<Self> {
+    pub fn of(workspace: &'w Workspace, plan: Option<&str>) -> Result<Self> {
         // A folder stands for its workspace.
         let folder = match plan {
-            None => Some(Path::new(".")),
-            Some(plan) => Some(Path::new(plan)).filter(|path| path.is_dir()),
+            None => Some(workspace.folder().to_owned()),
+            Some(plan) => Some(workspace.path(plan)).filter(|path| path.is_dir()),
         };
         if let Some(folder) = folder {
-            return Ok(Scope {
-                root: workspace_of(folder),
+            return Ok(RunScope {
+                workspace,
+                root: workspace_of(&folder),
                 plan: None,
                 path: None,
             });
         }
-        let path = plan_file(plan.unwrap_or_default(), true)?;
+        let path = plan_file(workspace, plan.unwrap_or_default(), true)?;
         let (root, plan) = match PlanPlace::of(&DiskFiles, &path) {
             Ok(place) => (place.root, place.relative),
             // The plan may be gone, and its runs still be there.
             Err(_) => place_of_gone(&path),
         };
-        Ok(Scope {
+        Ok(RunScope {
+            workspace,
             root,
             plan: Some(plan),
             path: Some(path),
@@ -106,7 +110,7 @@ impl Scope {
     }
 
     /// Returns why there are no runs, where that is not that nothing ran: logs that cannot be read, or that there is no such plan.
-    pub(crate) fn require_plan(&self) -> anyhow::Result<()> {
+    pub fn require_plan(&self) -> Result<()> {
         let Some(path) = &self.path else {
             return Ok(());
         };
@@ -119,7 +123,7 @@ impl Scope {
     }
 
     /// Returns the runs, the newest first. What has no log did not begin, and what cannot be read is told apart.
-    pub(crate) fn runs(&self) -> anyhow::Result<impl Iterator<Item = Result<SeenRun, (RunPlace, JournalError)>> + '_> {
+    pub fn runs(&self) -> Result<impl Iterator<Item = Result<SeenRun, (RunPlace, JournalError)>> + '_> {
         let places = runs::list(&DiskFiles, &self.root).map_err(|error| unreadable_runs(&error))?;
         let seen = places.into_iter().rev().filter(|place| place.log().exists());
         let seen = seen.map(|place| match runs::header(&place.log()) {
@@ -134,7 +138,7 @@ impl Scope {
     }
 
     /// Returns the run that a user means; the newest where nothing is said.
-    pub(crate) fn run(&self, wanted: Option<&str>) -> anyhow::Result<SeenRun> {
+    pub fn run(&self, wanted: Option<&str>) -> Result<SeenRun> {
         let wanted = wanted.filter(|wanted| *wanted != "last");
         let mut fitting = Vec::new();
         for run in self.runs()? {
@@ -152,8 +156,8 @@ impl Scope {
         match (fitting.len(), wanted) {
             (1, _) => fitting.swap_remove(0).map_err(|(_, error)| unreadable(&error)),
             // Verbs whose object is a run take its plan as well: then the newest run of it is meant.
-            (0, Some(wanted)) if self.path.is_none() && naming(wanted, true) != Naming::No => {
-                Scope::of(Some(wanted))?.run(None)
+            (0, Some(wanted)) if self.path.is_none() && naming(self.workspace, wanted, true) != PlanNaming::No => {
+                RunScope::of(self.workspace, Some(wanted))?.run(None)
             }
             (0, Some(wanted)) => self.require_plan().and(Err(Failure::problem(
                 format!("there is no run `{}`{}", one_line(wanted), self.words()),
@@ -163,7 +167,9 @@ impl Scope {
             (_, _) => {
                 let ids = fitting.iter().take(20).flatten().map(|run| run.place.id());
                 let ids: Vec<&str> = ids.collect();
-                let command = with_word(wanted.unwrap_or_default(), ids.first().copied().unwrap_or_default());
+                let command = self
+                    .workspace
+                    .with_word(wanted.unwrap_or_default(), ids.first().copied().unwrap_or_default());
                 Err(Failure::problem(
                     format!("several runs fit: {}", ids.join(", ")),
                     format!("name one of them: `{command}`"),
@@ -173,7 +179,7 @@ impl Scope {
     }
 
     /// Returns that there are no runs, as an error.
-    pub(crate) fn nothing_ran(&self) -> anyhow::Error {
+    pub fn nothing_ran(&self) -> Failure {
         let plan = match self.has_plan() {
             true => "",
             false => ", and there is no plan to run",
@@ -185,7 +191,7 @@ impl Scope {
     }
 
     /// Returns how to get a run: by creating a plan where there is none, else by running one.
-    pub(crate) fn where_runs_are(&self) -> String {
+    pub fn where_runs_are(&self) -> String {
         match self.has_plan() {
             false => CREATE_PLAN.to_owned(),
             true => where_runs_are(&self.root, "logs"),
@@ -197,16 +203,21 @@ impl Scope {
         is_copy || self.path.is_some() || !candidates(&self.root, false).is_empty()
     }
 
+    /// Returns the workspace in which they are looked for.
+    pub fn workspace(&self) -> &'w Workspace {
+        self.workspace
+    }
+
     /// Returns the root of the workspace.
-    pub(crate) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Returns whose runs they are, in words that follow others.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         match &self.plan {
             Some(plan) => format!(" of `{}`", one_line(plan)),
-            None if self.root == workspace_of(Path::new(".")) => " in this workspace".to_owned(),
+            None if self.root == workspace_of(self.workspace.folder()) => " in this workspace".to_owned(),
             None => format!(" in the workspace `{}`", one_line(&self.root.to_string_lossy())),
         }
     }
@@ -238,30 +249,30 @@ fn place_of_gone(path: &Path) -> (PathBuf, String) {
 
 impl SeenRun {
     /// Returns the place of its plan, whether the file is there or not.
-    pub(crate) fn plan(&self) -> PlanPlace {
+    pub fn plan(&self) -> PlanPlace {
         plan_place(self.place.root(), &self.header.path)
     }
 
     /// Returns who runs it at this moment.
-    pub(crate) fn live(&self) -> Option<LiveRun> {
+    pub fn live(&self) -> Option<LiveRun> {
         let live = runs::holder(&DiskFiles, &self.plan())?;
         (live.id.as_deref() == Some(self.place.id())).then_some(live)
     }
 
     /// Adds up its log, and judges how it stands.
-    pub(crate) fn run_state(&self) -> anyhow::Result<(RunState, Standing)> {
+    pub fn run_state(&self) -> Result<(RunState, RunStatus)> {
         let live = self.live();
         let records = runs::records(&DiskFiles, &self.place.log()).map_err(|error| unreadable(&error))?;
         let mut run_state = RunState::of(&records);
-        let standing = Standing::of(live.as_ref(), &run_state);
-        if matches!(standing, Standing::Interrupted) {
+        let standing = RunStatus::of(live.as_ref(), &run_state);
+        if matches!(standing, RunStatus::Interrupted) {
             run_state.mark_interrupted();
         }
-        if !matches!(standing, Standing::Running { .. }) {
+        if !matches!(standing, RunStatus::Running { .. }) {
             note_take_overs(&mut run_state, &self.plan().target, self.header.id.as_deref());
         }
         // A decision on its reviews may have changed it.
-        let standing = Standing::of(live.as_ref(), &run_state);
+        let standing = RunStatus::of(live.as_ref(), &run_state);
         if run_state.ended.is_some() {
             let next = match self.later() {
                 Some(_) => None,
@@ -275,7 +286,7 @@ impl SeenRun {
     }
 
     /// Returns the newest run of its plan, where that is a later one.
-    pub(crate) fn later(&self) -> Option<String> {
+    pub fn later(&self) -> Option<String> {
         let plan = self.plan();
         let newest = runs::of_plan(&DiskFiles, &plan, self.header.id.as_deref())
             .ok()?
@@ -296,7 +307,7 @@ fn plan_place(root: &Path, relative: &str) -> PlanPlace {
 }
 
 /// Returns that nobody can tell which runs there are.
-pub(crate) fn unreadable_runs(error: &std::io::Error) -> anyhow::Error {
+pub fn unreadable_runs(error: &std::io::Error) -> Failure {
     Failure::outside(
         format!("the runs of this workspace cannot be read: {error}"),
         "check that you may read `.planwright/runs`",
@@ -304,7 +315,7 @@ pub(crate) fn unreadable_runs(error: &std::io::Error) -> anyhow::Error {
 }
 
 /// Returns that the log of a run cannot be read, as an error.
-pub(crate) fn unreadable(error: &JournalError) -> anyhow::Error {
+pub fn unreadable(error: &JournalError) -> Failure {
     let help = match error {
         JournalError::Corrupt { .. } => {
             "keep the file: `planwright events` shows the records before that place; `planwright run` says how to go on without it"

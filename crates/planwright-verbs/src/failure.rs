@@ -1,4 +1,4 @@
-//! How a command ends.
+//! How a verb ends: the exit statuses, and a failure with its message, its help and its places.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use planwright_run::store::StoreError;
 /// The exit statuses, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// All is well.
     Success = 0,
     /// The plan has problems, or the question has no answer.
@@ -20,15 +20,15 @@ pub(crate) enum Exit {
     Usage = 2,
     /// The environment failed: a file, a lock, a missing program.
     Environment = 3,
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted = 130,
-    /// Somebody asked the process to end.
+    /// Another process asked this one to end.
     Terminated = 143,
 }
 
 impl Exit {
     /// Returns the exit for a status of a compatibility command.
-    pub(crate) fn of(status: u8) -> Self {
+    pub fn of(status: u8) -> Self {
         match status {
             0 => Exit::Success,
             1 => Exit::Problems,
@@ -39,7 +39,7 @@ impl Exit {
 }
 
 /// Returns what to do about a file whose errors are in the way.
-pub(crate) fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
+pub fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
     let errors = || findings.iter().filter(|found| found.severity == Severity::Error);
     let is_safe = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
     match path.to_str() {
@@ -56,35 +56,35 @@ pub(crate) fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
 
 /// An error with the exit it leads to and advice.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// How the command ends.
-    pub(crate) exit: Exit,
+    pub exit: Exit,
     /// What went wrong.
-    pub(crate) message: String,
+    pub message: String,
     /// What to do; empty where there is no advice.
-    pub(crate) help: String,
+    pub help: String,
     /// What it rests on, where that is in a file.
-    pub(crate) evidence: Option<Box<Evidence>>,
+    pub evidence: Option<Box<Evidence>>,
 }
 
 /// The text that a failure is about, and what is in the way there.
 #[derive(Debug)]
-pub(crate) struct Evidence {
+pub struct Evidence {
     /// The path of the file as shown.
-    pub(crate) path: String,
+    pub path: String,
     /// What it holds.
-    pub(crate) source: SourceText,
+    pub source: SourceText,
     /// The place that the message is about.
-    pub(crate) span: Option<Span>,
+    pub span: Option<Span>,
     /// The findings that the message rests on.
-    pub(crate) findings: Vec<Diagnostic>,
+    pub findings: Vec<Diagnostic>,
     /// What of it people see.
-    pub(crate) drawn: Drawn,
+    pub drawn: Drawn,
 }
 
 /// What is drawn of what is in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Drawn {
+pub enum Drawn {
     /// The place that the message is about.
     Place,
     /// The findings.
@@ -101,53 +101,58 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// What a verb returns.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Failure::outside(format!("the result cannot be written as JSON: {error}"), "")
+    }
+}
+
 impl Failure {
     /// Returns a question about a plan that has no answer.
-    pub(crate) fn problem(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
+    pub fn problem(message: impl Into<String>, help: impl Into<String>) -> Self {
         Failure {
             exit: Exit::Problems,
             message: message.into(),
             help: help.into(),
             evidence: None,
         }
-        .into()
     }
 
     /// Returns a question about a plan that has no answer, with what is in the way.
-    pub(crate) fn shown(message: impl Into<String>, help: impl Into<String>, evidence: Evidence) -> anyhow::Error {
+    pub fn shown(message: impl Into<String>, help: impl Into<String>, evidence: Evidence) -> Self {
         Failure {
             exit: Exit::Problems,
             message: message.into(),
             help: help.into(),
             evidence: Some(Box::new(evidence)),
         }
-        .into()
     }
 
     /// Returns a wrong use of the command line.
-    pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
+    pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
         Failure {
             exit: Exit::Usage,
             message: message.into(),
             help: help.into(),
             evidence: None,
         }
-        .into()
     }
 
     /// Returns a failure of what is around planwright, where no error of the system tells of it.
-    pub(crate) fn outside(message: impl Into<String>, help: impl Into<String>) -> anyhow::Error {
+    pub fn outside(message: impl Into<String>, help: impl Into<String>) -> Self {
         Failure {
             exit: Exit::Environment,
             message: message.into(),
             help: help.into(),
             evidence: None,
         }
-        .into()
     }
 
     /// Returns a failure of the environment.
-    pub(crate) fn environment(error: &(dyn std::error::Error + 'static), help: impl Into<String>) -> anyhow::Error {
+    pub fn environment(error: &(dyn std::error::Error + 'static), help: impl Into<String>) -> Self {
         let is_refusal = matches!(error.downcast_ref(), Some(StoreError::InAttempt { .. }));
         Failure {
             exit: if is_refusal { Exit::Problems } else { Exit::Environment },
@@ -155,6 +160,5 @@ impl Failure {
             help: help.into(),
             evidence: None,
         }
-        .into()
     }
 }

@@ -3,7 +3,7 @@
 use planwright_run::clock::to_the_second;
 
 /// Returns a duration in words: `0.4s`, `12s`, `2m 13s`, `1h 04m`.
-pub(crate) fn duration(milliseconds: u64) -> String {
+pub fn duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;
     match seconds {
         0..10 => format!("{}.{}s", seconds, milliseconds % 1_000 / 100),
@@ -14,7 +14,7 @@ pub(crate) fn duration(milliseconds: u64) -> String {
 }
 
 /// Returns an amount of US dollars: `$0.42`, `$0.004`.
-pub(crate) fn money(dollars: f64) -> String {
+pub fn money(dollars: f64) -> String {
     if dollars > 0.0 && dollars < 0.01 {
         return format!("${dollars:.4}");
     }
@@ -22,7 +22,7 @@ pub(crate) fn money(dollars: f64) -> String {
 }
 
 /// Returns a number of tokens: `950`, `12.3k`, `4.1M`.
-pub(crate) fn tokens(number: u64) -> String {
+pub fn tokens(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
         1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
@@ -31,7 +31,7 @@ pub(crate) fn tokens(number: u64) -> String {
 }
 
 /// Returns a number of things: `1 task`, `2 tasks`.
-pub(crate) fn count(number: u64, thing: &str) -> String {
+pub fn count(number: u64, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),
         number => format!("{number} {thing}s"),
@@ -39,7 +39,7 @@ pub(crate) fn count(number: u64, thing: &str) -> String {
 }
 
 /// Returns the first few of several, and how many more there are: `a, b and 7 more`.
-pub(crate) fn some_of<T: AsRef<str>>(all: impl ExactSizeIterator<Item = T>, most: usize) -> String {
+pub fn some_of<T: AsRef<str>>(all: impl ExactSizeIterator<Item = T>, most: usize) -> String {
     let n_more = all.len().saturating_sub(most);
     let mut text = String::new();
     for (nth, one) in all.take(most).enumerate() {
@@ -53,7 +53,7 @@ pub(crate) fn some_of<T: AsRef<str>>(all: impl ExactSizeIterator<Item = T>, most
 }
 
 /// Returns the time of day of a record's time by the clock of this machine: `05:31:02`.
-pub(crate) fn clock(time: &str) -> String {
+pub fn clock(time: &str) -> String {
     let local = to_the_second(time);
     local.get(11..19).map_or_else(|| time.to_owned(), str::to_owned)
 }

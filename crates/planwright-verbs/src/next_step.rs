@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::workspace::from_here;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Plan, RunLift, Status};
@@ -15,11 +16,9 @@ use planwright_run::runs::state::RunState;
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
 
-use super::plan_entries::from_here;
-
 /// Returns the command that continues after a run which is over. What the run recorded counts until another process changes the
 /// plan. A plan that cannot be read says nothing against it.
-pub(crate) fn next_step(run_state: &RunState, target: &Path) -> Option<String> {
+pub fn next_step(run_state: &RunState, target: &Path) -> Option<String> {
     let path = from_here(target);
     let shown = argument(&path.to_string_lossy());
     let recorded = match &run_state.ended {
@@ -62,7 +61,7 @@ fn is_over(plan: &Plan) -> bool {
 }
 
 /// Returns the command that comes after a plan is created.
-pub(crate) fn first_step(linked: &LinkedPlan, path: &Path) -> String {
+pub fn first_step(linked: &LinkedPlan, path: &Path) -> String {
     let shown = argument(&path.to_string_lossy());
     let refusal = linked.dialect.refuses_work(&linked.plan, &[]);
     let verb = match refusal {
@@ -90,7 +89,7 @@ fn way_on(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
 }
 
 /// Returns the command that continues with a plan in which a task failed.
-pub(super) fn after_failure(plan: &Plan, shown: &str) -> String {
+pub fn after_failure(plan: &Plan, shown: &str) -> String {
     match plan.lifecycle.on_failure {
         OnFailure::Replan => format!("planwright replan {shown}"),
         OnFailure::DependentsWait => format!("planwright run --retry-failed {shown}"),

@@ -10,16 +10,16 @@ use planwright_run::clock::to_the_second;
 use planwright_run::journal::{History, PastChange, StateChange, plan_id};
 use planwright_run::store::{self, PlanFile};
 
-use crate::render::terminal::{one_line, printable, shown_name};
+use crate::plain_text::{one_line, printable, shown_name};
 
 /// Why the tasks of a plan are skipped.
-pub(crate) struct SkipCauses {
+pub struct SkipCauses {
     history: History,
 }
 
 impl SkipCauses {
     /// Reads the journal of a plan, where a task of it is skipped.
-    pub(crate) fn of(linked: &LinkedPlan, path: &Path) -> Self {
+    pub fn of(linked: &LinkedPlan, path: &Path) -> Self {
         let plan = &linked.plan;
         let id = plan_id(plan);
         let is_needed = plan.tasks().iter().any(|task| task.status == Status::Skipped);
@@ -31,7 +31,7 @@ impl SkipCauses {
     }
 
     /// Returns why a task is skipped, in words that follow "skipped"; none where it is not.
-    pub(crate) fn cause(&self, linked: &LinkedPlan, task_ix: usize) -> Option<String> {
+    pub fn cause(&self, linked: &LinkedPlan, task_ix: usize) -> Option<String> {
         let task = linked.plan.tasks().get(task_ix)?;
         if task.status != Status::Skipped {
             return None;

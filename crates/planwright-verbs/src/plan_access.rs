@@ -18,34 +18,34 @@ use planwright_run::shell::{argument, with_plan};
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::root_of;
 
-use crate::render::json::{ClosedReport, HolderReport};
-use crate::render::terminal::{one_line, shown_name};
+use crate::json::{ClosedReport, HolderReport};
+use crate::plain_text::{one_line, shown_name};
 
 /// Who holds the tasks of a plan, and whether they may be worked on.
 #[derive(Default)]
-pub(crate) struct PlanStanding {
+pub struct PlanAccess {
     /// Who holds which task.
-    pub(crate) claims: Claims,
+    pub claims: Claims,
     /// The gate of the whole plan that is closed.
-    pub(crate) gate: Option<Closed>,
+    pub gate: Option<Closed>,
     /// The tasks that may not start because nothing proves a dependency, and why.
-    pub(crate) unproven: BTreeMap<usize, Closed>,
+    pub unproven: BTreeMap<usize, Closed>,
     /// The tasks that are marked as done without a proof, where one is required.
     unproven_done: BTreeMap<usize, Closed>,
     /// The tasks that wait for a review, with the commit that lands when they are approved.
-    pub(crate) reviews: BTreeMap<String, Option<String>>,
+    pub reviews: BTreeMap<String, Option<String>>,
     /// Whether a run works on the plan at this moment.
     is_run: bool,
     /// The plan, as a command names it.
     shown: String,
 }
 
-impl PlanStanding {
+impl PlanAccess {
     /// Looks at the journal and at the configuration of the plan's workspace. What cannot be read says nothing here: the verbs
     /// that change something report it.
-    pub(crate) fn of(inspection: &Inspection, path: &Path) -> Self {
+    pub fn of(inspection: &Inspection, path: &Path) -> Self {
         let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
-            return PlanStanding::default();
+            return PlanAccess::default();
         };
         let config = config::load(&root_of(path), &Surroundings::of_process()).config;
         let policy = GatePolicy::of(&config);
@@ -79,7 +79,7 @@ impl PlanStanding {
             claim.is_some_and(|claim| claim.owner().is_none())
         });
         let place = PlanPlace::of(&DiskFiles, path).ok().filter(|_| is_held_by_run);
-        PlanStanding {
+        PlanAccess {
             reviews: match is_held_by_run {
                 true => waiting_tasks(path, plan_id(plan)),
                 false => BTreeMap::new(),
@@ -94,7 +94,7 @@ impl PlanStanding {
     }
 
     /// Returns why no task may be worked on, and what to do.
-    pub(crate) fn gate_words(&self) -> String {
+    pub fn gate_words(&self) -> String {
         match &self.gate {
             Some(closed) => format!("no task may be worked on: {}; {}", closed.message, closed.help),
             None => String::new(),
@@ -102,28 +102,28 @@ impl PlanStanding {
     }
 
     /// Returns why a task may not be worked on although nothing is left that it waits for.
-    pub(crate) fn obstacle(&self, task_ix: usize) -> Option<String> {
+    pub fn obstacle(&self, task_ix: usize) -> Option<String> {
         let closed = self.gate.as_ref().or_else(|| self.unproven.get(&task_ix))?;
         Some(format!("{}; {}", closed.message, closed.help))
     }
 
     /// Returns what proves a task that is marked as done without a proof.
-    pub(crate) fn missing_proof(&self, task_ix: usize) -> Option<&Closed> {
+    pub fn missing_proof(&self, task_ix: usize) -> Option<&Closed> {
         self.unproven_done.get(&task_ix)
     }
 
     /// Returns whether the plan waits for an approval.
-    pub(crate) fn awaits_approval(&self) -> bool {
+    pub fn awaits_approval(&self) -> bool {
         self.gate.as_ref().is_some_and(|closed| closed.gate == Gate::Approval)
     }
 
     /// Returns whether a task that waits for nothing is offered: the plan is approved, and its dependencies are proven.
-    pub(crate) fn is_offered(&self, task_ix: usize) -> bool {
+    pub fn is_offered(&self, task_ix: usize) -> bool {
         !self.awaits_approval() && !self.unproven.contains_key(&task_ix)
     }
 
     /// Returns the gate that is closed, for JSON.
-    pub(crate) fn closed_report(&self) -> Option<ClosedReport> {
+    pub fn closed_report(&self) -> Option<ClosedReport> {
         self.gate.as_ref().map(|closed| ClosedReport {
             gate: closed.gate.as_str(),
             message: closed.message.clone(),
@@ -132,7 +132,7 @@ impl PlanStanding {
     }
 
     /// Returns who holds a task, for JSON.
-    pub(crate) fn holder_report(&self, task: &str) -> Option<HolderReport> {
+    pub fn holder_report(&self, task: &str) -> Option<HolderReport> {
         let claim = self.claims.on(task)?;
         Some(HolderReport {
             claim: claim.number,
@@ -145,7 +145,7 @@ impl PlanStanding {
     }
 
     /// Returns who holds the running tasks of a plan, in words.
-    pub(crate) fn holders(&self, plan: &Plan) -> Vec<String> {
+    pub fn holders(&self, plan: &Plan) -> Vec<String> {
         let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
         let words = running.filter_map(|ix| {
             let name = plan.task_name(ix);
@@ -155,26 +155,26 @@ impl PlanStanding {
     }
 
     /// Returns whether a task was left by a run that is not at work any more.
-    pub(crate) fn is_interrupted(&self, task: &str) -> bool {
+    pub fn is_interrupted(&self, task: &str) -> bool {
         let claim = self.claims.on(task);
         let is_of_run = claim.is_some_and(|claim| claim.owner().is_none());
         is_of_run && !self.is_run && !self.reviews.contains_key(task)
     }
 
     /// Returns whether a task may be claimed again because a lease is over.
-    pub(crate) fn is_lease_over(&self, task: &str) -> bool {
+    pub fn is_lease_over(&self, task: &str) -> bool {
         let claim = self.claims.on(task);
         claim.is_some_and(|claim| claim.is_expired(&clock::now()))
     }
 
     /// Returns how many running tasks of a plan were left so.
-    pub(crate) fn n_interrupted(&self, plan: &Plan) -> usize {
+    pub fn n_interrupted(&self, plan: &Plan) -> usize {
         let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
         running.filter(|ix| self.is_interrupted(&plan.task_name(*ix))).count()
     }
 
     /// Returns who holds a task, in words; none where no holder is known.
-    pub(crate) fn holder_words(&self, task: &str) -> Option<String> {
+    pub fn holder_words(&self, task: &str) -> Option<String> {
         let claim = self.claims.on(task)?;
         let since = to_the_second(&claim.since);
         if claim.owner().is_none() && self.reviews.contains_key(task) {

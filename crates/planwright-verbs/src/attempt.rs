@@ -8,13 +8,13 @@ use planwright_run::journal::plan_id;
 use planwright_run::layout::PlanPlace;
 use planwright_run::shell::argument;
 
-use super::change::Found;
-use super::exit::Failure;
-use super::output::Output;
-use crate::render::terminal::one_line;
+use crate::failure::{Failure, Result};
+use crate::find_plan::FoundPlan;
+use crate::plain_text::one_line;
+use crate::workspace::Workspace;
 
 /// Refuses what an attempt of a run of a workspace must not do: to change its own run or what it works on.
-pub(crate) fn refuse_in_attempt(root: &Path, what: &str) -> anyhow::Result<()> {
+pub fn refuse_in_attempt(root: &Path, what: &str) -> Result<()> {
     match caller::attempt_in(root) {
         Some(attempt) => Err(Failure::problem(
             format!("{attempt} called this, and an attempt cannot {what}"),
@@ -25,7 +25,7 @@ pub(crate) fn refuse_in_attempt(root: &Path, what: &str) -> anyhow::Result<()> {
 }
 
 /// Refuses what an attempt must not do to the plan of its own run, before it costs anything.
-pub(crate) fn refuse_own_plan(found: &Found, what: &str) -> anyhow::Result<()> {
+pub fn refuse_own_plan(found: &FoundPlan, what: &str) -> Result<()> {
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
     let linked = found.linked();
     let id = linked.as_ref().and_then(|linked| plan_id(&linked.plan));
@@ -39,9 +39,9 @@ pub(crate) fn refuse_own_plan(found: &Found, what: &str) -> anyhow::Result<()> {
 }
 
 /// Reports that a plan is the copy in the checkout of the attempt that called this: the run does not update it.
-pub(crate) fn remark_copy(path: &Path, verb: &str, output: &mut Output) {
+pub fn remark_copy(workspace: &Workspace, path: &Path, verb: &str) {
     if let Some(original) = caller::original_of(path) {
-        output.remark(&format!(
+        workspace.remark(&format!(
             "note: {} called this, and this plan is the copy in its checkout, which the run does not update; the plan of the run: \
              `planwright {verb} -p {}`",
             original.attempt,
@@ -51,7 +51,7 @@ pub(crate) fn remark_copy(path: &Path, verb: &str, output: &mut Output) {
 }
 
 /// Returns what to do where a folder has no runs: in the checkout of an attempt, the runs are with the plan of its run.
-pub(crate) fn where_runs_are(root: &Path, verb: &str) -> String {
+pub fn where_runs_are(root: &Path, verb: &str) -> String {
     match caller::plan_of_checkout(root) {
         Some(original) => format!(
             "this is the checkout of {}; the runs are with its plan: `planwright {verb} -p {}`",
