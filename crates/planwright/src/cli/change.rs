@@ -6,7 +6,6 @@ use std::path::Path;
 use clap::builder::NonEmptyStringValueParser;
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::Dialect;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
 use planwright_run::claims::NotTheirs;

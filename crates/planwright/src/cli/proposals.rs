@@ -351,7 +351,7 @@ impl Settled {
 fn recover(found: &FoundPlan) {
     let newest = newest_version(&found.path, found.forced);
     for path in [Some(found.path.as_path()), newest.as_deref()].into_iter().flatten() {
-        let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<Prepared>);
+        let nothing = |_: &SourceText, _: &History| Ok::<_, Failure>(None::<Prepared>);
         // Who cannot write is told so when there is something to write.
         let _ = Store::default().update(PlanFile { path, id: None }, "approve", nothing);
     }
