@@ -30,6 +30,9 @@ pub mod plan_entries;
 pub mod skip_cause;
 pub mod task_name;
 
+pub mod hash;
+pub mod list;
+
 pub use failure::{Exit, Failure, Result};
 pub use find_plan::{FoundPlan, PlanChoice};
 pub use workspace::Workspace;

@@ -75,6 +75,14 @@ impl Workspace {
         }
     }
 
+    /// Reads a file that a request names, or what `-` stands for.
+    pub fn load(&self, named: &str) -> Result<Loaded, LoadError> {
+        match named {
+            "-" => self.load_input(),
+            path => store::load(&self.path(path)),
+        }
+    }
+
     /// Reads what `-` stands for.
     pub fn load_input(&self) -> Result<Loaded, LoadError> {
         match self.input {

@@ -1,12 +1,7 @@
 //! `planwright hash PLAN`: the canonical hash of a Markdown source plan.
 
-use std::path::PathBuf;
-
-use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, plan_hash};
-use planwright_core::document::markdown::Markdown;
-use planwright_run::store;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::open_plan::load_failure;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::hash::{HashRequest, hash};
 
 use super::output::Output;
 
@@ -18,7 +13,7 @@ Examples:
 pub(crate) struct Args {
     /// The source plan, a Markdown file; - for standard input.
     #[arg(value_name = "PLAN")]
-    plan: PathBuf,
+    plan: String,
 
     /// Print JSON.
     #[arg(long)]
@@ -26,28 +21,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let loaded = if args.plan.as_os_str() == "-" {
-        store::load_stdin()
-    } else {
-        store::load(&args.plan)
+    let request = HashRequest {
+        plan: args.plan.clone(),
     };
-    let loaded = loaded.map_err(|error| load_failure(&error))?;
-    let Some(hash) = plan_hash(&Markdown::parse(&loaded.source)) else {
-        return Err(Failure::problem(
-            format!("the frontmatter of `{}` is not closed", args.plan.display()),
-            "close it with a line `---`",
-        ));
-    };
-    if args.json {
-        let report = serde_json::json!({
-            "schema_version": "planwright.hash/v1",
-            "path": args.plan.to_string_lossy(),
-            "hash": hash.hash,
-            "canonicalization_version": CANONICALIZATION,
-        });
-        output.json(&report)?;
-    } else {
-        output.line(&hash.hash);
+    let report = hash(&output.workspace(), &request)?;
+    match args.json {
+        true => output.json(&report)?,
+        false => output.line(&report.hash),
     }
     Ok(Exit::Success)
 }

@@ -1,16 +1,11 @@
 //! `planwright list`: the plans of a workspace.
 
-use std::collections::BTreeMap;
-
 use planwright_run::clock::to_the_second;
-use planwright_verbs::attempt::remark_copy;
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_plan::{CREATE_PLAN, candidates, dialect_named, refuse_closed};
+use planwright_verbs::find_plan::CREATE_PLAN;
+use planwright_verbs::list::{ListReport, ListRequest, ListedPlan, list};
 use planwright_verbs::plain_text::one_line;
-use planwright_verbs::plan_entries;
-use planwright_verbs::plan_entries::Entry;
 use planwright_verbs::quantity::count;
-use serde::Serialize;
 
 use super::output::Output;
 use super::plan_arg::dialect_names;
@@ -53,177 +48,76 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// One plan of the list.
-#[derive(Serialize)]
-struct Row {
-    path: String,
-    dialect: Option<&'static str>,
-    title: String,
-    /// When it was last changed, by its own word or the file's.
-    changed: String,
-    done: usize,
-    skipped: usize,
-    failed: usize,
-    running: usize,
-    total: usize,
-    /// Whether the numbers above, but for the total, and the state are unknown, because only the history has them.
-    history_unreadable: bool,
-    errors: usize,
-    id: Option<String>,
-    /// The plan's own word for its state, where its dialect has one.
-    status: Option<String>,
-    /// `complete`, `running`, `failed` or `pending`, by its tasks; null where no plan can be read.
-    state: Option<&'static str>,
-    archived: bool,
-    /// Who holds its running tasks, in words.
-    holders: Vec<String>,
-    /// Why no task of it may be worked on; null where they may.
-    closed: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Report {
-    schema_version: &'static str,
-    plans: Vec<Row>,
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let dialect = args.dialect.as_deref().map(dialect_named).transpose()?;
-    let paths = if args.archived {
-        plan_entries::archived(&output.workspace())
-    } else {
-        candidates(output.workspace().folder(), args.user)
+    let request = ListRequest {
+        text: args.text.clone(),
+        status: args.status.clone(),
+        dialect: args.dialect.clone(),
+        archived: args.archived,
+        user: args.user,
     };
-    let all: Vec<Entry> = paths.into_iter().map(|path| Entry::of(path, args.archived)).collect();
-    for entry in &all {
-        remark_copy(&output.workspace(), &entry.path, "show");
-    }
-    let words = states_in(&all);
-    let is_empty = all.is_empty();
-    if is_empty && !args.archived {
-        refuse_closed(output.workspace().folder())?;
-    }
-    let mut entries: Vec<Entry> = all
-        .into_iter()
-        .filter(|entry| dialect.is_none_or(|dialect| entry.dialect == Some(dialect.name())))
-        .filter(|entry| args.status.is_empty() || args.status.iter().any(|word| is_in_state(entry, word)))
-        .filter(|entry| args.text.as_deref().is_none_or(|text| mentions(entry, text)))
-        .collect();
-    entries.sort_by(|a, b| b.changed.cmp(&a.changed).then_with(|| a.path.cmp(&b.path)));
+    let report = list(&output.workspace(), &request)?;
     if args.json {
-        let report = Report {
-            schema_version: "planwright.list/v1",
-            plans: entries.into_iter().map(row).collect(),
-        };
         output.json(&report)?;
         return Ok(Exit::Success);
     }
     match () {
-        () if is_empty && args.archived => output.remark("no archived plans in this workspace"),
-        () if is_empty => output.remark(&format!("no plans in this workspace; {CREATE_PLAN}")),
-        () if entries.is_empty() => output.remark(&format!("no plan fits; of those here {words}")),
-        () => entries.iter().for_each(|entry| draw(entry, output)),
+        () if report.states.is_empty() && args.archived => output.remark("no archived plans in this workspace"),
+        () if report.states.is_empty() => output.remark(&format!("no plans in this workspace; {CREATE_PLAN}")),
+        () if report.plans.is_empty() => output.remark(&format!("no plan fits; of those here {}", states(&report))),
+        () => report.plans.iter().for_each(|plan| draw(plan, output)),
     }
     Ok(Exit::Success)
+}
+
+/// Returns which states there are, and how often.
+fn states(report: &ListReport) -> String {
+    let parts = report.states.iter().map(|(state, n)| format!("{n} {state}"));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// How many holders of tasks are named for a plan.
 const MAX_HOLDERS: usize = 5;
 
-fn draw(entry: &Entry, output: &mut Output) {
+fn draw(plan: &ListedPlan, output: &mut Output) {
     let paint = output.paint();
-    let dialect = entry.dialect.unwrap_or("?");
-    let errors = match entry.errors {
+    let dialect = plan.dialect.unwrap_or("?");
+    let errors = match plan.errors {
         0 => String::new(),
         n => format!("  {}", paint.error(&count(n as u64, "error"))),
     };
-    let progress = entry.progress.unwrap_or_default();
     let width = output.width();
-    for line in wrapped(&entry.shown_title(), width) {
+    for line in wrapped(&title(plan), width) {
         output.line(&paint.bold(&line));
     }
-    match entry.is_known {
-        true => output.line(&hanging(
-            &format!("  {}  ", bar(progress, paint)),
-            &format!("{}{errors}", counts(progress, entry.n_interrupted)),
+    match plan.history_unreadable {
+        false => output.line(&hanging(
+            &format!("  {}  ", bar(plan.progress, paint)),
+            &format!("{}{errors}", counts(plan.progress, plan.n_interrupted)),
             width,
         )),
-        false => {
+        true => {
             let why = paint.error("its history cannot be read, and only that has the states of its tasks");
             output.line(&hanging("  ", &format!("{why}{errors}"), width));
         }
     }
-    for holder in entry.holders.iter().take(MAX_HOLDERS) {
+    for holder in plan.holders.iter().take(MAX_HOLDERS) {
         output.line(&hanging("  ", &paint.active(holder), width));
     }
-    if entry.holders.len() > MAX_HOLDERS {
-        output.line(&format!("  … and {} more", entry.holders.len() - MAX_HOLDERS));
+    if plan.holders.len() > MAX_HOLDERS {
+        output.line(&format!("  … and {} more", plan.holders.len() - MAX_HOLDERS));
     }
     let origin = format!(
         "{dialect} · {} · {}",
-        to_the_second(&entry.changed),
-        one_line(&entry.shown())
+        to_the_second(&plan.changed),
+        one_line(&plan.path)
     );
     output.line(&hanging("  ", &paint.dim(&origin), width));
 }
 
-fn row(entry: Entry) -> Row {
-    let progress = entry.progress.unwrap_or_default();
-    Row {
-        path: entry.shown(),
-        dialect: entry.dialect,
-        state: entry.state(),
-        title: entry.title,
-        changed: entry.changed,
-        done: progress.done,
-        skipped: progress.skipped,
-        failed: progress.failed,
-        running: progress.running,
-        total: entry.n_tasks,
-        history_unreadable: !entry.is_known,
-        errors: entry.errors,
-        id: entry.id,
-        status: entry.status,
-        archived: entry.archived,
-        holders: entry.holders,
-        closed: entry.closed,
+fn title(plan: &ListedPlan) -> String {
+    match one_line(&plan.title) {
+        title if title.is_empty() => "(no title)".to_owned(),
+        title => title,
     }
-}
-
-/// Returns whether a word is the one for a plan's state: the same for all dialects, or the plan's own.
-fn is_in_state(entry: &Entry, word: &str) -> bool {
-    let word = plain(word);
-    let own = entry.status.as_deref().map(plain);
-    entry.state().is_some_and(|state| state == word) || own.is_some_and(|own| own == word)
-}
-
-/// Returns a word as it is compared: dialects write `in_progress` and `InProgress`.
-fn plain(word: &str) -> String {
-    let letters = word.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
-}
-
-fn mentions(entry: &Entry, text: &str) -> bool {
-    let text = text.to_lowercase();
-    let name = entry
-        .path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let places = [Some(&entry.title), entry.goal.as_ref(), entry.id.as_ref(), Some(&name)];
-    places
-        .into_iter()
-        .flatten()
-        .any(|place| place.to_lowercase().contains(&text))
-}
-
-/// Returns which states there are, and how often.
-fn states_in(entries: &[Entry]) -> String {
-    let mut n_by_state: BTreeMap<&str, usize> = BTreeMap::new();
-    for entry in entries {
-        *n_by_state.entry(entry.state().unwrap_or("unreadable")).or_default() += 1;
-    }
-    let parts: Vec<String> = n_by_state.iter().map(|(state, n)| format!("{n} {state}")).collect();
-    parts.join(", ")
 }
