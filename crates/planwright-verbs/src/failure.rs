@@ -63,8 +63,8 @@ pub struct Failure {
     pub message: String,
     /// What to do; empty where there is no advice.
     pub help: String,
-    /// What it rests on, where that is in a file.
-    pub evidence: Option<Box<Evidence>>,
+    /// What it rests on, where that is in files.
+    pub evidence: Vec<Evidence>,
 }
 
 /// The text that a failure is about, and what is in the way there.
@@ -117,7 +117,7 @@ impl Failure {
             exit: Exit::Problems,
             message: message.into(),
             help: help.into(),
-            evidence: None,
+            evidence: Vec::new(),
         }
     }
 
@@ -127,7 +127,7 @@ impl Failure {
             exit: Exit::Problems,
             message: message.into(),
             help: help.into(),
-            evidence: Some(Box::new(evidence)),
+            evidence: vec![evidence],
         }
     }
 
@@ -137,7 +137,7 @@ impl Failure {
             exit: Exit::Usage,
             message: message.into(),
             help: help.into(),
-            evidence: None,
+            evidence: Vec::new(),
         }
     }
 
@@ -147,7 +147,7 @@ impl Failure {
             exit: Exit::Environment,
             message: message.into(),
             help: help.into(),
-            evidence: None,
+            evidence: Vec::new(),
         }
     }
 
@@ -158,7 +158,7 @@ impl Failure {
             exit: if is_refusal { Exit::Problems } else { Exit::Environment },
             message: with_causes(error),
             help: help.into(),
-            evidence: None,
+            evidence: Vec::new(),
         }
     }
 }

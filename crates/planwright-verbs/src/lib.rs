@@ -20,18 +20,29 @@ pub mod typed_command;
 pub mod workspace;
 
 pub mod attempt;
+pub mod cancel;
+pub mod change_report;
+pub mod claim_terms;
 pub mod default_dialect;
 pub mod find_plan;
 pub mod find_run;
 pub mod next_step;
+pub mod observer;
 pub mod open_plan;
 pub mod plan_access;
 pub mod plan_entries;
+pub mod revise_failure;
 pub mod skip_cause;
+pub mod sound_config;
 pub mod task_name;
+pub mod verification;
+pub mod verified_report;
 
+pub mod done;
 pub mod hash;
 pub mod list;
+pub mod transition;
+pub mod verify;
 
 pub use failure::{Exit, Failure, Result};
 pub use find_plan::{FoundPlan, PlanChoice};

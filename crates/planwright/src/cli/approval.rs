@@ -9,16 +9,19 @@ use planwright_run::gate::GatePolicy;
 use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
 use planwright_run::revise::{Target, transition_plan};
 use planwright_run::store;
+use planwright_verbs::change_report::ChangeWords;
+use planwright_verbs::change_report::{ChangeReport, RunAnswer};
+use planwright_verbs::change_report::{plan_words, step_words};
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::{FoundPlan, PlanNaming, naming};
 use planwright_verbs::open_plan::load_failure;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::revise_failure::refuse_during_run;
+use planwright_verbs::revise_failure::revise_failure as failure;
+use planwright_verbs::sound_config::config_of;
 use planwright_verbs::workspace::Workspace;
 
-use super::change::{
-    ChangeOptions, Told, Words, failure, plan_words, refuse_during_run, report, report_told, report_words, step_words,
-};
-use super::claim_args::config_of;
+use super::change::{ChangeOptions, present, report};
 use super::output::Output;
 use super::plan_arg::{TargetArgument, TargetOption};
 use super::proposals::{self, Settling};
@@ -178,11 +181,11 @@ fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut O
         };
         return match verdict {
             Verdict::Approve => {
-                let (_, is_all) = proposals::approve(&found, Some(&change.who()), how, output)?;
+                let (_, is_all) = proposals::approve(&found, Some(&change.mode().who()), how, output)?;
                 Ok(if is_all { Exit::Success } else { Exit::Problems })
             }
             Verdict::Reject => {
-                proposals::reject(&found, Some(&change.who()), note, how, output)?;
+                proposals::reject(&found, Some(&change.mode().who()), note, how, output)?;
                 Ok(Exit::Success)
             }
         };
@@ -258,17 +261,19 @@ fn change_plan(
         refuse_during_run(found, &format!("{} this plan", verb.as_str()))?;
     }
     let now = clock::now();
-    let who = change.who();
+    let who = change.mode().who();
     let request = PlanRequest {
         note,
         by: Some(&who),
         ..PlanRequest::new(verb, &now)
     };
-    let policy = GatePolicy::of(&config_of(found, output)?);
-    let revised =
-        transition_plan(found.target(change.is_dry()), &request, policy).map_err(|error| failure(found, &error))?;
+    let policy = GatePolicy::of(&config_of(found)?);
+    let revised = transition_plan(found.target(change.mode().is_dry()), &request, policy)
+        .map_err(|error| failure(found, &error))?;
     let words = match plan_words(&revised) {
-        words if verb == PlanVerb::Approve && !words.is_something() => Words::unchanged("the plan is approved already"),
+        words if verb == PlanVerb::Approve && !words.is_something() => {
+            ChangeWords::unchanged("the plan is approved already")
+        }
         words => words,
     };
     report(&found.path, verb.as_str(), &revised, change, &[], &words, output)
@@ -284,7 +289,7 @@ fn review_task(
     output: &mut Output,
 ) -> Result<Exit> {
     store::load(&found.path).map_err(|error| load_failure(&error))?;
-    let who = change.who();
+    let who = change.mode().who();
     let word = Review {
         task,
         verdict,
@@ -296,17 +301,21 @@ fn review_task(
     // What cannot land for a reason that is known before is not approved.
     let dry = Target {
         dry: true,
-        ..found.target(change.is_dry())
+        ..found.target(change.mode().is_dry())
     };
     let mut landing = None;
     if let (Verdict::Approve, Reviewed::ToLand { task, branch, .. }) = (verdict, asked(dry)?) {
         landing = Some(ApprovedLanding::prepare(found, &task, branch, &who, output)?);
     }
-    let reviewed = asked(found.target(change.is_dry()))?;
+    let reviewed = asked(found.target(change.mode().is_dry()))?;
     match reviewed {
         Reviewed::Run { run, task, answer } => {
-            let told = Told { id: run, answer };
-            report_told(&found.path, verdict.as_str(), &task, &told, change, output)
+            let run = RunAnswer { id: run, answer };
+            present(
+                &ChangeReport::of_run(&found.path, verdict.as_str(), &task, run),
+                change,
+                output,
+            )
         }
         Reviewed::ToLand { task, commit, .. } => match landing.filter(|_| !change.dry_run && !change.diff) {
             Some(landing) => {
@@ -315,7 +324,11 @@ fn review_task(
             }
             None => {
                 let words = format!("would be approved, and land as commit {} has it", short(&commit));
-                report_words(&found.path, "approve", (&task, words), false, change, output)?;
+                present(
+                    &ChangeReport::of_task(&found.path, "approve", &task, words, false),
+                    change,
+                    output,
+                )?;
                 Ok(Exit::Success)
             }
         },
@@ -365,7 +378,11 @@ fn report_landed(
         }
     };
     let is_written = exit == Exit::Success;
-    report_words(&found.path, "approve", (task, words), is_written, change, output)?;
+    present(
+        &ChangeReport::of_task(&found.path, "approve", task, words, is_written),
+        change,
+        output,
+    )?;
     Ok(exit)
 }
 

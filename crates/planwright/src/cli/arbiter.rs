@@ -229,7 +229,7 @@ fn ask(
     }
     let config = &configuration.config;
     let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
-    let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+    let interrupts = interrupt::cancel_token_for(&workers).map_err(|error| Failure::environment(&error, ""))?;
     let place = AgentQueryPlace::create(&DiskFiles, &matter.root, &clock::now()).map_err(refusal)?;
     let query = AgentQuery {
         config,

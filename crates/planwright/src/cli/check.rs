@@ -16,13 +16,13 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::rules::UNREADABLE_FILE;
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{archive_path, plans_below, root_of, slashed, without_excluded};
+use planwright_verbs::change_report::notice_words;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::{CREATE_PLAN, dialect_named};
 use planwright_verbs::json::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
 use planwright_verbs::quantity::count;
 use planwright_verbs::unified_diff::unified_diff;
 
-use super::change::notice_words;
 use super::explain;
 use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;

@@ -10,10 +10,13 @@ use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::clock;
 use planwright_run::revise::{ReviseError, each_once, edit, task_named};
+use planwright_verbs::change_report::ChangeWords;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::revise_failure::refuse_in_review;
+use planwright_verbs::revise_failure::revise_failure as failure;
 
-use super::change::{ChangeOptions, Words, failure, refuse_in_review, report};
+use super::change::{ChangeOptions, report};
 use super::output::Output;
 use super::plan_arg::TargetOption;
 
@@ -225,20 +228,20 @@ impl Work<'_> {
         &self,
         output: &mut Output,
         edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
-        words: impl FnOnce(&LinkedPlan) -> (Vec<String>, Words),
+        words: impl FnOnce(&LinkedPlan) -> (Vec<String>, ChangeWords),
     ) -> Result<Exit> {
         let found = self.plan.find(&output.workspace())?;
         if matches!(self.verb, "rename" | "remove") {
             refuse_in_review(&found, &self.names, self.verb)?;
         }
-        let (target, now) = (found.target(self.change.is_dry()), clock::now());
+        let (target, now) = (found.target(self.change.mode().is_dry()), clock::now());
         let by = self.change.by.as_deref();
         let revised =
             edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&found, &error))?;
         let is_same = revised.before.as_str() == revised.text.as_str();
         let (names, words) = match &revised.after.plan {
             Some(linked) if !is_same => words(linked),
-            _ => (self.names.clone(), Words::nothing()),
+            _ => (self.names.clone(), ChangeWords::nothing()),
         };
         report(&found.path, self.verb, &revised, self.change, &names, &words, output)
     }
@@ -288,7 +291,7 @@ pub(crate) fn add(args: &AddArgs, output: &mut Output) -> Result<Exit> {
             Some(placeholder) => format!(" (in place of the placeholder {})", shown_name(placeholder)),
             None => String::new(),
         };
-        let words = Words::new(format!("added {shown}{instead}"), format!("would add {shown}{instead}"));
+        let words = ChangeWords::new(format!("added {shown}{instead}"), format!("would add {shown}{instead}"));
         (vec![name], words)
     })
 }
@@ -318,7 +321,7 @@ pub(crate) fn set(args: &SetArgs, output: &mut Output) -> Result<Exit> {
         let line = format!("set {} of {}", names.join(", "), shown_name(&args.task));
         (
             vec![args.task.clone()],
-            Words::new(line.clone(), format!("would {line}")),
+            ChangeWords::new(line.clone(), format!("would {line}")),
         )
     })
 }
@@ -345,7 +348,7 @@ pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> Result<Exit> {
     let names: Vec<_> = tasks.iter().map(|name| shown_name(name)).collect();
     work.run(output, edit_of, |_| {
         let names = names.join(", ");
-        let words = Words::new(format!("removed {names}"), format!("would remove {names}"));
+        let words = ChangeWords::new(format!("removed {names}"), format!("would remove {names}"));
         (tasks.clone(), words)
     })
 }
@@ -386,7 +389,7 @@ pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> Result<Exit> {
     };
     work.run(output, edit_of, |_| {
         let name = shown_name(&args.task);
-        let words = Words::new(format!("moved {name}"), format!("would move {name}"));
+        let words = ChangeWords::new(format!("moved {name}"), format!("would move {name}"));
         (vec![args.task.clone()], words)
     })
 }
@@ -407,7 +410,7 @@ pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> Result<Exit> {
     };
     work.run(output, edit_of, |_| {
         let (from, to) = (shown_name(&args.task), shown_name(&args.to));
-        let words = Words::new(
+        let words = ChangeWords::new(
             format!("renamed {from} to {to}"),
             format!("would rename {from} to {to}"),
         );
@@ -441,7 +444,7 @@ pub(crate) fn depend(args: &DependArgs, is_new: bool, output: &mut Output) -> Re
     };
     work.run(output, edit_of, |_| {
         let (name, others) = (shown_name(&args.task), others.join(", "));
-        let words = Words::new(format!("{name} {does} {others}"), format!("{name} {would} {others}"));
+        let words = ChangeWords::new(format!("{name} {does} {others}"), format!("{name} {would} {others}"));
         (vec![args.task.clone()], words)
     })
 }

@@ -15,15 +15,19 @@ use planwright_run::layout::STATE_FOLDER;
 use planwright_run::revise::{ReviseError, Revised, edit, edit_text, task_named};
 use planwright_run::store::{self, CreateError};
 use planwright_run::workspace::root_of;
+use planwright_verbs::change_report::ChangeWords;
+use planwright_verbs::change_report::diff_of;
 use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
 use planwright_verbs::find_plan::{FoundPlan, PlanNaming, naming};
 use planwright_verbs::open_plan::load_failure;
 use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::revise_failure::refuse_in_review;
+use planwright_verbs::revise_failure::revise_failure as failure;
 use planwright_verbs::workspace::Workspace;
 use planwright_verbs::workspace::from_here;
 
 use super::answers;
-use super::change::{ChangeOptions, Words, diff_of, failure, refuse_in_review, report};
+use super::change::{ChangeOptions, report};
 use super::editor::{editor, open_in};
 use super::output::Output;
 use super::plan_arg::TargetOption;
@@ -288,24 +292,24 @@ impl Draft<'_> {
             .task
             .is_some()
             .then(|| self.line_of(&failure.message, text.as_str()));
-        match (&mut failure.evidence, form_line.flatten()) {
-            (_, Some(span)) => {
-                failure.evidence = Some(Box::new(Evidence {
-                    path: file.to_string_lossy().into_owned(),
-                    source: text.clone(),
-                    span: Some(span),
-                    findings: Vec::new(),
-                    drawn: Drawn::Place,
-                }));
-            }
-            (Some(evidence), None) if evidence.source.as_str() == text.as_str() => {
-                evidence.path = file.to_string_lossy().into_owned();
-            }
-            // It has no place in the text.
-            (Some(evidence), None) => evidence.drawn = Drawn::Nothing,
-            (None, None) => {}
+        if let Some(span) = form_line.flatten() {
+            failure.evidence = vec![Evidence {
+                path: file.to_string_lossy().into_owned(),
+                source: text.clone(),
+                span: Some(span),
+                findings: Vec::new(),
+                drawn: Drawn::Place,
+            }];
+            return failure;
         }
-        failure.into()
+        for evidence in &mut failure.evidence {
+            match evidence.source.as_str() == text.as_str() {
+                true => evidence.path = file.to_string_lossy().into_owned(),
+                // It has no place in the text.
+                false => evidence.drawn = Drawn::Nothing,
+            }
+        }
+        failure
     }
 
     /// Returns the line of a form that an error is about: the one that it counts, or that of the field that it names, or that of the first
@@ -345,13 +349,13 @@ impl Draft<'_> {
             Some(task) => shown_name(task),
             None => one_line(&self.found.path.to_string_lossy()),
         };
-        let words = Words::new(format!("edited {what}"), format!("would edit {what}"));
+        let words = ChangeWords::new(format!("edited {what}"), format!("would edit {what}"));
         let names: Vec<String> = self.task.iter().map(|&task| task.to_owned()).collect();
         report(&self.found.path, "edit", &revised, self.change, &names, &words, output).map_err(Refusal::Final)
     }
 
     fn revise(&self, text: &str, is_dry: bool) -> Result<Revised, Refusal> {
-        let mut target = self.found.target(self.change.is_dry());
+        let mut target = self.found.target(self.change.mode().is_dry());
         target.dry = is_dry;
         let revised = match self.task {
             Some(task) => return self.revise_task(task, text, is_dry),
@@ -474,7 +478,7 @@ impl Draft<'_> {
             let nth = n - fields.len();
             Ok((nth < rest.len()).then(|| rest.swap_remove(nth)))
         };
-        let mut target = self.found.target(self.change.is_dry());
+        let mut target = self.found.target(self.change.mode().is_dry());
         target.dry = is_dry;
         let (now, names) = (clock::now(), [task.to_owned()]);
         let revised = edit(target, "edit", &now, &names, self.change.by.as_deref(), edit_of);

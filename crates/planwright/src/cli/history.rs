@@ -12,18 +12,21 @@ use planwright_run::store::{self, PlanFile};
 use planwright_run::verify::passed;
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use planwright_verbs::attempt::remark_copy;
+use planwright_verbs::change_report::ChangeWords;
+use planwright_verbs::claim_terms::refuse_without_note;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
 use planwright_verbs::plan_entries::Entry;
 use planwright_verbs::quantity::{count, some_of};
+use planwright_verbs::revise_failure::revise_failure as failure;
+use planwright_verbs::verified_report::VerifiedReport;
 use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
-use super::change::{ChangeOptions, Words, failure, report};
-use super::claim_args::{TakeOverOption, refuse_without_note};
+use super::change::{ChangeOptions, report};
+use super::claim_args::TakeOverOption;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
-use super::verification::VerifiedReport;
 use crate::render::wrap::hanging;
 
 /// List the changes that were made to a plan, the newest first.
@@ -446,14 +449,15 @@ pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> Result<Exit> {
         takes_over,
         note: args.note.as_deref(),
     };
-    let (past, revised) = undo(found.target(args.change.is_dry()), call).map_err(|error| failure(&found, &error))?;
+    let (past, revised) =
+        undo(found.target(args.change.mode().is_dry()), call).map_err(|error| failure(&found, &error))?;
     let tasks = if past.change.tasks.is_empty() {
         String::new()
     } else {
         format!(" {}", cut(&one_line(&past.change.tasks.join(", ")), 40))
     };
     let what = format!("{}{tasks} (change {})", printable(&past.change.verb), past.number);
-    let words = Words::new(format!("took back {what}"), format!("would take back {what}"));
+    let words = ChangeWords::new(format!("took back {what}"), format!("would take back {what}"));
     report(
         &found.path,
         "undo",

@@ -65,7 +65,7 @@ mod tasks;
 mod text_arg;
 mod transition;
 mod trial;
-mod verification;
+mod verification_view;
 mod verify;
 mod why;
 mod worktrees;

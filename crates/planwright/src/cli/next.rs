@@ -16,6 +16,8 @@ use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, tra
 use planwright_run::runs;
 use planwright_run::shell::argument;
 use planwright_verbs::attempt::remark_copy;
+use planwright_verbs::change_report::{claim_lines, claim_report, diff_of, remark_notices, step_words};
+use planwright_verbs::claim_terms::lease_end;
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::json::{ClaimReport, NextReport, ReadyReport};
 use planwright_verbs::json_values::{Members, Written};
@@ -23,11 +25,12 @@ use planwright_verbs::next_step::after_failure;
 use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
 use planwright_verbs::plan_access::PlanAccess;
+use planwright_verbs::revise_failure::revise_failure as failure;
+use planwright_verbs::revise_failure::wrong_dialect;
+use planwright_verbs::sound_config::config_of;
 
-use super::change::{
-    claim_lines, claim_report, diff_of, failure, remark_notices, show_diff, step_words, wrong_dialect,
-};
-use super::claim_args::{LeaseOption, config_of};
+use super::change::show_diff;
+use super::claim_args::LeaseOption;
 use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show::{plan_report, task_report};
@@ -125,9 +128,9 @@ fn claim(args: &Args, output: &mut Output) -> Result<Claim> {
         dry: args.dry_run || args.diff,
     };
     let call = Call {
-        policy: GatePolicy::of(&config_of(&found, output)?),
+        policy: GatePolicy::of(&config_of(&found)?),
         owner: args.by.as_deref(),
-        until: args.lease.until()?,
+        until: lease_end(args.lease.lease.as_deref())?,
         ..Call::default()
     };
     let mut revised = match transition_by(target, Pick::Next(1), &request, &call) {
@@ -142,7 +145,7 @@ fn claim(args: &Args, output: &mut Output) -> Result<Claim> {
     };
     // What is shown of the task is what the file says now.
     revised.catch_up(target);
-    remark_notices(&revised, output);
+    remark_notices(&output.workspace(), &revised);
     if args.diff && !args.json {
         show_diff(&found.path, &revised, &step_words(&found.path, &revised), output);
     }

@@ -257,14 +257,14 @@ impl Output {
     fn words_of(&self, failure: &Failure) -> String {
         let paint = self.paint_beside();
         let (message, help) = (failure.message.as_str(), failure.help.as_str());
-        let evidence = failure.evidence.as_deref();
         let mut text = String::new();
-        if let Some(evidence) = evidence {
+        for evidence in &failure.evidence {
             let (path, source) = (evidence.path.as_str(), &evidence.source);
             match evidence.drawn {
                 Drawn::Place => return refusal(path, source, evidence.span, message, help, paint, self.width()),
                 Drawn::Findings => {
-                    text = findings(path, source, &evidence.findings, Teller::Other, paint, self.width());
+                    let drawn = findings(path, source, &evidence.findings, Teller::Other, paint, self.width());
+                    text.push_str(&drawn);
                 }
                 Drawn::Nothing => {}
             }
@@ -319,18 +319,21 @@ impl Output {
 
 /// Returns an error for programs.
 pub(crate) fn error_body(failure: &Failure) -> ErrorBody {
-    let evidence = failure.evidence.as_deref();
-    let index = evidence.map(|evidence| evidence.source.line_index());
-    let place = evidence.and_then(|evidence| evidence.span).zip(index.as_ref());
-    let found = evidence.map_or(&[][..], |evidence| &evidence.findings);
-    let reports = index
-        .iter()
-        .flat_map(|index| found.iter().map(|found| DiagnosticReport::new(found, index)));
+    let first = failure.evidence.first();
+    let index = first.map(|evidence| evidence.source.line_index());
+    let place = first.and_then(|evidence| evidence.span).zip(index.as_ref());
+    let reports = failure.evidence.iter().flat_map(|evidence| {
+        let index = evidence.source.line_index();
+        let found = evidence.findings.iter();
+        found
+            .map(|found| DiagnosticReport::new(found, &index))
+            .collect::<Vec<_>>()
+    });
     ErrorBody {
         exit_status: failure.exit as u8,
         message: failure.message.clone(),
         help: failure.help.clone(),
-        path: evidence.map(|evidence| evidence.path.clone()),
+        path: first.map(|evidence| evidence.path.clone()),
         range: place.map(|(span, index)| RangeReport::new(span, index)),
         diagnostics: reports.collect(),
     }

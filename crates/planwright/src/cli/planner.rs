@@ -147,7 +147,7 @@ impl PlannerOptions {
             )
         })?;
         let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
-        let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+        let interrupts = interrupt::cancel_token_for(&workers).map_err(|error| Failure::environment(&error, ""))?;
         // Who cannot be asked is told as an error.
         if config
             .agents

@@ -15,11 +15,11 @@ use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::open_plan::open_as;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::revise_failure::revise_failure as failure;
 use planwright_verbs::unified_diff::diff_of_files;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::change::failure;
 use super::create::with_id_source;
 use super::difference::difference_lines;
 use super::output::Output;

@@ -11,13 +11,13 @@ use planwright_verbs::json::{PlanReport, TaskReport};
 use planwright_verbs::json_values::{Members, Written};
 use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::{one_line, printable, shown_name};
+use planwright_verbs::verified_report::VerifiedReport;
 use serde::Serialize;
 
 use super::history::{PastReport, commands_words, line_of, past_report};
 use super::next::fields_of;
 use super::output::Output;
 use super::show::{plan_report, task_report};
-use super::verification::VerifiedReport;
 use super::why;
 use crate::render::wrap::{hanging, wrapped_lines};
 

@@ -104,7 +104,7 @@ fn unreadable(option: &str, name: &str, error: &io::Error, help: &str) -> Failur
         exit: Exit::Environment,
         message: format!("{name} cannot be read for {}: {error}", called(option)),
         help: format!("nothing was written; {help}"),
-        evidence: None,
+        evidence: Vec::new(),
     }
     .into()
 }

@@ -1,24 +1,17 @@
 //! `planwright start`, `done`, `fail`, `skip`, `retry`, `block`, `reset`: what becomes of tasks, by one table.
 
-use planwright_core::edit::Request;
 use planwright_core::plan::Verb;
-use planwright_run::clock;
-use planwright_run::gate::GatePolicy;
-use planwright_run::journal::Verified;
-use planwright_run::revise::{self, Call, Pick, Target, each_once, task_named, transition_by};
-use planwright_run::verify::Checks;
-use planwright_verbs::attempt::refuse_own_plan;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_plan::FoundPlan;
-use planwright_verbs::plain_text::{one_line, shown_name};
-use planwright_verbs::workspace::from_here;
+use planwright_verbs::done;
+use planwright_verbs::done::DoneRequest;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::transition::{TransitionRequest, transition};
 
-use super::change::{ChangeOptions, failure, report, step_words};
-use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption, config_of, refuse_without_note};
+use super::change::{ChangeOptions, present};
+use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption};
 use super::output::Output;
 use super::plan_arg::TargetOption;
 use super::text_arg::text_of;
-use super::verification::{Told, Verdict, Verifier, command_words};
+use super::verification_view::{VerificationStream, VerificationView};
 
 /// What all of these verbs take.
 #[derive(clap::Args)]
@@ -92,15 +85,6 @@ pub(crate) struct FinishArgs {
     holder: HolderOptions,
 }
 
-/// What a verb does beyond the table.
-#[derive(Default)]
-struct Manner {
-    claim: Option<u64>,
-    takes_over: bool,
-    until: Option<String>,
-    starts: bool,
-}
-
 /// Mark tasks as done after verifying them.
 ///
 /// Where `[verify]` in the configuration has rules for a task, their commands are run first; if one of them fails, the task stays
@@ -132,225 +116,77 @@ pub(crate) struct DoneArgs {
     allow_plan_commands: bool,
 }
 
+impl Args {
+    fn request(&self) -> Result<TransitionRequest> {
+        let mut stdin_is_taken = false;
+        let mut text = |option: &str, typed: &Option<String>| {
+            let typed = typed.as_deref();
+            typed
+                .map(|typed| text_of(option, typed, &mut stdin_is_taken))
+                .transpose()
+        };
+        Ok(TransitionRequest {
+            plan: self.plan.choice(),
+            tasks: self.tasks.clone(),
+            note: text("note", &self.note)?,
+            output: text("output", &self.output)?,
+            files: self.files.clone(),
+            force: self.force,
+            no_cascade: self.no_cascade,
+            change: self.change.mode(),
+            ..TransitionRequest::default()
+        })
+    }
+
+    fn request_of_holder(&self, holder: &HolderOptions) -> Result<TransitionRequest> {
+        Ok(TransitionRequest {
+            claim: holder.claim,
+            take_over: holder.take_over.take_over,
+            ..self.request()?
+        })
+    }
+
+    fn run(&self, verb: Verb, request: &TransitionRequest, output: &mut Output) -> Result<Exit> {
+        let report = transition(&output.workspace(), verb, request)?;
+        present(&report, &self.change, output)
+    }
+}
+
 pub(crate) fn start(args: &StartArgs, output: &mut Output) -> Result<Exit> {
-    let manner = Manner {
-        takes_over: args.take_over.take_over,
-        until: args.lease.until()?,
-        ..Manner::default()
+    let request = TransitionRequest {
+        take_over: args.take_over.take_over,
+        lease: args.lease.lease.clone(),
+        ..args.common.request()?
     };
-    act(Verb::Start, &args.common, manner, output, |_, _, _, _| Ok(Vec::new()))
+    args.common.run(Verb::Start, &request, output)
 }
 
 pub(crate) fn retry(args: &RetryArgs, output: &mut Output) -> Result<Exit> {
-    if args.lease.is_given() && !args.start {
-        return Err(Failure::usage(
-            "--lease is for a task that starts",
-            "add --start, or leave --lease out",
-        ));
-    }
-    let manner = Manner {
-        until: args.lease.until()?,
-        starts: args.start,
-        ..Manner::default()
+    let request = TransitionRequest {
+        lease: args.lease.lease.clone(),
+        start: args.start,
+        ..args.common.request()?
     };
-    act(Verb::Retry, &args.common, manner, output, |_, _, _, _| Ok(Vec::new()))
+    args.common.run(Verb::Retry, &request, output)
 }
 
 pub(crate) fn finish(verb: Verb, args: &FinishArgs, output: &mut Output) -> Result<Exit> {
-    act(verb, &args.common, manner_of(&args.holder), output, |_, _, _, _| {
-        Ok(Vec::new())
-    })
+    let request = args.common.request_of_holder(&args.holder)?;
+    args.common.run(verb, &request, output)
 }
 
 pub(crate) fn done(args: &DoneArgs, output: &mut Output) -> Result<Exit> {
-    let manner = manner_of(&args.holder);
-    act(
-        Verb::Done,
-        &args.common,
-        manner,
+    let request = DoneRequest {
+        transition: args.common.request_of_holder(&args.holder)?,
+        unverified: args.unverified,
+        require_verification: args.require_verification,
+        allow_plan_commands: args.allow_plan_commands,
+    };
+    let workspace = output.workspace();
+    let mut view = VerificationView {
+        stream: VerificationStream::Remarks,
         output,
-        |found, request, call, output| verify(args, found, request, call, output),
-    )
-}
-
-fn manner_of(holder: &HolderOptions) -> Manner {
-    Manner {
-        claim: holder.claim,
-        takes_over: holder.take_over.take_over,
-        ..Manner::default()
-    }
-}
-
-/// Verifies tasks that are to be done, and returns what to record of it. Takes no lock: that may take its time.
-fn verify(
-    args: &DoneArgs,
-    found: &FoundPlan,
-    request: &Request<'_>,
-    call: &Call<'_>,
-    output: &mut Output,
-) -> Result<Vec<Verified>> {
-    let names = each_once(&args.common.tasks);
-    let untold = |waived: bool| {
-        let tasks = names.iter().cloned();
-        tasks.map(move |task| Verified {
-            task,
-            waived,
-            ..Verified::default()
-        })
     };
-    let mut verifier = Verifier::open(found, args.allow_plan_commands, output)?;
-    let is_required = call.policy.verification_required;
-    if args.unverified {
-        refuse_waiver(is_required, verifier.allows_waivers(), request.note)?;
-        return Ok(untold(true).collect());
-    }
-    let may_waive = (!is_required || verifier.allows_waivers()) && !args.require_verification;
-    let is_required = is_required || args.require_verification;
-    if !verifier.has_rules() && !is_required {
-        return Ok(untold(false).collect());
-    }
-    let target = found.target(args.common.change.is_dry());
-    // What would be refused anyway is not worth the time.
-    let would = transition_by(Target { dry: true, ..target }, Pick::Named(&names), request, call);
-    let would = would.map_err(|error| failure(found, &error))?;
-    let Some(linked) = &would.after.plan else {
-        return Ok(Vec::new());
-    };
-    let mut wanted = Vec::new();
-    for name in &names {
-        let task_ix = task_named(&linked.plan, name).map_err(|error| failure(found, &error))?;
-        let checks = verifier.checks(&linked.plan, task_ix);
-        if is_required && !checks.is_covered {
-            return Err(Failure::problem(
-                format!("no rule covers `{}`, so that nothing verifies it", shown_name(name)),
-                "verification is required: add a rule to `[verify]` in `planwright.toml`",
-            ));
-        }
-        wanted.push((name, task_ix, checks));
-    }
-    if target.dry {
-        name_commands(wanted.iter().map(|(name, _, checks)| (*name, checks)), output);
-        return Ok(Vec::new());
-    }
-    let mut verdicts: Vec<(&String, Verdict)> = Vec::new();
-    for (name, task_ix, checks) in wanted {
-        if checks.is_covered {
-            output.remark(&format!("verifying {}", shown_name(name)));
-        }
-        let verdict = verifier.run(&linked.plan, task_ix, checks, Told::Beside, output)?;
-        for gap in verdict.gaps() {
-            output.remark(&format!("note: {}: {gap}", shown_name(name)));
-        }
-        verdicts.push((name, verdict));
-    }
-    match verdicts
-        .iter()
-        .find_map(|(name, verdict)| verdict.refusal(name, may_waive))
-    {
-        Some(refusal) => Err(refusal),
-        None => Ok(verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect()),
-    }
-}
-
-/// Refuses to waive verification where it is required, unless the user's own settings allow it and there is a reason.
-fn refuse_waiver(is_required: bool, is_allowed: bool, note: Option<&str>) -> Result<()> {
-    if !is_required {
-        return Ok(());
-    }
-    if !is_allowed {
-        return Err(Failure::problem(
-            "verification is required (verify.required), so --unverified is refused",
-            "leave --unverified out; or set verify.allow_unverified = true in your own configuration file, which a project \
-             cannot do",
-        ));
-    }
-    refuse_without_note("--unverified", true, note)
-}
-
-/// Says what would be run.
-fn name_commands<'a>(wanted: impl Iterator<Item = (&'a String, &'a Checks)>, output: &mut Output) {
-    for (name, checks) in wanted {
-        for check in &checks.checks {
-            let words = command_words(&check.command.arguments());
-            output.remark(&format!("would verify {}: {words}", shown_name(name)));
-        }
-    }
-}
-
-/// Does a verb to tasks. What `verify` returns is recorded with it.
-fn act(
-    verb: Verb,
-    args: &Args,
-    manner: Manner,
-    output: &mut Output,
-    verify: impl FnOnce(&FoundPlan, &Request<'_>, &Call<'_>, &mut Output) -> Result<Vec<Verified>>,
-) -> Result<Exit> {
-    let mut stdin_is_taken = false;
-    let mut text = |option: &str, typed: &Option<String>| {
-        let typed = typed.as_deref();
-        typed
-            .map(|typed| text_of(option, typed, &mut stdin_is_taken))
-            .transpose()
-    };
-    let (note, outcome) = (text("note", &args.note)?, text("output", &args.output)?);
-    if verb == Verb::Block && note.as_deref().is_none_or(|note| note.trim().is_empty()) {
-        return Err(Failure::usage(
-            "a blocked task needs a reason",
-            "name what it waits for: --note \"…\"",
-        ));
-    }
-    refuse_without_note("--take-over", manner.takes_over, note.as_deref())?;
-    let overrides = matches!(verb, Verb::Start | Verb::Retry | Verb::Done | Verb::Fail | Verb::Block);
-    refuse_without_note("--force", args.force && overrides, note.as_deref())?;
-    let found = args.plan.find(&output.workspace())?;
-    // Before the table and the claims are asked: their advice is for those who may change the plan.
-    refuse_own_plan(&found, "change its own run")?;
-    if let Some(newest) = revise::newest_version(&found.path, found.forced) {
-        output.remark(&format!(
-            "note: this version was replanned: the newest is {}",
-            one_line(&from_here(&newest).to_string_lossy())
-        ));
-    }
-    let config = config_of(&found, output)?;
-    let now = clock::now();
-    let request = Request {
-        verb,
-        note: note.as_deref(),
-        output: outcome.as_deref(),
-        files: &args.files,
-        by: args.change.by.as_deref(),
-        user: None,
-        now: &now,
-        force: args.force,
-        cascade: !args.no_cascade,
-        keeps_notes: false,
-        work: None,
-        starts: manner.starts,
-    };
-    let call = Call {
-        policy: GatePolicy::of(&config),
-        owner: args.change.by.as_deref(),
-        claim: manner.claim,
-        takes_over: manner.takes_over,
-        until: manner.until,
-        ..Call::default()
-    };
-    let verified = verify(&found, &request, &call, output)?;
-    let call = Call {
-        verified: &verified,
-        ..call
-    };
-    let target = found.target(args.change.is_dry());
-    let revised =
-        transition_by(target, Pick::Named(&args.tasks), &request, &call).map_err(|error| failure(&found, &error))?;
-    let words = step_words(&found.path, &revised);
-    report(
-        &found.path,
-        verb.as_str(),
-        &revised,
-        &args.change,
-        &args.tasks,
-        &words,
-        output,
-    )
+    let report = done::done(&workspace, &request, &mut view)?;
+    present(&report, &args.common.change, output)
 }

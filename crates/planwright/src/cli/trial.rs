@@ -13,10 +13,12 @@ use planwright_run::verify::{self, Check, Logs, Scene};
 use planwright_run::worker::{self, Mark};
 use planwright_verbs::failure::{Failure, Result};
 use planwright_verbs::quantity::duration;
+use planwright_verbs::verification::Series;
+use planwright_verbs::verification::fence_of;
 use serde::Serialize;
 
 use super::output::Output;
-use super::verification::{Series, Told, fence_of};
+use super::verification_view::{VerificationStream, VerificationView};
 
 /// The result of trying a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -66,7 +68,7 @@ pub(crate) struct Trial<'t> {
 
 impl<'t> Trial<'t> {
     /// Opens a checkout to try commands in; none where there is no commit to check out.
-    pub(crate) fn open(root: &'t Path, config: &'t Config) -> Result<Option<Self>> {
+    pub(crate) fn open(root: &'t Path, config: &'t Config, output: &mut Output) -> Result<Option<Self>> {
         let checkout = TrialCheckout::open(root, config).map_err(|error| {
             Failure::environment(
                 &error,
@@ -81,7 +83,7 @@ impl<'t> Trial<'t> {
             config,
             checkout,
             is_set_up: false,
-            series: Series::begin()?,
+            series: Series::begin(&mut view(output))?,
         }))
     }
 
@@ -139,9 +141,7 @@ impl<'t> Trial<'t> {
         let logs = Logs::create(&folder, "init", "").map_err(failed)?;
         let commit = Some(self.checkout.commit.as_str());
         let slot = Some(&self.checkout.slot);
-        let receipts = self
-            .series
-            .run(&checks, &scene, &logs, commit, slot, Told::Nowhere, output);
+        let receipts = self.series.run(&checks, &scene, &logs, commit, slot, &mut view(output));
         worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
         let receipts = receipts?;
         // A preparation that fails is the reason why the command does.
@@ -188,5 +188,12 @@ pub(crate) fn is_program_found(command: &Command, folder: Option<&Path>) -> bool
     match program.contains('/') {
         true => folder.is_none_or(|folder| folder.join(program).is_file()),
         false => planwright_run::programs::program(program).is_some(),
+    }
+}
+
+fn view(output: &mut Output) -> VerificationView<'_> {
+    VerificationView {
+        stream: VerificationStream::Nowhere,
+        output,
     }
 }

@@ -7,6 +7,7 @@ use planwright_run::files::DiskFiles;
 use planwright_run::layout::{PlanPlace, TRASH};
 use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError, load};
 use planwright_run::workspace::{archive_path, is_pointer, slashed};
+use planwright_verbs::change_report::notice_words;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::{file_named, pointer_to};
 use planwright_verbs::json::ErrorBody;
@@ -17,7 +18,6 @@ use planwright_verbs::workspace::Workspace;
 use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
-use super::super::change::notice_words;
 use super::super::output::{Output, error_body};
 
 /// Options of both verbs.

@@ -49,7 +49,7 @@ pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut
         true => fact("verification", "no command verifies every task".to_owned()),
         false => {
             let mut trial = match starts {
-                true => Trial::open(root, &config)?,
+                true => Trial::open(root, &config, output)?,
                 false => None,
             };
             if starts && trial.is_none() {

@@ -45,7 +45,7 @@ pub(super) fn try_all(root: &Path, config: &Config, may_run: bool, output: &mut 
     if found.iter().all(|group| group.commands.is_empty()) {
         return Ok(Vec::new());
     }
-    let Some(mut trial) = Trial::open(root, config)? else {
+    let Some(mut trial) = Trial::open(root, config, output)? else {
         return Ok(without_commit(root, &found));
     };
     let mut tried: Vec<Tried> = Vec::new();

@@ -453,7 +453,7 @@ impl Landing {
     fn run_hook(&self, output: &mut Output) -> Result<()> {
         let failed = |error| Failure::environment(&error, "the work has landed; no command can be run here");
         let mut workers = Workers::new().map_err(failed)?;
-        let interrupts = interrupt::Count::begin(workers.waker()).map_err(failed)?;
+        let interrupts = interrupt::cancel_token_for(&workers).map_err(failed)?;
         let log = self.run.place.folder().join("post-merge.log");
         hooks::after_landing(&mut workers, &self.place().root, log, interrupts.n_asked(), output);
         Ok(())

@@ -17,9 +17,11 @@ use planwright_run::worker::{self, Mark};
 use planwright_verbs::failure::{Failure, Result};
 use planwright_verbs::open_plan::open_file;
 use planwright_verbs::plain_text::one_line;
+use planwright_verbs::verification::Series;
+use planwright_verbs::verification::fence_of;
 
 use super::super::output::Output;
-use super::super::verification::{Series, Told, fence_of};
+use super::super::verification_view::{VerificationStream, VerificationView};
 use super::{Landing, outside};
 
 impl Landing {
@@ -126,8 +128,14 @@ impl Landing {
         };
         let logs = Logs::create(&place.root, &place.relative, task)
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
-        let told = if is_json { Told::Nowhere } else { Told::Results };
-        let receipts = Series::begin()?.run(&checks, &scene, &logs, Some(commit), Some(slot), told, output);
+        let mut view = VerificationView {
+            stream: match is_json {
+                true => VerificationStream::Nowhere,
+                false => VerificationStream::Results,
+            },
+            output,
+        };
+        let receipts = Series::begin(&mut view)?.run(&checks, &scene, &logs, Some(commit), Some(slot), &mut view);
         // The next commit that is verified here must be alone.
         worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
         receipts

@@ -19,7 +19,6 @@ use planwright_run::user::user;
 use serde::Serialize;
 
 use super::answers;
-use super::change::{failure as revise_failure, refuse_during_run};
 use super::create::with_id_source;
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::output::Output;
@@ -33,6 +32,8 @@ use planwright_verbs::attempt::refuse_own_plan;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::revise_failure::refuse_during_run;
+use planwright_verbs::revise_failure::revise_failure;
 use planwright_verbs::unified_diff::diff_of_files;
 use planwright_verbs::workspace::Workspace;
 

@@ -80,7 +80,7 @@ impl<'f> ApprovedLanding<'f> {
             Err(error) => return Ok(Landed::NotYet(error.to_string())),
         };
         let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
-        let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+        let interrupts = interrupt::cancel_token_for(&workers).map_err(|error| Failure::environment(&error, ""))?;
         let manner = match is_shown && !output.is_quiet() {
             true => Manner::Shown { plain: false },
             false => Manner::Quiet,

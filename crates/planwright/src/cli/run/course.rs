@@ -12,9 +12,9 @@ use planwright_run::runs::{Replanned, Spent};
 use planwright_run::workspace::root_of;
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::revise_failure::revise_failure as failure;
 
 use super::super::answers;
-use super::super::change::failure;
 use super::super::output::Output;
 use super::super::proposals::{self, Settling};
 use super::super::replan::{After, MAX_VERSIONS, replan_after_failure};

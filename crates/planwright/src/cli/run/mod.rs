@@ -19,7 +19,6 @@ use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
 use super::answers;
-use super::change::failure;
 use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
 use super::dry_run::{self, How};
@@ -38,6 +37,7 @@ use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result, fix_firs
 use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::plain_text::{one_line, shown_name};
 use planwright_verbs::quantity::some_of;
+use planwright_verbs::revise_failure::revise_failure as failure;
 use planwright_verbs::task_name::unknown_task;
 use planwright_verbs::workspace::Workspace;
 use planwright_verbs::workspace::from_here;
@@ -202,7 +202,7 @@ fn carry_out(
         return Ok(nothing_to_do(args, &request, &prepared, output));
     }
     let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
-    let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+    let interrupts = interrupt::cancel_token_for(&workers).map_err(|error| Failure::environment(&error, ""))?;
     let mut setting = setting_of(&found.path, prepared.snapshot.plan());
     let rawko = args.json_events.map(|EventForm::Rawko| {
         let book = &prepared.snapshot;

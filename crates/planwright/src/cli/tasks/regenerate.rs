@@ -15,11 +15,11 @@ use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::json::DiagnosticReport;
 use planwright_verbs::open_plan::load_failure;
 use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
+use planwright_verbs::revise_failure::refuse_during_run;
 use planwright_verbs::unified_diff::unified_diff;
 use serde::Serialize;
 
 use super::super::answers;
-use super::super::change::refuse_during_run;
 use super::super::output::Output;
 use super::super::plan_arg::TargetArgument;
 use super::super::planner::{EffortReport, PlannerOptions, effort_words};

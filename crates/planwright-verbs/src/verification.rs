@@ -1,33 +1,26 @@
-//! What `verify` and `done` share: the rules of the workspace, running what they say, and the words for what came of it.
+//! What `verify`, `done` and `land` share: the rules of the workspace, and running what they name.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use planwright_core::plan::Plan;
 use planwright_run::clock;
-use planwright_run::config::{self, Surroundings};
+use planwright_run::config::Config;
 use planwright_run::fence::{self, Fence, Fencing, Ground, TemporaryFolders};
-use planwright_run::files::DiskFiles;
 use planwright_run::git::{Repository, Slot, commit_at};
 use planwright_run::journal::{Receipt, Verified};
 use planwright_run::layout::PlanPlace;
 use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
-use planwright_run::store::LoadError;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
 use planwright_run::worker::{Manner, Mark, Workers};
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_plan::FoundPlan;
-use planwright_verbs::open_plan::load_failure;
-use planwright_verbs::plain_text::{cut, one_line, printable, shown_name, without_sequences};
-use planwright_verbs::quantity::duration;
-use planwright_verbs::workspace::from_here;
-use serde::Serialize;
 
-use super::config::refuse_unsound;
-use super::interrupt::Interrupt;
-use super::output::Output;
-use crate::render::terminal::{Audience, Paint};
+use crate::cancel::CancelToken;
+use crate::failure::{Exit, Failure, Result};
+use crate::find_plan::FoundPlan;
+use crate::observer::{VerificationEvent, VerificationObserver};
+use crate::plain_text::{cut, one_line, printable, shown_name, without_sequences};
+use crate::sound_config::{place_of, sound_config};
+use crate::workspace::from_here;
 
 /// How many lines of the end of a failed command's output are shown.
 const MAX_TAIL_LINES: usize = 20;
@@ -36,8 +29,8 @@ const MAX_TAIL_LINES: usize = 20;
 const MAX_SHOWN_CHARS: usize = 160;
 
 /// Verifies tasks of one plan.
-pub(crate) struct Verifier {
-    config: config::Config,
+pub struct Verifier {
+    config: Config,
     allow_plan_commands: bool,
     place: PlanPlace,
     temporary: TemporaryFolders,
@@ -46,40 +39,28 @@ pub(crate) struct Verifier {
 }
 
 /// Commands that are run one after another.
-pub(crate) struct Series {
+pub struct Series {
     workers: Workers,
-    interrupt: Interrupt,
+    cancel: CancelToken,
+    /// How often its end was asked for and handled.
+    n_handled: u32,
 }
 
 /// What came of verifying a task.
-pub(crate) struct Verdict {
+pub struct Verdict {
     /// What was to be run, and what no rule covers.
-    pub(crate) checks: Checks,
+    pub checks: Checks,
     /// What was run, in the order of the checks.
-    pub(crate) receipts: Vec<Receipt>,
+    pub receipts: Vec<Receipt>,
     /// Where the outputs are.
     logs: Option<Logs>,
 }
 
-/// Where it is said how commands go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// With the results.
-    Results,
-    /// Beside them.
-    Beside,
-    /// Nowhere but at a terminal: the results are for programs.
-    Nowhere,
-}
-
 impl Verifier {
-    /// Reads the rules for a plan. What is wrong with the configuration is shown, and no rule is trusted then.
-    pub(crate) fn open(found: &FoundPlan, allow_plan_commands: bool, output: &mut Output) -> Result<Self> {
-        let place = PlanPlace::of(&DiskFiles, &found.path)
-            .map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
-        let configuration = config::load(&place.root, &Surroundings::of_process());
-        refuse_unsound(&configuration, "so that what verifies a task is unknown", output)?;
-        let config = configuration.config;
+    /// Reads the rules for a plan. Where the configuration has errors, no rule is trusted.
+    pub fn open(found: &FoundPlan, allow_plan_commands: bool) -> Result<Self> {
+        let place = place_of(found)?;
+        let config = sound_config(&place.root, "so that what verifies a task is unknown")?.config;
         Ok(Verifier {
             allow_plan_commands: allow_plan_commands || config.verify.allow_plan_commands,
             config,
@@ -90,28 +71,27 @@ impl Verifier {
     }
 
     /// Returns whether a person may waive verification where it is required.
-    pub(crate) fn allows_waivers(&self) -> bool {
+    pub fn allows_waivers(&self) -> bool {
         self.config.verify.allow_unverified
     }
 
     /// Returns whether there is anything that could verify a task.
-    pub(crate) fn has_rules(&self) -> bool {
+    pub fn has_rules(&self) -> bool {
         self.config.verify.has_rules() || self.allow_plan_commands
     }
 
     /// Returns what verifies a task.
-    pub(crate) fn checks(&self, plan: &Plan, task_ix: usize) -> Checks {
+    pub fn checks(&self, plan: &Plan, task_ix: usize) -> Checks {
         Checks::of(&self.config.verify, plan, task_ix, self.allow_plan_commands)
     }
 
     /// Runs what verifies a task.
-    pub(crate) fn run(
+    pub fn run(
         &mut self,
         plan: &Plan,
         task_ix: usize,
         checks: Checks,
-        told: Told,
-        output: &mut Output,
+        observer: &mut dyn VerificationObserver,
     ) -> Result<Verdict> {
         if checks.checks.is_empty() {
             return Ok(Verdict {
@@ -128,9 +108,9 @@ impl Verifier {
         let commit = commit_at(&scene.folder);
         let series = match &mut self.running {
             Some(running) => running,
-            none => none.insert(Series::begin()?),
+            none => none.insert(Series::begin(observer)?),
         };
-        let receipts = series.run(&checks.checks, &scene, &logs, commit.as_deref(), None, told, output)?;
+        let receipts = series.run(&checks.checks, &scene, &logs, commit.as_deref(), None, observer)?;
         Ok(Verdict {
             checks,
             receipts,
@@ -172,11 +152,7 @@ impl Verifier {
 }
 
 /// Returns the fence around commands that a person has run, which is that of a run.
-pub(crate) fn fence_of(
-    config: &config::Config,
-    ground: &Ground<'_>,
-    temporary: &mut TemporaryFolders,
-) -> Result<Option<Fence>> {
+pub fn fence_of(config: &Config, ground: &Ground<'_>, temporary: &mut TemporaryFolders) -> Result<Option<Fence>> {
     let fencing = Fencing::of(&config.run, fence::own_program().as_deref())
         .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
     let mut fence = fencing.fence(ground);
@@ -190,48 +166,51 @@ pub(crate) fn fence_of(
 }
 
 impl Series {
-    pub(crate) fn begin() -> Result<Self> {
+    pub fn begin(observer: &mut dyn VerificationObserver) -> Result<Self> {
         let help = "no command can be run for verification here";
         let workers = Workers::new().map_err(|error| Failure::environment(&error, help))?;
-        let interrupt = Interrupt::listen().map_err(|error| Failure::environment(&error, help))?;
-        Ok(Series { workers, interrupt })
+        let cancel = observer
+            .cancel_token()
+            .map_err(|error| Failure::environment(&error, help))?;
+        Ok(Series {
+            workers,
+            cancel,
+            n_handled: 0,
+        })
     }
 
     /// Runs all commands. Returns their receipts. In a slot, the files of its commit are restored before each command.
-    #[expect(clippy::too_many_arguments, reason = "two calls, and all of them are their own")]
-    pub(crate) fn run(
+    pub fn run(
         &mut self,
         checks: &[Check],
         scene: &Scene,
         logs: &Logs,
         commit: Option<&str>,
         slot: Option<&Slot>,
-        told: Told,
-        output: &mut Output,
+        observer: &mut dyn VerificationObserver,
     ) -> Result<Vec<Receipt>> {
-        let mut teller = Teller {
+        let mut watch = SeriesWatch {
             slot,
-            told,
-            output,
-            interrupt: &mut self.interrupt,
+            observer,
+            cancel: &self.cancel,
+            n_handled: &mut self.n_handled,
         };
-        let ran = verify::run_all(&mut self.workers, checks, scene, logs, commit, &mut teller);
-        match (ran, self.interrupt.exit()) {
+        let ran = verify::run_all(&mut self.workers, checks, scene, logs, commit, &mut watch);
+        match (ran, self.cancel.exit()) {
             (Ok(receipts), None) => Ok(receipts),
             (_, exit) => Err(Failure {
                 exit: exit.unwrap_or(Exit::Interrupted),
                 message: "the verification was interrupted".to_owned(),
                 help: "what ran was ended, and nothing was changed".to_owned(),
-                evidence: None,
-            }
-            .into()),
+                evidence: Vec::new(),
+            }),
         }
     }
 }
 
 impl Verdict {
     /// Returns what is to be recorded.
-    pub(crate) fn verified(&self, task: &str) -> Verified {
+    pub fn verified(&self, task: &str) -> Verified {
         Verified {
             task: task.to_owned(),
             passed: verify::all_passed(&self.receipts),
@@ -249,7 +228,7 @@ impl Verdict {
 
     /// Returns that a task cannot be said to be done, with the first command that failed.
     /// `may_waive` is whether `--unverified` would be accepted.
-    pub(crate) fn refusal(&self, task: &str, may_waive: bool) -> Option<Failure> {
+    pub fn refusal(&self, task: &str, may_waive: bool) -> Option<Failure> {
         let (number, receipt) = self.failures().next()?;
         let mut message = format!(
             "`{}` is not done: `{}` failed ({})",
@@ -276,7 +255,7 @@ impl Verdict {
     }
 
     /// Returns what no rule covers, in words; nothing where everything is covered.
-    pub(crate) fn gaps(&self) -> Vec<String> {
+    pub fn gaps(&self) -> Vec<String> {
         let checks = &self.checks;
         let mut lines = Vec::new();
         if !checks.is_covered {
@@ -303,81 +282,42 @@ fn shown_path(path: PathBuf) -> String {
     one_line(&from_here(&path).to_string_lossy())
 }
 
-/// Says how commands go, and passes on that somebody does not want to wait.
-struct Teller<'a> {
-    told: Told,
-    output: &'a mut Output,
-    interrupt: &'a mut Interrupt,
+/// Passes on how commands go to the face, and its wish to end them to the commands.
+struct SeriesWatch<'a> {
+    observer: &'a mut dyn VerificationObserver,
+    cancel: &'a CancelToken,
+    n_handled: &'a mut u32,
     /// The checkout in which commands run, where it is one for verification.
     slot: Option<&'a Slot>,
 }
 
-impl Watch for Teller<'_> {
+impl Watch for SeriesWatch<'_> {
     fn begins(&mut self, check: &Check) {
         if let Some(Ok(changed)) = self.slot.map(Slot::restore_tracked)
             && !changed.is_empty()
         {
-            let files = one_line(&changed.join(", "));
-            self.output
-                .remark(&format!("restored before the next command: {files}"));
+            self.observer.happens(VerificationEvent::Restored { files: &changed });
         }
-        // Only who sits there wonders what goes on.
-        if self.output.audience_beside() == Audience::Person {
-            let words = command_words(&check.command.arguments());
-            self.output.remark(&format!("  running {words}"));
-        }
+        let command = &check.command.arguments();
+        self.observer.happens(VerificationEvent::CommandBegins { command });
     }
 
     fn ends(&mut self, _check: &Check, receipt: &Receipt) {
-        match self.told {
-            Told::Results => {
-                let paint = self.output.paint();
-                for line in receipt_lines(receipt, paint) {
-                    self.output.line(&line);
-                }
-                self.output.flush();
-            }
-            Told::Beside => {
-                let line = receipt_line(receipt, self.output.paint_beside());
-                self.output.remark(&line);
-            }
-            Told::Nowhere => {}
-        }
-        // Whoever is not there any more need not hear it.
-        let _ = std::io::stderr().flush();
+        self.observer.happens(VerificationEvent::CommandEnds { receipt });
     }
 
     fn interruption(&mut self) -> Option<Manner> {
-        self.interrupt.manner()
-    }
-}
-
-/// Returns what came of a command, and the end of its output where it failed.
-fn receipt_lines(receipt: &Receipt, paint: Paint) -> Vec<String> {
-    let mut lines = vec![receipt_line(receipt, paint)];
-    if !passed(receipt) {
-        let tail = tail_lines(&receipt.tail).into_iter();
-        lines.extend(tail.map(|line| format!("    {} {line}", paint.dim("|"))));
-    }
-    lines
-}
-
-fn receipt_line(receipt: &Receipt, paint: Paint) -> String {
-    let time = duration(receipt.milliseconds);
-    let words = command_words(&receipt.command);
-    match passed(receipt) {
-        true => format!("  {}  {words}  ({time})", paint.good("passed")),
-        false => format!("  {}  {words}  ({}, {time})", paint.error("failed"), receipt.exit),
+        self.cancel.manner(self.n_handled)
     }
 }
 
 /// Returns a command as its user would write it.
-pub(crate) fn command_words(command: &[String]) -> String {
+pub fn command_words(command: &[String]) -> String {
     cut(&one_line(&command_line(command)), MAX_SHOWN_CHARS)
 }
 
 /// Returns the last lines of an output that say something, as they would stand there at the end.
-fn tail_lines(tail: &str) -> Vec<String> {
+pub fn tail_lines(tail: &str) -> Vec<String> {
     let lines = tail.lines().map(|line| {
         // What a progress bar wrote over is gone.
         let last = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
@@ -389,51 +329,6 @@ fn tail_lines(tail: &str) -> Vec<String> {
     let first = n_said.saturating_sub(MAX_TAIL_LINES);
     let shown = lines.get(first..n_said).unwrap_or_default();
     shown.iter().skip_while(|line| line.is_empty()).cloned().collect()
-}
-
-/// How a task was verified, as JSON.
-#[derive(Serialize)]
-pub(crate) struct VerifiedReport {
-    task: String,
-    /// Whether commands were run, and all of them succeeded.
-    passed: bool,
-    /// Whether somebody wanted no verification.
-    waived: bool,
-    receipts: Vec<ReceiptReport>,
-    /// Criteria that no rule covers.
-    unverified: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ReceiptReport {
-    command: Vec<String>,
-    passed: bool,
-    exit: String,
-    milliseconds: u64,
-    digest: String,
-    tail: String,
-    commit: Option<String>,
-}
-
-impl From<&Verified> for VerifiedReport {
-    fn from(verified: &Verified) -> Self {
-        let receipts = verified.receipts.iter().map(|receipt| ReceiptReport {
-            command: receipt.command.clone(),
-            passed: passed(receipt),
-            exit: receipt.exit.clone(),
-            milliseconds: receipt.milliseconds,
-            digest: receipt.digest.clone(),
-            tail: receipt.tail.clone(),
-            commit: receipt.commit.clone(),
-        });
-        VerifiedReport {
-            task: verified.task.clone(),
-            passed: verified.passed,
-            waived: verified.waived,
-            receipts: receipts.collect(),
-            unverified: verified.unverified.clone(),
-        }
-    }
 }
 
 #[cfg(test)]

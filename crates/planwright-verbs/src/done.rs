@@ -1,0 +1,130 @@
+//! The verb `done`: tasks are done after what verifies them has passed.
+
+use planwright_core::edit::Request;
+use planwright_core::plan::Verb;
+use planwright_run::journal::Verified;
+use planwright_run::revise::{Call, Pick, Target, each_once, task_named, transition_by};
+use serde::Deserialize;
+
+use crate::change_report::ChangeReport;
+use crate::claim_terms::refuse_without_note;
+use crate::failure::{Failure, Result};
+use crate::find_plan::FoundPlan;
+use crate::observer::{VerificationEvent, VerificationObserver};
+use crate::plain_text::shown_name;
+use crate::revise_failure::revise_failure;
+use crate::transition::{TransitionRequest, transition_verified};
+use crate::verification::{Verdict, Verifier, command_words};
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DoneRequest {
+    pub transition: TransitionRequest,
+    /// Verifies nothing. The history keeps that.
+    pub unverified: bool,
+    /// Refuses tasks that no rule of the configuration verifies.
+    pub require_verification: bool,
+    /// Also runs criteria that are a command between backticks.
+    pub allow_plan_commands: bool,
+}
+
+/// Marks tasks as done after verifying them.
+pub fn done(
+    workspace: &Workspace,
+    request: &DoneRequest,
+    observer: &mut dyn VerificationObserver,
+) -> Result<ChangeReport> {
+    transition_verified(workspace, Verb::Done, &request.transition, |found, edit, call| {
+        verify(workspace, request, (found, edit, call), observer)
+    })
+}
+
+/// Verifies tasks that are to be done, and returns what to record of it. Takes no lock: that may take its time.
+fn verify(
+    workspace: &Workspace,
+    request: &DoneRequest,
+    (found, edit, call): (&FoundPlan, &Request<'_>, &Call<'_>),
+    observer: &mut dyn VerificationObserver,
+) -> Result<Vec<Verified>> {
+    let names = each_once(&request.transition.tasks);
+    let unrun = |waived: bool| {
+        let tasks = names.iter().cloned();
+        tasks.map(move |task| Verified {
+            task,
+            waived,
+            ..Verified::default()
+        })
+    };
+    let mut verifier = Verifier::open(found, request.allow_plan_commands)?;
+    let is_required = call.policy.verification_required;
+    if request.unverified {
+        refuse_waiver(is_required, verifier.allows_waivers(), edit.note)?;
+        return Ok(unrun(true).collect());
+    }
+    let may_waive = (!is_required || verifier.allows_waivers()) && !request.require_verification;
+    let is_required = is_required || request.require_verification;
+    if !verifier.has_rules() && !is_required {
+        return Ok(unrun(false).collect());
+    }
+    let target = found.target(request.transition.change.is_dry());
+    // What would be refused anyway is not worth the time.
+    let would = transition_by(Target { dry: true, ..target }, Pick::Named(&names), edit, call);
+    let would = would.map_err(|error| revise_failure(found, &error))?;
+    let Some(linked) = &would.after.plan else {
+        return Ok(Vec::new());
+    };
+    let mut wanted = Vec::new();
+    for name in &names {
+        let task_ix = task_named(&linked.plan, name).map_err(|error| revise_failure(found, &error))?;
+        let checks = verifier.checks(&linked.plan, task_ix);
+        if is_required && !checks.is_covered {
+            return Err(Failure::problem(
+                format!("no rule covers `{}`, so that nothing verifies it", shown_name(name)),
+                "verification is required: add a rule to `[verify]` in `planwright.toml`",
+            ));
+        }
+        wanted.push((name, task_ix, checks));
+    }
+    if target.dry {
+        for (name, _, checks) in &wanted {
+            for check in &checks.checks {
+                let words = command_words(&check.command.arguments());
+                workspace.remark(&format!("would verify {}: {words}", shown_name(name)));
+            }
+        }
+        return Ok(Vec::new());
+    }
+    let mut verdicts: Vec<(&String, Verdict)> = Vec::new();
+    for (name, task_ix, checks) in wanted {
+        if checks.is_covered {
+            let task = linked.plan.tasks().get(task_ix);
+            let title = task.map_or("", |task| linked.plan.task_subject(task));
+            observer.happens(VerificationEvent::TaskBegins { task: name, title });
+        }
+        let verdict = verifier.run(&linked.plan, task_ix, checks, observer)?;
+        let gaps = &verdict.gaps();
+        observer.happens(VerificationEvent::TaskEnds { task: name, gaps });
+        verdicts.push((name, verdict));
+    }
+    let refusal = |(name, verdict): &(&String, Verdict)| verdict.refusal(name, may_waive);
+    match verdicts.iter().find_map(refusal) {
+        Some(refusal) => Err(refusal),
+        None => Ok(verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect()),
+    }
+}
+
+/// Refuses to waive verification where it is required, unless the user's own settings allow it and there is a reason.
+fn refuse_waiver(is_required: bool, is_allowed: bool, note: Option<&str>) -> Result<()> {
+    if !is_required {
+        return Ok(());
+    }
+    if !is_allowed {
+        return Err(Failure::problem(
+            "verification is required (verify.required), so --unverified is refused",
+            "leave --unverified out; or set verify.allow_unverified = true in your own configuration file, which a project \
+             cannot do",
+        ));
+    }
+    refuse_without_note("--unverified", true, note)
+}

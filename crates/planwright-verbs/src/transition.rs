@@ -1,0 +1,135 @@
+//! The verbs `start`, `fail`, `skip`, `retry`, `block` and `reset`, and what `done` shares with them: tasks change their states by
+//! one table.
+
+use planwright_core::edit::Request;
+use planwright_core::plan::Verb;
+use planwright_run::clock;
+use planwright_run::gate::GatePolicy;
+use planwright_run::journal::Verified;
+use planwright_run::revise::{self, Call, Pick, transition_by};
+use serde::Deserialize;
+
+use crate::attempt::refuse_own_plan;
+use crate::change_report::{ChangeMode, ChangeReport, step_words};
+use crate::claim_terms::{lease_end, refuse_without_note};
+use crate::failure::{Failure, Result};
+use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::plain_text::one_line;
+use crate::revise_failure::revise_failure;
+use crate::sound_config::config_of;
+use crate::workspace::{Workspace, from_here};
+
+/// What becomes of which tasks.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TransitionRequest {
+    pub plan: PlanChoice,
+    /// The tasks, as their plan names them.
+    pub tasks: Vec<String>,
+    /// Why: kept where the dialect has a place for it, and in the plan's history.
+    pub note: Option<String>,
+    /// What came out of the work.
+    pub output: Option<String>,
+    /// The files that the work touched.
+    pub files: Vec<String>,
+    /// Starts what is not ready, finishes what another owner holds (both need a note); resets what is done.
+    pub force: bool,
+    /// Skips or resets these tasks alone, where the dialect would do so to what depends on them as well.
+    pub no_cascade: bool,
+    /// The number of the claim on the task.
+    pub claim: Option<u64>,
+    /// Takes the tasks over from their holder; needs a note.
+    pub take_over: bool,
+    /// How long the claim on a started task lasts, as `30m` or `2h`.
+    pub lease: Option<String>,
+    /// For `retry`: starts the tasks in the same step.
+    pub start: bool,
+    pub change: ChangeMode,
+}
+
+/// Changes the states of tasks. `done` without verification is refused where the configuration requires one: see
+/// [`done`](crate::done::done).
+pub fn transition(workspace: &Workspace, verb: Verb, request: &TransitionRequest) -> Result<ChangeReport> {
+    transition_verified(workspace, verb, request, |_, _, _| Ok(Vec::new()))
+}
+
+/// Changes the states of tasks. What `verify` returns is recorded with it.
+pub(crate) fn transition_verified(
+    workspace: &Workspace,
+    verb: Verb,
+    request: &TransitionRequest,
+    verify: impl FnOnce(&FoundPlan, &Request<'_>, &Call<'_>) -> Result<Vec<Verified>>,
+) -> Result<ChangeReport> {
+    refuse_incomplete(verb, request)?;
+    let found = request.plan.find(workspace, "name its file with --plan")?;
+    // Before the table and the claims are asked: their advice is for those who may change the plan.
+    refuse_own_plan(&found, "change its own run")?;
+    if let Some(newest) = revise::newest_version(&found.path, found.forced) {
+        workspace.remark(&format!(
+            "note: this version was replanned: the newest is {}",
+            one_line(&from_here(&newest).to_string_lossy())
+        ));
+    }
+    let config = config_of(&found)?;
+    let now = clock::now();
+    let edit = Request {
+        verb,
+        note: request.note.as_deref(),
+        output: request.output.as_deref(),
+        files: &request.files,
+        by: request.change.by.as_deref(),
+        user: None,
+        now: &now,
+        force: request.force,
+        cascade: !request.no_cascade,
+        keeps_notes: false,
+        work: None,
+        starts: request.start,
+    };
+    let call = Call {
+        policy: GatePolicy::of(&config),
+        owner: request.change.by.as_deref(),
+        claim: request.claim,
+        takes_over: request.take_over,
+        until: lease_end(request.lease.as_deref())?,
+        ..Call::default()
+    };
+    let verified = verify(&found, &edit, &call)?;
+    let call = Call {
+        verified: &verified,
+        ..call
+    };
+    let target = found.target(request.change.is_dry());
+    let revised = transition_by(target, Pick::Named(&request.tasks), &edit, &call)
+        .map_err(|error| revise_failure(&found, &error))?;
+    let (subject, words) = ((found.path.as_path(), verb.as_str()), step_words(&found.path, &revised));
+    Ok(ChangeReport::of(
+        workspace,
+        subject,
+        &revised,
+        &request.change,
+        &request.tasks,
+        words,
+    ))
+}
+
+/// Refuses requests that lack a reason, or that do not fit their verb.
+fn refuse_incomplete(verb: Verb, request: &TransitionRequest) -> Result<()> {
+    let note = request.note.as_deref();
+    lease_end(request.lease.as_deref())?;
+    if verb == Verb::Retry && request.lease.is_some() && !request.start {
+        return Err(Failure::usage(
+            "--lease is for a task that starts",
+            "add --start, or leave --lease out",
+        ));
+    }
+    if verb == Verb::Block && note.is_none_or(|note| note.trim().is_empty()) {
+        return Err(Failure::usage(
+            "a blocked task needs a reason",
+            "name what it waits for: --note \"…\"",
+        ));
+    }
+    refuse_without_note("--take-over", request.take_over, note)?;
+    let overrides = matches!(verb, Verb::Start | Verb::Retry | Verb::Done | Verb::Fail | Verb::Block);
+    refuse_without_note("--force", request.force && overrides, note)
+}
