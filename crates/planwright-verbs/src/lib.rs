@@ -9,6 +9,7 @@
 )]
 
 pub mod failure;
+pub mod file_findings;
 pub mod plain_text;
 pub mod quantity;
 pub mod unified_diff;
@@ -20,7 +21,9 @@ pub mod typed_command;
 pub mod workspace;
 
 pub mod attempt;
+pub mod config_findings;
 pub mod default_dialect;
+pub mod fence_report;
 pub mod find_plan;
 pub mod find_run;
 pub mod next_step;
@@ -30,6 +33,8 @@ pub mod plan_entries;
 pub mod skip_cause;
 pub mod task_name;
 
+pub mod agents;
+pub mod config;
 pub mod hash;
 pub mod list;
 
