@@ -9,6 +9,7 @@
 )]
 
 pub mod failure;
+pub mod file_findings;
 pub mod plain_text;
 pub mod quantity;
 pub mod unified_diff;
@@ -23,7 +24,9 @@ pub mod attempt;
 pub mod cancel;
 pub mod change_report;
 pub mod claim_terms;
+pub mod config_findings;
 pub mod default_dialect;
+pub mod fence_report;
 pub mod find_plan;
 pub mod find_run;
 pub mod next_step;
@@ -39,6 +42,8 @@ pub mod verification;
 pub mod verified_report;
 
 pub mod done;
+pub mod agents;
+pub mod config;
 pub mod hash;
 pub mod list;
 pub mod transition;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use clap::ValueEnum;
 use planwright_verbs::failure::{Drawn, Exit, Failure, Result};
+use planwright_verbs::file_findings::FileFindings;
 use planwright_verbs::json::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
 use planwright_verbs::plain_text::printable;
 use planwright_verbs::typed_command::TypedCommand;
@@ -12,7 +13,7 @@ use planwright_verbs::workspace::Workspace;
 use serde::Serialize;
 
 use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text};
-use crate::render::text::{Teller, findings, refusal};
+use crate::render::text::{Teller, file_findings, findings, refusal};
 use crate::render::workflow::LineGuard;
 use crate::render::wrap::wrapped_lines;
 
@@ -69,18 +70,16 @@ impl Output {
 
     /// Returns the output of a command that the user typed.
     pub(crate) fn of_command(self, typed: TypedCommand) -> Self {
-        let is_quiet = self.quiet;
+        let (is_quiet, paint) = (self.quiet, self.paint_beside());
         let remark = move |text: &str| {
             if !is_quiet {
-                let line = format!("{}\n", laid_out(text));
-                let mut guard = LineGuard::default();
-                let guarded = guard.guarded(line.as_bytes());
-                // A closed standard error leaves nobody to tell.
-                let _ = std::io::stderr().write_all(&guarded);
+                write_beside(&format!("{}\n", laid_out(text)));
             }
         };
+        let draw = move |found: &FileFindings| write_beside(&file_findings(found, Teller::Other, paint, width()));
+        let workspace = Workspace::of_command(typed);
         Output {
-            workspace: Rc::new(Workspace::of_command(typed).heard_by(remark)),
+            workspace: Rc::new(workspace.heard_by(remark).findings_drawn_by(draw)),
             ..self
         }
     }
@@ -337,6 +336,13 @@ pub(crate) fn error_body(failure: &Failure) -> ErrorBody {
         range: place.map(|(span, index)| RangeReport::new(span, index)),
         diagnostics: reports.collect(),
     }
+}
+
+/// Writes whole lines to standard error.
+fn write_beside(text: &str) {
+    let guarded = LineGuard::default().guarded(text.as_bytes());
+    // A closed standard error leaves nobody to tell.
+    let _ = std::io::stderr().write_all(&guarded);
 }
 
 fn audience_at(is_terminal: bool) -> Audience {

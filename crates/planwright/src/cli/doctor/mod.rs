@@ -11,7 +11,9 @@ use planwright_run::files::DiskFiles;
 use planwright_run::runs;
 use planwright_run::workspace::root_of;
 use planwright_verbs::PlanChoice;
+use planwright_verbs::config_findings::findings_of;
 use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::fence_report::FenceReport;
 use planwright_verbs::json::RangeReport;
 use planwright_verbs::plain_text::{one_line, printable};
 use planwright_verbs::quantity::count;
@@ -19,7 +21,6 @@ use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
 use self::overview::{Fact, facts};
-use super::agents::{FenceReport, fence_words};
 use super::config::drawn;
 use super::output::Output;
 use super::{run, run_args};
@@ -125,13 +126,17 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.line(&hanging(&format!("{name:<12}  "), &fact.words, output.width()));
         last = fact.name;
     }
-    let fence = fence_words(&health.configuration.config);
+    let fence = FenceReport::of(&health.configuration.config).words();
     let fence = fence.strip_prefix("fence: ").unwrap_or(&fence);
     output.line(&hanging(&format!("{:<12}  ", "fence"), fence, output.width()));
     if n_findings > 0 {
         output.line("");
     }
-    output.write(&drawn(&health.configuration, output.paint(), output.width()));
+    output.write(&drawn(
+        &findings_of(&health.configuration),
+        output.paint(),
+        output.width(),
+    ));
     for trouble in &health.findings {
         draw(trouble, output);
     }
