@@ -8,6 +8,7 @@
     reason = "the fields of requests and reports say by their names what they hold"
 )]
 
+pub mod columns;
 pub mod failure;
 pub mod plain_text;
 pub mod quantity;
@@ -21,17 +22,22 @@ pub mod workspace;
 
 pub mod attempt;
 pub mod default_dialect;
+pub mod failure_reason;
+pub mod fence_denial;
 pub mod find_plan;
 pub mod find_run;
 pub mod next_step;
 pub mod open_plan;
 pub mod plan_access;
 pub mod plan_entries;
+pub mod run_report;
 pub mod skip_cause;
 pub mod task_name;
 
 pub mod hash;
 pub mod list;
+pub mod runs;
+pub mod summary;
 
 pub use failure::{Exit, Failure, Result};
 pub use find_plan::{FoundPlan, PlanChoice};
