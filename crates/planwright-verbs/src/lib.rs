@@ -8,6 +8,7 @@
     reason = "the fields of requests and reports say by their names what they hold"
 )]
 
+pub mod columns;
 pub mod failure;
 pub mod file_findings;
 pub mod plain_text;
@@ -26,6 +27,8 @@ pub mod change_report;
 pub mod claim_terms;
 pub mod config_findings;
 pub mod default_dialect;
+pub mod failure_reason;
+pub mod fence_denial;
 pub mod fence_report;
 pub mod find_plan;
 pub mod find_run;
@@ -35,17 +38,20 @@ pub mod open_plan;
 pub mod plan_access;
 pub mod plan_entries;
 pub mod revise_failure;
+pub mod run_report;
 pub mod skip_cause;
 pub mod sound_config;
 pub mod task_name;
 pub mod verification;
 pub mod verified_report;
 
-pub mod done;
 pub mod agents;
 pub mod config;
+pub mod done;
 pub mod hash;
 pub mod list;
+pub mod runs;
+pub mod summary;
 pub mod transition;
 pub mod verify;
 

@@ -66,7 +66,7 @@ pub fn verify(
     let opened = open_as(&found.path, found.forced)?;
     let plan = &opened.linked()?.plan;
     let tasks = wanted(request, &opened)?;
-    let mut verifier = Verifier::open(&found, request.allow_plan_commands)?;
+    let mut verifier = Verifier::open(workspace, &found, request.allow_plan_commands)?;
     let mut all = Vec::new();
     let mut notices = Vec::new();
     for &task_ix in &tasks {

@@ -267,7 +267,7 @@ fn change_plan(
         by: Some(&who),
         ..PlanRequest::new(verb, &now)
     };
-    let policy = GatePolicy::of(&config_of(found)?);
+    let policy = GatePolicy::of(&config_of(&output.workspace(), found)?);
     let revised = transition_plan(found.target(change.mode().is_dry()), &request, policy)
         .map_err(|error| failure(found, &error))?;
     let words = match plan_words(&revised) {

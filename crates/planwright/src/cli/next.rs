@@ -128,7 +128,7 @@ fn claim(args: &Args, output: &mut Output) -> Result<Claim> {
         dry: args.dry_run || args.diff,
     };
     let call = Call {
-        policy: GatePolicy::of(&config_of(&found)?),
+        policy: GatePolicy::of(&config_of(&output.workspace(), &found)?),
         owner: args.by.as_deref(),
         until: lease_end(args.lease.lease.as_deref())?,
         ..Call::default()

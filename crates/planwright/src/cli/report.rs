@@ -18,9 +18,9 @@ use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
 use super::output::Output;
-use super::summary::diffstats;
 use crate::render::report::{FIRST_LINE, Source, page};
 use crate::render::terminal::harmless_line;
+use planwright_verbs::run_report::diffstats;
 
 /// Write a page about a run: one HTML file with graph and logs.
 ///

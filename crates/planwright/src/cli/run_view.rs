@@ -11,11 +11,12 @@ use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{self, Ask, RunEvent, RunPlace, RunRecord};
 use planwright_verbs::plain_text::{one_line, printable, shown_name};
+use planwright_verbs::run_report::Setting;
 
 use super::answers::{self, Typed};
 use super::output::Output;
 use crate::render::rawko_events::{RawkoEvents, RawkoLines};
-use crate::render::run::{JsonLines, LiveDisplay, PlainLines, Setting, Size, suits_live};
+use crate::render::run::{JsonLines, LiveDisplay, PlainLines, Size, suits_live};
 use crate::render::workflow::GuardedWriter;
 
 /// How the user wants to see a run.

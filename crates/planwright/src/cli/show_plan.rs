@@ -5,13 +5,13 @@ use std::path::Path;
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Progress, Readiness, Status};
+use planwright_verbs::columns::columns;
 use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
 use planwright_verbs::quantity::some_of;
 use planwright_verbs::skip_cause::SkipCauses;
 
 use super::show::{explain, mark, states_in};
-use crate::render::run::columns::columns;
 use crate::render::terminal::Paint;
 use crate::render::text::plural;
 use crate::render::wrap::{cut_at_word, wrapped};

@@ -25,11 +25,12 @@ use planwright_verbs::workspace::Workspace;
 
 use super::output::Output;
 use super::plan_arg::PlanOption;
-use super::run::setting_of;
 use super::show::{failure_words, mark, wait_words};
-use crate::render::run::{denial_words, log_command, why_failed};
 use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
+use planwright_verbs::failure_reason::why_failed;
+use planwright_verbs::fence_denial::denial_words;
+use planwright_verbs::run_report::{Setting, log_command};
 
 /// Explain why a task is not ready or failed, and what it unblocks.
 ///
@@ -163,7 +164,7 @@ impl Failures {
             is_of_run.then(|| (run.place.id().to_owned(), run_state))
         })?;
         let task = run_state.task(&name)?;
-        let mut setting = setting_of(path, plan);
+        let mut setting = Setting::of(path, plan);
         setting.run = id;
         let attempts = task.attempts.iter().rev();
         Some(Failures {

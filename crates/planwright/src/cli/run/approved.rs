@@ -14,7 +14,8 @@ use super::super::interrupt;
 use super::super::output::Output;
 use super::super::run_view::{Manner, Told};
 use super::args::configured;
-use super::{order_of, refusal, setting_of};
+use super::{order_of, refusal};
+use planwright_verbs::run_report::Setting;
 
 /// What became of approved work.
 pub(crate) enum Landed {
@@ -85,7 +86,7 @@ impl<'f> ApprovedLanding<'f> {
             true => Manner::Shown { plain: false },
             false => Manner::Quiet,
         };
-        let setting = setting_of(&found.path, prepared.snapshot.plan());
+        let setting = Setting::of(&found.path, prepared.snapshot.plan());
         let mut told = Told::new(manner, setting, interrupts.n_asked(), output);
         let outcome = engine::run(&request, prepared, &mut workers, interrupts.n_asked(), &mut told);
         told.finish();

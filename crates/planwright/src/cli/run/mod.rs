@@ -26,9 +26,8 @@ use super::hooks;
 use super::interrupt;
 use super::output::Output;
 use super::run_view::{Manner, Told};
-use super::summary::diffstats;
 use crate::render::rawko_events::RawkoEvents;
-use crate::render::run::{RunReport, Setting, summary};
+use crate::render::run::summary;
 pub(crate) use approved::{ApprovedLanding, Landed};
 pub(crate) use args::{Args, EventForm};
 use args::{Interrupted, configured, flags_of, is_wrong_flag, options};
@@ -38,6 +37,7 @@ use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::plain_text::{one_line, shown_name};
 use planwright_verbs::quantity::some_of;
 use planwright_verbs::revise_failure::revise_failure as failure;
+use planwright_verbs::run_report::{RunReport, Setting, diffstats};
 use planwright_verbs::task_name::unknown_task;
 use planwright_verbs::workspace::Workspace;
 use planwright_verbs::workspace::from_here;
@@ -204,6 +204,8 @@ fn carry_out(
     let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::cancel_token_for(&workers).map_err(|error| Failure::environment(&error, ""))?;
     let mut setting = setting_of(&found.path, prepared.snapshot.plan());
+    let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
+    let mut setting = Setting::of(&found.path, prepared.snapshot.plan());
     let rawko = args.json_events.map(|EventForm::Rawko| {
         let book = &prepared.snapshot;
         RawkoEvents::new(book.plan(), book.links(), &stem_of(&found.path)).knowing_plan(course.is_told)
@@ -305,17 +307,6 @@ fn ask(task: &str, output: &mut Output) -> Result<Interrupted> {
             "nothing was run",
             "settle the task by hand, or run again",
         ));
-    }
-}
-
-/// Returns what a view has to know of a plan.
-pub(super) fn setting_of(path: &Path, plan: &Plan) -> Setting {
-    let titles = plan.tasks().iter().enumerate();
-    let titles = titles.map(|(ix, task)| (plan.task_name(ix).into_owned(), plan.task_subject(task).to_owned()));
-    Setting {
-        run: String::new(),
-        plan: path.to_string_lossy().into_owned(),
-        titles: titles.collect(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Text in the columns of a terminal: how many it takes, and what of it fits. Strangers' text comes out on one line, without
 //! anything that a terminal acts on.
 
-use planwright_verbs::plain_text::{one_line, without_sequences};
 use unicode_width::UnicodeWidthChar as _;
+
+use crate::plain_text::{one_line, without_sequences};
 
 /// How many marks that take no column of their own may follow one character. Languages need three; pranks use hundreds.
 const MAX_MARKS: usize = 4;
@@ -11,7 +12,7 @@ const MAX_MARKS: usize = 4;
 const MAX_CHARS: usize = 2_000;
 
 /// Returns how many columns a text takes.
-pub(crate) fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
@@ -24,7 +25,7 @@ fn columns_of(c: char) -> usize {
 }
 
 /// Returns as much of a text as fits, with an ellipsis where something is missing.
-pub(crate) fn fit(text: &str, most: usize) -> String {
+pub fn fit(text: &str, most: usize) -> String {
     let mut out = String::new();
     let (mut taken, mut n_marks) = (0, 0);
     // Where to cut if more comes than fits beside an ellipsis.
@@ -54,7 +55,7 @@ pub(crate) fn fit(text: &str, most: usize) -> String {
 }
 
 /// Returns as much of a text as fits, filled up with spaces.
-pub(crate) fn fill(text: &str, width: usize) -> String {
+pub fn fill(text: &str, width: usize) -> String {
     let mut out = fit(text, width);
     let missing = width.saturating_sub(columns(&out));
     out.extend(std::iter::repeat_n(' ', missing));
@@ -62,7 +63,7 @@ pub(crate) fn fill(text: &str, width: usize) -> String {
 }
 
 /// Returns a line of a program's output as people may see it: what would drive a terminal is left out, or shown as an escape.
-pub(crate) fn tame(line: &str) -> String {
+pub fn tame(line: &str) -> String {
     let short = match line.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => line.get(..end).unwrap_or(line),
         None => line,
@@ -71,7 +72,7 @@ pub(crate) fn tame(line: &str) -> String {
 }
 
 /// Returns the part of a line that a terminal would show in the end: programs that count draw over what they said before.
-pub(crate) fn last_drawn(line: &str) -> &str {
+pub fn last_drawn(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or("")
 }
 

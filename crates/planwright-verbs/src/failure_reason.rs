@@ -1,15 +1,64 @@
-//! The first useful line of a long text that says why something failed.
+//! Why an attempt failed, on one line: by its merge, its verification, its agent, or the first useful line of a long text.
 
 use planwright_run::failure_line::failure_line;
+use planwright_run::runs::Receipt;
+use planwright_run::runs::state::{AttemptRun, TaskRun};
+use planwright_run::shell::command_line;
 
-use super::columns::{fit, tame};
+use crate::columns::{fit, tame};
+use crate::fence_denial::denial_words;
+use crate::plain_text::one_line;
 
 /// The longest reason that is shown.
 const MAX_COLUMNS: usize = 160;
 
+/// The longest command that is shown whole in a reason: its end says less than what it printed.
+const MAX_COMMAND_COLUMNS: usize = 60;
+
 /// Returns the line of a text that most likely states why a program failed, cut and harmless; none if no line states anything.
-pub(crate) fn first_useful_line(text: &str) -> Option<String> {
+pub fn first_useful_line(text: &str) -> Option<String> {
     failure_line(text, tame).map(|line| fit(&line, MAX_COLUMNS))
+}
+
+/// Returns why the last attempt of a task failed, on one line.
+pub fn why_of(task: &TaskRun) -> String {
+    why(task.last(), task.why())
+}
+
+/// Returns why an attempt failed, on one line.
+pub fn why_failed(attempt: &AttemptRun) -> String {
+    why(Some(attempt), attempt.why.as_deref())
+}
+
+fn why(attempt: Option<&AttemptRun>, said: Option<&str>) -> String {
+    let of_merge = || attempt.and_then(why_not_merged);
+    let of_checks = || attempt.and_then(why_not_verified);
+    let said = || said.and_then(first_useful_line);
+    let exit = || Some(format!("its agent ended with {}", one_line(attempt?.exit.as_deref()?)));
+    let why = of_merge().or_else(of_checks).or_else(said).or_else(exit);
+    let why = why.unwrap_or_else(|| "the reason was not recorded".to_owned());
+    match attempt.and_then(denial_words) {
+        Some(denial) => format!("{why}; {denial}"),
+        None => why,
+    }
+}
+
+fn why_not_merged(attempt: &AttemptRun) -> Option<String> {
+    let merged = attempt.merged.as_ref().filter(|merged| !merged.passed)?;
+    let why = merged.why.as_deref().and_then(first_useful_line);
+    let why = why.unwrap_or_else(|| "its work could not be merged".to_owned());
+    Some(format!("{why}; its work is on branch {}", one_line(&merged.branch)))
+}
+
+fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
+    if attempt.verified != Some(false) {
+        return None;
+    }
+    let failed = |receipt: &&Receipt| receipt.exit != "exit 0";
+    let receipt = attempt.receipts.iter().find(failed)?;
+    let command = fit(&one_line(&command_line(&receipt.command)), MAX_COMMAND_COLUMNS);
+    let said = first_useful_line(&receipt.tail).map_or_else(String::new, |said| format!(": {said}"));
+    Some(format!("`{command}` ended with {}{said}", one_line(&receipt.exit)))
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::path::Path;
 use planwright_run::runs::state::AttemptRun;
 use planwright_run::shell::argument;
 
-use super::columns::tame;
+use crate::columns::tame;
 
 /// Returns that the fence may have denied an access, with the command that shows what it allowed; none where the attempt was not
 /// fenced, or nothing that failed was refused a permission outside of its folder.
-pub(crate) fn denial_words(attempt: &AttemptRun) -> Option<String> {
+pub fn denial_words(attempt: &AttemptRun) -> Option<String> {
     attempt.fence.as_ref()?;
     let folder = attempt.folder.as_deref().map(Path::new);
     let failed = attempt.receipts.iter().filter(|receipt| receipt.exit != "exit 0");
