@@ -31,7 +31,6 @@ pub(crate) mod graph;
 mod hash;
 mod help;
 mod history;
-mod hooks;
 mod import;
 mod init;
 mod interrupt;

@@ -22,7 +22,6 @@ use super::answers;
 use super::config::{complain, refuse_unsound};
 use super::copy_to::copied;
 use super::dry_run::{self, How};
-use super::hooks;
 use super::interrupt;
 use super::output::Output;
 use super::run_view::{Manner, Told};
@@ -203,8 +202,6 @@ fn carry_out(
     }
     let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
     let interrupts = interrupt::cancel_token_for(&workers).map_err(|error| Failure::environment(&error, ""))?;
-    let mut setting = setting_of(&found.path, prepared.snapshot.plan());
-    let interrupts = interrupt::Count::begin(workers.waker()).map_err(|error| Failure::environment(&error, ""))?;
     let mut setting = Setting::of(&found.path, prepared.snapshot.plan());
     let rawko = args.json_events.map(|EventForm::Rawko| {
         let book = &prepared.snapshot;
@@ -264,7 +261,13 @@ fn carry_out(
             .any(|task| task.attempts.iter().any(has_landed))
     {
         let log = outcome.place.folder().join("post-merge.log");
-        hooks::after_landing(&mut workers, &root, log, interrupts.n_asked(), output);
+        planwright_verbs::post_merge::after_landing(
+            &output.workspace(),
+            &mut workers,
+            &root,
+            log,
+            interrupts.n_asked(),
+        );
     }
     if let Some(command) = &configuration.config.notify
         && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome, interrupts.n_asked())

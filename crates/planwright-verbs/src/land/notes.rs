@@ -1,14 +1,14 @@
 //! What a landing leaves out or brings unexpectedly: tasks that are not done any more, and the work of other plans.
 
+use crate::find_run::RunScope;
+use crate::open_plan::open_file;
+use crate::plain_text::{one_line, shown_name};
+use crate::quantity::{count, some_of};
+use crate::workspace::Workspace;
 use planwright_core::plan::State;
 use planwright_run::runs::state::TaskRun;
 use planwright_run::shell::argument;
-use planwright_verbs::find_run::RunScope;
-use planwright_verbs::open_plan::open_file;
-use planwright_verbs::plain_text::{one_line, shown_name};
-use planwright_verbs::quantity::{count, some_of};
 
-use super::super::output::Output;
 use super::Landing;
 
 impl Landing {
@@ -32,7 +32,7 @@ impl Landing {
     }
 
     /// Reports tasks whose work lands although the plan does not have them as done any more.
-    pub(super) fn note_undone(&self, output: &mut Output) {
+    pub(super) fn note_undone(&self, workspace: &Workspace) {
         let Some(opened) = open_file(&self.place().target).ok() else {
             return;
         };
@@ -51,7 +51,7 @@ impl Landing {
             .map(|task| shown_name(task))
             .collect();
         if !undone.is_empty() {
-            output.remark(&format!(
+            workspace.remark(&format!(
                 "note: the plan does not have {} as done any more, and the work is on `{}`",
                 some_of(undone.iter(), 8),
                 one_line(&self.conditions.branch)
@@ -59,13 +59,13 @@ impl Landing {
         }
     }
 
-    /// Names the other plans whose work is not part of a commit, with the command that lands it.
-    pub(super) fn name_other_plans(&self, commit: &str, output: &mut Output) {
-        let workspace = output.workspace();
-        let Ok(scope) = RunScope::of(&workspace, None) else {
-            return;
+    /// Returns the other plans whose work is not part of a commit, with the command that lands it.
+    pub(super) fn other_plans(&self, workspace: &Workspace, commit: &str) -> Vec<String> {
+        let Ok(scope) = RunScope::of(workspace, None) else {
+            return Vec::new();
         };
         let mut seen = vec![self.run.header.path.clone()];
+        let mut lines = Vec::new();
         for run in scope.runs().into_iter().flatten().flatten() {
             if seen.contains(&run.header.path) {
                 continue;
@@ -80,10 +80,11 @@ impl Landing {
             if n_tasks > 0 && !conditions.is_current {
                 let plan = argument(&run.header.path);
                 let what = count(n_tasks as u64, "task");
-                output.remark(&format!(
+                lines.push(format!(
                     "not landed yet: {what} of another plan; `planwright land -p {plan}`"
                 ));
             }
         }
+        lines
     }
 }

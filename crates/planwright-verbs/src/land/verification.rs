@@ -2,6 +2,12 @@
 
 use std::path::Path;
 
+use crate::failure::{Failure, Result};
+use crate::observer::VerificationObserver;
+use crate::open_plan::open_file;
+use crate::plain_text::one_line;
+use crate::verification::{Series, fence_of};
+use crate::workspace::Workspace;
 use planwright_run::caller;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
@@ -14,28 +20,22 @@ use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
 use planwright_run::verify::{self, Check, Checks, Logs, Scene};
 use planwright_run::worker::{self, Mark};
-use planwright_verbs::failure::{Failure, Result};
-use planwright_verbs::open_plan::open_file;
-use planwright_verbs::plain_text::one_line;
-use planwright_verbs::verification::Series;
-use planwright_verbs::verification::fence_of;
 
-use super::super::output::Output;
-use super::super::verification_view::{VerificationStream, VerificationView};
 use super::{Landing, outside};
 
 impl Landing {
     /// Verifies a commit in a checkout of its own. Returns the receipts.
     pub(super) fn verify(
         &self,
+        workspace: &Workspace,
         home: &CheckoutHome,
         commit: &str,
-        is_json: bool,
-        output: &mut Output,
+        with_output: bool,
+        observer: &mut dyn VerificationObserver,
     ) -> Result<(Vec<Receipt>, Option<Slot>)> {
         let checks = self.checks();
         if checks.is_empty() {
-            output.remark("note: nothing verifies the result: no rule of [verify] in planwright.toml covers it");
+            workspace.remark("note: nothing verifies the result: no rule of [verify] in planwright.toml covers it");
             return Ok((Vec::new(), None));
         }
         let place = self.place();
@@ -67,7 +67,7 @@ impl Landing {
         let all: Vec<(String, Check)> = all.collect();
         let mut receipts = Vec::new();
         for of_task in all.chunk_by(|one, other| one.0 == other.0) {
-            let ran = self.run_checks(of_task, &preparation, &slot, &root, commit, is_json, output)?;
+            let ran = self.run_checks(of_task, &preparation, (&slot, &root), commit, observer)?;
             let is_over = !verify::all_passed(&ran);
             receipts.extend(ran);
             if is_over {
@@ -79,7 +79,7 @@ impl Landing {
             Some(failed) => {
                 let command = one_line(&command_line(&failed.command));
                 let mut message = format!("`{command}` failed on the result ({})", failed.exit);
-                if is_json {
+                if with_output {
                     message.push_str(&format!("\n{}", one_line(&failed.tail)));
                 }
                 let help = format!(
@@ -93,16 +93,13 @@ impl Landing {
     }
 
     /// Runs checks of one task.
-    #[expect(clippy::too_many_arguments, reason = "one call, and all of them are its own")]
     fn run_checks(
         &self,
         checks: &[(String, Check)],
         preparation: &Preparation,
-        slot: &Slot,
-        root: &Path,
+        (slot, root): (&Slot, &Path),
         commit: &str,
-        is_json: bool,
-        output: &mut Output,
+        observer: &mut dyn VerificationObserver,
     ) -> Result<Vec<Receipt>> {
         let place = self.place();
         let task = checks.first().map_or("", |(task, _)| task.as_str());
@@ -128,14 +125,7 @@ impl Landing {
         };
         let logs = Logs::create(&place.root, &place.relative, task)
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
-        let mut view = VerificationView {
-            stream: match is_json {
-                true => VerificationStream::Nowhere,
-                false => VerificationStream::Results,
-            },
-            output,
-        };
-        let receipts = Series::begin(&mut view)?.run(&checks, &scene, &logs, Some(commit), Some(slot), &mut view);
+        let receipts = Series::begin(observer)?.run(&checks, &scene, &logs, Some(commit), Some(slot), observer);
         // The next commit that is verified here must be alone.
         worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
         receipts

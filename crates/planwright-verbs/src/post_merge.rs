@@ -3,22 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;
 
+use crate::plain_text::one_line;
 use planwright_run::clock;
 use planwright_run::engine;
 use planwright_run::git::Repository;
 use planwright_run::worker::{Mark, Workers};
-use planwright_verbs::plain_text::one_line;
 
-use super::output::Output;
+use crate::workspace::Workspace;
 
 /// Runs the hook, and reports its failure. The work has landed by then.
-pub(crate) fn after_landing(
-    workers: &mut Workers,
-    root: &Path,
-    log: PathBuf,
-    n_asked: &AtomicU32,
-    output: &mut Output,
-) {
+pub fn after_landing(workspace: &Workspace, workers: &mut Workers, root: &Path, log: PathBuf, n_asked: &AtomicU32) {
     let mark = Mark::new([("PLANWRIGHT_HOOK", format!("{}-{}", std::process::id(), clock::now()))]);
     let shown = one_line(&log.display().to_string());
     let ran = match Repository::around(root) {
@@ -28,7 +22,7 @@ pub(crate) fn after_landing(
     };
     let why = ran.unwrap_or_else(|error| Some(error.to_string()));
     if let Some(why) = why {
-        output.remark(&format!(
+        workspace.remark(&format!(
             "warning: the work has landed, and your post-merge hook failed: {}; its output is in {shown}",
             one_line(&why)
         ));

@@ -1,15 +1,24 @@
-//! `planwright land`: bring the work of a plan into the branch that is checked out, verified once more.
+//! The verb `land`: brings the work of a plan into the branch that is checked out, verified once more.
 
 mod notes;
 mod verification;
 
 use std::time::Duration;
 
-use clap::Args as ClapArgs;
+use crate::attempt::refuse_in_attempt;
+use crate::failure::{Failure, Result};
+use crate::find_run::{RunScope, RunStatus, SeenRun};
+use crate::observer::VerificationObserver;
+use crate::open_plan::open_file;
+use crate::plain_text::{one_line, shown_name};
+use crate::post_merge::after_landing;
+use crate::quantity::{count, some_of};
+use crate::sound_config::sound_config;
+use crate::workspace::Workspace;
 use planwright_core::plan::State;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
-use planwright_run::config::{self, Config, Surroundings};
+use planwright_run::config::Config;
 use planwright_run::engine::OwnFiles;
 use planwright_run::error_chain::with_causes;
 use planwright_run::files::DiskFiles;
@@ -23,108 +32,79 @@ use planwright_run::shell::argument;
 use planwright_run::verify;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
-use planwright_verbs::attempt::refuse_in_attempt;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_run::{RunScope, RunStatus, SeenRun};
-use planwright_verbs::open_plan::open_file;
-use planwright_verbs::plain_text::{one_line, shown_name};
-use planwright_verbs::quantity::{count, some_of};
-use planwright_verbs::workspace::Workspace;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::config::refuse_unsound;
-use super::output::Output;
-use super::{hooks, interrupt};
-use crate::render::wrap::below;
-
-/// Bring the branch of a plan into the branch that is checked out.
-///
-/// The result is built and verified in a checkout of its own first. Then the branch moves forward, and your files with it. Nothing
-/// happens while there is uncommitted work other than plan files and `planwright.toml`, or where an ignored or untracked file would be overwritten.
-#[derive(ClapArgs)]
-#[command(after_help = "\
-Examples:
-  planwright land
-  planwright land --dry-run
-  planwright land --squash
-  planwright land .clido/plans/export.json --rebase
-  planwright land 20261116-053012")]
-pub(crate) struct Args {
-    /// A run by its id, the beginning of one or `last`; or a plan, for its newest run with a branch. Default: the newest of the workspace.
-    #[arg(value_name = "RUN|PLAN", conflicts_with = "plan")]
-    what: Option<String>,
-
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LandPlanRequest {
+    /// A run by its id, the beginning of one or `last`; or a plan, for its newest run with a branch. None: the newest of the workspace.
+    pub what: Option<String>,
     /// The plan, for its newest run with a branch.
-    #[arg(short, long, value_name = "PLAN")]
-    plan: Option<String>,
-
-    #[command(flatten)]
-    mode: Mode,
-
-    /// Say what would land, and change nothing. Nothing is verified.
-    #[arg(long)]
-    dry_run: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    pub plan: Option<String>,
+    pub mode: LandPlanMode,
+    /// Reports what would land, and changes nothing. Nothing is verified.
+    pub dry_run: bool,
+    /// Whether the failure of a command has the end of its output.
+    pub with_output: bool,
 }
 
-#[derive(ClapArgs)]
-#[group(multiple = false)]
-struct Mode {
-    /// Make a merge commit, even where the branch could simply move forward.
-    #[arg(long)]
-    merge: bool,
-
-    /// Make one commit with all changes.
-    #[arg(long)]
-    squash: bool,
-
-    /// Put the commits one after another on top of what is checked out.
-    #[arg(long)]
-    rebase: bool,
+/// How the work comes into the branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LandPlanMode {
+    /// By moving the branch forward, else by a merge commit.
+    #[default]
+    Auto,
+    Merge,
+    Squash,
+    Rebase,
 }
 
-impl Mode {
-    fn mode(&self) -> LandMode {
-        match self {
-            Mode { merge: true, .. } => LandMode::Merge,
-            Mode { squash: true, .. } => LandMode::Squash,
-            Mode { rebase: true, .. } => LandMode::Rebase,
-            _ => LandMode::Auto,
+impl From<LandPlanMode> for LandMode {
+    fn from(mode: LandPlanMode) -> Self {
+        match mode {
+            LandPlanMode::Auto => LandMode::Auto,
+            LandPlanMode::Merge => LandMode::Merge,
+            LandPlanMode::Squash => LandMode::Squash,
+            LandPlanMode::Rebase => LandMode::Rebase,
         }
     }
 }
 
-/// The version of `land --json`.
-const VERSION: &str = "planwright.land/v1";
-
 #[derive(Serialize)]
-struct Report {
-    schema_version: &'static str,
-    run: String,
-    plan: String,
+pub struct LandPlanReport {
+    pub schema_version: &'static str,
+    pub run: String,
+    pub plan: String,
     /// The branch of the plan.
-    branch: String,
+    pub branch: String,
     /// The branch that is checked out.
-    into: String,
+    pub into: String,
     /// The commit that it is at now.
-    commit: String,
+    pub commit: String,
     /// Whether anything was brought into it.
-    landed: bool,
+    pub landed: bool,
     /// The tasks whose work is part of it.
-    tasks: Vec<String>,
+    pub tasks: Vec<String>,
     /// What verified it.
-    receipts: Vec<Verified>,
+    pub receipts: Vec<LandedReceipt>,
+    /// What landed, in words.
+    #[serde(skip)]
+    pub words: String,
+    /// In a dry run: the command that shows the changes.
+    #[serde(skip)]
+    pub diff_command: Option<String>,
+    /// Work of other plans that has not landed, in words.
+    #[serde(skip)]
+    pub not_landed: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Verified {
-    command: Vec<String>,
-    passed: bool,
-    exit: String,
-    milliseconds: u64,
+pub struct LandedReceipt {
+    pub command: Vec<String>,
+    pub passed: bool,
+    pub exit: String,
+    pub milliseconds: u64,
 }
 
 /// What is to be landed, and where.
@@ -142,96 +122,39 @@ struct Landing {
     state: RunState,
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    refuse_in_attempt(&root_of(output.workspace().folder()), "land the work of its own run")?;
-    let landing = Landing::find(args, output)?;
+/// Brings the work of a plan into the branch that is checked out.
+pub fn land(
+    workspace: &Workspace,
+    request: &LandPlanRequest,
+    observer: &mut dyn VerificationObserver,
+) -> Result<LandPlanReport> {
+    refuse_in_attempt(&root_of(workspace.folder()), "land the work of its own run")?;
+    let landing = Landing::find(workspace, request)?;
     if landing.conditions.branch == landing.into {
         return Err(landing.is_checked_out_itself());
     }
     landing.refuse_unreviewed()?;
-    if !args.dry_run {
+    if !request.dry_run {
         landing.refuse()?;
     }
     let home = landing.home()?;
     let _only = take_lock(&home)?;
-    let built = landing.build(args.mode.mode())?;
-    let mut report = landing.report();
-    let commit = match built {
+    let commit = match landing.build(request.mode.into())? {
         Built::Nothing => {
-            let what = landing.nothing_words();
-            landing.name_other_plans(&landing.head, output);
-            return finish(args, &report, &what, None, output);
+            return Ok(LandPlanReport {
+                words: landing.nothing_words(),
+                not_landed: landing.other_plans(workspace, &landing.head),
+                ..landing.report(landing.head.clone())
+            });
         }
         Built::Conflict(files) => return Err(landing.conflict(&files)),
         Built::Ready(commit) => commit,
     };
-    landing.note_undone(output);
-    if args.dry_run {
-        report.commit.clone_from(&commit);
-        let what = format!(
-            "{} would land in `{}`{}",
-            landing.amount()?,
-            one_line(&landing.into),
-            landing.names()
-        );
-        let in_the_way = landing
-            .repository
-            .files_in_the_way(&landing.head, &commit)
-            .map_err(outside)?;
-        if !in_the_way.is_empty() {
-            let files = some_of(in_the_way.iter().map(|file| one_line(file)), 5);
-            output.remark(&format!("note: files that are not committed are in the way: {files}"));
-        }
-        let diff = format!("git diff {} {}", short(&landing.head), short(&commit));
-        return finish(args, &report, &what, Some(&diff), output);
+    landing.note_undone(workspace);
+    match request.dry_run {
+        true => landing.preview(workspace, commit),
+        false => landing.carry_out(workspace, &home, commit, request.with_output, observer),
     }
-    // No clean-up removes it while it is verified.
-    let name = format!("landing/{}", landing.run.place.id());
-    landing.repository.keep(&name, &commit).map_err(outside)?;
-    let verified = landing.verify(&home, &commit, args.json, output);
-    let (receipts, slot) = match verified {
-        Ok(verified) => verified,
-        Err(error) => {
-            landing.repository.let_go(&name, &commit).ok();
-            return Err(error);
-        }
-    };
-    let moved = landing.advance(&commit);
-    // Whatever happens to what is ours, the work has landed.
-    landing.repository.let_go(&name, &commit).ok();
-    moved?;
-    if let Some(slot) = slot {
-        slot.keep_caches().ok();
-    }
-    if landing.config.run.hooks {
-        landing.run_hook(output)?;
-    }
-    report.commit = commit;
-    report.landed = true;
-    report.receipts = receipts.iter().map(verified_report).collect();
-    let what = format!(
-        "landed {} into `{}`, which is at {} now{}",
-        landing.amount()?,
-        one_line(&landing.into),
-        short(&report.commit),
-        landing.names()
-    );
-    let exit = finish(args, &report, &what, None, output)?;
-    if !args.json {
-        landing.name_other_plans(&report.commit, output);
-    }
-    Ok(exit)
-}
-
-/// Prints the result in words, then the command that shows more.
-fn finish(args: &Args, report: &Report, what: &str, command: Option<&str>, output: &mut Output) -> Result<Exit> {
-    if args.json {
-        output.json(report)?;
-    } else {
-        output.line(&below(what, "  ", output.width()));
-        command.into_iter().for_each(|command| output.line(command));
-    }
-    Ok(Exit::Success)
 }
 
 /// Returns a commit as people write it.
@@ -241,16 +164,16 @@ fn short(commit: &str) -> &str {
 
 impl Landing {
     /// Finds the run that is meant, and what is checked out.
-    fn find(args: &Args, output: &mut Output) -> Result<Self> {
-        let (run, state, conditions) = match &args.plan {
-            Some(plan) => newest_run(&RunScope::of(&output.workspace(), Some(plan))?)?,
-            None => run_of(&output.workspace(), args.what.as_deref().filter(|what| *what != "last"))?,
+    fn find(workspace: &Workspace, request: &LandPlanRequest) -> Result<Self> {
+        let (run, state, conditions) = match &request.plan {
+            Some(plan) => newest_run(&RunScope::of(workspace, Some(plan))?)?,
+            None => run_of(workspace, request.what.as_deref().filter(|what| *what != "last"))?,
         };
         let place = run.plan();
         let repository = Repository::around(&place.root).map_err(outside)?;
         let repository = repository
             .ok_or_else(|| Failure::problem("this is no git repository", "land in the repository of the run"))?;
-        let undone = match args.dry_run {
+        let undone = match request.dry_run {
             true => Ok(None),
             false => repository.undo_unfinished_move(),
         };
@@ -264,7 +187,7 @@ impl Landing {
             )
         })?;
         if let Some(undone) = undone {
-            output.remark(&format!("note: {}", undone.words()));
+            workspace.remark(&format!("note: {}", undone.words()));
         }
         let branch = repository.branch().map_err(outside)?;
         let into = branch.ok_or_else(|| {
@@ -282,8 +205,7 @@ impl Landing {
         })?;
         let tip = repository.tip(&conditions.branch).map_err(outside)?;
         let tip = tip.ok_or_else(|| gone(&conditions.branch, &state))?;
-        let configuration = config::load(&place.root, &Surroundings::of_process());
-        refuse_unsound(&configuration, "so nothing can be verified", output)?;
+        let configuration = sound_config(workspace, &place.root, "so nothing can be verified")?;
         Ok(Landing {
             own: OwnFiles::of(&place, &repository),
             tasks: repository.tasks_beyond(&tip, &head).map_err(outside)?,
@@ -397,17 +319,77 @@ impl Landing {
         self.repository.build_landing(&request).map_err(outside)
     }
 
-    fn report(&self) -> Report {
-        Report {
-            schema_version: VERSION,
+    /// Reports what would land.
+    fn preview(&self, workspace: &Workspace, commit: String) -> Result<LandPlanReport> {
+        let in_the_way = self.repository.files_in_the_way(&self.head, &commit).map_err(outside)?;
+        if !in_the_way.is_empty() {
+            let files = some_of(in_the_way.iter().map(|file| one_line(file)), 5);
+            workspace.remark(&format!("note: files that are not committed are in the way: {files}"));
+        }
+        Ok(LandPlanReport {
+            words: format!(
+                "{} would land in `{}`{}",
+                self.amount()?,
+                one_line(&self.into),
+                self.names()
+            ),
+            diff_command: Some(format!("git diff {} {}", short(&self.head), short(&commit))),
+            ..self.report(commit)
+        })
+    }
+
+    /// Verifies a commit, and moves the branch to it.
+    fn carry_out(
+        &self,
+        workspace: &Workspace,
+        home: &CheckoutHome,
+        commit: String,
+        with_output: bool,
+        observer: &mut dyn VerificationObserver,
+    ) -> Result<LandPlanReport> {
+        // No clean-up removes it while it is verified.
+        let name = format!("landing/{}", self.run.place.id());
+        self.repository.keep(&name, &commit).map_err(outside)?;
+        let verified = self.verify(workspace, home, &commit, with_output, observer);
+        let moved = verified.and_then(|verified| self.advance(&commit).map(|()| verified));
+        // Whatever happens to what is ours, the work has landed, or is as it was.
+        self.repository.let_go(&name, &commit).ok();
+        let (receipts, slot) = moved?;
+        if let Some(slot) = slot {
+            slot.keep_caches().ok();
+        }
+        if self.config.run.hooks {
+            self.run_hook(workspace, observer)?;
+        }
+        Ok(LandPlanReport {
+            landed: true,
+            receipts: receipts.iter().map(landed_receipt).collect(),
+            words: format!(
+                "landed {} into `{}`, which is at {} now{}",
+                self.amount()?,
+                one_line(&self.into),
+                short(&commit),
+                self.names()
+            ),
+            not_landed: self.other_plans(workspace, &commit),
+            ..self.report(commit)
+        })
+    }
+
+    fn report(&self, commit: String) -> LandPlanReport {
+        LandPlanReport {
+            schema_version: "planwright.land/v1",
             run: self.run.place.id().to_owned(),
             plan: self.run.header.path.clone(),
             branch: self.conditions.branch.clone(),
             into: self.into.clone(),
-            commit: self.head.clone(),
+            commit,
             landed: false,
             tasks: self.tasks.clone(),
             receipts: Vec::new(),
+            words: String::new(),
+            diff_command: None,
+            not_landed: Vec::new(),
         }
     }
 
@@ -450,12 +432,13 @@ impl Landing {
     }
 
     /// Runs the user's hook for files that have changed.
-    fn run_hook(&self, output: &mut Output) -> Result<()> {
+    fn run_hook(&self, workspace: &Workspace, observer: &mut dyn VerificationObserver) -> Result<()> {
         let failed = |error| Failure::environment(&error, "the work has landed; no command can be run here");
         let mut workers = Workers::new().map_err(failed)?;
-        let interrupts = interrupt::cancel_token_for(&workers).map_err(failed)?;
+        let cancel = observer.cancel_token().map_err(failed)?;
+        cancel.wakes(workers.waker());
         let log = self.run.place.folder().join("post-merge.log");
-        hooks::after_landing(&mut workers, &self.place().root, log, interrupts.n_asked(), output);
+        after_landing(workspace, &mut workers, &self.place().root, log, cancel.n_asked());
         Ok(())
     }
 
@@ -573,8 +556,8 @@ fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, Conditions)> {
     }
 }
 
-fn verified_report(receipt: &Receipt) -> Verified {
-    Verified {
+fn landed_receipt(receipt: &Receipt) -> LandedReceipt {
+    LandedReceipt {
         command: receipt.command.clone(),
         passed: verify::passed(receipt),
         exit: receipt.exit.clone(),
