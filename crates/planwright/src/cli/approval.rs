@@ -25,8 +25,9 @@ use super::change::{ChangeOptions, present, report};
 use super::output::Output;
 use super::plan_arg::{TargetArgument, TargetOption};
 use super::proposals::{self, Settling};
-use super::run::{ApprovedLanding, Landed};
+use super::run_view::{RunManner, RunView};
 use super::text_arg::text_of;
+use planwright_verbs::run_plan::approved::{ApprovedLanding, Landed};
 
 /// Ask for a plan to be approved.
 ///
@@ -305,7 +306,13 @@ fn review_task(
     };
     let mut landing = None;
     if let (Verdict::Approve, Reviewed::ToLand { task, branch, .. }) = (verdict, asked(dry)?) {
-        landing = Some(ApprovedLanding::prepare(found, &task, branch, &who, output)?);
+        landing = Some(ApprovedLanding::prepare(
+            found,
+            &task,
+            branch,
+            &who,
+            &output.workspace(),
+        )?);
     }
     let reviewed = asked(found.target(change.mode().is_dry()))?;
     match reviewed {
@@ -319,7 +326,12 @@ fn review_task(
         }
         Reviewed::ToLand { task, commit, .. } => match landing.filter(|_| !change.dry_run && !change.diff) {
             Some(landing) => {
-                let landed = landing.land(&task, !change.json, output)?;
+                let manner = match change.json || output.is_quiet() {
+                    true => RunManner::Quiet,
+                    false => RunManner::Shown { plain: false },
+                };
+                let mut view = RunView::new(manner, false, None, output);
+                let landed = landing.land(&task, &mut view)?;
                 report_landed(found, &task, &landed, change, output)
             }
             None => {

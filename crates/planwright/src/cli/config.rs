@@ -76,8 +76,3 @@ pub(super) fn origin_text(origin: &OriginReport) -> String {
 pub(super) fn refuse_unsound(configuration: &Configuration, so: &str, output: &mut Output) -> Result<()> {
     config_findings::refuse_unsound(&output.workspace(), configuration, so)
 }
-
-/// As `config_findings::report_findings`, for verbs that are not in the crate of the verbs yet.
-pub(super) fn complain(configuration: &Configuration, output: &mut Output) {
-    config_findings::report_findings(&output.workspace(), configuration);
-}

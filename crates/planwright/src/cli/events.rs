@@ -8,12 +8,13 @@ use planwright_run::files::DiskFiles;
 use planwright_run::runs::{self, Follower, RunEvent, RunRecord};
 use planwright_run::worker::{Process, is_alive};
 use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::find_plan::stem_of;
 use planwright_verbs::find_run::{RunScope, SeenRun, unreadable};
 use planwright_verbs::open_plan::open_file;
 use planwright_verbs::plain_text::one_line;
 
 use super::output::Output;
-use super::run::{EventForm, stem_of};
+use super::run::EventForm;
 use crate::render::events::{line, mentions};
 use crate::render::rawko_events::RawkoEvents;
 

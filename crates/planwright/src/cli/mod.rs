@@ -14,7 +14,6 @@ mod completions;
 mod config;
 mod control;
 mod convert;
-mod copy_to;
 mod create;
 mod diff;
 mod difference;

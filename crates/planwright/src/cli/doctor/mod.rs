@@ -17,13 +17,13 @@ use planwright_verbs::fence_report::FenceReport;
 use planwright_verbs::json::RangeReport;
 use planwright_verbs::plain_text::{one_line, printable};
 use planwright_verbs::quantity::count;
+use planwright_verbs::run_plan::{RunObstacle, RunPlanRequest, obstacle};
 use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
 use self::overview::{Fact, facts};
 use super::config::drawn;
 use super::output::Output;
-use super::{run, run_args};
 use crate::render::wrap::{below, hanging};
 
 /// Check whether plans can be run here.
@@ -88,9 +88,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         facts.push(Fact { name: "run", words });
     } else if let Ok(found) = PlanChoice::default().find(&output.workspace(), "name its file")
         && !health.has_errors()
-        && let Some(obstacle) = run::obstacle(&run_args(&found.path)?, &found)
+        && let Some(obstacle) = obstacle(&RunPlanRequest::default(), &found)
     {
-        let run::Obstacle { message, help } = obstacle;
+        let RunObstacle { message, help } = obstacle;
         health.findings.push(DoctorFinding::CannotRun { message, help });
     }
     // A run takes the name of its plan where several could be meant.

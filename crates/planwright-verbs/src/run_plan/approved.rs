@@ -1,24 +1,23 @@
 //! Work that was approved while no run of its plan was going on: it is verified on what has landed since, and lands.
 
+use crate::failure::{Failure, Result};
+use crate::find_plan::FoundPlan;
 use planwright_run::config::{self, Configuration, Isolation};
 use planwright_run::engine::{self, Options, RunError};
 use planwright_run::fence;
 use planwright_run::runs::state::RunState;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
-use planwright_verbs::failure::{Failure, Result};
-use planwright_verbs::find_plan::FoundPlan;
 
-use super::super::config::refuse_unsound;
-use super::super::interrupt;
-use super::super::output::Output;
-use super::super::run_view::{Manner, Told};
-use super::args::configured;
+use super::observer::{RunBeginning, RunObserver};
+use super::request::configured;
 use super::{order_of, refusal};
-use planwright_verbs::run_report::Setting;
+use crate::config_findings::refuse_unsound;
+use crate::run_report::Setting;
+use crate::workspace::Workspace;
 
 /// What became of approved work.
-pub(crate) enum Landed {
+pub enum Landed {
     /// It is on the branch, as this commit; none where it changes nothing.
     On { branch: String, commit: Option<String> },
     /// It is not, for this reason.
@@ -26,7 +25,7 @@ pub(crate) enum Landed {
 }
 
 /// What it takes to land the work of a task.
-pub(crate) struct ApprovedLanding<'f> {
+pub struct ApprovedLanding<'f> {
     found: &'f FoundPlan,
     configuration: Configuration,
     options: Options,
@@ -34,16 +33,16 @@ pub(crate) struct ApprovedLanding<'f> {
 
 impl<'f> ApprovedLanding<'f> {
     /// Looks whether the work of a task could land, before it is approved.
-    pub(crate) fn prepare(
+    pub fn prepare(
         found: &'f FoundPlan,
         task: &str,
         branch: Option<String>,
         by: &str,
-        output: &mut Output,
+        workspace: &Workspace,
     ) -> Result<Self> {
         let root = root_of(&found.path);
         let mut configuration = configured(&[], &root);
-        refuse_unsound(&configuration, "nothing lands by it", output)?;
+        refuse_unsound(workspace, &configuration, "nothing lands by it")?;
         // Only work in checkouts waits to land.
         configuration.config.run.isolation = Isolation::Checkouts;
         let mut options = Options {
@@ -59,12 +58,12 @@ impl<'f> ApprovedLanding<'f> {
         if let Err(RunError::OtherConfig { text }) = &prepared {
             // A run keeps the conditions that it began with.
             configuration = config::thaw(text, &[]);
-            refuse_unsound(&configuration, "which the run began with", output)?;
+            refuse_unsound(workspace, &configuration, "which the run began with")?;
             options.config_text.clone_from(text);
             configuration.config.run.isolation = Isolation::Checkouts;
             prepared = engine::prepare(&order_of(found, &configuration, &options)).map(drop);
         }
-        prepared.map_err(|error| refusal(&output.workspace(), found, error))?;
+        prepared.map_err(|error| refusal(workspace, found, error))?;
         Ok(ApprovedLanding {
             found,
             configuration,
@@ -73,7 +72,7 @@ impl<'f> ApprovedLanding<'f> {
     }
 
     /// Lands the work of a task that was approved. No agent is started.
-    pub(crate) fn land(&self, task: &str, is_shown: bool, output: &mut Output) -> Result<Landed> {
+    pub fn land(&self, task: &str, observer: &mut dyn RunObserver) -> Result<Landed> {
         let found = self.found;
         let request = order_of(found, &self.configuration, &self.options);
         let prepared = match engine::prepare(&request) {
@@ -81,15 +80,20 @@ impl<'f> ApprovedLanding<'f> {
             Err(error) => return Ok(Landed::NotYet(error.to_string())),
         };
         let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
-        let interrupts = interrupt::cancel_token_for(&workers).map_err(|error| Failure::environment(&error, ""))?;
-        let manner = match is_shown && !output.is_quiet() {
-            true => Manner::Shown { plain: false },
-            false => Manner::Quiet,
-        };
-        let setting = Setting::of(&found.path, prepared.snapshot.plan());
-        let mut told = Told::new(manner, setting, interrupts.n_asked(), output);
-        let outcome = engine::run(&request, prepared, &mut workers, interrupts.n_asked(), &mut told);
-        told.finish();
+        let cancel = observer
+            .cancel_token()
+            .map_err(|error| Failure::environment(&error, ""))?;
+        cancel.wakes(workers.waker());
+        observer.begins(&RunBeginning {
+            root: &root_of(&found.path),
+            setting: Setting::of(&found.path, prepared.snapshot.plan()),
+            plan: prepared.snapshot.plan(),
+            links: prepared.snapshot.links(),
+            cancel: &cancel,
+            waits_for_review: &self.options.waits_for_review,
+        });
+        let outcome = engine::run(&request, prepared, &mut workers, cancel.n_asked(), observer);
+        observer.is_over();
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => return Ok(Landed::NotYet(error.to_string())),
