@@ -5,6 +5,7 @@ use planwright_core::dialect::Dialect;
 use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
 
+use crate::failure::Failure;
 use crate::json_values::Members;
 
 /// The version of `check --format json`.
@@ -38,6 +39,27 @@ pub struct ErrorBody {
     pub range: Option<RangeReport>,
     /// The findings that are in the way.
     pub diagnostics: Vec<DiagnosticReport>,
+}
+
+impl ErrorBody {
+    /// Returns a failure for programs.
+    pub fn of(failure: &Failure) -> Self {
+        let evidence = failure.evidence.as_deref();
+        let index = evidence.map(|evidence| evidence.source.line_index());
+        let place = evidence.and_then(|evidence| evidence.span).zip(index.as_ref());
+        let found = evidence.map_or(&[][..], |evidence| &evidence.findings);
+        let reports = index
+            .iter()
+            .flat_map(|index| found.iter().map(|found| DiagnosticReport::new(found, index)));
+        ErrorBody {
+            exit_status: failure.exit as u8,
+            message: failure.message.clone(),
+            help: failure.help.clone(),
+            path: evidence.map(|evidence| evidence.path.clone()),
+            range: place.map(|(span, index)| RangeReport::new(span, index)),
+            diagnostics: reports.collect(),
+        }
+    }
 }
 
 impl ErrorReport {

@@ -26,6 +26,7 @@ pub mod failure_reason;
 pub mod fence_denial;
 pub mod find_plan;
 pub mod find_run;
+mod follow_run;
 pub mod next_step;
 pub mod open_plan;
 pub mod plan_access;
@@ -34,10 +35,16 @@ pub mod run_report;
 pub mod skip_cause;
 pub mod task_name;
 
+pub mod archive;
+pub mod control;
+pub mod events;
 pub mod hash;
 pub mod list;
+pub mod logs;
+pub mod report;
 pub mod runs;
 pub mod summary;
+pub mod worktrees;
 
 pub use failure::{Exit, Failure, Result};
 pub use find_plan::{FoundPlan, PlanChoice};
