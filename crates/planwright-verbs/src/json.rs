@@ -5,6 +5,7 @@ use planwright_core::dialect::Dialect;
 use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
 
+use crate::failure::Failure;
 use crate::json_values::Members;
 
 /// The version of `check --format json`.
@@ -38,6 +39,30 @@ pub struct ErrorBody {
     pub range: Option<RangeReport>,
     /// The findings that are in the way.
     pub diagnostics: Vec<DiagnosticReport>,
+}
+
+impl ErrorBody {
+    /// Returns a failure for programs.
+    pub fn of(failure: &Failure) -> Self {
+        let first = failure.evidence.first();
+        let index = first.map(|evidence| evidence.source.line_index());
+        let place = first.and_then(|evidence| evidence.span).zip(index.as_ref());
+        let reports = failure.evidence.iter().flat_map(|evidence| {
+            let index = evidence.source.line_index();
+            let found = evidence.findings.iter();
+            found
+                .map(|found| DiagnosticReport::new(found, &index))
+                .collect::<Vec<_>>()
+        });
+        ErrorBody {
+            exit_status: failure.exit as u8,
+            message: failure.message.clone(),
+            help: failure.help.clone(),
+            path: first.map(|evidence| evidence.path.clone()),
+            range: place.map(|(span, index)| RangeReport::new(span, index)),
+            diagnostics: reports.collect(),
+        }
+    }
 }
 
 impl ErrorReport {

@@ -77,6 +77,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use planwright_core::plan::Verb as TaskVerb;
 use planwright_run::fence;
+use planwright_verbs::control::RunControl;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::typed_command::TypedCommand;
@@ -423,8 +424,8 @@ fn dispatch(verb: Verb, output: &mut Output) -> Result<Exit> {
         Verb::Runs(args) => runs::run(&args, output),
         Verb::Events(args) => events::run(&args, output),
         Verb::Logs(args) => logs::run(&args, output),
-        Verb::Pause(args) => control::run(control::Request::Pause, &args, output),
-        Verb::Resume(args) => control::run(control::Request::Resume, &args, output),
+        Verb::Pause(args) => control::run(RunControl::Pause, &args, output),
+        Verb::Resume(args) => control::run(RunControl::Resume, &args, output),
         Verb::Stop(args) => control::run_stop(&args, output),
         Verb::Summary(args) => summary::run(&args, output),
         Verb::Report(args) => report::run(&args, output),

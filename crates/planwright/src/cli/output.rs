@@ -6,7 +6,7 @@ use std::rc::Rc;
 use clap::ValueEnum;
 use planwright_verbs::failure::{Drawn, Exit, Failure, Result};
 use planwright_verbs::file_findings::FileFindings;
-use planwright_verbs::json::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
+use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::plain_text::printable;
 use planwright_verbs::typed_command::TypedCommand;
 use planwright_verbs::workspace::Workspace;
@@ -226,7 +226,7 @@ impl Output {
     pub(crate) fn failure(&mut self, error: &Failure) -> Exit {
         let exit = self.complain(error);
         if self.form != Form::Text
-            && let Err(error) = self.report(&ErrorReport::new(error_body(error)))
+            && let Err(error) = self.report(&ErrorReport::new(ErrorBody::of(error)))
         {
             self.note(&format!("error: {error}\n"));
         }
@@ -313,28 +313,6 @@ impl Output {
                 Exit::Environment
             }
         }
-    }
-}
-
-/// Returns an error for programs.
-pub(crate) fn error_body(failure: &Failure) -> ErrorBody {
-    let first = failure.evidence.first();
-    let index = first.map(|evidence| evidence.source.line_index());
-    let place = first.and_then(|evidence| evidence.span).zip(index.as_ref());
-    let reports = failure.evidence.iter().flat_map(|evidence| {
-        let index = evidence.source.line_index();
-        let found = evidence.findings.iter();
-        found
-            .map(|found| DiagnosticReport::new(found, &index))
-            .collect::<Vec<_>>()
-    });
-    ErrorBody {
-        exit_status: failure.exit as u8,
-        message: failure.message.clone(),
-        help: failure.help.clone(),
-        path: first.map(|evidence| evidence.path.clone()),
-        range: place.map(|(span, index)| RangeReport::new(span, index)),
-        diagnostics: reports.collect(),
     }
 }
 
