@@ -33,6 +33,7 @@ pub mod fence_report;
 pub mod find_plan;
 pub mod find_run;
 mod follow_run;
+pub mod names;
 pub mod next_step;
 pub mod observer;
 pub mod open_plan;

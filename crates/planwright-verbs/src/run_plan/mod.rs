@@ -6,6 +6,7 @@ mod nothing_to_run;
 pub mod observer;
 pub mod preview;
 pub mod request;
+pub mod review_answer;
 
 use planwright_core::schedule::Standing;
 use planwright_run::config::{self, Configuration};

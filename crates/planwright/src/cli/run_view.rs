@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use planwright_run::clock;
 use planwright_run::engine::Watcher;
-use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
-use planwright_run::runs::{self, Ask, RunEvent, RunPlace, RunRecord};
+use planwright_run::runs::{RunEvent, RunRecord};
 use planwright_verbs::cancel::CancelToken;
 use planwright_verbs::failure::Failure;
 use planwright_verbs::find_plan::stem_of;
 use planwright_verbs::plain_text::{one_line, printable, shown_name};
 use planwright_verbs::run_plan::observer::{RunBeginning, RunObserver};
+use planwright_verbs::run_plan::review_answer::{ReviewAnswer, send_answer};
 use planwright_verbs::run_report::RunReport;
 
 use super::answers::{self, Typed};
@@ -74,22 +74,20 @@ impl Gate {
     /// Passes an answer on to the run; false where it is none.
     fn answer(&self, run: &str, task: &str, line: &str) -> bool {
         let (word, why) = line.split_once(' ').unwrap_or((line, ""));
-        let (verb, note) = match (word.to_lowercase().as_str(), why.trim()) {
-            ("y" | "yes", "") => ("approve", None),
-            ("y" | "yes", why) => ("approve", Some(why)),
-            ("n" | "no", "") => ("reject", Some("rejected at the terminal")),
-            ("n" | "no", why) => ("reject", Some(why)),
+        let (is_approved, note) = match (word.to_lowercase().as_str(), why.trim()) {
+            ("y" | "yes", "") => (true, None),
+            ("y" | "yes", why) => (true, Some(why)),
+            ("n" | "no", "") => (false, Some("rejected at the terminal")),
+            ("n" | "no", why) => (false, Some(why)),
             _ => return false,
         };
-        let ask = Ask {
-            verb: verb.to_owned(),
-            task: Some(task.to_owned()),
-            by: self.by.clone(),
+        let answer = ReviewAnswer {
+            task: task.to_owned(),
+            is_approved,
             note: note.map(str::to_owned),
-            time: clock::now(),
+            by: self.by.clone(),
         };
-        let place = RunPlace::of(&self.root, run);
-        place.is_some_and(|place| runs::ask(&DiskFiles, &place.requests(), &ask).is_ok())
+        send_answer(&self.root, run, answer)
     }
 }
 
