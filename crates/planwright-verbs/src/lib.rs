@@ -30,13 +30,23 @@ pub mod next_step;
 pub mod open_plan;
 pub mod plan_access;
 pub mod plan_entries;
+pub mod plan_or_task;
+pub mod plan_report;
 pub mod skip_cause;
+pub mod task_fields;
 pub mod task_name;
+pub mod verification_report;
 
 pub mod agents;
 pub mod config;
+pub mod find;
+pub mod graph;
 pub mod hash;
+pub mod history;
 pub mod list;
+pub mod schema;
+pub mod show;
+pub mod why;
 
 pub use failure::{Exit, Failure, Result};
 pub use find_plan::{FoundPlan, PlanChoice};

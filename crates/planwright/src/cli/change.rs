@@ -33,7 +33,7 @@ use planwright_verbs::unified_diff::unified_diff;
 use serde::Serialize;
 
 use super::output::Output;
-use super::verification::VerifiedReport;
+use planwright_verbs::verification_report::VerifiedReport;
 
 /// Options of every verb that changes a plan.
 #[derive(clap::Args)]

@@ -22,7 +22,6 @@ use planwright_verbs::open_plan::load_failure;
 use planwright_verbs::plain_text::{cut, one_line, printable, shown_name, without_sequences};
 use planwright_verbs::quantity::duration;
 use planwright_verbs::workspace::from_here;
-use serde::Serialize;
 
 use super::config::refuse_unsound;
 use super::interrupt::Interrupt;
@@ -389,51 +388,6 @@ fn tail_lines(tail: &str) -> Vec<String> {
     let first = n_said.saturating_sub(MAX_TAIL_LINES);
     let shown = lines.get(first..n_said).unwrap_or_default();
     shown.iter().skip_while(|line| line.is_empty()).cloned().collect()
-}
-
-/// How a task was verified, as JSON.
-#[derive(Serialize)]
-pub(crate) struct VerifiedReport {
-    task: String,
-    /// Whether commands were run, and all of them succeeded.
-    passed: bool,
-    /// Whether somebody wanted no verification.
-    waived: bool,
-    receipts: Vec<ReceiptReport>,
-    /// Criteria that no rule covers.
-    unverified: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ReceiptReport {
-    command: Vec<String>,
-    passed: bool,
-    exit: String,
-    milliseconds: u64,
-    digest: String,
-    tail: String,
-    commit: Option<String>,
-}
-
-impl From<&Verified> for VerifiedReport {
-    fn from(verified: &Verified) -> Self {
-        let receipts = verified.receipts.iter().map(|receipt| ReceiptReport {
-            command: receipt.command.clone(),
-            passed: passed(receipt),
-            exit: receipt.exit.clone(),
-            milliseconds: receipt.milliseconds,
-            digest: receipt.digest.clone(),
-            tail: receipt.tail.clone(),
-            commit: receipt.commit.clone(),
-        });
-        VerifiedReport {
-            task: verified.task.clone(),
-            passed: verified.passed,
-            waived: verified.waived,
-            receipts: receipts.collect(),
-            unverified: verified.unverified.clone(),
-        }
-    }
 }
 
 #[cfg(test)]

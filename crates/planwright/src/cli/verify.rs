@@ -16,7 +16,8 @@ use serde::Serialize;
 use super::change::notice_words;
 use super::output::Output;
 use super::plan_arg::TargetOption;
-use super::verification::{Told, VerifiedReport, Verifier};
+use super::verification::{Told, Verifier};
+use planwright_verbs::verification_report::VerifiedReport;
 
 /// Run the commands that verify tasks, and change none of them.
 ///
