@@ -1,7 +1,6 @@
 //! The shapes of JSON output. Each carries a schema version; fields are added, never changed.
 
 use planwright_core::diagnostic::{Diagnostic, Related, Rule, Safety};
-use planwright_core::dialect::Dialect;
 use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
 
@@ -238,62 +237,14 @@ impl ExplainReport {
     }
 }
 
-/// What `schema --json` prints where it is given no dialect.
-#[derive(Serialize)]
-pub struct DialectsReport {
-    pub schema_version: &'static str,
-    pub dialects: Vec<DialectReport>,
-}
-
-/// A dialect and where its files live.
-#[derive(Serialize)]
-pub struct DialectReport {
-    pub name: &'static str,
-    pub title: &'static str,
-    pub places: &'static [&'static str],
-}
-
-impl DialectsReport {
-    pub fn new(dialects: &[&'static dyn Dialect]) -> Self {
-        let dialect = |dialect: &&'static dyn Dialect| DialectReport {
-            name: dialect.name(),
-            title: dialect.title(),
-            places: dialect.places(),
-        };
-        DialectsReport {
-            schema_version: "planwright.dialects/v1",
-            dialects: dialects.iter().map(dialect).collect(),
-        }
-    }
-}
-
-/// What `show --json` prints.
-#[derive(Serialize)]
-pub struct ShowReport<'p> {
-    pub schema_version: &'static str,
-    pub plan: PlanReport<'p>,
-    pub tasks: Vec<ShownTask<'p>>,
-    /// With `--limit`, where there are more tasks: what `--cursor` takes to go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
-
-/// A task, or the members of it that were asked for.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub enum ShownTask<'p> {
-    Whole(Box<TaskReport<'p>>),
-    Chosen(serde_json::Value),
-}
-
 /// A plan in a few lines.
 #[derive(Serialize)]
-pub struct PlanReport<'p> {
+pub struct PlanReport {
     pub path: String,
     pub dialect: &'static str,
     pub form: &'static str,
-    pub title: &'p str,
-    pub status: Option<&'p str>,
+    pub title: String,
+    pub status: Option<String>,
     /// What keeps the states of the tasks: `file`, `journal`, or `both` where the file cannot hold all of them.
     pub states_in: &'static str,
     pub progress: ProgressReport,
@@ -314,9 +265,9 @@ pub struct ProgressReport {
 
 /// A task and why it may or may not start.
 #[derive(Serialize)]
-pub struct TaskReport<'p> {
+pub struct TaskReport {
     pub task: String,
-    pub title: &'p str,
+    pub title: String,
     pub status: &'static str,
     /// The dialect's own word.
     pub status_word: String,
@@ -337,12 +288,12 @@ pub struct TaskReport<'p> {
 
 /// What `next --json` prints.
 #[derive(Serialize)]
-pub struct NextReport<'p> {
+pub struct NextReport {
     pub schema_version: &'static str,
-    pub plan: PlanReport<'p>,
+    pub plan: PlanReport,
     pub free_slots: usize,
     pub n_ready: usize,
-    pub ready: Vec<ReadyReport<'p>>,
+    pub ready: Vec<ReadyReport>,
     /// With `--start`: whether the task was started; false with `--dry-run` and `--diff`, and where nothing is ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<bool>,
@@ -399,8 +350,8 @@ pub struct HolderReport {
 
 /// A ready task with everything the plan says about it.
 #[derive(Serialize)]
-pub struct ReadyReport<'p> {
-    pub task: TaskReport<'p>,
+pub struct ReadyReport {
+    pub task: TaskReport,
     pub fields: Members,
-    pub dependencies: Vec<TaskReport<'p>>,
+    pub dependencies: Vec<TaskReport>,
 }

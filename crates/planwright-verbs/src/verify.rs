@@ -15,7 +15,7 @@ use crate::observer::{VerificationEvent, VerificationObserver};
 use crate::open_plan::{OpenedPlan, open_as};
 use crate::task_name::task_named;
 use crate::verification::Verifier;
-use crate::verified_report::VerifiedReport;
+use crate::verification_report::VerifiedReport;
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -18,9 +18,10 @@ use planwright_run::workspace::root_of;
 use planwright_verbs::change_report::ChangeWords;
 use planwright_verbs::change_report::diff_of;
 use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
-use planwright_verbs::find_plan::{FoundPlan, PlanNaming, naming};
+use planwright_verbs::find_plan::{FoundPlan, PlanChoice};
 use planwright_verbs::open_plan::load_failure;
 use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::plan_or_task::{PlanOrTask, plan_or_task};
 use planwright_verbs::revise_failure::refuse_in_review;
 use planwright_verbs::revise_failure::revise_failure as failure;
 use planwright_verbs::workspace::Workspace;
@@ -120,34 +121,22 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     result
 }
 
-/// Distinguishes a plan from a task of one: a word that names a plan means the plan.
+/// Returns the plan, and the task where one is meant.
 fn meant(args: &Args, workspace: &Workspace) -> Result<(FoundPlan, Option<String>)> {
-    let Some(what) = args.what.as_deref() else {
-        return Ok((args.plan.find(workspace)?, None));
+    let help = match args.plan.plan {
+        Some(_) => "name its file with --plan",
+        None => "name its file",
     };
-    let has_task = |found: &FoundPlan| {
-        let linked = found.linked();
-        linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
-    };
-    if let Some(plan) = args.plan.plan.as_deref() {
-        let found = args.plan.find(workspace)?;
-        let task = (plan != what || has_task(&found)).then(|| what.to_owned());
-        return Ok((found, task));
-    }
-    match naming(workspace, what, args.plan.reading.user) {
-        PlanNaming::Whole => return Ok((args.plan.find_named(workspace, what)?, None)),
-        PlanNaming::Partly | PlanNaming::No => {}
-    }
-    match args.plan.find(workspace) {
-        Ok(found) if has_task(&found) => Ok((found, Some(what.to_owned()))),
-        only => {
-            let named = args.plan.find_named(workspace, what);
-            // The only plan has no such task: that says more than that no plan has such a name.
-            match (named, only) {
-                (Err(_), Ok(found)) => Ok((found, Some(what.to_owned()))),
-                (named, _) => named.map(|found| (found, None)),
-            }
-        }
+    let find = |choice: &PlanChoice| choice.find(workspace, help);
+    match (
+        plan_or_task(workspace, args.what.as_deref(), &args.plan.choice(), find)?,
+        &args.what,
+    ) {
+        (PlanOrTask::Plan(found), _) => Ok((found, None)),
+        (PlanOrTask::Task(found, task), _) => Ok((found, Some(task))),
+        // The only plan has no such task: that says more than that no plan has such a name.
+        (PlanOrTask::Neither { only: Some(found), .. }, task) => Ok((found, task.clone())),
+        (PlanOrTask::Neither { failure, .. }, _) => Err(failure),
     }
 }
 

@@ -5,7 +5,7 @@ use planwright_core::plan::Field;
 use planwright_verbs::json_values::Written;
 use planwright_verbs::plain_text::one_line;
 
-use super::next::fields_of;
+use planwright_verbs::task_fields::fields_of;
 
 /// The value of a field in a form.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,20 +1,21 @@
-//! How a task was verified, as JSON.
+//! How a task was verified, for programs.
 
 use planwright_run::journal::Verified;
 use planwright_run::verify::passed;
 use serde::Serialize;
 
-/// How a task was verified, as JSON.
 #[derive(Serialize)]
 pub struct VerifiedReport {
     pub task: String,
     /// Whether commands were run, and all of them succeeded.
     pub passed: bool,
-    /// Whether somebody wanted no verification.
+    /// Whether the user waived verification.
     pub waived: bool,
     pub receipts: Vec<ReceiptReport>,
     /// Criteria that no rule covers.
     pub unverified: Vec<String>,
+    #[serde(skip)]
+    pub by: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -45,6 +46,7 @@ impl From<&Verified> for VerifiedReport {
             waived: verified.waived,
             receipts: receipts.collect(),
             unverified: verified.unverified.clone(),
+            by: verified.by.clone(),
         }
     }
 }
