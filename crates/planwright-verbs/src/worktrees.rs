@@ -1,7 +1,6 @@
 //! The verb `worktrees`: the checkouts that runs have left, and removing those that hold nothing unique.
 
 use planwright_run::agent_output::redaction_of;
-use planwright_run::config::{self, Configuration, Surroundings};
 use planwright_run::engine::{Leftover, LeftoverState, Leftovers};
 use planwright_run::files::DiskFiles;
 use planwright_run::git::{GitError, Repository};
@@ -15,6 +14,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::find_run::unreadable_runs;
 use crate::plain_text::one_line;
 use crate::quantity::count;
+use crate::sound_config::sound_config;
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -55,13 +55,8 @@ pub struct LeftCheckout {
     pub why: Option<String>,
 }
 
-/// Lists the checkouts that runs have left, or removes them. `refuse_unsound` reports a configuration with errors, and what is not
-/// done because of them.
-pub fn worktrees(
-    workspace: &Workspace,
-    request: &WorktreesRequest,
-    refuse_unsound: impl FnOnce(&Configuration, &str) -> Result<()>,
-) -> Result<WorktreesReport> {
+/// Lists the checkouts that runs have left, or removes them.
+pub fn worktrees(workspace: &Workspace, request: &WorktreesRequest) -> Result<WorktreesReport> {
     let root = root_of(workspace.folder());
     if request.clear {
         refuse_in_attempt(&root, "remove checkouts of its own run")?;
@@ -72,8 +67,7 @@ pub fn worktrees(
             "tasks share the folder then, and leave no checkouts",
         ));
     }
-    let configuration = config::load(&root, &Surroundings::of_process());
-    refuse_unsound(&configuration, "so it is not known where checkouts are")?;
+    let configuration = sound_config(workspace, &root, "so it is not known where checkouts are")?;
     let leftovers = Leftovers::open(&root, &configuration.config.run).map_err(git_failure)?;
     let redaction = redaction_of(&configuration.config);
     let mut report = WorktreesReport {

@@ -5,7 +5,6 @@ use planwright_verbs::plain_text::{one_line, shown_name};
 use planwright_verbs::quantity::count;
 use planwright_verbs::worktrees::{WorktreesReport, WorktreesRequest, worktrees};
 
-use super::config::refuse_unsound;
 use super::output::Output;
 
 /// List or remove the checkouts that runs have left.
@@ -29,9 +28,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let request = WorktreesRequest { clear: args.clear };
-    let report = worktrees(&output.workspace(), &request, |configuration, so| {
-        refuse_unsound(configuration, so, output)
-    })?;
+    let report = worktrees(&output.workspace(), &request)?;
     match args.json {
         true => output.json(&report)?,
         false => draw(&report, output),
