@@ -224,7 +224,7 @@ fn move_plans(
         Some(failure) if plans.is_empty() => Err(failure),
         failure => Ok(RemovalReport {
             schema_version: removal.version(),
-            written: !request.is_dry(),
+            written: !request.is_dry() && !plans.is_empty(),
             error: failure.as_ref().map(ErrorBody::of),
             diff: request.diff.then(|| plans.iter().map(move_as_diff).collect()),
             plans,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use planwright_run::config::{self, Agent, Config, Configuration, FenceMode, Origin, Surroundings};
-use planwright_run::fence::{self, Support};
+use planwright_run::config::{self, Agent, Config, Configuration, Origin, Surroundings};
 use planwright_run::workspace::root_of;
 use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::fence_support::{FenceSupport, fence_words};
 use planwright_verbs::plain_text::one_line;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ struct Report {
     /// The agent for tasks that nothing else names one for.
     default: Option<String>,
     /// What the kernel has to fence agents with.
-    fence: FenceReport,
+    fence: FenceSupport,
     agents: Vec<AgentReport>,
     /// What the configuration was read from, with what is wrong there.
     sources: Vec<SourceReport>,
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.json(&Report {
             schema_version: VERSION,
             default: config.run.agent.clone(),
-            fence: FenceReport::of(config),
+            fence: FenceSupport::of(config),
             agents: agents.collect(),
             sources: source_reports(&configuration),
         })?;
@@ -82,52 +82,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         complain(&configuration, output);
     }
     Ok(exit_of(&configuration))
-}
-
-/// What can be said about fences on this system.
-#[derive(Serialize)]
-pub(super) struct FenceReport {
-    /// As configured: `auto`, `write`, `strict`, `off`.
-    mode: &'static str,
-    /// Whether agents would be fenced.
-    active: bool,
-    /// The version of Landlock; null where there is none.
-    abi: Option<u32>,
-    /// What the kernel supports, in words.
-    kernel: String,
-}
-
-impl FenceReport {
-    pub(super) fn of(config: &Config) -> Self {
-        let support = fence::support();
-        FenceReport {
-            mode: mode_word(config),
-            active: fence::obstacle(&support).is_none() && config.run.fence != FenceMode::Off,
-            abi: match support {
-                Support::Landlock { abi } => Some(abi),
-                _ => None,
-            },
-            kernel: support.words(),
-        }
-    }
-}
-
-fn mode_word(config: &Config) -> &'static str {
-    match config.run.fence {
-        FenceMode::Off => "off",
-        FenceMode::Auto => "auto",
-        FenceMode::Write => "write",
-        FenceMode::Strict => "strict",
-    }
-}
-
-/// Returns a line about fences: what is configured, and what the kernel supports.
-pub(super) fn fence_words(config: &Config) -> String {
-    let kernel = fence::support().words();
-    match mode_word(config) {
-        "off" => format!("fence: agents are not fenced, run.fence = \"off\"; kernel: {kernel}"),
-        mode => format!("fence: run.fence = \"{mode}\"; kernel: {kernel}"),
-    }
 }
 
 fn is_configured(agent: &Agent) -> bool {

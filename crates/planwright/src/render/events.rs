@@ -1,8 +1,8 @@
 //! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
 
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Chosen, Conflicted, Edited, Ended, Finished, Merged, Outcome, Projected, Replanned,
-    RunEvent, RunRecord, RunStanding, Stopping, Verified,
+    Asked, Attempt, Begun, Chosen, Conflicted, Ended, Finished, Merged, Outcome, Projected, Replanned, RunEvent,
+    RunRecord, RunStanding, Stopping, Verified,
 };
 use planwright_run::shell::command_line;
 use planwright_verbs::events::task_of;

@@ -1,0 +1,51 @@
+//! What fences agents on this system: the setting, and what the kernel supports.
+
+use planwright_run::config::{Config, FenceMode};
+use planwright_run::fence::{self, Support};
+use serde::Serialize;
+
+/// What fences agents on this system.
+#[derive(Serialize)]
+pub struct FenceSupport {
+    /// As configured: `auto`, `write`, `strict`, `off`.
+    pub mode: &'static str,
+    /// Whether agents would be fenced.
+    pub active: bool,
+    /// The version of Landlock; null where there is none.
+    pub abi: Option<u32>,
+    /// What the kernel supports, in words.
+    pub kernel: String,
+}
+
+impl FenceSupport {
+    pub fn of(config: &Config) -> Self {
+        let support = fence::support();
+        FenceSupport {
+            mode: mode_word(config),
+            active: fence::obstacle(&support).is_none() && config.run.fence != FenceMode::Off,
+            abi: match support {
+                Support::Landlock { abi } => Some(abi),
+                _ => None,
+            },
+            kernel: support.words(),
+        }
+    }
+}
+
+fn mode_word(config: &Config) -> &'static str {
+    match config.run.fence {
+        FenceMode::Off => "off",
+        FenceMode::Auto => "auto",
+        FenceMode::Write => "write",
+        FenceMode::Strict => "strict",
+    }
+}
+
+/// Returns a line about fences: what is configured, and what the kernel supports.
+pub fn fence_words(config: &Config) -> String {
+    let kernel = fence::support().words();
+    match mode_word(config) {
+        "off" => format!("fence: agents are not fenced, run.fence = \"off\"; kernel: {kernel}"),
+        mode => format!("fence: run.fence = \"{mode}\"; kernel: {kernel}"),
+    }
+}
