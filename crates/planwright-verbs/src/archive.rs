@@ -171,7 +171,7 @@ fn refuse_stranger(entry: &Entry) -> Result<()> {
     if is_plan {
         return Ok(());
     }
-    // What cannot be read may be a plan for all that is known.
+    // A file that cannot be read may be a plan.
     load(&entry.path).map_err(|error| load_failure(&error))?;
     Err(Failure::problem(
         format!(

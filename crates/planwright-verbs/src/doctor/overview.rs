@@ -36,7 +36,7 @@ pub struct DoctorFact {
     pub words: String,
 }
 
-/// Looks at everything, adds what is wrong to the findings, and returns what there is.
+/// Looks at everything, adds to the findings, and returns what there is.
 pub(super) fn facts(
     root: &Path,
     health: &mut Health,
