@@ -171,7 +171,7 @@ fn refuse_stranger(entry: &Entry) -> Result<()> {
     if is_plan {
         return Ok(());
     }
-    // What cannot be read may be a plan for all that is known.
+    // A file that cannot be read may be a plan.
     load(&entry.path).map_err(|error| load_failure(&error))?;
     Err(Failure::problem(
         format!(
@@ -224,7 +224,7 @@ fn move_plans(
         Some(failure) if plans.is_empty() => Err(failure),
         failure => Ok(RemovalReport {
             schema_version: removal.version(),
-            written: !request.is_dry(),
+            written: !request.is_dry() && !plans.is_empty(),
             error: failure.as_ref().map(ErrorBody::of),
             diff: request.diff.then(|| plans.iter().map(move_as_diff).collect()),
             plans,

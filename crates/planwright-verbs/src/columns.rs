@@ -28,7 +28,7 @@ fn columns_of(c: char) -> usize {
 pub fn fit(text: &str, most: usize) -> String {
     let mut out = String::new();
     let (mut taken, mut n_marks) = (0, 0);
-    // Where to cut if more comes than fits beside an ellipsis.
+    // Where to cut if more comes than fits next to an ellipsis.
     let mut cut_at = 0;
     for c in text.chars() {
         let wide = columns_of(c);

@@ -88,7 +88,7 @@ impl RunControl {
     fn is_met(self, run_state: &RunState) -> Option<&'static str> {
         match self {
             RunControl::Pause if run_state.stopping.is_some() => Some("is stopping: nothing new starts any more"),
-            // What planwright paused by itself goes on by itself, unless somebody pauses it too.
+            // A run that paused by itself resumes by itself, unless a user pauses it too.
             RunControl::Pause => run_state
                 .paused
                 .as_ref()

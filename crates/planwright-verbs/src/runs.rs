@@ -62,7 +62,7 @@ pub struct ListedRun {
     pub tokens: Option<[u64; 2]>,
     /// Why it ended, or why its log cannot be read.
     pub why: Option<String>,
-    /// The command that goes on.
+    /// The command that continues.
     pub next: Option<String>,
     /// The folder of the run.
     pub folder: String,
@@ -107,7 +107,7 @@ fn listed(run: &SeenRun) -> ListedRun {
 
 fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &RunStatus) -> ListedRun {
     let counts = &run_state.counts;
-    // A run may count tasks that it found done; its own word at the end tells of those too.
+    // A run may count tasks that it found done; the record of its end has those too.
     let ended = run_state.ended.as_ref();
     let n_left = ended.map_or_else(|| run_state.n_left(), |ended| ended.n_left);
     ListedRun {

@@ -53,11 +53,11 @@ pub struct RunReport {
     pub changes: Vec<TaskChangeReport>,
     /// The tasks to look at first, with the reason.
     pub look_first: Vec<LookReport>,
-    /// What the user should know besides.
+    /// What else the user should know.
     pub remarks: Vec<RemarkReport>,
     /// Where work has landed; none where it has not, or tasks share the folder.
     pub landed: Option<LandedReport>,
-    /// The command that goes on.
+    /// The command that continues.
     pub next: Option<String>,
     /// The command that has a planner change the plan, where a task failed.
     pub replan: Option<String>,
@@ -137,7 +137,7 @@ pub struct SkippedReport {
     pub because: String,
 }
 
-/// A task that somebody must look at.
+/// A task that waits for a review.
 #[derive(Debug, Serialize)]
 pub struct ReviewReport {
     pub task: String,

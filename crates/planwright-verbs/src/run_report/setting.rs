@@ -1,4 +1,4 @@
-//! What is known of a run besides its events: its name, its plan, the titles of its tasks. And the commands that name them.
+//! What is known of a run in addition to its events: its name, its plan, the titles of its tasks. And the commands that name them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::plain_text::shown_name;
 /// The widest column of names.
 const MAX_NAME_COLUMNS: usize = 16;
 
-/// What is known of a run besides its events.
+/// What is known of a run in addition to its events.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// The run's name.

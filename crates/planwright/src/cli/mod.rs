@@ -62,7 +62,6 @@ mod task_form;
 mod tasks;
 mod text_arg;
 mod transition;
-mod trial;
 mod verification_view;
 mod verify;
 mod why;

@@ -6,38 +6,43 @@ use planwright_run::config::{Command, Config};
 use planwright_run::git::Repository;
 use planwright_run::setup::candidates::{self, Candidates};
 use planwright_run::shell::command_line;
-use planwright_verbs::failure::Result;
 use serde::Serialize;
 
-use super::super::output::Output;
-use super::super::trial::{Trial, TrialEnd, TrialResult, is_program_found};
+use crate::failure::Result;
+use crate::observer::VerificationObserver;
+use crate::trial::{Trial, TrialEnd, TrialResult, is_program_found};
 
-/// A command and what became of it.
+/// A command that may verify work, and the result of trying it.
 #[derive(Serialize)]
-pub(super) struct Tried {
+pub struct TriedCommand {
     #[serde(skip)]
-    pub(super) command: Command,
+    pub command: Command,
     /// The command as it would be typed.
-    pub(super) line: String,
+    pub line: String,
     /// The file that suggests it.
-    pub(super) file: String,
-    pub(super) result: TrialResult,
+    pub file: String,
+    pub result: TrialResult,
     /// How it ended, in words.
-    pub(super) ended: String,
+    pub ended: String,
     /// The last line of its output, where it failed.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) last_line: String,
+    pub last_line: String,
 }
 
-impl Tried {
+impl TriedCommand {
     /// Returns whether the command is written to the configuration.
-    pub(super) fn is_used(&self) -> bool {
+    pub fn is_used(&self) -> bool {
         matches!(self.result, TrialResult::Passed | TrialResult::NotTried)
     }
 }
 
 /// Tries the commands of a workspace: of each ecosystem until one works.
-pub(super) fn try_all(root: &Path, config: &Config, may_run: bool, output: &mut Output) -> Result<Vec<Tried>> {
+pub(super) fn try_all(
+    root: &Path,
+    config: &Config,
+    may_run: bool,
+    observer: &mut dyn VerificationObserver,
+) -> Result<Vec<TriedCommand>> {
     let found = candidates::find(root);
     if !may_run {
         return Ok(untried(&found));
@@ -45,17 +50,17 @@ pub(super) fn try_all(root: &Path, config: &Config, may_run: bool, output: &mut 
     if found.iter().all(|group| group.commands.is_empty()) {
         return Ok(Vec::new());
     }
-    let Some(mut trial) = Trial::open(root, config, output)? else {
+    let Some(mut trial) = Trial::open(root, config, observer)? else {
         return Ok(without_commit(root, &found));
     };
-    let mut tried: Vec<Tried> = Vec::new();
+    let mut tried: Vec<TriedCommand> = Vec::new();
     let (usual, last): (Vec<&Candidates>, Vec<&Candidates>) = found.iter().partition(|group| !group.is_last_resort);
     for group in usual {
-        try_group(&mut trial, group, &mut tried, output)?;
+        try_group(&mut trial, group, &mut tried)?;
     }
     for group in last {
-        if !tried.iter().any(Tried::is_used) {
-            try_group(&mut trial, group, &mut tried, output)?;
+        if !tried.iter().any(TriedCommand::is_used) {
+            try_group(&mut trial, group, &mut tried)?;
         }
     }
     Ok(tried)
@@ -63,7 +68,7 @@ pub(super) fn try_all(root: &Path, config: &Config, may_run: bool, output: &mut 
 
 /// Returns the commands of a folder that no checkout can be made of: nothing is started in the files of the user. In a repository without a commit
 /// none is used; elsewhere a run starts them before its first task.
-fn without_commit(root: &Path, found: &[Candidates]) -> Vec<Tried> {
+fn without_commit(root: &Path, found: &[Candidates]) -> Vec<TriedCommand> {
     let is_repository = matches!(Repository::around(root), Ok(Some(_)));
     let mut tried = untried(found);
     for one in &mut tried {
@@ -78,7 +83,7 @@ fn without_commit(root: &Path, found: &[Candidates]) -> Vec<Tried> {
 }
 
 /// Returns the best command of each ecosystem whose program is installed, without starting it.
-fn untried(found: &[Candidates]) -> Vec<Tried> {
+fn untried(found: &[Candidates]) -> Vec<TriedCommand> {
     let is_installed = |command: &&Command| is_program_found(command, None);
     let best = found.iter().filter_map(|group| {
         let command = group.commands.iter().find(is_installed)?;
@@ -86,7 +91,7 @@ fn untried(found: &[Candidates]) -> Vec<Tried> {
     });
     let (usual, last): (Vec<_>, Vec<_>) = best.partition(|(group, _)| !group.is_last_resort);
     let chosen = if usual.is_empty() { last } else { usual };
-    let tried = chosen.into_iter().map(|(group, command)| Tried {
+    let tried = chosen.into_iter().map(|(group, command)| TriedCommand {
         line: command_line(&command.arguments()),
         command: command.clone(),
         file: group.file.clone(),
@@ -98,16 +103,16 @@ fn untried(found: &[Candidates]) -> Vec<Tried> {
 }
 
 /// Tries the commands of an ecosystem until one works.
-fn try_group(trial: &mut Trial<'_>, group: &Candidates, tried: &mut Vec<Tried>, output: &mut Output) -> Result<()> {
+fn try_group(trial: &mut Trial<'_>, group: &Candidates, tried: &mut Vec<TriedCommand>) -> Result<()> {
     let is_committed = trial.is_committed(&group.file);
     for command in &group.commands {
         let ended = match () {
             () if !is_committed => TrialEnd::of(TrialResult::NotCommitted, "not committed yet"),
             () if !trial.has_program(command) => TrialEnd::of(TrialResult::NotFound, "not installed"),
-            () => trial.try_command(command, output)?,
+            () => trial.try_command(command)?,
         };
         let result = ended.result;
-        tried.push(Tried {
+        tried.push(TriedCommand {
             line: command_line(&command.arguments()),
             command: command.clone(),
             file: group.file.clone(),

@@ -11,10 +11,10 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// A file with open tasks.
 #[derive(Serialize)]
-pub(super) struct Checklist {
+pub struct Checklist {
     /// Its name in the root of the workspace.
-    pub(super) file: String,
-    pub(super) n_open: usize,
+    pub file: String,
+    pub n_open: usize,
 }
 
 /// Returns the checklists in the root of a workspace, by name.

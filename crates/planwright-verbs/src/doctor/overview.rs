@@ -13,13 +13,13 @@ use planwright_run::files::free_bytes;
 use planwright_run::git::Repository;
 use planwright_run::programs::command;
 use planwright_run::shell::command_line;
-use planwright_verbs::failure::Result;
-use planwright_verbs::plain_text::{cut, one_line};
-use planwright_verbs::quantity::count;
 use serde::Serialize;
 
-use super::super::output::Output;
-use super::super::trial::{Trial, TrialResult, is_program_found};
+use crate::failure::Result;
+use crate::observer::VerificationObserver;
+use crate::plain_text::{cut, one_line};
+use crate::quantity::count;
+use crate::trial::{Trial, TrialResult, is_program_found};
 
 /// How long an agent may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
@@ -32,16 +32,21 @@ const PLENTY: u64 = 10_000_000_000;
 
 /// One thing that was looked at.
 #[derive(Serialize)]
-pub(super) struct Fact {
-    pub(super) name: &'static str,
-    pub(super) words: String,
+pub struct DoctorFact {
+    pub name: &'static str,
+    pub words: String,
 }
 
-/// Looks at everything, adds what is wrong to the findings, and returns what there is.
-pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut Output) -> Result<Vec<Fact>> {
+/// Looks at everything, adds to the findings, and returns what there is.
+pub(super) fn facts(
+    root: &Path,
+    health: &mut Health,
+    starts: bool,
+    observer: &mut dyn VerificationObserver,
+) -> Result<Vec<DoctorFact>> {
     let config = health.configuration.config.clone();
     let mut facts = Vec::new();
-    let mut fact = |name: &'static str, words: String| facts.push(Fact { name, words });
+    let mut fact = |name: &'static str, words: String| facts.push(DoctorFact { name, words });
     fact("git", git_words(root, health));
     fact("agent", agent_words(root, &config));
     let commands = &config.verify.every;
@@ -49,7 +54,7 @@ pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut
         true => fact("verification", "no command verifies every task".to_owned()),
         false => {
             let mut trial = match starts {
-                true => Trial::open(root, &config, output)?,
+                true => Trial::open(root, &config, observer)?,
                 false => None,
             };
             if starts && trial.is_none() {
@@ -59,7 +64,7 @@ pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut
                 );
             }
             for command in commands {
-                let words = verification_words(root, command, trial.as_mut(), health, output)?;
+                let words = verification_words(root, command, trial.as_mut(), health)?;
                 fact("verification", words);
             }
         }
@@ -164,7 +169,6 @@ fn verification_words(
     command: &Command,
     trial: Option<&mut Trial<'_>>,
     health: &mut Health,
-    output: &mut Output,
 ) -> Result<String> {
     let line = one_line(&command_line(&command.arguments()));
     let is_found = is_program_found(command, Some(root));
@@ -176,7 +180,7 @@ fn verification_words(
         };
         return Ok(format!("`{line}`: {found}"));
     };
-    let ended = trial.try_command(command, output)?;
+    let ended = trial.try_command(command)?;
     if !matches!(ended.result, TrialResult::Passed | TrialResult::NoTests) {
         health.add(DoctorFinding::VerificationFails {
             command: line.clone(),

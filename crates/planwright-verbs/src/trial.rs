@@ -7,23 +7,22 @@ use planwright_run::config::{Command, Config};
 use planwright_run::fence::{Ground, TemporaryFolders};
 use planwright_run::git::Repository;
 use planwright_run::redaction::Redaction;
+use planwright_run::runs::Receipt;
 use planwright_run::setup::candidates;
 use planwright_run::setup::trial::TrialCheckout;
 use planwright_run::verify::{self, Check, Logs, Scene};
 use planwright_run::worker::{self, Mark};
-use planwright_verbs::failure::{Failure, Result};
-use planwright_verbs::quantity::duration;
-use planwright_verbs::verification::Series;
-use planwright_verbs::verification::fence_of;
 use serde::Serialize;
 
-use super::output::Output;
-use super::verification_view::{VerificationStream, VerificationView};
+use crate::failure::{Failure, Result};
+use crate::observer::VerificationObserver;
+use crate::quantity::duration;
+use crate::verification::{Series, fence_of};
 
 /// The result of trying a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum TrialResult {
+pub enum TrialResult {
     /// It succeeded, and there are tests.
     Passed,
     /// It succeeded and found no tests.
@@ -39,16 +38,16 @@ pub(crate) enum TrialResult {
 }
 
 /// How a trial ended.
-pub(crate) struct TrialEnd {
-    pub(crate) result: TrialResult,
+pub struct TrialEnd {
+    pub result: TrialResult,
     /// The same in words.
-    pub(crate) words: String,
+    pub words: String,
     /// The last line of the output, where it failed.
-    pub(crate) last_line: String,
+    pub last_line: String,
 }
 
 impl TrialEnd {
-    pub(crate) fn of(result: TrialResult, words: &str) -> Self {
+    pub fn of(result: TrialResult, words: &str) -> Self {
         TrialEnd {
             result,
             words: words.to_owned(),
@@ -58,17 +57,22 @@ impl TrialEnd {
 }
 
 /// Where commands are tried.
-pub(crate) struct Trial<'t> {
+pub struct Trial<'t> {
     root: &'t Path,
     config: &'t Config,
     checkout: TrialCheckout,
     is_set_up: bool,
     series: Series,
+    observer: &'t mut dyn VerificationObserver,
 }
 
 impl<'t> Trial<'t> {
     /// Opens a checkout to try commands in; none where there is no commit to check out.
-    pub(crate) fn open(root: &'t Path, config: &'t Config, output: &mut Output) -> Result<Option<Self>> {
+    pub fn open(
+        root: &'t Path,
+        config: &'t Config,
+        observer: &'t mut dyn VerificationObserver,
+    ) -> Result<Option<Self>> {
         let checkout = TrialCheckout::open(root, config).map_err(|error| {
             Failure::environment(
                 &error,
@@ -83,12 +87,13 @@ impl<'t> Trial<'t> {
             config,
             checkout,
             is_set_up: false,
-            series: Series::begin(&mut view(output))?,
+            series: Series::begin(observer)?,
+            observer,
         }))
     }
 
     /// Returns whether checkouts have a file.
-    pub(crate) fn is_committed(&self, file: &str) -> bool {
+    pub fn is_committed(&self, file: &str) -> bool {
         let is_tracked = || {
             let repository = Repository::around(self.root).ok().flatten()?;
             repository.has_tracked(&self.root.join(file)).ok()
@@ -97,12 +102,12 @@ impl<'t> Trial<'t> {
     }
 
     /// Returns whether the program of a command is installed, or in the checkout.
-    pub(crate) fn has_program(&self, command: &Command) -> bool {
+    pub fn has_program(&self, command: &Command) -> bool {
         is_program_found(command, Some(&self.checkout.folder))
     }
 
     /// Starts a command as a run would, and waits for its end.
-    pub(crate) fn try_command(&mut self, command: &Command, output: &mut Output) -> Result<TrialEnd> {
+    pub fn try_command(&mut self, command: &Command) -> Result<TrialEnd> {
         let mut commands = match std::mem::replace(&mut self.is_set_up, true) {
             true => Vec::new(),
             false => self.checkout.setup.clone(),
@@ -139,33 +144,39 @@ impl<'t> Trial<'t> {
         let failed = |error: std::io::Error| Failure::environment(&error, help);
         let folder = outputs.make(0).map_err(failed)?;
         let logs = Logs::create(&folder, "init", "").map_err(failed)?;
-        let commit = Some(self.checkout.commit.as_str());
-        let slot = Some(&self.checkout.slot);
-        let receipts = self.series.run(&checks, &scene, &logs, commit, slot, &mut view(output));
+        let (commit, slot) = (Some(self.checkout.commit.as_str()), Some(&self.checkout.slot));
+        let receipts = self
+            .series
+            .run(&checks, &scene, &logs, commit, slot, &mut *self.observer);
         worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
         let receipts = receipts?;
-        // A preparation that fails is the reason why the command does.
-        let receipt = receipts
-            .iter()
-            .find(|receipt| !verify::passed(receipt))
-            .or(receipts.last());
-        let Some(receipt) = receipt else {
-            return Ok(TrialEnd::of(TrialResult::Failed, "not started"));
-        };
-        let whole = std::fs::read_to_string(logs.log(receipts.len())).unwrap_or_else(|_| receipt.tail.clone());
-        let time = duration(receipt.milliseconds);
-        let has_no_tests = candidates::says_no_tests(&whole) || receipt.exit == "exit 5" && is_pytest(command);
-        Ok(match verify::passed(receipt) {
-            _ if has_no_tests => TrialEnd::of(TrialResult::NoTests, "no tests found"),
-            true => TrialEnd::of(TrialResult::Passed, &format!("passed in {time}")),
-            false => {
-                let last = receipt.tail.lines().rev().find(|line| !line.trim().is_empty());
-                TrialEnd {
-                    last_line: last.unwrap_or_default().trim().to_owned(),
-                    ..TrialEnd::of(TrialResult::Failed, &format!("failed, {}", receipt.exit))
-                }
+        Ok(end_of(command, &receipts, &logs))
+    }
+}
+
+/// Judges a trial by its receipts.
+fn end_of(command: &Command, receipts: &[Receipt], logs: &Logs) -> TrialEnd {
+    // A preparation that fails is the reason why the command does.
+    let receipt = receipts
+        .iter()
+        .find(|receipt| !verify::passed(receipt))
+        .or(receipts.last());
+    let Some(receipt) = receipt else {
+        return TrialEnd::of(TrialResult::Failed, "not started");
+    };
+    let whole = std::fs::read_to_string(logs.log(receipts.len())).unwrap_or_else(|_| receipt.tail.clone());
+    let time = duration(receipt.milliseconds);
+    let has_no_tests = candidates::says_no_tests(&whole) || receipt.exit == "exit 5" && is_pytest(command);
+    match verify::passed(receipt) {
+        _ if has_no_tests => TrialEnd::of(TrialResult::NoTests, "no tests found"),
+        true => TrialEnd::of(TrialResult::Passed, &format!("passed in {time}")),
+        false => {
+            let last = receipt.tail.lines().rev().find(|line| !line.trim().is_empty());
+            TrialEnd {
+                last_line: last.unwrap_or_default().trim().to_owned(),
+                ..TrialEnd::of(TrialResult::Failed, &format!("failed, {}", receipt.exit))
             }
-        })
+        }
     }
 }
 
@@ -178,7 +189,7 @@ fn is_pytest(command: &Command) -> bool {
 }
 
 /// Returns whether the program of a command is there: on the search path, or in a folder.
-pub(crate) fn is_program_found(command: &Command, folder: Option<&Path>) -> bool {
+pub fn is_program_found(command: &Command, folder: Option<&Path>) -> bool {
     let Command::Words(words) = command.plain() else {
         return true;
     };
@@ -188,12 +199,5 @@ pub(crate) fn is_program_found(command: &Command, folder: Option<&Path>) -> bool
     match program.contains('/') {
         true => folder.is_none_or(|folder| folder.join(program).is_file()),
         false => planwright_run::programs::program(program).is_some(),
-    }
-}
-
-fn view(output: &mut Output) -> VerificationView<'_> {
-    VerificationView {
-        stream: VerificationStream::Nowhere,
-        output,
     }
 }
