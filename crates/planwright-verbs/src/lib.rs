@@ -34,6 +34,7 @@ pub mod plan_entries;
 pub mod revise_failure;
 pub mod skip_cause;
 pub mod sound_config;
+pub mod task_edit;
 pub mod task_name;
 pub mod verification;
 pub mod verified_report;
@@ -43,6 +44,14 @@ pub mod hash;
 pub mod list;
 pub mod transition;
 pub mod verify;
+
+pub mod add;
+pub mod depend;
+pub mod move_task;
+pub mod remove;
+pub mod rename;
+pub mod set;
+pub mod undo;
 
 pub use failure::{Exit, Failure, Result};
 pub use find_plan::{FoundPlan, PlanChoice};

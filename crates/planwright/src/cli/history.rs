@@ -1,4 +1,4 @@
-//! `planwright history` and `undo`: what was changed through planwright, and taking the last of it back.
+//! `planwright history`: what was changed through planwright.
 
 use std::path::Path;
 
@@ -6,25 +6,19 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_run::claims::RUN_VERB;
 use planwright_run::clock::to_the_second;
 use planwright_run::journal::{Change, Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
-use planwright_run::revise::{UndoCall, undo};
 use planwright_run::shell::command_line;
 use planwright_run::store::{self, PlanFile};
 use planwright_run::verify::passed;
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use planwright_verbs::attempt::remark_copy;
-use planwright_verbs::change_report::ChangeWords;
-use planwright_verbs::claim_terms::refuse_without_note;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
 use planwright_verbs::plan_entries::Entry;
 use planwright_verbs::quantity::{count, some_of};
-use planwright_verbs::revise_failure::revise_failure as failure;
 use planwright_verbs::verified_report::VerifiedReport;
 use planwright_verbs::workspace::from_here;
 use serde::Serialize;
 
-use super::change::{ChangeOptions, report};
-use super::claim_args::TakeOverOption;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use crate::render::wrap::hanging;
@@ -49,29 +43,6 @@ pub(crate) struct HistoryArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// Take back the last change that was made through planwright.
-///
-/// Once more takes back the one before. A plan that was edited by something else since then stays as it is.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright undo
-  planwright undo --diff                     look at it first")]
-pub(crate) struct UndoArgs {
-    #[command(flatten)]
-    plan: TargetArgument,
-
-    /// Why, for the history.
-    #[arg(long, value_name = "TEXT")]
-    note: Option<String>,
-
-    #[command(flatten)]
-    take_over: TakeOverOption,
-
-    #[command(flatten)]
-    change: ChangeOptions,
 }
 
 /// The version of `history --json`.
@@ -438,33 +409,4 @@ pub(super) fn commands_words<'r>(receipts: impl Iterator<Item = &'r Receipt>) ->
         n if n > MOST => format!("{n} commands"),
         _ => commands.join(" and "),
     }
-}
-
-pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> Result<Exit> {
-    let takes_over = args.take_over.take_over;
-    refuse_without_note("--take-over", takes_over, args.note.as_deref())?;
-    let found = args.plan.find(&output.workspace())?;
-    let call = UndoCall {
-        by: args.change.by.as_deref(),
-        takes_over,
-        note: args.note.as_deref(),
-    };
-    let (past, revised) =
-        undo(found.target(args.change.mode().is_dry()), call).map_err(|error| failure(&found, &error))?;
-    let tasks = if past.change.tasks.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", cut(&one_line(&past.change.tasks.join(", ")), 40))
-    };
-    let what = format!("{}{tasks} (change {})", printable(&past.change.verb), past.number);
-    let words = ChangeWords::new(format!("took back {what}"), format!("would take back {what}"));
-    report(
-        &found.path,
-        "undo",
-        &revised,
-        &args.change,
-        &past.change.tasks,
-        &words,
-        output,
-    )
 }
