@@ -46,6 +46,7 @@ pub mod revise_failure;
 pub mod run_report;
 pub mod skip_cause;
 pub mod sound_config;
+pub mod task_edit;
 pub mod task_fields;
 pub mod task_name;
 pub mod trial;
@@ -78,6 +79,14 @@ pub mod transition;
 pub mod verify;
 pub mod why;
 pub mod worktrees;
+
+pub mod add;
+pub mod depend;
+pub mod move_task;
+pub mod remove;
+pub mod rename;
+pub mod set;
+pub mod undo;
 
 pub use failure::{Exit, Failure, Result};
 pub use find_plan::{FoundPlan, PlanChoice};

@@ -1,22 +1,17 @@
-//! `planwright add`, `set`, `remove`, `move`, `rename`, `depend`, `undepend`: edits of the list of tasks that change no
-//! other byte of the file.
-
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+//! `planwright add`, `set`, `remove`, `move`, `rename`, `depend`, `undepend`: edits of the list of tasks.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_core::change::tasks::{Edit, NewTask};
-use planwright_core::convert::is_untouched_placeholder;
-use planwright_core::inspect::LinkedPlan;
-use planwright_run::clock;
-use planwright_run::revise::{ReviseError, each_once, edit, task_named};
-use planwright_verbs::change_report::ChangeWords;
+use planwright_verbs::add::AddRequest;
+use planwright_verbs::depend::DependRequest;
 use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::revise_failure::refuse_in_review;
-use planwright_verbs::revise_failure::revise_failure as failure;
+use planwright_verbs::move_task::{MoveRequest, move_task};
+use planwright_verbs::remove::RemoveRequest;
+use planwright_verbs::rename::RenameRequest;
+use planwright_verbs::set::SetRequest;
+use planwright_verbs::task_edit::TaskPlace;
+use planwright_verbs::{add, depend, remove, rename, set};
 
-use super::change::{ChangeOptions, report};
+use super::change::{ChangeOptions, present};
 use super::output::Output;
 use super::plan_arg::TargetOption;
 
@@ -38,15 +33,11 @@ struct PlaceOptions {
 }
 
 impl PlaceOptions {
-    /// Returns the place among the tasks; the end where none was named.
-    fn place(&self, linked: &LinkedPlan) -> Result<usize, ReviseError> {
-        let plan = &linked.plan;
-        Ok(match (&self.before, &self.after) {
-            (Some(before), _) => task_named(plan, before)?,
-            (_, Some(after)) => task_named(plan, after)? + 1,
-            _ if self.first => 0,
-            _ => plan.tasks().len(),
-        })
+    /// Returns the place; none where no option names one.
+    fn place(&self) -> Option<TaskPlace> {
+        let before = self.before.clone().map(TaskPlace::Before);
+        let after = self.after.clone().map(TaskPlace::After);
+        before.or(after).or(self.first.then_some(TaskPlace::First))
     }
 }
 
@@ -197,254 +188,95 @@ pub(crate) struct DependArgs {
 }
 
 /// Takes `FIELD=VALUE` apart.
-fn fields_of(typed: &[String]) -> Result<Vec<(&str, &str)>> {
-    let mut fields = Vec::with_capacity(typed.len());
-    for one in typed {
-        match one.split_once('=') {
-            Some((key, value)) if !key.is_empty() => fields.push((key, value)),
-            _ => {
-                return Err(Failure::usage(
-                    format!("`{one}` is not of the form FIELD=VALUE"),
-                    "write the field's name, an equals sign and the value",
-                ));
-            }
-        }
-    }
-    Ok(fields)
-}
-
-/// What one of these verbs is about.
-struct Work<'a> {
-    verb: &'static str,
-    /// The tasks it names, for the history.
-    names: Vec<String>,
-    plan: &'a TargetOption,
-    change: &'a ChangeOptions,
-}
-
-impl Work<'_> {
-    /// Makes the edits, and says so in these words.
-    fn run<'e>(
-        &self,
-        output: &mut Output,
-        edit_of: impl FnMut(&LinkedPlan, usize) -> Result<Option<Edit<'e>>, ReviseError>,
-        words: impl FnOnce(&LinkedPlan) -> (Vec<String>, ChangeWords),
-    ) -> Result<Exit> {
-        let found = self.plan.find(&output.workspace())?;
-        if matches!(self.verb, "rename" | "remove") {
-            refuse_in_review(&found, &self.names, self.verb)?;
-        }
-        let (target, now) = (found.target(self.change.mode().is_dry()), clock::now());
-        let by = self.change.by.as_deref();
-        let revised =
-            edit(target, self.verb, &now, &self.names, by, edit_of).map_err(|error| failure(&found, &error))?;
-        let is_same = revised.before.as_str() == revised.text.as_str();
-        let (names, words) = match &revised.after.plan {
-            Some(linked) if !is_same => words(linked),
-            _ => (self.names.clone(), ChangeWords::nothing()),
-        };
-        report(&found.path, self.verb, &revised, self.change, &names, &words, output)
-    }
-}
-
-fn places(linked: &LinkedPlan, names: &[String]) -> Result<Vec<usize>, ReviseError> {
-    names.iter().map(|name| task_named(&linked.plan, name)).collect()
+fn fields_of(typed: &[String]) -> Result<Vec<(String, String)>> {
+    let field = |one: &String| match one.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(Failure::usage(
+            format!("`{one}` is not of the form FIELD=VALUE"),
+            "write the field's name, an equals sign and the value",
+        )),
+    };
+    typed.iter().map(field).collect()
 }
 
 pub(crate) fn add(args: &AddArgs, output: &mut Output) -> Result<Exit> {
-    let fields = fields_of(&args.fields)?;
-    let minted = uuid::Uuid::new_v4().to_string();
-    let work = Work {
-        verb: "add",
-        names: args.id.iter().cloned().collect(),
-        plan: &args.plan,
-        change: &args.change,
+    let request = AddRequest {
+        plan: args.plan.choice(),
+        title: args.title.clone(),
+        fields: fields_of(&args.fields)?,
+        id: args.id.clone(),
+        on: args.on.clone(),
+        place: args.place.place().unwrap_or_default(),
+        change: args.change.mode(),
     };
-    let place = Cell::new(0);
-    let replaced = RefCell::new(None);
-    let edit_of = |linked: &LinkedPlan, n: usize| {
-        if n > 0 {
-            // The first task of a new plan takes the place of its placeholder.
-            return Ok((n == 1 && replaced.borrow().is_some()).then(|| {
-                let task_ix = 1 - place.replace(0);
-                Edit::Remove { task_ix, detach: false }
-            }));
-        }
-        place.set(args.place.place(linked)?);
-        let is_replaced = args.on.is_empty() && is_untouched_placeholder(linked);
-        replaced.replace(is_replaced.then(|| linked.plan.task_name(0).into_owned()));
-        Ok(Some(Edit::Add(NewTask {
-            id: args.id.as_deref(),
-            title: &args.title,
-            fields: &fields,
-            on: places(linked, &args.on)?,
-            at: place.get(),
-            minted: &minted,
-        })))
-    };
-    work.run(output, edit_of, |linked| {
-        let name = linked.plan.task_name(place.get()).into_owned();
-        let task = linked.plan.tasks().get(place.get());
-        let title = task.map_or("", |task| linked.plan.task_subject(task));
-        let shown = format!("{}  {}", shown_name(&name), cut(&one_line(title), 60));
-        let instead = match &*replaced.borrow() {
-            Some(placeholder) => format!(" (in place of the placeholder {})", shown_name(placeholder)),
-            None => String::new(),
-        };
-        let words = ChangeWords::new(format!("added {shown}{instead}"), format!("would add {shown}{instead}"));
-        (vec![name], words)
-    })
+    present(&add::add(&output.workspace(), &request)?, &args.change, output)
 }
 
 pub(crate) fn set(args: &SetArgs, output: &mut Output) -> Result<Exit> {
-    let fields = fields_of(&args.fields)?;
-    let all: Vec<(&str, Option<&str>)> = fields
-        .iter()
-        .map(|&(key, value)| (key, Some(value)))
-        .chain(args.unset.iter().map(|key| (key.as_str(), None)))
-        .collect();
-    let work = Work {
-        verb: "set",
-        names: vec![args.task.clone()],
-        plan: &args.plan,
-        change: &args.change,
+    let request = SetRequest {
+        plan: args.plan.choice(),
+        task: args.task.clone(),
+        fields: fields_of(&args.fields)?,
+        unset: args.unset.clone(),
+        change: args.change.mode(),
     };
-    let edit_of = |linked: &LinkedPlan, n: usize| {
-        let Some(&(key, value)) = all.get(n) else {
-            return Ok(None);
-        };
-        let task_ix = task_named(&linked.plan, &args.task)?;
-        Ok(Some(Edit::Set { task_ix, key, value }))
-    };
-    let names: Vec<&str> = all.iter().map(|&(key, _)| key).collect();
-    work.run(output, edit_of, |_| {
-        let line = format!("set {} of {}", names.join(", "), shown_name(&args.task));
-        (
-            vec![args.task.clone()],
-            ChangeWords::new(line.clone(), format!("would {line}")),
-        )
-    })
+    present(&set::set(&output.workspace(), &request)?, &args.change, output)
 }
 
 pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> Result<Exit> {
-    let tasks = each_once(&args.tasks);
-    let work = Work {
-        verb: "remove",
-        names: tasks.clone(),
-        plan: &args.plan,
-        change: &args.change,
+    let request = RemoveRequest {
+        plan: args.plan.choice(),
+        tasks: args.tasks.clone(),
+        detach: args.detach,
+        change: args.change.mode(),
     };
-    let mut order = Vec::new();
-    let edit_of = |linked: &LinkedPlan, n: usize| {
-        if n == 0 {
-            order = removals(linked, places(linked, &tasks)?);
-        }
-        let removal = order.get(n).map(|&(task_ix, is_needed)| Edit::Remove {
-            task_ix,
-            detach: args.detach || !is_needed,
-        });
-        Ok(removal)
-    };
-    let names: Vec<_> = tasks.iter().map(|name| shown_name(name)).collect();
-    work.run(output, edit_of, |_| {
-        let names = names.join(", ");
-        let words = ChangeWords::new(format!("removed {names}"), format!("would remove {names}"));
-        (tasks.clone(), words)
-    })
-}
-
-/// Returns the places of tasks that go, the last first, as what stands behind a removed task gets another place; and for
-/// each whether a task that stays depends on it.
-fn removals(linked: &LinkedPlan, going: Vec<usize>) -> Vec<(usize, bool)> {
-    let going: BTreeSet<usize> = going.into_iter().collect();
-    let staying = (0..linked.plan.tasks().len()).filter(|ix| !going.contains(ix));
-    let edges = staying.flat_map(|ix| linked.links.of(ix));
-    let needed: BTreeSet<usize> = edges.map(|edge| edge.to as usize).collect();
-    going.into_iter().rev().map(|ix| (ix, needed.contains(&ix))).collect()
+    present(&remove::remove(&output.workspace(), &request)?, &args.change, output)
 }
 
 pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> Result<Exit> {
-    let is_placed = args.place.before.is_some() || args.place.after.is_some() || args.place.first || args.last;
-    if !is_placed {
+    let place = args.place.place().or(args.last.then_some(TaskPlace::Last));
+    let Some(place) = place else {
         return Err(Failure::usage(
             "where to?",
             "say --before TASK, --after TASK, --first or --last",
         ));
-    }
-    let work = Work {
-        verb: "move",
-        names: vec![args.task.clone()],
-        plan: &args.plan,
-        change: &args.change,
     };
-    let edit_of = |linked: &LinkedPlan, n: usize| {
-        if n > 0 {
-            return Ok(None);
-        }
-        let task_ix = task_named(&linked.plan, &args.task)?;
-        let place = args.place.place(linked)?;
-        // Its old place is free by the time it arrives.
-        let to = if place > task_ix { place - 1 } else { place };
-        Ok(Some(Edit::Move { task_ix, to }))
+    let request = MoveRequest {
+        plan: args.plan.choice(),
+        task: args.task.clone(),
+        place,
+        change: args.change.mode(),
     };
-    work.run(output, edit_of, |_| {
-        let name = shown_name(&args.task);
-        let words = ChangeWords::new(format!("moved {name}"), format!("would move {name}"));
-        (vec![args.task.clone()], words)
-    })
+    present(&move_task(&output.workspace(), &request)?, &args.change, output)
 }
 
 pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> Result<Exit> {
-    let work = Work {
-        verb: "rename",
-        names: vec![args.task.clone(), args.to.clone()],
-        plan: &args.plan,
-        change: &args.change,
+    let request = RenameRequest {
+        plan: args.plan.choice(),
+        task: args.task.clone(),
+        to: args.to.clone(),
+        change: args.change.mode(),
     };
-    let edit_of = |linked: &LinkedPlan, n: usize| {
-        if n > 0 {
-            return Ok(None);
-        }
-        let task_ix = task_named(&linked.plan, &args.task)?;
-        Ok(Some(Edit::Rename { task_ix, to: &args.to }))
-    };
-    work.run(output, edit_of, |_| {
-        let (from, to) = (shown_name(&args.task), shown_name(&args.to));
-        let words = ChangeWords::new(
-            format!("renamed {from} to {to}"),
-            format!("would rename {from} to {to}"),
-        );
-        (vec![args.to.clone()], words)
-    })
+    present(&rename::rename(&output.workspace(), &request)?, &args.change, output)
 }
 
-pub(crate) fn depend(args: &DependArgs, is_new: bool, output: &mut Output) -> Result<Exit> {
-    let work = Work {
-        verb: if is_new { "depend" } else { "undepend" },
-        names: vec![args.task.clone()],
-        plan: &args.plan,
-        change: &args.change,
-    };
-    let edit_of = |linked: &LinkedPlan, n: usize| {
-        if n > 0 {
-            return Ok(None);
+impl DependArgs {
+    fn request(&self) -> DependRequest {
+        DependRequest {
+            plan: self.plan.choice(),
+            task: self.task.clone(),
+            on: self.on.clone(),
+            change: self.change.mode(),
         }
-        let task_ix = task_named(&linked.plan, &args.task)?;
-        let on = places(linked, &args.on)?;
-        Ok(Some(if is_new {
-            Edit::Depend { task_ix, on }
-        } else {
-            Edit::Undepend { task_ix, on }
-        }))
-    };
-    let others: Vec<_> = args.on.iter().map(|name| shown_name(name)).collect();
-    let (does, would) = match is_new {
-        true => ("depends on", "would depend on"),
-        false => ("no longer depends on", "would no longer depend on"),
-    };
-    work.run(output, edit_of, |_| {
-        let (name, others) = (shown_name(&args.task), others.join(", "));
-        let words = ChangeWords::new(format!("{name} {does} {others}"), format!("{name} {would} {others}"));
-        (vec![args.task.clone()], words)
-    })
+    }
+}
+
+pub(crate) fn depend(args: &DependArgs, output: &mut Output) -> Result<Exit> {
+    let report = depend::depend(&output.workspace(), &args.request())?;
+    present(&report, &args.change, output)
+}
+
+pub(crate) fn undepend(args: &DependArgs, output: &mut Output) -> Result<Exit> {
+    let report = depend::undepend(&output.workspace(), &args.request())?;
+    present(&report, &args.change, output)
 }

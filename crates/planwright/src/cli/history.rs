@@ -1,19 +1,13 @@
-//! `planwright history` and `undo`: what was changed through planwright, and taking the last of it back.
+//! `planwright history`: what was changed through planwright.
 
 use planwright_run::clock::to_the_second;
-use planwright_run::revise::{UndoCall, undo};
 use planwright_run::shell::command_line;
-use planwright_verbs::change_report::ChangeWords;
-use planwright_verbs::claim_terms::refuse_without_note;
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::history::{HistoryReport, HistoryRequest, PastReport, VersionReport, history};
 use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
 use planwright_verbs::quantity::{count, some_of};
-use planwright_verbs::revise_failure::revise_failure as failure;
 use planwright_verbs::verification_report::{ReceiptReport, VerifiedReport};
 
-use super::change::{ChangeOptions, report};
-use super::claim_args::TakeOverOption;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use crate::render::wrap::hanging;
@@ -38,29 +32,6 @@ pub(crate) struct HistoryArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// Take back the last change that was made through planwright.
-///
-/// Once more takes back the one before. A plan that was edited by something else since then stays as it is.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright undo
-  planwright undo --diff                     look at it first")]
-pub(crate) struct UndoArgs {
-    #[command(flatten)]
-    plan: TargetArgument,
-
-    /// Why, for the history.
-    #[arg(long, value_name = "TEXT")]
-    note: Option<String>,
-
-    #[command(flatten)]
-    take_over: TakeOverOption,
-
-    #[command(flatten)]
-    change: ChangeOptions,
 }
 
 pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> Result<Exit> {
@@ -241,33 +212,4 @@ pub(super) fn commands_words<'r>(receipts: impl IntoIterator<Item = &'r ReceiptR
         n if n > MOST => format!("{n} commands"),
         _ => commands.join(" and "),
     }
-}
-
-pub(crate) fn run_undo(args: &UndoArgs, output: &mut Output) -> Result<Exit> {
-    let takes_over = args.take_over.take_over;
-    refuse_without_note("--take-over", takes_over, args.note.as_deref())?;
-    let found = args.plan.find(&output.workspace())?;
-    let call = UndoCall {
-        by: args.change.by.as_deref(),
-        takes_over,
-        note: args.note.as_deref(),
-    };
-    let (past, revised) =
-        undo(found.target(args.change.mode().is_dry()), call).map_err(|error| failure(&found, &error))?;
-    let tasks = if past.change.tasks.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", cut(&one_line(&past.change.tasks.join(", ")), 40))
-    };
-    let what = format!("{}{tasks} (change {})", printable(&past.change.verb), past.number);
-    let words = ChangeWords::new(format!("took back {what}"), format!("would take back {what}"));
-    report(
-        &found.path,
-        "undo",
-        &revised,
-        &args.change,
-        &past.change.tasks,
-        &words,
-        output,
-    )
 }

@@ -62,6 +62,7 @@ mod task_form;
 mod tasks;
 mod text_arg;
 mod transition;
+mod undo;
 mod verification_view;
 mod verify;
 mod why;
@@ -180,7 +181,7 @@ Examples:
     Archive(archive::Args),
     Delete(archive::delete::Args),
     History(history::HistoryArgs),
-    Undo(history::UndoArgs),
+    Undo(undo::Args),
     Diff(diff::Args),
     Plan(plan::Args),
     Replan(replan::Args),
@@ -399,8 +400,8 @@ fn dispatch(verb: Verb, output: &mut Output) -> Result<Exit> {
         Verb::Remove(args) => edit::remove(&args, output),
         Verb::Move(args) => edit::shift(&args, output),
         Verb::Rename(args) => edit::rename(&args, output),
-        Verb::Depend(args) => edit::depend(&args, true, output),
-        Verb::Undepend(args) => edit::depend(&args, false, output),
+        Verb::Depend(args) => edit::depend(&args, output),
+        Verb::Undepend(args) => edit::undepend(&args, output),
         Verb::Submit(args) => approval::submit(&args, output),
         Verb::Approve(args) => approval::approve(&args, output),
         Verb::Reject(args) => approval::reject(&args, output),
@@ -410,7 +411,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> Result<Exit> {
         Verb::Archive(args) => archive::run(&args, output),
         Verb::Delete(args) => archive::delete::run(&args, output),
         Verb::History(args) => history::run(&args, output),
-        Verb::Undo(args) => history::run_undo(&args, output),
+        Verb::Undo(args) => undo::run(&args, output),
         Verb::Diff(args) => diff::run(&args, output),
         Verb::Plan(args) => plan::run(&args, output),
         Verb::Replan(args) => replan::run(&args, output),

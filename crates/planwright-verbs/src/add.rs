@@ -1,0 +1,82 @@
+//! The verb `add`: a new task, whose id is made by the dialect's rule.
+
+use std::cell::{Cell, RefCell};
+
+use planwright_core::change::tasks::{Edit, NewTask};
+use planwright_core::convert::is_untouched_placeholder;
+use planwright_core::inspect::LinkedPlan;
+use serde::Deserialize;
+
+use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
+use crate::failure::Result;
+use crate::find_plan::PlanChoice;
+use crate::plain_text::{cut, one_line, shown_name};
+use crate::task_edit::{TaskEdit, TaskPlace, tasks_named};
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddRequest {
+    #[serde(default)]
+    pub plan: PlanChoice,
+    pub title: String,
+    /// Other fields by the dialect's own names, with their values.
+    #[serde(default)]
+    pub fields: Vec<(String, String)>,
+    /// The id; none for one by the dialect's rule.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The tasks that it depends on.
+    #[serde(default)]
+    pub on: Vec<String>,
+    #[serde(default)]
+    pub place: TaskPlace,
+    #[serde(default)]
+    pub change: ChangeMode,
+}
+
+/// Adds a task.
+pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> {
+    let fields: Vec<(&str, &str)> = request.fields.iter().map(|(key, value)| (&**key, &**value)).collect();
+    let minted = uuid::Uuid::new_v4().to_string();
+    let task_edit = TaskEdit {
+        verb: "add",
+        names: request.id.iter().cloned().collect(),
+        plan: &request.plan,
+        change: &request.change,
+    };
+    let place = Cell::new(0);
+    let replaced = RefCell::new(None);
+    let edit_of = |linked: &LinkedPlan, n: usize| {
+        if n > 0 {
+            // The first task of a new plan takes the place of its placeholder.
+            return Ok((n == 1 && replaced.borrow().is_some()).then(|| {
+                let task_ix = 1 - place.replace(0);
+                Edit::Remove { task_ix, detach: false }
+            }));
+        }
+        place.set(request.place.index(linked)?);
+        let is_replaced = request.on.is_empty() && is_untouched_placeholder(linked);
+        replaced.replace(is_replaced.then(|| linked.plan.task_name(0).into_owned()));
+        Ok(Some(Edit::Add(NewTask {
+            id: request.id.as_deref(),
+            title: &request.title,
+            fields: &fields,
+            on: tasks_named(linked, &request.on)?,
+            at: place.get(),
+            minted: &minted,
+        })))
+    };
+    task_edit.run(workspace, edit_of, |linked| {
+        let name = linked.plan.task_name(place.get()).into_owned();
+        let task = linked.plan.tasks().get(place.get());
+        let title = task.map_or("", |task| linked.plan.task_subject(task));
+        let shown = format!("{}  {}", shown_name(&name), cut(&one_line(title), 60));
+        let instead = match &*replaced.borrow() {
+            Some(placeholder) => format!(" (in place of the placeholder {})", shown_name(placeholder)),
+            None => String::new(),
+        };
+        let words = ChangeWords::new(format!("added {shown}{instead}"), format!("would add {shown}{instead}"));
+        (vec![name], words)
+    })
+}

@@ -1,0 +1,50 @@
+//! The verb `rename`: a task gets another id, and references follow.
+
+use planwright_core::change::tasks::Edit;
+use planwright_run::revise::task_named;
+use serde::Deserialize;
+
+use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
+use crate::failure::Result;
+use crate::find_plan::PlanChoice;
+use crate::plain_text::shown_name;
+use crate::task_edit::TaskEdit;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RenameRequest {
+    #[serde(default)]
+    pub plan: PlanChoice,
+    pub task: String,
+    /// Its new id.
+    pub to: String,
+    #[serde(default)]
+    pub change: ChangeMode,
+}
+
+/// Gives a task another id.
+pub fn rename(workspace: &Workspace, request: &RenameRequest) -> Result<ChangeReport> {
+    let task_edit = TaskEdit {
+        verb: "rename",
+        names: vec![request.task.clone(), request.to.clone()],
+        plan: &request.plan,
+        change: &request.change,
+    };
+    let (from, to) = (shown_name(&request.task), shown_name(&request.to));
+    let words = ChangeWords::new(
+        format!("renamed {from} to {to}"),
+        format!("would rename {from} to {to}"),
+    );
+    task_edit.run_once(
+        workspace,
+        |linked| {
+            let task_ix = task_named(&linked.plan, &request.task)?;
+            Ok(Edit::Rename {
+                task_ix,
+                to: &request.to,
+            })
+        },
+        (&request.to, words),
+    )
+}
