@@ -31,7 +31,7 @@ pub enum RunControl {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ControlRequest {
+pub struct ControlRunRequest {
     pub control: RunControl,
     /// The plan whose run is meant: a path, an id or part of one. None: the only run at work.
     #[serde(default)]
@@ -127,7 +127,7 @@ fn is_own(paused: &Asked) -> bool {
 }
 
 /// Asks a run to pause, to resume or to stop.
-pub fn control(workspace: &Workspace, request: &ControlRequest) -> Result<ControlReport> {
+pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<ControlReport> {
     let control = request.control;
     let scope = RunScope::of(workspace, request.plan.as_deref())?;
     let what = format!("{} its own run", control.verb());
@@ -181,7 +181,7 @@ pub fn control(workspace: &Workspace, request: &ControlRequest) -> Result<Contro
 }
 
 /// Leaves a request for the run.
-fn send(request: &ControlRequest, run: &SeenRun) -> Result<()> {
+fn send(request: &ControlRunRequest, run: &SeenRun) -> Result<()> {
     let wanted = Ask {
         verb: request.control.verb().to_owned(),
         task: None,

@@ -1,7 +1,7 @@
 //! `planwright pause`, `resume` and `stop`: asking a run in another process.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::control::{ControlRequest, RunControl, control};
+use planwright_verbs::control::{ControlRunRequest, RunControl, control};
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::plain_text::one_line;
 
@@ -58,7 +58,7 @@ pub(crate) fn run_stop(args: &StopArgs, output: &mut Output) -> Result<Exit> {
 
 pub(crate) fn run(what: RunControl, args: &Args, output: &mut Output) -> Result<Exit> {
     let note = args.note.as_deref();
-    let request = ControlRequest {
+    let request = ControlRunRequest {
         control: what,
         plan: args.plan.clone(),
         by: args.by.clone(),
