@@ -1,22 +1,11 @@
 //! The shapes of JSON output. Each carries a schema version; fields are added, never changed.
 
-use planwright_core::diagnostic::{Diagnostic, Related, Rule, Safety};
+use planwright_core::diagnostic::{Diagnostic, Related, Safety};
 use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::json_values::Members;
-
-/// The version of `check --format json`.
-pub const CHECK_VERSION: &str = "planwright.check/v1";
-
-/// What `check --format json` prints.
-#[derive(Serialize)]
-pub struct CheckReport {
-    pub schema_version: &'static str,
-    pub files: Vec<FileReport>,
-    pub summary: Summary,
-}
 
 /// What every verb prints with `--json` where it fails.
 #[derive(Serialize)]
@@ -73,36 +62,6 @@ impl ErrorReport {
     }
 }
 
-/// How many findings there are.
-#[derive(Clone, Copy, Default, Serialize)]
-pub struct Summary {
-    pub files: usize,
-    pub errors: usize,
-    pub warnings: usize,
-    pub notes: usize,
-    /// Files that could not be read.
-    pub unreadable: usize,
-}
-
-/// The findings of one file.
-#[derive(Serialize)]
-pub struct FileReport {
-    pub path: String,
-    pub dialect: Option<&'static str>,
-    pub form: Option<&'static str>,
-    pub tasks: Option<usize>,
-    /// Why the file could not be read, where it could not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-    /// Why its fixes could not be written, where they could not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fix_failure: Option<String>,
-    /// With `--diff`: what its fixes would change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
-    pub diagnostics: Vec<DiagnosticReport>,
-}
-
 /// One finding.
 #[derive(Serialize)]
 pub struct DiagnosticReport {
@@ -146,7 +105,6 @@ pub struct RelatedReport {
     pub range: RangeReport,
 }
 
-/// A mend.
 #[derive(Serialize)]
 pub struct FixReport {
     pub title: String,
@@ -206,33 +164,6 @@ impl DiagnosticReport {
                     })
                     .collect(),
             }),
-        }
-    }
-}
-
-/// What `check --explain ID --format json` prints.
-#[derive(Serialize)]
-pub struct ExplainReport {
-    pub schema_version: &'static str,
-    pub id: &'static str,
-    /// Its severity unless a finding says otherwise.
-    pub severity: &'static str,
-    pub summary: &'static str,
-    pub details: &'static str,
-    pub wrong: &'static str,
-    pub right: &'static str,
-}
-
-impl ExplainReport {
-    pub fn new(rule: &Rule) -> Self {
-        ExplainReport {
-            schema_version: "planwright.explain/v1",
-            id: rule.id,
-            severity: rule.severity.as_str(),
-            summary: rule.summary,
-            details: rule.details,
-            wrong: rule.wrong,
-            right: rule.right,
         }
     }
 }

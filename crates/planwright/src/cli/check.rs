@@ -1,36 +1,21 @@
 //! `planwright check`: every problem of every file, in one pass.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use planwright_core::diagnostic::{Diagnostic, Rule, Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect};
-use planwright_core::document::rules::TOO_LARGE;
-use planwright_core::fix::fix;
-use planwright_core::inspect::{Inspection, rules};
-use planwright_core::text::SourceText;
-use planwright_run::config::{self, Surroundings};
-use planwright_run::error_chain::with_causes;
-use planwright_run::inspect_file::inspect_file;
-use planwright_run::store::rules::UNREADABLE_FILE;
-use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{archive_path, plans_below, root_of, slashed, without_excluded};
-use planwright_verbs::change_report::notice_words;
+use planwright_core::diagnostic::{Safety, Severity};
+use planwright_verbs::check::{CheckReport, CheckRequest, CheckedFile, check};
+use planwright_verbs::explain::all_rules;
 use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_plan::{CREATE_PLAN, dialect_named};
-use planwright_verbs::json::{CHECK_VERSION, CheckReport, DiagnosticReport, FileReport, Summary};
+use planwright_verbs::file_findings::FileFindings;
+use planwright_verbs::plain_text::printable;
 use planwright_verbs::quantity::count;
-use planwright_verbs::unified_diff::unified_diff;
 
 use super::explain;
-use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;
 use super::plan_arg::dialect_names;
-use super::replan::file_before;
-use crate::render::github;
-use crate::render::sarif::{SarifFile, log};
-use crate::render::text::{Teller, findings, plural};
+use crate::render::text::{Teller, file_findings, plural};
+use crate::render::{github, sarif};
 
 /// Check plans: every problem, with its place and its fix.
 #[derive(clap::Args)]
@@ -105,58 +90,6 @@ enum Deny {
     Warnings,
 }
 
-/// One file after its check.
-struct Checked {
-    path: String,
-    /// What was found; none where the file could not be read.
-    seen: Result<Seen, LoadError>,
-    /// Fixes that are to be written.
-    fixing: Option<Fixing>,
-    /// Why its fixes could not be written, where they could not.
-    unwritten: Option<String>,
-    /// What its fixes would change, where that was asked for.
-    diff: Option<String>,
-}
-
-/// What is told of a file that was read. There may be thousands of them: nothing else is kept.
-struct Seen {
-    /// The text; empty where there is nothing to show of it.
-    source: SourceText,
-    dialect: Option<&'static str>,
-    form: Option<&'static str>,
-    n_tasks: Option<usize>,
-    diagnostics: Vec<Diagnostic>,
-    /// The file of the version before this one.
-    before: Option<PathBuf>,
-}
-
-impl Seen {
-    fn new(inspection: Inspection, path: &Path) -> Self {
-        let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
-        Seen {
-            before: plan.and_then(|plan| file_before(path, plan)),
-            dialect: inspection.dialect_name(),
-            form: plan.map(|plan| plan.form),
-            n_tasks: plan.map(|plan| plan.tasks().len()),
-            source: match inspection.diagnostics.as_slice() {
-                [] => SourceText::new(""),
-                _ => inspection.source,
-            },
-            diagnostics: inspection.diagnostics,
-        }
-    }
-}
-
-impl Checked {
-    /// Returns the text and its findings; for a file that could not be read, the one finding that says why.
-    fn findings(&self) -> (SourceText, Vec<Diagnostic>) {
-        match &self.seen {
-            Ok(seen) => (seen.source.clone(), seen.diagnostics.clone()),
-            Err(error) => (SourceText::new(""), vec![finding_of(&UNREADABLE_FILE, error)]),
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let format = if args.json { Format::Json } else { args.format };
     if let Some(id) = &args.explain {
@@ -169,321 +102,108 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
             )),
         };
     }
-    if args.unsafe_fixes && !args.fix && !args.diff {
-        return Err(Failure::usage(
-            "--unsafe goes with --fix or --diff",
-            "add --fix to apply, or --diff to look",
-        ));
+    let request = CheckRequest {
+        paths: args.paths.clone(),
+        dialect: args.dialect.clone(),
+        fix: args.fix,
+        unsafe_fixes: args.unsafe_fixes,
+        dry_run: args.dry_run,
+        diff: args.diff,
+        deny_warnings: args.deny.is_some(),
+    };
+    let report = check(&output.workspace(), &request)?;
+    if let Some(text) = &report.fixed_input {
+        output.write_bytes(text.as_bytes());
     }
-    if args.dry_run && !args.fix && !args.diff {
-        return Err(Failure::usage(
-            "--dry-run goes with --fix",
-            "add --fix; without it, nothing is written anyway",
-        ));
+    for file in &report.files {
+        draw_fixes(file, output);
     }
-    let forced = args.dialect.as_deref().map(dialect_named).transpose()?;
-    let paths = expand(&args.paths)?;
-    let mut checked = Vec::with_capacity(paths.len());
-    for path in &paths {
-        checked.push(check_one(path, forced, args, output));
-    }
-    write_fixes(&mut checked, output);
-    forget_past_plans(&paths, &args.paths, &mut checked);
-    let is_text_printed = args.fix && !args.dry_run && paths.iter().any(|path| is_stdin(path));
+    let is_text_printed = args.fix && !args.dry_run && args.paths.iter().any(|path| path == Path::new("-"));
     // A fixed text or a diff on standard output must stay alone there. JSON has a place for the diff.
     let is_diff_printed = args.diff && format != Format::Json;
     if is_diff_printed {
-        for diff in checked.iter().filter_map(|file| file.diff.as_deref()) {
+        for diff in report.files.iter().filter_map(|file| file.diff.as_deref()) {
             // A diff for `patch` must be exact; one for a person must not drive the terminal.
             output.write_exact(diff);
         }
     }
     if is_diff_printed || (is_text_printed && !args.diff) {
-        report_beside(&checked, args, output);
+        let text = text_report(&report, args, output);
+        output.note(&text);
     } else {
-        report(&checked, format, args, output)?;
+        draw(&report, format, args, output)?;
     }
-    Ok(exit_of(&checked, args.deny))
+    Ok(report.exit)
 }
 
-/// Leaves out what is found in plans that another version has taken the place of, and in archived ones, as long as they can be read:
-/// they stay as they are. A file that was named is checked in full.
-fn forget_past_plans(paths: &[PathBuf], named: &[PathBuf], checked: &mut [Checked]) {
-    let seen = checked.iter().filter_map(|file| file.seen.as_ref().ok());
-    let replaced: HashSet<PathBuf> = seen.filter_map(|seen| seen.before.clone()).collect();
-    for (path, file) in paths.iter().zip(checked) {
-        let is_archived = archive_path(&slashed(path)).is_none();
-        let is_past = (replaced.contains(path) || is_archived) && !named.contains(path);
-        if let (true, Ok(seen)) = (is_past, &mut file.seen) {
-            seen.diagnostics.retain(|found| found.severity == Severity::Error);
-        }
-    }
-}
-
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-/// Turns folders into the plans in them.
-fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let here = [PathBuf::from(".")];
-    let given = if paths.is_empty() { &here[..] } else { paths };
-    let mut files = Vec::new();
-    for path in given {
-        if is_stdin(path) || !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let found = plans_below(path);
-        let root = root_of(&std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
-        let config = config::load(&root, &Surroundings::of_process()).config;
-        let n_found = found.len();
-        let found = without_excluded(found, &root, &config.check_exclude);
-        if found.is_empty() && given.len() == 1 {
-            if n_found > 0 {
-                return Err(Failure::problem(
-                    format!("`check.exclude` excludes every plan below `{}`", path.display()),
-                    "name a plan file to check it, or change `check.exclude` in planwright.toml",
-                ));
-            }
-            return Err(Failure::problem(
-                format!("no plans found below `{}`", path.display()),
-                CREATE_PLAN,
-            ));
-        }
-        files.extend(found);
-    }
-    let mut seen = HashSet::new();
-    files.retain(|path| seen.insert(path.clone()));
-    Ok(files)
-}
-
-fn check_one(path: &Path, forced: Option<&'static dyn Dialect>, args: &Args, output: &mut Output) -> Checked {
-    let shown = path
-        .to_string_lossy()
-        .strip_prefix("./")
-        .map_or(path.display().to_string(), str::to_owned);
-    let loaded = match path {
-        path if is_stdin(path) => store::load_stdin(),
-        // One that cannot be looked into: the others are looked through.
-        path if path.is_dir() => Err(std::fs::read_dir(path)
-            .err()
-            .map_or(LoadError::Directory { path: path.to_owned() }, |error| {
-                LoadError::new(path, error)
-            })),
-        path => store::load(path),
+/// Prints which fixes were made, or would be, and how many were not.
+fn draw_fixes(file: &CheckedFile, output: &mut Output) {
+    let (Some(fixes), path) = (&file.fixes, &file.path) else {
+        return;
     };
-    let source = match loaded {
-        Ok(loaded) => loaded.source,
-        Err(error) => {
-            return Checked {
-                path: shown,
-                seen: unread(error),
-                fixing: None,
-                unwritten: None,
-                diff: None,
-            };
-        }
-    };
-    let on_disk = (!is_stdin(path)).then_some(path);
-    let examined = inspect_file(&source, on_disk, forced);
-    let mut checked = Checked {
-        path: shown,
-        seen: Ok(Seen::new(examined.inspection, path)),
-        fixing: None,
-        unwritten: None,
-        diff: None,
-    };
-    if args.fix || args.diff {
-        let name = on_disk.map(slashed);
-        let choice = Choice {
-            dialects: DIALECTS,
-            forced,
-            path: name.as_deref(),
-            facts: &examined.facts,
-        };
-        let safety = if args.unsafe_fixes {
-            Safety::Unsafe
-        } else {
-            Safety::Safe
-        };
-        let fixed = fix(&source, &choice, safety);
-        let is_changed = !fixed.applied.is_empty();
-        if args.diff {
-            let diff = || unified_diff(&checked.path, source.as_str(), fixed.source.as_str());
-            checked.diff = is_changed.then(diff);
-        } else if args.dry_run {
-            say_fixed(&checked.path, &fixed, "would fix", output);
-        } else {
-            if on_disk.is_none() {
-                output.write_bytes(fixed.source.as_str().as_bytes());
-            }
-            checked.fixing = Some(Fixing {
-                path: path.to_owned(),
-                after: is_changed.then(|| inspect_file(&fixed.source, on_disk, forced).inspection),
-                old: source,
-                fixed,
-            });
-        }
+    if let Some(failure) = &fixes.failure {
+        output.complain(failure);
+        return;
     }
-    checked
+    for notice in &fixes.notices {
+        output.remark(&format!("note: {path}: {}", printable(notice)));
+    }
+    let verb = if fixes.is_dry { "would fix" } else { "fixed" };
+    for applied in &fixes.applied {
+        let (line, title, rule) = (applied.line, printable(&applied.title), applied.rule);
+        output.remark(&format!("{verb} {path}:{line}: {title} ({rule})"));
+    }
+    let what = match fixes.n_refused {
+        0 => return,
+        1 => format!("1 fix in {path} left out: it"),
+        n => format!("{n} fixes in {path} left out: they"),
+    };
+    output.remark(&format!("{what} would have made things worse"));
 }
 
-/// Writes the fixes of all files, and says so.
-fn write_fixes(checked: &mut [Checked], output: &mut Output) {
-    let fixings: Vec<&Fixing> = checked.iter().filter_map(|file| file.fixing.as_ref()).collect();
-    let mut results = write_all(&fixings).into_iter();
-    for file in checked {
-        let Some(fixing) = file.fixing.take() else {
-            continue;
-        };
-        match results.next().unwrap_or_else(|| Ok(Vec::new())) {
-            Ok(notices) => {
-                for notice in &notices {
-                    output.remark(&format!("note: {}: {}", file.path, notice_words(notice)));
-                }
-                say_fixed(&file.path, &fixing.fixed, "fixed", output);
-                if let Some(after) = fixing.after {
-                    file.seen = Ok(Seen::new(after, &fixing.path));
-                }
-            }
-            // The other files are still worth a look.
-            Err(error) => {
-                output.complain(&error);
-                file.unwritten = Some(format!("{error:#}"));
-            }
-        }
-    }
-}
-
-fn report(checked: &[Checked], format: Format, args: &Args, output: &mut Output) -> Result<()> {
+fn draw(report: &CheckReport, format: Format, args: &Args, output: &mut Output) -> Result<()> {
+    let findings = report.files.iter().map(|file| &file.findings);
     match format {
         Format::Text => {
-            let text = text_report(checked, args, output);
+            let text = text_report(report, args, output);
             output.write(&text);
         }
-        Format::Json => {
-            let report = json_report(checked);
-            output.json(&report)?;
-        }
+        Format::Json => output.json(report)?,
         Format::Sarif => {
-            let found: Vec<_> = checked.iter().map(Checked::findings).collect();
-            let files: Vec<_> = checked
-                .iter()
-                .zip(&found)
-                .map(|(file, (source, diagnostics))| SarifFile {
-                    path: &file.path,
-                    source,
-                    diagnostics,
-                })
-                .collect();
-            output.json(&log(&files, &all_rules()))?;
+            let files: Vec<&FileFindings> = findings.collect();
+            output.json(&sarif::log(&files, &all_rules()))?;
         }
         Format::Github => {
-            for file in checked {
-                let (source, diagnostics) = file.findings();
+            for file in findings {
                 // The one place where commands for the runner are wanted.
-                output.write_bytes(github::annotations(&file.path, &source, &diagnostics).as_bytes());
+                output.write_bytes(github::annotations(&file.path, &file.source, &file.findings).as_bytes());
             }
         }
     }
     Ok(())
 }
 
-/// Returns every rule of the documentation, those of files and of conversion included.
-pub(super) fn all_rules() -> Vec<&'static Rule> {
-    rules()
-        .into_iter()
-        .chain(planwright_run::store::rules::ALL.iter().copied())
-        .chain(planwright_run::config::rules::ALL.iter().copied())
-        .chain(planwright_core::convert::rules::ALL.iter().copied())
-        .chain(planwright_core::outline::rules::ALL.iter().copied())
-        .chain(planwright_core::planning::rules::ALL.iter().copied())
-        .chain(planwright_core::dialect::task_pack::drift::ALL.iter().copied())
-        .chain(planwright_core::planning::derive::rules::ALL.iter().copied())
-        .collect()
-}
-
-/// Returns what is known of a file that was not read: one that is too large has a problem of its own, and is judged for
-/// it; of any other the environment is to blame.
-fn unread(error: LoadError) -> Result<Seen, LoadError> {
-    match error {
-        LoadError::TooLarge { .. } => Ok(Seen {
-            source: SourceText::new(""),
-            dialect: None,
-            form: None,
-            n_tasks: None,
-            diagnostics: vec![finding_of(&TOO_LARGE, &error)],
-            before: None,
-        }),
-        error => Err(error),
-    }
-}
-
-/// Returns the finding that says why a file was not read.
-fn finding_of(rule: &'static Rule, error: &LoadError) -> Diagnostic {
-    Diagnostic::of_file(rule, with_causes(error)).with_help(error.help())
-}
-
-fn text_report(checked: &[Checked], args: &Args, output: &Output) -> String {
-    let mut text = String::new();
-    for file in checked {
-        let (source, diagnostics) = file.findings();
-        text.push_str(&findings(
-            &file.path,
-            &source,
-            &diagnostics,
-            if args.all { Teller::CheckAll } else { Teller::Check },
-            output.paint(),
-            output.width(),
-        ));
-    }
+fn text_report(report: &CheckReport, args: &Args, output: &Output) -> String {
+    let teller = if args.all { Teller::CheckAll } else { Teller::Check };
+    let files = report.files.iter();
+    let drawn = files.map(|file| file_findings(&file.findings, teller, output.paint(), output.width()));
+    let mut text: String = drawn.collect();
     if !output.is_quiet() {
-        text.push_str(&summary_line(checked));
+        text.push_str(&summary_line(report));
         text.push('\n');
     }
     text
 }
 
-/// Reports findings on standard error, for commands whose result is a text.
-fn report_beside(checked: &[Checked], args: &Args, output: &mut Output) {
-    let text = text_report(checked, args, output);
-    output.note(&text);
-}
-
-fn summarise(checked: &[Checked]) -> Summary {
-    let mut summary = Summary {
-        files: checked.len(),
-        ..Summary::default()
-    };
-    for file in checked {
-        let Ok(seen) = &file.seen else {
-            summary.unreadable += 1;
-            summary.errors += 1;
-            continue;
-        };
-        for diagnostic in &seen.diagnostics {
-            match diagnostic.severity {
-                Severity::Error => summary.errors += 1,
-                Severity::Warning => summary.warnings += 1,
-                Severity::Note => summary.notes += 1,
-            }
-        }
-    }
-    summary
-}
-
-fn summary_line(checked: &[Checked]) -> String {
-    let summary = summarise(checked);
-    let files = count(summary.files as u64, "file");
+fn summary_line(report: &CheckReport) -> String {
+    let summary = &report.summary;
     let counts = [
         (summary.errors, Severity::Error),
         (summary.warnings, Severity::Warning),
         (summary.notes, Severity::Note),
     ];
+    let counts = counts.into_iter().filter(|&(n, _)| n > 0);
     let mut parts: Vec<String> = counts
-        .into_iter()
-        .filter(|&(n, _)| n > 0)
         .map(|(n, severity)| format!("{n} {}", plural(severity, n)))
         .collect();
     if summary.unreadable > 0 {
@@ -492,60 +212,12 @@ fn summary_line(checked: &[Checked]) -> String {
     if parts.is_empty() {
         parts.push("no problems".to_owned());
     }
-    let fixable = checked
-        .iter()
-        .flat_map(|file| file.seen.iter().flat_map(|seen| &seen.diagnostics))
-        .filter(|diagnostic| diagnostic.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe))
-        .count();
-    let hint = if fixable > 0 {
-        format!(" ({fixable} fixable with --fix)")
-    } else {
-        String::new()
+    let found = report.files.iter().flat_map(|file| &file.findings.findings);
+    let fixes = found.filter_map(|found| found.fix.as_ref());
+    let hint = match fixes.filter(|fix| fix.safety == Safety::Safe).count() {
+        0 => String::new(),
+        n => format!(" ({n} fixable with --fix)"),
     };
+    let files = count(summary.files as u64, "file");
     format!("{files} checked: {}{hint}", parts.join(", "))
-}
-
-fn json_report(checked: &[Checked]) -> CheckReport {
-    let file = |file: &Checked| {
-        let (seen, failure) = match &file.seen {
-            Ok(seen) => (Some(seen), None),
-            Err(error) => (None, Some(with_causes(error))),
-        };
-        let (source, diagnostics) = file.findings();
-        let index = source.line_index();
-        FileReport {
-            path: file.path.clone(),
-            dialect: seen.and_then(|seen| seen.dialect),
-            form: seen.and_then(|seen| seen.form),
-            tasks: seen.and_then(|seen| seen.n_tasks),
-            failure,
-            fix_failure: file.unwritten.clone(),
-            diff: file.diff.clone(),
-            diagnostics: diagnostics
-                .iter()
-                .map(|found| DiagnosticReport::new(found, &index))
-                .collect(),
-        }
-    };
-    CheckReport {
-        schema_version: CHECK_VERSION,
-        files: checked.iter().map(file).collect(),
-        summary: summarise(checked),
-    }
-}
-
-fn exit_of(checked: &[Checked], deny: Option<Deny>) -> Exit {
-    let worst_allowed = if deny.is_some() {
-        Severity::Warning
-    } else {
-        Severity::Error
-    };
-    let is_bad = |found: &Diagnostic| found.severity >= worst_allowed;
-    let exit = |file: &Checked| match &file.seen {
-        _ if file.unwritten.is_some() => Exit::Environment,
-        Ok(seen) if seen.diagnostics.iter().any(is_bad) => Exit::Problems,
-        Ok(_) => Exit::Success,
-        Err(_) => Exit::Environment,
-    };
-    checked.iter().map(exit).max().unwrap_or(Exit::Success)
 }

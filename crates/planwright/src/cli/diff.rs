@@ -1,31 +1,12 @@
 //! `planwright diff`: how two plans differ, in terms of tasks; two files, or a plan and what it was before.
 
-use std::path::{Path, PathBuf};
-
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_core::dialect::{self, Dialect};
-use planwright_core::inspect::Inspection;
-use planwright_core::plan::Plan;
-use planwright_core::planning::replan::{Difference, difference, tasks_in_both};
-use planwright_core::text::SourceText;
-use planwright_run::inspect_file::inspect_file;
-use planwright_run::store::{load, load_stdin, versions};
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_plan::PlanChoice;
-use planwright_verbs::find_plan::stem_of;
-use planwright_verbs::open_plan::{load_failure, states_of};
+use planwright_verbs::diff::{DiffRequest, diff};
+use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::plain_text::{one_line, shown_name};
-use planwright_verbs::unified_diff::diff_of_files;
-use planwright_verbs::workspace::from_here;
-use planwright_verbs::{FoundPlan, Workspace};
-use serde::Serialize;
 
-use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
+use super::difference::difference_lines;
 use super::output::Output;
-use super::replan::file_before;
-
-/// What stands for a plan on standard input.
-const INPUT: &str = "-";
 
 /// Show how two plans differ, in terms of tasks.
 ///
@@ -57,213 +38,30 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    schema_version: &'static str,
-    from: String,
-    to: String,
-    same: bool,
-    added: Vec<AddedReport<'a>>,
-    removed: Vec<&'a str>,
-    changed: Vec<ChangedReport<'a>>,
-    rewired: &'a [String],
-    reordered: bool,
-    /// Tasks that are in another state.
-    moved: Vec<MovedReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-}
-
-#[derive(Serialize)]
-struct MovedReport {
-    task: String,
-    from: &'static str,
-    to: &'static str,
-}
-
-/// A plan as it is, or was.
-struct Seen {
-    name: String,
-    inspection: Inspection,
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let workspace = &output.workspace();
-    let kept = args.first.as_deref().and_then(kept_text);
-    let (old, new) = match (&args.first, &args.second, kept) {
-        (Some(first), second, _) if first == INPUT && second.as_ref().is_none_or(|second| second == INPUT) => {
-            return Err(Failure::usage(
-                "a plan on standard input is compared with one in a file",
-                "name that file: `planwright diff - PLAN`, or `planwright diff PLAN -`",
-            ));
-        }
-        (Some(first), Some(second), _) => (seen(workspace, first)?, seen(workspace, second)?),
-        (Some(first), None, Some((plan, _))) => (seen(workspace, first)?, seen(workspace, plan)?),
-        (first, ..) => {
-            let new = found(workspace, first.as_deref())?.path;
-            (seen_file(&before(&new)?)?, seen_file(&new)?)
-        }
+    let request = DiffRequest {
+        first: args.first.clone(),
+        second: args.second.clone(),
+        text: args.text,
     };
-    let dialect = |seen: &Seen| seen.inspection.plan.as_ref().map(|linked| linked.plan.dialect);
-    if dialect(&old) != dialect(&new) {
-        return Err(Failure::problem(
-            "the two are plans of different dialects",
-            "`planwright convert` brings one to the other's",
-        ));
-    }
-    let dialect = dialect(&new).and_then(dialect::find);
-    let found = dialect.and_then(|dialect| {
-        let found = difference(&old.inspection, &new.inspection, dialect)?;
-        Some((found, moved(&old.inspection, &new.inspection, dialect)))
-    });
-    let (found, moved) =
-        found.ok_or_else(|| Failure::problem("the tasks cannot be told apart", "`planwright check` shows both"))?;
-    let text = args.text.then(|| {
-        let texts = [&old, &new].map(|seen| seen.inspection.source.as_str());
-        diff_of_files([&old.name, &new.name], texts[0], texts[1])
-    });
-    let same = found.is_empty() && moved.is_empty();
+    let report = diff(&output.workspace(), &request)?;
     if args.json {
-        output.json(&report(&old, &new, &found, moved, text))?;
+        output.json(&report)?;
         return Ok(Exit::Success);
     }
-    output.remark(&format!("{} → {}", one_line(&old.name), one_line(&new.name)));
-    if same {
+    output.remark(&format!("{} → {}", one_line(&report.from), one_line(&report.to)));
+    if report.same {
         output.remark("no task is different");
     }
-    if !found.is_empty() {
-        difference_lines(&found).iter().for_each(|line| output.line(line));
+    if !report.difference.is_empty() {
+        let lines = difference_lines(&report.difference);
+        lines.iter().for_each(|line| output.line(line));
     }
-    for moved in &moved {
+    for moved in &report.moved {
         output.line(&format!("~ {}: {} → {}", shown_name(&moved.task), moved.from, moved.to));
     }
-    if let Some(text) = &text {
+    if let Some(text) = &report.text {
         output.write_exact(text);
     }
     Ok(Exit::Success)
-}
-
-fn found(workspace: &Workspace, plan: Option<&str>) -> Result<FoundPlan> {
-    let choice = PlanChoice {
-        plan: plan.map(str::to_owned),
-        ..PlanChoice::default()
-    };
-    choice.find(workspace, "name its file")
-}
-
-/// Finds a plan by its name, or one of the texts that are kept of it.
-fn seen(workspace: &Workspace, name: &str) -> Result<Seen> {
-    if name == INPUT {
-        let source = load_stdin().map_err(|error| load_failure(&error))?.source;
-        return seen_text(&source, None);
-    }
-    let Some((plan, number)) = kept_text(name) else {
-        return seen_file(&found(workspace, Some(name))?.path);
-    };
-    let path = found(workspace, Some(plan))?.path;
-    let kept = versions(&path);
-    let text = number.checked_sub(1).and_then(|ix| kept.get(ix)).ok_or_else(|| {
-        let message = format!(
-            "{} texts are kept of `{}`, and no number {number}",
-            kept.len(),
-            path.display()
-        );
-        Failure::problem(message, "`planwright replan` keeps the text that it takes the place of")
-    })?;
-    seen_file(text)
-}
-
-/// Returns the plan and the number of a text that is kept of it, where a name means one.
-fn kept_text(name: &str) -> Option<(&str, usize)> {
-    let (plan, number) = name.rsplit_once('@')?;
-    let number = number.parse().ok()?;
-    (!Path::new(name).exists()).then_some((plan, number))
-}
-
-fn seen_file(path: &Path) -> Result<Seen> {
-    let source = load(path).map_err(|error| load_failure(&error))?.source;
-    seen_text(&source, Some(path))
-}
-
-fn seen_text(source: &SourceText, path: Option<&Path>) -> Result<Seen> {
-    let mut inspection = inspect_file(source, path, None).inspection;
-    if let Some(path) = path {
-        states_of(&mut inspection, path)?;
-    }
-    if inspection.plan.is_none() {
-        let place = path.map_or("what is on standard input".to_owned(), |path| {
-            format!("`{}`", path.display())
-        });
-        return Err(Failure::problem(
-            format!("there is no plan in {place}"),
-            "`planwright check` says what is wrong with it",
-        ));
-    }
-    let name = path.map_or(INPUT.to_owned(), |path| from_here(path).display().to_string());
-    Ok(Seen { name, inspection })
-}
-
-/// Returns what a plan was before.
-fn before(path: &Path) -> Result<PathBuf> {
-    let seen = seen_file(path)?;
-    let plan = seen.inspection.plan.as_ref().map(|linked| &linked.plan);
-    if let Some(file) = plan.and_then(|plan| file_before(path, plan)) {
-        return match file.exists() {
-            true => Ok(file),
-            false => Err(Failure::problem(
-                format!(
-                    "the version before, `{}`, is not next to `{}`",
-                    stem_of(&file),
-                    path.display()
-                ),
-                "name both plans",
-            )),
-        };
-    }
-    versions(path).pop().ok_or_else(|| {
-        Failure::problem(
-            format!("nothing is known of what `{}` was before", path.display()),
-            "name two plans; `planwright history` shows what was changed through planwright",
-        )
-    })
-}
-
-/// Returns the tasks that are in both plans and in another state, by the older one's names.
-fn moved(old: &Inspection, new: &Inspection, dialect: &'static dyn Dialect) -> Vec<MovedReport> {
-    let pairs = tasks_in_both(old, new, dialect);
-    let (Some(old), Some(new)) = (&old.plan, &new.plan) else {
-        return Vec::new();
-    };
-    let state = |plan: &Plan, ix: usize| plan.tasks().get(ix).and_then(|task| task.status.state());
-    let moved = pairs.into_iter().filter_map(|(was, is)| {
-        let (before, after) = (state(&old.plan, was)?, state(&new.plan, is)?);
-        (before != after).then(|| MovedReport {
-            task: old.plan.task_name(was).into_owned(),
-            from: before.as_str(),
-            to: after.as_str(),
-        })
-    });
-    moved.collect()
-}
-
-fn report<'a>(
-    old: &Seen,
-    new: &Seen,
-    found: &'a Difference,
-    moved: Vec<MovedReport>,
-    text: Option<String>,
-) -> Report<'a> {
-    Report {
-        schema_version: "planwright.diff/v1",
-        from: old.name.clone(),
-        to: new.name.clone(),
-        same: found.is_empty() && moved.is_empty(),
-        added: added(found),
-        removed: found.removed_names().collect(),
-        changed: changed(found),
-        rewired: &found.rewired,
-        reordered: found.is_reordered,
-        moved,
-        text,
-    }
 }

@@ -1,36 +1,7 @@
-//! How two versions of a plan differ, told in terms of tasks: in lines for people, as data for programs.
+//! How two versions of a plan differ, in lines for people.
 
-use planwright_core::planning::replan::{Difference, NamedTask};
+use planwright_core::planning::replan::Difference;
 use planwright_verbs::plain_text::{one_line, shown_name};
-use serde::Serialize;
-
-/// A task that comes, for programs.
-#[derive(Serialize)]
-pub(crate) struct AddedReport<'a> {
-    task: &'a str,
-    title: &'a str,
-}
-
-/// A task that changes, for programs.
-#[derive(Serialize)]
-pub(crate) struct ChangedReport<'a> {
-    task: &'a str,
-    fields: &'a [&'static str],
-}
-
-/// Returns the tasks that come.
-pub(crate) fn added(difference: &Difference) -> Vec<AddedReport<'_>> {
-    let added = difference.added.iter();
-    added
-        .map(|NamedTask { task, title }| AddedReport { task, title })
-        .collect()
-}
-
-/// Returns the tasks that change.
-pub(crate) fn changed(difference: &Difference) -> Vec<ChangedReport<'_>> {
-    let changed = difference.changed.iter();
-    changed.map(|(task, fields)| ChangedReport { task, fields }).collect()
-}
 
 /// Returns a difference in lines.
 pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {

@@ -25,7 +25,6 @@ mod editor;
 mod events;
 mod explain;
 mod find;
-mod fixing;
 pub(crate) mod graph;
 mod hash;
 mod help;

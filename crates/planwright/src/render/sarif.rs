@@ -1,21 +1,12 @@
 //! Findings as SARIF 2.1.0, for code scanning.
 
 use planwright_core::diagnostic::{Diagnostic, Rule, Severity};
-use planwright_core::text::{LineIndex, SourceText, Span};
+use planwright_core::text::{LineIndex, Span};
+use planwright_verbs::file_findings::FileFindings;
 use serde_json::{Value, json};
 
-/// The findings of one file.
-pub(crate) struct SarifFile<'a> {
-    /// Its path, relative where it was given so.
-    pub(crate) path: &'a str,
-    /// Its text.
-    pub(crate) source: &'a SourceText,
-    /// Its findings.
-    pub(crate) diagnostics: &'a [Diagnostic],
-}
-
 /// Returns a SARIF log of one run.
-pub(crate) fn log(files: &[SarifFile<'_>], rules: &[&Rule]) -> Value {
+pub(crate) fn log(files: &[&FileFindings], rules: &[&Rule]) -> Value {
     let results: Vec<Value> = files.iter().flat_map(|file| results_of(file, rules)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -49,9 +40,9 @@ fn level(severity: Severity) -> &'static str {
     severity.as_str()
 }
 
-fn results_of<'a>(file: &'a SarifFile<'a>, rules: &'a [&Rule]) -> impl Iterator<Item = Value> + 'a {
+fn results_of<'a>(file: &'a FileFindings, rules: &'a [&Rule]) -> impl Iterator<Item = Value> + 'a {
     let index = file.source.line_index();
-    file.diagnostics.iter().map(move |diagnostic| {
+    file.findings.iter().map(move |diagnostic| {
         let rule_index = rules.iter().position(|rule| rule.id == diagnostic.rule.id);
         let mut text = diagnostic.message.clone();
         if !diagnostic.help.is_empty() {
@@ -62,7 +53,7 @@ fn results_of<'a>(file: &'a SarifFile<'a>, rules: &'a [&Rule]) -> impl Iterator<
             .iter()
             .take(100)
             .map(|related| {
-                let mut place = location(file.path, Some(related.span), &index);
+                let mut place = location(&file.path, Some(related.span), &index);
                 place["message"] = json!({"text": related.message});
                 place
             })
@@ -71,8 +62,8 @@ fn results_of<'a>(file: &'a SarifFile<'a>, rules: &'a [&Rule]) -> impl Iterator<
             "ruleId": diagnostic.rule.id,
             "level": level(diagnostic.severity),
             "message": {"text": text},
-            "locations": [location(file.path, diagnostic.span, &index)],
-            "partialFingerprints": {"planwright/v1": fingerprint(file.path, diagnostic)},
+            "locations": [location(&file.path, diagnostic.span, &index)],
+            "partialFingerprints": {"planwright/v1": fingerprint(&file.path, diagnostic)},
         });
         if let Some(rule_index) = rule_index {
             result["ruleIndex"] = json!(rule_index);

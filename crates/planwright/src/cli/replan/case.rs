@@ -26,6 +26,7 @@ use planwright_verbs::default_dialect::derived_by;
 use planwright_verbs::failure::{Drawn, Evidence, Failure, Result, fix_first};
 use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::open_plan::{load_failure, states_of};
+use planwright_verbs::plan_versions::file_before;
 use planwright_verbs::task_name::task_named;
 use planwright_verbs::workspace::from_here;
 
@@ -301,16 +302,6 @@ fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
         }
     }
     found
-}
-
-/// Returns the file of the version before a plan, where the plan names one: it lies beside it, and is called by its id.
-pub(crate) fn file_before(path: &Path, plan: &Plan) -> Option<PathBuf> {
-    let previous = plan.head_str(Field::PreviousPlan)?;
-    let extension = path
-        .extension()
-        .map_or_else(String::new, |extension| format!(".{}", extension.display()));
-    let is_name = !previous.trim().is_empty() && !previous.contains(['/', '\\']);
-    is_name.then(|| path.with_file_name(format!("{previous}{extension}")))
 }
 
 /// Returns the runs of a plan, the newest first; none where they cannot be listed.

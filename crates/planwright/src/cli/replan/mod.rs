@@ -20,15 +20,16 @@ use serde::Serialize;
 
 use super::answers;
 use super::create::with_id_source;
-use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
+use super::difference::difference_lines;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::planner::{EffortReport, PlannerOptions, configured, effort_words, failure};
 use super::text_arg::text_of;
 use crate::render::terminal::addressed;
 use case::Case;
-pub(crate) use case::{MAX_VERSIONS, file_before, refuse_again};
+pub(crate) use case::{MAX_VERSIONS, refuse_again};
 use planwright_verbs::attempt::refuse_own_plan;
+use planwright_verbs::difference::{AddedReport, ChangedReport, added, changed};
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::plain_text::{one_line, shown_name};
@@ -99,9 +100,9 @@ struct Report<'a> {
     written: bool,
     agent: &'a str,
     effort: EffortReport,
-    added: Vec<AddedReport<'a>>,
+    added: Vec<AddedReport>,
     removed: Vec<&'a str>,
-    changed: Vec<ChangedReport<'a>>,
+    changed: Vec<ChangedReport>,
     rewired: &'a [String],
     reordered: bool,
     reasoning: &'a str,

@@ -1,4 +1,4 @@
-//! What `check --fix` does with fixes: writes them, and says which they were. Decides nothing about them.
+//! Writes the fixes of files. Decides nothing about them.
 
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
@@ -9,28 +9,26 @@ use planwright_core::inspect::Inspection;
 use planwright_core::text::SourceText;
 use planwright_run::journal::{Change, Notice, plan_id};
 use planwright_run::store::{PlanFile, Prepared, ReplaceError, Store, UpdateError, replace};
-use planwright_verbs::failure::{Failure, Result};
-use planwright_verbs::plain_text::printable;
 
-use super::output::Output;
+use crate::failure::{Failure, Result};
 
 /// A file and what its fixes make of it.
-pub(crate) struct Fixing {
-    /// Where it is; `-` for standard input, which nobody writes to.
-    pub(crate) path: PathBuf,
+pub(super) struct Fixing {
+    /// Where it is; `-` for standard input, which is not written to.
+    pub(super) path: PathBuf,
     /// What it held.
-    pub(crate) old: SourceText,
+    pub(super) old: SourceText,
     /// What it is to hold.
-    pub(crate) fixed: Fixed,
+    pub(super) fixed: Fixed,
     /// What is known of that; none where nothing is fixed.
-    pub(crate) after: Option<Inspection>,
+    pub(super) after: Option<Inspection>,
 }
 
 /// How many files are written side by side: most of the time goes by waiting for the disk.
 const MAX_WRITERS: usize = 8;
 
-/// Writes the fixes of all files, and returns what came of each.
-pub(crate) fn write_all(fixings: &[&Fixing]) -> Vec<Result<Vec<Notice>>> {
+/// Writes the fixes of all files, and returns the result of each.
+pub(super) fn write_all(fixings: &[&Fixing]) -> Vec<Result<Vec<Notice>>> {
     let n_each = fixings.len().div_ceil(MAX_WRITERS).max(1);
     std::thread::scope(|scope| {
         let write_some = |some: &[&Fixing]| some.iter().map(|one| one.write()).collect::<Vec<_>>();
@@ -82,24 +80,5 @@ impl Fixing {
                 ..Change::default()
             },
         }
-    }
-}
-
-/// Says which fixes were made, or would be, and how many were not.
-pub(crate) fn say_fixed(shown: &str, fixed: &Fixed, verb: &str, output: &mut Output) {
-    for applied in &fixed.applied {
-        output.remark(&format!(
-            "{verb} {shown}:{}: {} ({})",
-            applied.line,
-            printable(&applied.title),
-            applied.rule
-        ));
-    }
-    if fixed.n_refused > 0 {
-        let what = match fixed.n_refused {
-            1 => format!("1 fix in {shown} left out: it"),
-            n => format!("{n} fixes in {shown} left out: they"),
-        };
-        output.remark(&format!("{what} would have made things worse"));
     }
 }
