@@ -614,6 +614,11 @@ fn a_link_in_the_place_of_the_state_leads_nowhere_in_a_shared_folder() {
         (".planwright/journal", "ln -s $ASIDE/other .planwright/journal"),
         (".planwright/runs", "ln -s $ASIDE/other .planwright/runs"),
         (".planwright/runs", "echo x > .planwright/runs"),
+        // The run restores the folder while the task removes it again.
+        (
+            ".planwright",
+            "for n in $(seq 300); do echo x > .planwright; rm -rf .planwright; done; echo x > .planwright",
+        ),
         (
             ".planwright/runs/*/attempts",
             "ln -s $ASIDE/other $(echo .planwright/runs/*)/attempts",

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::super::RunError;
 use super::super::attempt::Attempt;
@@ -20,6 +21,10 @@ use crate::layout::{PlanKey, STATE_FOLDER};
 use crate::runs::RemarkKind;
 use crate::verify::{self, Check, Scene};
 use crate::worker::{Spec, StartError};
+
+/// How long the state of the workspace is restored again where a task keeps removing it.
+const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
+const RESTORE_PAUSE: Duration = Duration::from_millis(20);
 
 /// The fences of a run.
 pub(super) struct Fences {
@@ -44,6 +49,11 @@ impl Fences {
     /// Returns whether processes are fenced.
     pub(super) fn fencing(&self) -> &Fencing {
         &self.fencing
+    }
+
+    /// Returns whether the run restores the state of the workspace where a task removes it.
+    pub(super) fn has_guard(&self) -> bool {
+        self.guard.is_some()
     }
 
     /// Gives a process that is about to start its folder for temporary files.
@@ -222,9 +232,17 @@ impl RunLoop<'_> {
         let Some(guard) = &mut self.fences.guard else {
             return Ok(());
         };
-        let mut restored = guard.restore(self.fences.links.as_ref());
-        let keep_log = |log: &Path| guard.keep_log(log, &mut restored);
-        if self.recorder.restore_log(keep_log)?
+        let since = Instant::now();
+        let (restored, is_new_log) = loop {
+            let mut restored = guard.restore(self.fences.links.as_ref());
+            match self.recorder.restore_log(|log| guard.keep_log(log, &mut restored)) {
+                Ok(is_new_log) => break (restored, is_new_log),
+                Err(error) if since.elapsed() >= RESTORE_PATIENCE => return Err(error),
+                // A task that is at work removed or replaced the folder again while it was restored.
+                Err(_) => std::thread::sleep(RESTORE_PAUSE),
+            }
+        };
+        if is_new_log
             && let Some(links) = &self.fences.links
         {
             // It is another file now. Without a second name it can still be restored from memory.

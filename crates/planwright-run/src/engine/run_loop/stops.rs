@@ -112,10 +112,10 @@ impl RunLoop<'_> {
         self.landing.interrupt(self.workers, manner);
     }
 
-    /// Stops a run whose log was removed: no later run could resume it.
+    /// Stops a run whose log was removed: no later run could resume it. A run that guards its state writes the log again instead.
     pub(super) fn watch_log(&mut self) {
         let is_gone = || self.place.log().symlink_metadata().is_err();
-        if self.schedule.stop().is_none() && is_gone() {
+        if self.schedule.stop().is_none() && !self.fences.has_guard() && is_gone() {
             let folder = self.place.folder();
             let why = format!("the folder of the run was removed (`{}`)", folder.display());
             self.stop_hindered(why);
