@@ -151,6 +151,16 @@ impl Failure {
         }
     }
 
+    /// Returns that the user ended a verb, which needs no message.
+    pub fn interrupted(exit: Exit) -> Self {
+        Failure {
+            exit,
+            message: String::new(),
+            help: String::new(),
+            evidence: Vec::new(),
+        }
+    }
+
     /// Returns a failure of the environment.
     pub fn environment(error: &(dyn std::error::Error + 'static), help: impl Into<String>) -> Self {
         let is_refusal = matches!(error.downcast_ref(), Some(StoreError::InAttempt { .. }));

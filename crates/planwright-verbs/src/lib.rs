@@ -56,6 +56,7 @@ pub mod verification;
 pub mod verification_report;
 
 pub mod agents;
+pub mod arbiter;
 pub mod archive;
 pub mod check;
 pub mod config;

@@ -224,6 +224,10 @@ impl Output {
 
     /// Reports the error that ends a command: in words beside the results, and as the result where that is JSON.
     pub(crate) fn failure(&mut self, error: &Failure) -> Exit {
+        // The user ended it, and knows.
+        if error.message.is_empty() {
+            return error.exit;
+        }
         let exit = self.complain(error);
         if self.form != Form::Text
             && let Err(error) = self.report(&ErrorReport::new(ErrorBody::of(error)))
