@@ -13,7 +13,7 @@ use planwright_run::workspace::root_of;
 use planwright_verbs::PlanChoice;
 use planwright_verbs::config_findings::findings_of;
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::fence_report::FenceReport;
+use planwright_verbs::fence_support::FenceSupport;
 use planwright_verbs::json::RangeReport;
 use planwright_verbs::plain_text::{one_line, printable};
 use planwright_verbs::quantity::count;
@@ -60,7 +60,7 @@ struct Report {
     n_plans: usize,
     n_journals: usize,
     /// What the kernel has to fence agents with.
-    fence: FenceReport,
+    fence: FenceSupport,
     findings: Vec<Finding>,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
             facts,
             n_plans: health.n_plans,
             n_journals: health.n_journals,
-            fence: FenceReport::of(&health.configuration.config),
+            fence: FenceSupport::of(&health.configuration.config),
             findings: in_configuration(&health.configuration, &root)
                 .chain(health.findings.iter().map(finding))
                 .collect(),
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.line(&hanging(&format!("{name:<12}  "), &fact.words, output.width()));
         last = fact.name;
     }
-    let fence = FenceReport::of(&health.configuration.config).words();
+    let fence = FenceSupport::of(&health.configuration.config).words();
     let fence = fence.strip_prefix("fence: ").unwrap_or(&fence);
     output.line(&hanging(&format!("{:<12}  ", "fence"), fence, output.width()));
     if n_findings > 0 {
