@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{OriginReport, SourceReport, source_reports};
 use crate::config_findings::{exit_of, findings_of};
 use crate::failure::{Exit, Result};
-use crate::fence_report::FenceReport;
+use crate::fence_support::FenceSupport;
 use crate::file_findings::FileFindings;
 use crate::workspace::Workspace;
 
@@ -22,8 +22,8 @@ pub struct AgentsReport {
     pub schema_version: &'static str,
     /// The agent for tasks that nothing else names one for.
     pub default: Option<String>,
-    pub fence: FenceReport,
-    pub agents: Vec<AgentReport>,
+    pub fence: FenceSupport,
+    pub agents: Vec<ListedAgent>,
     /// What the configuration was read from, with the findings about it.
     pub sources: Vec<SourceReport>,
     #[serde(skip)]
@@ -33,7 +33,7 @@ pub struct AgentsReport {
 }
 
 #[derive(Serialize)]
-pub struct AgentReport {
+pub struct ListedAgent {
     pub name: String,
     /// Whether a configuration file has a table for it.
     pub configured: bool,
@@ -64,7 +64,7 @@ pub fn agents(workspace: &Workspace, _: &AgentsRequest) -> Result<AgentsReport> 
     Ok(AgentsReport {
         schema_version: "planwright.agents/v1",
         default: config.run.agent.clone(),
-        fence: FenceReport::of(config),
+        fence: FenceSupport::of(config),
         agents: agents.collect(),
         sources: source_reports(&configuration),
         findings: findings_of(&configuration),
@@ -72,9 +72,9 @@ pub fn agents(workspace: &Workspace, _: &AgentsRequest) -> Result<AgentsReport> 
     })
 }
 
-fn report(agent: &Agent, config: &Config, root: &Path) -> AgentReport {
+fn report(agent: &Agent, config: &Config, root: &Path) -> ListedAgent {
     let types = config.run.types.iter().filter(|(_, name)| **name == agent.name);
-    AgentReport {
+    ListedAgent {
         name: agent.name.clone(),
         configured: !matches!(agent.origin, Origin::Preset(_)),
         default: config.run.agent.as_deref() == Some(&agent.name),

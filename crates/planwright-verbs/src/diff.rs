@@ -11,7 +11,7 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
-use crate::difference::{AddedReport, ChangedReport, added, changed};
+use crate::difference::{AddedTaskReport, ChangedTaskReport, added, changed};
 use crate::failure::{Failure, Result};
 use crate::find_plan::{FoundPlan, PlanChoice};
 use crate::open_plan::{load_failure, states_of};
@@ -39,13 +39,13 @@ pub struct DiffReport {
     pub from: String,
     pub to: String,
     pub same: bool,
-    pub added: Vec<AddedReport>,
+    pub added: Vec<AddedTaskReport>,
     pub removed: Vec<String>,
-    pub changed: Vec<ChangedReport>,
+    pub changed: Vec<ChangedTaskReport>,
     pub rewired: Vec<String>,
     pub reordered: bool,
     /// Tasks that are in another state.
-    pub moved: Vec<MovedTask>,
+    pub moved: Vec<StateDifference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(skip)]
@@ -53,7 +53,7 @@ pub struct DiffReport {
 }
 
 #[derive(Serialize)]
-pub struct MovedTask {
+pub struct StateDifference {
     pub task: String,
     pub from: &'static str,
     pub to: &'static str,
@@ -206,7 +206,7 @@ fn before(path: &Path) -> Result<PathBuf> {
 }
 
 /// Returns the tasks that are in both plans and in another state, by the older one's names.
-fn moved(old: &Inspection, new: &Inspection, dialect: &'static dyn Dialect) -> Vec<MovedTask> {
+fn moved(old: &Inspection, new: &Inspection, dialect: &'static dyn Dialect) -> Vec<StateDifference> {
     let pairs = tasks_in_both(old, new, dialect);
     let (Some(old), Some(new)) = (&old.plan, &new.plan) else {
         return Vec::new();
@@ -214,7 +214,7 @@ fn moved(old: &Inspection, new: &Inspection, dialect: &'static dyn Dialect) -> V
     let state = |plan: &Plan, ix: usize| plan.tasks().get(ix).and_then(|task| task.status.state());
     let moved = pairs.into_iter().filter_map(|(was, is)| {
         let (before, after) = (state(&old.plan, was)?, state(&new.plan, is)?);
-        (before != after).then(|| MovedTask {
+        (before != after).then(|| StateDifference {
             task: old.plan.task_name(was).into_owned(),
             from: before.as_str(),
             to: after.as_str(),

@@ -5,22 +5,22 @@ use serde::Serialize;
 
 /// A task that comes.
 #[derive(Serialize)]
-pub struct AddedReport {
+pub struct AddedTaskReport {
     pub task: String,
     pub title: String,
 }
 
 /// A task that changes.
 #[derive(Serialize)]
-pub struct ChangedReport {
+pub struct ChangedTaskReport {
     pub task: String,
     pub fields: Vec<&'static str>,
 }
 
 /// Returns the tasks that come.
-pub fn added(difference: &Difference) -> Vec<AddedReport> {
+pub fn added(difference: &Difference) -> Vec<AddedTaskReport> {
     let added = difference.added.iter();
-    let added = added.map(|NamedTask { task, title }| AddedReport {
+    let added = added.map(|NamedTask { task, title }| AddedTaskReport {
         task: task.clone(),
         title: title.clone(),
     });
@@ -28,9 +28,9 @@ pub fn added(difference: &Difference) -> Vec<AddedReport> {
 }
 
 /// Returns the tasks that change.
-pub fn changed(difference: &Difference) -> Vec<ChangedReport> {
+pub fn changed(difference: &Difference) -> Vec<ChangedTaskReport> {
     let changed = difference.changed.iter();
-    let changed = changed.map(|(task, fields)| ChangedReport {
+    let changed = changed.map(|(task, fields)| ChangedTaskReport {
         task: task.clone(),
         fields: fields.clone(),
     });

@@ -170,7 +170,7 @@ impl DiagnosticReport {
 
 /// A plan in a few lines.
 #[derive(Serialize)]
-pub struct PlanReport {
+pub struct PlanOverview {
     pub path: String,
     pub dialect: &'static str,
     pub form: &'static str,
@@ -196,7 +196,7 @@ pub struct ProgressReport {
 
 /// A task and why it may or may not start.
 #[derive(Serialize)]
-pub struct TaskReport {
+pub struct TaskOverview {
     pub task: String,
     pub title: String,
     pub status: &'static str,
@@ -221,7 +221,7 @@ pub struct TaskReport {
 #[derive(Serialize)]
 pub struct NextReport {
     pub schema_version: &'static str,
-    pub plan: PlanReport,
+    pub plan: PlanOverview,
     pub free_slots: usize,
     pub n_ready: usize,
     pub ready: Vec<ReadyReport>,
@@ -282,7 +282,7 @@ pub struct HolderReport {
 /// A ready task with everything the plan says about it.
 #[derive(Serialize)]
 pub struct ReadyReport {
-    pub task: TaskReport,
+    pub task: TaskOverview,
     pub fields: Members,
-    pub dependencies: Vec<TaskReport>,
+    pub dependencies: Vec<TaskOverview>,
 }

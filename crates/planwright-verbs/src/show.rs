@@ -12,12 +12,12 @@ use crate::attempt::remark_copy;
 use crate::failure::{Failure, Result};
 use crate::find_plan::PlanChoice;
 use crate::history::PastReport;
-use crate::json::{PlanReport, TaskReport};
+use crate::json::{PlanOverview, TaskOverview};
 use crate::json_values::Members;
 use crate::open_plan::OpenedPlan;
 use crate::plain_text::one_line;
 use crate::plan_or_task::{PlanOrTask, plan_or_task};
-use crate::plan_report::{plan_report, task_report};
+use crate::plan_overview::{plan_overview, task_overview};
 use crate::skip_cause::SkipCauses;
 use crate::task_fields::fields_of;
 use crate::task_name::task_named;
@@ -69,7 +69,7 @@ pub enum ShowReport {
 #[derive(Serialize)]
 pub struct ShowPlanReport {
     pub schema_version: &'static str,
-    pub plan: PlanReport,
+    pub plan: PlanOverview,
     pub tasks: Vec<ShownTask>,
     /// The cursor of the next page, where there are more tasks than the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,15 +87,15 @@ pub struct ShowPlanReport {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum ShownTask {
-    Whole(Box<TaskReport>),
+    Whole(Box<TaskOverview>),
     Chosen(serde_json::Value),
 }
 
 #[derive(Serialize)]
 pub struct ShowTaskReport {
     pub schema_version: &'static str,
-    pub plan: PlanReport,
-    pub task: TaskReport,
+    pub plan: PlanOverview,
+    pub task: TaskOverview,
     /// Everything the plan says about it.
     pub fields: Members,
     /// The tasks that depend on it.
@@ -172,11 +172,11 @@ fn show_plan(opened: OpenedPlan, request: &ShowRequest) -> Result<ShowPlanReport
     let index = linked.plan.source().line_index();
     let reports = places
         .iter()
-        .map(|&ix| task_report(&opened, linked, &readiness, &index, ix));
+        .map(|&ix| task_overview(&opened, linked, &readiness, &index, ix));
     let tasks = reports.map(|report| with_members(report, &request.fields));
     Ok(ShowPlanReport {
         schema_version: "planwright.show/v1",
-        plan: plan_report(&opened, linked, &readiness),
+        plan: plan_overview(&opened, linked, &readiness),
         tasks: tasks.collect::<Result<_>>()?,
         next_cursor,
         places: places.to_vec(),
@@ -239,7 +239,7 @@ fn page<'t>(request: &ShowRequest, plan: &Plan, fitting: &'t [usize]) -> Result<
 }
 
 /// Returns a task with the members that were asked for; all where none were.
-fn with_members(report: TaskReport, fields: &[String]) -> Result<ShownTask> {
+fn with_members(report: TaskOverview, fields: &[String]) -> Result<ShownTask> {
     if fields.is_empty() {
         return Ok(ShownTask::Whole(Box::new(report)));
     }
@@ -261,8 +261,8 @@ fn show_task(workspace: &Workspace, opened: OpenedPlan, task_ix: usize) -> Resul
     let index = plan.source().line_index();
     Ok(ShowTaskReport {
         schema_version: "planwright.task/v1",
-        plan: plan_report(&opened, linked, &readiness),
-        task: task_report(&opened, linked, &readiness, &index, task_ix),
+        plan: plan_overview(&opened, linked, &readiness),
+        task: task_overview(&opened, linked, &readiness, &index, task_ix),
         fields: fields_of(linked, task_ix),
         dependents: dependents_of(linked, task_ix),
         changes: past.iter().map(PastReport::from).collect(),

@@ -18,7 +18,7 @@ use crate::find_plan::PlanChoice;
 use crate::find_run::{RunScope, RunStatus};
 use crate::json::{ClosedReport, HolderReport};
 use crate::open_plan::OpenedPlan;
-use crate::plan_report::wait_words;
+use crate::plan_overview::wait_words;
 use crate::skip_cause::SkipCauses;
 use crate::task_name::task_named;
 use crate::workspace::Workspace;

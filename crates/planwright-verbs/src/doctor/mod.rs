@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use self::overview::DoctorFact;
 use self::overview::facts;
 use crate::failure::{Exit, Result};
-use crate::fence_report::FenceReport;
+use crate::fence_support::FenceSupport;
 use crate::find_plan::PlanChoice;
 use crate::json::RangeReport;
 use crate::observer::VerificationObserver;
@@ -40,7 +40,7 @@ pub struct DoctorReport {
     pub n_plans: usize,
     pub n_journals: usize,
     /// What the kernel has to fence agents with.
-    pub fence: FenceReport,
+    pub fence: FenceSupport,
     /// Those about the configuration first.
     pub findings: Vec<DoctorFindingReport>,
     /// How many findings concern the configuration.
@@ -113,7 +113,7 @@ pub fn doctor(
         facts,
         n_plans: health.n_plans,
         n_journals: health.n_journals,
-        fence: FenceReport::of(&health.configuration.config),
+        fence: FenceSupport::of(&health.configuration.config),
         findings,
         n_in_configuration,
         is_running: !live.is_empty(),

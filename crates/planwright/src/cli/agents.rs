@@ -1,6 +1,6 @@
 //! `planwright agents`: which agents there are to give tasks to.
 
-use planwright_verbs::agents::{AgentReport, AgentsReport, AgentsRequest, agents};
+use planwright_verbs::agents::{AgentsReport, AgentsRequest, ListedAgent, agents};
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::plain_text::one_line;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 
 fn draw(report: &AgentsReport, output: &mut Output) {
     // Presets that are neither configured, nor there, nor asked for are only named.
-    let is_missing = |agent: &&AgentReport| {
+    let is_missing = |agent: &&ListedAgent| {
         let is_wanted = agent.default || !agent.types.is_empty();
         agent.found.is_none() && !agent.configured && !is_wanted
     };
@@ -55,7 +55,7 @@ fn draw(report: &AgentsReport, output: &mut Output) {
     }
 }
 
-fn draw_agent(agent: &AgentReport, output: &mut Output) {
+fn draw_agent(agent: &ListedAgent, output: &mut Output) {
     let paint = output.paint();
     let mut title = paint.bold(&one_line(&agent.name));
     if agent.default {

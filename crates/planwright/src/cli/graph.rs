@@ -130,55 +130,28 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
     let plan = &drawing.linked.plan;
     let readiness = Readiness::new(plan, &drawing.linked.links);
-    let order: Vec<usize> = match drawing.graph {
-        Some(graph) => {
-            let mut order: Vec<usize> = graph.order().iter().map(|&ix| ix as usize).collect();
-            order.sort_by_key(|&ix| (graph.level(ix), ix));
-            order
-        }
-        None => (0..plan.tasks().len()).collect(),
-    };
-    let widest = (0..plan.tasks().len())
-        .map(|ix| shown_name(&plan.task_name(ix)).chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(16);
+    let level_of = |ix: usize| drawing.graph.map_or(0, |graph| graph.level(ix));
+    let mut order: Vec<usize> = (0..plan.tasks().len()).collect();
+    order.sort_by_key(|&ix| level_of(ix));
+    let names = order.iter().map(|&ix| shown_name(&plan.task_name(ix)).chars().count());
+    let widest = names.max().unwrap_or(0).min(16);
     let mut out = String::new();
     let mut last = None;
     for ix in order {
-        let level = drawing.graph.map_or(0, |graph| graph.level(ix));
-        let shown = if last == Some(level) {
-            String::new()
-        } else {
-            (level + 1).to_string()
+        let level = level_of(ix);
+        let shown = match last == Some(level) {
+            true => String::new(),
+            false => (level + 1).to_string(),
         };
         last = Some(level);
         let task = &plan.tasks()[ix];
         let name = cut(&shown_name(&plan.task_name(ix)), 24);
         let padding = " ".repeat(widest.saturating_sub(name.chars().count()));
-        let critical = if drawing.is_critical(ix) {
-            paint.warning("*")
-        } else {
-            " ".to_owned()
+        let critical = match drawing.is_critical(ix) {
+            true => paint.warning("*"),
+            false => " ".to_owned(),
         };
-        let names: Vec<_> = drawing
-            .linked
-            .links
-            .of(ix)
-            .iter()
-            .take(8)
-            .map(|edge| shown_name(&plan.task_name(edge.to as usize)))
-            .collect();
-        let more = if drawing.linked.links.of(ix).len() > 8 {
-            ", …"
-        } else {
-            ""
-        };
-        let arrow = if names.is_empty() {
-            String::new()
-        } else {
-            format!("  ← {}{more}", names.join(", "))
-        };
+        let arrow = arrow(drawing, ix);
         let room = width.saturating_sub(widest + 14 + arrow.chars().count()).max(16);
         let title = cut(&one_line(plan.task_subject(task)), room);
         let sign = mark(task.status, readiness.is_ready(ix), paint);
@@ -187,25 +160,36 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
             paint.dim(&arrow)
         ));
     }
-    if let Some(graph) = drawing.graph
-        && graph.critical_path().len() > 1
-    {
-        let path: Vec<_> = graph
-            .critical_path()
-            .iter()
-            .take(20)
-            .map(|&ix| shown_name(&plan.task_name(ix as usize)))
-            .collect();
-        let more = if graph.critical_path().len() > 20 {
-            " → …"
-        } else {
-            ""
-        };
-        out.push_str(&format!(
-            "\n* critical path ({}): {}{more}\n",
-            count(graph.critical_path().len() as u64, "task"),
-            path.join(" → ")
-        ));
-    }
+    out.push_str(&critical_path(drawing));
     out
+}
+
+/// Returns what a task depends on, behind an arrow.
+fn arrow(drawing: &Drawing<'_>, task_ix: usize) -> String {
+    const MOST: usize = 8;
+    let edges = drawing.linked.links.of(task_ix);
+    let names = edges.iter().take(MOST);
+    let names: Vec<String> = names
+        .map(|edge| shown_name(&drawing.linked.plan.task_name(edge.to as usize)))
+        .collect();
+    let more = if edges.len() > MOST { ", …" } else { "" };
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("  ← {}{more}", names.join(", ")),
+    }
+}
+
+fn critical_path(drawing: &Drawing<'_>) -> String {
+    const MOST: usize = 20;
+    let path = drawing.graph.map_or(&[][..], TaskGraph::critical_path);
+    if path.len() < 2 {
+        return String::new();
+    }
+    let names = path.iter().take(MOST);
+    let names: Vec<String> = names
+        .map(|&ix| shown_name(&drawing.linked.plan.task_name(ix as usize)))
+        .collect();
+    let more = if path.len() > MOST { " → …" } else { "" };
+    let n_tasks = count(path.len() as u64, "task");
+    format!("\n* critical path ({n_tasks}): {}{more}\n", names.join(" → "))
 }

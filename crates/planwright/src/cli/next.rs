@@ -22,7 +22,7 @@ use planwright_verbs::next_step::after_failure;
 use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
 use planwright_verbs::plan_access::PlanAccess;
-use planwright_verbs::plan_report::{plan_report, task_report};
+use planwright_verbs::plan_overview::{plan_overview, task_overview};
 use planwright_verbs::revise_failure::revise_failure as failure;
 use planwright_verbs::revise_failure::wrong_dialect;
 use planwright_verbs::sound_config::config_of;
@@ -210,19 +210,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         let index = plan.source().line_index();
         let report = NextReport {
             schema_version: VERSION,
-            plan: plan_report(&opened, linked, &readiness),
+            plan: plan_overview(&opened, linked, &readiness),
             free_slots,
             n_ready,
             ready: ready
                 .iter()
                 .map(|&ix| ReadyReport {
-                    task: task_report(&opened, linked, &readiness, &index, ix),
+                    task: task_overview(&opened, linked, &readiness, &index, ix),
                     fields: fields_of(linked, ix),
                     dependencies: linked
                         .links
                         .of(ix)
                         .iter()
-                        .map(|edge| task_report(&opened, linked, &readiness, &index, edge.to as usize))
+                        .map(|edge| task_overview(&opened, linked, &readiness, &index, edge.to as usize))
                         .collect(),
                 })
                 .collect(),

@@ -6,7 +6,7 @@ use planwright_core::plan::{Plan, Readiness, Status, Verdict, Wait};
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::open_plan::TaskReasons;
 use planwright_verbs::plain_text::one_line;
-use planwright_verbs::plan_report::wait_words;
+use planwright_verbs::plan_overview::wait_words;
 use planwright_verbs::show::{ShowReport, ShowRequest, StateFilter, show};
 
 use super::output::Output;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         _ if args.json => output.json(&report)?,
         ShowReport::Task(report) => show_task::draw(report, output)?,
         ShowReport::Plan(report) => {
-            let page = show_plan::Page {
+            let page = show_plan::ShownPage {
                 report,
                 is_whole: args.all,
                 is_filtered: !args.state.is_empty(),

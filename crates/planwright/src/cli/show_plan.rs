@@ -7,7 +7,7 @@ use planwright_verbs::columns::columns;
 use planwright_verbs::failure::Result;
 use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::plan_report::states_in;
+use planwright_verbs::plan_overview::states_in;
 use planwright_verbs::quantity::some_of;
 use planwright_verbs::show::ShowPlanReport;
 
@@ -17,7 +17,7 @@ use crate::render::text::plural;
 use crate::render::wrap::{cut_at_word, wrapped};
 
 /// What is drawn, and how much room there is.
-pub(super) struct Page<'r> {
+pub(super) struct ShownPage<'r> {
     pub(super) report: &'r ShowPlanReport,
     /// Whether every task is shown in the order of the file.
     pub(super) is_whole: bool,
@@ -92,7 +92,7 @@ enum Detail {
 }
 
 /// Draws a plan.
-pub(super) fn draw(page: &Page<'_>) -> Result<String> {
+pub(super) fn draw(page: &ShownPage<'_>) -> Result<String> {
     let report = page.report;
     let (opened, linked) = (&report.opened, report.opened.linked()?);
     let readiness = Readiness::new(&linked.plan, &linked.links);
@@ -128,7 +128,7 @@ fn n_lines(text: &str) -> usize {
 }
 
 /// Returns the title, the goal, and where the plan is from.
-fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &Page<'_>) -> String {
+fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &ShownPage<'_>) -> String {
     /// More of a goal than these lines is read with `planwright show --json`, or in the file.
     const GOAL_LINES: usize = 3;
     let (plan, paint, width) = (&linked.plan, page.paint, page.width);
@@ -158,7 +158,7 @@ fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &Page<'_>) -> String {
 }
 
 /// Returns what is ready, what is wrong, and the progress.
-fn foot(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &Page<'_>) -> String {
+fn foot(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &ShownPage<'_>) -> String {
     let (plan, paint, width) = (&linked.plan, page.paint, page.width);
     let progress = readiness.progress();
     let mut lines = vec![String::new()];
@@ -209,7 +209,7 @@ struct Drawing<'d> {
     readiness: &'d Readiness<'d>,
     /// How many columns the names of tasks get.
     widest: usize,
-    page: &'d Page<'d>,
+    page: &'d ShownPage<'d>,
 }
 
 impl Drawing<'_> {
@@ -306,7 +306,7 @@ impl Drawing<'_> {
     fn task(&self, task_ix: usize, detail: Detail) -> String {
         /// How much of a title or a reason is shown where it is whole.
         const LINES: usize = 6;
-        let Page { paint, width, .. } = *self.page;
+        let ShownPage { paint, width, .. } = *self.page;
         let plan = &self.linked.plan;
         let task = &plan.tasks()[task_ix];
         let name = cut(&shown_name(&plan.task_name(task_ix)), 24);

@@ -11,7 +11,7 @@ use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::next_step::after_failure;
 use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::plan_report::wait_words;
+use planwright_verbs::plan_overview::wait_words;
 use planwright_verbs::quantity::some_of;
 use planwright_verbs::why::{WhyReport, WhyRequest, why};
 

@@ -29,7 +29,7 @@ use crate::render::terminal::addressed;
 use case::Case;
 pub(crate) use case::{MAX_VERSIONS, refuse_again};
 use planwright_verbs::attempt::refuse_own_plan;
-use planwright_verbs::difference::{AddedReport, ChangedReport, added, changed};
+use planwright_verbs::difference::{AddedTaskReport, ChangedTaskReport, added, changed};
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::plain_text::{one_line, shown_name};
@@ -100,9 +100,9 @@ struct Report<'a> {
     written: bool,
     agent: &'a str,
     effort: EffortReport,
-    added: Vec<AddedReport>,
+    added: Vec<AddedTaskReport>,
     removed: Vec<&'a str>,
-    changed: Vec<ChangedReport>,
+    changed: Vec<ChangedTaskReport>,
     rewired: &'a [String],
     reordered: bool,
     reasoning: &'a str,

@@ -5,14 +5,14 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Plan, Readiness, State, Status, Verdict, Wait};
 use planwright_core::text::LineIndex;
 
-use crate::json::{PlanReport, ProgressReport, TaskReport};
+use crate::json::{PlanOverview, ProgressReport, TaskOverview};
 use crate::open_plan::OpenedPlan;
 use crate::plain_text::{cut, shown_name};
 
 /// Returns a plan in a few lines, for JSON.
-pub fn plan_report(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>) -> PlanReport {
+pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>) -> PlanOverview {
     let progress = readiness.progress();
-    PlanReport {
+    PlanOverview {
         path: opened.path.clone(),
         dialect: linked.plan.dialect,
         form: linked.plan.form,
@@ -33,13 +33,13 @@ pub fn plan_report(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readine
 }
 
 /// Returns a task and why it may or may not start, for JSON.
-pub fn task_report(
+pub fn task_overview(
     opened: &OpenedPlan,
     linked: &LinkedPlan,
     readiness: &Readiness<'_>,
     index: &LineIndex<'_>,
     task_ix: usize,
-) -> TaskReport {
+) -> TaskOverview {
     let plan = &linked.plan;
     let task = &plan.tasks()[task_ix];
     let word = match task.status {
@@ -50,7 +50,7 @@ pub fn task_report(
         Verdict::Waits(waits) => waits.into_iter().map(|wait| wait_words(plan, wait)).collect(),
         _ => Vec::new(),
     };
-    TaskReport {
+    TaskOverview {
         task: plan.task_name(task_ix).into_owned(),
         title: plan.task_title(task).to_owned(),
         status: task.status.as_str(),

@@ -5,7 +5,7 @@ use planwright_run::fence::{self, Support};
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub struct FenceReport {
+pub struct FenceSupport {
     /// As configured: `auto`, `write`, `strict`, `off`.
     pub mode: &'static str,
     /// Whether agents would be fenced.
@@ -16,10 +16,10 @@ pub struct FenceReport {
     pub kernel: String,
 }
 
-impl FenceReport {
+impl FenceSupport {
     pub fn of(config: &Config) -> Self {
         let support = fence::support();
-        FenceReport {
+        FenceSupport {
             mode: match config.run.fence {
                 FenceMode::Off => "off",
                 FenceMode::Auto => "auto",
