@@ -59,13 +59,13 @@ pub(crate) fn report(
 pub(crate) fn present(report: &ChangeReport, options: &ChangeOptions, output: &mut Output) -> Result<Exit> {
     if options.json {
         output.json(report)?;
-        return Ok(Exit::Success);
+        return Ok(report.exit);
     }
     match &report.diff {
         Some(diff) => present_diff(diff, &report.lines, report.is_something, output),
         None => report.lines.iter().for_each(|line| output.line(line)),
     }
-    Ok(Exit::Success)
+    Ok(report.exit)
 }
 
 /// Prints what a change would do to the file; where that is nothing, what it would do instead.

@@ -4,10 +4,8 @@ use std::path::Path;
 
 use clap::builder::NonEmptyStringValueParser;
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::Table;
 use planwright_core::edit::Request;
-use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Entry, Field, Plan, Readiness, State, Status, Verb};
+use planwright_core::plan::{Plan, Readiness, State, Status, Verb};
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::GatePolicy;
@@ -20,7 +18,6 @@ use planwright_verbs::change_report::{claim_lines, claim_report, diff_of, remark
 use planwright_verbs::claim_terms::lease_end;
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::json::{ClaimReport, NextReport, ReadyReport};
-use planwright_verbs::json_values::{Members, Written};
 use planwright_verbs::next_step::after_failure;
 use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
@@ -28,6 +25,7 @@ use planwright_verbs::plan_access::PlanAccess;
 use planwright_verbs::revise_failure::revise_failure as failure;
 use planwright_verbs::revise_failure::wrong_dialect;
 use planwright_verbs::sound_config::config_of;
+use planwright_verbs::task_fields::fields_of;
 
 use super::change::show_diff;
 use super::claim_args::LeaseOption;
@@ -338,37 +336,4 @@ fn next_lines(args: &Args, opened: &OpenedPlan, plan: &Plan, ready: &[usize]) ->
 /// Returns the command that lists every ready task of a plan.
 fn next_all(path: &str) -> String {
     format!("planwright next --all {}", argument(path))
-}
-
-/// Returns a task's fields under the names its own file uses.
-pub(super) fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
-    let plan = &linked.plan;
-    let tables = linked.dialect.tables();
-    let task = &plan.tasks()[task_ix];
-    let entries = plan.entries(task);
-    let value = |entry: &Entry| match entry.field {
-        Field::Dependencies => {
-            let written = plan.dependencies(task).iter();
-            Written::List(written.map(|one| Written::dependency(plan, one)).collect())
-        }
-        _ => Written::value(plan, entry.value),
-    };
-    let named = entries
-        .iter()
-        .filter_map(|entry| Some((name_of(tables, entry, entries)?.to_owned(), value(entry))));
-    named.collect()
-}
-
-/// Returns the name of a field in the table that knows all of a task's fields.
-fn name_of(tables: &'static [&'static Table], entry: &Entry, all: &[Entry]) -> Option<&'static str> {
-    let knows = |table: &Table, entry: &Entry| table.fields.iter().any(|spec| spec.field == entry.field);
-    let table = tables
-        .iter()
-        .rev()
-        .find(|table| all.iter().all(|entry| knows(table, entry)))?;
-    table
-        .fields
-        .iter()
-        .find(|spec| spec.field == entry.field)
-        .map(|spec| spec.name)
 }

@@ -11,11 +11,11 @@ use planwright_verbs::json::{PlanReport, TaskReport};
 use planwright_verbs::json_values::{Members, Written};
 use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::{one_line, printable, shown_name};
+use planwright_verbs::task_fields::fields_of;
 use planwright_verbs::verified_report::VerifiedReport;
 use serde::Serialize;
 
 use super::history::{PastReport, commands_words, line_of, past_report};
-use super::next::fields_of;
 use super::output::Output;
 use super::show::{plan_report, task_report};
 use super::why;
