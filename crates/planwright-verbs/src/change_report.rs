@@ -11,6 +11,7 @@ use planwright_run::shell::argument;
 use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
 
+use crate::failure::Exit;
 use crate::json::ClaimReport;
 use crate::plain_text::{cut, one_line, printable, shown_name};
 use crate::plan_access::PlanAccess;
@@ -91,6 +92,8 @@ pub struct ChangeReport {
     /// Whether there is anything to do.
     #[serde(skip)]
     pub is_something: bool,
+    #[serde(skip)]
+    pub exit: Exit,
 }
 
 #[derive(Serialize)]
@@ -183,6 +186,16 @@ impl ChangeReport {
         }
     }
 
+    /// Reports that nothing changes.
+    pub(crate) fn unchanged(path: &Path, verb: &str, names: Vec<String>, why: &str) -> Self {
+        ChangeReport {
+            names,
+            lines: vec![why.to_owned()],
+            is_something: false,
+            ..ChangeReport::unwritten(path, verb)
+        }
+    }
+
     fn unwritten(path: &Path, verb: &str) -> Self {
         ChangeReport {
             schema_version: VERSION,
@@ -204,6 +217,7 @@ impl ChangeReport {
             notes: Vec::new(),
             lines: Vec::new(),
             is_something: true,
+            exit: Exit::Success,
         }
     }
 }

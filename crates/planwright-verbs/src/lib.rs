@@ -87,8 +87,11 @@ pub mod why;
 pub mod worktrees;
 
 pub mod add;
+pub mod approval;
 pub mod depend;
+pub mod edit;
 pub mod move_task;
+pub mod plan_transition;
 pub mod remove;
 pub mod rename;
 pub mod set;

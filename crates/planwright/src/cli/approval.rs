@@ -1,33 +1,17 @@
-//! `planwright submit`, `approve`, `reject`, `cancel`: what becomes of a plan as a whole, and the word on a task that waits for
-//! review.
+//! `planwright submit`, `approve`, `reject`, `cancel`: the state of a plan as a whole, and the review of a task's work.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_core::edit::PlanRequest;
-use planwright_core::plan::PlanVerb;
-use planwright_run::clock;
-use planwright_run::gate::GatePolicy;
-use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
-use planwright_run::revise::{Target, transition_plan};
-use planwright_run::store;
-use planwright_verbs::change_report::ChangeWords;
-use planwright_verbs::change_report::{ChangeReport, RunAnswer};
-use planwright_verbs::change_report::{plan_words, step_words};
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_plan::{FoundPlan, PlanNaming, naming};
-use planwright_verbs::open_plan::load_failure;
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::revise_failure::refuse_during_run;
-use planwright_verbs::revise_failure::revise_failure as failure;
-use planwright_verbs::sound_config::config_of;
-use planwright_verbs::workspace::Workspace;
+use planwright_verbs::approval::{ApprovalRequest, refuse_without_reason};
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::plan_transition::PlanTransitionRequest;
+use planwright_verbs::{approval, plan_transition};
 
-use super::change::{ChangeOptions, present, report};
+use super::change::{ChangeOptions, present};
 use super::output::Output;
 use super::plan_arg::{TargetArgument, TargetOption};
 use super::proposals::{self, Settling};
 use super::run_view::{RunManner, RunView};
 use super::text_arg::text_of;
-use planwright_verbs::run_plan::approved::{ApprovedLanding, Landed};
 
 /// Ask for a plan to be approved.
 ///
@@ -128,297 +112,73 @@ impl Said {
     }
 }
 
-pub(crate) fn submit(args: &SubmitArgs, output: &mut Output) -> Result<Exit> {
-    let said = &args.plan.said;
-    let note = said.note()?;
-    change_plan(
-        &args.plan.plan.find(&output.workspace())?,
-        PlanVerb::Submit,
-        note.as_deref(),
-        &said.change,
-        output,
-    )
-}
-
-pub(crate) fn cancel(args: &CancelArgs, output: &mut Output) -> Result<Exit> {
-    let said = &args.plan.said;
-    let note = said.note()?;
-    change_plan(
-        &args.plan.plan.find(&output.workspace())?,
-        PlanVerb::Cancel,
-        note.as_deref(),
-        &said.change,
-        output,
-    )
-}
-
-pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> Result<Exit> {
-    let note = args.judged.said.note()?;
-    judge(&args.judged, Verdict::Approve, note.as_deref(), output)
-}
-
-pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> Result<Exit> {
-    let note = args.judged.said.note()?;
-    if note.as_deref().is_none_or(|note| note.trim().is_empty()) {
-        return Err(Failure::usage(
-            "a rejection needs a reason",
-            "name what is to be corrected: --note \"…\"",
-        ));
+impl PlanArgs {
+    fn request(&self) -> Result<PlanTransitionRequest> {
+        Ok(PlanTransitionRequest {
+            note: self.said.note()?,
+            plan: self.plan.choice()?,
+            change: self.said.change.mode(),
+        })
     }
-    judge(&args.judged, Verdict::Reject, note.as_deref(), output)
 }
 
-fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut Output) -> Result<Exit> {
-    let change = &args.said.change;
-    if args.proposed {
-        let found = match args.what.as_deref() {
-            Some(what) => args.plan.find_named(&output.workspace(), what)?,
-            None => args.plan.find(&output.workspace())?,
-        };
-        let how = Settling {
+impl JudgedArgs {
+    fn request(&self) -> Result<ApprovalRequest> {
+        Ok(ApprovalRequest {
+            what: self.what.clone(),
+            plan: self.plan.choice(),
+            note: self.said.note()?,
+            change: self.said.change.mode(),
+        })
+    }
+
+    fn settling(&self) -> Settling {
+        let change = &self.said.change;
+        Settling {
             dry: change.dry_run || change.diff,
             diff: change.diff,
             json: change.json,
-        };
-        return match verdict {
-            Verdict::Approve => {
-                let (_, is_all) = proposals::approve(&found, Some(&change.mode().who()), how, output)?;
-                Ok(if is_all { Exit::Success } else { Exit::Problems })
-            }
-            Verdict::Reject => {
-                proposals::reject(&found, Some(&change.mode().who()), note, how, output)?;
-                Ok(Exit::Success)
-            }
-        };
-    }
-    match meant(args, verdict, &output.workspace())? {
-        Meant::Plan(found) => {
-            let verb = match verdict {
-                Verdict::Approve => PlanVerb::Approve,
-                Verdict::Reject => PlanVerb::Reject,
-            };
-            change_plan(&found, verb, note, change, output)
         }
-        Meant::Task(found, task) => review_task(&found, &task, verdict, note, change, output),
     }
 }
 
-/// What a user means by one name.
-enum Meant {
-    Plan(FoundPlan),
-    Task(FoundPlan, String),
+pub(crate) fn submit(args: &SubmitArgs, output: &mut Output) -> Result<Exit> {
+    let report = plan_transition::submit(&output.workspace(), &args.plan.request()?)?;
+    present(&report, &args.plan.said.change, output)
 }
 
-/// Distinguishes a plan from a task. A name that is wholly a plan's and a task's as well is neither.
-fn meant(args: &JudgedArgs, verdict: Verdict, workspace: &Workspace) -> Result<Meant> {
-    let Some(what) = args.what.as_deref() else {
-        return args.plan.find(workspace).map(Meant::Plan);
+pub(crate) fn cancel(args: &CancelArgs, output: &mut Output) -> Result<Exit> {
+    let report = plan_transition::cancel(&output.workspace(), &args.plan.request()?)?;
+    present(&report, &args.plan.said.change, output)
+}
+
+pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> Result<Exit> {
+    let args = &args.judged;
+    let (workspace, request) = (output.workspace(), args.request()?);
+    if args.proposed {
+        let found = request.find_plan(&workspace)?;
+        let (_, is_all) = proposals::approve(&found, Some(&request.change.who()), args.settling(), output)?;
+        return Ok(if is_all { Exit::Success } else { Exit::Problems });
+    }
+    let manner = match args.said.change.json || output.is_quiet() {
+        true => RunManner::Quiet,
+        false => RunManner::Shown { plain: false },
     };
-    if what == "-" {
-        return args.plan.find_named(workspace, what).map(Meant::Plan);
-    }
-    if let Some(plan) = args.plan.plan.as_deref() {
-        let found = args.plan.find(workspace)?;
-        return Ok(match plan == what && !has_task(&found, what) {
-            true => Meant::Plan(found),
-            false => Meant::Task(found, what.to_owned()),
-        });
-    }
-    let only = args.plan.find(workspace).ok().filter(|found| has_task(found, what));
-    match (naming(workspace, what, args.plan.reading.user), only) {
-        (PlanNaming::Whole, Some(found)) => Err(two_readings(what, &found, verdict)),
-        (_, Some(found)) => Ok(Meant::Task(found, what.to_owned())),
-        (PlanNaming::Whole | PlanNaming::Partly, None) => args.plan.find_named(workspace, what).map(Meant::Plan),
-        (PlanNaming::No, None) => Err(Failure::problem(
-            format!("no plan and no task is called `{}`", cut(&shown_name(what), 60)),
-            "`planwright list` shows the plans of this workspace; a task of one of several plans needs it: -p PLAN",
-        )),
-    }
+    let mut view = RunView::new(manner, false, None, output);
+    let report = approval::approve(&workspace, &request, &mut view)?;
+    present(&report, &args.said.change, output)
 }
 
-fn has_task(found: &FoundPlan, name: &str) -> bool {
-    found
-        .linked()
-        .is_some_and(|linked| linked.plan.find_task(name).is_some())
-}
-
-fn two_readings(what: &str, found: &FoundPlan, verdict: Verdict) -> Failure {
-    let (verb, name, path) = (verdict.as_str(), shown_name(what), found.path.display());
-    Failure::problem(
-        format!("`{name}` is the name of a plan, and that of a task of `{path}`"),
-        format!("`planwright {verb} -p {name}` means the plan, `planwright {verb} {name} -p {path}` the task"),
-    )
-}
-
-fn change_plan(
-    found: &FoundPlan,
-    verb: PlanVerb,
-    note: Option<&str>,
-    change: &ChangeOptions,
-    output: &mut Output,
-) -> Result<Exit> {
-    if matches!(verb, PlanVerb::Reject | PlanVerb::Cancel) {
-        // A run does not go on with a plan that was turned down or given up, and must be over before.
-        refuse_during_run(found, &format!("{} this plan", verb.as_str()))?;
+pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> Result<Exit> {
+    let args = &args.judged;
+    let (workspace, request) = (output.workspace(), args.request()?);
+    if args.proposed {
+        let note = request.note.as_deref();
+        refuse_without_reason(note)?;
+        let found = request.find_plan(&workspace)?;
+        proposals::reject(&found, Some(&request.change.who()), note, args.settling(), output)?;
+        return Ok(Exit::Success);
     }
-    let now = clock::now();
-    let who = change.mode().who();
-    let request = PlanRequest {
-        note,
-        by: Some(&who),
-        ..PlanRequest::new(verb, &now)
-    };
-    let policy = GatePolicy::of(&config_of(&output.workspace(), found)?);
-    let revised = transition_plan(found.target(change.mode().is_dry()), &request, policy)
-        .map_err(|error| failure(found, &error))?;
-    let words = match plan_words(&revised) {
-        words if verb == PlanVerb::Approve && !words.is_something() => {
-            ChangeWords::unchanged("the plan is approved already")
-        }
-        words => words,
-    };
-    report(&found.path, verb.as_str(), &revised, change, &[], &words, output)
-}
-
-/// Says what somebody thinks of what a task made: to the run that is going on, else to the plan.
-fn review_task(
-    found: &FoundPlan,
-    task: &str,
-    verdict: Verdict,
-    note: Option<&str>,
-    change: &ChangeOptions,
-    output: &mut Output,
-) -> Result<Exit> {
-    store::load(&found.path).map_err(|error| load_failure(&error))?;
-    let who = change.mode().who();
-    let word = Review {
-        task,
-        verdict,
-        by: Some(&who),
-        note,
-        patience: PATIENCE,
-    };
-    let asked = |target| review(target, &word).map_err(|error| review_failure(found, &error));
-    // What cannot land for a reason that is known before is not approved.
-    let dry = Target {
-        dry: true,
-        ..found.target(change.mode().is_dry())
-    };
-    let mut landing = None;
-    if let (Verdict::Approve, Reviewed::ToLand { task, branch, .. }) = (verdict, asked(dry)?) {
-        landing = Some(ApprovedLanding::prepare(
-            found,
-            &task,
-            branch,
-            &who,
-            &output.workspace(),
-        )?);
-    }
-    let reviewed = asked(found.target(change.mode().is_dry()))?;
-    match reviewed {
-        Reviewed::Run { run, task, answer } => {
-            let run = RunAnswer { id: run, answer };
-            present(
-                &ChangeReport::of_run(&found.path, verdict.as_str(), &task, run),
-                change,
-                output,
-            )
-        }
-        Reviewed::ToLand { task, commit, .. } => match landing.filter(|_| !change.dry_run && !change.diff) {
-            Some(landing) => {
-                let manner = match change.json || output.is_quiet() {
-                    true => RunManner::Quiet,
-                    false => RunManner::Shown { plain: false },
-                };
-                let mut view = RunView::new(manner, false, None, output);
-                let landed = landing.land(&task, &mut view)?;
-                report_landed(found, &task, &landed, change, output)
-            }
-            None => {
-                let words = format!("would be approved, and land as commit {} has it", short(&commit));
-                present(
-                    &ChangeReport::of_task(&found.path, "approve", &task, words, false),
-                    change,
-                    output,
-                )?;
-                Ok(Exit::Success)
-            }
-        },
-        Reviewed::Plan {
-            task, revised, commit, ..
-        } => {
-            match commit {
-                _ if verdict == Verdict::Approve => {}
-                Some(commit) => output.remark(&format!(
-                    "note: its work stays as commit {}, on no branch",
-                    short(&commit)
-                )),
-                None => {
-                    output.remark("note: what the task changed is still in the folder; look at it before you run again")
-                }
-            }
-            let words = step_words(&found.path, &revised);
-            report(&found.path, verdict.as_str(), &revised, change, &[task], &words, output)
-        }
-    }
-}
-
-/// Says what became of the approved work of a task.
-fn report_landed(
-    found: &FoundPlan,
-    task: &str,
-    landed: &Landed,
-    change: &ChangeOptions,
-    output: &mut Output,
-) -> Result<Exit> {
-    let (words, exit) = match landed {
-        Landed::On { branch, commit } => {
-            let commit = commit.as_deref().map(|commit| format!(" as {}", short(commit)));
-            let words = format!(
-                "approved, and landed on {}{}",
-                one_line(branch),
-                commit.unwrap_or_default()
-            );
-            (words, Exit::Success)
-        }
-        Landed::NotYet(why) => {
-            let why = one_line(why);
-            let words = format!(
-                "approved, and not landed yet: {why}; `planwright run` lands it, and `planwright reject` takes the approval back"
-            );
-            (words, Exit::Problems)
-        }
-    };
-    let is_written = exit == Exit::Success;
-    present(
-        &ChangeReport::of_task(&found.path, "approve", task, words, is_written),
-        change,
-        output,
-    )?;
-    Ok(exit)
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
-}
-
-fn review_failure(found: &FoundPlan, error: &ReviewError) -> Failure {
-    match error {
-        ReviewError::NothingWaits { task, waiting } => {
-            let names: Vec<String> = waiting.iter().take(8).map(|name| shown_name(name)).collect();
-            let help = match names.len() {
-                0 => "no task of this plan does; `planwright done` and `fail` say what became of one".to_owned(),
-                _ => format!("these wait: {}", names.join(", ")),
-            };
-            Failure::problem(format!("task `{}` does not wait for review", shown_name(task)), help)
-        }
-        ReviewError::Revise(error) => failure(found, error),
-        ReviewError::Log(error) => Failure::environment(error, error.help()),
-        ReviewError::NoAnswer { .. } => Failure::environment(
-            error,
-            "it was told, and may still do as it was: `planwright show` says what became of the task",
-        ),
-        ReviewError::Locked(_) => Failure::environment(error, "a run of the plan has just begun: approve again"),
-        ReviewError::Io { .. } => Failure::environment(error, "check that you may write to `.planwright`"),
-    }
+    let report = approval::reject(&workspace, &request)?;
+    present(&report, &args.said.change, output)
 }

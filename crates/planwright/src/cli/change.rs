@@ -40,32 +40,17 @@ impl ChangeOptions {
     }
 }
 
-/// Reports a change, and prints what was done, or would be.
-pub(crate) fn report(
-    path: &Path,
-    verb: &str,
-    revised: &Revised,
-    options: &ChangeOptions,
-    names: &[String],
-    words: &ChangeWords,
-    output: &mut Output,
-) -> Result<Exit> {
-    let (workspace, mode) = (output.workspace(), options.mode());
-    let report = ChangeReport::of(&workspace, (path, verb), revised, &mode, names, words.clone());
-    present(&report, options, output)
-}
-
 /// Prints what was done, or would be.
 pub(crate) fn present(report: &ChangeReport, options: &ChangeOptions, output: &mut Output) -> Result<Exit> {
     if options.json {
         output.json(report)?;
-        return Ok(Exit::Success);
+        return Ok(report.exit);
     }
     match &report.diff {
         Some(diff) => present_diff(diff, &report.lines, report.is_something, output),
         None => report.lines.iter().for_each(|line| output.line(line)),
     }
-    Ok(Exit::Success)
+    Ok(report.exit)
 }
 
 /// Prints what a change would do to the file; where that is nothing, what it would do instead.

@@ -1,38 +1,17 @@
-//! `planwright edit`: a plan, or one task as a small form, in the user's editor. What is saved is checked, shown as a diff, and
-//! written through the store.
+//! `planwright edit`: a plan, or one task as a small form, in the user's editor.
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_core::change::tasks::Edit;
-use planwright_core::diagnostic::Severity;
-use planwright_core::inspect::LinkedPlan;
-use planwright_core::text::{SourceText, Span};
-use planwright_run::clock;
-use planwright_run::inspect_file::inspect_file;
-use planwright_run::layout::STATE_FOLDER;
-use planwright_run::revise::{ReviseError, Revised, edit, edit_text, task_named};
-use planwright_run::store::{self, CreateError};
-use planwright_run::workspace::root_of;
-use planwright_verbs::change_report::ChangeWords;
-use planwright_verbs::change_report::diff_of;
-use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
-use planwright_verbs::find_plan::{FoundPlan, PlanChoice};
-use planwright_verbs::open_plan::load_failure;
-use planwright_verbs::plain_text::{one_line, shown_name};
-use planwright_verbs::plan_or_task::{PlanOrTask, plan_or_task};
-use planwright_verbs::revise_failure::refuse_in_review;
-use planwright_verbs::revise_failure::revise_failure as failure;
-use planwright_verbs::workspace::Workspace;
-use planwright_verbs::workspace::from_here;
+use planwright_core::text::SourceText;
+use planwright_verbs::edit::{EditForm, EditFormRequest, EditRefusal, EditorFile, edit_form};
+use planwright_verbs::failure::{Exit, Failure, Result};
 
 use super::answers;
-use super::change::{ChangeOptions, report};
+use super::change::{ChangeOptions, present};
 use super::editor::{editor, open_in};
 use super::output::Output;
 use super::plan_arg::TargetOption;
-use super::task_form::{FormFields, FormValue, SpecialFields, form_of, parse};
 
 /// Edit a plan, or one task as a form, in your editor.
 ///
@@ -62,417 +41,100 @@ pub(crate) struct Args {
     change: ChangeOptions,
 }
 
-/// What is edited.
-struct Draft<'a> {
-    found: &'a FoundPlan,
-    /// The plan's text when the editor was opened.
-    seen: SourceText,
-    /// The task; none for the whole plan.
-    task: Option<&'a str>,
-    /// The text of the plan, or the form of the task.
-    text: String,
-    change: &'a ChangeOptions,
-    /// Whether the file of the editor stays: nothing else has its text.
-    is_left: Cell<bool>,
-}
-
-/// Why a text is not written.
-enum Refusal {
-    /// Another text may do.
-    Text(Failure),
-    /// No text would.
-    Final(Failure),
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let (found, task) = meant(args, &output.workspace())?;
+    let request = EditFormRequest {
+        what: args.what.clone(),
+        plan: args.plan.choice(),
+        from: args.from.clone(),
+    };
+    let form = edit_form(&output.workspace(), &request)?;
     let Some(editor) = editor() else {
         return Err(Failure::usage(
             "no editor is set",
             "set VISUAL or EDITOR to the command of one, as `export EDITOR=nano`",
         ));
     };
-    let seen = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
-    let text = match &task {
-        None => seen.as_str().to_owned(),
-        Some(task) => form(&found, &seen, task)?,
-    };
-    let draft = Draft {
-        found: &found,
-        seen,
-        task: task.as_deref(),
-        text,
-        change: &args.change,
-        is_left: Cell::new(false),
-    };
-    let begun = match &args.from {
-        None => draft.text.clone(),
-        Some(from) => {
-            let loaded = store::load(from).map_err(|error| load_failure(&error))?;
-            loaded.source.as_str().to_owned()
+    let file = EditorFile::create(&form)?;
+    edit_until_written(&form, &file, &editor, &args.change, output)
+}
+
+/// Opens the editor until the text can be written, or the user gives up.
+fn edit_until_written(
+    form: &EditForm,
+    file: &EditorFile<'_>,
+    editor: &str,
+    change: &ChangeOptions,
+    output: &mut Output,
+) -> Result<Exit> {
+    loop {
+        output.flush();
+        let status = open_in(editor, file.path())?;
+        let text = file.load()?;
+        let is_same = text.as_str() == form.text;
+        if !status.success() {
+            // The user's way to give up, as vim's `:cq`; or an editor that crashed.
+            output.remark(&format!("the editor ended with {status}: nothing was written"));
+            if !is_same {
+                file.keep(&output.workspace(), text.as_str())?;
+            }
+            return Ok(Exit::Problems);
         }
-    };
-    let file = draft.create(&begun)?;
-    let result = draft.edit_until_written(&editor, &file, output);
-    if !draft.is_left.get() {
-        // A file that cannot be removed is planwright's own, and empty of consequence.
-        let _ = std::fs::remove_file(&file);
-    }
-    result
-}
-
-/// Returns the plan, and the task where one is meant.
-fn meant(args: &Args, workspace: &Workspace) -> Result<(FoundPlan, Option<String>)> {
-    let help = match args.plan.plan {
-        Some(_) => "name its file with --plan",
-        None => "name its file",
-    };
-    let find = |choice: &PlanChoice| choice.find(workspace, help);
-    match (
-        plan_or_task(workspace, args.what.as_deref(), &args.plan.choice(), find)?,
-        &args.what,
-    ) {
-        (PlanOrTask::Plan(found), _) => Ok((found, None)),
-        (PlanOrTask::Task(found, task), _) => Ok((found, Some(task))),
-        // The only plan has no such task: that says more than that no plan has such a name.
-        (PlanOrTask::Neither { only: Some(found), .. }, task) => Ok((found, task.clone())),
-        (PlanOrTask::Neither { failure, .. }, _) => Err(failure),
-    }
-}
-
-/// Returns the form of a task.
-fn form(found: &FoundPlan, source: &SourceText, task: &str) -> Result<String> {
-    let inspection = inspect_file(source, Some(&found.path), found.forced).inspection;
-    let Some(linked) = &inspection.plan else {
-        return Err(failure(
-            found,
-            &ReviseError::Problem(planwright_core::change::Problem::NoPlan),
-        ));
-    };
-    let task_ix = task_named(&linked.plan, task).map_err(|error| failure(found, &error))?;
-    Ok(form_of(linked, task_ix, &found.path.to_string_lossy()))
-}
-
-impl Draft<'_> {
-    /// Creates the file that the editor opens, with the ending that the editor knows the plan by.
-    fn create(&self, text: &str) -> Result<PathBuf> {
-        let ending = match self.task {
-            None => self
-                .found
-                .path
-                .extension()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
-            Some(_) => "form.txt".to_owned(),
+        if is_same {
+            output.remark("the text is unchanged: nothing was written");
+            return Ok(Exit::Success);
+        }
+        let refusal = match write(form, &text, change, output) {
+            Ok(exit) => return exit,
+            Err(refusal) => refusal,
         };
-        let name = format!("{}-{}", self.name(), std::process::id());
-        self.keep("edits", &name, &ending, text, &self.found.path)
-    }
-
-    /// Creates a file with a text in a folder of the workspace's state. It is readable for those who may read the plan.
-    fn keep(&self, folder: &str, name: &str, ending: &str, text: &str, like: &Path) -> Result<PathBuf> {
-        let folder = from_here(&root_of(&self.found.path).join(STATE_FOLDER).join(folder));
-        for nth in 1..1000 {
-            let number = if nth == 1 { String::new() } else { format!("-{nth}") };
-            let path = folder.join(format!("{name}{number}.{ending}"));
-            match store::create_like(&path, text, like) {
-                Err(CreateError::Exists { .. }) => {}
-                Err(error) => return Err(Failure::environment(&error, error.help())),
-                Ok(()) => return Ok(path),
-            }
-        }
-        Err(Failure::outside(
-            format!("`{}` has a thousand files of this name", folder.display()),
-            "remove those that are not needed any more",
-        ))
-    }
-
-    fn name(&self) -> String {
-        let stem = self.found.path.file_stem().unwrap_or_default().to_string_lossy();
-        match self.task {
-            None => stem.into_owned(),
-            Some(task) => {
-                let task = task.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "_");
-                format!("{stem}-{task}")
-            }
-        }
-    }
-
-    /// Opens the editor until the text can be written, or the user gives up.
-    fn edit_until_written(&self, editor: &str, file: &Path, output: &mut Output) -> Result<Exit> {
-        loop {
-            output.flush();
-            let status = open_in(editor, file)?;
-            let text = store::load(file).map_err(|error| load_failure(&error))?.source;
-            if text.damage().is_some() {
-                self.is_left.set(true);
-                return Err(Failure::problem(
-                    "the edited text is not UTF-8: nothing was written",
-                    format!("the text is in {}", one_line(&file.display().to_string())),
-                ));
-            }
-            if !status.success() {
-                // The user's way to give up, as vim's `:cq`; or an editor that crashed.
-                output.remark(&format!("the editor ended with {status}: nothing was written"));
-                if text.as_str() != self.text {
-                    self.keep_edited(file, text.as_str(), output)?;
-                }
-                return Ok(Exit::Problems);
-            }
-            if text.as_str() == self.text {
-                output.remark("the text is unchanged: nothing was written");
-                return Ok(Exit::Success);
-            }
-            let refusal = match self.write(text.as_str(), output) {
-                Ok(exit) => return Ok(exit),
-                Err(refusal) => refusal,
-            };
-            let mut is_reported = false;
-            let refusal = match refusal {
-                Refusal::Text(error) => Refusal::Text(self.pointed_at(error, file, &text)),
-                refusal => refusal,
-            };
-            if let Refusal::Text(error) = &refusal
-                && answers::may_ask()
-                && !self.change.json
-            {
-                is_reported = true;
-                output.complain(error);
+        let may_ask = answers::may_ask() && !change.json;
+        return match refusal {
+            EditRefusal::Text(failure) if may_ask => {
+                output.complain(&form.placed_in(file.path(), &text, failure));
                 output.note("Edit it again? [Y/n] ");
                 let answer = answers::line().map(|line| line.to_lowercase());
                 if matches!(answer.as_deref(), Some("" | "y" | "yes")) {
                     continue;
                 }
+                let kept = file.keep(&output.workspace(), text.as_str())?;
+                output.command(&edit_again(&kept, output));
+                Ok(Exit::Problems)
             }
-            let kept = self.keep_edited(file, text.as_str(), output)?;
-            let next = format!(
-                "edit that text again: `{}`",
-                output.workspace().with_value("--from", &kept.to_string_lossy())
-            );
-            return match refusal {
-                _ if is_reported => {
-                    output.command(&next);
-                    Ok(Exit::Problems)
-                }
-                Refusal::Text(error) => Err(with_help(self.pointed_at(error, &kept, &text), &next)),
-                Refusal::Final(error) => Err(error),
-            };
-        }
+            EditRefusal::Text(failure) => {
+                let kept = file.keep(&output.workspace(), text.as_str())?;
+                let failure = form.placed_in(&kept, &text, failure);
+                Err(with_help(failure, &edit_again(&kept, output)))
+            }
+            EditRefusal::Final(failure) => {
+                file.keep(&output.workspace(), text.as_str())?;
+                Err(failure)
+            }
+        };
     }
+}
 
-    /// Keeps a text that is not written. Where no copy can be made, the file of the editor stays.
-    fn keep_edited(&self, file: &Path, text: &str, output: &mut Output) -> Result<PathBuf> {
-        let ending = file.extension().unwrap_or_default().to_string_lossy();
-        // The plan may be gone by now; the file of the editor was made like it.
-        let kept = self.keep("unusable", &self.name(), &ending, text, file);
-        self.is_left.set(kept.is_err());
-        let place = kept.as_deref().unwrap_or(file);
-        output.remark(&format!(
-            "nothing was written; the text is kept as {}",
-            one_line(&place.display().to_string())
-        ));
-        kept
-    }
+/// Returns how to edit a text again that was kept.
+fn edit_again(kept: &Path, output: &Output) -> String {
+    let command = output.workspace().with_value("--from", &kept.to_string_lossy());
+    format!("edit that text again: `{command}`")
+}
 
-    /// Returns an error with its place in the edited text: the plan file is as it was.
-    fn pointed_at(&self, mut failure: Failure, file: &Path, text: &SourceText) -> Failure {
-        let form_line = self
-            .task
-            .is_some()
-            .then(|| self.line_of(&failure.message, text.as_str()));
-        if let Some(span) = form_line.flatten() {
-            failure.evidence = vec![Evidence {
-                path: file.to_string_lossy().into_owned(),
-                source: text.clone(),
-                span: Some(span),
-                findings: Vec::new(),
-                drawn: Drawn::Place,
-            }];
-            return failure;
-        }
-        for evidence in &mut failure.evidence {
-            match evidence.source.as_str() == text.as_str() {
-                true => evidence.path = file.to_string_lossy().into_owned(),
-                // It has no place in the text.
-                false => evidence.drawn = Drawn::Nothing,
-            }
-        }
-        failure
+/// Writes a text, and prints what it changes.
+fn write(
+    form: &EditForm,
+    text: &SourceText,
+    change: &ChangeOptions,
+    output: &mut Output,
+) -> Result<Result<Exit>, EditRefusal> {
+    let report = form.write(&output.workspace(), text.as_str(), &change.mode())?;
+    if !report.change.is_something {
+        report.change.lines.iter().for_each(|line| output.remark(line));
+        return Ok(Ok(Exit::Success));
     }
-
-    /// Returns the line of a form that an error is about: the one that it counts, or that of the field that it names, or that of the first
-    /// field with another value.
-    fn line_of(&self, message: &str, form: &str) -> Option<Span> {
-        let mut starts = vec![0];
-        starts.extend(form.match_indices('\n').map(|(at, _)| at + 1));
-        let span = |line_ix: usize| {
-            let start = *starts.get(line_ix)?;
-            let line = form.get(start..)?.lines().next().unwrap_or("");
-            Some(Span::new(start, start + line.len()))
-        };
-        if let Err((line, _)) = parse(form) {
-            return span(line.checked_sub(1)?);
-        }
-        let (before, after) = (parse(&self.text).ok()?, parse(form).ok()?);
-        let changed: Vec<String> = changes(&before, &after).into_iter().map(|change| change.name).collect();
-        let is_named = |name: &&String| message.contains(&format!("`{name}`"));
-        let name = changed.iter().find(is_named).or(changed.first())?;
-        let label = format!("{name}:");
-        span(form.lines().position(|line| line.starts_with(&label))?)
+    if !change.json && !change.diff {
+        output.write_exact(&report.diff);
     }
-
-    /// Checks a text, shows what it changes, and writes it.
-    fn write(&self, text: &str, output: &mut Output) -> Result<Exit, Refusal> {
-        let tried = self.revise(text, true)?;
-        if tried.before.as_str() == tried.text.as_str() {
-            output.remark("the plan is unchanged: nothing was written");
-            return Ok(Exit::Success);
-        }
-        let is_dry = self.change.dry_run || self.change.diff;
-        if !self.change.json && !self.change.diff {
-            output.write_exact(&diff_of(&self.found.path, &tried));
-        }
-        let revised = if is_dry { tried } else { self.revise(text, false)? };
-        let what = match self.task {
-            Some(task) => shown_name(task),
-            None => one_line(&self.found.path.to_string_lossy()),
-        };
-        let words = ChangeWords::new(format!("edited {what}"), format!("would edit {what}"));
-        let names: Vec<String> = self.task.iter().map(|&task| task.to_owned()).collect();
-        report(&self.found.path, "edit", &revised, self.change, &names, &words, output).map_err(Refusal::Final)
-    }
-
-    fn revise(&self, text: &str, is_dry: bool) -> Result<Revised, Refusal> {
-        let mut target = self.found.target(self.change.mode().is_dry());
-        target.dry = is_dry;
-        let revised = match self.task {
-            Some(task) => return self.revise_task(task, text, is_dry),
-            None => {
-                self.refuse_errors(text)?;
-                let by = self.change.by.as_deref();
-                edit_text(target, &self.seen, &SourceText::new(text), by)
-            }
-        };
-        revised.map_err(|error| self.refusal(&error))
-    }
-
-    fn refusal(&self, error: &ReviseError) -> Refusal {
-        let shown = failure(self.found, error);
-        match error {
-            ReviseError::ChangedMeanwhile | ReviseError::Store(_) => Refusal::Final(shown),
-            _ => Refusal::Text(shown),
-        }
-    }
-
-    /// Refuses a text of the whole plan with more errors than it had.
-    fn refuse_errors(&self, text: &str) -> Result<(), Refusal> {
-        let source = SourceText::new(text);
-        let inspected =
-            |source: &SourceText| inspect_file(source, Some(&self.found.path), self.found.forced).inspection;
-        let (before, after) = (inspected(&self.seen), inspected(&source));
-        let n_errors = after.count(Severity::Error);
-        if after.plan.is_some() && n_errors <= before.count(Severity::Error) {
-            return Ok(());
-        }
-        let evidence = Evidence {
-            path: self.found.path.to_string_lossy().into_owned(),
-            source,
-            span: None,
-            findings: after.diagnostics,
-            drawn: Drawn::Findings,
-        };
-        let message = match n_errors {
-            1 => "the edited plan has an error".to_owned(),
-            n => format!("the edited plan has {n} errors"),
-        };
-        let help = "fix what is reported above: the plan file is as it was";
-        Err(Refusal::Text(Failure::shown(message, help, evidence)))
-    }
-
-    fn revise_task(&self, task: &str, text: &str, is_dry: bool) -> Result<Revised, Refusal> {
-        let read = |form: &str| {
-            parse(form).map_err(|(line, message)| {
-                let message = format!("line {line} of the form cannot be read: {message}");
-                Refusal::Text(Failure::problem(
-                    message,
-                    "a field is `name: value`, as in the form at first",
-                ))
-            })
-        };
-        let (before, after) = (read(&self.text)?, read(text)?);
-        let changes = changes(&before, &after);
-        let inspection = inspect_file(&self.seen, Some(&self.found.path), self.found.forced).inspection;
-        let special = inspection.plan.as_ref().map(SpecialFields::of);
-        let is_id = |name: &str| special.as_ref().is_some_and(|special| special.id == Some(name));
-        let is_dependency = |name: &str| {
-            special
-                .as_ref()
-                .is_some_and(|special| special.dependencies == Some(name))
-        };
-        let new_id = changes
-            .iter()
-            .find(|change| is_id(&change.name))
-            .map(|change| &change.typed);
-        if new_id.is_some() {
-            refuse_in_review(self.found, &[task.to_owned()], "rename").map_err(Refusal::Final)?;
-        }
-        let dependencies = changes.iter().find(|change| is_dependency(&change.name));
-        let (depends, undepends) = dependencies.map_or_else(Default::default, |_| rewired(&before, &after, &special));
-        let fields: Vec<&FieldChange> = changes
-            .iter()
-            .filter(|change| !is_id(&change.name) && !is_dependency(&change.name))
-            .collect();
-        let places = |linked: &LinkedPlan, names: &[String]| -> Result<Vec<usize>, ReviseError> {
-            names.iter().map(|name| task_named(&linked.plan, name)).collect()
-        };
-        let path = self.found.path.to_string_lossy();
-        let edit_of = |linked: &LinkedPlan, n: usize| {
-            if n == 0 {
-                let task_ix = task_named(&linked.plan, task)?;
-                if form_of(linked, task_ix, &path) != self.text {
-                    return Err(ReviseError::ChangedMeanwhile);
-                }
-            }
-            // The id changes last: until then the task has its old name.
-            let is_renamed = n > fields.len() + usize::from(!depends.is_empty()) + usize::from(!undepends.is_empty());
-            if is_renamed {
-                return Ok(None);
-            }
-            let task_ix = task_named(&linked.plan, task)?;
-            if let Some(change) = fields.get(n) {
-                let value = change.typed.as_deref();
-                return Ok(Some(Edit::Set {
-                    task_ix,
-                    key: &change.name,
-                    value,
-                }));
-            }
-            let mut rest = Vec::new();
-            if !undepends.is_empty() {
-                rest.push(Edit::Undepend {
-                    task_ix,
-                    on: places(linked, &undepends)?,
-                });
-            }
-            if !depends.is_empty() {
-                rest.push(Edit::Depend {
-                    task_ix,
-                    on: places(linked, &depends)?,
-                });
-            }
-            if let Some(to) = new_id.and_then(|id| id.as_deref()) {
-                rest.push(Edit::Rename { task_ix, to });
-            }
-            let nth = n - fields.len();
-            Ok((nth < rest.len()).then(|| rest.swap_remove(nth)))
-        };
-        let mut target = self.found.target(self.change.mode().is_dry());
-        target.dry = is_dry;
-        let (now, names) = (clock::now(), [task.to_owned()]);
-        let revised = edit(target, "edit", &now, &names, self.change.by.as_deref(), edit_of);
-        revised.map_err(|error| self.refusal(&error))
-    }
+    Ok(present(&report.change, change, output))
 }
 
 /// Returns an error with advice in addition to its own.
@@ -482,58 +144,4 @@ fn with_help(failure: Failure, help: &str) -> Failure {
         false => format!("{}; {help}", failure.help),
     };
     Failure { help, ..failure }
-}
-
-/// A field that got another value, or none.
-struct FieldChange {
-    name: String,
-    /// The value as `planwright set` takes it.
-    typed: Option<String>,
-}
-
-fn value_in<'f>(fields: &'f FormFields, name: &str) -> Option<&'f FormValue> {
-    fields.iter().find(|(own, _)| own == name).map(|(_, value)| value)
-}
-
-fn changes(before: &FormFields, after: &FormFields) -> Vec<FieldChange> {
-    let removed = before.iter().filter(|(name, _)| value_in(after, name).is_none());
-    let removed = removed.map(|(name, _)| FieldChange {
-        name: name.clone(),
-        typed: None,
-    });
-    let changed = after
-        .iter()
-        .filter(|(name, value)| value_in(before, name) != Some(value));
-    let changed = changed.map(|(name, value)| {
-        // A text whose line has nothing after the colon is empty, not a list.
-        let is_text = matches!(value_in(before, name), Some(FormValue::Text(_)));
-        let typed = match value {
-            FormValue::List(items) if items.is_empty() && is_text => String::new(),
-            value => value.typed(),
-        };
-        FieldChange {
-            name: name.clone(),
-            typed: Some(typed),
-        }
-    });
-    changed.chain(removed).collect()
-}
-
-/// Returns the tasks that a task depends on from now on, and those that it does not depend on any more.
-fn rewired(before: &FormFields, after: &FormFields, special: &Option<SpecialFields>) -> (Vec<String>, Vec<String>) {
-    let name = special
-        .as_ref()
-        .and_then(|special| special.dependencies)
-        .unwrap_or_default();
-    let names = |fields: &FormFields| match value_in(fields, name) {
-        Some(FormValue::List(names)) => names.clone(),
-        Some(FormValue::Text(only)) if !only.is_empty() => vec![only.clone()],
-        _ => Vec::new(),
-    };
-    let (before, after) = (names(before), names(after));
-    let missing = |from: &[String], other: &[String]| {
-        let missing = from.iter().filter(|name| !other.contains(name));
-        missing.cloned().collect::<Vec<_>>()
-    };
-    (missing(&after, &before), missing(&before, &after))
 }

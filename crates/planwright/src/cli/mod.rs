@@ -57,7 +57,6 @@ mod show_plan;
 mod show_task;
 mod suggestions;
 mod summary;
-mod task_form;
 mod tasks;
 mod text_arg;
 mod transition;

@@ -121,16 +121,6 @@ impl TargetOption {
     pub(crate) fn choice(&self) -> PlanChoice {
         self.reading.choice(self.plan.as_deref())
     }
-
-    /// Finds the plan file that is to be changed.
-    pub(crate) fn find(&self, workspace: &Workspace) -> Result<FoundPlan> {
-        self.choice().find(workspace, "name its file with --plan")
-    }
-
-    /// Finds the plan file that is to be changed, whatever `--plan` says.
-    pub(crate) fn find_named(&self, workspace: &Workspace, plan: &str) -> Result<FoundPlan> {
-        self.reading.choice(Some(plan)).find(workspace, "name its file")
-    }
 }
 
 impl TargetArgument {

@@ -1,15 +1,14 @@
 //! One task whole, for `planwright show`: what its plan says of it, why it is in its state, its history and its receipts.
 
+use super::history::{commands_words, line_of};
+use super::output::Output;
+use super::why::explanation;
+use crate::render::wrap::{hanging, wrapped_lines};
 use planwright_verbs::failure::Result;
 use planwright_verbs::json_values::Written;
 use planwright_verbs::plain_text::{one_line, printable, shown_name};
 use planwright_verbs::show::ShowTaskReport;
 use planwright_verbs::verification_report::VerifiedReport;
-
-use super::history::{commands_words, line_of};
-use super::output::Output;
-use super::why::explanation;
-use crate::render::wrap::{hanging, wrapped_lines};
 
 /// How many changes of a task are printed.
 const MAX_CHANGES: usize = 50;

@@ -2,10 +2,10 @@
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
-use planwright_verbs::json_values::Written;
-use planwright_verbs::plain_text::one_line;
 
-use planwright_verbs::task_fields::fields_of;
+use crate::json_values::Written;
+use crate::plain_text::one_line;
+use crate::task_fields::fields_of;
 
 /// The value of a field in a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,7 @@ impl FormValue {
 pub(super) type FormFields = Vec<(String, FormValue)>;
 
 /// Which fields of a form are no ordinary values.
+#[derive(Default)]
 pub(super) struct SpecialFields {
     /// The id: another value renames the task.
     pub(super) id: Option<&'static str>,
@@ -136,7 +137,7 @@ fn is_block(text: &str) -> bool {
     text.contains('\n') && !text.ends_with('\n') && !has_controls && text.lines().all(|line| line.trim_end() == line)
 }
 
-/// Reads a form. An error is a line, counted from 1, and what is wrong there.
+/// Reads a form. An error is a line, counted from 1, and why it cannot be read.
 pub(super) fn parse(form: &str) -> Result<FormFields, (usize, String)> {
     let lines: Vec<&str> = form.lines().map(|line| line.trim_end_matches('\r')).collect();
     let mut fields: FormFields = Vec::new();

@@ -1,0 +1,218 @@
+//! The verbs `approve` and `reject`: the review of a plan, or of the work of a task.
+
+use planwright_core::plan::PlanVerb;
+use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
+use planwright_run::revise::{Revised, Target};
+use planwright_run::store;
+use serde::Deserialize;
+
+use crate::change_report::{ChangeMode, ChangeReport, RunAnswer, step_words};
+use crate::failure::{Exit, Failure, Result};
+use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::open_plan::load_failure;
+use crate::plain_text::{one_line, shown_name};
+use crate::plan_or_task::{find, find_named, plan_xor_task};
+use crate::plan_transition::change_plan;
+use crate::revise_failure::revise_failure;
+use crate::run_plan::approved::{ApprovedLanding, Landed};
+use crate::run_plan::observer::RunObserver;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApprovalRequest {
+    /// The plan, or a task of the only plan or of the one that `plan` names.
+    pub what: Option<String>,
+    pub plan: PlanChoice,
+    /// Why: kept where the dialect has a place for it, and in the plan's history. A rejection needs it.
+    pub note: Option<String>,
+    pub change: ChangeMode,
+}
+
+impl ApprovalRequest {
+    /// Finds the plan that is named, for what is proposed for it.
+    pub fn find_plan(&self, workspace: &Workspace) -> Result<FoundPlan> {
+        match self.what.as_deref() {
+            Some(what) => find_named(workspace, &self.plan, what),
+            None => find(workspace, &self.plan),
+        }
+    }
+}
+
+/// Lets a plan be worked on, or accepts the work of a task.
+///
+/// Work that no run would land is landed by a run that starts no agent, which the observer hears.
+pub fn approve(
+    workspace: &Workspace,
+    request: &ApprovalRequest,
+    observer: &mut dyn RunObserver,
+) -> Result<ChangeReport> {
+    let (found, task) = plan_xor_task(workspace, request.what.as_deref(), &request.plan, "approve")?;
+    let Some(task) = task else {
+        let (note, mode) = (request.note.as_deref(), &request.change);
+        return change_plan(workspace, &found, PlanVerb::Approve, note, mode);
+    };
+    let task_review = TaskReview::new(&found, &task, Verdict::Approve, request)?;
+    // What cannot land for a reason that is known before is not approved.
+    let landing = match task_review.ask(true)? {
+        Reviewed::ToLand { task, branch, .. } => {
+            let landing = ApprovedLanding::prepare(&found, &task, branch, &task_review.who, workspace)?;
+            Some(landing)
+        }
+        _ => None,
+    };
+    let is_dry = request.change.is_dry();
+    match (task_review.ask(is_dry)?, landing.filter(|_| !is_dry)) {
+        (Reviewed::ToLand { task, .. }, Some(landing)) => {
+            let result = landing.land(&task, observer)?;
+            Ok(landed_report(&found, &task, &result))
+        }
+        (reviewed, _) => Ok(task_review.report(workspace, reviewed)),
+    }
+}
+
+/// Turns down a plan, or the work of a task.
+pub fn reject(workspace: &Workspace, request: &ApprovalRequest) -> Result<ChangeReport> {
+    refuse_without_reason(request.note.as_deref())?;
+    let (found, task) = plan_xor_task(workspace, request.what.as_deref(), &request.plan, "reject")?;
+    let Some(task) = task else {
+        let (note, mode) = (request.note.as_deref(), &request.change);
+        return change_plan(workspace, &found, PlanVerb::Reject, note, mode);
+    };
+    let task_review = TaskReview::new(&found, &task, Verdict::Reject, request)?;
+    let reviewed = task_review.ask(request.change.is_dry())?;
+    Ok(task_review.report(workspace, reviewed))
+}
+
+/// Refuses a rejection without a reason.
+pub fn refuse_without_reason(note: Option<&str>) -> Result<()> {
+    match note.is_none_or(|note| note.trim().is_empty()) {
+        true => Err(Failure::usage(
+            "a rejection needs a reason",
+            "name what is to be corrected: --note \"…\"",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The review of the work of a task: the run that is going on gets it, else the plan.
+struct TaskReview<'a> {
+    found: &'a FoundPlan,
+    task: &'a str,
+    verdict: Verdict,
+    who: String,
+    request: &'a ApprovalRequest,
+}
+
+impl<'a> TaskReview<'a> {
+    fn new(found: &'a FoundPlan, task: &'a str, verdict: Verdict, request: &'a ApprovalRequest) -> Result<Self> {
+        store::load(&found.path).map_err(|error| load_failure(&error))?;
+        Ok(TaskReview {
+            found,
+            task,
+            verdict,
+            who: request.change.who(),
+            request,
+        })
+    }
+
+    fn ask(&self, is_dry: bool) -> Result<Reviewed> {
+        let target: Target<'_> = self.found.target(is_dry);
+        let asked = Review {
+            task: self.task,
+            verdict: self.verdict,
+            by: Some(&self.who),
+            note: self.request.note.as_deref(),
+            patience: PATIENCE,
+        };
+        review(target, &asked).map_err(|error| review_failure(self.found, &error))
+    }
+
+    fn report(&self, workspace: &Workspace, reviewed: Reviewed) -> ChangeReport {
+        let (path, verb) = (&self.found.path, self.verdict.as_str());
+        match reviewed {
+            Reviewed::Run { run, task, answer } => {
+                let run = RunAnswer { id: run, answer };
+                ChangeReport::of_run(path, verb, &task, run)
+            }
+            Reviewed::ToLand { task, commit, .. } => {
+                let words = format!("would be approved, and land as commit {} has it", short(&commit));
+                ChangeReport::of_task(path, "approve", &task, words, false)
+            }
+            Reviewed::Plan {
+                task, revised, commit, ..
+            } => self.plan_report(workspace, task, &revised, commit.as_deref()),
+        }
+    }
+
+    /// Reports what the review changed in the plan.
+    fn plan_report(
+        &self,
+        workspace: &Workspace,
+        task: String,
+        revised: &Revised,
+        commit: Option<&str>,
+    ) -> ChangeReport {
+        match (self.verdict, commit) {
+            (Verdict::Approve, _) => {}
+            (Verdict::Reject, Some(commit)) => workspace.remark(&format!(
+                "note: its work stays as commit {}, on no branch",
+                short(commit)
+            )),
+            (Verdict::Reject, None) => {
+                workspace.remark("note: what the task changed is still in the folder; look at it before you run again")
+            }
+        }
+        let words = step_words(&self.found.path, revised);
+        let subject = (self.found.path.as_path(), self.verdict.as_str());
+        ChangeReport::of(workspace, subject, revised, &self.request.change, &[task], words)
+    }
+}
+
+fn landed_report(found: &FoundPlan, task: &str, result: &Landed) -> ChangeReport {
+    let (words, exit) = match result {
+        Landed::On { branch, commit } => {
+            let commit = commit.as_deref().map(|commit| format!(" as {}", short(commit)));
+            let commit = commit.unwrap_or_default();
+            let words = format!("approved, and landed on {}{commit}", one_line(branch));
+            (words, Exit::Success)
+        }
+        Landed::NotYet(why) => {
+            let why = one_line(why);
+            let words = format!(
+                "approved, and not landed yet: {why}; `planwright run` lands it, and `planwright reject` takes the approval back"
+            );
+            (words, Exit::Problems)
+        }
+    };
+    let is_written = exit == Exit::Success;
+    ChangeReport {
+        exit,
+        ..ChangeReport::of_task(&found.path, "approve", task, words, is_written)
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+fn review_failure(found: &FoundPlan, error: &ReviewError) -> Failure {
+    match error {
+        ReviewError::NothingWaits { task, waiting } => {
+            let names: Vec<String> = waiting.iter().take(8).map(|name| shown_name(name)).collect();
+            let help = match names.len() {
+                0 => "no task of this plan does; `planwright done` and `fail` say what became of one".to_owned(),
+                _ => format!("these wait: {}", names.join(", ")),
+            };
+            Failure::problem(format!("task `{}` does not wait for review", shown_name(task)), help)
+        }
+        ReviewError::Revise(error) => revise_failure(found, error),
+        ReviewError::Log(error) => Failure::environment(error, error.help()),
+        ReviewError::NoAnswer { .. } => Failure::environment(
+            error,
+            "it was told, and may still do as it was: `planwright show` says what became of the task",
+        ),
+        ReviewError::Locked(_) => Failure::environment(error, "a run of the plan has just begun: approve again"),
+        ReviewError::Io { .. } => Failure::environment(error, "check that you may write to `.planwright`"),
+    }
+}

@@ -1,0 +1,70 @@
+//! The verbs `submit` and `cancel`, and what `approve` and `reject` share with them: a plan as a whole changes its state.
+
+use planwright_core::edit::PlanRequest;
+use planwright_core::plan::PlanVerb;
+use planwright_run::clock;
+use planwright_run::gate::GatePolicy;
+use planwright_run::revise::transition_plan;
+use serde::Deserialize;
+
+use crate::change_report::{ChangeMode, ChangeReport, ChangeWords, plan_words};
+use crate::failure::Result;
+use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::revise_failure::{refuse_during_run, revise_failure};
+use crate::sound_config::config_of;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlanTransitionRequest {
+    pub plan: PlanChoice,
+    /// Why: kept where the dialect has a place for it, and in the plan's history.
+    pub note: Option<String>,
+    pub change: ChangeMode,
+}
+
+/// Asks for a plan to be approved.
+pub fn submit(workspace: &Workspace, request: &PlanTransitionRequest) -> Result<ChangeReport> {
+    change_named_plan(workspace, PlanVerb::Submit, request)
+}
+
+/// Gives a plan up.
+pub fn cancel(workspace: &Workspace, request: &PlanTransitionRequest) -> Result<ChangeReport> {
+    change_named_plan(workspace, PlanVerb::Cancel, request)
+}
+
+fn change_named_plan(workspace: &Workspace, verb: PlanVerb, request: &PlanTransitionRequest) -> Result<ChangeReport> {
+    let found = request.plan.find(workspace, "name its file")?;
+    change_plan(workspace, &found, verb, request.note.as_deref(), &request.change)
+}
+
+/// Changes the state of a plan as a whole.
+pub(crate) fn change_plan(
+    workspace: &Workspace,
+    found: &FoundPlan,
+    verb: PlanVerb,
+    note: Option<&str>,
+    mode: &ChangeMode,
+) -> Result<ChangeReport> {
+    if matches!(verb, PlanVerb::Reject | PlanVerb::Cancel) {
+        // A run does not continue with a plan that was turned down or given up, and must be over before.
+        refuse_during_run(found, &format!("{} this plan", verb.as_str()))?;
+    }
+    let (now, who) = (clock::now(), mode.who());
+    let request = PlanRequest {
+        note,
+        by: Some(&who),
+        ..PlanRequest::new(verb, &now)
+    };
+    let policy = GatePolicy::of(&config_of(workspace, found)?);
+    let revised = transition_plan(found.target(mode.is_dry()), &request, policy)
+        .map_err(|error| revise_failure(found, &error))?;
+    let words = match plan_words(&revised) {
+        words if verb == PlanVerb::Approve && !words.is_something() => {
+            ChangeWords::unchanged("the plan is approved already")
+        }
+        words => words,
+    };
+    let subject = (found.path.as_path(), verb.as_str());
+    Ok(ChangeReport::of(workspace, subject, &revised, mode, &[], words))
+}
