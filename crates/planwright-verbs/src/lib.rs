@@ -97,6 +97,8 @@ pub mod rename;
 pub mod set;
 pub mod undo;
 
+pub mod call;
+
 pub use failure::{Exit, Failure, Result};
 pub use find_plan::{FoundPlan, PlanChoice};
 pub use workspace::Workspace;
