@@ -2,9 +2,8 @@
 
 use std::io;
 
-use planwright_run::journal::Receipt;
-
 use crate::cancel::CancelToken;
+use crate::verification_report::ReceiptReport;
 
 /// What happens while a verb verifies tasks.
 pub enum VerificationEvent<'a> {

@@ -20,6 +20,7 @@ use crate::find_plan::FoundPlan;
 use crate::observer::{VerificationEvent, VerificationObserver};
 use crate::plain_text::{cut, one_line, printable, shown_name, without_sequences};
 use crate::sound_config::{place_of, sound_config};
+use crate::verification_report::ReceiptReport;
 use crate::workspace::{Workspace, from_here};
 
 /// How many lines of the end of a failed command's output are shown.
@@ -303,6 +304,7 @@ impl Watch for SeriesWatch<'_> {
     }
 
     fn ends(&mut self, _check: &Check, receipt: &Receipt) {
+        let receipt = &ReceiptReport::from(receipt);
         self.observer.happens(VerificationEvent::CommandEnds { receipt });
     }
 

@@ -1,6 +1,6 @@
 //! How a task was verified, for programs.
 
-use planwright_run::journal::Verified;
+use planwright_run::journal::{Receipt, Verified};
 use planwright_run::verify::passed;
 use serde::Serialize;
 
@@ -29,9 +29,9 @@ pub struct ReceiptReport {
     pub commit: Option<String>,
 }
 
-impl From<&Verified> for VerifiedReport {
-    fn from(verified: &Verified) -> Self {
-        let receipts = verified.receipts.iter().map(|receipt| ReceiptReport {
+impl From<&Receipt> for ReceiptReport {
+    fn from(receipt: &Receipt) -> Self {
+        ReceiptReport {
             command: receipt.command.clone(),
             passed: passed(receipt),
             exit: receipt.exit.clone(),
@@ -39,7 +39,13 @@ impl From<&Verified> for VerifiedReport {
             digest: receipt.digest.clone(),
             tail: receipt.tail.clone(),
             commit: receipt.commit.clone(),
-        });
+        }
+    }
+}
+
+impl From<&Verified> for VerifiedReport {
+    fn from(verified: &Verified) -> Self {
+        let receipts = verified.receipts.iter().map(ReceiptReport::from);
         VerifiedReport {
             task: verified.task.clone(),
             passed: verified.passed,

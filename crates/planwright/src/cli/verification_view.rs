@@ -2,13 +2,12 @@
 
 use std::io::{self, Write as _};
 
-use planwright_run::journal::Receipt;
-use planwright_run::verify::passed;
 use planwright_verbs::cancel::CancelToken;
 use planwright_verbs::observer::{VerificationEvent, VerificationObserver};
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
 use planwright_verbs::quantity::duration;
 use planwright_verbs::verification::{command_words, tail_lines};
+use planwright_verbs::verification_report::ReceiptReport;
 
 use super::interrupt;
 use super::output::Output;
@@ -69,7 +68,7 @@ impl VerificationView<'_> {
         }
     }
 
-    fn command_ends(&mut self, receipt: &Receipt) {
+    fn command_ends(&mut self, receipt: &ReceiptReport) {
         match self.stream {
             VerificationStream::Results => {
                 let paint = self.output.paint();
@@ -100,19 +99,19 @@ impl VerificationView<'_> {
 }
 
 /// Returns what came of a command, and the end of its output where it failed.
-fn receipt_lines(receipt: &Receipt, paint: Paint) -> Vec<String> {
+fn receipt_lines(receipt: &ReceiptReport, paint: Paint) -> Vec<String> {
     let mut lines = vec![receipt_line(receipt, paint)];
-    if !passed(receipt) {
+    if !receipt.passed {
         let tail = tail_lines(&receipt.tail).into_iter();
         lines.extend(tail.map(|line| format!("    {} {line}", paint.dim("|"))));
     }
     lines
 }
 
-fn receipt_line(receipt: &Receipt, paint: Paint) -> String {
+fn receipt_line(receipt: &ReceiptReport, paint: Paint) -> String {
     let time = duration(receipt.milliseconds);
     let words = command_words(&receipt.command);
-    match passed(receipt) {
+    match receipt.passed {
         true => format!("  {}  {words}  ({time})", paint.good("passed")),
         false => format!("  {}  {words}  ({}, {time})", paint.error("failed"), receipt.exit),
     }
