@@ -20,7 +20,7 @@ pub enum VerificationEvent<'a> {
         command: &'a [String],
     },
     CommandEnds {
-        receipt: &'a Receipt,
+        receipt: &'a ReceiptReport,
     },
     /// The commands of a task are over; what no rule covers.
     TaskEnds {
