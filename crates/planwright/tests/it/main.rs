@@ -29,6 +29,7 @@ mod gates;
 mod hindrances;
 #[cfg(target_os = "linux")]
 mod hostile_text;
+mod house;
 mod import_answers;
 #[cfg(target_os = "linux")]
 mod language;
