@@ -8,12 +8,14 @@ use serde::Deserialize;
 
 use crate::change_report::{ChangeMode, ChangeReport, RunAnswer, step_words};
 use crate::failure::{Exit, Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::find_plan::{FoundPlan, PlanChoice, PlanNaming, naming};
 use crate::open_plan::load_failure;
-use crate::plain_text::{one_line, shown_name};
-use crate::plan_or_task::{PlanOrTask, find, find_named, plan_xor_task};
+use crate::plain_text::{cut, one_line, shown_name};
+use crate::plan_or_task::HasTasks;
 use crate::plan_transition::change_plan;
 use crate::revise_failure::revise_failure;
+use crate::run_plan::approved::{ApprovedLanding, Landed};
+use crate::run_plan::observer::RunObserver;
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -31,62 +33,88 @@ impl ApprovalRequest {
     /// Finds the plan that is named, for what is proposed for it.
     pub fn find_plan(&self, workspace: &Workspace) -> Result<FoundPlan> {
         match self.what.as_deref() {
-            Some(what) => find_named(workspace, &self.plan, what),
-            None => find(workspace, &self.plan),
+            Some(what) => self.find_named(workspace, what),
+            None => self.find(workspace),
+        }
+    }
+
+    fn find(&self, workspace: &Workspace) -> Result<FoundPlan> {
+        self.plan.find(workspace, "name its file with --plan")
+    }
+
+    fn find_named(&self, workspace: &Workspace, plan: &str) -> Result<FoundPlan> {
+        self.plan.with_name(plan).find(workspace, "name its file")
+    }
+
+    /// Distinguishes a plan from a task. A name that is wholly a plan's and a task's as well is refused.
+    fn subject(&self, workspace: &Workspace, verdict: Verdict) -> Result<ReviewSubject> {
+        let Some(what) = self.what.as_deref() else {
+            return self.find(workspace).map(ReviewSubject::Plan);
+        };
+        if what == "-" {
+            return self.find_named(workspace, what).map(ReviewSubject::Plan);
+        }
+        if let Some(plan) = self.plan.plan.as_deref() {
+            let found = self.find(workspace)?;
+            return Ok(match plan == what && !found.has_task(what) {
+                true => ReviewSubject::Plan(found),
+                false => ReviewSubject::Task(found, what.to_owned()),
+            });
+        }
+        let only = self.find(workspace).ok().filter(|found| found.has_task(what));
+        match (naming(workspace, what, self.plan.user), only) {
+            (PlanNaming::Whole, Some(found)) => Err(two_readings(what, &found, verdict)),
+            (_, Some(found)) => Ok(ReviewSubject::Task(found, what.to_owned())),
+            (PlanNaming::Whole | PlanNaming::Partly, None) => self.find_named(workspace, what).map(ReviewSubject::Plan),
+            (PlanNaming::No, None) => Err(Failure::problem(
+                format!("no plan and no task is called `{}`", cut(&shown_name(what), 60)),
+                "`planwright list` shows the plans of this workspace; a task of one of several plans needs it: -p PLAN",
+            )),
         }
     }
 }
 
-/// Lands approved work while no run of its plan is going on.
-pub trait ApprovedWork {
-    /// What it takes to land the work of a task.
-    type Landing<'f>;
-
-    /// Refuses work that could not land, before it is approved.
-    fn prepare<'f>(
-        &mut self,
-        found: &'f FoundPlan,
-        task: &str,
-        branch: Option<String>,
-        by: &str,
-    ) -> Result<Self::Landing<'f>>;
-
-    /// Lands the work of a task that was approved.
-    fn land(&mut self, landing: &Self::Landing<'_>, task: &str) -> Result<ApprovedResult>;
+/// What a request names by one word.
+enum ReviewSubject {
+    Plan(FoundPlan),
+    Task(FoundPlan, String),
 }
 
-/// What became of approved work.
-pub enum ApprovedResult {
-    /// It is on the branch, as this commit; none where it changes nothing.
-    Landed {
-        branch: String,
-        commit: Option<String>,
-    },
-    NotLanded {
-        why: String,
-    },
+fn two_readings(what: &str, found: &FoundPlan, verdict: Verdict) -> Failure {
+    let (verb, name, path) = (verdict.as_str(), shown_name(what), found.path.display());
+    Failure::problem(
+        format!("`{name}` is the name of a plan, and that of a task of `{path}`"),
+        format!("`planwright {verb} -p {name}` means the plan, `planwright {verb} {name} -p {path}` the task"),
+    )
 }
 
-/// Lets a plan be worked on, or accepts the work of a task.
-pub fn approve(workspace: &Workspace, request: &ApprovalRequest, work: &mut impl ApprovedWork) -> Result<ChangeReport> {
-    let (found, task) = match plan_xor_task(workspace, request.what.as_deref(), &request.plan, "approve")? {
-        PlanOrTask::Plan(found) => {
+/// Lets a plan be worked on, or accepts the work of a task. Where no run is going on, the accepted work lands; `observer` follows that.
+pub fn approve(
+    workspace: &Workspace,
+    request: &ApprovalRequest,
+    observer: &mut dyn RunObserver,
+) -> Result<ChangeReport> {
+    let (found, task) = match request.subject(workspace, Verdict::Approve)? {
+        ReviewSubject::Plan(found) => {
             let (note, mode) = (request.note.as_deref(), &request.change);
             return change_plan(workspace, &found, PlanVerb::Approve, note, mode);
         }
-        PlanOrTask::Task(found, task) => (found, task),
+        ReviewSubject::Task(found, task) => (found, task),
     };
     let task_review = TaskReview::new(&found, &task, Verdict::Approve, request)?;
     // What cannot land for a reason that is known before is not approved.
     let landing = match task_review.ask(true)? {
-        Reviewed::ToLand { task, branch, .. } => Some(work.prepare(&found, &task, branch, &task_review.who)?),
+        Reviewed::ToLand { task, branch, .. } => {
+            let who = &task_review.who;
+            Some(ApprovedLanding::prepare(&found, &task, branch, who, workspace)?)
+        }
         _ => None,
     };
     let is_dry = request.change.is_dry();
     match (task_review.ask(is_dry)?, landing.filter(|_| !is_dry)) {
         (Reviewed::ToLand { task, .. }, Some(landing)) => {
-            let result = work.land(&landing, &task)?;
-            Ok(landed_report(&found, &task, &result))
+            let landed = landing.land(&task, observer)?;
+            Ok(landed_report(&found, &task, &landed))
         }
         (reviewed, _) => Ok(task_review.report(workspace, reviewed)),
     }
@@ -95,12 +123,12 @@ pub fn approve(workspace: &Workspace, request: &ApprovalRequest, work: &mut impl
 /// Turns down a plan, or the work of a task.
 pub fn reject(workspace: &Workspace, request: &ApprovalRequest) -> Result<ChangeReport> {
     refuse_without_reason(request.note.as_deref())?;
-    match plan_xor_task(workspace, request.what.as_deref(), &request.plan, "reject")? {
-        PlanOrTask::Plan(found) => {
+    match request.subject(workspace, Verdict::Reject)? {
+        ReviewSubject::Plan(found) => {
             let (note, mode) = (request.note.as_deref(), &request.change);
             change_plan(workspace, &found, PlanVerb::Reject, note, mode)
         }
-        PlanOrTask::Task(found, task) => {
+        ReviewSubject::Task(found, task) => {
             let task_review = TaskReview::new(&found, &task, Verdict::Reject, request)?;
             let reviewed = task_review.ask(request.change.is_dry())?;
             Ok(task_review.report(workspace, reviewed))
@@ -193,15 +221,15 @@ impl<'a> TaskReview<'a> {
     }
 }
 
-fn landed_report(found: &FoundPlan, task: &str, result: &ApprovedResult) -> ChangeReport {
-    let (words, exit) = match result {
-        ApprovedResult::Landed { branch, commit } => {
+fn landed_report(found: &FoundPlan, task: &str, landed: &Landed) -> ChangeReport {
+    let (words, exit) = match landed {
+        Landed::On { branch, commit } => {
             let commit = commit.as_deref().map(|commit| format!(" as {}", short(commit)));
             let commit = commit.unwrap_or_default();
             let words = format!("approved, and landed on {}{commit}", one_line(branch));
             (words, Exit::Success)
         }
-        ApprovedResult::NotLanded { why } => {
+        Landed::NotYet(why) => {
             let why = one_line(why);
             let words = format!(
                 "approved, and not landed yet: {why}; `planwright run` lands it, and `planwright reject` takes the approval back"

@@ -16,7 +16,7 @@ use crate::json::ClaimReport;
 use crate::plain_text::{cut, one_line, printable, shown_name};
 use crate::plan_access::PlanAccess;
 use crate::unified_diff::unified_diff;
-use crate::verified_report::VerifiedReport;
+use crate::verification_report::VerifiedReport;
 use crate::workspace::Workspace;
 
 /// The version of what changing verbs report as JSON.

@@ -56,7 +56,7 @@ fn verify(
             ..Verified::default()
         })
     };
-    let mut verifier = Verifier::open(found, request.allow_plan_commands)?;
+    let mut verifier = Verifier::open(workspace, found, request.allow_plan_commands)?;
     let is_required = call.policy.verification_required;
     if request.unverified {
         refuse_waiver(is_required, verifier.allows_waivers(), edit.note)?;

@@ -445,3 +445,9 @@ fn names_of(path: &Path) -> Vec<String> {
     }
     names
 }
+
+/// Returns what a plan is called by its file.
+pub fn stem_of(path: &Path) -> String {
+    let stem = path.file_stem();
+    stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}

@@ -1,11 +1,10 @@
 //! The shapes of JSON output. Each carries a schema version; fields are added, never changed.
 
 use planwright_core::diagnostic::{Diagnostic, Related, Rule, Safety};
-use planwright_core::dialect::Dialect;
 use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
 
-use crate::json_values::Members;
+use crate::failure::Failure;
 
 /// The version of `check --format json`.
 pub const CHECK_VERSION: &str = "planwright.check/v1";
@@ -38,6 +37,30 @@ pub struct ErrorBody {
     pub range: Option<RangeReport>,
     /// The findings that are in the way.
     pub diagnostics: Vec<DiagnosticReport>,
+}
+
+impl ErrorBody {
+    /// Returns a failure for programs.
+    pub fn of(failure: &Failure) -> Self {
+        let first = failure.evidence.first();
+        let index = first.map(|evidence| evidence.source.line_index());
+        let place = first.and_then(|evidence| evidence.span).zip(index.as_ref());
+        let reports = failure.evidence.iter().flat_map(|evidence| {
+            let index = evidence.source.line_index();
+            let found = evidence.findings.iter();
+            found
+                .map(|found| DiagnosticReport::new(found, &index))
+                .collect::<Vec<_>>()
+        });
+        ErrorBody {
+            exit_status: failure.exit as u8,
+            message: failure.message.clone(),
+            help: failure.help.clone(),
+            path: first.map(|evidence| evidence.path.clone()),
+            range: place.map(|(span, index)| RangeReport::new(span, index)),
+            diagnostics: reports.collect(),
+        }
+    }
 }
 
 impl ErrorReport {
@@ -213,62 +236,14 @@ impl ExplainReport {
     }
 }
 
-/// What `schema --json` prints where it is given no dialect.
-#[derive(Serialize)]
-pub struct DialectsReport {
-    pub schema_version: &'static str,
-    pub dialects: Vec<DialectReport>,
-}
-
-/// A dialect and where its files live.
-#[derive(Serialize)]
-pub struct DialectReport {
-    pub name: &'static str,
-    pub title: &'static str,
-    pub places: &'static [&'static str],
-}
-
-impl DialectsReport {
-    pub fn new(dialects: &[&'static dyn Dialect]) -> Self {
-        let dialect = |dialect: &&'static dyn Dialect| DialectReport {
-            name: dialect.name(),
-            title: dialect.title(),
-            places: dialect.places(),
-        };
-        DialectsReport {
-            schema_version: "planwright.dialects/v1",
-            dialects: dialects.iter().map(dialect).collect(),
-        }
-    }
-}
-
-/// What `show --json` prints.
-#[derive(Serialize)]
-pub struct ShowReport<'p> {
-    pub schema_version: &'static str,
-    pub plan: PlanReport<'p>,
-    pub tasks: Vec<ShownTask<'p>>,
-    /// With `--limit`, where there are more tasks: what `--cursor` takes to go on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-}
-
-/// A task, or the members of it that were asked for.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub enum ShownTask<'p> {
-    Whole(Box<TaskReport<'p>>),
-    Chosen(serde_json::Value),
-}
-
 /// A plan in a few lines.
 #[derive(Serialize)]
-pub struct PlanReport<'p> {
+pub struct PlanReport {
     pub path: String,
     pub dialect: &'static str,
     pub form: &'static str,
-    pub title: &'p str,
-    pub status: Option<&'p str>,
+    pub title: String,
+    pub status: Option<String>,
     /// What keeps the states of the tasks: `file`, `journal`, or `both` where the file cannot hold all of them.
     pub states_in: &'static str,
     pub progress: ProgressReport,
@@ -289,9 +264,9 @@ pub struct ProgressReport {
 
 /// A task and why it may or may not start.
 #[derive(Serialize)]
-pub struct TaskReport<'p> {
+pub struct TaskReport {
     pub task: String,
-    pub title: &'p str,
+    pub title: String,
     pub status: &'static str,
     /// The dialect's own word.
     pub status_word: String,
@@ -308,34 +283,6 @@ pub struct TaskReport<'p> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<u32>,
     pub line: usize,
-}
-
-/// What `next --json` prints.
-#[derive(Serialize)]
-pub struct NextReport<'p> {
-    pub schema_version: &'static str,
-    pub plan: PlanReport<'p>,
-    pub free_slots: usize,
-    pub n_ready: usize,
-    pub ready: Vec<ReadyReport<'p>>,
-    /// With `--start`: whether the task was started; false with `--dry-run` and `--diff`, and where nothing is ready.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started: Option<bool>,
-    /// With `--start`: the number of the change in the plan's history.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<u64>,
-    /// With `--start`: the state that the task had before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started_from: Option<&'static str>,
-    /// With `--start`: who holds the task from now on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim: Option<ClaimReport>,
-    /// Why no task of the plan may be worked on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub closed: Option<ClosedReport>,
-    /// With `--diff`: what would change in the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
 }
 
 /// A gate that is closed.
@@ -370,12 +317,4 @@ pub struct HolderReport {
     pub expired: bool,
     /// Whether a run holds it that is not at work any more.
     pub interrupted: bool,
-}
-
-/// A ready task with everything the plan says about it.
-#[derive(Serialize)]
-pub struct ReadyReport<'p> {
-    pub task: TaskReport<'p>,
-    pub fields: Members,
-    pub dependencies: Vec<TaskReport<'p>>,
 }

@@ -56,7 +56,7 @@ pub(crate) fn change_plan(
         by: Some(&who),
         ..PlanRequest::new(verb, &now)
     };
-    let policy = GatePolicy::of(&config_of(found)?);
+    let policy = GatePolicy::of(&config_of(workspace, found)?);
     let revised = transition_plan(found.target(mode.is_dry()), &request, policy)
         .map_err(|error| revise_failure(found, &error))?;
     let words = match plan_words(&revised) {

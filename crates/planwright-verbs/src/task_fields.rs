@@ -1,4 +1,4 @@
-//! The fields of a task, for JSON and for forms.
+//! The fields of a task under the names that its own file uses.
 
 use planwright_core::dialect::Table;
 use planwright_core::inspect::LinkedPlan;

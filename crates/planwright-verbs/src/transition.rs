@@ -70,7 +70,7 @@ pub(crate) fn transition_verified(
             one_line(&from_here(&newest).to_string_lossy())
         ));
     }
-    let config = config_of(&found)?;
+    let config = config_of(workspace, &found)?;
     let now = clock::now();
     let edit = Request {
         verb,

@@ -20,7 +20,7 @@ use crate::find_plan::FoundPlan;
 use crate::observer::{VerificationEvent, VerificationObserver};
 use crate::plain_text::{cut, one_line, printable, shown_name, without_sequences};
 use crate::sound_config::{place_of, sound_config};
-use crate::workspace::from_here;
+use crate::workspace::{Workspace, from_here};
 
 /// How many lines of the end of a failed command's output are shown.
 const MAX_TAIL_LINES: usize = 20;
@@ -58,9 +58,9 @@ pub struct Verdict {
 
 impl Verifier {
     /// Reads the rules for a plan. Where the configuration has errors, no rule is trusted.
-    pub fn open(found: &FoundPlan, allow_plan_commands: bool) -> Result<Self> {
+    pub fn open(workspace: &Workspace, found: &FoundPlan, allow_plan_commands: bool) -> Result<Self> {
         let place = place_of(found)?;
-        let config = sound_config(&place.root, "so that what verifies a task is unknown")?.config;
+        let config = sound_config(workspace, &place.root, "so that what verifies a task is unknown")?.config;
         Ok(Verifier {
             allow_plan_commands: allow_plan_commands || config.verify.allow_plan_commands,
             config,

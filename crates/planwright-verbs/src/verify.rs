@@ -15,7 +15,7 @@ use crate::observer::{VerificationEvent, VerificationObserver};
 use crate::open_plan::{OpenedPlan, open_as};
 use crate::task_name::task_named;
 use crate::verification::Verifier;
-use crate::verified_report::VerifiedReport;
+use crate::verification_report::VerifiedReport;
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -66,7 +66,7 @@ pub fn verify(
     let opened = open_as(&found.path, found.forced)?;
     let plan = &opened.linked()?.plan;
     let tasks = wanted(request, &opened)?;
-    let mut verifier = Verifier::open(&found, request.allow_plan_commands)?;
+    let mut verifier = Verifier::open(workspace, &found, request.allow_plan_commands)?;
     let mut all = Vec::new();
     let mut notices = Vec::new();
     for &task_ix in &tasks {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_run::store::{self, LoadError, Loaded};
 
+use crate::file_findings::FileFindings;
 use crate::typed_command::TypedCommand;
 
 /// A workspace, as a face opened it.
@@ -12,10 +13,14 @@ pub struct Workspace {
     typed: Option<TypedCommand>,
     input: Input,
     listener: Option<Listener>,
+    findings_listener: Option<FindingsListener>,
 }
 
 /// Hears what a verb remarks while it works: one line each, without an end.
 type Listener = Box<dyn Fn(&str)>;
+
+/// Draws the findings about a file that a verb reports while it works.
+type FindingsListener = Box<dyn Fn(&FileFindings)>;
 
 /// What `-` stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +39,7 @@ impl Workspace {
             typed: None,
             input: Input::Nothing,
             listener: None,
+            findings_listener: None,
         }
     }
 
@@ -55,6 +61,15 @@ impl Workspace {
         }
     }
 
+    /// Hands findings to a listener, as they arise.
+    #[must_use]
+    pub fn findings_drawn_by(self, listener: impl Fn(&FileFindings) + 'static) -> Self {
+        Workspace {
+            findings_listener: Some(Box::new(listener)),
+            ..self
+        }
+    }
+
     /// Returns the folder in which the user works, somewhere in the workspace.
     pub fn folder(&self) -> &Path {
         match self.folder.as_os_str().is_empty() {
@@ -72,6 +87,13 @@ impl Workspace {
     pub fn remark(&self, text: &str) {
         if let Some(listener) = &self.listener {
             listener(text);
+        }
+    }
+
+    /// Reports findings in addition to the result.
+    pub fn report_findings(&self, found: &FileFindings) {
+        if let Some(listener) = &self.findings_listener {
+            listener(found);
         }
     }
 

@@ -25,7 +25,7 @@ use crate::failure::{Drawn, Evidence, Failure, Result};
 use crate::find_plan::{FoundPlan, PlanChoice};
 use crate::open_plan::load_failure;
 use crate::plain_text::{one_line, shown_name};
-use crate::plan_or_task::{PlanOrTask, plan_before_task};
+use crate::plan_or_task::{PlanOrTask, plan_or_task};
 use crate::revise_failure::{refuse_in_review, revise_failure};
 use crate::workspace::Workspace;
 
@@ -94,10 +94,7 @@ impl From<EditRefusal> for Failure {
 
 /// Returns the text of a plan, or the form of a task.
 pub fn edit_form(workspace: &Workspace, request: &EditFormRequest) -> Result<EditForm> {
-    let (found, task) = match plan_before_task(workspace, request.what.as_deref(), &request.plan)? {
-        PlanOrTask::Plan(found) => (found, None),
-        PlanOrTask::Task(found, task) => (found, Some(task)),
-    };
+    let (found, task) = plan_and_task(workspace, request)?;
     let load = |path: &Path| store::load(path).map_err(|error| load_failure(&error));
     let source = load(&found.path)?.source;
     let text = match &task {
@@ -114,6 +111,23 @@ pub fn edit_form(workspace: &Workspace, request: &EditFormRequest) -> Result<Edi
         text,
         first_text,
     })
+}
+
+/// Returns the plan, and the task where one is meant.
+fn plan_and_task(workspace: &Workspace, request: &EditFormRequest) -> Result<(FoundPlan, Option<String>)> {
+    let help = match request.plan.plan {
+        Some(_) => "name its file with --plan",
+        None => "name its file",
+    };
+    let find = |choice: &PlanChoice| choice.find(workspace, help);
+    let what = request.what.as_deref();
+    match plan_or_task(workspace, what, &request.plan, find)? {
+        PlanOrTask::Plan(found) => Ok((found, None)),
+        PlanOrTask::Task(found, task) => Ok((found, Some(task))),
+        // The only plan has no such task: that says more than that no plan has such a name.
+        PlanOrTask::Neither { only: Some(found), .. } => Ok((found, what.map(str::to_owned))),
+        PlanOrTask::Neither { failure, .. } => Err(failure),
+    }
 }
 
 fn task_form(found: &FoundPlan, source: &SourceText, task: &str) -> Result<String> {

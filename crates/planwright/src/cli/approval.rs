@@ -1,9 +1,8 @@
 //! `planwright submit`, `approve`, `reject`, `cancel`: the state of a plan as a whole, and the review of a task's work.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::approval::{ApprovalRequest, ApprovedResult, ApprovedWork, refuse_without_reason};
+use planwright_verbs::approval::{ApprovalRequest, refuse_without_reason};
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::plan_transition::PlanTransitionRequest;
 use planwright_verbs::{approval, plan_transition};
 
@@ -11,7 +10,7 @@ use super::change::{ChangeOptions, present};
 use super::output::Output;
 use super::plan_arg::{TargetArgument, TargetOption};
 use super::proposals::{self, Settling};
-use super::run::{ApprovedLanding, Landed};
+use super::run_view::{RunManner, RunView};
 use super::text_arg::text_of;
 
 /// Ask for a plan to be approved.
@@ -161,9 +160,12 @@ pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> Result<Exit> {
         let (_, is_all) = proposals::approve(&found, Some(&request.change.who()), args.settling(), output)?;
         return Ok(if is_all { Exit::Success } else { Exit::Problems });
     }
-    let is_shown = !args.said.change.json;
-    let mut work = WorkOfRun { is_shown, output };
-    let report = approval::approve(&workspace, &request, &mut work)?;
+    let manner = match args.said.change.json || output.is_quiet() {
+        true => RunManner::Quiet,
+        false => RunManner::Shown { plain: false },
+    };
+    let mut view = RunView::new(manner, false, None, output);
+    let report = approval::approve(&workspace, &request, &mut view)?;
     present(&report, &args.said.change, output)
 }
 
@@ -179,31 +181,4 @@ pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> Result<Exit> {
     }
     let report = approval::reject(&workspace, &request)?;
     present(&report, &args.said.change, output)
-}
-
-/// Lands approved work by a run that starts no agent.
-struct WorkOfRun<'o> {
-    is_shown: bool,
-    output: &'o mut Output,
-}
-
-impl ApprovedWork for WorkOfRun<'_> {
-    type Landing<'f> = ApprovedLanding<'f>;
-
-    fn prepare<'f>(
-        &mut self,
-        found: &'f FoundPlan,
-        task: &str,
-        branch: Option<String>,
-        by: &str,
-    ) -> Result<ApprovedLanding<'f>> {
-        ApprovedLanding::prepare(found, task, branch, by, self.output)
-    }
-
-    fn land(&mut self, landing: &ApprovedLanding<'_>, task: &str) -> Result<ApprovedResult> {
-        Ok(match landing.land(task, self.is_shown, self.output)? {
-            Landed::On { branch, commit } => ApprovedResult::Landed { branch, commit },
-            Landed::NotYet(why) => ApprovedResult::NotLanded { why },
-        })
-    }
 }

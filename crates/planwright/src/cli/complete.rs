@@ -2,17 +2,10 @@
 //! Reads plans, runs and configuration; what cannot be read completes to nothing.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::{Arg, Command};
-use planwright_core::plan::Plan;
-use planwright_run::config::{self, Surroundings};
-use planwright_run::workspace::root_of;
-use planwright_verbs::find_plan::{PlanChoice, candidates};
-use planwright_verbs::find_run::RunScope;
-use planwright_verbs::open_plan::open_file;
 use planwright_verbs::plain_text::{cut, one_line};
-use planwright_verbs::{FoundPlan, Result, Workspace};
+use planwright_verbs::{Workspace, names};
 
 use super::output::Output;
 
@@ -21,9 +14,6 @@ pub(super) const VERB: &str = "__complete";
 
 /// The word by which scripts know that paths may stand there, too.
 const FILES: &str = ":files";
-
-/// How many plans are looked through for tasks where none is named.
-const MOST_PLANS: usize = 20;
 
 /// A word that fits, and what it means.
 struct Candidate {
@@ -237,37 +227,14 @@ impl<'c> Line<'c> {
         found
     }
 
-    fn found(&self) -> Result<FoundPlan> {
-        let choice = PlanChoice {
-            plan: self.plan.clone(),
-            ..PlanChoice::default()
-        };
-        choice.find(&Workspace::around(""), "")
-    }
-
-    /// Returns the tasks of the plan that is named; those of every plan where none is, and there are several.
     fn tasks(&self) -> Vec<Candidate> {
-        let paths = match self.found() {
-            Ok(found) => vec![found.path],
-            Err(_) if self.plan.is_none() => candidates(Path::new("."), false),
-            Err(_) => Vec::new(),
-        };
-        let opened = paths.iter().take(MOST_PLANS).filter_map(|path| open_file(path).ok());
-        let tasks = opened.flat_map(|opened| {
-            let plan = opened.inspection.plan.as_ref().map(|linked| &linked.plan);
-            plan.map_or_else(Vec::new, tasks_of)
-        });
-        tasks.collect()
+        let tasks = names::tasks(&Workspace::around(""), self.plan.as_deref()).into_iter();
+        tasks.map(|task| Candidate::new(task.name, task.about)).collect()
     }
 
     fn runs(&self) -> Vec<Candidate> {
-        let workspace = Workspace::around("");
-        let Ok(scope) = RunScope::of(&workspace, self.plan.as_deref()) else {
-            return Vec::new();
-        };
-        let ids = scope.runs().into_iter().flatten().flatten();
-        let ids = ids.map(|run| Candidate::new(run.place.id(), run.header.path.clone()));
-        let mut runs: Vec<Candidate> = ids.take(100).collect();
+        let runs = names::runs(&Workspace::around(""), self.plan.as_deref()).into_iter();
+        let mut runs: Vec<Candidate> = runs.map(|run| Candidate::new(run.name, run.about)).collect();
         if !runs.is_empty() {
             runs.push(Candidate::new("last", "the newest run"));
         }
@@ -313,7 +280,7 @@ fn verbs_of(command: &Command) -> Vec<Candidate> {
 
 /// Returns the plans of the workspace by their files without the endings; by their paths where a path is typed.
 fn plans(current: &str) -> Vec<Candidate> {
-    let paths = candidates(Path::new("."), false);
+    let paths = names::plan_files(&Workspace::around(""));
     let plans = paths.iter().filter_map(|path| {
         let shown = path.to_string_lossy();
         let shown = shown.strip_prefix("./").unwrap_or(&shown);
@@ -326,13 +293,7 @@ fn plans(current: &str) -> Vec<Candidate> {
     plans.collect()
 }
 
-fn tasks_of(plan: &Plan) -> Vec<Candidate> {
-    let tasks = plan.tasks().iter().enumerate();
-    let tasks = tasks.map(|(ix, task)| Candidate::new(plan.task_name(ix), plan.task_subject(task)));
-    tasks.collect()
-}
-
 fn agents() -> Vec<Candidate> {
-    let config = config::load(&root_of(Path::new(".")), &Surroundings::of_process()).config;
-    config.agents.into_keys().map(|name| Candidate::new(name, "")).collect()
+    let agents = names::agents(&Workspace::around("")).into_iter();
+    agents.map(|name| Candidate::new(name, "")).collect()
 }

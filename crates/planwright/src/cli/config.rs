@@ -1,19 +1,15 @@
 //! `planwright config`: what holds, and where each value comes from.
 
-use std::path::Path;
-
-use planwright_core::diagnostic::Severity;
-use planwright_run::config::{self, Configuration, Effective, Level, Origin, SourceKind, Surroundings};
-use planwright_run::workspace::root_of;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::json::DiagnosticReport;
+use planwright_run::config::Configuration;
+use planwright_verbs::config::{ConfigRequest, OriginReport, config};
+use planwright_verbs::config_findings::{self, error_count};
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::file_findings::FileFindings;
 use planwright_verbs::plain_text::{one_line, printable};
-use planwright_verbs::workspace::from_here;
-use serde::Serialize;
 
 use super::output::Output;
 use crate::render::terminal::Paint;
-use crate::render::text::{Teller, findings};
+use crate::render::text::{Teller, file_findings};
 
 /// Print the configuration that holds here, and where it comes from.
 ///
@@ -30,195 +26,53 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The version of `config --json`.
-const VERSION: &str = "planwright.config/v1";
-
-#[derive(Serialize)]
-struct Report {
-    schema_version: &'static str,
-    /// Whether nothing is wrong.
-    sound: bool,
-    sources: Vec<SourceReport>,
-    settings: Vec<SettingReport>,
-}
-
-/// A file or a variable that settings come from.
-#[derive(Serialize)]
-pub(super) struct SourceReport {
-    /// `user`, `project`, `environment` or `flag`.
-    level: &'static str,
-    path: Option<String>,
-    name: Option<String>,
-    findings: Vec<DiagnosticReport>,
-}
-
-#[derive(Serialize)]
-struct SettingReport {
-    key: String,
-    /// As it would be written in TOML.
-    value: String,
-    origin: OriginReport,
-}
-
-/// Where a value comes from.
-#[derive(Serialize)]
-pub(super) struct OriginReport {
-    /// `default`, `preset`, `user`, `project`, `environment` or `flag`.
-    level: &'static str,
-    /// The file.
-    path: Option<String>,
-    line: Option<usize>,
-    column: Option<usize>,
-    /// The variable, the flag or the preset.
-    name: Option<String>,
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let configuration = config::load(&root_of(output.workspace().folder()), &Surroundings::of_process());
+    let report = config(&output.workspace(), &ConfigRequest::default())?;
     if args.json {
-        output.json(&Report {
-            schema_version: VERSION,
-            sound: !has_findings(&configuration),
-            sources: source_reports(&configuration),
-            settings: configuration.effective.iter().map(setting_report).collect(),
-        })?;
-    } else {
-        let paint = output.paint();
-        for row in &configuration.effective {
-            let origin = paint.dim(&format!("# {}", origin_text(&row.origin)));
-            output.line(&format!(
-                "{} = {}  {origin}",
-                printable(&row.path),
-                printable(&row.value)
-            ));
-        }
-        complain(&configuration, output);
+        output.json(&report)?;
+        return Ok(report.exit);
     }
-    Ok(exit_of(&configuration))
-}
-
-/// Returns how a verb ends that shows a configuration.
-pub(super) fn exit_of(configuration: &Configuration) -> Exit {
-    match () {
-        () if configuration.is_unread() => Exit::Environment,
-        () if configuration.has_errors() => Exit::Problems,
-        () => Exit::Success,
+    let paint = output.paint();
+    for setting in &report.settings {
+        let origin = paint.dim(&format!("# {}", origin_text(&setting.origin)));
+        let (key, value) = (printable(&setting.key), printable(&setting.value));
+        output.line(&format!("{key} = {value}  {origin}"));
     }
+    show_findings(&report.findings, output);
+    Ok(report.exit)
 }
 
-/// Shows what is wrong with a configuration, and refuses to act on it; `so` says what is not done.
-pub(super) fn refuse_unsound(configuration: &Configuration, so: &str, output: &mut Output) -> Result<()> {
-    if !configuration.has_errors() {
-        return Ok(());
-    }
-    complain(configuration, output);
-    let help = "correct it; `planwright config` shows what holds, and every finding";
-    Err(match configuration.is_unread() {
-        true => Failure::outside(format!("the configuration cannot be read, and {so}"), help),
-        false => Failure::problem(format!("the configuration has errors, and {so}"), help),
-    })
-}
-
-fn has_findings(configuration: &Configuration) -> bool {
-    configuration.sources.iter().any(|source| !source.findings.is_empty())
-}
-
-/// Draws what is wrong with a configuration, beside the results.
-pub(super) fn complain(configuration: &Configuration, output: &mut Output) {
-    let text = drawn(configuration, output.paint_beside(), output.width());
+/// Shows the findings about a configuration, after the results.
+pub(super) fn show_findings(found: &[FileFindings], output: &mut Output) {
+    let text = drawn(found, output.paint_beside(), output.width());
     if !text.is_empty() {
         output.note(&text);
     }
-    let all = || configuration.sources.iter().flat_map(|source| &source.findings);
-    let n_errors = all().filter(|finding| finding.severity == Severity::Error).count();
-    if n_errors > 0 {
-        let plural = if n_errors == 1 { "" } else { "s" };
-        output.remark(&format!("the configuration has {n_errors} error{plural}"));
+    if let Some(words) = error_count(found) {
+        output.remark(&words);
     }
 }
 
-/// Returns what is wrong with a configuration, as it is drawn.
-pub(super) fn drawn(configuration: &Configuration, paint: Paint, width: usize) -> String {
-    let sources = configuration.sources.iter().map(|source| {
-        let path = from_here(&source.name()).to_string_lossy().into_owned();
-        findings(&path, &source.text, &source.findings, Teller::Other, paint, width)
-    });
-    sources.collect()
-}
-
-pub(super) fn source_reports(configuration: &Configuration) -> Vec<SourceReport> {
-    let sources = configuration.sources.iter().map(|source| {
-        let index = source.text.line_index();
-        let (level, path, name) = match &source.kind {
-            SourceKind::File { level, path } => (level_word(*level), Some(shown(path)), None),
-            SourceKind::Variable(name) => ("environment", None, Some(name.clone())),
-            SourceKind::Flag(name) => ("flag", None, Some(name.clone())),
-        };
-        let findings = source.findings.iter();
-        SourceReport {
-            level,
-            path,
-            name,
-            findings: findings.map(|finding| DiagnosticReport::new(finding, &index)).collect(),
-        }
-    });
-    sources.collect()
-}
-
-fn setting_report(row: &Effective) -> SettingReport {
-    SettingReport {
-        key: row.path.clone(),
-        value: row.value.clone(),
-        origin: origin_report(&row.origin),
-    }
-}
-
-pub(super) fn origin_report(origin: &Origin) -> OriginReport {
-    let named = |level, name: &str| OriginReport {
-        level,
-        path: None,
-        line: None,
-        column: None,
-        name: (!name.is_empty()).then(|| name.to_owned()),
-    };
-    match origin {
-        Origin::Default => named("default", ""),
-        Origin::Preset(name) => named("preset", name),
-        Origin::Variable(name) => named("environment", name),
-        Origin::Flag(name) => named("flag", name),
-        Origin::File {
-            level,
-            path,
-            line,
-            column,
-        } => OriginReport {
-            level: level_word(*level),
-            path: Some(shown(path)),
-            line: Some(*line),
-            column: Some(*column),
-            name: None,
-        },
-    }
+/// Draws the findings about a configuration.
+pub(super) fn drawn(found: &[FileFindings], paint: Paint, width: usize) -> String {
+    let files = found.iter();
+    files
+        .map(|file| file_findings(file, Teller::Other, paint, width))
+        .collect()
 }
 
 /// Returns where a value comes from, for people.
-pub(super) fn origin_text(origin: &Origin) -> String {
-    match origin {
-        Origin::Default => "default".to_owned(),
-        Origin::Preset(name) => format!("preset {name}"),
-        Origin::File { path, line, .. } => format!("{}:{line}", one_line(&shown(path))),
-        Origin::Variable(name) => one_line(name),
-        Origin::Flag(name) => one_line(name),
+pub(super) fn origin_text(origin: &OriginReport) -> String {
+    let name = origin.name.as_deref().unwrap_or_default();
+    match (&origin.path, origin.line) {
+        (Some(path), Some(line)) => format!("{}:{line}", one_line(path)),
+        _ if origin.level == "default" => "default".to_owned(),
+        _ if origin.level == "preset" => format!("preset {name}"),
+        _ => one_line(name),
     }
 }
 
-fn level_word(level: Level) -> &'static str {
-    match level {
-        Level::User => "user",
-        Level::Project => "project",
-    }
-}
-
-fn shown(path: &Path) -> String {
-    from_here(path).to_string_lossy().into_owned()
+/// As `config_findings::refuse_unsound`, for verbs that are not in the crate of the verbs yet.
+pub(super) fn refuse_unsound(configuration: &Configuration, so: &str, output: &mut Output) -> Result<()> {
+    config_findings::refuse_unsound(&output.workspace(), configuration, so)
 }

@@ -12,6 +12,7 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::{load, load_stdin, versions};
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::PlanChoice;
+use planwright_verbs::find_plan::stem_of;
 use planwright_verbs::open_plan::{load_failure, states_of};
 use planwright_verbs::plain_text::{one_line, shown_name};
 use planwright_verbs::unified_diff::diff_of_files;
@@ -22,7 +23,6 @@ use serde::Serialize;
 use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::output::Output;
 use super::replan::file_before;
-use super::run::stem_of;
 
 /// What stands for a plan on standard input.
 const INPUT: &str = "-";

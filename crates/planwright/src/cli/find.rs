@@ -1,12 +1,10 @@
 //! `planwright find`: which plan an id, a part of one, or a part of a path means.
 
 use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_plan::{candidates, refuse_closed};
+use planwright_verbs::find::{FindReport, FindRequest, find};
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::plan_entries;
-use planwright_verbs::plan_entries::Entry;
-use serde::Serialize;
 
+use super::list::shown_title;
 use super::output::Output;
 
 /// Find plans by id, title, part of either, or part of a path.
@@ -32,76 +30,32 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The version of `find --json`.
-const VERSION: &str = "planwright.find/v1";
-
-#[derive(Serialize)]
-struct Report {
-    schema_version: &'static str,
-    text: String,
-    /// What fits equally well: one plan where the text is unambiguous.
-    plans: Vec<Row>,
-}
-
-#[derive(Serialize)]
-struct Row {
-    path: String,
-    id: Option<String>,
-    dialect: Option<&'static str>,
-    title: String,
-    archived: bool,
-    /// How the text fits: `name`, `part`, `path` or `title`.
-    fit: &'static str,
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    if args.text.is_empty() {
-        let help = "name an id or a part of one; `planwright list` shows all plans";
-        return Err(Failure::usage("nothing to find", help));
-    }
-    let live = candidates(output.workspace().folder(), args.user).into_iter();
-    let (mut fit, mut found) = best(live.map(|path| Entry::of(path, false)).collect(), &args.text);
-    if found.is_empty() {
-        let archived = plan_entries::archived(&output.workspace()).into_iter();
-        (fit, found) = best(archived.map(|path| Entry::of(path, true)).collect(), &args.text);
-    }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    let exit = if found.len() == 1 {
-        Exit::Success
-    } else {
-        Exit::Problems
+    let request = FindRequest {
+        text: args.text.clone(),
+        user: args.user,
     };
-    if found.is_empty() {
-        refuse_closed(output.workspace().folder())?;
+    let report = find(&output.workspace(), &request)?;
+    match args.json {
+        true => output.json(&report)?,
+        false => draw(&report, output)?,
     }
-    if args.json {
-        let rows = found.into_iter().map(|entry| Row {
-            path: entry.shown(),
-            id: entry.id,
-            dialect: entry.dialect,
-            title: entry.title,
-            archived: entry.archived,
-            fit,
-        });
-        output.json(&Report {
-            schema_version: VERSION,
-            text: args.text.clone(),
-            plans: rows.collect(),
-        })?;
-        return Ok(exit);
-    }
-    let text = cut(&shown_name(&args.text), 60);
-    match found.as_slice() {
+    Ok(report.exit())
+}
+
+fn draw(report: &FindReport, output: &mut Output) -> Result<()> {
+    let text = cut(&shown_name(&report.text), 60);
+    match report.plans.as_slice() {
         [] => {
             let help = "`planwright list` shows the plans of this workspace";
             return Err(Failure::problem(format!("no plan fits `{text}`"), help));
         }
         // Its path as it is: for `$(…)`.
-        [only] => output.write_exact(&format!("{}\n", only.shown())),
+        [only] => output.write_exact(&format!("{}\n", only.path)),
         several => {
-            for entry in several {
-                let title = cut(&entry.shown_title(), 60);
-                output.line(&format!("{}  {title}", one_line(&entry.shown())));
+            for plan in several {
+                let title = cut(&shown_title(&plan.title), 60);
+                output.line(&format!("{}  {title}", one_line(&plan.path)));
             }
             output.remark(&format!(
                 "{} plans fit `{text}`; give more of the name, or a path",
@@ -109,29 +63,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
             ));
         }
     }
-    if found.iter().any(|entry| entry.archived) {
+    if report.plans.iter().any(|plan| plan.archived) {
         output.remark("archived");
     }
-    Ok(exit)
-}
-
-/// Returns those that fit best, and how.
-fn best(entries: Vec<Entry>, text: &str) -> (&'static str, Vec<Entry>) {
-    let lower = text.to_lowercase();
-    let names = |entry: &Entry| entry.id.iter().cloned().chain([entry.stem()]).collect::<Vec<_>>();
-    let fit_of = |entry: &Entry| match names(entry) {
-        names if names.iter().any(|name| name == text) => Some(0),
-        names if names.iter().any(|name| name.contains(text)) => Some(1),
-        names if names.iter().any(|name| name.to_lowercase().contains(&lower)) => Some(2),
-        _ if entry.shown().to_lowercase().contains(&lower) => Some(2),
-        _ if entry.title.to_lowercase().contains(&lower) => Some(3),
-        _ => None,
-    };
-    let fits: Vec<Option<usize>> = entries.iter().map(fit_of).collect();
-    let Some(best) = fits.iter().flatten().min().copied() else {
-        return ("none", Vec::new());
-    };
-    let found = entries.into_iter().zip(fits).filter(|(_, fit)| *fit == Some(best));
-    let word = ["name", "part", "path", "title"].get(best).copied().unwrap_or("path");
-    (word, found.map(|(entry, _)| entry).collect())
+    Ok(())
 }

@@ -5,13 +5,14 @@ use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Readiness;
 use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::graph::{GraphReport, GraphRequest, graph};
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
 use planwright_verbs::quantity::count;
 
 use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show::mark;
-use crate::render::terminal::{Paint, json_text};
+use crate::render::terminal::Paint;
 use crate::render::{dot, mermaid};
 
 /// Draw a plan's graph, with the critical path marked.
@@ -48,27 +49,25 @@ enum Format {
 
 /// A plan laid out for drawing.
 pub(crate) struct Drawing<'p> {
-    /// The plan.
     pub(crate) linked: &'p LinkedPlan,
-    /// Its order, where it has one.
-    pub(crate) graph: Option<TaskGraph>,
+    graph: Option<&'p TaskGraph>,
     /// For each task on the critical path, whether and by which task it is followed there.
     critical: Vec<Option<Option<u32>>>,
 }
 
 impl<'p> Drawing<'p> {
-    fn new(linked: &'p LinkedPlan) -> Self {
-        let graph = TaskGraph::new(&linked.plan, &linked.links).ok();
+    fn of(report: &'p GraphReport) -> Result<Self> {
+        let (linked, graph) = (report.opened.linked()?, report.graph.as_ref());
         let mut critical = vec![None; linked.plan.tasks().len()];
-        let path = graph.as_ref().map_or(&[][..], |graph| graph.critical_path());
+        let path = graph.map_or(&[][..], TaskGraph::critical_path);
         for (at, &ix) in path.iter().enumerate() {
             critical[ix as usize] = Some(path.get(at + 1).copied());
         }
-        Drawing {
+        Ok(Drawing {
             linked,
             graph,
             critical,
-        }
+        })
     }
 
     /// Returns true for an edge on the critical path.
@@ -106,21 +105,22 @@ impl<'p> Drawing<'p> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let opened = args.plan.open(&output.workspace())?;
-    let linked = opened.linked()?;
-    let drawing = Drawing::new(linked);
-    let format = if args.json { Format::Json } else { args.format };
-    let text = match format {
-        Format::Text => draw(&drawing, output.paint(), output.width()),
-        Format::Mermaid => mermaid::flowchart(&drawing),
-        Format::Dot => dot::digraph(&drawing),
-        Format::Json => json_text(&as_json(&drawing))?,
+    let request = GraphRequest {
+        plan: args.plan.choice()?,
     };
-    output.write(&text);
-    if linked.plan.tasks().is_empty() {
+    let report = graph(&output.workspace(), &request)?;
+    let drawing = Drawing::of(&report)?;
+    let format = if args.json { Format::Json } else { args.format };
+    match format {
+        Format::Text => output.write(&draw(&drawing, output.paint(), output.width())),
+        Format::Mermaid => output.write(&mermaid::flowchart(&drawing)),
+        Format::Dot => output.write(&dot::digraph(&drawing)),
+        Format::Json => output.json(&report)?,
+    }
+    if report.tasks.is_empty() {
         output.remark("there are no tasks to draw; see `planwright check`");
     }
-    if drawing.graph.is_none() {
+    if report.graph.is_none() {
         output
             .remark("the tasks depend on each other in a circle: no levels, no critical path; see `planwright check`");
     }
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
     let plan = &drawing.linked.plan;
     let readiness = Readiness::new(plan, &drawing.linked.links);
-    let order: Vec<usize> = match &drawing.graph {
+    let order: Vec<usize> = match drawing.graph {
         Some(graph) => {
             let mut order: Vec<usize> = graph.order().iter().map(|&ix| ix as usize).collect();
             order.sort_by_key(|&ix| (graph.level(ix), ix));
@@ -146,7 +146,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
     let mut out = String::new();
     let mut last = None;
     for ix in order {
-        let level = drawing.graph.as_ref().map_or(0, |graph| graph.level(ix));
+        let level = drawing.graph.map_or(0, |graph| graph.level(ix));
         let shown = if last == Some(level) {
             String::new()
         } else {
@@ -187,7 +187,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
             paint.dim(&arrow)
         ));
     }
-    if let Some(graph) = &drawing.graph
+    if let Some(graph) = drawing.graph
         && graph.critical_path().len() > 1
     {
         let path: Vec<_> = graph
@@ -208,25 +208,4 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
         ));
     }
     out
-}
-
-fn as_json(drawing: &Drawing<'_>) -> serde_json::Value {
-    let plan = &drawing.linked.plan;
-    let task = |ix: usize| {
-        serde_json::json!({
-            "task": plan.task_name(ix),
-            "title": plan.task_title(&plan.tasks()[ix]),
-            "status": plan.tasks()[ix].status.as_str(),
-            "level": drawing.graph.as_ref().map(|graph| graph.level(ix)),
-            "critical": drawing.is_critical(ix),
-            "depends_on": drawing.linked.links.of(ix).iter().map(|edge| plan.task_name(edge.to as usize)).collect::<Vec<_>>(),
-        })
-    };
-    serde_json::json!({
-        "schema_version": "planwright.graph/v1",
-        "tasks": (0..plan.tasks().len()).map(task).collect::<Vec<_>>(),
-        "critical_path": drawing.graph.as_ref().map(|graph| {
-            graph.critical_path().iter().map(|&ix| plan.task_name(ix as usize).into_owned()).collect::<Vec<_>>()
-        }),
-    })
 }

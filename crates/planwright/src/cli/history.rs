@@ -1,23 +1,12 @@
 //! `planwright history`: what was changed through planwright.
 
-use std::path::Path;
-
-use planwright_core::inspect::LinkedPlan;
-use planwright_run::claims::RUN_VERB;
 use planwright_run::clock::to_the_second;
-use planwright_run::journal::{Change, Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
 use planwright_run::shell::command_line;
-use planwright_run::store::{self, PlanFile};
-use planwright_run::verify::passed;
-use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
-use planwright_verbs::attempt::remark_copy;
-use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::history::{HistoryReport, HistoryRequest, PastReport, VersionReport, history};
 use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
-use planwright_verbs::plan_entries::Entry;
 use planwright_verbs::quantity::{count, some_of};
-use planwright_verbs::verified_report::VerifiedReport;
-use planwright_verbs::workspace::from_here;
-use serde::Serialize;
+use planwright_verbs::verification_report::{ReceiptReport, VerifiedReport};
 
 use super::output::Output;
 use super::plan_arg::TargetArgument;
@@ -45,208 +34,62 @@ pub(crate) struct HistoryArgs {
     json: bool,
 }
 
-/// The version of `history --json`.
-const VERSION: &str = "planwright.history/v1";
-
-#[derive(Serialize)]
-struct HistoryReport {
-    schema_version: &'static str,
-    plan: String,
-    /// The versions of the plan, the oldest first; empty where its dialect counts none.
-    versions: Vec<VersionReport>,
-    /// The texts that new versions took the place of, the oldest first.
-    texts: Vec<KeptReport>,
-    /// How many changes there are in all.
-    n_changes: usize,
-    /// The newest first.
-    changes: Vec<PastReport>,
-    /// How often the file was found changed by something else.
-    n_external: usize,
-    /// How many bytes at the end of the journal were never finished.
-    n_torn: usize,
-}
-
-/// One version of a plan.
-#[derive(Serialize)]
-struct VersionReport {
-    version: u64,
-    id: Option<String>,
-    path: String,
-    /// The plan's own word for its state.
-    status: Option<String>,
-    changed: String,
-    archived: bool,
-    /// Whether this is the plan that was asked about.
-    asked: bool,
-}
-
-/// A text that a new version took the place of.
-#[derive(Serialize)]
-struct KeptReport {
-    /// What `planwright diff` calls it: PLAN@NUMBER.
-    number: usize,
-    path: String,
-}
-
-#[derive(Serialize)]
-pub(super) struct PastReport {
-    /// The number that claims and other reports have it by.
-    change: u64,
-    /// Its place among the changes, counted from 1.
-    number: u64,
-    time: String,
-    verb: String,
-    tasks: Vec<String>,
-    /// The states that tasks got.
-    moves: Vec<MoveReport>,
-    by: Option<String>,
-    note: Option<String>,
-    /// `landed`, `void` where the file never changed, `lost` where that cannot be told, `pending`.
-    outcome: &'static str,
-    undoes: Option<u64>,
-    undone_by: Option<u64>,
-    /// Where the plan file was moved, from the root of the workspace.
-    moved_to: Option<String>,
-    /// Who held its tasks until then, where they were taken over.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    taken_over_from: Option<String>,
-    /// The gates that were closed and were passed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    passed_gates: Vec<String>,
-    /// How tasks were verified, for `done` and `verify`.
-    verified: Vec<VerifiedReport>,
-}
-
-/// A task that got another state.
-#[derive(Serialize)]
-struct MoveReport {
-    task: String,
-    from: Option<String>,
-    to: String,
-}
-
 pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> Result<Exit> {
-    let opened = args.plan.open(&output.workspace())?;
-    let linked = opened.inspection.plan.as_ref();
-    let path = Path::new(&opened.path);
-    remark_copy(&output.workspace(), path, "history");
-    let id = linked.and_then(|linked| plan_id(&linked.plan));
-    let history = store::history(PlanFile { path, id }).map_err(|error| Failure::environment(&error, error.help()))?;
-    let versions = linked.map_or_else(Vec::new, |linked| versions_of(linked, path));
-    let texts = store::versions(path)
-        .into_iter()
-        .enumerate()
-        .map(|(ix, path)| KeptReport {
-            number: ix + 1,
-            path: from_here(&path).display().to_string(),
-        });
-    let texts: Vec<KeptReport> = texts.collect();
-    let mut changes = history.changes().to_vec();
-    // That a run first read the plan is no change of it.
-    changes.retain(|past| !past.change.is_beginning());
-    // A plan that cannot be read any more has a history still; what never was one has none.
-    if changes.is_empty() && linked.is_none() {
-        opened.linked()?;
+    let request = HistoryRequest {
+        plan: args.plan.choice()?,
+        limit: Some(args.limit),
+    };
+    let report = history(&output.workspace(), &request)?;
+    match args.json {
+        true => output.json(&report)?,
+        false => draw(&report, output),
     }
-    changes.reverse();
-    let is_external = |record: &Record| matches!(record.kind, Kind::External(_));
-    let n_external = history.records().filter(is_external).count();
-    let n_changes = changes.len();
-    changes.truncate(args.limit);
-    if args.json {
-        output.json(&HistoryReport {
-            schema_version: VERSION,
-            plan: opened.path,
-            versions,
-            texts,
-            n_changes,
-            changes: changes.iter().map(past_report).collect(),
-            n_external,
-            n_torn: history.n_torn(),
-        })?;
-        return Ok(Exit::Success);
-    }
-    if versions.len() > 1 {
-        for line in version_lines(&versions) {
+    Ok(Exit::Success)
+}
+
+fn draw(report: &HistoryReport, output: &mut Output) {
+    if report.versions.len() > 1 {
+        for line in version_lines(&report.versions) {
             output.line(&line);
         }
     }
-    for text in &texts {
-        let number = text.number;
-        output.line(&format!("  text @{number}  {}", one_line(&text.path)));
+    for text in &report.texts {
+        output.line(&format!("  text @{}  {}", text.number, one_line(&text.path)));
     }
-    for past in &changes {
+    for past in &report.changes {
         output.line(&line_of(past, output.record_width()));
     }
-    if let [.., last] = texts.as_slice() {
-        let plan = one_line(&path.display().to_string());
+    if let [.., last] = report.texts.as_slice() {
+        let plan = one_line(&report.plan);
         output.remark(&format!(
             "`planwright diff {plan}@{} {plan}` shows what is different since",
             last.number
         ));
     }
-    if n_changes == 0 {
-        output.remark("no changes were made to this plan through planwright");
-    } else if n_changes > changes.len() {
-        let older = count((n_changes - changes.len()) as u64, "older change");
-        output.remark(&format!("{older}; --limit shows more"));
+    let n_older = report.n_changes - report.changes.len();
+    match () {
+        () if report.n_changes == 0 => output.remark("no changes were made to this plan through planwright"),
+        () if n_older > 0 => {
+            let older = count(n_older as u64, "older change");
+            output.remark(&format!("{older}; --limit shows more"));
+        }
+        () => {}
     }
-    if n_external > 0 {
-        let times = if n_external == 1 {
-            "once".to_owned()
-        } else {
-            format!("{n_external} times")
-        };
+    let times = match report.n_external {
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
+    };
+    if report.n_external > 0 {
         output.remark(&format!(
             "the file was changed {times} in between, by an editor or another program"
         ));
     }
-    if history.n_torn() > 0 {
-        let bytes = if history.n_torn() == 1 { "byte" } else { "bytes" };
+    if report.n_torn > 0 {
+        let bytes = count(report.n_torn as u64, "byte");
         output.remark(&format!(
-            "note: the end of the journal was never finished ({} {bytes}); the next change cuts it",
-            history.n_torn()
+            "note: the end of the journal was never finished ({bytes}); the next change cuts it"
         ));
     }
-    Ok(Exit::Success)
-}
-
-/// Returns the versions of a plan, the oldest first: those in use and those that were archived.
-fn versions_of(linked: &LinkedPlan, path: &Path) -> Vec<VersionReport> {
-    let versions = linked.dialect.versions();
-    let Some(lineage) = versions.and_then(|versions| versions.lineage(&linked.plan)) else {
-        return Vec::new();
-    };
-    let root = root_of(path);
-    let asked = std::fs::canonicalize(path).ok();
-    let is_asked = |path: &Path| std::fs::canonicalize(path).ok() == asked;
-    let in_use = plans_at_home(&root).into_iter().map(|path| (path, false));
-    let archived = archived_plans(&root).into_iter().map(|path| (path, true));
-    let mut all: Vec<_> = in_use.chain(archived).collect();
-    // A plan may lie where its tool does not look.
-    if !all.iter().any(|(path, _)| is_asked(path)) {
-        all.push((path.to_owned(), false));
-    }
-    let entries = all
-        .into_iter()
-        .map(|(path, archived)| Entry::of(from_here(&path), archived));
-    let mut versions: Vec<VersionReport> = entries
-        .filter(|entry| entry.dialect == Some(linked.dialect.name()))
-        .filter_map(|entry| {
-            let own = entry.lineage.as_ref().filter(|own| own.base == lineage.base)?;
-            Some(VersionReport {
-                version: own.version,
-                path: entry.shown(),
-                asked: is_asked(&entry.path),
-                id: entry.id,
-                status: entry.status,
-                changed: entry.changed,
-                archived: entry.archived,
-            })
-        })
-        .collect();
-    versions.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.path.cmp(&b.path)));
-    versions
 }
 
 fn version_lines(versions: &[VersionReport]) -> Vec<String> {
@@ -278,97 +121,57 @@ fn version_lines(versions: &[VersionReport]) -> Vec<String> {
     lines.collect()
 }
 
-fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Landed => "landed",
-        Outcome::Void => "void",
-        Outcome::Lost => "lost",
-        Outcome::Pending => "pending",
-    }
-}
-
-pub(super) fn past_report(past: &PastChange) -> PastReport {
-    PastReport {
-        change: past.seq,
-        number: past.number,
-        time: past.time.clone(),
-        verb: past.change.verb.clone(),
-        tasks: past.change.tasks.clone(),
-        moves: past
-            .change
-            .moves
-            .iter()
-            .chain(&past.change.states)
-            .map(|moved| MoveReport {
-                task: moved.task.clone(),
-                from: moved.from.clone(),
-                to: moved.to.clone(),
-            })
-            .collect(),
-        by: past.change.by.clone(),
-        note: past.change.note.clone(),
-        outcome: outcome_word(past.outcome),
-        undoes: past.change.undoes,
-        undone_by: past.undone_by,
-        moved_to: past.moved_to.clone(),
-        taken_over_from: past.change.taken_over_from.clone(),
-        passed_gates: past.change.passed_gates.clone(),
-        verified: past.change.verified.iter().map(VerifiedReport::from).collect(),
-    }
-}
-
 /// Returns a change in words, broken between words for a width.
-pub(super) fn line_of(past: &PastChange, width: usize) -> String {
-    let change = &past.change;
+pub(super) fn line_of(past: &PastReport, width: usize) -> String {
     let start = format!("{:>4}  {}  ", past.number, printable(&to_the_second(&past.time)));
-    let mut line = one_line(&change.verb);
-    let moves = moves_words(change);
+    let mut line = one_line(&past.verb);
+    let moves = moves_words(past);
     match moves.is_empty() {
         false => line.push_str(&format!(" {moves}")),
-        true if change.tasks.is_empty() => {}
-        true => line.push_str(&format!(" {}", cut(&one_line(&change.tasks.join(", ")), 40))),
+        true if past.tasks.is_empty() => {}
+        true => line.push_str(&format!(" {}", cut(&one_line(&past.tasks.join(", ")), 40))),
     }
     if let Some(to) = &past.moved_to {
         line.push_str(&format!(" → {}", one_line(to)));
     }
-    if let Some(by) = &change.by {
+    if let Some(by) = &past.by {
         line.push_str(&format!("  by {}", cut(&one_line(by), 24)));
     }
-    if let Some(note) = &change.note {
+    if let Some(note) = &past.note {
         line.push_str(&format!("  “{}”", cut(&one_line(note), 60)));
     }
-    if let Some(from) = &change.taken_over_from {
+    if let Some(from) = &past.taken_over_from {
         line.push_str(&format!("  (taken over from {})", cut(&one_line(from), 40)));
     }
-    if !change.passed_gates.is_empty() {
-        let how = if change.verb.starts_with("aimi-cli") {
+    if !past.passed_gates.is_empty() {
+        let how = if past.verb.starts_with("aimi-cli") {
             "ignored"
         } else {
             "overridden with --force"
         };
-        let gates = one_line(&change.passed_gates.join(", "));
+        let gates = one_line(&past.passed_gates.join(", "));
         line.push_str(&format!("  ({how}: {gates})"));
     }
-    if let Some(words) = verified_words(&change.verified) {
+    if let Some(words) = verified_words(&past.verified) {
         line.push_str(&format!("  ({words})"));
     }
     match (past.outcome, past.undone_by_number) {
         (_, Some(by)) => line.push_str(&format!("  (undone by {by})")),
-        (Outcome::Landed, None) => {}
-        (Outcome::Void, None) => line.push_str("  (never reached the file)"),
-        (Outcome::Lost | Outcome::Pending, None) => line.push_str("  (interrupted)"),
+        ("landed", None) => {}
+        ("void", None) => line.push_str("  (never reached the file)"),
+        (_, None) => line.push_str("  (interrupted)"),
     }
     hanging(&start, &line, width)
 }
 
 /// Returns the states that a run gave to tasks. The verb of any other change names the state.
-fn moves_words(change: &Change) -> String {
+fn moves_words(past: &PastReport) -> String {
     const MOST: usize = 6;
-    if change.verb != RUN_VERB {
+    if !past.is_of_run {
         return String::new();
     }
     let mut last: Vec<(&str, &str)> = Vec::new();
-    for moved in change.moves.iter().chain(&change.states) {
+    for moved in &past.moves {
         match last.iter_mut().find(|(task, _)| *task == moved.task) {
             Some((_, to)) => *to = &moved.to,
             None => last.push((&moved.task, &moved.to)),
@@ -381,12 +184,12 @@ fn moves_words(change: &Change) -> String {
 }
 
 /// Returns how tasks were verified, in words; none where nothing was to be run.
-fn verified_words(verified: &[Verified]) -> Option<String> {
+fn verified_words(verified: &[VerifiedReport]) -> Option<String> {
     if verified.iter().any(|one| one.waived) {
         return Some("unverified, as asked".to_owned());
     }
     let receipts = || verified.iter().flat_map(|one| &one.receipts);
-    let (n_run, n_failed) = (receipts().count(), receipts().filter(|one| !passed(one)).count());
+    let (n_run, n_failed) = (receipts().count(), receipts().filter(|one| !one.passed).count());
     let plural = if n_run == 1 { "" } else { "s" };
     match (n_run, n_failed) {
         (0, _) => None,
@@ -396,7 +199,7 @@ fn verified_words(verified: &[Verified]) -> Option<String> {
 }
 
 /// Returns the commands of receipts, each once; many are counted.
-pub(super) fn commands_words<'r>(receipts: impl Iterator<Item = &'r Receipt>) -> String {
+pub(super) fn commands_words<'r>(receipts: impl IntoIterator<Item = &'r ReceiptReport>) -> String {
     const MOST: usize = 2;
     let mut commands: Vec<String> = Vec::new();
     for receipt in receipts {

@@ -87,7 +87,7 @@ fn draw(plan: &ListedPlan, output: &mut Output) {
         n => format!("  {}", paint.error(&count(n as u64, "error"))),
     };
     let width = output.width();
-    for line in wrapped(&title(plan), width) {
+    for line in wrapped(&shown_title(&plan.title), width) {
         output.line(&paint.bold(&line));
     }
     match plan.history_unreadable {
@@ -115,8 +115,9 @@ fn draw(plan: &ListedPlan, output: &mut Output) {
     output.line(&hanging("  ", &paint.dim(&origin), width));
 }
 
-fn title(plan: &ListedPlan) -> String {
-    match one_line(&plan.title) {
+/// Returns the title of a plan in one line, or that it has none.
+pub(super) fn shown_title(title: &str) -> String {
+    match one_line(title) {
         title if title.is_empty() => "(no title)".to_owned(),
         title => title,
     }

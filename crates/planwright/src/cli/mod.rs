@@ -14,7 +14,6 @@ mod completions;
 mod config;
 mod control;
 mod convert;
-mod copy_to;
 mod create;
 mod diff;
 mod difference;
@@ -31,7 +30,6 @@ pub(crate) mod graph;
 mod hash;
 mod help;
 mod history;
-mod hooks;
 mod import;
 mod init;
 mod interrupt;
@@ -63,7 +61,6 @@ mod summary;
 mod tasks;
 mod text_arg;
 mod transition;
-mod trial;
 mod undo;
 mod verification_view;
 mod verify;
@@ -79,6 +76,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use planwright_core::plan::Verb as TaskVerb;
 use planwright_run::fence;
+use planwright_verbs::control::RunControl;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::typed_command::TypedCommand;
@@ -425,8 +423,8 @@ fn dispatch(verb: Verb, output: &mut Output) -> Result<Exit> {
         Verb::Runs(args) => runs::run(&args, output),
         Verb::Events(args) => events::run(&args, output),
         Verb::Logs(args) => logs::run(&args, output),
-        Verb::Pause(args) => control::run(control::Request::Pause, &args, output),
-        Verb::Resume(args) => control::run(control::Request::Resume, &args, output),
+        Verb::Pause(args) => control::run(RunControl::Pause, &args, output),
+        Verb::Resume(args) => control::run(RunControl::Resume, &args, output),
         Verb::Stop(args) => control::run_stop(&args, output),
         Verb::Summary(args) => summary::run(&args, output),
         Verb::Report(args) => report::run(&args, output),

@@ -12,6 +12,7 @@ use planwright_core::planning::draft::Unusable;
 use planwright_core::text::{LineIndex, SourceText};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::shell::argument;
+use planwright_verbs::columns::columns;
 use planwright_verbs::failure::{Failure, Result};
 use planwright_verbs::plain_text::{cut, one_line};
 use serde::Serialize;
@@ -20,7 +21,6 @@ use super::answers;
 use super::create::evidence;
 use super::output::Output;
 use super::planner::save;
-use crate::render::run::columns::columns;
 use crate::render::wrap::{cut_at_word, hanging};
 
 /// How many characters of a title the table shows.

@@ -5,14 +5,15 @@ use std::rc::Rc;
 
 use clap::ValueEnum;
 use planwright_verbs::failure::{Drawn, Exit, Failure, Result};
-use planwright_verbs::json::{DiagnosticReport, ErrorBody, ErrorReport, RangeReport};
+use planwright_verbs::file_findings::FileFindings;
+use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::plain_text::printable;
 use planwright_verbs::typed_command::TypedCommand;
 use planwright_verbs::workspace::Workspace;
 use serde::Serialize;
 
 use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text};
-use crate::render::text::{Teller, findings, refusal};
+use crate::render::text::{Teller, file_findings, findings, refusal};
 use crate::render::workflow::LineGuard;
 use crate::render::wrap::wrapped_lines;
 
@@ -69,18 +70,16 @@ impl Output {
 
     /// Returns the output of a command that the user typed.
     pub(crate) fn of_command(self, typed: TypedCommand) -> Self {
-        let is_quiet = self.quiet;
+        let (is_quiet, paint) = (self.quiet, self.paint_beside());
         let remark = move |text: &str| {
             if !is_quiet {
-                let line = format!("{}\n", laid_out(text));
-                let mut guard = LineGuard::default();
-                let guarded = guard.guarded(line.as_bytes());
-                // A closed standard error leaves nobody to tell.
-                let _ = std::io::stderr().write_all(&guarded);
+                write_beside(&format!("{}\n", laid_out(text)));
             }
         };
+        let draw = move |found: &FileFindings| write_beside(&file_findings(found, Teller::Other, paint, width()));
+        let workspace = Workspace::of_command(typed);
         Output {
-            workspace: Rc::new(Workspace::of_command(typed).heard_by(remark)),
+            workspace: Rc::new(workspace.heard_by(remark).findings_drawn_by(draw)),
             ..self
         }
     }
@@ -227,7 +226,7 @@ impl Output {
     pub(crate) fn failure(&mut self, error: &Failure) -> Exit {
         let exit = self.complain(error);
         if self.form != Form::Text
-            && let Err(error) = self.report(&ErrorReport::new(error_body(error)))
+            && let Err(error) = self.report(&ErrorReport::new(ErrorBody::of(error)))
         {
             self.note(&format!("error: {error}\n"));
         }
@@ -317,26 +316,11 @@ impl Output {
     }
 }
 
-/// Returns an error for programs.
-pub(crate) fn error_body(failure: &Failure) -> ErrorBody {
-    let first = failure.evidence.first();
-    let index = first.map(|evidence| evidence.source.line_index());
-    let place = first.and_then(|evidence| evidence.span).zip(index.as_ref());
-    let reports = failure.evidence.iter().flat_map(|evidence| {
-        let index = evidence.source.line_index();
-        let found = evidence.findings.iter();
-        found
-            .map(|found| DiagnosticReport::new(found, &index))
-            .collect::<Vec<_>>()
-    });
-    ErrorBody {
-        exit_status: failure.exit as u8,
-        message: failure.message.clone(),
-        help: failure.help.clone(),
-        path: first.map(|evidence| evidence.path.clone()),
-        range: place.map(|(span, index)| RangeReport::new(span, index)),
-        diagnostics: reports.collect(),
-    }
+/// Writes whole lines to standard error.
+fn write_beside(text: &str) {
+    let guarded = LineGuard::default().guarded(text.as_bytes());
+    // A closed standard error leaves nobody to tell.
+    let _ = std::io::stderr().write_all(&guarded);
 }
 
 fn audience_at(is_terminal: bool) -> Audience {

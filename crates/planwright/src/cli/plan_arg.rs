@@ -2,7 +2,6 @@
 
 use clap::builder::{NonEmptyStringValueParser as NonEmpty, PossibleValuesParser};
 use planwright_core::dialect::DIALECTS;
-use planwright_verbs::find_plan::no_file;
 use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::one_line;
 use planwright_verbs::{Failure, FoundPlan, PlanChoice, Result, Workspace};
@@ -116,43 +115,17 @@ impl PlanOption {
     pub(crate) fn choice(&self) -> PlanChoice {
         self.reading.choice(self.plan.as_deref())
     }
-
-    pub(crate) fn open(&self, workspace: &Workspace) -> Result<OpenedPlan> {
-        self.choice().open(workspace)
-    }
-
-    /// Opens the plan with a name, whatever `--plan` says.
-    pub(crate) fn open_named(&self, workspace: &Workspace, plan: &str) -> Result<OpenedPlan> {
-        self.reading.choice(Some(plan)).open(workspace)
-    }
 }
 
 impl TargetOption {
     pub(crate) fn choice(&self) -> PlanChoice {
         self.reading.choice(self.plan.as_deref())
     }
-
-    /// Finds the plan file that is to be changed.
-    pub(crate) fn find(&self, workspace: &Workspace) -> Result<FoundPlan> {
-        self.choice().find(workspace, "name its file with --plan")
-    }
-
-    /// Finds the plan file that is to be changed, whatever `--plan` says.
-    pub(crate) fn find_named(&self, workspace: &Workspace, plan: &str) -> Result<FoundPlan> {
-        self.reading.choice(Some(plan)).find(workspace, "name its file")
-    }
 }
 
 impl TargetArgument {
     pub(crate) fn choice(&self) -> Result<PlanChoice> {
         Ok(self.also.reading.choice(self.also.or(&self.plan)?))
-    }
-
-    pub(crate) fn open(&self, workspace: &Workspace) -> Result<OpenedPlan> {
-        match self.choice()? {
-            choice if choice.plan.as_deref() == Some("-") => Err(no_file("name its file")),
-            choice => choice.open(workspace),
-        }
     }
 
     /// Finds the plan file that is to be changed.
@@ -168,11 +141,6 @@ impl PlanArgument {
 
     pub(crate) fn open(&self, workspace: &Workspace) -> Result<OpenedPlan> {
         self.choice()?.open(workspace)
-    }
-
-    /// Finds the plan file that is to be changed.
-    pub(crate) fn find(&self, workspace: &Workspace) -> Result<FoundPlan> {
-        self.choice()?.find(workspace, "name its file")
     }
 }
 

@@ -9,7 +9,7 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_core::planning::draft::{Unusable, told};
 use planwright_core::planning::prompt::{Brief, Purpose};
-use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
+use planwright_core::prompt::Template;
 use planwright_core::text::SourceText;
 use planwright_run::agent_query::{AgentQueryError, Answer};
 use planwright_run::config::no_agent;
@@ -17,12 +17,13 @@ use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, Configuration, Surroundings};
 use planwright_run::fallback::Way;
 use planwright_run::fence::{self, Fencing};
-use planwright_run::files::{open_to_read, read_bounded};
+use planwright_run::files::open_to_read;
 use planwright_run::layout::{STATE_FOLDER, root_of};
 use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
 use planwright_run::worker::Workers;
 use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
 use planwright_verbs::plain_text::one_line;
+use planwright_verbs::prompt_template::{read_template, unreadable_template};
 use planwright_verbs::quantity::{money, tokens};
 use planwright_verbs::workspace::{Workspace, from_here};
 use serde::Serialize;
@@ -255,20 +256,6 @@ impl Told {
             max_bytes: MAX_PROMPT_BYTES,
         }
     }
-}
-
-/// Reads a template. One that is a bit too long is read, so that its finding can say so.
-pub(crate) fn read_template(file: File) -> io::Result<String> {
-    let bytes = read_bounded(file, 16 * MAX_TEMPLATE_BYTES)?;
-    String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
-}
-
-/// Returns that a template is not there, or is none.
-pub(crate) fn unreadable_template(path: &Path, error: &io::Error) -> Failure {
-    Failure::outside(
-        format!("the template `{}` cannot be read: {error}", path.display()),
-        "docs/prompts.md describes templates",
-    )
 }
 
 fn template_of(

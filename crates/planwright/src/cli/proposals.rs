@@ -13,6 +13,7 @@ use planwright_run::user::user;
 use planwright_verbs::Workspace;
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::find_plan::stem_of;
 use planwright_verbs::open_plan::open_as;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
 use planwright_verbs::revise_failure::revise_failure as failure;
@@ -25,7 +26,6 @@ use super::difference::difference_lines;
 use super::output::Output;
 use super::plan_arg::TargetArgument;
 use super::replan::{refuse_again, succeed};
-use super::run::stem_of;
 use crate::render::terminal::addressed;
 
 /// List what agents and planners propose for a plan.

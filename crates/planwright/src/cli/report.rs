@@ -1,25 +1,14 @@
 //! `planwright report`: a page about a run, to look at in a browser.
 
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_core::inspect::Inspection;
-use planwright_run::clock;
-use planwright_run::files::{DiskFiles, open_to_read, read_end};
-use planwright_run::git::Repository;
-use planwright_run::inspect_file::inspect_file;
-use planwright_run::revise::take_states;
-use planwright_run::store;
 use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_run::{RunScope, SeenRun};
 use planwright_verbs::plain_text::{cut, printable};
-use planwright_verbs::workspace::from_here;
-use serde::Serialize;
+use planwright_verbs::report::{ReportRequest, ReportedRun, report, reported_run};
 
 use super::output::Output;
-use super::summary::diffstats;
-use crate::render::report::{FIRST_LINE, Source, page};
+use crate::render::report::{Source, page};
 use crate::render::terminal::harmless_line;
 
 /// Write a page about a run: one HTML file with graph and logs.
@@ -55,15 +44,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Report {
-    schema_version: &'static str,
-    run: String,
-    plan: String,
-    path: String,
-    n_bytes: usize,
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let to_stdout = args.out.as_deref() == Some(Path::new("-"));
     if to_stdout && args.json {
@@ -72,71 +52,50 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
             "leave out --json, or name a file",
         ));
     }
-    let run = RunScope::of(&output.workspace(), args.plan.as_deref())?.run(args.run.as_deref())?;
-    let html = html_of(&run, args.diff)?;
+    let request = ReportRequest {
+        run: args.run.clone(),
+        plan: args.plan.clone(),
+        out: args.out.clone(),
+        diff: args.diff,
+    };
+    let workspace = output.workspace();
     if to_stdout {
-        output.write(&html);
+        output.write(&html_of(&reported_run(&workspace, &request)?));
         return Ok(Exit::Success);
     }
-    let path = match &args.out {
-        Some(out) => out.clone(),
-        None => {
-            let path = run.place.folder().join("report.html");
-            let checked = run.place.refuse_links(&DiskFiles);
-            checked.map_err(|error| not_written(&path, &error))?;
-            path
-        }
-    };
-    write(&path, &html)?;
-    let shown = from_here(&path).to_string_lossy().into_owned();
-    if args.json {
-        output.json(&Report {
-            schema_version: "planwright.report/v1",
-            run: run.place.id().to_owned(),
-            plan: run.header.path.clone(),
-            path: shown,
-            n_bytes: html.len(),
-        })?;
-    } else {
-        output.line(&printable(&shown));
+    let report = report(&workspace, &request, html_of)?;
+    match args.json {
+        true => output.json(&report)?,
+        false => output.line(&printable(&report.path)),
     }
     Ok(Exit::Success)
 }
 
-fn html_of(run: &SeenRun, has_diffs: bool) -> Result<String> {
-    let (run_state, standing) = run.run_state()?;
-    let inspection = plan_of(run);
-    let words = standing.words();
-    let stats = diffstats(&run.plan().root, &run_state);
-    let repository = Repository::around(&run.plan().root)
-        .ok()
-        .flatten()
-        .filter(|_| has_diffs);
-    let diff = |commit: &str| {
-        let repository = repository.as_ref()?;
-        let bytes = repository.diff_of(commit).ok()?;
-        Some(diff_lines(&bytes))
+fn html_of(run: &ReportedRun) -> String {
+    let words = run.standing.words();
+    let diff = |commit: &str| run.diff(commit).map(|text| diff_lines(&text));
+    let log = |task: &str, attempt: u32| {
+        let lines = run.log(task, attempt)?;
+        Some(lines.iter().map(|line| harmless_line(line)).collect())
     };
-    let log = |task: &str, attempt: u32| end_of_log(&run.place.attempt(task, attempt).output());
-    Ok(page(&Source {
-        run: run.place.id(),
-        path: &run.header.path,
-        linked: inspection.as_ref().and_then(|inspection| inspection.plan.as_ref()),
-        run_state: &run_state,
-        standing: (standing.word(), &words),
-        now: &clock::now(),
-        stats: &stats,
+    page(&Source {
+        run: run.id(),
+        path: run.path(),
+        linked: run.linked(),
+        run_state: &run.run_state,
+        standing: (run.standing.word(), &words),
+        now: &run.now,
+        stats: &run.stats,
         diff: &diff,
         log: &log,
-    }))
+    })
 }
 
 /// How many lines of a diff a page holds.
 const MAX_DIFF_LINES: usize = 2_000;
 
 /// Returns the lines of a diff, long ones cut.
-fn diff_lines(bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes);
+fn diff_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text
         .lines()
         .take(MAX_DIFF_LINES)
@@ -147,71 +106,4 @@ fn diff_lines(bytes: &[u8]) -> Vec<String> {
         lines.push(format!("… and {n_more} more lines"));
     }
     lines
-}
-
-/// Reads the plan as it was when the run ended, else as it is.
-fn plan_of(run: &SeenRun) -> Option<Inspection> {
-    let path = run.plan().target;
-    let kept = store::load(&run.place.plan_at_end()).ok();
-    let loaded = kept.or_else(|| store::load(&path).ok())?;
-    let mut inspection = inspect_file(&loaded.source, Some(&path), None).inspection;
-    // Without them it would call what is done pending.
-    take_states(&mut inspection, &path).ok()?;
-    Some(inspection)
-}
-
-/// Writes the page. What is no report is not written over.
-fn write(path: &Path, html: &str) -> Result<()> {
-    // It may have come with the repository, and lead anywhere.
-    if path.is_symlink() {
-        return Err(Failure::outside(
-            format!(
-                "`{}` cannot be written: it is a link, and is not followed",
-                path.display()
-            ),
-            "choose another place with --out",
-        ));
-    }
-    let is_free = match begins_as_report(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        begins => begins,
-    };
-    match is_free {
-        Ok(false) => Err(Failure::problem(
-            format!("`{}` is there already, and is no report", path.display()),
-            "choose another place with --out",
-        )),
-        Ok(true) => store::overwrite(path, html).map_err(|error| not_written(path, &error)),
-        Err(error) => Err(not_written(path, &error)),
-    }
-}
-
-fn not_written(path: &Path, error: &io::Error) -> Failure {
-    Failure::outside(
-        format!("`{}` cannot be written: {error}", path.display()),
-        "choose another place with --out",
-    )
-}
-
-fn begins_as_report(path: &Path) -> io::Result<bool> {
-    let mut beginning = Vec::new();
-    open_to_read(path)?
-        .take(FIRST_LINE.len() as u64)
-        .read_to_end(&mut beginning)?;
-    Ok(beginning.is_empty() || beginning == FIRST_LINE.as_bytes())
-}
-
-/// Returns the last lines of a log, harmless each.
-fn end_of_log(path: &Path) -> Option<Vec<String>> {
-    const MAX_BYTES: u64 = 256 * 1024;
-    const MAX_LINES: usize = 200;
-    const MAX_LINE: usize = 2_000;
-    let (start, bytes) = read_end(path, MAX_BYTES).ok()?;
-    let words = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = words.split('\n').collect();
-    // The first line may have begun before what was read, and the last is empty where the log ends as it should.
-    let n_last = lines.len() - usize::from(lines.last().is_some_and(|line| line.is_empty()));
-    let first = n_last.saturating_sub(MAX_LINES).max(usize::from(start > 0));
-    let kept = lines.get(first..n_last).unwrap_or_default();
-    Some(kept.iter().map(|line| harmless_line(&cut(line, MAX_LINE))).collect())
 }

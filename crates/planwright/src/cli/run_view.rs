@@ -1,25 +1,32 @@
 //! A run that goes on before the user: shown as it was asked for, and asked about where tasks wait for somebody's word.
 
-use std::io::{IsTerminal as _, Stdout, stdout};
+use std::io::{self, IsTerminal as _, Stdout, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use planwright_run::clock;
 use planwright_run::engine::Watcher;
-use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
-use planwright_run::runs::{self, Ask, RunEvent, RunPlace, RunRecord};
+use planwright_run::runs::{RunEvent, RunRecord};
+use planwright_verbs::cancel::CancelToken;
+use planwright_verbs::failure::Failure;
+use planwright_verbs::find_plan::stem_of;
 use planwright_verbs::plain_text::{one_line, printable, shown_name};
+use planwright_verbs::run_plan::observer::{RunBeginning, RunObserver};
+use planwright_verbs::run_plan::review_answer::{ReviewAnswer, send_answer};
+use planwright_verbs::run_report::RunReport;
 
 use super::answers::{self, Typed};
+use super::interrupt;
 use super::output::Output;
 use crate::render::rawko_events::{RawkoEvents, RawkoLines};
-use crate::render::run::{JsonLines, LiveDisplay, PlainLines, Setting, Size, suits_live};
+use crate::render::run::{JsonLines, LiveDisplay, PlainLines, Size, suits_live, summary};
 use crate::render::workflow::GuardedWriter;
 
 /// How the user wants to see a run.
-pub(super) enum Manner {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunManner {
     /// For people: live at a terminal, unless they want plain lines.
     Shown { plain: bool },
     /// Not at all.
@@ -27,16 +34,24 @@ pub(super) enum Manner {
     /// As the events of its log.
     Json,
     /// As the events of rawko's specification.
-    Rawko(Box<RawkoEvents>),
+    Rawko,
 }
 
-/// Passes on what happens to whoever shows it, and adds it up for the end.
-pub(super) struct Told<'r> {
-    pub(super) run_state: RunState,
+/// A run on the command line: shown while it goes on, asked about where tasks wait for a review, summed up at its end.
+pub(super) struct RunView<'o> {
+    pub(super) output: &'o mut Output,
+    manner: RunManner,
+    /// Whether the user at the terminal is asked.
+    asks: bool,
+    /// Who reviews.
+    by: Option<String>,
+    /// Whether programs that follow rawko's events have heard of the plan.
+    pub(super) has_announced: bool,
+    run_state: RunState,
     /// The name of the run, once it has one.
-    pub(super) run: String,
-    shown: Shown<'r>,
-    /// Asks for reviews, where somebody is there to give them.
+    run: String,
+    shown: Shown,
+    /// Asks for reviews, where a user is there to give them.
     gate: Option<Gate>,
 }
 
@@ -59,75 +74,77 @@ impl Gate {
     /// Passes an answer on to the run; false where it is none.
     fn answer(&self, run: &str, task: &str, line: &str) -> bool {
         let (word, why) = line.split_once(' ').unwrap_or((line, ""));
-        let (verb, note) = match (word.to_lowercase().as_str(), why.trim()) {
-            ("y" | "yes", "") => ("approve", None),
-            ("y" | "yes", why) => ("approve", Some(why)),
-            ("n" | "no", "") => ("reject", Some("rejected at the terminal")),
-            ("n" | "no", why) => ("reject", Some(why)),
+        let (is_approved, note) = match (word.to_lowercase().as_str(), why.trim()) {
+            ("y" | "yes", "") => (true, None),
+            ("y" | "yes", why) => (true, Some(why)),
+            ("n" | "no", "") => (false, Some("rejected at the terminal")),
+            ("n" | "no", why) => (false, Some(why)),
             _ => return false,
         };
-        let ask = Ask {
-            verb: verb.to_owned(),
-            task: Some(task.to_owned()),
-            by: self.by.clone(),
+        let answer = ReviewAnswer {
+            task: task.to_owned(),
+            is_approved,
             note: note.map(str::to_owned),
-            time: clock::now(),
+            by: self.by.clone(),
         };
-        let place = RunPlace::of(&self.root, run);
-        place.is_some_and(|place| runs::ask(&DiskFiles, &place.requests(), &ask).is_ok())
+        send_answer(&self.root, run, answer)
     }
 }
 
 /// How a run is shown while it goes on.
-enum Shown<'r> {
-    Live(LiveDisplay<GuardedWriter<Stdout>>, &'r AtomicU32),
+enum Shown {
+    Live(LiveDisplay<GuardedWriter<Stdout>>, CancelToken),
     Lines(PlainLines<GuardedWriter<Stdout>>),
     Json(JsonLines<Stdout>),
     Rawko(Box<RawkoLines<Stdout>>),
     Nothing,
 }
 
-impl<'r> Told<'r> {
-    /// Returns whoever shows a run in this manner. `interrupts` counts how often the user asked for its end.
-    pub(super) fn new(manner: Manner, setting: Setting, interrupts: &'r AtomicU32, output: &Output) -> Self {
-        let clock = || Box::new(clock::milliseconds) as Box<dyn FnMut() -> u64>;
-        let is_terminal = stdout().is_terminal();
-        let term = std::env::var("TERM").ok();
-        let shown = match manner {
-            Manner::Rawko(events) => Shown::Rawko(Box::new(RawkoLines::new(stdout(), *events))),
-            Manner::Json => Shown::Json(JsonLines::new(stdout())),
-            Manner::Quiet => Shown::Nothing,
-            Manner::Shown { plain: false } if suits_live(is_terminal, term.as_deref()) => {
-                let display = LiveDisplay::new(
-                    GuardedWriter::new(stdout()),
-                    setting,
-                    output.paint(),
-                    clock(),
-                    Box::new(terminal),
-                );
-                Shown::Live(display, interrupts)
-            }
-            Manner::Shown { .. } => {
-                let lines = GuardedWriter::new(stdout());
-                Shown::Lines(PlainLines::new(lines, setting, output.paint(), clock()))
-            }
-        };
-        Told {
+impl<'o> RunView<'o> {
+    /// Returns the view of a command; `asks` is whether the user at the terminal is asked.
+    pub(super) fn new(manner: RunManner, asks: bool, by: Option<&str>, output: &'o mut Output) -> Self {
+        RunView {
+            output,
+            manner,
+            asks,
+            by: by.map(str::to_owned),
+            has_announced: false,
             run_state: RunState::default(),
             run: String::new(),
-            shown,
+            shown: Shown::Nothing,
             gate: None,
         }
     }
 
-    /// Asks at the keyboard for the reviews that tasks wait for. `waits` is whether the run waits for them.
-    pub(super) fn ask_for_reviews(&mut self, root: &Path, by: Option<&str>, waits: &Arc<AtomicBool>) {
-        self.gate = Some(Gate {
-            root: root.to_owned(),
-            by: by.map(str::to_owned),
-            waits: Arc::clone(waits),
-            asked: None,
-        });
+    fn shown_for(&self, beginning: &RunBeginning<'_>) -> Shown {
+        let clock = || Box::new(clock::milliseconds) as Box<dyn FnMut() -> u64>;
+        let setting = beginning.setting.clone();
+        let is_terminal = stdout().is_terminal();
+        let term = std::env::var("TERM").ok();
+        match self.manner {
+            RunManner::Rawko => {
+                let name = stem_of(Path::new(&setting.plan));
+                let events = RawkoEvents::new(beginning.plan, beginning.links, &name);
+                let lines = RawkoLines::new(stdout(), events.knowing_plan(self.has_announced));
+                Shown::Rawko(Box::new(lines))
+            }
+            RunManner::Json => Shown::Json(JsonLines::new(stdout())),
+            RunManner::Quiet => Shown::Nothing,
+            RunManner::Shown { plain: false } if suits_live(is_terminal, term.as_deref()) => {
+                let display = LiveDisplay::new(
+                    GuardedWriter::new(stdout()),
+                    setting,
+                    self.output.paint(),
+                    clock(),
+                    Box::new(terminal),
+                );
+                Shown::Live(display, beginning.cancel.clone())
+            }
+            RunManner::Shown { .. } => {
+                let lines = GuardedWriter::new(stdout());
+                Shown::Lines(PlainLines::new(lines, setting, self.output.paint(), clock()))
+            }
+        }
     }
 
     fn watcher(&mut self) -> Option<&mut dyn Watcher> {
@@ -183,16 +200,71 @@ impl<'r> Told<'r> {
             }
         }
     }
+}
 
-    /// Leaves only what happened.
-    pub(super) fn finish(&mut self) {
+impl RunObserver for RunView<'_> {
+    fn cancel_token(&mut self) -> io::Result<CancelToken> {
+        interrupt::cancel_token()
+    }
+
+    fn begins(&mut self, beginning: &RunBeginning<'_>) {
+        self.shown = self.shown_for(beginning);
+        self.has_announced = self.manner == RunManner::Rawko;
+        (self.run_state, self.run) = (RunState::default(), String::new());
+        self.gate = self.asks.then(|| Gate {
+            root: beginning.root.to_owned(),
+            by: self.by.clone(),
+            waits: Arc::clone(beginning.waits_for_review),
+            asked: None,
+        });
+    }
+
+    fn is_over(&mut self) {
         if let Shown::Live(display, _) = &mut self.shown {
             display.finish();
         }
     }
+
+    fn ended(&mut self, report: &RunReport) {
+        if matches!(self.manner, RunManner::Shown { .. }) {
+            let text = summary(report, self.output.paint(), self.output.width());
+            self.output.write(&text);
+            self.output.flush();
+        }
+    }
+
+    fn fails(&mut self, failure: &Failure) {
+        self.output.complain(failure);
+    }
+
+    fn may_ask(&self) -> bool {
+        self.asks
+    }
+
+    fn is_approved(&mut self, plan: &Path, message: &str) -> bool {
+        let path = one_line(&plan.display().to_string());
+        self.output
+            .note(&format!("{path}: {message}. Approve it, and run it? [y/N] "));
+        answers::is_yes()
+    }
+
+    fn on_interrupted(&mut self, task: &str) -> Option<&'static str> {
+        loop {
+            self.output.note(&format!(
+                "{} was interrupted. Try it again, or have it failed? [retry/fail/quit] ",
+                shown_name(task)
+            ));
+            match answers::line().as_deref() {
+                Some("r" | "retry") => return Some("retry"),
+                Some("f" | "fail") => return Some("fail"),
+                Some("q" | "quit") | None => return None,
+                Some(_) => {}
+            }
+        }
+    }
 }
 
-impl Watcher for Told<'_> {
+impl Watcher for RunView<'_> {
     fn event(&mut self, record: &RunRecord) {
         self.run_state.apply(record);
         if let RunEvent::Begun(begun) = &record.event {
@@ -210,8 +282,8 @@ impl Watcher for Told<'_> {
     }
 
     fn tick(&mut self) {
-        if let Shown::Live(display, interrupts) = &mut self.shown {
-            display.interrupted(interrupts.load(Ordering::Relaxed));
+        if let Shown::Live(display, cancel) = &mut self.shown {
+            display.interrupted(cancel.n_asked().load(Ordering::Relaxed));
         }
         if let Some(watcher) = self.watcher() {
             watcher.tick();
@@ -245,7 +317,7 @@ impl Watcher for Told<'_> {
     clippy::print_stderr,
     reason = "a question must be seen at once, and is not for who reads the output"
 )]
-fn pose(shown: &mut Shown<'_>, question: String) {
+fn pose(shown: &mut Shown, question: String) {
     match shown {
         Shown::Live(display, _) => display.ask(Some(question)),
         _ => eprint!("{question}"),

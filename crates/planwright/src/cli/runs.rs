@@ -4,16 +4,13 @@ use std::num::NonZeroUsize;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock::to_the_second;
-use planwright_run::runs::RunPlace;
-use planwright_run::runs::state::RunState;
+use planwright_verbs::columns::columns;
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_run::{RunScope, RunStatus, SeenRun};
 use planwright_verbs::plain_text::{cut, one_line};
 use planwright_verbs::quantity::money;
-use serde::Serialize;
+use planwright_verbs::runs::{ListedRun, RunsRequest, runs};
 
 use super::output::Output;
-use crate::render::run::columns::columns;
 use crate::render::wrap::hanging;
 
 /// List the runs of this workspace, and how each of them stands.
@@ -42,160 +39,31 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Report {
-    schema_version: &'static str,
-    runs: Vec<Row>,
-    /// How many older ones there are.
-    n_older: usize,
-}
-
-#[derive(Serialize)]
-struct Row {
-    run: String,
-    /// The plan's path from the root of the workspace.
-    plan: String,
-    began: Option<String>,
-    /// When the last event was.
-    last: Option<String>,
-    /// `running`, `interrupted`, `damaged`, or how the run ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`, `reviewed`.
-    standing: String,
-    pid: Option<u32>,
-    /// Whether nothing new starts for now.
-    paused: bool,
-    n_tasks: u64,
-    n_done: u64,
-    n_failed: u64,
-    n_skipped: u64,
-    n_review: u64,
-    /// Neither done, failed nor skipped, and not in review.
-    n_left: u64,
-    n_running: u64,
-    n_unverified: u64,
-    /// Done or waiting for review, and no file was changed.
-    n_unchanged: u64,
-    n_attempts: u64,
-    cost_usd: Option<f64>,
-    tokens: Option<[u64; 2]>,
-    /// Why it ended, or why its log cannot be read.
-    why: Option<String>,
-    /// The command that goes on.
-    next: Option<String>,
-    /// The folder of the run.
-    folder: String,
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let workspace = output.workspace();
-    let scope = RunScope::of(&workspace, args.plan.as_deref())?;
-    let mut runs = scope.runs()?;
-    let mut rows = Vec::new();
-    for run in runs.by_ref().take(args.limit.get()) {
-        rows.push(match run {
-            Ok(run) => row(&run),
-            Err((place, error)) => damaged(&place, String::new(), error.to_string()),
-        });
-    }
-    let n_older = runs.count();
-    if rows.is_empty() {
-        scope.require_plan()?;
-    }
+    let request = RunsRequest {
+        plan: args.plan.clone(),
+        limit: Some(args.limit),
+    };
+    let report = runs(&output.workspace(), &request)?;
     if args.json {
-        output.json(&Report {
-            schema_version: "planwright.runs/v1",
-            runs: rows,
-            n_older,
-        })?;
+        output.json(&report)?;
         return Ok(Exit::Success);
     }
-    if rows.is_empty() {
-        output.remark(&format!(
-            "there are no runs{}; {}",
-            scope.words(),
-            scope.where_runs_are()
-        ));
+    if report.runs.is_empty() {
+        output.remark(&format!("there are no runs{}; {}", report.scope, report.help));
     }
-    draw(&rows, output);
-    if n_older > 0 {
-        output.remark(&format!("{n_older} older; --limit shows more"));
+    draw(&report.runs, output);
+    if report.n_older > 0 {
+        output.remark(&format!("{} older; --limit shows more", report.n_older));
     }
     Ok(Exit::Success)
-}
-
-fn row(run: &SeenRun) -> Row {
-    let plan = run.header.path.clone();
-    match run.run_state() {
-        Ok((run_state, standing)) => counted(&run.place, plan, run_state, &standing),
-        Err(error) => damaged(&run.place, plan, error.to_string()),
-    }
-}
-
-fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &RunStatus) -> Row {
-    let counts = &run_state.counts;
-    // A run may count tasks that it found done; its own word at the end tells of those too.
-    let ended = run_state.ended.as_ref();
-    let n_left = ended.map_or_else(|| run_state.n_left(), |ended| ended.n_left);
-    Row {
-        run: place.id().to_owned(),
-        plan,
-        standing: standing.word().to_owned(),
-        pid: match standing {
-            RunStatus::Running { pid } => Some(*pid),
-            _ => None,
-        },
-        paused: run_state.paused.is_some(),
-        n_tasks: run_state.begun.as_ref().map_or(0, |begun| begun.n_tasks),
-        n_done: ended.map_or(counts.n_done, |ended| ended.n_done),
-        n_failed: ended.map_or(counts.n_failed, |ended| ended.n_failed),
-        n_skipped: ended.map_or(counts.n_skipped, |ended| ended.n_skipped),
-        n_review: counts.n_review,
-        n_left,
-        n_running: counts.n_running,
-        n_unverified: ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
-        n_unchanged: counts.n_unchanged,
-        n_attempts: run_state.totals.n_attempts,
-        cost_usd: run_state.totals.cost_usd,
-        tokens: run_state.totals.tokens,
-        why: ended.and_then(|ended| ended.why.clone()),
-        next: ended.and_then(|ended| ended.next.clone()),
-        folder: place.folder().to_string_lossy().into_owned(),
-        began: run_state.began,
-        last: run_state.last,
-    }
-}
-
-fn damaged(place: &RunPlace, plan: String, why: String) -> Row {
-    Row {
-        run: place.id().to_owned(),
-        plan,
-        began: None,
-        last: None,
-        standing: "damaged".to_owned(),
-        pid: None,
-        paused: false,
-        n_tasks: 0,
-        n_done: 0,
-        n_failed: 0,
-        n_skipped: 0,
-        n_review: 0,
-        n_left: 0,
-        n_running: 0,
-        n_unverified: 0,
-        n_unchanged: 0,
-        n_attempts: 0,
-        cost_usd: None,
-        tokens: None,
-        why: Some(why),
-        next: None,
-        folder: place.folder().to_string_lossy().into_owned(),
-    }
 }
 
 /// The place of the plan among the columns.
 const PLAN: usize = 1;
 
 /// Draws a table. What does not fit the width stands below a row: what else there is to a run, then its plan too.
-fn draw(rows: &[Row], output: &mut Output) {
+fn draw(rows: &[ListedRun], output: &mut Output) {
     const HEAD: [&str; 7] = ["RUN", "PLAN", "BEGAN", "STANDS", "DONE", "FAILED", "LEFT"];
     let cells: Vec<[String; 7]> = rows.iter().map(cells_of).collect();
     let mut widths = HEAD.map(columns);
@@ -245,7 +113,7 @@ fn draw(rows: &[Row], output: &mut Output) {
 }
 
 /// Returns what a run has besides its columns: its cost, and tasks that only few runs have.
-fn extra_words(row: &Row) -> String {
+fn extra_words(row: &ListedRun) -> String {
     let others = [
         (row.n_skipped, "skipped"),
         (row.n_review, "in review"),
@@ -258,7 +126,7 @@ fn extra_words(row: &Row) -> String {
     parts.join("  ")
 }
 
-fn cells_of(row: &Row) -> [String; 7] {
+fn cells_of(row: &ListedRun) -> [String; 7] {
     let stands = match (row.pid, row.paused) {
         (Some(pid), false) => format!("running ({pid})"),
         (Some(pid), true) => format!("paused ({pid})"),

@@ -1,9 +1,7 @@
 //! `planwright schema DIALECT`: the JSON Schema of a dialect, for editors.
 
-use planwright_core::dialect::DIALECTS;
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_plan::dialect_named;
-use planwright_verbs::json::DialectsReport;
+use planwright_verbs::schema::{SchemaReport, SchemaRequest, schema};
 
 use super::output::Output;
 use super::plan_arg::dialect_names;
@@ -25,17 +23,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    match &args.dialect {
-        Some(name) => output.write(dialect_named(name)?.schema()),
-        None if args.json => output.json(&DialectsReport::new(DIALECTS))?,
-        None => {
-            for dialect in DIALECTS {
-                output.line(&format!(
-                    "{:10}  {:22}  {}",
-                    dialect.name(),
-                    dialect.title(),
-                    dialect.places().join(", ")
-                ));
+    let request = SchemaRequest {
+        dialect: args.dialect.clone(),
+    };
+    let report = schema(&output.workspace(), &request)?;
+    match &report {
+        SchemaReport::Schema(schema) => output.line(schema.get()),
+        SchemaReport::Dialects(_) if args.json => output.json(&report)?,
+        SchemaReport::Dialects(report) => {
+            for dialect in &report.dialects {
+                let places = dialect.places.join(", ");
+                output.line(&format!("{:10}  {:22}  {places}", dialect.name, dialect.title));
             }
         }
     }

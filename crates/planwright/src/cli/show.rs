@@ -1,20 +1,13 @@
-//! `planwright show`: a plan at a glance.
-
-use std::path::Path;
+//! `planwright show`: a plan at a glance, or one task whole.
 
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_core::diagnostic::Severity;
-use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Field, Plan, Readiness, State, Status, Verdict, Wait};
-use planwright_verbs::attempt::remark_copy;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_plan::{PlanNaming, naming};
-use planwright_verbs::json::{PlanReport, ProgressReport, ShowReport, ShownTask, TaskReport};
-use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::task_name::task_named;
-use planwright_verbs::workspace::Workspace;
+use planwright_core::plan::{Plan, Readiness, Status, Verdict, Wait};
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::open_plan::TaskReasons;
+use planwright_verbs::plain_text::one_line;
+use planwright_verbs::plan_report::wait_words;
+use planwright_verbs::show::{ShowReport, ShowRequest, StateFilter, show};
 
 use super::output::Output;
 use super::plan_arg::PlanOption;
@@ -47,7 +40,7 @@ pub(crate) struct Args {
 
     /// Show only tasks in these states, as `failed,running`.
     #[arg(long, value_name = "STATES", value_delimiter = ',', value_enum)]
-    state: Vec<StateFilter>,
+    state: Vec<StateOption>,
 
     /// Print JSON.
     #[arg(long)]
@@ -66,118 +59,38 @@ pub(crate) struct Args {
     fields: Vec<String>,
 }
 
-/// The members of tasks in `show --json`.
-const MEMBERS: [&str; 11] = [
-    "task",
-    "title",
-    "status",
-    "status_word",
-    "ready",
-    "depends_on",
-    "waits_for",
-    "note",
-    "holder",
-    "stage",
-    "line",
-];
-
-/// The version of `show --json`.
-const VERSION: &str = "planwright.show/v1";
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let (opened, task) = meant(args, &output.workspace())?;
-    remark_copy(&output.workspace(), Path::new(&opened.path), "show");
-    let linked = opened.linked()?;
-    if let Some(task) = task {
-        let is_bounded = args.limit.is_some() || args.cursor.is_some() || !args.fields.is_empty();
-        if is_bounded || args.all || !args.state.is_empty() {
-            let help = "leave them out, or name the plan alone";
-            return Err(Failure::usage(
-                "--all, --state, --limit, --cursor and --fields choose among the tasks of a plan",
-                help,
-            ));
-        }
-        let task_ix = task_named(linked, &task)?;
-        return show_task::show(&opened, task_ix, args.json, output);
-    }
-    let readiness = Readiness::new(&linked.plan, &linked.links);
-    if args.json {
-        if let Some(unknown) = args.fields.iter().find(|field| !MEMBERS.contains(&field.as_str())) {
-            return Err(Failure::usage(
-                format!("tasks have no member `{}`", one_line(unknown)),
-                format!("they have {}", MEMBERS.join(", ")),
-            ));
-        }
-        let chosen_tasks = tasks_in(linked, &readiness, &args.state);
-        let (tasks, next_cursor) = page(args, &linked.plan, &chosen_tasks)?;
-        let index = linked.plan.source().line_index();
-        let reports = tasks
-            .iter()
-            .map(|&ix| task_report(&opened, linked, &readiness, &index, ix));
-        let report = ShowReport {
-            schema_version: VERSION,
-            plan: plan_report(&opened, linked, &readiness),
-            tasks: reports
-                .map(|report| chosen(report, &args.fields))
-                .collect::<Result<_>>()?,
-            next_cursor,
-        };
-        output.json(&report)?;
-        return Ok(Exit::Success);
-    }
-    let page = show_plan::Page {
-        tasks: tasks_in(linked, &readiness, &args.state),
-        is_whole: args.all,
-        is_filtered: !args.state.is_empty(),
-        width: output.width(),
-        height: output.height(),
-        paint: output.paint(),
+    let request = ShowRequest {
+        what: args.what.clone(),
+        plan: args.plan.choice(),
+        states: args.state.iter().map(|state| state.filter()).collect(),
+        all: args.all,
+        limit: args.limit,
+        cursor: args.cursor.clone(),
+        fields: args.fields.clone(),
     };
-    output.write(&show_plan::draw(&opened, linked, &readiness, &page));
+    let report = show(&output.workspace(), &request)?;
+    match &report {
+        _ if args.json => output.json(&report)?,
+        ShowReport::Task(report) => show_task::draw(report, output)?,
+        ShowReport::Plan(report) => {
+            let page = show_plan::Page {
+                report,
+                is_whole: args.all,
+                is_filtered: !args.state.is_empty(),
+                width: output.width(),
+                height: output.height(),
+                paint: output.paint(),
+            };
+            output.write(&show_plan::draw(&page)?);
+        }
+    }
     Ok(Exit::Success)
-}
-
-/// Distinguishes a plan from a task of one: a word that names a plan means the plan.
-fn meant(args: &Args, workspace: &Workspace) -> Result<(OpenedPlan, Option<String>)> {
-    let Some(what) = args.what.as_deref() else {
-        return Ok((args.plan.open(workspace)?, None));
-    };
-    let has_task = |opened: &OpenedPlan| {
-        let linked = opened.inspection.plan.as_ref();
-        linked.is_some_and(|linked| linked.plan.find_task(what).is_some())
-    };
-    if let Some(plan) = args.plan.plan.as_deref() {
-        let opened = args.plan.open(workspace)?;
-        let task = (plan != what || has_task(&opened)).then(|| what.to_owned());
-        return Ok((opened, task));
-    }
-    let naming = if what == "-" {
-        PlanNaming::Whole
-    } else {
-        naming(workspace, what, args.plan.reading.user)
-    };
-    if naming == PlanNaming::Whole {
-        return Ok((args.plan.open_named(workspace, what)?, None));
-    }
-    let only = match args.plan.open(workspace) {
-        Ok(opened) if has_task(&opened) => return Ok((opened, Some(what.to_owned()))),
-        only => only.ok(),
-    };
-    let named = args.plan.open_named(workspace, what);
-    named
-        .map(|opened| (opened, None))
-        .map_err(|failure| match only.filter(|_| naming == PlanNaming::No) {
-            Some(only) => Failure {
-                message: format!("{}, and `{}` has no such task", failure.message, one_line(&only.path)),
-                ..failure
-            },
-            None => failure,
-        })
 }
 
 /// The states that `--state` knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StateFilter {
+enum StateOption {
     /// Pending, and nothing is left that it waits for.
     Ready,
     /// Pending, and it waits for another task.
@@ -191,69 +104,19 @@ enum StateFilter {
     Blocked,
 }
 
-impl StateFilter {
-    fn fits(self, status: Status, is_ready: bool) -> bool {
+impl StateOption {
+    fn filter(self) -> StateFilter {
         match self {
-            StateFilter::Ready => is_ready,
-            StateFilter::Waiting => status == Status::Pending && !is_ready,
-            StateFilter::Pending => status == Status::Pending,
-            StateFilter::Running => status == Status::Running,
-            StateFilter::Done => status == Status::Done,
-            StateFilter::Failed => status == Status::Failed,
-            StateFilter::Skipped => status == Status::Skipped,
-            StateFilter::Blocked => matches!(status, Status::Blocked(_)),
+            StateOption::Ready => StateFilter::Ready,
+            StateOption::Waiting => StateFilter::Waiting,
+            StateOption::Pending => StateFilter::Pending,
+            StateOption::Running => StateFilter::Running,
+            StateOption::Done => StateFilter::Done,
+            StateOption::Failed => StateFilter::Failed,
+            StateOption::Skipped => StateFilter::Skipped,
+            StateOption::Blocked => StateFilter::Blocked,
         }
     }
-}
-
-/// Returns the tasks in one of these states, in the order of the file; every task where no state is given.
-fn tasks_in(linked: &LinkedPlan, readiness: &Readiness<'_>, states: &[StateFilter]) -> Vec<usize> {
-    let fits = |ix: &usize| {
-        let status = linked.plan.tasks()[*ix].status;
-        states.is_empty() || states.iter().any(|state| state.fits(status, readiness.is_ready(*ix)))
-    };
-    (0..linked.plan.tasks().len()).filter(fits).collect()
-}
-
-/// Returns one page of the chosen tasks, by their places in the file, and where the next page begins.
-fn page<'t>(args: &Args, plan: &Plan, chosen: &'t [usize]) -> Result<(&'t [usize], Option<String>)> {
-    let n_tasks = plan.tasks().len();
-    let first = match args.cursor.as_deref() {
-        None => 0,
-        Some(cursor) => {
-            let named = |(place, name): (&str, &str)| {
-                let place: usize = place.parse().ok()?;
-                let is_there = place < n_tasks && plan.task_name(place) == name;
-                is_there.then_some(place).or_else(|| plan.find_task(name))
-            };
-            let last = cursor.split_once(':').and_then(named).ok_or_else(|| {
-                let message = format!("`{}` is no cursor of this plan", one_line(cursor));
-                Failure::problem(message, "begin again without --cursor: the plan may have changed")
-            })?;
-            last + 1
-        }
-    };
-    let behind = chosen.partition_point(|ix| *ix < first);
-    let limit = args
-        .limit
-        .map_or(n_tasks, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let end = behind.saturating_add(limit).min(chosen.len());
-    let tasks = chosen.get(behind..end).unwrap_or_default();
-    let last = tasks.last().filter(|_| end < chosen.len());
-    let next = last.map(|&ix| format!("{ix}:{}", plan.task_name(ix)));
-    Ok((tasks, next))
-}
-
-/// Returns a task with the members that were asked for; all where none were.
-fn chosen<'p>(report: TaskReport<'p>, fields: &[String]) -> Result<ShownTask<'p>> {
-    if fields.is_empty() {
-        return Ok(ShownTask::Whole(Box::new(report)));
-    }
-    let mut value = serde_json::to_value(report)?;
-    if let Some(members) = value.as_object_mut() {
-        members.retain(|name, _| fields.iter().any(|field| field == name));
-    }
-    Ok(ShownTask::Chosen(value))
 }
 
 /// Returns the sign for a status.
@@ -305,106 +168,5 @@ pub(crate) fn failure_words(reason: Option<&str>) -> String {
         None => "failed".to_owned(),
         Some(dated) if dated.starts_with("failed on ") => dated,
         Some(reason) => format!("failed: {reason}"),
-    }
-}
-
-/// Returns a reason in a few words.
-pub(crate) fn wait_words(plan: &Plan, wait: Wait) -> String {
-    let named = |task_ix: usize| {
-        let status = plan.tasks()[task_ix].status;
-        format!(
-            "{} ({})",
-            shown_name(&plan.task_name(task_ix)),
-            plan.lifecycle.word(status)
-        )
-    };
-    match wait {
-        Wait::For { task_ix, .. } => named(task_ix),
-        Wait::ForNobody { span } => {
-            let written = plan.source().slice(span).trim_matches(['"', '\'']);
-            format!(
-                "{} (no such {})",
-                cut(&shown_name(written), 40),
-                plan.lifecycle.wording.task
-            )
-        }
-        Wait::ForStage { task_ix } => format!("an earlier stage: {}", named(task_ix)),
-        Wait::Held => "the removal of `skip: true` from the file".to_owned(),
-    }
-}
-
-/// Returns what keeps the states of a plan's tasks.
-pub(super) fn states_in(plan: &Plan) -> &'static str {
-    match plan.lifecycle.machine.written {
-        [] => "journal",
-        written if written.contains(&State::Running) && written.contains(&State::Failed) => "file",
-        _ => "both",
-    }
-}
-
-/// Returns a plan in a few lines, for JSON.
-pub(crate) fn plan_report<'p>(
-    opened: &OpenedPlan,
-    linked: &'p LinkedPlan,
-    readiness: &Readiness<'_>,
-) -> PlanReport<'p> {
-    let progress = readiness.progress();
-    PlanReport {
-        path: opened.path.clone(),
-        dialect: linked.plan.dialect,
-        form: linked.plan.form,
-        title: linked.plan.title(),
-        status: linked.plan.head_str(Field::Status),
-        states_in: states_in(&linked.plan),
-        progress: ProgressReport {
-            total: progress.total,
-            pending: progress.pending,
-            running: progress.running,
-            done: progress.done,
-            failed: progress.failed,
-            skipped: progress.skipped,
-            blocked: progress.blocked,
-        },
-        errors: opened.inspection.count(Severity::Error),
-    }
-}
-
-/// Returns a task and why it may or may not start, for JSON.
-pub(crate) fn task_report<'p>(
-    opened: &OpenedPlan,
-    linked: &'p LinkedPlan,
-    readiness: &Readiness<'_>,
-    index: &planwright_core::text::LineIndex<'_>,
-    task_ix: usize,
-) -> TaskReport<'p> {
-    let plan = &linked.plan;
-    let task = &plan.tasks()[task_ix];
-    let word = match task.status {
-        Status::Unknown(word) => plan.str(word).to_owned(),
-        status => plan.lifecycle.word(status).to_owned(),
-    };
-    let waits = match readiness.verdict(task_ix) {
-        Verdict::Waits(waits) => waits.into_iter().map(|wait| wait_words(plan, wait)).collect(),
-        _ => Vec::new(),
-    };
-    TaskReport {
-        task: plan.task_name(task_ix).into_owned(),
-        title: plan.task_title(task),
-        status: task.status.as_str(),
-        status_word: word,
-        ready: readiness.is_ready(task_ix),
-        depends_on: linked
-            .links
-            .of(task_ix)
-            .iter()
-            .map(|edge| plan.task_name(edge.to as usize).into_owned())
-            .collect(),
-        waits_for: waits,
-        note: opened.reasons.recorded(plan, task_ix).map(str::to_owned),
-        holder: (task.status == Status::Running)
-            .then(|| opened.access.holder_report(&plan.task_name(task_ix)))
-            .flatten(),
-        stage: plan.has_stages.then_some(task.stage),
-        line: index.position(task.span.start).line,
     }
 }

@@ -1,25 +1,24 @@
 //! A plan as text for people, for `planwright show`: what needs attention first, what is done folded, progress at the bottom.
 
-use std::path::Path;
-
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Progress, Readiness, Status};
+use planwright_verbs::columns::columns;
+use planwright_verbs::failure::Result;
 use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::plan_report::states_in;
 use planwright_verbs::quantity::some_of;
-use planwright_verbs::skip_cause::SkipCauses;
+use planwright_verbs::show::ShowPlanReport;
 
-use super::show::{explain, mark, states_in};
-use crate::render::run::columns::columns;
+use super::show::{explain, mark};
 use crate::render::terminal::Paint;
 use crate::render::text::plural;
 use crate::render::wrap::{cut_at_word, wrapped};
 
 /// What is drawn, and how much room there is.
-pub(super) struct Page {
-    /// The tasks, by their places in the file.
-    pub(super) tasks: Vec<usize>,
+pub(super) struct Page<'r> {
+    pub(super) report: &'r ShowPlanReport,
     /// Whether every task is shown in the order of the file.
     pub(super) is_whole: bool,
     /// Whether the tasks were chosen by their states.
@@ -93,16 +92,18 @@ enum Detail {
 }
 
 /// Draws a plan.
-pub(super) fn draw(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &Page) -> String {
+pub(super) fn draw(page: &Page<'_>) -> Result<String> {
+    let report = page.report;
+    let (opened, linked) = (&report.opened, report.opened.linked()?);
+    let readiness = Readiness::new(&linked.plan, &linked.links);
     let head = head(opened, linked, page);
-    let foot = foot(opened, linked, readiness, page);
+    let foot = foot(opened, linked, &readiness, page);
     let drawing = Drawing {
         opened,
         linked,
-        readiness,
-        skip_causes: SkipCauses::of(linked, Path::new(&opened.path)),
-        widest: page
-            .tasks
+        readiness: &readiness,
+        widest: report
+            .places
             .iter()
             .map(|&ix| columns(&shown_name(&linked.plan.task_name(ix))))
             .max()
@@ -111,11 +112,15 @@ pub(super) fn draw(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readine
         page,
     };
     let body = match page.is_whole || page.is_filtered {
-        true => page.tasks.iter().map(|&ix| drawing.task(ix, Detail::Whole)).collect(),
+        true => report
+            .places
+            .iter()
+            .map(|&ix| drawing.task(ix, Detail::Whole))
+            .collect(),
         // One line more is the prompt of the shell.
         false => drawing.bounded(page.height.saturating_sub(n_lines(&head) + n_lines(&foot) + 1)),
     };
-    format!("{head}{body}{foot}")
+    Ok(format!("{head}{body}{foot}"))
 }
 
 fn n_lines(text: &str) -> usize {
@@ -123,7 +128,7 @@ fn n_lines(text: &str) -> usize {
 }
 
 /// Returns the title, the goal, and where the plan is from.
-fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &Page) -> String {
+fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &Page<'_>) -> String {
     /// More of a goal than these lines is read with `planwright show --json`, or in the file.
     const GOAL_LINES: usize = 3;
     let (plan, paint, width) = (&linked.plan, page.paint, page.width);
@@ -153,11 +158,11 @@ fn head(opened: &OpenedPlan, linked: &LinkedPlan, page: &Page) -> String {
 }
 
 /// Returns what is ready, what is wrong, and the progress.
-fn foot(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &Page) -> String {
+fn foot(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>, page: &Page<'_>) -> String {
     let (plan, paint, width) = (&linked.plan, page.paint, page.width);
     let progress = readiness.progress();
     let mut lines = vec![String::new()];
-    if page.tasks.is_empty() && page.is_filtered {
+    if page.report.places.is_empty() && page.is_filtered {
         lines = vec!["no task is in this state".to_owned(), String::new()];
     }
     let mut ready = readiness.ready();
@@ -202,17 +207,16 @@ struct Drawing<'d> {
     opened: &'d OpenedPlan,
     linked: &'d LinkedPlan,
     readiness: &'d Readiness<'d>,
-    skip_causes: SkipCauses,
     /// How many columns the names of tasks get.
     widest: usize,
-    page: &'d Page,
+    page: &'d Page<'d>,
 }
 
 impl Drawing<'_> {
     /// Draws the tasks by groups, in as much detail as fits this many lines.
     fn bounded(&self, rows: usize) -> String {
         let groups = Group::ALL.map(|group| {
-            let tasks = self.page.tasks.iter().copied();
+            let tasks = self.page.report.places.iter().copied();
             (group, tasks.filter(|&ix| self.group(ix) == group).collect::<Vec<_>>())
         });
         let groups: Vec<_> = groups.into_iter().filter(|(_, tasks)| !tasks.is_empty()).collect();
@@ -361,7 +365,7 @@ impl Drawing<'_> {
             return Some(closed.message.clone());
         }
         let why = explain(plan, &self.opened.reasons, self.readiness, task_ix);
-        let cause = || self.skip_causes.cause(self.linked, task_ix);
+        let cause = || self.page.report.skip_causes.cause(self.linked, task_ix);
         match why.is_empty() {
             false => Some(why),
             true => cause().map(|cause| format!("skipped{cause}")),

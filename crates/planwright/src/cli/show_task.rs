@@ -1,158 +1,81 @@
-//! One task whole, for `planwright show`: what its plan says of it, why it stands where it stands, its history and its receipts.
+//! One task whole, for `planwright show`: what its plan says of it, why it is in its state, its history and its receipts.
 
-use std::path::Path;
-
-use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::Readiness;
-use planwright_run::journal::{PastChange, Verified, plan_id};
-use planwright_run::store::{self, PlanFile};
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::json::{PlanReport, TaskReport};
-use planwright_verbs::json_values::{Members, Written};
-use planwright_verbs::open_plan::OpenedPlan;
+use planwright_verbs::failure::Result;
+use planwright_verbs::json_values::Written;
 use planwright_verbs::plain_text::{one_line, printable, shown_name};
-use planwright_verbs::task_fields::fields_of;
-use planwright_verbs::verified_report::VerifiedReport;
-use serde::Serialize;
+use planwright_verbs::show::ShowTaskReport;
+use planwright_verbs::verification_report::VerifiedReport;
 
-use super::history::{PastReport, commands_words, line_of, past_report};
+use super::history::{commands_words, line_of};
 use super::output::Output;
-use super::show::{plan_report, task_report};
-use super::why;
+use super::why::explanation;
 use crate::render::wrap::{hanging, wrapped_lines};
-
-/// The version of `show TASK --json`.
-const VERSION: &str = "planwright.task/v1";
 
 /// How many changes of a task are printed.
 const MAX_CHANGES: usize = 50;
 
-#[derive(Serialize)]
-struct Report<'p> {
-    schema_version: &'static str,
-    plan: PlanReport<'p>,
-    task: TaskReport<'p>,
-    /// Everything the plan says about it.
-    fields: Members,
-    /// The tasks that depend on it.
-    dependents: Vec<String>,
-    /// Why it stands where it stands, as `why --json` has it.
-    why: serde_json::Value,
-    /// What was done to it through planwright, the newest first.
-    changes: Vec<PastReport>,
-    /// How it was verified, the newest first.
-    verified: Vec<VerifiedReport>,
-}
-
-/// Shows a task.
-pub(super) fn show(opened: &OpenedPlan, task_ix: usize, json: bool, output: &mut Output) -> Result<Exit> {
-    let linked = opened.linked()?;
-    let plan = &linked.plan;
-    let name = plan.task_name(task_ix);
-    let file = PlanFile {
-        path: Path::new(&opened.path),
-        id: plan_id(plan),
-    };
-    let changes = match opened.path.as_str() {
-        "-" => Vec::new(),
-        _ => {
-            let history = store::history(file).map_err(|error| Failure::environment(&error, error.help()))?;
-            history.changes().iter().rev().cloned().collect()
-        }
-    };
-    let changes: Vec<PastChange> = changes.into_iter().filter(|past| concerns(past, &name)).collect();
-    let verified = changes.iter().flat_map(|past| &past.change.verified);
-    let verified: Vec<&Verified> = verified.filter(|verified| verified.task == name).collect();
-    let dependents = dependents_of(linked, task_ix);
-    if json {
-        let readiness = Readiness::new(plan, &linked.links);
-        let index = plan.source().line_index();
-        output.json(&Report {
-            schema_version: VERSION,
-            plan: plan_report(opened, linked, &readiness),
-            task: task_report(opened, linked, &readiness, &index, task_ix),
-            fields: fields_of(linked, task_ix),
-            dependents,
-            why: why::as_json(opened, linked, task_ix, output.paint()),
-            changes: changes.iter().map(past_report).collect(),
-            verified: verified.into_iter().map(VerifiedReport::from).collect(),
-        })?;
-        return Ok(Exit::Success);
-    }
-    let paint = output.paint();
-    let title = one_line(plan.task_subject(&plan.tasks()[task_ix]));
+/// Draws a task.
+pub(super) fn draw(report: &ShowTaskReport, output: &mut Output) -> Result<()> {
+    let explanation = explanation(&report.why, output.paint(), output.width())?;
     let width = output.record_width();
-    for line in hanging(&format!("{}  ", shown_name(&name)), &title, width).lines() {
-        output.line(&paint.bold(line));
-    }
-    let line = plan
-        .source()
-        .line_index()
-        .position(plan.tasks()[task_ix].span.start)
-        .line;
-    output.line(&paint.dim(&format!("{} · {}:{line}", plan.dialect, one_line(&opened.path))));
-    output.line("");
-    let explanation = why::explanation(opened, linked, task_ix, paint, output.width());
+    draw_head(report, output)?;
     for line in &explanation.lines {
         output.line(line);
     }
-    if !dependents.is_empty() {
-        let names: Vec<String> = dependents.iter().map(|name| shown_name(name)).collect();
+    if !report.dependents.is_empty() {
+        let names: Vec<String> = report.dependents.iter().map(|name| shown_name(name)).collect();
         output.line(&hanging("needed by: ", &names.join(", "), output.width()));
     }
     output.line("");
-    for (field, value) in fields_of(linked, task_ix).iter() {
+    for (field, value) in report.fields.iter() {
         for line in field_lines(field, value) {
             output.line(&wrapped_lines(&line, width));
         }
     }
-    if !verified.is_empty() {
-        output.line("");
-        output.line(&paint.bold("Verified"));
-    }
-    for verified in verified {
-        output.line(&hanging("  ", &receipt_words(verified), width));
-    }
-    if !changes.is_empty() {
-        output.line("");
-        output.line(&paint.bold("History"));
-    }
-    for past in changes.iter().take(MAX_CHANGES) {
-        output.line(&line_of(past, width));
-    }
-    if changes.len() > MAX_CHANGES {
-        output.remark(&format!(
-            "{} older changes; --json has all",
-            changes.len() - MAX_CHANGES
-        ));
-    }
+    draw_past(report, output);
     if !explanation.next.is_empty() {
         output.line("");
     }
     for line in &explanation.next {
         output.line(line);
     }
-    Ok(Exit::Success)
+    Ok(())
 }
 
-/// Returns whether a change did something to a task.
-fn concerns(past: &PastChange, task: &str) -> bool {
-    let change = &past.change;
-    let moved = change
-        .moves
-        .iter()
-        .chain(&change.states)
-        .any(|moved| moved.task == task);
-    !change.is_beginning() && (moved || change.tasks.iter().any(|own| own == task))
+fn draw_head(report: &ShowTaskReport, output: &mut Output) -> Result<()> {
+    let (paint, width) = (output.paint(), output.record_width());
+    let plan = &report.why.opened.linked()?.plan;
+    let title = one_line(plan.task_subject(&plan.tasks()[report.why.task_ix]));
+    for line in hanging(&format!("{}  ", shown_name(&report.task.task)), &title, width).lines() {
+        output.line(&paint.bold(line));
+    }
+    let (dialect, path, line) = (report.plan.dialect, one_line(&report.plan.path), report.task.line);
+    output.line(&paint.dim(&format!("{dialect} · {path}:{line}")));
+    output.line("");
+    Ok(())
 }
 
-fn dependents_of(linked: &LinkedPlan, task_ix: usize) -> Vec<String> {
-    let tasks = 0..linked.plan.tasks().len();
-    let depends = |ix: &usize| linked.links.of(*ix).iter().any(|edge| edge.to as usize == task_ix);
-    tasks
-        .filter(depends)
-        .map(|ix| linked.plan.task_name(ix).into_owned())
-        .collect()
+/// Draws how a task was verified, and what was done to it.
+fn draw_past(report: &ShowTaskReport, output: &mut Output) {
+    let (paint, width) = (output.paint(), output.record_width());
+    if !report.verified.is_empty() {
+        output.line("");
+        output.line(&paint.bold("Verified"));
+    }
+    for verified in &report.verified {
+        output.line(&hanging("  ", &receipt_words(verified), width));
+    }
+    if !report.changes.is_empty() {
+        output.line("");
+        output.line(&paint.bold("History"));
+    }
+    for past in report.changes.iter().take(MAX_CHANGES) {
+        output.line(&line_of(past, width));
+    }
+    if report.changes.len() > MAX_CHANGES {
+        let n_older = report.changes.len() - MAX_CHANGES;
+        output.remark(&format!("{n_older} older changes; --json has all"));
+    }
 }
 
 /// Returns a field in lines: a text of several lines, or a list, is indented below its name.
@@ -179,8 +102,8 @@ fn field_lines(field: &str, value: &Written) -> Vec<String> {
     }
 }
 
-fn receipt_words(verified: &Verified) -> String {
-    let commands = commands_words(verified.receipts.iter());
+fn receipt_words(verified: &VerifiedReport) -> String {
+    let commands = commands_words(&verified.receipts);
     let by = verified
         .by
         .as_deref()

@@ -5,31 +5,24 @@ use std::path::Path;
 
 use planwright_core::edit::skipped_for_failures_of;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Readiness, State, Status, Verdict, Wait};
-use planwright_run::claims::RUN_VERB;
-use planwright_run::journal::plan_id;
-use planwright_run::runs::RemarkKind;
+use planwright_core::plan::{Readiness, Status, Verdict, Wait};
 use planwright_run::shell::argument;
-use planwright_run::store::{self, PlanFile};
-use planwright_verbs::attempt::remark_copy;
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_run::{RunScope, RunStatus};
 use planwright_verbs::next_step::after_failure;
-use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
+use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::plan_access::PlanAccess;
+use planwright_verbs::plan_report::wait_words;
 use planwright_verbs::quantity::some_of;
-use planwright_verbs::skip_cause::SkipCauses;
-use planwright_verbs::task_name::task_named;
-use planwright_verbs::workspace::Workspace;
+use planwright_verbs::why::{WhyReport, WhyRequest, why};
 
 use super::output::Output;
 use super::plan_arg::PlanOption;
-use super::run::setting_of;
-use super::show::{failure_words, mark, wait_words};
-use crate::render::run::{denial_words, log_command, why_failed};
+use super::show::{failure_words, mark};
 use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
+use planwright_verbs::failure_reason::why_failed;
+use planwright_verbs::fence_denial::denial_words;
+use planwright_verbs::run_report::{Setting, log_command};
 
 /// Explain why a task is not ready or failed, and what it unblocks.
 ///
@@ -56,31 +49,20 @@ pub(crate) struct Args {
 const MAX_LINES: usize = 60;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let opened = args.plan.open(&output.workspace())?;
-    remark_copy(
-        &output.workspace(),
-        Path::new(&opened.path),
-        &format!("why {}", argument(&args.task)),
-    );
-    let linked = opened.linked()?;
-    let task_ix = task_named(linked, &args.task)?;
+    let request = WhyRequest {
+        task: args.task.clone(),
+        plan: args.plan.choice(),
+    };
+    let report = why(&output.workspace(), &request)?;
     if args.json {
-        output.json(&as_json(&opened, linked, task_ix, output.paint()))?;
+        output.json(&report)?;
         return Ok(Exit::Success);
     }
-    let explanation = explanation(&opened, linked, task_ix, output.paint(), output.width());
+    let explanation = explanation(&report, output.paint(), output.width())?;
     for line in explanation.lines.iter().chain(&explanation.next) {
         output.line(line);
     }
     Ok(Exit::Success)
-}
-
-/// Returns why a task is not ready and what finishing it would unblock, for programs.
-pub(super) fn as_json(opened: &OpenedPlan, linked: &LinkedPlan, task_ix: usize, paint: Paint) -> serde_json::Value {
-    let readiness = Readiness::new(&linked.plan, &linked.links);
-    let story = Story::of(opened, linked, &readiness, task_ix, paint);
-    let awaits_budget = awaits_budget(opened, &linked.plan.task_name(task_ix));
-    story.as_json(task_ix, &story.unblocks(task_ix), awaits_budget.as_deref())
 }
 
 /// Why a task is not ready, in words.
@@ -91,21 +73,20 @@ pub(super) struct Explanation {
     pub(super) next: Vec<String>,
 }
 
-/// Returns the same in words, for a width.
-pub(super) fn explanation(
-    opened: &OpenedPlan,
-    linked: &LinkedPlan,
-    task_ix: usize,
-    paint: Paint,
-    width: usize,
-) -> Explanation {
-    let readiness = Readiness::new(&linked.plan, &linked.links);
-    let story = Story::of(opened, linked, &readiness, task_ix, paint);
-    let unblocks = story.unblocks(task_ix);
-    let awaits_budget = awaits_budget(opened, &linked.plan.task_name(task_ix));
-    let failures = Failures::of(opened, linked, task_ix);
+/// Returns a report in words, for a width.
+pub(super) fn explanation(report: &WhyReport, paint: Paint, width: usize) -> Result<Explanation> {
+    let opened = &report.opened;
+    let linked = opened.linked()?;
+    let explainer = Explainer {
+        report,
+        opened,
+        linked,
+        readiness: &Readiness::new(&linked.plan, &linked.links),
+        paint,
+    };
+    let failures = Failures::of(report, linked);
     let n_attempts = failures.as_ref().map_or(0, |failures| failures.attempts.len());
-    let mut lines = vec![story.headline(task_ix, n_attempts, width)];
+    let mut lines = vec![explainer.headline(n_attempts, width)];
     if let Some(failures) = failures.as_ref().filter(|_| n_attempts > 1) {
         let attempts = failures.attempts.iter();
         lines.extend(attempts.map(|(number, why)| hanging(&format!("  attempt {number}: "), why, width)));
@@ -114,20 +95,19 @@ pub(super) fn explanation(
     if let Some(failures) = failures.as_ref().filter(|_| n_attempts == 1) {
         lines.extend(failures.denial.as_deref().map(below));
     }
-    lines.extend(opened.access.obstacle(task_ix).map(|why| below(&why)));
-    let missing_proof = opened.access.missing_proof(task_ix);
-    lines.extend(missing_proof.map(|closed| below(&closed.help)));
+    lines.extend(opened.access.obstacle(report.task_ix).map(|why| below(&why)));
+    lines.extend(report.missing_proof.as_deref().map(below));
+    let awaits_budget = report.awaits_budget.as_ref();
     lines.extend(awaits_budget.map(|why| below(&format!("in the run: {why}"))));
-    let mut seen = HashSet::from([task_ix]);
-    story.reasons(task_ix, &mut lines, &mut seen, width);
+    explainer.reasons(&mut lines, width);
     if lines.len() > MAX_LINES {
         let hidden = lines.len() - MAX_LINES;
         lines.truncate(MAX_LINES);
         lines.push(format!("  … and {hidden} more lines"));
     }
-    lines.push(hanging("", &story.outlook(task_ix, &unblocks), width));
-    let next = next_lines(opened, linked, task_ix, failures.as_ref());
-    Explanation { lines, next }
+    lines.push(hanging("", &explainer.outlook(), width));
+    let next = next_lines(report, linked, failures.map(|failures| failures.log));
+    Ok(Explanation { lines, next })
 }
 
 /// The failed attempts of a task, as the run that failed it recorded them.
@@ -141,30 +121,11 @@ struct Failures {
 }
 
 impl Failures {
-    /// Returns them if the task is failed and a run, not a verb, marked it as failed.
-    fn of(opened: &OpenedPlan, linked: &LinkedPlan, task_ix: usize) -> Option<Self> {
-        let plan = &linked.plan;
-        let name = plan.task_name(task_ix);
-        (plan.tasks().get(task_ix)?.status == Status::Failed).then_some(())?;
-        let path = Path::new(&opened.path);
-        let file = PlanFile {
-            path,
-            id: plan_id(plan),
-        };
-        let history = store::history(file).ok()?;
-        let (past, _) = history.last_move_to(&name, State::Failed)?;
-        (past.change.verb == RUN_VERB).then_some(())?;
-        let workspace = Workspace::around("");
-        let scope = RunScope::of(&workspace, Some(&opened.path)).ok()?;
-        let mut runs = scope.runs().ok()?.flatten();
-        let (id, run_state) = runs.find_map(|run| {
-            let (run_state, _) = run.run_state().ok()?;
-            let is_of_run = run_state.task(&name).is_some_and(|task| !task.attempts.is_empty());
-            is_of_run.then(|| (run.place.id().to_owned(), run_state))
-        })?;
-        let task = run_state.task(&name)?;
-        let mut setting = setting_of(path, plan);
-        setting.run = id;
+    fn of(report: &WhyReport, linked: &LinkedPlan) -> Option<Self> {
+        let run = report.failed_run.as_ref()?;
+        let task = run.state.task(&report.task)?;
+        let mut setting = Setting::of(Path::new(&report.opened.path), &linked.plan);
+        setting.run = run.id.clone();
         let attempts = task.attempts.iter().rev();
         Some(Failures {
             attempts: attempts.map(|attempt| (attempt.attempt, why_failed(attempt))).collect(),
@@ -175,7 +136,8 @@ impl Failures {
 }
 
 /// Returns the commands that help with a failed task, to be pasted.
-fn next_lines(opened: &OpenedPlan, linked: &LinkedPlan, task_ix: usize, failures: Option<&Failures>) -> Vec<String> {
+fn next_lines(report: &WhyReport, linked: &LinkedPlan, log: Option<String>) -> Vec<String> {
+    let task_ix = report.task_ix;
     let is_failed = linked
         .plan
         .tasks()
@@ -183,12 +145,11 @@ fn next_lines(opened: &OpenedPlan, linked: &LinkedPlan, task_ix: usize, failures
         .is_some_and(|task| task.status == Status::Failed);
     if !is_failed {
         let causes = skipped_for_failures_of(&linked.plan, task_ix);
-        let plan = argument(&opened.path);
+        let plan = argument(&report.opened.path);
         let why = |cause: &&str| format!("next: planwright why {} -p {plan}", argument(cause));
         return causes.first().map(why).into_iter().collect();
     }
-    let log = failures.map(|failures| failures.log.clone());
-    let again = after_failure(&linked.plan, &argument(&opened.path));
+    let again = after_failure(&linked.plan, &argument(&report.opened.path));
     let commands = log.into_iter().chain([again]).enumerate();
     let lines = commands.map(|(nth, command)| match nth {
         0 => format!("next: {command}"),
@@ -197,70 +158,27 @@ fn next_lines(opened: &OpenedPlan, linked: &LinkedPlan, task_ix: usize, failures
     lines.collect()
 }
 
-/// Returns why a run that is at work does not begin a task yet, where that is its budget.
-fn awaits_budget(opened: &OpenedPlan, task: &str) -> Option<String> {
-    let workspace = Workspace::around("");
-    let scope = RunScope::of(&workspace, Some(&opened.path)).ok()?;
-    let newest = scope.runs().ok()?.flatten().next()?;
-    let (run_state, standing) = newest.run_state().ok()?;
-    let is_at_work = matches!(standing, RunStatus::Running { .. });
-    let is_wait = |kind: Option<&RemarkKind>| kind == Some(&RemarkKind::AwaitsBudget);
-    let mut remarks = run_state.remarks.iter().rev();
-    let noted = remarks.find(|noted| is_wait(noted.kind.as_ref()) && noted.task.as_deref() == Some(task))?;
-    let last = run_state.task(task).and_then(|task| task.last());
-    let has_begun = last.is_some_and(|attempt| attempt.started >= noted.time);
-    (is_at_work && !has_begun).then(|| noted.text.clone())
-}
-
-struct Story<'p> {
-    access: &'p PlanAccess,
-    linked: &'p LinkedPlan,
-    reasons: &'p TaskReasons,
-    readiness: &'p Readiness<'p>,
-    /// Why the task is skipped, where it is.
-    skip_cause: Option<String>,
+struct Explainer<'r> {
+    report: &'r WhyReport,
+    opened: &'r OpenedPlan,
+    linked: &'r LinkedPlan,
+    readiness: &'r Readiness<'r>,
     paint: Paint,
 }
 
-impl<'p> Story<'p> {
-    fn of(
-        opened: &'p OpenedPlan,
-        linked: &'p LinkedPlan,
-        readiness: &'p Readiness<'p>,
-        task_ix: usize,
-        paint: Paint,
-    ) -> Self {
-        Story {
-            access: &opened.access,
-            linked,
-            reasons: &opened.reasons,
-            readiness,
-            skip_cause: SkipCauses::of(linked, Path::new(&opened.path)).cause(linked, task_ix),
-            paint,
-        }
-    }
-}
-
-/// What finishing a task would do.
-struct Unblocks {
-    /// Tasks that would be ready at once.
-    at_once: Vec<usize>,
-    /// How many tasks wait for it, directly, through others or through their stage.
-    n_behind: usize,
-}
-
-impl Story<'_> {
+impl Explainer<'_> {
     fn name(&self, task_ix: usize) -> String {
         shown_name(&self.linked.plan.task_name(task_ix))
     }
 
-    fn headline(&self, task_ix: usize, n_attempts: usize, width: usize) -> String {
+    fn headline(&self, n_attempts: usize, width: usize) -> String {
+        let task_ix = self.report.task_ix;
         let plan = &self.linked.plan;
         let task = &plan.tasks()[task_ix];
         let sign = mark(task.status, self.readiness.is_ready(task_ix), self.paint);
         let name = self.paint.bold(&self.name(task_ix));
         let says = match self.readiness.verdict(task_ix) {
-            Verdict::Ready => match self.access.obstacle(task_ix) {
+            Verdict::Ready => match self.opened.access.obstacle(task_ix) {
                 Some(_) => "may not be worked on:".to_owned(),
                 None => "is ready: it can start now".to_owned(),
             },
@@ -269,21 +187,21 @@ impl Story<'_> {
                 format!("has the unknown status `{}`", one_line(plan.str(word)))
             }
             Verdict::NotPending(status @ Status::Skipped) => {
-                let cause = self.skip_cause.as_deref().unwrap_or_default();
+                let cause = self.report.skip_words.as_deref().unwrap_or_default();
                 format!("is {}{cause}", plan.lifecycle.word(status))
             }
-            Verdict::NotPending(Status::Done) if self.access.missing_proof(task_ix).is_some() => {
+            Verdict::NotPending(Status::Done) if self.opened.access.missing_proof(task_ix).is_some() => {
                 "is marked as done, and no passed verification proves it (verify.required):".to_owned()
             }
             Verdict::NotPending(Status::Failed) if n_attempts > 1 => format!("failed after {n_attempts} attempts:"),
-            Verdict::NotPending(Status::Failed) => failure_words(self.reasons.of_failure(plan, task_ix)),
+            Verdict::NotPending(Status::Failed) => failure_words(self.opened.reasons.of_failure(plan, task_ix)),
             Verdict::NotPending(status) => {
-                let reason = self.reasons.recorded(plan, task_ix);
-                let holder = || self.access.holder_words(&plan.task_name(task_ix));
+                let reason = self.opened.reasons.recorded(plan, task_ix);
+                let holder = || self.opened.access.holder_words(&plan.task_name(task_ix));
                 let holder = (status == Status::Running).then(holder).flatten();
                 let reason = holder.or_else(|| reason.map(one_line));
                 let reason = reason.map_or(String::new(), |reason| format!(": {reason}"));
-                match status == Status::Running && self.access.is_interrupted(&plan.task_name(task_ix)) {
+                match status == Status::Running && self.opened.access.is_interrupted(&plan.task_name(task_ix)) {
                     true => format!("is interrupted{reason}"),
                     false => format!("is {}{reason}", plan.lifecycle.word(status)),
                 }
@@ -295,8 +213,9 @@ impl Story<'_> {
     }
 
     /// Adds the reasons of a task and, indented below each, the reasons of what it waits for.
-    fn reasons(&self, task_ix: usize, lines: &mut Vec<String>, seen: &mut HashSet<usize>, width: usize) {
-        let plan = &self.linked.plan;
+    fn reasons(&self, lines: &mut Vec<String>, width: usize) {
+        let (plan, task_ix) = (&self.linked.plan, self.report.task_ix);
+        let mut seen = HashSet::from([task_ix]);
         let mut stack: Vec<(usize, Wait)> = self.waits(task_ix).into_iter().rev().map(|wait| (1, wait)).collect();
         while let Some((depth, wait)) = stack.pop() {
             let indent = "  ".repeat(depth.min(20));
@@ -332,20 +251,14 @@ impl Story<'_> {
         }
     }
 
-    fn unblocks(&self, task_ix: usize) -> Unblocks {
-        Unblocks {
-            at_once: self.readiness.unblocked_by(task_ix),
-            n_behind: self.readiness.n_behind(task_ix),
-        }
-    }
-
-    fn outlook(&self, task_ix: usize, unblocks: &Unblocks) -> String {
-        if self.access.missing_proof(task_ix).is_some() {
+    fn outlook(&self) -> String {
+        let (task_ix, unblocks) = (self.report.task_ix, &self.report.unblocks);
+        if self.report.missing_proof.is_some() {
             return self.unproven_outlook(task_ix);
         }
-        let names: Vec<_> = unblocks.at_once.iter().take(12).map(|&ix| self.name(ix)).collect();
-        let more = if unblocks.at_once.len() > 12 { ", …" } else { "" };
-        let behind = match unblocks.n_behind {
+        let names: Vec<_> = unblocks.iter().take(12).map(|name| shown_name(name)).collect();
+        let more = if unblocks.len() > 12 { ", …" } else { "" };
+        let behind = match self.report.n_behind {
             0 if self.linked.links.reversed().of(task_ix).is_empty() => return "nothing waits for it".to_owned(),
             0 => {
                 let name = self.linked.plan.task_name(task_ix);
@@ -390,35 +303,5 @@ impl Story<'_> {
                 some_of(names.iter(), 12)
             ),
         }
-    }
-
-    fn as_json(&self, task_ix: usize, unblocks: &Unblocks, awaits_budget: Option<&str>) -> serde_json::Value {
-        let plan = &self.linked.plan;
-        let status = plan.tasks()[task_ix].status;
-        let wait = |wait: Wait| {
-            let name = |task_ix: usize| plan.task_name(task_ix).into_owned();
-            let (kind, task) = match wait {
-                Wait::For { task_ix, .. } => ("task", Some(name(task_ix))),
-                Wait::ForStage { task_ix } => ("stage", Some(name(task_ix))),
-                Wait::ForNobody { span } => ("unknown", Some(plan.source().slice(span).trim_matches('"').to_owned())),
-                Wait::Held => ("held", None),
-            };
-            serde_json::json!({"kind": kind, "task": task, "words": wait_words(plan, wait)})
-        };
-        serde_json::json!({
-            "schema_version": "planwright.why/v1",
-            "task": plan.task_name(task_ix),
-            "status": status.as_str(),
-            "note": self.reasons.recorded(plan, task_ix),
-            "ready": self.readiness.is_ready(task_ix) && self.access.obstacle(task_ix).is_none(),
-            "closed": self.access.closed_report(),
-            "holder": self.access.holder_report(&plan.task_name(task_ix)),
-            "skip_cause": self.skip_cause.as_deref().map(str::trim_start),
-            "waits_for": self.waits(task_ix).into_iter().map(wait).collect::<Vec<_>>(),
-            "unblocks": unblocks.at_once.iter().map(|&ix| plan.task_name(ix)).collect::<Vec<_>>(),
-            "n_behind": unblocks.n_behind,
-            "awaits_budget": awaits_budget,
-            "missing_proof": self.access.missing_proof(task_ix).map(|closed| &closed.help),
-        })
     }
 }

@@ -1,20 +1,10 @@
 //! `planwright worktrees`: the checkouts that runs have left, and removing those that hold nothing unique.
 
-use planwright_run::agent_output::redaction_of;
-use planwright_run::config::{self, Surroundings};
-use planwright_run::engine::{Leftover, LeftoverState, Leftovers};
-use planwright_run::files::DiskFiles;
-use planwright_run::git::{GitError, Repository};
-use planwright_run::runs;
-use planwright_run::workspace::root_of;
-use planwright_verbs::attempt::refuse_in_attempt;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_run::unreadable_runs;
+use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::plain_text::{one_line, shown_name};
 use planwright_verbs::quantity::count;
-use serde::Serialize;
+use planwright_verbs::worktrees::{WorktreesReport, WorktreesRequest, worktrees};
 
-use super::config::refuse_unsound;
 use super::output::Output;
 
 /// List or remove the checkouts that runs have left.
@@ -36,103 +26,17 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// The version of `worktrees --json`.
-const VERSION: &str = "planwright.worktrees/v2";
-
-#[derive(Serialize)]
-struct Report {
-    schema_version: &'static str,
-    checkouts: Vec<Row>,
-}
-
-#[derive(Serialize)]
-struct Row {
-    path: String,
-    run: String,
-    task: String,
-    bytes: u64,
-    /// `in-use`, `removable`, `kept` or `removed`.
-    state: &'static str,
-    /// Why it is kept, in words.
-    why: Option<String>,
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let root = root_of(output.workspace().folder());
-    if args.clear {
-        refuse_in_attempt(&root, "remove checkouts of its own run")?;
-    }
-    let failed = |error: GitError| Failure::environment(&error, "");
-    if Repository::around(&root).map_err(failed)?.is_none() {
-        return Err(Failure::problem(
-            "this is no git repository",
-            "tasks share the folder then, and leave no checkouts",
-        ));
-    }
-    let configuration = config::load(&root, &Surroundings::of_process());
-    refuse_unsound(&configuration, "so it is not known where checkouts are", output)?;
-    let leftovers = Leftovers::open(&root, &configuration.config.run).map_err(failed)?;
-    let redaction = redaction_of(&configuration.config);
-    let mut exit = Exit::Success;
-    let mut rows = Vec::new();
-    let listed = leftovers
-        .as_ref()
-        .map_or_else(|| runs::list(&DiskFiles, &root).map(|_| Vec::new()), Leftovers::list);
-    for leftover in listed.map_err(|error| unreadable_runs(&error))? {
-        let mut row = row_of(&leftover);
-        if let (true, Some(leftovers)) = (args.clear, &leftovers) {
-            match leftovers.remove(&leftover) {
-                Ok(true) => row.state = "removed",
-                Ok(false) => {}
-                Err(error) => {
-                    row.why = Some(error.to_string());
-                    exit = Exit::Environment;
-                }
-            }
-        }
-        // Agents name branches and files.
-        let texts = [&mut row.path, &mut row.task];
-        redaction.clean_all(texts.into_iter().chain(&mut row.why));
-        rows.push(row);
-    }
-    if let (true, Some(leftovers)) = (args.clear, &leftovers) {
-        match leftovers.clear_pool().map_err(failed)? {
-            0 => {}
-            n => output.remark(&format!("emptied {} of verification", count(n as u64, "checkout"))),
-        }
-        for mut branch in leftovers.release_branches().map_err(failed)? {
-            redaction.clean(&mut branch);
-            output.remark(&format!("`{}` can be checked out again", one_line(&branch)));
-        }
-    }
-    let report = Report {
-        schema_version: VERSION,
-        checkouts: rows,
-    };
+    let request = WorktreesRequest { clear: args.clear };
+    let report = worktrees(&output.workspace(), &request)?;
     match args.json {
         true => output.json(&report)?,
         false => draw(&report, output),
     }
-    Ok(exit)
+    Ok(report.exit())
 }
 
-fn row_of(leftover: &Leftover) -> Row {
-    let (state, why) = match &leftover.state {
-        LeftoverState::InUse(why) => ("in-use", Some(why.clone())),
-        LeftoverState::Removable => ("removable", None),
-        LeftoverState::Kept(why) => ("kept", Some(why.clone())),
-    };
-    Row {
-        path: leftover.path.to_string_lossy().into_owned(),
-        run: leftover.run.clone(),
-        task: leftover.task.clone(),
-        bytes: leftover.n_bytes,
-        state,
-        why,
-    }
-}
-
-fn draw(report: &Report, output: &mut Output) {
+fn draw(report: &WorktreesReport, output: &mut Output) {
     if report.checkouts.is_empty() {
         output.remark("no run has left a checkout");
         return;

@@ -1,10 +1,10 @@
 //! The output of agents for people: what they say, which tools they use, errors and the result, out of the JSON that they print. Lines in
 //! any other form stay as they are.
 
+use planwright_verbs::columns::columns;
 use planwright_verbs::plain_text::{cut, one_line};
 use serde_json::Value;
 
-use super::run::columns::columns;
 use super::terminal::harmless_line;
 use super::wrap::wrapped_lines;
 

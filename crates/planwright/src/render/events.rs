@@ -1,10 +1,11 @@
 //! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
 
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Chosen, Conflicted, Edited, Ended, Finished, Merged, Outcome, Projected, Replanned,
-    RunEvent, RunRecord, RunStanding, Stopping, Verified,
+    Asked, Attempt, Begun, Chosen, Conflicted, Ended, Finished, Merged, Outcome, Projected, Replanned, RunEvent,
+    RunRecord, RunStanding, Stopping, Verified,
 };
 use planwright_run::shell::command_line;
+use planwright_verbs::events::task_of;
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
 use planwright_verbs::quantity::{clock, count, duration, money, some_of, tokens};
 
@@ -19,43 +20,6 @@ pub(crate) fn line(record: &RunRecord, paint: Paint, width: usize) -> String {
     let task = task_of(&record.event).map_or(String::new(), |task| cut(&shown_name(task), 24));
     let time = paint.dim(&one_line(&clock(&record.time)));
     hanging(&format!("{time}  {task:<8}  "), &what(&record.event, paint), width)
-}
-
-/// Returns the task that an event is about, where it is about one.
-pub(crate) fn task_of(event: &RunEvent) -> Option<&str> {
-    match event {
-        RunEvent::Starting(Attempt { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),
-        RunEvent::Chosen(chosen) => Some(&chosen.task),
-        RunEvent::Started(started) => Some(&started.task),
-        RunEvent::Verified(verified) => Some(&verified.task),
-        RunEvent::Skipped(skipped) => Some(&skipped.task),
-        RunEvent::Review(review) => Some(&review.task),
-        RunEvent::Held(held) => Some(&held.task),
-        RunEvent::Approved(approved) => Some(&approved.task),
-        RunEvent::Resting(resting) => Some(&resting.task),
-        RunEvent::Candidate(candidate) => Some(&candidate.task),
-        RunEvent::Conflicted(conflicted) => Some(&conflicted.task),
-        RunEvent::Landing(landing) => Some(&landing.task),
-        RunEvent::Merged(merged) => Some(&merged.task),
-        RunEvent::Drifted(drifted) => Some(&drifted.task),
-        RunEvent::Stopping(stopping) => stopping.task.as_deref(),
-        RunEvent::Remark(remark) => remark.task.as_deref(),
-        RunEvent::Projected(Projected { tasks, .. }) => match tasks.as_slice() {
-            [task] => Some(task),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Returns whether an event says something about a task.
-pub(crate) fn mentions(event: &RunEvent, task: &str) -> bool {
-    match event {
-        RunEvent::Projected(Projected { tasks, .. }) | RunEvent::Edited(Edited { tasks, .. }) => {
-            tasks.iter().any(|one| one == task)
-        }
-        event => task_of(event) == Some(task),
-    }
 }
 
 fn what(event: &RunEvent, paint: Paint) -> String {

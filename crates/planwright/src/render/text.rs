@@ -7,6 +7,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{LineIndex, SourceText, Span, is_visible, visible};
 use planwright_run::shell::argument;
+use planwright_verbs::file_findings::FileFindings;
 use planwright_verbs::plain_text::{cut, printable};
 
 use super::terminal::Paint;
@@ -87,6 +88,11 @@ pub(crate) fn refusal(
 }
 
 /// Draws the findings of one file. Repeated ones are counted, unless all are wanted.
+pub(crate) fn file_findings(found: &FileFindings, teller: Teller, paint: Paint, width: usize) -> String {
+    findings(&found.path, &found.source, &found.findings, teller, paint, width)
+}
+
+/// Draws findings in the text of one file.
 pub(crate) fn findings(
     path: &str,
     source: &SourceText,

@@ -1,9 +1,8 @@
 //! Text laid out for a number of columns: lines break between words, never within a command in backticks that
 //! fits a line, or that users are told to type.
 
+use planwright_verbs::columns::columns;
 use planwright_verbs::plain_text::without_sequences;
-
-use super::run::columns::columns;
 
 /// Returns text as lines of at most this many columns. A word that is wider than a line has a line of its own.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {

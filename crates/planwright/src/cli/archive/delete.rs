@@ -1,12 +1,13 @@
 //! `planwright delete`: plans that go away, and are kept.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
+use planwright_verbs::archive::{PlanToRemove, RemovedPlan, delete};
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::plain_text::{cut, one_line};
 
 use super::super::answers;
 use super::super::output::Output;
-use super::removal::{Chosen, Removal, RemovalOptions, choose, move_plans};
+use super::removal::{RemovalOptions, print, titled};
 
 /// Delete plans: move them to `.planwright/trash` with their history.
 ///
@@ -31,22 +32,30 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let is_sure = args.yes || args.options.is_dry();
+    let request = args.options.request(&args.plans);
+    let is_sure = args.yes || request.is_dry();
     if !is_sure && !answers::may_ask() {
         return Err(Failure::usage(
             "there is no terminal to confirm the deletion on",
             "say --yes to delete without asking, or --dry-run to see what would be deleted",
         ));
     }
-    let chosen = choose(&output.workspace(), Removal::Delete, &args.plans, args.options.user)?;
-    if !is_sure && !agreed(&chosen, output) {
+    let report = delete(&output.workspace(), &request, |plans| is_sure || agreed(plans, output))?;
+    let Some(report) = report else {
         output.remark("nothing was deleted");
         return Ok(Exit::Problems);
-    }
-    move_plans(Removal::Delete, &chosen, &args.options, output)
+    };
+    let words = |plan: &RemovedPlan| {
+        let (plan, to) = (titled(plan), one_line(&plan.to));
+        match request.is_dry() {
+            false => format!("deleted {plan}; kept as {to}"),
+            true => format!("would delete {plan}, and keep it as {to}"),
+        }
+    };
+    print(report, &args.options, words, output)
 }
 
-fn agreed(chosen: &[Chosen], output: &mut Output) -> bool {
+fn agreed(chosen: &[PlanToRemove], output: &mut Output) -> bool {
     for plan in chosen {
         let title = cut(&plan.entry.shown_title(), 60);
         output.note(&format!("{}  {title}\n", one_line(&plan.entry.shown())));

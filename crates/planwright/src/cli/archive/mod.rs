@@ -4,9 +4,11 @@ pub(crate) mod delete;
 mod removal;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
+use planwright_verbs::archive::{RemovedPlan, archive};
 use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::plain_text::one_line;
 
-use self::removal::{Removal, RemovalOptions, choose, move_plans};
+use self::removal::{RemovalOptions, print, titled};
 use super::output::Output;
 
 /// Archive plans: move them out of the way with their history.
@@ -28,6 +30,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let chosen = choose(&output.workspace(), Removal::Archive, &args.plans, args.options.user)?;
-    move_plans(Removal::Archive, &chosen, &args.options, output)
+    let request = args.options.request(&args.plans);
+    let report = archive(&output.workspace(), &request)?;
+    let verb = if request.is_dry() { "would archive" } else { "archived" };
+    let words = |plan: &RemovedPlan| format!("{verb} {} as {}", titled(plan), one_line(&plan.to));
+    print(report, &args.options, words, output)
 }

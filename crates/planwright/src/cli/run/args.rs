@@ -1,22 +1,14 @@
-//! What a run may be told on the command line, and what that means for the configuration and the engine.
+//! What a run takes on the command line.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::path::PathBuf;
 
 use clap::ValueEnum;
-use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_run::config::{self, Configuration, Flag, Source, SourceKind, Surroundings};
-use planwright_run::engine::Options;
-use planwright_run::fence;
-use planwright_run::files::open_to_read;
-use planwright_run::runs::Spent;
 use planwright_verbs::failure::Result;
+use planwright_verbs::run_plan::RunPlanRequest;
 
 use super::super::answers;
 use super::super::plan_arg::TargetArgument;
-use super::super::planner::{read_template, unreadable_template};
+use super::super::run_view::RunManner;
 
 /// Run a plan: have agents do its tasks, and verify what they make.
 ///
@@ -206,12 +198,64 @@ pub(crate) enum EventForm {
 }
 
 impl Args {
+    /// Returns what is asked of the run.
+    pub(super) fn request(&self) -> Result<RunPlanRequest> {
+        Ok(RunPlanRequest {
+            plan: self.plan.choice()?,
+            agent: self.agent.clone(),
+            arbiter: self.arbiter.clone(),
+            slots: self.slots,
+            attempts: self.attempts,
+            only: self.only.clone(),
+            from: self.from.clone(),
+            until: self.until.clone(),
+            max_tasks: self.max_tasks,
+            retry_failed: self.retry_failed,
+            fail_fast: self.fail_fast,
+            keep_going: self.keep_going,
+            cascade_skip: self.cascade_skip,
+            on_interrupted: word_of(self.on_interrupted),
+            replan: self.replan,
+            require_verification: self.require_verification,
+            accept_proposals: self.accept_proposals,
+            strict_files: self.strict_files,
+            allow_plan_commands: self.allow_plan_commands,
+            yes: self.yes,
+            isolation: word_of(self.isolation),
+            branch: self.branch.clone(),
+            include_uncommitted: self.include_uncommitted,
+            accept_config: self.accept_config,
+            copy_to: self.copy_to.clone(),
+            wall_limit: self.wall_limit.clone(),
+            silence_limit: self.silence_limit.clone(),
+            max_cost: self.max_cost.clone(),
+            max_tokens: self.max_tokens.clone(),
+            max_attempts: self.max_attempts.clone(),
+            max_duration: self.max_duration.clone(),
+            baseline: self.baseline.clone(),
+            by: self.by.clone(),
+            template: self.template.clone(),
+            switch: self.switch,
+            allow_dirty: self.allow_dirty,
+        })
+    }
+
+    /// Returns how the run is shown.
+    pub(super) fn manner(&self, is_quiet: bool) -> RunManner {
+        match self.json_events {
+            Some(EventForm::Rawko) => RunManner::Rawko,
+            None if self.json => RunManner::Json,
+            None if is_quiet => RunManner::Quiet,
+            None => RunManner::Shown { plain: self.plain },
+        }
+    }
+
     /// Returns whether nothing but events is to stand on standard output.
     pub(super) fn is_for_programs(&self) -> bool {
         self.json || self.json_events.is_some()
     }
 
-    /// Returns whether somebody is there who could answer.
+    /// Returns whether the user could answer questions.
     pub(super) fn may_ask(&self) -> bool {
         !self.is_for_programs() && answers::may_ask()
     }
@@ -238,153 +282,8 @@ pub(super) enum Isolation {
     Shared,
 }
 
-pub(super) fn is_wrong_flag(source: &Source) -> bool {
-    let is_error = |found: &Diagnostic| found.severity == Severity::Error;
-    matches!(source.kind, SourceKind::Flag(_)) && source.findings.iter().any(is_error)
-}
-
-/// Reads the configuration, with the flags that are settings.
-pub(super) fn configured(flags: &[Flag], root: &Path) -> Configuration {
-    let mut surroundings = Surroundings::of_process();
-    surroundings.flags = flags.to_vec();
-    config::load(root, &surroundings)
-}
-
-/// Returns the flags that are settings.
-pub(super) fn flags_of(args: &Args, on_interrupted: Option<Interrupted>) -> Vec<Flag> {
-    let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
-    let isolation = args.isolation.and_then(|isolation| isolation.to_possible_value());
-    let on_interrupted = on_interrupted.and_then(|what| what.to_possible_value());
-    let all = [
-        ("--slots", "run.slots", args.slots.map(|n| n.to_string())),
-        ("--attempts", "run.attempts", args.attempts.map(|n| n.to_string())),
-        ("--wall-limit", "run.wall_limit", args.wall_limit.clone()),
-        ("--silence-limit", "run.silence_limit", args.silence_limit.clone()),
-        ("--max-cost", "run.budget.cost", args.max_cost.clone()),
-        ("--max-tokens", "run.budget.tokens", args.max_tokens.clone()),
-        ("--max-attempts", "run.budget.attempts", args.max_attempts.clone()),
-        ("--max-duration", "run.budget.duration", args.max_duration.clone()),
-        ("--isolation", "run.isolation", word(isolation)),
-        ("--baseline", "verify.baseline", args.baseline.clone()),
-        ("--on-interrupted", "run.on_interrupted", word(on_interrupted)),
-    ];
-    let set = all.into_iter().filter_map(|(name, key, value)| {
-        Some(Flag {
-            name: name.to_owned(),
-            key,
-            value: value?,
-        })
-    });
-    set.collect()
-}
-
-/// Returns what is wanted of this run; `template` is the configuration's.
-pub(super) fn options(args: &Args, template: Option<PathBuf>) -> Result<Options> {
-    // Whoever types the name of a pipe means it; that of the configuration is a file.
-    let typed = args.template.as_ref().map(|path| (path, File::open(path)));
-    let set = || template.as_ref().map(|path| (path, open_to_read(path)));
-    let template = typed.or_else(set).map(|(path, file)| {
-        let read = file.and_then(read_template).map(|text| (path.to_owned(), text));
-        read.map_err(|error| unreadable_template(path, &error))
-    });
-    Ok(Options {
-        agent: args.agent.clone(),
-        arbiter: args.arbiter.clone(),
-        only: args.only.clone(),
-        from: args.from.clone(),
-        until: args.until.clone(),
-        lands_only: false,
-        max_tasks: args.max_tasks,
-        fail_fast: args.fail_fast && !args.keep_going,
-        retry_failed: args.retry_failed,
-        cascade_skip: args.cascade_skip,
-        require_verification: args.require_verification,
-        strict_files: args.strict_files,
-        accept_proposals: args.accept_proposals,
-        config_text: String::new(),
-        accept_config: args.accept_config,
-        remarks: gone_flags(args),
-        branch: args.branch.clone(),
-        include_uncommitted: args.include_uncommitted,
-        allow_plan_commands: args.allow_plan_commands,
-        yes: args.yes,
-        by: args.by.clone(),
-        waits_for_review: Arc::new(AtomicBool::new(args.may_ask())),
-        replans: false,
-        earlier: Spent::default(),
-        is_last: false,
-        replanned: None,
-        again: repeated(args),
-        fence_program: fence::own_program(),
-        template: template.transpose()?,
-    })
-}
-
-/// Returns what the user should know of flags that have no effect any more.
-fn gone_flags(args: &Args) -> Vec<String> {
-    let gone = [
-        (
-            args.switch,
-            "--switch has no effect any more: work lands on the branch that the plan names",
-        ),
-        (
-            args.allow_dirty,
-            "--allow-dirty has no effect any more: uncommitted work is left out and not touched",
-        ),
-    ];
-    let gone = gone.into_iter().filter(|(is_set, _)| *is_set);
-    gone.map(|(_, text)| text.to_owned()).collect()
-}
-
-/// Returns the words that a command has to have again which goes on with this run: who works, where, on what, and how strictly.
-fn repeated(args: &Args) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut option = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            words.extend([name.to_owned(), value]);
-        }
-    };
-    let word = |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
-    option("--agent", args.agent.clone());
-    option("--arbiter", args.arbiter.clone());
-    option("-j", args.slots.map(|n| n.to_string()));
-    option("--attempts", args.attempts.map(|n| n.to_string()));
-    for (name, tasks) in [("--only", &args.only), ("--from", &args.from), ("--until", &args.until)] {
-        for task in tasks {
-            option(name, Some(task.clone()));
-        }
-    }
-    option("--max-tasks", args.max_tasks.map(|n| n.to_string()));
-    let what = args.on_interrupted.and_then(|what| what.to_possible_value());
-    option("--on-interrupted", word(what));
-    option(
-        "--isolation",
-        word(args.isolation.and_then(|how| how.to_possible_value())),
-    );
-    option("--baseline", args.baseline.clone());
-    option("--branch", args.branch.clone());
-    option("--wall-limit", args.wall_limit.clone());
-    option("--silence-limit", args.silence_limit.clone());
-    option("--max-cost", args.max_cost.clone());
-    option("--max-tokens", args.max_tokens.clone());
-    option("--max-attempts", args.max_attempts.clone());
-    option("--max-duration", args.max_duration.clone());
-    option("--replan", args.replan.map(|n| n.to_string()));
-    option("--by", args.by.clone());
-    option(
-        "--template",
-        args.template.as_ref().map(|path| path.display().to_string()),
-    );
-    for (name, is_set) in [
-        ("--cascade-skip", args.cascade_skip),
-        ("--fail-fast", args.fail_fast),
-        ("--require-verification", args.require_verification),
-        ("--strict-files", args.strict_files),
-        ("--accept-proposals", args.accept_proposals),
-        ("--allow-plan-commands", args.allow_plan_commands),
-        ("--include-uncommitted", args.include_uncommitted),
-    ] {
-        words.extend(is_set.then(|| name.to_owned()));
-    }
-    words
+/// Returns a value as it is written on the command line.
+fn word_of<T: ValueEnum>(value: Option<T>) -> Option<String> {
+    let value = value.and_then(|value| value.to_possible_value());
+    value.map(|value| value.get_name().to_owned())
 }

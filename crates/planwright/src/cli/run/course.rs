@@ -8,80 +8,46 @@ use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::gate::GatePolicy;
 use planwright_run::revise::{self, Target};
-use planwright_run::runs::{Replanned, Spent};
-use planwright_run::workspace::root_of;
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_plan::FoundPlan;
+use planwright_verbs::find_plan::{FoundPlan, stem_of};
 use planwright_verbs::revise_failure::revise_failure as failure;
+use planwright_verbs::run_plan::{RunCourse, RunPlanRequest, config_of_run, run_once};
 
 use super::super::answers;
 use super::super::output::Output;
 use super::super::proposals::{self, Settling};
 use super::super::replan::{After, MAX_VERSIONS, replan_after_failure};
-use super::args::{Args, configured, flags_of};
-use super::{carry_out, stem_of};
+use super::super::run_view::RunView;
+use super::args::Args;
 use crate::render::rawko_events::plan_replanned;
 
-/// What a command has come to over all versions of a plan.
-#[derive(Default)]
-pub(super) struct Course {
-    pub(super) n_replans: u32,
-    /// Whether programs that follow rawko's events have heard of the plan.
-    pub(super) is_told: bool,
-    /// What was spent, by agents and by planners.
-    pub(super) spent: Spent,
-    /// That the plan was replanned for the next run.
-    pub(super) replanned: Option<Replanned>,
-}
-
-impl Course {
-    /// Has a failed plan replanned, and goes on with its new version; returns how the command ends otherwise.
-    fn replan(
-        &mut self,
-        args: &Args,
-        found: &mut FoundPlan,
-        config: &Config,
-        output: &mut Output,
-    ) -> Result<Option<Exit>> {
-        let began = Instant::now();
-        let (next, effort) = match replan_after_failure(found, config, args.is_for_programs(), output)? {
-            After::GoesOn(next, how, effort) => {
-                self.replanned = Some(how);
-                (next, effort)
-            }
-            After::Ends(exit) => return Ok(Some(exit)),
-            After::Nothing => return Ok(Some(Exit::Problems)),
-        };
-        found.path = next;
-        self.n_replans += 1;
-        self.spent.pay(effort.cost_usd, effort.tokens());
-        self.spent
-            .pass(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
-        if self.is_told {
-            tell_replanned(found, output);
-        }
-        Ok(None)
-    }
-}
-
 /// Runs a plan, and its new versions where it is to be replanned.
-pub(super) fn carry_on(args: &Args, mut found: FoundPlan, output: &mut Output) -> Result<Exit> {
-    let mut course = Course::default();
-    let is_first = args.replan.is_some_and(|most| most > 0) && !args.retry_failed && !args.dry_run;
-    if is_first && waits_for_planner(&found) {
-        let config = configured(&flags_of(args, args.on_interrupted), &root_of(&found.path)).config;
-        if let Some(exit) = course.replan(args, &mut found, &config, output)?
+pub(super) fn run_versions(
+    args: &Args,
+    request: &RunPlanRequest,
+    mut found: FoundPlan,
+    output: &mut Output,
+) -> Result<Exit> {
+    let workspace = output.workspace();
+    let mut course = RunCourse::default();
+    let is_quiet = output.is_quiet();
+    let mut view = RunView::new(args.manner(is_quiet), args.may_ask(), args.by.as_deref(), output);
+    if request.replan.is_some_and(|most| most > 0) && !request.retry_failed && waits_for_planner(&found) {
+        let config = config_of_run(request, &found);
+        if let Some(exit) = replan(args, &mut course, &mut found, &config, &mut view)?
             && exit != Exit::Problems
         {
             return Ok(exit);
         }
     }
     loop {
-        let exit = carry_out(args, &found, args.on_interrupted, &mut course, output)?;
-        if args.dry_run || !matches!(exit, Exit::Problems | Exit::Success) {
+        let config = config_of_run(request, &found);
+        course.max_replans = request.replan.unwrap_or_else(|| usual_replans(&config, &found));
+        let exit = run_once(&workspace, request, &found, &mut course, &mut view)?;
+        if !matches!(exit, Exit::Problems | Exit::Success) {
             return Ok(exit);
         }
-        let is_held = match heed_proposals(args, &found, output)? {
+        let is_held = match heed_proposals(args, &found, view.output)? {
             Some(Heeded::Taken(next)) => {
                 found = next;
                 continue;
@@ -92,22 +58,51 @@ pub(super) fn carry_on(args: &Args, mut found: FoundPlan, output: &mut Output) -
         if exit == Exit::Success {
             return Ok(if is_held { Exit::Problems } else { exit });
         }
-        let config = configured(&flags_of(args, args.on_interrupted), &root_of(&found.path)).config;
-        let most = args.replan.unwrap_or_else(|| usual_replans(&config, &found));
+        let config = config_of_run(request, &found);
+        let most = request.replan.unwrap_or_else(|| usual_replans(&config, &found));
         if course.n_replans >= most {
             if most > 0 {
-                give_up(&found, args.by.as_deref(), most, output)?;
+                give_up(&found, args.by.as_deref(), most, view.output)?;
             }
             return Ok(exit);
         }
         if let Some(why) = course.spent.over_run(&config.run.budget) {
-            output.remark(&format!("{why}: the plan is not replanned"));
+            view.output.remark(&format!("{why}: the plan is not replanned"));
             return Ok(exit);
         }
-        if let Some(exit) = course.replan(args, &mut found, &config, output)? {
+        if let Some(exit) = replan(args, &mut course, &mut found, &config, &mut view)? {
             return Ok(exit);
         }
     }
+}
+
+/// Has a failed plan replanned, to continue with its new version; returns how the command ends otherwise.
+fn replan(
+    args: &Args,
+    course: &mut RunCourse,
+    found: &mut FoundPlan,
+    config: &Config,
+    view: &mut RunView<'_>,
+) -> Result<Option<Exit>> {
+    let began = Instant::now();
+    let (next, effort) = match replan_after_failure(found, config, args.is_for_programs(), view.output)? {
+        After::GoesOn(next, how, effort) => {
+            course.replanned = Some(how);
+            (next, effort)
+        }
+        After::Ends(exit) => return Ok(Some(exit)),
+        After::Nothing => return Ok(Some(Exit::Problems)),
+    };
+    found.path = next;
+    course.n_replans += 1;
+    course.spent.pay(effort.cost_usd, effort.tokens());
+    course
+        .spent
+        .pass(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
+    if view.has_announced {
+        tell_replanned(found, view.output);
+    }
+    Ok(None)
 }
 
 /// What became of what agents have proposed.

@@ -5,9 +5,6 @@ use std::borrow::Cow;
 use planwright_run::clock::milliseconds_of;
 use planwright_verbs::plain_text::printable;
 
-/// What every report begins with, by which it is known for one.
-pub(crate) const FIRST_LINE: &str = "<!doctype html>\n<!-- planwright report 1 -->\n";
-
 /// Returns text that is shown as it is: control characters and those that turn text around as escapes.
 pub(super) fn text(raw: &str) -> Cow<'_, str> {
     let shown: Cow<'_, str> = if raw.contains('\t') {

@@ -15,9 +15,9 @@ use planwright_run::clock::{milliseconds_of, to_the_second};
 use planwright_run::git::Diffstat;
 use planwright_run::runs::state::{RunState, TaskRun};
 
-pub(crate) use markup::FIRST_LINE;
 use markup::{pill, text, time};
 use planwright_verbs::quantity::{count, duration, money, tokens};
+use planwright_verbs::report::FIRST_LINE;
 
 /// What a page is made of.
 pub(crate) struct Source<'a> {

@@ -1,13 +1,13 @@
 //! The live display at one moment: a few rows, never wider or higher than the terminal. Draws nothing itself.
 
 use planwright_run::runs::state::TaskState;
+use planwright_verbs::columns::{columns, fill, fit, tame};
+use planwright_verbs::failure_reason::first_useful_line;
 use planwright_verbs::plain_text::shown_name;
 use planwright_verbs::quantity::{count, money, tokens};
 
-use super::columns::{columns, fill, fit, tame};
 use super::lines::{asked_words, done_words, stopping_words};
 use super::progress::{Progress, Running};
-use super::reason::first_useful_line;
 use super::words::{Moment, elapsed, rough_duration};
 use crate::render::terminal::Paint;
 

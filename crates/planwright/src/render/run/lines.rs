@@ -2,22 +2,21 @@
 
 use std::io::Write;
 
-use planwright_run::runs::state::{AttemptRun, TaskRun, TaskState};
+use planwright_run::runs::state::{TaskRun, TaskState};
 use planwright_run::runs::{
-    Asked, Begun, IsolationMode, Outcome, Receipt, Resting, RunEvent, RunRecord, RunStanding, StopReason, Stopping,
+    Asked, Begun, IsolationMode, Outcome, Resting, RunEvent, RunRecord, RunStanding, StopReason, Stopping,
 };
-use planwright_run::shell::command_line;
 use planwright_verbs::plain_text::{one_line, shown_name};
 use planwright_verbs::quantity::{count, duration, some_of};
 
 use super::Watcher;
-use super::columns::{columns, fill, fit};
-use super::denial::denial_words;
-use super::progress::{Progress, Setting, Turn};
-use super::reason::first_useful_line;
+use super::progress::{Progress, Turn};
 use super::words::{Moment, clock_at, clock_of, elapsed};
 use crate::render::events::{chosen_words, conflicted_words};
 use crate::render::terminal::{Paint, harmless_json};
+use planwright_verbs::columns::{columns, fill};
+use planwright_verbs::failure_reason::{first_useful_line, why_of};
+use planwright_verbs::run_report::Setting;
 
 /// How long a run may be silent before it says that it still runs.
 const MAX_SILENCE: u64 = 60_000;
@@ -27,9 +26,6 @@ const MAX_NAMED: usize = 6;
 
 /// The longest name that is shown whole.
 const MAX_NAME_COLUMNS: usize = 40;
-
-/// The longest command that is shown whole in a reason: its end says less than what it printed.
-const MAX_COMMAND_COLUMNS: usize = 60;
 
 /// How many files are named in one line.
 const MAX_FILES: usize = 4;
@@ -274,47 +270,6 @@ fn proof_of(task: &TaskRun) -> String {
         n => format!(", {n} criteria unverified"),
     };
     format!("verified by {by}{open}{changes}")
-}
-
-/// Returns why the last attempt of a task failed, on one line.
-pub(crate) fn why_of(task: &TaskRun) -> String {
-    why(task.last(), task.why())
-}
-
-/// Returns why an attempt failed, on one line.
-pub(crate) fn why_failed(attempt: &AttemptRun) -> String {
-    why(Some(attempt), attempt.why.as_deref())
-}
-
-fn why(attempt: Option<&AttemptRun>, said: Option<&str>) -> String {
-    let of_merge = || attempt.and_then(why_not_merged);
-    let of_checks = || attempt.and_then(why_not_verified);
-    let said = || said.and_then(first_useful_line);
-    let exit = || Some(format!("its agent ended with {}", one_line(attempt?.exit.as_deref()?)));
-    let why = of_merge().or_else(of_checks).or_else(said).or_else(exit);
-    let why = why.unwrap_or_else(|| "the reason was not recorded".to_owned());
-    match attempt.and_then(denial_words) {
-        Some(denial) => format!("{why}; {denial}"),
-        None => why,
-    }
-}
-
-fn why_not_merged(attempt: &AttemptRun) -> Option<String> {
-    let merged = attempt.merged.as_ref().filter(|merged| !merged.passed)?;
-    let why = merged.why.as_deref().and_then(first_useful_line);
-    let why = why.unwrap_or_else(|| "its work could not be merged".to_owned());
-    Some(format!("{why}; its work is on branch {}", one_line(&merged.branch)))
-}
-
-fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
-    if attempt.verified != Some(false) {
-        return None;
-    }
-    let failed = |receipt: &&Receipt| receipt.exit != "exit 0";
-    let receipt = attempt.receipts.iter().find(failed)?;
-    let command = fit(&one_line(&command_line(&receipt.command)), MAX_COMMAND_COLUMNS);
-    let said = first_useful_line(&receipt.tail).map_or_else(String::new, |said| format!(": {said}"));
-    Some(format!("`{command}` ended with {}{said}", one_line(&receipt.exit)))
 }
 
 fn begun_words(begun: &Begun) -> String {

@@ -6,11 +6,11 @@
 use std::io::Write;
 
 use planwright_run::runs::RunRecord;
+use planwright_verbs::run_report::Setting;
 
 use super::Watcher;
 use super::frame::{Row, Size, frame};
 use super::lines::{Sink, Story};
-use super::progress::Setting;
 use super::words::Moment;
 use crate::render::terminal::Paint;
 

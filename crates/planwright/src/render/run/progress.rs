@@ -2,75 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use planwright_core::text::visible;
 use planwright_run::clock::milliseconds_of;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
-use planwright_run::shell::shell_word;
-use planwright_verbs::plain_text::shown_name;
+use planwright_verbs::columns::last_drawn;
+use planwright_verbs::run_report::Setting;
 
-use super::columns::{columns, last_drawn};
 use super::words::Moment;
 
 /// How much of a line of output is kept.
 const MAX_LINE_BYTES: usize = 2_000;
-
-/// The widest column of names.
-const MAX_NAME_COLUMNS: usize = 16;
-
-/// What is known of a run besides its events.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Setting {
-    /// The run's name.
-    pub(crate) run: String,
-    /// The plan, as it is given on a command line.
-    pub(crate) plan: String,
-    /// What tasks are called in words, by their names.
-    pub(crate) titles: HashMap<String, String>,
-}
-
-impl Setting {
-    /// Returns the title of a task, or nothing.
-    pub(crate) fn title(&self, task: &str) -> &str {
-        self.titles.get(task).map_or("", String::as_str)
-    }
-
-    /// Returns how wide a column for the names of all tasks has to be.
-    pub(crate) fn name_columns(&self) -> usize {
-        let widest = self.titles.keys().map(|name| columns(&shown_name(name))).max();
-        widest.unwrap_or(0).min(MAX_NAME_COLUMNS)
-    }
-
-    /// Returns a command of ours about a task of this plan.
-    pub(crate) fn task_command(&self, verb: &str, task: &str) -> String {
-        with_option(&format!("planwright {verb} {}", argument(task)), "-p", &self.plan)
-    }
-
-    /// Returns the command that shows what the agent of a task said.
-    pub(crate) fn log_command(&self, task: &str) -> String {
-        with_option(&format!("planwright logs {}", argument(task)), "--run", &self.run)
-    }
-
-    /// Returns a command of ours about the whole plan.
-    pub(crate) fn plan_command(&self, verb: &str) -> String {
-        match self.plan.as_str() {
-            "" => format!("planwright {verb}"),
-            plan => format!("planwright {verb} {}", argument(plan)),
-        }
-    }
-}
-
-fn with_option(command: &str, option: &str, value: &str) -> String {
-    match value {
-        "" => command.to_owned(),
-        value => format!("{command} {option} {}", argument(value)),
-    }
-}
-
-/// Returns a text as one word of a command line.
-fn argument(text: &str) -> String {
-    visible(&shell_word(text)).into_owned()
-}
 
 /// A task that changed its state.
 #[derive(Clone, Debug)]

@@ -3,9 +3,10 @@
 use expect_test::expect;
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Drifted, Ended, RunEvent, RunStanding, TaskName};
+use planwright_verbs::run_report::{RunReport, Setting};
 
 use super::samples::{Tape, setting};
-use crate::render::run::{RunReport, Setting, summary};
+use crate::render::run::summary;
 use crate::render::terminal::Paint;
 
 fn ended_badly() -> (Setting, RunState) {

@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 use planwright_run::runs::{Asked, RunEvent, StopReason, Stopping};
+use planwright_verbs::columns::columns;
+use planwright_verbs::run_report::Setting;
 
 use super::samples::{Screen, Tape, at, setting};
-use crate::render::run::columns::columns;
+use crate::render::run::Size;
 use crate::render::run::frame::{Row, frame};
 use crate::render::run::progress::Progress;
 use crate::render::run::words::Moment;
-use crate::render::run::{Setting, Size};
 use crate::render::terminal::Paint;
 
 fn progress(tape: &Tape, setting: Setting) -> Progress {

@@ -2,12 +2,13 @@
 
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Asked, Chosen, Drifted, Ended, Merged, Remark, RunEvent, RunStanding, Stopping, TaskName};
+use planwright_verbs::run_report::{RunReport, Setting};
 
 use super::frames::plain;
 use super::samples::{Tape, at};
 use crate::render::run::lines::Story;
 use crate::render::run::lines::json_line;
-use crate::render::run::{RunReport, Setting, summary};
+use crate::render::run::summary;
 use crate::render::terminal::{Paint, json_text};
 
 /// Text that would do harm wherever it is printed as it is.

@@ -3,8 +3,8 @@
 use planwright_run::runs::{
     Attempt, Begun, Ended, Finished, Outcome, Receipt, Resting, RunEvent, RunRecord, Skipped, Started, Verified,
 };
+use planwright_verbs::run_report::Setting;
 
-use crate::render::run::Setting;
 use crate::render::run::words::{Moment, clock_at};
 
 /// When sample runs begin: 2026-11-16T05:31:00Z.

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use planwright_run::runs::RunRecord;
+use planwright_verbs::run_report::Setting;
 
 use super::samples::at;
 use crate::render::run::words::Moment;
-use crate::render::run::{LiveDisplay, PlainLines, Setting, Size};
+use crate::render::run::{LiveDisplay, PlainLines, Size};
 use crate::render::terminal::Paint;
 
 /// A place to write to that can be looked at, and that can break.

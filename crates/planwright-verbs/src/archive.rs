@@ -1,0 +1,287 @@
+//! The verbs `archive` and `delete`: moving plan files away with their history.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::DIALECTS;
+use planwright_run::files::DiskFiles;
+use planwright_run::layout::{PlanPlace, TRASH};
+use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Store, StoreError, load};
+use planwright_run::workspace::{archive_path, is_pointer, slashed};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, Result};
+use crate::find_plan::{file_named, pointer_to};
+use crate::json::ErrorBody;
+use crate::open_plan::load_failure;
+use crate::plain_text::printable;
+use crate::plan_entries::Entry;
+use crate::workspace::{Workspace, from_here};
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemovalRequest {
+    /// Paths, ids or unambiguous parts of ids.
+    pub plans: Vec<String>,
+    /// Also look at the plans in the home folder.
+    #[serde(default)]
+    pub user: bool,
+    /// Who does it, for the history of the plans.
+    #[serde(default)]
+    pub by: Option<String>,
+    /// Write nothing; report what would be done.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// Report the moves as git shows them, and write nothing.
+    #[serde(default)]
+    pub diff: bool,
+}
+
+impl RemovalRequest {
+    /// Returns whether nothing is to be written.
+    pub fn is_dry(&self) -> bool {
+        self.dry_run || self.diff
+    }
+}
+
+#[derive(Serialize)]
+pub struct RemovalReport {
+    pub schema_version: &'static str,
+    /// Whether anything was written.
+    pub written: bool,
+    pub plans: Vec<RemovedPlan>,
+    /// Why the next one is where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
+    /// With `diff`: the moves as git shows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The same as `error`.
+    #[serde(skip)]
+    pub failure: Option<Failure>,
+}
+
+#[derive(Serialize)]
+pub struct RemovedPlan {
+    pub plan: String,
+    pub id: Option<String>,
+    pub title: String,
+    /// Where it is now, or would be.
+    pub to: String,
+    pub notices: Vec<String>,
+}
+
+/// A plan that is to be moved away.
+pub struct PlanToRemove {
+    pub entry: Entry,
+    /// Where it is to go; the trash where that is none.
+    goal: Option<String>,
+    /// The file that says that this plan is in work.
+    pointer: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Removal {
+    Delete,
+    Archive,
+}
+
+impl Removal {
+    fn verb(self) -> &'static str {
+        match self {
+            Removal::Delete => "delete",
+            Removal::Archive => "archive",
+        }
+    }
+
+    fn version(self) -> &'static str {
+        match self {
+            Removal::Delete => "planwright.delete/v1",
+            Removal::Archive => "planwright.archive/v1",
+        }
+    }
+}
+
+/// Moves plans to the archive.
+pub fn archive(workspace: &Workspace, request: &RemovalRequest) -> Result<RemovalReport> {
+    let chosen = choose(workspace, Removal::Archive, &request.plans, request.user)?;
+    move_plans(workspace, Removal::Archive, &chosen, request)
+}
+
+/// Moves plans to the trash, if the user agrees; none if not.
+pub fn delete(
+    workspace: &Workspace,
+    request: &RemovalRequest,
+    agrees: impl FnOnce(&[PlanToRemove]) -> bool,
+) -> Result<Option<RemovalReport>> {
+    let chosen = choose(workspace, Removal::Delete, &request.plans, request.user)?;
+    match agrees(&chosen) {
+        true => move_plans(workspace, Removal::Delete, &chosen, request).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Finds the plans, all of them or none: nothing is moved before every name is understood.
+fn choose(workspace: &Workspace, removal: Removal, names: &[String], user: bool) -> Result<Vec<PlanToRemove>> {
+    let mut chosen: Vec<PlanToRemove> = Vec::new();
+    let mut seen = Vec::new();
+    for name in names {
+        let path = file_named(workspace, name, user)?;
+        refuse_pointer(&path)?;
+        let place = PlanPlace::of(&DiskFiles, &path).map_err(|error| not_there(&path, error))?;
+        if seen.contains(&place.target) {
+            continue;
+        }
+        let goal = goal_of(removal, &place, &path)?;
+        let entry = Entry::of(path, false);
+        refuse_stranger(&entry)?;
+        chosen.push(PlanToRemove {
+            pointer: pointer_to(&entry.path),
+            entry,
+            goal,
+        });
+        seen.push(place.target);
+    }
+    Ok(chosen)
+}
+
+fn not_there(path: &Path, source: std::io::Error) -> Failure {
+    let path = path.to_owned();
+    load_failure(&match source.kind() {
+        std::io::ErrorKind::NotFound => LoadError::Missing { path },
+        _ => LoadError::Io { path, source },
+    })
+}
+
+/// A file that points at a plan means that plan elsewhere. Here, where files go away, it would be a trap.
+fn refuse_pointer(path: &Path) -> Result<()> {
+    let name = slashed(path);
+    if !is_pointer(Path::new(&name)) {
+        return Ok(());
+    }
+    Err(Failure::problem(
+        format!("`{}` holds no plan: it says which one is in work", path.display()),
+        "name the plan, or remove the file yourself where nothing is in work",
+    ))
+}
+
+/// What planwright does not know for a plan is not its to move.
+fn refuse_stranger(entry: &Entry) -> Result<()> {
+    let name = slashed(&entry.path);
+    let is_plan = entry.dialect.is_some() || DIALECTS.iter().any(|dialect| dialect.lives_at(&name));
+    if is_plan {
+        return Ok(());
+    }
+    // A file that cannot be read may be a plan.
+    load(&entry.path).map_err(|error| load_failure(&error))?;
+    Err(Failure::problem(
+        format!(
+            "`{}` holds no plan, and does not lie where plans do",
+            entry.path.display()
+        ),
+        "move it yourself if you mean it",
+    ))
+}
+
+fn goal_of(removal: Removal, place: &PlanPlace, path: &Path) -> Result<Option<String>> {
+    let shown = path.display();
+    match removal {
+        Removal::Delete if Path::new(&place.relative).starts_with(TRASH) => Err(Failure::problem(
+            format!("`{shown}` is deleted already"),
+            "remove the file yourself to be rid of it for good",
+        )),
+        Removal::Delete => Ok(None),
+        Removal::Archive => archive_path(&place.relative).map(Some).ok_or_else(|| {
+            Failure::problem(
+                format!("`{shown}` is archived already, or deleted"),
+                "move the file back to its place to work on it",
+            )
+        }),
+    }
+}
+
+/// Moves the plans one after the other. Where one fails after others were moved, the report has both.
+fn move_plans(
+    workspace: &Workspace,
+    removal: Removal,
+    chosen: &[PlanToRemove],
+    request: &RemovalRequest,
+) -> Result<RemovalReport> {
+    let mut plans = Vec::new();
+    let mut failure = None;
+    for plan in chosen {
+        match move_plan(removal, plan, request) {
+            Ok(departed) => plans.push(removed(plan, &departed)),
+            Err(error) => {
+                failure = Some(departure_failure(&error));
+                break;
+            }
+        }
+    }
+    for notice in plans.iter().flat_map(|moved| &moved.notices) {
+        workspace.remark(&format!("note: {}", printable(notice)));
+    }
+    match failure {
+        Some(failure) if plans.is_empty() => Err(failure),
+        failure => Ok(RemovalReport {
+            schema_version: removal.version(),
+            written: !request.is_dry() && !plans.is_empty(),
+            error: failure.as_ref().map(ErrorBody::of),
+            diff: request.diff.then(|| plans.iter().map(move_as_diff).collect()),
+            plans,
+            failure,
+        }),
+    }
+}
+
+/// Returns the move of a plan in the form that `git apply` takes.
+fn move_as_diff(moved: &RemovedPlan) -> String {
+    let (from, to) = (moved.plan.replace('\\', "/"), moved.to.replace('\\', "/"));
+    format!("diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n")
+}
+
+fn move_plan(removal: Removal, plan: &PlanToRemove, request: &RemovalRequest) -> Result<Departed, StoreError> {
+    let file = PlanFile {
+        path: &plan.entry.path,
+        id: plan.entry.id.as_deref(),
+    };
+    let departure = Departure {
+        verb: removal.verb(),
+        by: request.by.as_deref(),
+        goal: plan.goal.as_deref().map_or(Goal::Trash, Goal::Path),
+    };
+    let store = Store::default();
+    match request.is_dry() {
+        true => store.foresee(file, departure),
+        false => store.depart(file, departure),
+    }
+}
+
+fn removed(plan: &PlanToRemove, departed: &Departed) -> RemovedPlan {
+    let mut notices: Vec<String> = departed
+        .notices
+        .iter()
+        .map(|notice| printable(&notice.to_string()).into_owned())
+        .collect();
+    if let Some(pointer) = &plan.pointer {
+        notices.push(format!(
+            "`{}` still names this plan; remove it, or have it name another",
+            from_here(pointer).display()
+        ));
+    }
+    RemovedPlan {
+        plan: plan.entry.shown(),
+        id: plan.entry.id.clone(),
+        title: plan.entry.title.clone(),
+        to: from_here(&departed.path).to_string_lossy().into_owned(),
+        notices,
+    }
+}
+
+fn departure_failure(error: &StoreError) -> Failure {
+    match error {
+        StoreError::Occupied { .. } | StoreError::Link { .. } | StoreError::BeingRun { .. } => {
+            Failure::problem(error.to_string(), error.help())
+        }
+        error => Failure::environment(error, error.help()),
+    }
+}

@@ -1,0 +1,291 @@
+//! The verbs `pause`, `resume` and `stop`: asking a run in another process, and waiting for its answer.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use planwright_run::clock;
+use planwright_run::files::DiskFiles;
+use planwright_run::runs::state::RunState;
+use planwright_run::runs::{Ask, Asked, Follower, Outcome, RunEvent, RunRecord, ask};
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::refuse_in_attempt;
+use crate::failure::{Failure, Result};
+use crate::find_run::{RunScope, SeenRun, unreadable};
+use crate::follow_run::PAUSE;
+use crate::plain_text::one_line;
+use crate::workspace::Workspace;
+
+/// How many seconds a run has to answer.
+const PATIENCE: u64 = 5;
+
+/// What can be asked of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunControl {
+    Pause,
+    Resume,
+    Stop,
+    Kill,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlRequest {
+    pub control: RunControl,
+    /// The plan whose run is meant: a path, an id or part of one. None: the only run at work.
+    #[serde(default)]
+    pub plan: Option<String>,
+    /// Who asks, for the log of the run.
+    #[serde(default)]
+    pub by: Option<String>,
+    #[serde(default)]
+    pub note: Option<String>,
+    /// Whether not to wait for the answer of the run.
+    #[serde(default)]
+    pub no_wait: bool,
+}
+
+#[derive(Serialize)]
+pub struct ControlReport {
+    pub schema_version: &'static str,
+    pub run: String,
+    pub plan: String,
+    /// `pause`, `resume`, `stop`, `kill`.
+    pub asked: &'static str,
+    /// Whether the run was as wanted before.
+    pub already: bool,
+    /// The kind of the event by which the run answered; null where none was waited for.
+    pub answer: Option<String>,
+    /// What the run does now, in words that follow its name.
+    #[serde(skip)]
+    pub words: String,
+}
+
+impl RunControl {
+    pub fn verb(self) -> &'static str {
+        match self {
+            RunControl::Pause => "pause",
+            RunControl::Resume => "resume",
+            RunControl::Stop => "stop",
+            RunControl::Kill => "kill",
+        }
+    }
+
+    /// Returns whether an event answers the request.
+    fn is_answer(self, event: &RunEvent) -> bool {
+        match event {
+            RunEvent::Ended(_) => true,
+            RunEvent::Paused(_) => self == RunControl::Pause,
+            RunEvent::Resumed(_) => self == RunControl::Resume,
+            RunEvent::Stopping(_) => matches!(self, RunControl::Stop | RunControl::Kill),
+            RunEvent::Finished(finished) => self == RunControl::Kill && finished.outcome == Outcome::Interrupted,
+            _ => false,
+        }
+    }
+
+    /// Returns why there is nothing to ask for, where that is so.
+    fn is_met(self, run_state: &RunState) -> Option<&'static str> {
+        match self {
+            RunControl::Pause if run_state.stopping.is_some() => Some("is stopping: nothing new starts any more"),
+            // A run that paused by itself resumes by itself, unless a user pauses it too.
+            RunControl::Pause => run_state
+                .paused
+                .as_ref()
+                .filter(|paused| !is_own(paused))
+                .map(|_| "is paused already"),
+            RunControl::Resume => match &run_state.paused {
+                None => Some("is not paused"),
+                Some(paused) if is_own(paused) => {
+                    Some("waits until the plan file is fixed, and continues by itself then: see `planwright check`")
+                }
+                Some(_) => None,
+            },
+            RunControl::Stop => run_state
+                .stopping
+                .as_ref()
+                .map(|_| "is stopping already; --now ends what runs too"),
+            RunControl::Kill => None,
+        }
+    }
+
+    /// Returns what the run does now, in words.
+    fn done(self, answer: &RunEvent) -> &'static str {
+        match (self, answer) {
+            (_, RunEvent::Ended(_)) => "is over",
+            (RunControl::Pause, _) => "is paused: nothing new starts until `planwright resume`",
+            (RunControl::Resume, _) => "continues",
+            (RunControl::Stop, _) => "starts nothing new, and ends when what runs is through",
+            (RunControl::Kill, _) => "ends what runs",
+        }
+    }
+}
+
+/// Returns whether a run paused by itself.
+fn is_own(paused: &Asked) -> bool {
+    paused.by.as_deref() == Some("planwright")
+}
+
+/// Asks a run to pause, to resume or to stop.
+pub fn control(workspace: &Workspace, request: &ControlRequest) -> Result<ControlReport> {
+    let control = request.control;
+    let scope = RunScope::of(workspace, request.plan.as_deref())?;
+    let what = format!("{} its own run", control.verb());
+    let run = match live_run(&scope) {
+        Ok(run) => run,
+        Err(error) => {
+            // In its checkout nothing runs.
+            refuse_in_attempt(scope.root(), &what)?;
+            return Err(error);
+        }
+    };
+    refuse_in_attempt(run.place.root(), &what)?;
+    let mut follower = Follower::new(&run.place.log());
+    let mut run_state = RunState::default();
+    for record in all(&mut follower)? {
+        run_state.apply(&record);
+    }
+    if control == RunControl::Resume && run_state.stopping.is_some() {
+        return Err(Failure::problem(
+            format!("run {} is stopping, and starts nothing any more", run.place.id()),
+            "`planwright run` continues the plan once it has ended",
+        ));
+    }
+    let report = |words: &str, answer: Option<&RunEvent>| ControlReport {
+        schema_version: "planwright.ask/v1",
+        run: run.place.id().to_owned(),
+        plan: run.header.path.clone(),
+        asked: control.verb(),
+        already: false,
+        answer: answer.map(|event| event.name().to_owned()),
+        words: words.to_owned(),
+    };
+    if let Some(met) = control.is_met(&run_state) {
+        return Ok(ControlReport {
+            already: true,
+            ..report(met, None)
+        });
+    }
+    send(request, &run)?;
+    if request.no_wait {
+        let what = match control {
+            RunControl::Kill => "end at once",
+            control => control.verb(),
+        };
+        return Ok(report(&format!("was asked to {what}"), None));
+    }
+    match wait(control, &run, &mut follower)? {
+        Some(record) => Ok(report(control.done(&record.event), Some(&record.event))),
+        None => Err(no_answer(&run)),
+    }
+}
+
+/// Leaves a request for the run.
+fn send(request: &ControlRequest, run: &SeenRun) -> Result<()> {
+    let wanted = Ask {
+        verb: request.control.verb().to_owned(),
+        task: None,
+        by: request.by.clone(),
+        note: request.note.clone(),
+        time: clock::now(),
+    };
+    ask(&DiskFiles, &run.place.requests(), &wanted).map_err(|error| {
+        Failure::outside(
+            format!("run {} cannot be asked: {error}", run.place.id()),
+            "check that you may write to its folder in `.planwright/runs`",
+        )
+    })
+}
+
+fn no_answer(run: &SeenRun) -> Failure {
+    let (id, plan) = (run.place.id(), one_line(&run.header.path));
+    match run.live() {
+        None => Failure::problem(
+            format!("run {id} of `{plan}` is not there any more, and did not answer"),
+            "`planwright runs` shows how it stands",
+        ),
+        Some(_) => Failure::outside(
+            format!("run {id} of `{plan}` has not answered within {PATIENCE} s; it may still do what it was asked for"),
+            "`planwright events -f` shows what it does",
+        ),
+    }
+}
+
+/// Returns the run that is at work.
+fn live_run(scope: &RunScope) -> Result<SeenRun> {
+    let mut newest = None;
+    let mut live = Vec::new();
+    let mut plans = HashSet::new();
+    let mut unread = None;
+    for run in scope.runs()? {
+        let run = match run {
+            Ok(run) => run,
+            Err((_, error)) => {
+                unread.get_or_insert(error);
+                continue;
+            }
+        };
+        // A plan has one run at work at a time.
+        if plans.contains(&run.header.path) {
+            continue;
+        }
+        if run.live().is_some() {
+            plans.insert(run.header.path.clone());
+            live.push(run);
+        } else if newest.is_none() {
+            newest = Some(run);
+        }
+    }
+    match (live.len(), newest) {
+        (1, _) => Ok(live.swap_remove(0)),
+        // What runs may be what cannot be read.
+        (0, _) if unread.is_some() => Err(unread.map_or_else(|| scope.nothing_ran(), |error| unreadable(&error))),
+        (0, None) => scope.require_plan().and(Err(Failure::problem(
+            format!("nothing runs{}, and nothing ever has", scope.words()),
+            "`planwright run` begins a run",
+        ))),
+        (0, Some(last)) => {
+            let stands = last
+                .run_state()
+                .map_or("damaged".to_owned(), |(_, standing)| standing.words());
+            Err(Failure::problem(
+                format!(
+                    "nothing runs{}; the last run was {} ({stands})",
+                    scope.words(),
+                    last.place.id()
+                ),
+                "`planwright runs` shows all of them, `planwright run` begins or continues one",
+            ))
+        }
+        (_, _) => {
+            let mut message = "several plans are being run:".to_owned();
+            for run in live.iter().take(20) {
+                message.push_str(&format!("\n  {}", one_line(&run.header.path)));
+            }
+            let first = live.first().map_or("", |run| run.header.path.as_str());
+            Err(Failure::problem(
+                message,
+                format!("name one of them: `{}`", scope.workspace().with_plan(first)),
+            ))
+        }
+    }
+}
+
+fn all(follower: &mut Follower) -> Result<Vec<RunRecord>> {
+    follower.more().map_err(|error| unreadable(&error))
+}
+
+/// Waits for the run's answer; none where none comes in time.
+fn wait(control: RunControl, run: &SeenRun, follower: &mut Follower) -> Result<Option<RunRecord>> {
+    let start = Instant::now();
+    loop {
+        let is_gone = run.live().is_none();
+        let answer = all(follower)?
+            .into_iter()
+            .find(|record| control.is_answer(&record.event));
+        if answer.is_some() || is_gone || start.elapsed().as_secs() >= PATIENCE {
+            return Ok(answer);
+        }
+        std::thread::sleep(PAUSE / 4);
+    }
+}

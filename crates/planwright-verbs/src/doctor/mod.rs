@@ -1,0 +1,161 @@
+//! The verb `doctor`: whether plans can be run here, and what to do where not.
+
+mod overview;
+
+use std::path::Path;
+
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_run::config::Configuration;
+use planwright_run::doctor::{DoctorFinding, examine_workspace};
+use planwright_run::files::DiskFiles;
+use planwright_run::runs;
+use planwright_run::workspace::root_of;
+use serde::{Deserialize, Serialize};
+
+pub use self::overview::DoctorFact;
+use self::overview::facts;
+use crate::failure::{Exit, Result};
+use crate::fence_report::FenceReport;
+use crate::find_plan::PlanChoice;
+use crate::json::RangeReport;
+use crate::observer::VerificationObserver;
+use crate::run_plan::{RunObstacle, RunPlanRequest, obstacle};
+use crate::workspace::{Workspace, from_here};
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DoctorRequest {
+    /// Start the commands that verify tasks, once each, in a clean checkout.
+    pub run: bool,
+}
+
+#[derive(Serialize)]
+pub struct DoctorReport {
+    pub schema_version: &'static str,
+    pub root: String,
+    /// Whether `planwright run` could begin.
+    pub healthy: bool,
+    /// What was looked at.
+    pub facts: Vec<DoctorFact>,
+    pub n_plans: usize,
+    pub n_journals: usize,
+    /// What the kernel has to fence agents with.
+    pub fence: FenceReport,
+    /// Those about the configuration first.
+    pub findings: Vec<DoctorFindingReport>,
+    /// How many findings concern the configuration.
+    #[serde(skip)]
+    pub n_in_configuration: usize,
+    #[serde(skip)]
+    pub configuration: Configuration,
+    /// Whether a run is at work now.
+    #[serde(skip)]
+    pub is_running: bool,
+    /// Whether a run needs the name of its plan, because several could be meant.
+    #[serde(skip)]
+    pub has_several_plans: bool,
+}
+
+impl DoctorReport {
+    pub fn exit(&self) -> Exit {
+        match self.healthy {
+            true => Exit::Success,
+            false => Exit::Problems,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct DoctorFindingReport {
+    pub id: &'static str,
+    /// `error` where something does not work until it is fixed, else `warning`.
+    pub severity: &'static str,
+    /// From the root of the workspace.
+    pub path: Option<String>,
+    pub message: String,
+    pub help: String,
+    /// The place in that file, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<RangeReport>,
+}
+
+/// Examines a workspace.
+pub fn doctor(
+    workspace: &Workspace,
+    request: &DoctorRequest,
+    observer: &mut dyn VerificationObserver,
+) -> Result<DoctorReport> {
+    let root = root_of(workspace.folder());
+    let mut health = examine_workspace(&root);
+    let mut facts = facts(&root, &mut health, request.run, observer)?;
+    let live = runs::live_runs(&DiskFiles, &root);
+    let only_plan = PlanChoice::default().find(workspace, "name its file");
+    if let Some(run) = live.first() {
+        let words = format!("process {} is running a plan now", run.pid);
+        facts.push(DoctorFact { name: "run", words });
+    } else if let Ok(found) = &only_plan
+        && !health.has_errors()
+    {
+        let obstacle = obstacle(&RunPlanRequest::default(), found);
+        let finding = |RunObstacle { message, help }| DoctorFinding::CannotRun { message, help };
+        health.findings.extend(obstacle.map(finding));
+    }
+    let mut findings: Vec<DoctorFindingReport> = in_configuration(&health.configuration, &root).collect();
+    let n_in_configuration = findings.len();
+    findings.extend(health.findings.iter().map(finding));
+    Ok(DoctorReport {
+        schema_version: "planwright.doctor/v1",
+        root: match from_here(&root) {
+            path if path.as_os_str().is_empty() => ".".to_owned(),
+            path => path.to_string_lossy().into_owned(),
+        },
+        healthy: !health.has_errors(),
+        facts,
+        n_plans: health.n_plans,
+        n_journals: health.n_journals,
+        fence: FenceReport::of(&health.configuration.config),
+        findings,
+        n_in_configuration,
+        is_running: !live.is_empty(),
+        has_several_plans: health.n_plans > 1 && only_plan.is_err(),
+        configuration: health.configuration,
+    })
+}
+
+fn finding(found: &DoctorFinding) -> DoctorFindingReport {
+    DoctorFindingReport {
+        id: found.id(),
+        severity: match found.severity() {
+            Severity::Error => "error",
+            _ => "warning",
+        },
+        path: found.path().map(|path| path.to_string_lossy().into_owned()),
+        message: found.to_string(),
+        help: found.help(),
+        range: None,
+    }
+}
+
+/// Returns the findings about the configuration.
+fn in_configuration<'c>(
+    configuration: &'c Configuration,
+    root: &'c Path,
+) -> impl Iterator<Item = DoctorFindingReport> + 'c {
+    configuration.sources.iter().flat_map(move |source| {
+        let index = source.text.line_index();
+        let name = source.name();
+        let path = name.strip_prefix(root).unwrap_or(&name).to_string_lossy().into_owned();
+        let finding = move |found: &Diagnostic| DoctorFindingReport {
+            id: found.rule.id,
+            severity: found.severity.as_str(),
+            path: Some(path.clone()),
+            message: found.message.clone(),
+            help: match found.help.as_str() {
+                "" => found.label.clone(),
+                help => help.to_owned(),
+            },
+            range: found.span.map(|span| RangeReport::new(span, &index)),
+        };
+        source.findings.iter().map(finding)
+    })
+}

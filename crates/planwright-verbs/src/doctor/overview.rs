@@ -1,0 +1,227 @@
+//! What `planwright doctor` looks at, one line for each: git, agent, verification, plans, runs, checkouts, disk, kernel.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use planwright_run::checkout_home::CheckoutHome;
+use planwright_run::config::{Command, Config};
+use planwright_run::doctor::{DoctorFinding, Health};
+use planwright_run::engine::{LeftoverState, Leftovers};
+use planwright_run::files::free_bytes;
+use planwright_run::git::Repository;
+use planwright_run::programs::command;
+use planwright_run::shell::command_line;
+use serde::Serialize;
+
+use crate::failure::Result;
+use crate::observer::VerificationObserver;
+use crate::plain_text::{cut, one_line};
+use crate::quantity::count;
+use crate::trial::{Trial, TrialResult, is_program_found};
+
+/// How long an agent may take to print its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(5);
+
+/// Less than this is little space for checkouts.
+const LITTLE: u64 = 500_000_000;
+
+/// From here on the exact number matters to no user.
+const PLENTY: u64 = 10_000_000_000;
+
+/// One thing that was looked at.
+#[derive(Serialize)]
+pub struct DoctorFact {
+    pub name: &'static str,
+    pub words: String,
+}
+
+/// Looks at everything, adds to the findings, and returns what there is.
+pub(super) fn facts(
+    root: &Path,
+    health: &mut Health,
+    starts: bool,
+    observer: &mut dyn VerificationObserver,
+) -> Result<Vec<DoctorFact>> {
+    let config = health.configuration.config.clone();
+    let mut facts = Vec::new();
+    let mut fact = |name: &'static str, words: String| facts.push(DoctorFact { name, words });
+    fact("git", git_words(root, health));
+    fact("agent", agent_words(root, &config));
+    let commands = &config.verify.every;
+    match commands.is_empty() {
+        true => fact("verification", "no command verifies every task".to_owned()),
+        false => {
+            let mut trial = match starts {
+                true => Trial::open(root, &config, observer)?,
+                false => None,
+            };
+            if starts && trial.is_none() {
+                fact(
+                    "",
+                    "--run starts nothing here: there is no commit to check out".to_owned(),
+                );
+            }
+            for command in commands {
+                let words = verification_words(root, command, trial.as_mut(), health)?;
+                fact("verification", words);
+            }
+        }
+    }
+    fact("plans", count(health.n_plans as u64, "plan"));
+    fact("journals", count(health.n_journals as u64, "journal"));
+    if let Some(words) = checkouts_words(root, &config) {
+        fact("checkouts", words);
+    }
+    fact("disk", disk_words(root, &config, health));
+    Ok(facts)
+}
+
+fn git_words(root: &Path, health: &mut Health) -> String {
+    let repository = match Repository::around(root) {
+        Ok(Some(repository)) => repository,
+        Ok(None) => return "no repository: tasks share this folder, one at a time".to_owned(),
+        Err(error) => return format!("cannot be asked: {}", one_line(&error.to_string())),
+    };
+    if let Some(what) = unfinished(&repository) {
+        health.add(DoctorFinding::UnfinishedGit { what: what.to_owned() });
+    }
+    let branch = repository.branch().ok().flatten();
+    let branch = branch.map_or_else(
+        || "no branch is checked out".to_owned(),
+        |branch| format!("on {}", one_line(&branch)),
+    );
+    let commit = match repository.head() {
+        Ok(Some(_)) => "",
+        _ => ", no commit yet: tasks share this folder, one at a time",
+    };
+    let dirt = repository.dirt(&|_| false).map_or(0, |dirt| dirt.len());
+    let dirt = match dirt {
+        0 => ", nothing uncommitted".to_owned(),
+        n => format!(
+            ", {} uncommitted: tasks work on what is committed",
+            count(n as u64, "file")
+        ),
+    };
+    format!("{branch}{commit}{dirt}")
+}
+
+/// Returns what git is in the middle of.
+fn unfinished(repository: &Repository) -> Option<&'static str> {
+    const STATES: [(&str, &str); 5] = [
+        ("MERGE_HEAD", "a merge"),
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+    ];
+    let folder = repository.common_folder();
+    let state = STATES.iter().find(|(name, _)| folder.join(name).exists());
+    state.map(|(_, what)| *what)
+}
+
+fn agent_words(root: &Path, config: &Config) -> String {
+    let Some(name) = config.run.agent.as_deref().or_else(|| config.only_agent()) else {
+        return "none is configured".to_owned();
+    };
+    let Some(agent) = config.agents.get(name) else {
+        return format!("{}, which is unknown", one_line(name));
+    };
+    match agent.find_program(root) {
+        None => format!("{}: `{}` is not found", one_line(name), one_line(agent.program())),
+        // Programs of the user's own may do anything with `--version`.
+        Some(path) => match agent.preset.and_then(|_| version_of(&path)) {
+            Some(version) => format!("{}, {version}", one_line(name)),
+            None => format!("{} (`{}`)", one_line(name), one_line(agent.program())),
+        },
+    }
+}
+
+/// Returns the first line that a program prints as its version, if it does so soon.
+fn version_of(program: &Path) -> Option<String> {
+    let mut asked = command(&program.to_string_lossy())
+        .unwrap_or_else(|_| std::process::Command::new(program))
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let began = Instant::now();
+    while asked.try_wait().ok()?.is_none() {
+        if began.elapsed() > VERSION_LIMIT {
+            let _ = asked.kill();
+            let _ = asked.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut text = Vec::new();
+    asked.stdout.take()?.take(1_000).read_to_end(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let line = text.lines().next().filter(|line| !line.trim().is_empty())?;
+    Some(cut(&one_line(line.trim()), 60))
+}
+
+fn verification_words(
+    root: &Path,
+    command: &Command,
+    trial: Option<&mut Trial<'_>>,
+    health: &mut Health,
+) -> Result<String> {
+    let line = one_line(&command_line(&command.arguments()));
+    let is_found = is_program_found(command, Some(root));
+    let Some(trial) = trial else {
+        let found = if is_found {
+            "found; --run starts it"
+        } else {
+            "its program is not found"
+        };
+        return Ok(format!("`{line}`: {found}"));
+    };
+    let ended = trial.try_command(command)?;
+    if !matches!(ended.result, TrialResult::Passed | TrialResult::NoTests) {
+        health.add(DoctorFinding::VerificationFails {
+            command: line.clone(),
+            ended: ended.words.clone(),
+        });
+    }
+    Ok(format!("`{line}`: {}", ended.words))
+}
+
+fn checkouts_words(root: &Path, config: &Config) -> Option<String> {
+    let all = Leftovers::open(root, &config.run).ok().flatten()?.list().ok()?;
+    let n_removable = all.iter().filter(|one| one.state == LeftoverState::Removable).count();
+    match (all.len(), n_removable) {
+        (0, _) => Some("none left over".to_owned()),
+        (n, 0) => Some(format!(
+            "{} of earlier runs, in use or kept",
+            count(n as u64, "checkout")
+        )),
+        (n, removable) => Some(format!(
+            "{} of earlier runs; `planwright worktrees` lists {removable} that can be removed",
+            count(n as u64, "checkout")
+        )),
+    }
+}
+
+fn disk_words(root: &Path, config: &Config, health: &mut Health) -> String {
+    let home = Repository::around(root).ok().flatten();
+    let home = home.and_then(|repository| CheckoutHome::of(config.run.checkouts.as_deref(), &repository).ok());
+    let home = home.map(|home| home.folder().to_owned());
+    let folder = home
+        .iter()
+        .flat_map(|home| home.ancestors())
+        .find(|folder| folder.is_dir());
+    let Some(free) = free_bytes(folder.unwrap_or(root)) else {
+        return "unknown".to_owned();
+    };
+    if free < LITTLE {
+        health.add(DoctorFinding::LittleSpace { n_bytes: free });
+    }
+    match free {
+        PLENTY.. => "more than 10 GB free for checkouts".to_owned(),
+        _ => format!("{:.1} GB free for checkouts", free as f64 / 1e9),
+    }
+}

@@ -1,0 +1,69 @@
+//! The verb `graph`: the tasks of a plan, what they depend on, and the critical path.
+
+use std::collections::HashSet;
+
+use planwright_core::graph::TaskGraph;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Result;
+use crate::find_plan::PlanChoice;
+use crate::open_plan::OpenedPlan;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GraphRequest {
+    pub plan: PlanChoice,
+}
+
+#[derive(Serialize)]
+pub struct GraphReport {
+    pub schema_version: &'static str,
+    pub tasks: Vec<GraphTask>,
+    /// Null where tasks depend on each other in a circle.
+    pub critical_path: Option<Vec<String>>,
+    #[serde(skip)]
+    pub opened: OpenedPlan,
+    /// The order of the tasks; none where they depend on each other in a circle.
+    #[serde(skip)]
+    pub graph: Option<TaskGraph>,
+}
+
+#[derive(Serialize)]
+pub struct GraphTask {
+    pub task: String,
+    pub title: String,
+    pub status: &'static str,
+    pub level: Option<usize>,
+    /// Whether it is on the critical path.
+    pub critical: bool,
+    pub depends_on: Vec<String>,
+}
+
+/// Lays the tasks of a plan out as a graph.
+pub fn graph(workspace: &Workspace, request: &GraphRequest) -> Result<GraphReport> {
+    let opened = request.plan.open(workspace)?;
+    let linked = opened.linked()?;
+    let plan = &linked.plan;
+    let graph = TaskGraph::new(plan, &linked.links).ok();
+    let path = graph.as_ref().map_or(&[][..], |graph| graph.critical_path());
+    let critical: HashSet<usize> = path.iter().map(|&ix| ix as usize).collect();
+    let name = |ix: u32| plan.task_name(ix as usize).into_owned();
+    let tasks = plan.tasks().iter().enumerate().map(|(ix, task)| GraphTask {
+        task: plan.task_name(ix).into_owned(),
+        title: plan.task_title(task).to_owned(),
+        status: task.status.as_str(),
+        level: graph.as_ref().map(|graph| graph.level(ix)),
+        critical: critical.contains(&ix),
+        depends_on: linked.links.of(ix).iter().map(|edge| name(edge.to)).collect(),
+    });
+    Ok(GraphReport {
+        schema_version: "planwright.graph/v1",
+        tasks: tasks.collect(),
+        critical_path: graph
+            .as_ref()
+            .map(|graph| graph.critical_path().iter().map(|&ix| name(ix)).collect()),
+        graph,
+        opened,
+    })
+}

@@ -1,0 +1,90 @@
+//! What a landing leaves out or brings unexpectedly: tasks that are not done any more, and the work of other plans.
+
+use crate::find_run::RunScope;
+use crate::open_plan::open_file;
+use crate::plain_text::{one_line, shown_name};
+use crate::quantity::{count, some_of};
+use crate::workspace::Workspace;
+use planwright_core::plan::State;
+use planwright_run::runs::state::TaskRun;
+use planwright_run::shell::argument;
+
+use super::Landing;
+
+impl Landing {
+    /// Returns why there is nothing to land.
+    pub(super) fn nothing_words(&self) -> String {
+        let has_landed = |task: &TaskRun| {
+            let mut merged = task.attempts.iter().filter_map(|attempt| attempt.merged.as_ref());
+            merged.any(|merged| merged.passed)
+        };
+        let branch = one_line(&self.conditions.branch);
+        match self.state.tasks().iter().any(has_landed) {
+            true => format!(
+                "`{branch}` has nothing that is not part of `{}` already",
+                one_line(&self.into)
+            ),
+            false => format!(
+                "nothing to land: the last run of {} has no verified work. `planwright summary` shows why",
+                one_line(&self.run.header.path)
+            ),
+        }
+    }
+
+    /// Reports tasks whose work lands although the plan does not have them as done any more.
+    pub(super) fn note_undone(&self, workspace: &Workspace) {
+        let Some(opened) = open_file(&self.place().target).ok() else {
+            return;
+        };
+        let Ok(linked) = opened.linked() else {
+            return;
+        };
+        let plan = &linked.plan;
+        let is_undone = |task: &&String| {
+            let own = plan.find_task(task).and_then(|ix| plan.tasks().get(ix));
+            own.is_none_or(|own| own.status.state() != Some(State::Done))
+        };
+        let undone: Vec<String> = self
+            .tasks
+            .iter()
+            .filter(is_undone)
+            .map(|task| shown_name(task))
+            .collect();
+        if !undone.is_empty() {
+            workspace.remark(&format!(
+                "note: the plan does not have {} as done any more, and the work is on `{}`",
+                some_of(undone.iter(), 8),
+                one_line(&self.conditions.branch)
+            ));
+        }
+    }
+
+    /// Returns the other plans whose work is not part of a commit, with the command that lands it.
+    pub(super) fn other_plans(&self, workspace: &Workspace, commit: &str) -> Vec<String> {
+        let Ok(scope) = RunScope::of(workspace, None) else {
+            return Vec::new();
+        };
+        let mut seen = vec![self.run.header.path.clone()];
+        let mut lines = Vec::new();
+        for run in scope.runs().into_iter().flatten().flatten() {
+            if seen.contains(&run.header.path) {
+                continue;
+            }
+            let Some(conditions) = run.run_state().ok().and_then(|(state, _)| state.conditions) else {
+                continue;
+            };
+            seen.push(run.header.path.clone());
+            let tip = self.repository.tip(&conditions.branch).ok().flatten();
+            let tasks = tip.and_then(|tip| self.repository.tasks_beyond(&tip, commit).ok());
+            let n_tasks = tasks.map_or(0, |tasks| tasks.len());
+            if n_tasks > 0 && !conditions.is_current {
+                let plan = argument(&run.header.path);
+                let what = count(n_tasks as u64, "task");
+                lines.push(format!(
+                    "not landed yet: {what} of another plan; `planwright land -p {plan}`"
+                ));
+            }
+        }
+        lines
+    }
+}

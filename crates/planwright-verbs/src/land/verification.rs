@@ -1,0 +1,179 @@
+//! Verifies what is about to land, in a checkout of its own.
+
+use std::path::Path;
+
+use crate::failure::{Failure, Result};
+use crate::observer::VerificationObserver;
+use crate::open_plan::open_file;
+use crate::plain_text::one_line;
+use crate::verification::{Series, fence_of};
+use crate::workspace::Workspace;
+use planwright_run::caller;
+use planwright_run::checkout_home::CheckoutHome;
+use planwright_run::clock;
+use planwright_run::config;
+use planwright_run::fence::{Ground, TemporaryFolders};
+use planwright_run::git::{FrozenSettings, Pool, Slot};
+use planwright_run::journal::Receipt;
+use planwright_run::preparation::Preparation;
+use planwright_run::redaction::Redaction;
+use planwright_run::shell::command_line;
+use planwright_run::verify::{self, Check, Checks, Logs, Scene};
+use planwright_run::worker::{self, Mark};
+
+use super::{Landing, outside};
+
+impl Landing {
+    /// Verifies a commit in a checkout of its own. Returns the receipts.
+    pub(super) fn verify(
+        &self,
+        workspace: &Workspace,
+        home: &CheckoutHome,
+        commit: &str,
+        with_output: bool,
+        observer: &mut dyn VerificationObserver,
+    ) -> Result<(Vec<Receipt>, Option<Slot>)> {
+        let checks = self.checks();
+        if checks.is_empty() {
+            workspace.remark("note: nothing verifies the result: no rule of [verify] in planwright.toml covers it");
+            return Ok((Vec::new(), None));
+        }
+        let place = self.place();
+        let preparation = Preparation::of(&self.config.run, &self.repository, &place.root)
+            .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
+        let settings = home.folder().join("land");
+        std::fs::remove_dir_all(&settings).ok();
+        let frozen = FrozenSettings::freeze(&self.repository, &settings).map_err(outside)?;
+        let slot = Pool::open(&home.pool())
+            .and_then(|pool| pool.take(&frozen))
+            .map_err(outside)?;
+        let root = slot.path().join(self.repository.prefix());
+        let failed = |error: std::io::Error| Failure::environment(&error, "check that there is space");
+        let record = slot.record_of_copies();
+        slot.require_own().map_err(outside)?;
+        preparation
+            .remove_outdated(&place.root, &root, &record)
+            .map_err(failed)?;
+        let prepared = slot.prepare(commit, self.config.verify.clean).map_err(outside)?;
+        preparation.copy_again(&place.root, &root, &record).map_err(failed)?;
+        let is_set_up = prepared.is_fresh || self.config.run.setup.is_some();
+        let setup = preparation
+            .setup
+            .iter()
+            .filter(|_| is_set_up)
+            .map(|command| self.setup_check(command));
+        let first = checks.first().map_or_else(String::new, |(task, _)| task.clone());
+        let all = setup.map(|check| (first.clone(), check)).chain(checks);
+        let all: Vec<(String, Check)> = all.collect();
+        let mut receipts = Vec::new();
+        for of_task in all.chunk_by(|one, other| one.0 == other.0) {
+            let ran = self.run_checks(of_task, &preparation, (&slot, &root), commit, observer)?;
+            let is_over = !verify::all_passed(&ran);
+            receipts.extend(ran);
+            if is_over {
+                break;
+            }
+        }
+        match receipts.iter().find(|receipt| !verify::passed(receipt)) {
+            None => Ok((receipts, Some(slot))),
+            Some(failed) => {
+                let command = one_line(&command_line(&failed.command));
+                let mut message = format!("`{command}` failed on the result ({})", failed.exit);
+                if with_output {
+                    message.push_str(&format!("\n{}", one_line(&failed.tail)));
+                }
+                let help = format!(
+                    "nothing was changed; the result is in {}: correct what is on `{}`, or add a task to the plan, and land again",
+                    slot.path().display(),
+                    self.into
+                );
+                Err(Failure::problem(message, help))
+            }
+        }
+    }
+
+    /// Runs checks of one task.
+    fn run_checks(
+        &self,
+        checks: &[(String, Check)],
+        preparation: &Preparation,
+        (slot, root): (&Slot, &Path),
+        commit: &str,
+        observer: &mut dyn VerificationObserver,
+    ) -> Result<Vec<Receipt>> {
+        let place = self.place();
+        let task = checks.first().map_or("", |(task, _)| task.as_str());
+        let checks: Vec<Check> = checks.iter().map(|(_, check)| check.clone()).collect();
+        let variables = preparation.environment(std::env::vars_os(), &place.root, root);
+        let variables = variables.into_iter().chain(slot.environment());
+        let environment = verify::environment(variables, &place.target, task, root);
+        let mut temporary = TemporaryFolders::default();
+        let ground = Ground {
+            writable: &[slot.path()],
+            readable: &self.repository.object_folders(),
+            environment: &environment,
+            ..Ground::default()
+        };
+        let scene = Scene {
+            fence: fence_of(&self.config, &ground, &mut temporary)?,
+            folder: root.to_owned(),
+            redaction: Redaction::of_environment(&environment),
+            environment,
+            mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+            max_log_bytes: self.config.run.log_cap,
+            grace: self.config.run.grace,
+        };
+        let logs = Logs::create(&place.root, &place.relative, task)
+            .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
+        let receipts = Series::begin(observer)?.run(&checks, &scene, &logs, Some(commit), Some(slot), observer);
+        // The next commit that is verified here must be alone.
+        worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
+        receipts
+    }
+
+    fn setup_check(&self, command: &config::Command) -> Check {
+        Check {
+            command: command.clone(),
+            timeout: self.config.verify.timeout,
+            covers: Vec::new(),
+            from_plan: false,
+        }
+    }
+
+    /// Returns what verifies the result, each with the task it is run for: what verifies any task whose work is part of it. A command
+    /// runs once, or once for each task where it names `PLANWRIGHT_TASK`.
+    fn checks(&self) -> Vec<(String, Check)> {
+        let rules = &self.config.verify;
+        let mut found: Vec<(String, Check)> = Vec::new();
+        let opened = open_file(&self.place().target).ok();
+        let linked = opened.as_ref().and_then(|opened| opened.linked().ok());
+        let of_tasks = linked.iter().flat_map(|linked| {
+            let tasks = self.tasks.iter();
+            let tasks = tasks.filter_map(|task| Some((task, linked.plan.find_task(task)?)));
+            tasks.flat_map(|(task, ix)| {
+                let checks = Checks::of(rules, &linked.plan, ix, rules.allow_plan_commands).checks;
+                checks.into_iter().map(move |check| (task.clone(), check))
+            })
+        });
+        // A plan that is gone has no tasks, and what verifies every task is still known.
+        let task = self.tasks.first().cloned().unwrap_or_default();
+        let every = rules.every.iter();
+        let every = every.map(|command| (task.clone(), self.setup_check(command)));
+        for (task, check) in of_tasks.chain(every) {
+            let is_of_task = names_task(&check);
+            let is_same = |(known_task, known): &(String, Check)| {
+                known.command == check.command && (!is_of_task || *known_task == task)
+            };
+            if !found.iter().any(is_same) {
+                found.push((task, check));
+            }
+        }
+        found
+    }
+}
+
+/// Returns whether a command is another one for each task.
+fn names_task(check: &Check) -> bool {
+    let words = check.command.arguments();
+    words.iter().any(|word| word.contains(caller::TASK))
+}

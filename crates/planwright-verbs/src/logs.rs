@@ -1,0 +1,412 @@
+//! The verb `logs`: which logs the attempts of a run left, and what is in them, afterwards or while they grow.
+
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use planwright_core::check::nearest_name;
+use planwright_core::plan::State;
+use planwright_run::files::open_to_read;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::revise::take_states;
+use planwright_run::runs::state::{AttemptRun, RunState, TaskRun};
+use planwright_run::runs::{AttemptPlace, Follower, Receipt};
+use planwright_run::store::load;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, Result};
+use crate::find_run::{RunScope, RunStatus, SeenRun, unreadable};
+use crate::follow_run::{PAUSE, RunActivity};
+use crate::plain_text::{cut, shown_name};
+use crate::quantity::count;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogsRequest {
+    /// The task, as its plan names it. None: all tasks that were tried.
+    pub task: Option<String>,
+    /// The id of the run, the beginning of it, or `last`. None: the newest that tried the task.
+    pub run: Option<String>,
+    /// Which attempt of that run, counted from 1. None: the newest.
+    pub attempt: Option<u32>,
+    /// Only runs of this plan: a path, an id or part of one.
+    pub plan: Option<String>,
+}
+
+/// Which log of an attempt is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogPart {
+    /// What the agent printed.
+    #[default]
+    Output,
+    /// The same, and what it prints until its attempt is over.
+    Following,
+    /// What the agent was asked to do.
+    Prompt,
+    /// What its fence allowed, as JSON.
+    Fence,
+    /// What the commands printed that verified it.
+    Checks,
+}
+
+#[derive(Serialize)]
+pub struct LogsReport {
+    pub schema_version: &'static str,
+    pub run: String,
+    pub plan: String,
+    pub tasks: Vec<LoggedTask>,
+}
+
+/// A task that was tried.
+#[derive(Serialize)]
+pub struct LoggedTask {
+    pub task: String,
+    pub state: &'static str,
+    pub attempts: Vec<LoggedAttempt>,
+    /// How long its attempts took, in milliseconds.
+    #[serde(skip)]
+    pub took: Option<u64>,
+}
+
+#[derive(Serialize)]
+pub struct LoggedAttempt {
+    pub attempt: u32,
+    pub agent: String,
+    pub started: String,
+    pub outcome: Option<String>,
+    /// How strictly the agent was fenced; null where it was not.
+    pub fence: Option<String>,
+    /// What the fence allowed.
+    pub policy: Option<String>,
+    /// The agent's output; null where there is none. The same for the others.
+    pub output: Option<String>,
+    pub n_bytes: u64,
+    pub prompt: Option<String>,
+    pub result: Option<String>,
+    pub checks: Vec<String>,
+}
+
+/// What the reader of a log receives, in order.
+pub enum LogEntry<'l> {
+    /// The output of a command follows.
+    Check(&'l Receipt),
+    Bytes(&'l [u8]),
+    /// The text ends here, with or without the end of a line.
+    End,
+    /// Everything that is there was handed over.
+    UpToDate,
+}
+
+/// Receives the entries of a log, and returns whether to continue.
+pub type LogReceiver<'f> = &'f mut dyn FnMut(LogEntry<'_>) -> ControlFlow<()>;
+
+/// Lists the logs of a run, or of one task.
+pub fn logs(workspace: &Workspace, request: &LogsRequest) -> Result<LogsReport> {
+    let scope = RunScope::of(workspace, request.plan.as_deref())?;
+    let (run, run_state) = match &request.task {
+        Some(task) => run_with(&scope, request, task)?,
+        None => {
+            let run = scope.run(request.run.as_deref())?;
+            let (run_state, _) = run.run_state()?;
+            (run, run_state)
+        }
+    };
+    let tasks = match &request.task {
+        Some(task) => std::slice::from_ref(run_state.task(task).ok_or_else(|| unknown(&run, &run_state, task))?),
+        None => run_state.tasks(),
+    };
+    let tried = tasks.iter().filter(|task| !task.attempts.is_empty());
+    Ok(LogsReport {
+        schema_version: "planwright.logs/v1",
+        run: run.place.id().to_owned(),
+        plan: run.header.path.clone(),
+        tasks: tried.map(|task| logged(&run, task)).collect(),
+    })
+}
+
+/// Reads a log of an attempt at a task, until its end or until the receiver breaks off.
+pub fn read_log(
+    workspace: &Workspace,
+    request: &LogsRequest,
+    task: &str,
+    part: LogPart,
+    receive: LogReceiver<'_>,
+) -> Result<()> {
+    let scope = RunScope::of(workspace, request.plan.as_deref())?;
+    let (run, run_state) = match part {
+        LogPart::Following => run_to_follow(&scope, request, task, receive)?,
+        _ => run_with(&scope, request, task)?,
+    };
+    let found = run_state.task(task).ok_or_else(|| unknown(&run, &run_state, task))?;
+    let attempt = chosen(request, &run, found)?;
+    let place = run.place.attempt(&attempt.name, attempt.attempt);
+    let missing = |what: &str| {
+        let name = cut(&shown_name(task), 60);
+        let number = attempt.attempt;
+        format!(
+            "there is no {what} of {name}, attempt {number}, in run {}",
+            run.place.id()
+        )
+    };
+    match part {
+        LogPart::Output => {
+            if !read_file(&place.output(), receive)? {
+                workspace.remark("it has printed nothing");
+            }
+            Ok(())
+        }
+        LogPart::Following => follow(&run, task, attempt.attempt, &place.output(), receive),
+        LogPart::Prompt => read_existing(&place.prompt(), &missing("prompt"), receive),
+        LogPart::Fence if attempt.fence.is_none() => Err(Failure::problem(
+            format!(
+                "{} was not fenced in attempt {} of run {}",
+                cut(&shown_name(task), 60),
+                attempt.attempt,
+                run.place.id()
+            ),
+            "`planwright config` shows run.fence, and `planwright doctor` whether this system has fences",
+        )),
+        LogPart::Fence => read_existing(&place.fence(), &missing("fence"), receive),
+        LogPart::Checks if attempt.receipts.is_empty() => Err(Failure::problem(
+            missing("verification"),
+            "no command has verified it, or not yet",
+        )),
+        LogPart::Checks => read_checks(&place, attempt, receive),
+    }
+}
+
+/// Returns the run that is meant: the one that is named, or the newest that tried the task.
+fn run_with(scope: &RunScope, request: &LogsRequest, task: &str) -> Result<(SeenRun, RunState)> {
+    if request.run.is_none() {
+        for run in scope.runs()?.flatten() {
+            let Ok((run_state, _)) = run.run_state() else {
+                continue;
+            };
+            if run_state.task(task).is_some_and(|task| !task.attempts.is_empty()) {
+                return Ok((run, run_state));
+            }
+        }
+    }
+    let run = scope.run(request.run.as_deref())?;
+    let (run_state, _) = run.run_state()?;
+    Ok((run, run_state))
+}
+
+/// Returns the run to follow a task in. One that is at work and has not come to the task is waited for.
+fn run_to_follow(
+    scope: &RunScope,
+    request: &LogsRequest,
+    task: &str,
+    receive: LogReceiver<'_>,
+) -> Result<(SeenRun, RunState)> {
+    let run = scope.run(request.run.as_deref())?;
+    let has_come = |run_state: &RunState| {
+        let attempts = run_state.task(task).map_or(&[][..], |task| &task.attempts);
+        attempts
+            .iter()
+            .any(|one| request.attempt.is_none_or(|number| one.attempt == number))
+    };
+    let mut is_waiting = false;
+    loop {
+        let (run_state, standing) = run.run_state()?;
+        if has_come(&run_state) {
+            return Ok((run, run_state));
+        }
+        let may_come = matches!(standing, RunStatus::Running { .. }) && is_in_plan(&run, task);
+        if !may_come || receive(LogEntry::UpToDate).is_break() {
+            return run_with(scope, request, task);
+        }
+        if !std::mem::replace(&mut is_waiting, true) {
+            let remark = format!("run {} has not come to it yet; waiting", run.place.id());
+            scope.workspace().remark(&remark);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Returns whether the plan of a run has a task, done or not.
+fn is_in_plan(run: &SeenRun, task: &str) -> bool {
+    let path = run.plan().target;
+    let Ok(loaded) = load(&path) else {
+        return false;
+    };
+    let mut inspection = inspect_file(&loaded.source, Some(&path), None).inspection;
+    // Without them it has the states of its file, if any.
+    take_states(&mut inspection, &path).ok();
+    let found = inspection.plan.and_then(|linked| {
+        let ix = linked.plan.find_task(task)?;
+        linked.plan.tasks()[ix].status.state()
+    });
+    found.is_some_and(|state| !matches!(state, State::Done | State::Skipped))
+}
+
+fn chosen<'a>(request: &LogsRequest, run: &SeenRun, task: &'a TaskRun) -> Result<&'a AttemptRun> {
+    let name = cut(&shown_name(&task.task), 60);
+    let wanted = match request.attempt {
+        None => task.last(),
+        Some(number) => task.attempts.iter().rev().find(|attempt| attempt.attempt == number),
+    };
+    wanted.ok_or_else(|| {
+        let n_attempts = task.attempts.len() as u64;
+        let message = match request.attempt {
+            Some(number) => format!("run {} has no attempt {number} of {name}", run.place.id()),
+            None => format!("run {} has not tried {name}", run.place.id()),
+        };
+        Failure::problem(message, format!("it has {} of it", count(n_attempts, "attempt")))
+    })
+}
+
+fn unknown(run: &SeenRun, run_state: &RunState, task: &str) -> Failure {
+    let tried = run_state.tasks().iter().filter(|task| !task.attempts.is_empty());
+    let mut names: Vec<String> = tried.take(13).map(|task| cut(&shown_name(&task.task), 40)).collect();
+    if names.len() > 12 {
+        names.truncate(12);
+        names.push("…".to_owned());
+    }
+    let message = format!("run {} knows no task `{}`", run.place.id(), cut(&shown_name(task), 60));
+    let tried = run_state.tasks().iter().filter(|task| !task.attempts.is_empty());
+    let nearest = nearest_name(task, tried.map(|task| task.task.as_str()));
+    let meant = nearest.map_or_else(String::new, |name| format!("did you mean `{}`? ", shown_name(name)));
+    let help = match names.is_empty() {
+        true => "it has tried none yet".to_owned(),
+        false => format!("{meant}it has tried {}", names.join(", ")),
+    };
+    Failure::problem(message, help)
+}
+
+fn logged(run: &SeenRun, task: &TaskRun) -> LoggedTask {
+    let attempts = task.attempts.iter().map(|attempt| {
+        let place = run.place.attempt(&attempt.name, attempt.attempt);
+        LoggedAttempt {
+            attempt: attempt.attempt,
+            agent: attempt.agent.clone(),
+            started: attempt.started.clone(),
+            outcome: attempt.outcome.as_ref().map(|outcome| outcome.to_string()),
+            fence: attempt.fence.clone(),
+            policy: existing(place.fence()),
+            n_bytes: size(&place.output()),
+            output: existing(place.output()),
+            prompt: existing(place.prompt()),
+            result: existing(place.result()),
+            checks: (1..=attempt.receipts.len())
+                .filter_map(|number| existing(place.check(number)))
+                .collect(),
+        }
+    });
+    LoggedTask {
+        task: task.task.clone(),
+        state: task.state.name(),
+        attempts: attempts.collect(),
+        took: task.took(),
+    }
+}
+
+fn existing(path: PathBuf) -> Option<String> {
+    path.is_file().then(|| path.to_string_lossy().into_owned())
+}
+
+fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// Reads a file from beginning to end. Returns whether there is one.
+fn read_file(path: &Path, receive: LogReceiver<'_>) -> Result<bool> {
+    let is_there = GrowingFile::new(path).more(receive)?;
+    let _ = receive(LogEntry::End);
+    Ok(is_there)
+}
+
+fn read_existing(path: &Path, missing: &str, receive: LogReceiver<'_>) -> Result<()> {
+    match read_file(path, receive)? {
+        true => Ok(()),
+        false => Err(Failure::problem(
+            missing,
+            "the file may have been removed; `planwright logs` lists what there is",
+        )),
+    }
+}
+
+fn read_checks(place: &AttemptPlace, attempt: &AttemptRun, receive: LogReceiver<'_>) -> Result<()> {
+    for (number, receipt) in (1..).zip(&attempt.receipts) {
+        let _ = receive(LogEntry::Check(receipt));
+        // Where the file is gone, the receipt still has its end.
+        if !GrowingFile::new(&place.check(number)).more(receive)? {
+            let _ = receive(LogEntry::Bytes(receipt.tail.as_bytes()));
+        }
+        if receive(LogEntry::End).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a log while it grows, until its attempt is over or no process works on the run any more.
+fn follow(run: &SeenRun, task: &str, attempt: u32, path: &Path, receive: LogReceiver<'_>) -> Result<()> {
+    let mut log = GrowingFile::new(path);
+    let mut follower = Follower::new(&run.place.log());
+    let mut activity = RunActivity::new(run);
+    let mut run_state = RunState::default();
+    loop {
+        let mut is_over = activity.is_over();
+        for record in follower.more().map_err(|error| unreadable(&error))? {
+            activity.take(&record.event);
+            run_state.apply(&record);
+        }
+        let attempts = run_state
+            .task(task)
+            .map(|task| task.attempts.as_slice())
+            .unwrap_or_default();
+        let found = attempts.iter().rev().find(|one| one.attempt == attempt);
+        is_over |= activity.has_ended || found.is_some_and(|found| found.outcome.is_some());
+        // After the end was seen, so that nothing of the output is missed.
+        log.more(receive)?;
+        if receive(LogEntry::UpToDate).is_break() || is_over {
+            let _ = receive(LogEntry::End);
+            return Ok(());
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// A file that may grow, of which each read hands over what is new.
+struct GrowingFile<'p> {
+    path: &'p Path,
+    n_bytes: u64,
+}
+
+impl<'p> GrowingFile<'p> {
+    fn new(path: &'p Path) -> Self {
+        GrowingFile { path, n_bytes: 0 }
+    }
+
+    /// Hands over what came since the last call. Returns whether there is a file.
+    fn more(&mut self, receive: LogReceiver<'_>) -> Result<bool> {
+        self.read(receive)
+            .map_err(|error| Failure::environment(&error, "check that you may read `.planwright/runs`"))
+    }
+
+    fn read(&mut self, receive: LogReceiver<'_>) -> io::Result<bool> {
+        let mut file = match open_to_read(self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        // A file that became shorter was begun anew.
+        if file.metadata()?.len() < self.n_bytes {
+            self.n_bytes = 0;
+            let _ = receive(LogEntry::End);
+        }
+        file.seek(SeekFrom::Start(self.n_bytes))?;
+        let mut chunk = [0; 16 * 1024];
+        loop {
+            let n_read = file.read(&mut chunk)?;
+            self.n_bytes += n_read as u64;
+            let bytes = chunk.get(..n_read).unwrap_or_default();
+            if bytes.is_empty() || receive(LogEntry::Bytes(bytes)).is_break() {
+                return Ok(true);
+            }
+        }
+    }
+}

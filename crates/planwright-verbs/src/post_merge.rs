@@ -1,0 +1,30 @@
+//! The user's `post-merge` hook, where `run.hooks` asks for it: after `land`, and after a run that landed on the checked-out branch.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
+
+use crate::plain_text::one_line;
+use planwright_run::clock;
+use planwright_run::engine;
+use planwright_run::git::Repository;
+use planwright_run::worker::{Mark, Workers};
+
+use crate::workspace::Workspace;
+
+/// Runs the hook, and reports its failure. The work has landed by then.
+pub fn after_landing(workspace: &Workspace, workers: &mut Workers, root: &Path, log: PathBuf, n_asked: &AtomicU32) {
+    let mark = Mark::new([("PLANWRIGHT_HOOK", format!("{}-{}", std::process::id(), clock::now()))]);
+    let shown = one_line(&log.display().to_string());
+    let ran = match Repository::around(root) {
+        Ok(Some(repository)) => engine::run_hook(workers, &repository, log, mark, n_asked),
+        Ok(None) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let why = ran.unwrap_or_else(|error| Some(error.to_string()));
+    if let Some(why) = why {
+        workspace.remark(&format!(
+            "warning: the work has landed, and your post-merge hook failed: {}; its output is in {shown}",
+            one_line(&why)
+        ));
+    }
+}

@@ -1,0 +1,200 @@
+//! The verb `report`: everything about a run for a page, and the page as a file.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use planwright_core::inspect::{Inspection, LinkedPlan};
+use planwright_run::clock;
+use planwright_run::files::{DiskFiles, open_to_read, read_end};
+use planwright_run::git::{Diffstat, Repository};
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::revise::take_states;
+use planwright_run::runs::state::RunState;
+use planwright_run::store;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, Result};
+use crate::find_run::{RunScope, RunStatus, SeenRun};
+use crate::plain_text::cut;
+use crate::run_report::diffstats;
+use crate::workspace::{Workspace, from_here};
+
+/// How a page begins. A file that begins otherwise is not overwritten.
+pub const FIRST_LINE: &str = "<!doctype html>\n<!-- planwright report 1 -->\n";
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReportRequest {
+    /// The id of the run, the beginning of it, or `last`. None: the newest.
+    pub run: Option<String>,
+    /// Only runs of this plan: a path, an id or part of one.
+    pub plan: Option<String>,
+    /// Where to write the page. None: `report.html` in the folder of the run.
+    pub out: Option<PathBuf>,
+    /// Whether the page has what each task changed, as a diff.
+    pub diff: bool,
+}
+
+/// Where the page is.
+#[derive(Serialize)]
+pub struct PageReport {
+    pub schema_version: &'static str,
+    pub run: String,
+    pub plan: String,
+    pub path: String,
+    pub n_bytes: usize,
+}
+
+/// A run with everything that a page about it shows.
+pub struct ReportedRun {
+    run: SeenRun,
+    inspection: Option<Inspection>,
+    repository: Option<Repository>,
+    pub run_state: RunState,
+    pub standing: RunStatus,
+    /// When the page is made, as RFC 3339.
+    pub now: String,
+    /// How much the commits of the run change.
+    pub stats: BTreeMap<String, Diffstat>,
+}
+
+/// Gathers what a page about a run shows.
+pub fn reported_run(workspace: &Workspace, request: &ReportRequest) -> Result<ReportedRun> {
+    let run = RunScope::of(workspace, request.plan.as_deref())?.run(request.run.as_deref())?;
+    let (run_state, standing) = run.run_state()?;
+    let root = run.plan().root;
+    let repository = request.diff.then(|| Repository::around(&root).ok().flatten());
+    Ok(ReportedRun {
+        inspection: plan_of(&run),
+        repository: repository.flatten(),
+        stats: diffstats(&root, &run_state),
+        now: clock::now(),
+        run_state,
+        standing,
+        run,
+    })
+}
+
+/// Writes a page about a run, as a face draws it.
+pub fn report(
+    workspace: &Workspace,
+    request: &ReportRequest,
+    draw: impl FnOnce(&ReportedRun) -> String,
+) -> Result<PageReport> {
+    let reported = reported_run(workspace, request)?;
+    let html = draw(&reported);
+    let run = &reported.run;
+    let path = match &request.out {
+        Some(out) => workspace.path(out),
+        None => {
+            let path = run.place.folder().join("report.html");
+            let checked = run.place.refuse_links(&DiskFiles);
+            checked.map_err(|error| not_written(&path, &error))?;
+            path
+        }
+    };
+    write(&path, &html)?;
+    Ok(PageReport {
+        schema_version: "planwright.report/v1",
+        run: run.place.id().to_owned(),
+        plan: run.header.path.clone(),
+        path: from_here(&path).to_string_lossy().into_owned(),
+        n_bytes: html.len(),
+    })
+}
+
+impl ReportedRun {
+    /// Returns the name of the run.
+    pub fn id(&self) -> &str {
+        self.run.place.id()
+    }
+
+    /// Returns the plan's path from the root of the workspace.
+    pub fn path(&self) -> &str {
+        &self.run.header.path
+    }
+
+    /// Returns the plan, where its file is still there and can be read.
+    pub fn linked(&self) -> Option<&LinkedPlan> {
+        self.inspection.as_ref()?.plan.as_ref()
+    }
+
+    /// Returns what a commit changes; none where diffs are not wanted.
+    pub fn diff(&self, commit: &str) -> Option<String> {
+        let bytes = self.repository.as_ref()?.diff_of(commit).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Returns the last lines that an attempt printed; none where there is no log.
+    pub fn log(&self, task: &str, attempt: u32) -> Option<Vec<String>> {
+        last_lines(&self.run.place.attempt(task, attempt).output())
+    }
+}
+
+/// Reads the plan as it was when the run ended, else as it is.
+fn plan_of(run: &SeenRun) -> Option<Inspection> {
+    let path = run.plan().target;
+    let kept = store::load(&run.place.plan_at_end()).ok();
+    let loaded = kept.or_else(|| store::load(&path).ok())?;
+    let mut inspection = inspect_file(&loaded.source, Some(&path), None).inspection;
+    // Without them it would call what is done pending.
+    take_states(&mut inspection, &path).ok()?;
+    Some(inspection)
+}
+
+/// Writes the page. What is no report is not written over.
+fn write(path: &Path, html: &str) -> Result<()> {
+    // It may have come with the repository, and lead anywhere.
+    if path.is_symlink() {
+        return Err(Failure::outside(
+            format!(
+                "`{}` cannot be written: it is a link, and is not followed",
+                path.display()
+            ),
+            "choose another place with --out",
+        ));
+    }
+    let is_free = match begins_as_report(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        begins => begins,
+    };
+    match is_free {
+        Ok(false) => Err(Failure::problem(
+            format!("`{}` is there already, and is no report", path.display()),
+            "choose another place with --out",
+        )),
+        Ok(true) => store::overwrite(path, html).map_err(|error| not_written(path, &error)),
+        Err(error) => Err(not_written(path, &error)),
+    }
+}
+
+fn not_written(path: &Path, error: &io::Error) -> Failure {
+    Failure::outside(
+        format!("`{}` cannot be written: {error}", path.display()),
+        "choose another place with --out",
+    )
+}
+
+fn begins_as_report(path: &Path) -> io::Result<bool> {
+    let mut beginning = Vec::new();
+    open_to_read(path)?
+        .take(FIRST_LINE.len() as u64)
+        .read_to_end(&mut beginning)?;
+    Ok(beginning.is_empty() || beginning == FIRST_LINE.as_bytes())
+}
+
+/// Returns the last lines of a log, long ones cut.
+fn last_lines(path: &Path) -> Option<Vec<String>> {
+    const MAX_BYTES: u64 = 256 * 1024;
+    const MAX_LINES: usize = 200;
+    const MAX_LINE: usize = 2_000;
+    let (start, bytes) = read_end(path, MAX_BYTES).ok()?;
+    let words = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = words.split('\n').collect();
+    // The first line may have begun before what was read, and the last is empty where the log ends as it should.
+    let n_last = lines.len() - usize::from(lines.last().is_some_and(|line| line.is_empty()));
+    let first = n_last.saturating_sub(MAX_LINES).max(usize::from(start > 0));
+    let kept = lines.get(first..n_last).unwrap_or_default();
+    Some(kept.iter().map(|line| cut(line, MAX_LINE)).collect())
+}

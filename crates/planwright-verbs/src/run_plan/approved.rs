@@ -1,0 +1,119 @@
+//! Work that was approved while no run of its plan was going on: it is verified on what has landed since, and lands.
+
+use crate::failure::{Failure, Result};
+use crate::find_plan::FoundPlan;
+use planwright_run::config::{self, Configuration, Isolation};
+use planwright_run::engine::{self, Options, RunError};
+use planwright_run::fence;
+use planwright_run::runs::state::RunState;
+use planwright_run::worker::Workers;
+use planwright_run::workspace::root_of;
+
+use super::observer::{RunBeginning, RunObserver};
+use super::request::configured;
+use super::{order_of, refusal};
+use crate::config_findings::refuse_unsound;
+use crate::run_report::Setting;
+use crate::workspace::Workspace;
+
+/// What became of approved work.
+pub enum Landed {
+    /// It is on the branch, as this commit; none where it changes nothing.
+    On { branch: String, commit: Option<String> },
+    /// It is not, for this reason.
+    NotYet(String),
+}
+
+/// What it takes to land the work of a task.
+pub struct ApprovedLanding<'f> {
+    found: &'f FoundPlan,
+    configuration: Configuration,
+    options: Options,
+}
+
+impl<'f> ApprovedLanding<'f> {
+    /// Looks whether the work of a task could land, before it is approved.
+    pub fn prepare(
+        found: &'f FoundPlan,
+        task: &str,
+        branch: Option<String>,
+        by: &str,
+        workspace: &Workspace,
+    ) -> Result<Self> {
+        let root = root_of(&found.path);
+        let mut configuration = configured(&[], &root);
+        refuse_unsound(workspace, &configuration, "nothing lands by it")?;
+        // Only work in checkouts waits to land.
+        configuration.config.run.isolation = Isolation::Checkouts;
+        let mut options = Options {
+            only: vec![task.to_owned()],
+            lands_only: true,
+            branch,
+            by: Some(by.to_owned()),
+            config_text: configuration.frozen(),
+            fence_program: fence::own_program(),
+            ..Options::default()
+        };
+        let mut prepared = engine::prepare(&order_of(found, &configuration, &options)).map(drop);
+        if let Err(RunError::OtherConfig { text }) = &prepared {
+            // A run keeps the conditions that it began with.
+            configuration = config::thaw(text, &[]);
+            refuse_unsound(workspace, &configuration, "which the run began with")?;
+            options.config_text.clone_from(text);
+            configuration.config.run.isolation = Isolation::Checkouts;
+            prepared = engine::prepare(&order_of(found, &configuration, &options)).map(drop);
+        }
+        prepared.map_err(|error| refusal(workspace, found, error))?;
+        Ok(ApprovedLanding {
+            found,
+            configuration,
+            options,
+        })
+    }
+
+    /// Lands the work of a task that was approved. No agent is started.
+    pub fn land(&self, task: &str, observer: &mut dyn RunObserver) -> Result<Landed> {
+        let found = self.found;
+        let request = order_of(found, &self.configuration, &self.options);
+        let prepared = match engine::prepare(&request) {
+            Ok(prepared) => prepared,
+            Err(error) => return Ok(Landed::NotYet(error.to_string())),
+        };
+        let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
+        let cancel = observer
+            .cancel_token()
+            .map_err(|error| Failure::environment(&error, ""))?;
+        cancel.wakes(workers.waker());
+        observer.begins(&RunBeginning {
+            root: &root_of(&found.path),
+            setting: Setting::of(&found.path, prepared.snapshot.plan()),
+            plan: prepared.snapshot.plan(),
+            links: prepared.snapshot.links(),
+            cancel: &cancel,
+            waits_for_review: &self.options.waits_for_review,
+        });
+        let outcome = engine::run(&request, prepared, &mut workers, cancel.n_asked(), observer);
+        observer.is_over();
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => return Ok(Landed::NotYet(error.to_string())),
+        };
+        let run = outcome.state.task(task).and_then(|run| run.last());
+        let merged = run.and_then(|last| last.merged.as_ref());
+        Ok(match merged.filter(|merged| merged.passed) {
+            Some(merged) => Landed::On {
+                branch: merged.branch.clone(),
+                commit: merged.commit.clone(),
+            },
+            None => Landed::NotYet(why_not(task, &outcome.state)),
+        })
+    }
+}
+
+fn why_not(task: &str, state: &RunState) -> String {
+    let failure = state.task(task).and_then(|run| run.failure.clone());
+    let mut remarks = state.remarks.iter().rev();
+    let last = remarks.find(|remark| remark.task.as_deref() == Some(task));
+    let why = failure.or_else(|| last.map(|remark| remark.text.clone()));
+    why.unwrap_or_else(|| "the run ended before".to_owned())
+}

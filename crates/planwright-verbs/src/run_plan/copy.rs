@@ -1,0 +1,42 @@
+//! `run --copy-to`: works on a copy of the plan's workspace, so that the original stays as it is.
+
+use std::path::Path;
+
+use crate::failure::{Failure, Result};
+use crate::find_plan::FoundPlan;
+use crate::open_plan::load_failure;
+use crate::quantity::count;
+use planwright_run::copy_workspace::duplicate;
+use planwright_run::files::DiskFiles;
+use planwright_run::layout::PlanPlace;
+use planwright_run::store::LoadError;
+
+use crate::workspace::Workspace;
+
+/// How many of the things that were left out are named.
+const MAX_NAMED: usize = 5;
+
+/// Copies the workspace of a plan to a folder, or finds the copy that is there, and returns the plan in it.
+pub(super) fn copied(workspace: &Workspace, found: &FoundPlan, folder: &Path) -> Result<FoundPlan> {
+    let place =
+        PlanPlace::of(&DiskFiles, &found.path).map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
+    let copy = duplicate(&place, folder).map_err(|error| match error.is_environment() {
+        true => Failure::environment(&error, error.help()),
+        false => Failure::problem(error.to_string(), error.help()),
+    })?;
+    let shown = folder.display();
+    match copy.n_copied {
+        Some(n_copied) => workspace.remark(&format!("copied {} to {shown}", count(n_copied as u64, "file"))),
+        None => workspace.remark(&format!("{shown} is a copy already: the run continues in it")),
+    }
+    for path in copy.left_out.iter().take(MAX_NAMED) {
+        workspace.remark(&format!("left out {}: it leads out of the workspace", path.display()));
+    }
+    if copy.left_out.len() > MAX_NAMED {
+        workspace.remark(&format!("left out {} more", copy.left_out.len() - MAX_NAMED));
+    }
+    Ok(FoundPlan {
+        path: copy.plan,
+        forced: found.forced,
+    })
+}

@@ -1,0 +1,399 @@
+//! The verb `run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
+
+pub mod approved;
+mod copy;
+mod nothing_to_run;
+pub mod observer;
+pub mod preview;
+pub mod request;
+pub mod review_answer;
+
+use planwright_core::schedule::Standing;
+use planwright_run::config::{self, Configuration};
+use planwright_run::engine::{self, Options, Prepared, Preview, RunError, RunOutcome, RunRequest};
+use planwright_run::revise;
+use planwright_run::runs::state::AttemptRun;
+use planwright_run::runs::{Replanned, Spent};
+use planwright_run::shell::argument;
+use planwright_run::worker::Workers;
+use planwright_run::workspace::root_of;
+
+use crate::config_findings::{refuse_unsound, report_findings};
+use crate::failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
+use crate::find_plan::FoundPlan;
+use crate::plain_text::{one_line, shown_name};
+use crate::post_merge::after_landing;
+use crate::quantity::some_of;
+use crate::revise_failure::revise_failure;
+use crate::run_report::{RunReport, Setting, diffstats};
+use crate::task_name::unknown_task;
+use crate::workspace::{Workspace, from_here};
+use copy::copied;
+use nothing_to_run::nothing_to_run;
+use observer::{RunBeginning, RunObserver};
+use preview::{RunPreviewReport, preview_of};
+pub use request::RunPlanRequest;
+use request::{configured, flags_of, is_wrong_flag, options};
+
+/// Why a run would not begin, and what to do.
+pub struct RunObstacle {
+    pub message: String,
+    pub help: String,
+}
+
+/// Returns why `planwright run` would fail at once on a plan; none where it would begin, and where there is nothing left to do.
+pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstacle> {
+    let root = root_of(&found.path);
+    let configuration = configured(&flags_of(request, None), &root);
+    let template = configuration.config.run.template.as_ref().map(|path| root.join(path));
+    let mut options = match options(request, template, false) {
+        Ok(options) => options,
+        Err(Failure { message, help, .. }) => return Some(RunObstacle { message, help }),
+    };
+    options.config_text = configuration.frozen();
+    options.accept_config = true;
+    let order = order_of(found, &configuration, &options);
+    let refused = |error: RunError| RunObstacle {
+        message: error.to_string(),
+        help: error.help(),
+    };
+    let prepared = match engine::prepare(&order) {
+        Ok(prepared) => prepared,
+        Err(error) => return Some(refused(error)),
+    };
+    if let Err(error) = engine::refuse_branch_in_use(&order, &prepared) {
+        return Some(refused(error));
+    }
+    let left = Preview::of(&order, &prepared).left;
+    if prepared.has_work(&order) || prepared.held.is_empty() && left.is_empty() {
+        return None;
+    }
+    let plan = argument(&found.path.to_string_lossy());
+    Some(match (prepared.held.first(), left.first()) {
+        (Some(held), _) => RunObstacle {
+            message: format!("nothing can run: {}", one_line(&held.words())),
+            help: format!("`{}` gives it to the run", one_line(&held.release)),
+        },
+        (None, task) => {
+            let name = task.map_or("", |&task| prepared.snapshot.name(task));
+            RunObstacle {
+                message: format!("nothing can run: `{}` waits", shown_name(name)),
+                help: format!("`planwright why {} -p {plan}` shows what for", argument(name)),
+            }
+        }
+    })
+}
+
+/// What a command has come to over all versions of a plan.
+#[derive(Default)]
+pub struct RunCourse {
+    pub n_replans: u32,
+    /// How often the plan may be replanned.
+    pub max_replans: u32,
+    /// What was spent, by agents and by planners.
+    pub spent: Spent,
+    /// That the plan was replanned for the next run.
+    pub replanned: Option<Replanned>,
+}
+
+/// Finds the plan of a run, in the copy of its workspace where one is asked for.
+pub fn find_plan(workspace: &Workspace, request: &RunPlanRequest) -> Result<FoundPlan> {
+    let found = request.plan.find(workspace, "name its file")?;
+    match &request.copy_to {
+        Some(folder) => copied(workspace, &found, folder),
+        None => Ok(found),
+    }
+}
+
+/// Reads the configuration of a run, with the settings of its request.
+pub fn config_of_run(request: &RunPlanRequest, found: &FoundPlan) -> config::Config {
+    let flags = flags_of(request, request.on_interrupted.as_deref());
+    configured(&flags, &root_of(&found.path)).config
+}
+
+/// A run that is ready to begin.
+struct ReadyRun {
+    configuration: Configuration,
+    options: Options,
+    prepared: Prepared,
+    /// Why a run would not begin, in a dry run.
+    obstacle: Option<String>,
+}
+
+impl ReadyRun {
+    fn order<'a>(&'a self, found: &'a FoundPlan) -> RunRequest<'a> {
+        order_of(found, &self.configuration, &self.options)
+    }
+}
+
+/// Returns what a run would do.
+pub fn preview(workspace: &Workspace, request: &RunPlanRequest) -> Result<RunPreviewReport> {
+    let found = find_plan(workspace, request)?;
+    let on_interrupted = request.on_interrupted.as_deref();
+    let course = &mut RunCourse::default();
+    let ready = make_ready(workspace, request, &found, on_interrupted, course, Approval::Preview)?;
+    let order = ready.order(&found);
+    engine::refuse_branch_in_use(&order, &ready.prepared).map_err(|error| refusal(workspace, &found, error))?;
+    preview_of(&order, &ready.prepared, ready.obstacle.clone()).map_err(|error| refusal(workspace, &found, error))
+}
+
+/// What is done about a plan that is not approved.
+enum Approval<'o> {
+    /// The user is asked.
+    Asked(&'o mut dyn RunObserver),
+    /// It is looked at as if it were approved.
+    Preview,
+}
+
+/// Reads the configuration, and looks whether a run could begin.
+fn make_ready(
+    workspace: &Workspace,
+    request: &RunPlanRequest,
+    found: &FoundPlan,
+    on_interrupted: Option<&str>,
+    course: &mut RunCourse,
+    approval: Approval<'_>,
+) -> Result<ReadyRun> {
+    let root = root_of(&found.path);
+    let flags = flags_of(request, on_interrupted);
+    let mut configuration = configured(&flags, &root);
+    if configuration.sources.iter().any(is_wrong_flag) {
+        report_findings(workspace, &configuration);
+        return Err(Failure::usage(
+            "a flag has a value that it cannot have",
+            "see above, and `planwright run --help`",
+        ));
+    }
+    refuse_unsound(workspace, &configuration, "nothing is run by it")?;
+    refuse_old_version(found)?;
+    let may_ask = match &approval {
+        Approval::Asked(observer) => observer.may_ask(),
+        Approval::Preview => false,
+    };
+    let template = configuration.config.run.template.as_ref().map(|path| root.join(path));
+    let mut options = options(request, template, may_ask)?;
+    options.earlier.clone_from(&course.spent);
+    options.replans = course.max_replans > 0;
+    options.is_last = course.max_replans > 0 && course.n_replans >= course.max_replans;
+    options.replanned = course.replanned.take();
+    options.config_text = configuration.frozen();
+    let mut prepared = engine::prepare(&order_of(found, &configuration, &options));
+    if let Err(RunError::OtherConfig { text }) = &prepared {
+        // A run keeps the conditions that it began with; flags that are typed now hold over it.
+        let mut began = config::thaw(text, &flags);
+        // What is to become of interrupted tasks is only asked now.
+        began.config.run.on_interrupted = configuration.config.run.on_interrupted;
+        refuse_unsound(workspace, &began, "which the run began with")?;
+        options.remarks.extend(changed_settings(&began, &configuration));
+        options.config_text.clone_from(text);
+        configuration = began;
+        prepared = engine::prepare(&order_of(found, &configuration, &options));
+    }
+    let mut obstacle = None;
+    if let Err(RunError::NotApproved { message, help }) = &prepared {
+        match approval {
+            Approval::Asked(observer) => options.yes = may_ask && observer.is_approved(&found.path, message),
+            Approval::Preview => {
+                let words = format!("nothing would run: {message}; {help}");
+                options.remarks.push(words.clone());
+                (options.yes, obstacle) = (true, Some(words));
+            }
+        }
+        if options.yes {
+            prepared = engine::prepare(&order_of(found, &configuration, &options));
+        }
+    }
+    Ok(ReadyRun {
+        prepared: prepared.map_err(|error| refusal(workspace, found, error))?,
+        configuration,
+        options,
+        obstacle,
+    })
+}
+
+/// Returns that settings were changed since a run began, which continues without them.
+fn changed_settings(began: &Configuration, now: &Configuration) -> Option<String> {
+    let mut differing = began.differing(now);
+    differing.retain(|path| path != "run.on_interrupted");
+    let paths = some_of(differing.iter().map(|path| one_line(path)), 5);
+    (!differing.is_empty()).then(|| {
+        format!(
+            "the run continues with the configuration that it began with; since then changed: {paths}. --accept-config takes the new one"
+        )
+    })
+}
+
+fn refuse_old_version(found: &FoundPlan) -> Result<()> {
+    let Some(newest) = revise::newest_version(&found.path, found.forced) else {
+        return Ok(());
+    };
+    let newest = from_here(&newest);
+    Err(Failure::problem(
+        format!(
+            "`{}` was replanned: its newest version is `{}`",
+            found.path.display(),
+            newest.display()
+        ),
+        format!("planwright run {}", argument(&newest.to_string_lossy())),
+    ))
+}
+
+/// Runs a plan once. Returns how that ended.
+pub fn run_once(
+    workspace: &Workspace,
+    request: &RunPlanRequest,
+    found: &FoundPlan,
+    course: &mut RunCourse,
+    observer: &mut dyn RunObserver,
+) -> Result<Exit> {
+    let mut on_interrupted = request.on_interrupted.clone();
+    loop {
+        let ready = make_ready(
+            workspace,
+            request,
+            found,
+            on_interrupted.as_deref(),
+            course,
+            Approval::Asked(observer),
+        )?;
+        let replanned = ready.options.replanned.clone();
+        match run_ready(workspace, request, found, ready, course, observer)? {
+            Round::Ended(exit) => return Ok(exit),
+            Round::Interrupted(task) => {
+                let answer = observer
+                    .on_interrupted(&task)
+                    .ok_or_else(|| Failure::problem("nothing was run", "settle the task by hand, or run again"))?;
+                on_interrupted = Some(answer.to_owned());
+                course.replanned = replanned;
+            }
+        }
+    }
+}
+
+/// How an attempt to run a plan ended.
+enum Round {
+    Ended(Exit),
+    /// The user is to be asked what becomes of this task first.
+    Interrupted(String),
+}
+
+fn run_ready(
+    workspace: &Workspace,
+    request: &RunPlanRequest,
+    found: &FoundPlan,
+    ready: ReadyRun,
+    course: &mut RunCourse,
+    observer: &mut dyn RunObserver,
+) -> Result<Round> {
+    let ReadyRun {
+        configuration,
+        options,
+        prepared,
+        ..
+    } = ready;
+    let root = root_of(&found.path);
+    let order = order_of(found, &configuration, &options);
+    if let Some(text) = engine::undo_unfinished_move(&root) {
+        workspace.remark(&format!("note: {text}"));
+    }
+    if !prepared.has_work(&order) {
+        return Ok(Round::Ended(nothing_to_run(workspace, request, &order, &prepared)));
+    }
+    let failed = |error: std::io::Error| Failure::environment(&error, "");
+    let mut workers = Workers::sole().map_err(failed)?;
+    let cancel = observer.cancel_token().map_err(failed)?;
+    cancel.wakes(workers.waker());
+    let mut setting = Setting::of(&found.path, prepared.snapshot.plan());
+    observer.begins(&RunBeginning {
+        root: &root,
+        setting: setting.clone(),
+        plan: prepared.snapshot.plan(),
+        links: prepared.snapshot.links(),
+        cancel: &cancel,
+        waits_for_review: &options.waits_for_review,
+    });
+    let outcome = engine::run(&order, prepared, &mut workers, cancel.n_asked(), observer);
+    observer.is_over();
+    let outcome = match outcome {
+        Err(RunError::Interrupted { task }) if observer.may_ask() => return Ok(Round::Interrupted(task)),
+        outcome => outcome.map_err(|error| refusal(workspace, found, error))?,
+    };
+    course.spent.clone_from(&outcome.spent);
+    setting.run = outcome.place.id().to_owned();
+    observer.ended(&RunReport::new(&setting, &outcome.state).with_diffstats(&diffstats(&root, &outcome.state)));
+    if let Some(error) = &outcome.unwritten {
+        observer.fails(&revise_failure(found, error));
+    }
+    remark_unwritten(workspace, &outcome);
+    if configuration.config.run.hooks && has_landed_here(&outcome) {
+        let log = outcome.place.folder().join("post-merge.log");
+        after_landing(workspace, &mut workers, &root, log, cancel.n_asked());
+    }
+    if let Some(command) = &configuration.config.notify
+        && let Some(why) = engine::notify(&mut workers, command, &found.path, &outcome, cancel.n_asked())
+    {
+        workspace.remark(&format!("warning: the command of [notify] failed: {}", one_line(&why)));
+    }
+    Ok(Round::Ended(cancel.exit().unwrap_or_else(|| exit_of(&outcome))))
+}
+
+fn remark_unwritten(workspace: &Workspace, outcome: &RunOutcome) {
+    let tasks: Vec<String> = outcome.ended.unwritten.iter().map(|task| shown_name(task)).collect();
+    if !tasks.is_empty() {
+        workspace.remark(&format!(
+            "the plan file does not know what became of {}; the run's log does, and the next run writes it into the plan",
+            some_of(tasks.iter(), 8)
+        ));
+    }
+}
+
+/// Returns whether work landed on the branch that is checked out.
+fn has_landed_here(outcome: &RunOutcome) -> bool {
+    let state = &outcome.state;
+    let has_landed = |attempt: &AttemptRun| attempt.merged.as_ref().is_some_and(|merged| merged.passed);
+    let is_here = state
+        .conditions
+        .as_ref()
+        .is_some_and(|conditions| conditions.is_current);
+    is_here && state.tasks().iter().any(|task| task.attempts.iter().any(has_landed))
+}
+
+fn order_of<'a>(found: &'a FoundPlan, configuration: &'a Configuration, options: &'a Options) -> RunRequest<'a> {
+    RunRequest {
+        path: &found.path,
+        forced: found.forced,
+        config: &configuration.config,
+        options,
+    }
+}
+
+fn refusal(workspace: &Workspace, found: &FoundPlan, error: RunError) -> Failure {
+    let (help, is_environment) = (error.help(), error.is_environment());
+    // The engine knows no command line: what was typed stays.
+    let help = help.replace("planwright run --agent", &workspace.with_option("--agent"));
+    match error {
+        RunError::Errors(erroneous) => Failure::shown(
+            "the plan has errors, and is not run",
+            fix_first(&erroneous.path, &erroneous.inspection.diagnostics),
+            Evidence {
+                path: erroneous.path.display().to_string(),
+                source: erroneous.inspection.source.clone(),
+                span: None,
+                findings: erroneous.inspection.diagnostics,
+                drawn: Drawn::Findings,
+            },
+        ),
+        RunError::Revise(error) => revise_failure(found, &error),
+        RunError::NoSuchTask { name, known } => unknown_task(&name, &known),
+        error if is_environment => Failure::environment(&error, help),
+        error => Failure::problem(error.to_string(), help),
+    }
+}
+
+fn exit_of(outcome: &RunOutcome) -> Exit {
+    match outcome.standing {
+        _ if outcome.unwritten.is_some() || outcome.is_hindered => Exit::Environment,
+        Standing::Finished => Exit::Success,
+        _ => Exit::Problems,
+    }
+}

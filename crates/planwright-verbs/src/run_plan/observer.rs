@@ -1,0 +1,59 @@
+//! How a face takes part in a run.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use planwright_core::plan::Links;
+use planwright_core::plan::Plan;
+use planwright_run::engine::Watcher;
+
+use crate::cancel::CancelToken;
+use crate::failure::Failure;
+use crate::run_report::{RunReport, Setting};
+
+/// A face, while a plan is run. It hears every event of the run as a [`Watcher`].
+pub trait RunObserver: Watcher {
+    /// Returns the token that ends the run. It is asked for before the first process starts.
+    fn cancel_token(&mut self) -> io::Result<CancelToken>;
+
+    /// A run is about to begin. A command has several, where the plan is replanned.
+    fn begins(&mut self, beginning: &RunBeginning<'_>);
+
+    /// Nothing happens in the run any more.
+    fn is_over(&mut self);
+
+    /// The run has ended so.
+    fn ended(&mut self, report: &RunReport);
+
+    /// Something went wrong after the run, which still counts.
+    fn fails(&mut self, failure: &Failure);
+
+    /// Returns whether questions can be answered.
+    fn may_ask(&self) -> bool {
+        false
+    }
+
+    /// Asks whether a plan that is not approved may be run.
+    fn is_approved(&mut self, _plan: &Path, _message: &str) -> bool {
+        false
+    }
+
+    /// Asks what becomes of tasks that were interrupted: `retry`, `fail`, or none to run nothing.
+    fn on_interrupted(&mut self, _task: &str) -> Option<&'static str> {
+        None
+    }
+}
+
+/// What is known of a run before it begins.
+pub struct RunBeginning<'a> {
+    /// The root of the workspace.
+    pub root: &'a Path,
+    pub setting: Setting,
+    pub plan: &'a Plan,
+    pub links: &'a Links,
+    pub cancel: &'a CancelToken,
+    /// Whether the run waits for reviews while it has nothing else to do.
+    pub waits_for_review: &'a Arc<AtomicBool>,
+}

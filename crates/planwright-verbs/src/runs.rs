@@ -1,0 +1,167 @@
+//! The verb `runs`: the runs of a workspace, the newest first, and how each of them stands.
+
+use std::num::NonZeroUsize;
+
+use planwright_run::runs::RunPlace;
+use planwright_run::runs::state::RunState;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Result;
+use crate::find_run::{RunScope, RunStatus, SeenRun};
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunsRequest {
+    /// Only the runs of this plan: a path, an id or part of one.
+    pub plan: Option<String>,
+    /// No more than this many; 20 where nothing is said.
+    pub limit: Option<NonZeroUsize>,
+}
+
+#[derive(Serialize)]
+pub struct RunsReport {
+    pub schema_version: &'static str,
+    pub runs: Vec<ListedRun>,
+    /// How many older ones there are.
+    pub n_older: usize,
+    /// Whose runs they are, in words that follow others.
+    #[serde(skip)]
+    pub scope: String,
+    /// How to get a run; empty where there are runs.
+    #[serde(skip)]
+    pub help: String,
+}
+
+#[derive(Serialize)]
+pub struct ListedRun {
+    pub run: String,
+    /// The plan's path from the root of the workspace.
+    pub plan: String,
+    pub began: Option<String>,
+    /// When the last event was.
+    pub last: Option<String>,
+    /// `running`, `interrupted`, `damaged`, or how the run ended: `finished`, `stuck`, `stopped`, `paused`, `awaits-review`, `reviewed`.
+    pub standing: String,
+    pub pid: Option<u32>,
+    /// Whether nothing new starts for now.
+    pub paused: bool,
+    pub n_tasks: u64,
+    pub n_done: u64,
+    pub n_failed: u64,
+    pub n_skipped: u64,
+    pub n_review: u64,
+    /// Neither done, failed nor skipped, and not in review.
+    pub n_left: u64,
+    pub n_running: u64,
+    pub n_unverified: u64,
+    /// Done or waiting for review, and no file was changed.
+    pub n_unchanged: u64,
+    pub n_attempts: u64,
+    pub cost_usd: Option<f64>,
+    pub tokens: Option<[u64; 2]>,
+    /// Why it ended, or why its log cannot be read.
+    pub why: Option<String>,
+    /// The command that continues.
+    pub next: Option<String>,
+    /// The folder of the run.
+    pub folder: String,
+}
+
+/// Lists the runs of a workspace, or of one plan.
+pub fn runs(workspace: &Workspace, request: &RunsRequest) -> Result<RunsReport> {
+    let scope = RunScope::of(workspace, request.plan.as_deref())?;
+    let limit = request.limit.map_or(20, NonZeroUsize::get);
+    let mut seen = scope.runs()?;
+    let runs: Vec<ListedRun> = seen
+        .by_ref()
+        .take(limit)
+        .map(|run| match run {
+            Ok(run) => listed(&run),
+            Err((place, error)) => damaged(&place, String::new(), error.to_string()),
+        })
+        .collect();
+    let n_older = seen.count();
+    if runs.is_empty() {
+        scope.require_plan()?;
+    }
+    Ok(RunsReport {
+        schema_version: "planwright.runs/v1",
+        scope: scope.words(),
+        help: match runs.is_empty() {
+            true => scope.where_runs_are(),
+            false => String::new(),
+        },
+        runs,
+        n_older,
+    })
+}
+
+fn listed(run: &SeenRun) -> ListedRun {
+    let plan = run.header.path.clone();
+    match run.run_state() {
+        Ok((run_state, standing)) => counted(&run.place, plan, run_state, &standing),
+        Err(error) => damaged(&run.place, plan, error.to_string()),
+    }
+}
+
+fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &RunStatus) -> ListedRun {
+    let counts = &run_state.counts;
+    // A run may count tasks that it found done; the record of its end has those too.
+    let ended = run_state.ended.as_ref();
+    let n_left = ended.map_or_else(|| run_state.n_left(), |ended| ended.n_left);
+    ListedRun {
+        run: place.id().to_owned(),
+        plan,
+        standing: standing.word().to_owned(),
+        pid: match standing {
+            RunStatus::Running { pid } => Some(*pid),
+            _ => None,
+        },
+        paused: run_state.paused.is_some(),
+        n_tasks: run_state.begun.as_ref().map_or(0, |begun| begun.n_tasks),
+        n_done: ended.map_or(counts.n_done, |ended| ended.n_done),
+        n_failed: ended.map_or(counts.n_failed, |ended| ended.n_failed),
+        n_skipped: ended.map_or(counts.n_skipped, |ended| ended.n_skipped),
+        n_review: counts.n_review,
+        n_left,
+        n_running: counts.n_running,
+        n_unverified: ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
+        n_unchanged: counts.n_unchanged,
+        n_attempts: run_state.totals.n_attempts,
+        cost_usd: run_state.totals.cost_usd,
+        tokens: run_state.totals.tokens,
+        why: ended.and_then(|ended| ended.why.clone()),
+        next: ended.and_then(|ended| ended.next.clone()),
+        folder: place.folder().to_string_lossy().into_owned(),
+        began: run_state.began,
+        last: run_state.last,
+    }
+}
+
+fn damaged(place: &RunPlace, plan: String, why: String) -> ListedRun {
+    ListedRun {
+        run: place.id().to_owned(),
+        plan,
+        began: None,
+        last: None,
+        standing: "damaged".to_owned(),
+        pid: None,
+        paused: false,
+        n_tasks: 0,
+        n_done: 0,
+        n_failed: 0,
+        n_skipped: 0,
+        n_review: 0,
+        n_left: 0,
+        n_running: 0,
+        n_unverified: 0,
+        n_unchanged: 0,
+        n_attempts: 0,
+        cost_usd: None,
+        tokens: None,
+        why: Some(why),
+        next: None,
+        folder: place.folder().to_string_lossy().into_owned(),
+    }
+}

@@ -1,0 +1,82 @@
+//! The verb `summary`: the result of a run, afterwards or while it works.
+
+use planwright_run::git::Repository;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::runs::state::RunState;
+use planwright_run::store;
+use serde::Deserialize;
+
+use crate::failure::Result;
+use crate::find_run::{RunScope, RunStatus, SeenRun};
+use crate::next_step::next_step;
+use crate::run_report::{RunReport, Setting, diffstats, last_commit};
+use crate::workspace::{Workspace, from_here};
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SummaryRequest {
+    /// The id of the run, the beginning of it, or `last`. None: the newest.
+    pub run: Option<String>,
+    /// Only runs of this plan: a path, an id or part of one.
+    pub plan: Option<String>,
+}
+
+/// Sums up a run.
+pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunReport> {
+    let scope = RunScope::of(workspace, request.plan.as_deref())?;
+    let seen = scope.run(request.run.as_deref())?;
+    let (run_state, standing) = seen.run_state()?;
+    let place = seen.plan();
+    let path = from_here(&place.target);
+    let loaded = store::load(&path).ok();
+    let inspection = loaded.map(|loaded| inspect_file(&loaded.source, Some(&path), None).inspection);
+    let setting = match inspection.and_then(|inspection| inspection.plan) {
+        Some(linked) => Setting::of(&path, &linked.plan),
+        None => Setting {
+            plan: path.to_string_lossy().into_owned(),
+            ..Setting::default()
+        },
+    };
+    let setting = Setting {
+        run: seen.place.id().to_owned(),
+        ..setting
+    };
+    let next = match (&standing, seen.later()) {
+        (RunStatus::Interrupted, None) => next_step(&run_state, &place.target),
+        _ => run_state.ended.as_ref().and_then(|ended| ended.next.clone()),
+    };
+    let report = RunReport::new(&setting, &run_state)
+        .standing(standing.word())
+        .continued(next, seen.later())
+        .with_diffstats(&diffstats(&place.root, &run_state));
+    Ok(match (landed_into(&seen, &run_state), lost_commit(&seen, &run_state)) {
+        (Some(branch), _) => report.landed_into(branch),
+        (None, Some(commit)) => report.without_branch(&commit),
+        (None, None) => report,
+    })
+}
+
+/// Returns the checked-out branch if it has all the work of a run's branch. Where git cannot tell, it does not.
+fn landed_into(seen: &SeenRun, run_state: &RunState) -> Option<String> {
+    let conditions = run_state
+        .conditions
+        .as_ref()
+        .filter(|conditions| !conditions.is_current)?;
+    let repository = Repository::around(&seen.plan().root).ok()??;
+    let (branch, head) = (repository.branch().ok()??, repository.head().ok()??);
+    // The branch may be gone after its work has landed.
+    let tip = repository
+        .tip(&conditions.branch)
+        .ok()?
+        .or_else(|| last_commit(run_state))?;
+    let has_it = branch != conditions.branch && repository.has_landed(&tip, &head).ok()?;
+    has_it.then_some(branch)
+}
+
+/// Returns the last commit of a run whose branch does not exist any more.
+fn lost_commit(seen: &SeenRun, run_state: &RunState) -> Option<String> {
+    let conditions = run_state.conditions.as_ref()?;
+    let repository = Repository::around(&seen.plan().root).ok()??;
+    let is_gone = repository.tip(&conditions.branch).ok()?.is_none();
+    last_commit(run_state).filter(|_| is_gone)
+}

@@ -1,0 +1,281 @@
+//! `planwright init`: a workspace with an agent and with commands that verify its work.
+
+use std::io;
+use std::path::PathBuf;
+
+use planwright_run::shell::argument;
+use planwright_verbs::cancel::CancelToken;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::init::{
+    Checklist, ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, RepositoryState, TriedCommand,
+    init, install_words, names_of,
+};
+use planwright_verbs::observer::{VerificationEvent, VerificationObserver};
+use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::trial::TrialResult;
+
+use super::answers;
+use super::output::Output;
+use super::verification_view::{VerificationStream, VerificationView};
+use crate::render::wrap::hanging;
+
+/// Set up a workspace: choose an agent, find what verifies its work.
+///
+/// Writes a `planwright.toml` that works. Commands that may verify the work are found by the files of the repository, and each is tried
+/// in a clean checkout; only those that work are written. A `planwright.toml` that is there already is never changed.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright init
+  planwright init --agent codex
+  planwright init --print          show the file, write nothing
+  planwright init services/billing")]
+pub(crate) struct Args {
+    /// The folder, which must be there.
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
+
+    /// The agent that works on tasks. Default: the best one that is installed; asks on a terminal where there are several.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+
+    /// Do not try the commands that verify work; write the likely ones.
+    #[arg(long)]
+    no_run: bool,
+
+    /// Only print the file that would be written.
+    #[arg(long, conflicts_with_all = ["dry_run", "diff", "json"])]
+    print: bool,
+
+    /// Write nothing; report what would be written.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show what would be written as a diff against nothing, and write nothing.
+    #[arg(long)]
+    diff: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let request = InitRequest {
+        folder: args.folder.clone(),
+        agent: args.agent.clone(),
+        no_run: args.no_run,
+        text_only: args.print,
+        dry_run: args.dry_run,
+        diff: args.diff,
+    };
+    let workspace = output.workspace();
+    let mut view = InitView {
+        view: VerificationView {
+            stream: VerificationStream::Nowhere,
+            output,
+        },
+        may_ask: !args.json && answers::may_ask(),
+    };
+    let report = init(&workspace, &request, &mut view)?;
+    if args.print {
+        output.write_exact(&report.text);
+        return Ok(Exit::Success);
+    }
+    if args.json {
+        output.json(&report)?;
+    } else if let Some(existing) = &report.existing {
+        say_existing(&report, existing, output);
+    } else if let Some(diff) = &report.diff {
+        output.write_exact(diff);
+    } else {
+        say(args, &report, output);
+        say_surroundings(report.repository, output);
+        print_next(&report.next, output);
+    }
+    if let Some(outer) = &report.outer {
+        output.remark(&format!(
+            "this folder is now a workspace of its own, inside of that of {}",
+            one_line(&outer.to_string_lossy())
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+/// The terminal, while a workspace is set up.
+struct InitView<'o> {
+    view: VerificationView<'o>,
+    may_ask: bool,
+}
+
+impl VerificationObserver for InitView<'_> {
+    fn happens(&mut self, event: VerificationEvent<'_>) {
+        self.view.happens(event);
+    }
+
+    fn cancel_token(&mut self) -> io::Result<CancelToken> {
+        self.view.cancel_token()
+    }
+}
+
+impl InitObserver for InitView<'_> {
+    fn choose_agent(&mut self, installed: &[InstalledAgent]) -> Option<&'static str> {
+        if !self.may_ask {
+            return None;
+        }
+        let output = &mut *self.view.output;
+        output.remark("several agents are installed:");
+        for (number, agent) in (1..).zip(installed) {
+            output.remark(&format!("  {number}  {}", agent.name));
+        }
+        loop {
+            output.remark(&format!("which one works on tasks? [1] 1-{}", installed.len()));
+            output.flush();
+            let line = answers::line().filter(|line| !line.is_empty())?;
+            let by_number = line
+                .parse::<usize>()
+                .ok()
+                .and_then(|number| installed.get(number.checked_sub(1)?));
+            let by_name = installed.iter().find(|agent| agent.name == line);
+            if let Some(agent) = by_number.or(by_name) {
+                return Some(agent.name);
+            }
+        }
+    }
+}
+
+/// Prints what a workspace that is there already has, and what it lacks.
+fn say_existing(report: &InitReport, existing: &ExistingConfig, output: &mut Output) {
+    let [config, _] = &report.files;
+    output.line(&format!("{} is there already: nothing was changed", one_line(config)));
+    match (&report.agent, &existing.agent) {
+        (Some(agent), _) => output.line(&format!("agent: {}", one_line(agent))),
+        (None, Some(addition)) => {
+            let installed = names_of(&report.agents);
+            print_line("agent: ", &format!("none is set ({installed})"), output);
+            output.line(addition);
+        }
+        (None, None) => say_no_agent(output),
+    }
+    say_checklists(&report.checklists, output);
+    if !existing.has_rules {
+        say_verification(&report.verification, output);
+        if let Some(addition) = &existing.verification {
+            output.line(addition);
+        }
+    }
+    print_next(&report.next, output);
+}
+
+fn say(args: &Args, report: &InitReport, output: &mut Output) {
+    match &report.agent {
+        Some(agent) => {
+            let others = report
+                .agents
+                .iter()
+                .map(|agent| agent.name)
+                .filter(|name| name != agent);
+            let others: Vec<&str> = others.collect();
+            let others = match others.as_slice() {
+                [] => String::new(),
+                names => format!(" (also installed: {}; --agent chooses)", names.join(", ")),
+            };
+            print_line("agent: ", &format!("{}{others}", one_line(agent)), output);
+        }
+        None => say_no_agent(output),
+    }
+    say_verification(&report.verification, output);
+    match report.plans.as_slice() {
+        [] => output.line("plans: none yet"),
+        plans => print_line("plans: ", &one_line(&plans.join(", ")), output),
+    }
+    say_checklists(&report.checklists, output);
+    let verb = if args.dry_run { "would write" } else { "wrote" };
+    for file in &report.files {
+        output.line(&format!("{verb} {}", one_line(file)));
+    }
+}
+
+/// Prints a line, broken between words where a person reads it.
+fn print_line(start: &str, text: &str, output: &mut Output) {
+    let line = hanging(start, text, output.record_width());
+    output.line(&line);
+}
+
+/// Prints what comes next; a command stays whole, so that it can be pasted.
+fn print_next(next: &str, output: &mut Output) {
+    match next.starts_with("planwright ") {
+        true => output.line(&format!("next: {next}")),
+        false => print_line("next: ", next, output),
+    }
+}
+
+fn say_no_agent(output: &mut Output) {
+    output.line("agent: none is installed. One of these installs one:");
+    for name in ["claude", "codex", "gemini"] {
+        output.line(&format!("  {}", install_words(name).trim_start_matches("install it: ")));
+    }
+}
+
+/// Prints the files with open tasks, and the commands that import them.
+fn say_checklists(found: &[Checklist], output: &mut Output) {
+    for checklist in found {
+        let tasks = match checklist.n_open {
+            1 => "1 open task".to_owned(),
+            n => format!("{n} open tasks"),
+        };
+        let file = argument(&checklist.file);
+        print_line(
+            "found: ",
+            &format!("{} with {tasks}: `planwright import {file}`", one_line(&checklist.file)),
+            output,
+        );
+    }
+}
+
+/// Prints what became of each command that may verify work.
+fn say_verification(tried: &[TriedCommand], output: &mut Output) {
+    if tried.is_empty() {
+        let words = "no command found that tests this repository (by Cargo.toml, package.json scripts, pyproject.toml, go.mod, a test target and others)";
+        print_line("verification: ", words, output);
+        return;
+    }
+    output.line("verification:");
+    let widest = tried
+        .iter()
+        .map(|tried| tried.line.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(50);
+    for one in tried {
+        let why = if one.last_line.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", cut(&one_line(&one.last_line), 60))
+        };
+        let left_out = if one.is_used() { "" } else { ", left out" };
+        let start = format!("  {:widest$}  ", one_line(&one.line));
+        print_line(&start, &format!("{}{why}{left_out}", one.ended), output);
+    }
+    if !tried.iter().any(TriedCommand::is_used) {
+        let help = match tried.iter().find(|one| one.result == TrialResult::NotCommitted) {
+            Some(one) => format!("commit {} first: tasks work on what is committed", one_line(&one.file)),
+            None => "none works: correct it, then add it to [verify] in planwright.toml; until then tasks are done unverified".to_owned(),
+        };
+        print_line("  ", &help, output);
+    }
+}
+
+/// Prints what else a run needs from the folder.
+fn say_surroundings(repository: RepositoryState, output: &mut Output) {
+    let words = match repository {
+        RepositoryState::NoRepository => {
+            "no repository here; with one (`git init`), each task works in a checkout of its own"
+        }
+        RepositoryState::NoCommit => {
+            "the repository has no commit yet; tasks work on what is committed: `git add --all && git commit -m \"First commit\"`"
+        }
+        RepositoryState::Committed => return,
+    };
+    print_line("git: ", words, output);
+}

@@ -1,0 +1,100 @@
+//! `planwright land`: bring the work of a plan into the branch that is checked out, verified once more.
+
+use clap::Args as ClapArgs;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::land::{LandPlanMode, LandPlanRequest, land};
+
+use super::output::Output;
+use super::verification_view::{VerificationStream, VerificationView};
+use crate::render::wrap::below;
+
+/// Bring the branch of a plan into the branch that is checked out.
+///
+/// The result is built and verified in a checkout of its own first. Then the branch moves forward, and your files with it. Nothing
+/// happens while there is uncommitted work other than plan files and `planwright.toml`, or where an ignored or untracked file would be overwritten.
+#[derive(ClapArgs)]
+#[command(after_help = "\
+Examples:
+  planwright land
+  planwright land --dry-run
+  planwright land --squash
+  planwright land .clido/plans/export.json --rebase
+  planwright land 20261116-053012")]
+pub(crate) struct Args {
+    /// A run by its id, the beginning of one or `last`; or a plan, for its newest run with a branch. Default: the newest of the workspace.
+    #[arg(value_name = "RUN|PLAN", conflicts_with = "plan")]
+    what: Option<String>,
+
+    /// The plan, for its newest run with a branch.
+    #[arg(short, long, value_name = "PLAN")]
+    plan: Option<String>,
+
+    #[command(flatten)]
+    mode: Mode,
+
+    /// Say what would land, and change nothing. Nothing is verified.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(ClapArgs)]
+#[group(multiple = false)]
+struct Mode {
+    /// Make a merge commit, even where the branch could simply move forward.
+    #[arg(long)]
+    merge: bool,
+
+    /// Make one commit with all changes.
+    #[arg(long)]
+    squash: bool,
+
+    /// Put the commits one after another on top of what is checked out.
+    #[arg(long)]
+    rebase: bool,
+}
+
+impl Mode {
+    fn mode(&self) -> LandPlanMode {
+        match self {
+            Mode { merge: true, .. } => LandPlanMode::Merge,
+            Mode { squash: true, .. } => LandPlanMode::Squash,
+            Mode { rebase: true, .. } => LandPlanMode::Rebase,
+            _ => LandPlanMode::Auto,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let request = LandPlanRequest {
+        what: args.what.clone(),
+        plan: args.plan.clone(),
+        mode: args.mode.mode(),
+        dry_run: args.dry_run,
+        with_output: args.json,
+    };
+    let workspace = output.workspace();
+    let mut view = VerificationView {
+        stream: match args.json {
+            true => VerificationStream::Nowhere,
+            false => VerificationStream::Results,
+        },
+        output,
+    };
+    let report = land(&workspace, &request, &mut view)?;
+    if args.json {
+        output.json(&report)?;
+        return Ok(Exit::Success);
+    }
+    output.line(&below(&report.words, "  ", output.width()));
+    if let Some(command) = &report.diff_command {
+        output.line(command);
+    }
+    for line in &report.not_landed {
+        output.remark(line);
+    }
+    Ok(Exit::Success)
+}
