@@ -5,7 +5,6 @@ use planwright_core::text::{LineIndex, Span};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::json_values::Members;
 
 /// What every verb prints with `--json` where it fails.
 #[derive(Serialize)]
@@ -217,34 +216,6 @@ pub struct TaskOverview {
     pub line: usize,
 }
 
-/// What `next --json` prints.
-#[derive(Serialize)]
-pub struct NextReport {
-    pub schema_version: &'static str,
-    pub plan: PlanOverview,
-    pub free_slots: usize,
-    pub n_ready: usize,
-    pub ready: Vec<ReadyReport>,
-    /// With `--start`: whether the task was started; false with `--dry-run` and `--diff`, and where nothing is ready.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started: Option<bool>,
-    /// With `--start`: the number of the change in the plan's history.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<u64>,
-    /// With `--start`: the state that the task had before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started_from: Option<&'static str>,
-    /// With `--start`: who holds the task from now on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim: Option<ClaimReport>,
-    /// Why no task of the plan may be worked on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub closed: Option<ClosedReport>,
-    /// With `--diff`: what would change in the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub diff: Option<String>,
-}
-
 /// A gate that is closed.
 #[derive(Serialize)]
 pub struct ClosedReport {
@@ -277,12 +248,4 @@ pub struct HolderReport {
     pub expired: bool,
     /// Whether a run holds it that is not at work any more.
     pub interrupted: bool,
-}
-
-/// A ready task with everything the plan says about it.
-#[derive(Serialize)]
-pub struct ReadyReport {
-    pub task: TaskOverview,
-    pub fields: Members,
-    pub dependencies: Vec<TaskOverview>,
 }

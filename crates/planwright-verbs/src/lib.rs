@@ -91,6 +91,7 @@ pub mod approval;
 pub mod depend;
 pub mod edit;
 pub mod move_task;
+pub mod next;
 pub mod plan_transition;
 pub mod remove;
 pub mod rename;

@@ -1,10 +1,7 @@
 //! What the verbs that change a plan share on the command line: their options, and how their reports are printed.
 
-use std::path::Path;
-
 use clap::builder::NonEmptyStringValueParser;
-use planwright_run::revise::Revised;
-use planwright_verbs::change_report::{ChangeMode, ChangeReport, ChangeWords, diff_of};
+use planwright_verbs::change_report::{ChangeMode, ChangeReport};
 use planwright_verbs::failure::{Exit, Result};
 
 use super::output::Output;
@@ -65,9 +62,4 @@ pub(crate) fn present_diff(diff: &str, would: &[String], is_something: bool, out
     if is_something {
         output.remark("the file itself does not change: the history in `.planwright` holds this");
     }
-}
-
-/// Shows what a change would do to the file.
-pub(crate) fn show_diff(path: &Path, revised: &Revised, words: &ChangeWords, output: &mut Output) {
-    present_diff(&diff_of(path, revised), &words.would, words.is_something, output);
 }

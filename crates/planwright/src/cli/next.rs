@@ -1,34 +1,15 @@
 //! `planwright next`: what to do now.
 
-use std::path::Path;
-
 use clap::builder::NonEmptyStringValueParser;
 use planwright_core::diagnostic::Severity;
-use planwright_core::edit::Request;
-use planwright_core::plan::{Plan, Readiness, State, Status, Verb};
-use planwright_run::clock;
-use planwright_run::files::DiskFiles;
-use planwright_run::gate::GatePolicy;
-use planwright_run::layout::PlanPlace;
-use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, transition_by};
-use planwright_run::runs;
+use planwright_core::plan::Plan;
 use planwright_run::shell::argument;
-use planwright_verbs::attempt::remark_copy;
-use planwright_verbs::change_report::{claim_lines, claim_report, diff_of, remark_notices, step_words};
-use planwright_verbs::claim_terms::lease_end;
+use planwright_verbs::change_report::ChangeMode;
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::json::{ClaimReport, NextReport, ReadyReport};
-use planwright_verbs::next_step::after_failure;
-use planwright_verbs::open_plan::{OpenedPlan, TaskReasons};
+use planwright_verbs::next::{NextReport, NextRequest, next};
 use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::plan_access::PlanAccess;
-use planwright_verbs::plan_overview::{plan_overview, task_overview};
-use planwright_verbs::revise_failure::revise_failure as failure;
-use planwright_verbs::revise_failure::wrong_dialect;
-use planwright_verbs::sound_config::config_of;
-use planwright_verbs::task_fields::fields_of;
 
-use super::change::show_diff;
+use super::change::present_diff;
 use super::claim_args::LeaseOption;
 use super::output::Output;
 use super::plan_arg::PlanArgument;
@@ -76,188 +57,37 @@ pub(crate) struct Args {
     diff: bool,
 }
 
-/// The version of `next --json`.
-const VERSION: &str = "planwright.next/v1";
-
-/// What came of taking a task.
-struct Claim {
-    /// The plan in which it runs.
-    opened: OpenedPlan,
-    /// Its name; none where nothing is ready.
-    task: Option<String>,
-    /// The number of the change in the plan's history; none where nothing was written.
-    change: Option<u64>,
-    /// The state that it had before.
-    from: Option<State>,
-    /// Who holds it from now on.
-    claim: Option<ClaimReport>,
-    /// The same in words.
-    lines: Vec<String>,
-    /// What would change in the file, where that was asked for.
-    diff: Option<String>,
-}
-
-impl Claim {
-    /// Returns that nothing was taken.
-    fn nothing(opened: OpenedPlan) -> Self {
-        Claim {
-            opened,
-            task: None,
-            change: None,
-            from: None,
-            claim: None,
-            lines: Vec::new(),
-            diff: None,
-        }
-    }
-}
-
-/// Takes the next ready task, or finds out which one that would be.
-fn claim(args: &Args, output: &mut Output) -> Result<Claim> {
-    let found = args.plan.find(&output.workspace())?;
-    let now = clock::now();
-    let request = Request {
-        by: args.by.as_deref(),
-        ..Request::new(Verb::Start, &now)
-    };
-    let target = Target {
-        path: &found.path,
-        forced: found.forced,
-        dry: args.dry_run || args.diff,
-    };
-    let call = Call {
-        policy: GatePolicy::of(&config_of(&output.workspace(), &found)?),
-        owner: args.by.as_deref(),
-        until: lease_end(args.lease.lease.as_deref())?,
-        ..Call::default()
-    };
-    let mut revised = match transition_by(target, Pick::Next(1), &request, &call) {
-        Ok(revised) => revised,
-        Err(error @ ReviseError::NothingReady) => {
-            return match wrong_dialect(&found, &error) {
-                Some(wrong) => Err(wrong),
-                None => Ok(Claim::nothing(args.plan.open(&output.workspace())?)),
-            };
-        }
-        Err(error) => return Err(failure(&found, &error)),
-    };
-    // What is shown of the task is what the file says now.
-    revised.catch_up(target);
-    remark_notices(&output.workspace(), &revised);
-    if args.diff && !args.json {
-        show_diff(&found.path, &revised, &step_words(&found.path, &revised), output);
-    }
-    Ok(Claim {
-        diff: args.diff.then(|| diff_of(&found.path, &revised)),
-        task: revised.names.first().cloned(),
-        change: revised.change,
-        // A task whose claim was over was running, and still is.
-        from: revised
-            .names
-            .first()
-            .map(|_| revised.steps.first().map_or(State::Running, |step| step.from)),
-        claim: claim_report(&revised),
-        lines: claim_lines(&revised),
-        opened: OpenedPlan {
-            path: found.path.to_string_lossy().into_owned(),
-            inspection: revised.after,
-            reasons: TaskReasons::default(),
-            access: PlanAccess::default(),
-        },
-    })
-}
-
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let Claim {
-        opened,
-        task: claimed,
-        change,
-        from,
-        claim: claim_made,
-        lines: holder_lines,
-        diff,
-    } = match args.start {
-        true => claim(args, output)?,
-        false => Claim::nothing(args.plan.open(&output.workspace())?),
+    let request = NextRequest {
+        plan: args.plan.choice()?,
+        all: args.all,
+        start: args.start,
+        lease: args.lease.lease.clone(),
+        change: ChangeMode {
+            by: args.by.clone(),
+            dry_run: args.dry_run,
+            diff: args.diff,
+        },
     };
-    remark_copy(&output.workspace(), Path::new(&opened.path), "next");
-    if diff.is_some() && !args.json {
-        return Ok(Exit::Success);
+    let report = next(&output.workspace(), &request)?;
+    match &report.diff {
+        _ if args.json => output.json(&report)?,
+        Some(diff) => present_diff(diff, &report.would, true, output),
+        None => draw(args, &report, output)?,
     }
-    let linked = opened.linked()?;
-    let plan = &linked.plan;
-    let readiness = Readiness::new(plan, &linked.links);
-    let mut all = readiness.ready();
-    all.retain(|&ix| opened.access.is_offered(ix));
-    let (n_ready, free_slots) = (all.len(), readiness.free_slots());
-    let ready = match &claimed {
-        Some(name) => plan.find_task(name).into_iter().collect(),
-        None if args.start => Vec::new(),
-        None => {
-            let mut offered = if args.all { all } else { readiness.offered() };
-            let expired = expired_names(plan, &opened.access.claims, &clock::now());
-            offered.extend(expired.iter().filter_map(|name| plan.find_task(name)));
-            offered.retain(|&ix| opened.access.is_offered(ix));
-            offered
-        }
-    };
-    let exit = if ready.is_empty() {
-        Exit::Problems
-    } else {
-        Exit::Success
-    };
-    if args.json {
-        let index = plan.source().line_index();
-        let report = NextReport {
-            schema_version: VERSION,
-            plan: plan_overview(&opened, linked, &readiness),
-            free_slots,
-            n_ready,
-            ready: ready
-                .iter()
-                .map(|&ix| ReadyReport {
-                    task: task_overview(&opened, linked, &readiness, &index, ix),
-                    fields: fields_of(linked, ix),
-                    dependencies: linked
-                        .links
-                        .of(ix)
-                        .iter()
-                        .map(|edge| task_overview(&opened, linked, &readiness, &index, edge.to as usize))
-                        .collect(),
-                })
-                .collect(),
-            started: args.start.then_some(claimed.is_some() && !args.dry_run && !args.diff),
-            change,
-            started_from: from.map(State::as_str),
-            claim: claim_made,
-            closed: opened.access.closed_report(),
-            diff,
-        };
-        output.json(&report)?;
-        return Ok(exit);
+    Ok(report.exit())
+}
+
+fn draw(args: &Args, report: &NextReport, output: &mut Output) -> Result<()> {
+    let opened = &report.opened;
+    let plan = &opened.linked()?.plan;
+    draw_tasks(report, plan, output);
+    let n_more = report.n_ready.saturating_sub(report.ready.len());
+    if n_more > 0 && !report.ready.is_empty() && !args.start {
+        let all = format!("planwright next --all {}", argument(&opened.path));
+        output.remark(&format!("{n_more} more ready: `{all}` lists them"));
     }
-    let widest = ready
-        .iter()
-        .map(|&ix| shown_name(&plan.task_name(ix)).chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(24);
-    for &ix in &ready {
-        let name = cut(&shown_name(&plan.task_name(ix)), 24);
-        let title = cut_at_word(
-            &one_line(plan.task_subject(&plan.tasks()[ix])),
-            output.width().saturating_sub(widest + 2).max(20),
-        );
-        output.line(&format!("{name:widest$}  {title}"));
-    }
-    for line in holder_lines {
-        output.line(&line);
-    }
-    let n_more = n_ready.saturating_sub(ready.len());
-    if n_more > 0 && !ready.is_empty() && !args.start {
-        output.remark(&format!("{n_more} more ready: `{}` lists them", next_all(&opened.path)));
-    }
-    if args.dry_run && claimed.is_some() {
+    if args.dry_run && !report.ready.is_empty() {
         output.remark("would be started; nothing was written");
     }
     let n_errors = opened.inspection.count(Severity::Error);
@@ -279,61 +109,47 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         ));
     }
     let is_explained = opened.access.awaits_approval();
-    if ready.is_empty() && !is_explained {
-        let progress = readiness.progress();
-        let n_interrupted = opened.access.n_interrupted(plan);
-        let why = match () {
-            () if n_ready > 0 && n_interrupted > 0 => format!(
-                "{n_ready} ready, {n_interrupted} interrupted: `planwright run {}` continues the run",
-                argument(&opened.path)
-            ),
-            () if n_ready > 0 => format!("no slot is free: {n_ready} ready, {} running", progress.running),
-            () if progress.pending == 0 => format!("nothing is pending: {}", counts(progress, n_interrupted)),
-            () => format!(
-                "nothing is ready: {}; `planwright show {}` says why",
-                counts(progress, n_interrupted),
-                argument(&opened.path)
-            ),
-        };
-        output.remark(&why);
+    if report.ready.is_empty() && !is_explained {
+        output.remark(&why_nothing(report, plan));
     }
-    for line in next_lines(args, &opened, plan, &ready) {
-        output.command(&line);
+    for (n, command) in report.commands.iter().enumerate() {
+        let label = if n == 0 { "next" } else { "  or" };
+        output.command(&format!("{label}: {command}"));
     }
-    Ok(exit)
+    Ok(())
 }
 
-/// Returns the commands to type for the ready tasks; none where no command would help. The claim of a task that was started has its own.
-fn next_lines(args: &Args, opened: &OpenedPlan, plan: &Plan, ready: &[usize]) -> Vec<String> {
-    let path = argument(&opened.path);
-    // A run refuses a plan with errors, and one that waits for approval.
-    let is_closed = opened.access.gate.is_some() || opened.inspection.count(Severity::Error) > 0;
-    if args.start || is_closed {
-        return Vec::new();
+fn draw_tasks(report: &NextReport, plan: &Plan, output: &mut Output) {
+    let name = |ix: usize| shown_name(&plan.task_name(ix));
+    let widths = report.ready_tasks.iter().map(|&ix| name(ix).chars().count());
+    let widest = widths.max().unwrap_or(0).min(24);
+    for &ix in &report.ready_tasks {
+        let name = cut(&name(ix), 24);
+        let title = cut_at_word(
+            &one_line(plan.task_subject(&plan.tasks()[ix])),
+            output.width().saturating_sub(widest + 2).max(20),
+        );
+        output.line(&format!("{name:widest$}  {title}"));
     }
-    let Some(&ix) = ready.first() else {
-        let has = |status: Status| plan.tasks().iter().any(|task| task.status == status);
-        let is_stuck = has(Status::Failed) && !has(Status::Running);
-        return is_stuck
-            .then(|| format!("next: {}", after_failure(plan, &path)))
-            .into_iter()
-            .collect();
-    };
-    let task = argument(&plan.task_name(ix));
-    let start = match plan.tasks()[ix].status {
-        Status::Pending => format!("planwright start {task} -p {path}"),
-        // The claim of another agent has expired.
-        _ => format!("planwright next --start {path}"),
-    };
-    let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
-    let is_run = place.is_some_and(|place| runs::holder(&DiskFiles, &place).is_some());
-    match is_run {
-        true => vec![format!("next: {start}")],
-        false => vec![format!("next: planwright run {path}"), format!("  or: {start}")],
+    for line in &report.claim_lines {
+        output.line(line);
     }
 }
 
-/// Returns the command that lists every ready task of a plan.
-fn next_all(path: &str) -> String {
-    format!("planwright next --all {}", argument(path))
+/// Returns why no task is offered.
+fn why_nothing(report: &NextReport, plan: &Plan) -> String {
+    let (n_ready, progress) = (report.n_ready, report.progress);
+    let n_interrupted = report.opened.access.n_interrupted(plan);
+    let path = argument(&report.opened.path);
+    match () {
+        () if n_ready > 0 && n_interrupted > 0 => {
+            format!("{n_ready} ready, {n_interrupted} interrupted: `planwright run {path}` continues the run")
+        }
+        () if n_ready > 0 => format!("no slot is free: {n_ready} ready, {} running", progress.running),
+        () if progress.pending == 0 => format!("nothing is pending: {}", counts(progress, n_interrupted)),
+        () => format!(
+            "nothing is ready: {}; `planwright show {path}` says why",
+            counts(progress, n_interrupted)
+        ),
+    }
 }

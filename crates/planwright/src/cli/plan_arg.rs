@@ -142,11 +142,6 @@ impl PlanArgument {
     pub(crate) fn open(&self, workspace: &Workspace) -> Result<OpenedPlan> {
         self.choice()?.open(workspace)
     }
-
-    /// Finds the plan file that is to be changed.
-    pub(crate) fn find(&self, workspace: &Workspace) -> Result<FoundPlan> {
-        self.choice()?.find(workspace, "name its file")
-    }
 }
 
 /// Returns what a dialect may be called, for the help and the completions as well.

@@ -19,11 +19,17 @@ fn no_file_of_the_command_line_uses_the_store_the_journal_git_or_processes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli");
     let mut found = Vec::new();
     for path in rust_files(&folder) {
-        let name = path.strip_prefix(&folder).expect("a file below").to_string_lossy().into_owned();
+        let name = path
+            .strip_prefix(&folder)
+            .expect("a file below")
+            .to_string_lossy()
+            .into_owned();
         let text = std::fs::read_to_string(&path).expect("a readable file");
         for used in text.split("planwright_run::").skip(1) {
             let is_value = VALUES.iter().any(|value| used.starts_with(value));
-            let is_known = EXCEPTIONS.iter().any(|(file, module)| name == *file && used.starts_with(module));
+            let is_known = EXCEPTIONS
+                .iter()
+                .any(|(file, module)| name == *file && used.starts_with(module));
             if !is_value && !is_known {
                 found.push(format!("{name}: {}", used.lines().next().unwrap_or_default()));
             }
@@ -37,7 +43,15 @@ fn no_verb_knows_a_command_line_or_a_terminal() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../planwright-verbs/src");
     for path in rust_files(&folder) {
         let text = std::fs::read_to_string(&path).expect("a readable file");
-        for forbidden in ["clap::", "process::exit", "is_terminal", "println!", "stdout()", "stdin()", "\\u{1b}["] {
+        for forbidden in [
+            "clap::",
+            "process::exit",
+            "is_terminal",
+            "println!",
+            "stdout()",
+            "stdin()",
+            "\\u{1b}[",
+        ] {
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             assert!(!code.contains(forbidden), "{}: {forbidden}", path.display());
         }

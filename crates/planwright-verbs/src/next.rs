@@ -1,0 +1,270 @@
+//! The verb `next`: the ready tasks in the order to take them, and claiming the first of them.
+
+use std::path::Path;
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::edit::Request;
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::plan::{Plan, Progress, Readiness, State, Status, Verb};
+use planwright_run::clock;
+use planwright_run::files::DiskFiles;
+use planwright_run::gate::GatePolicy;
+use planwright_run::layout::PlanPlace;
+use planwright_run::revise::{Call, Pick, ReviseError, Revised, expired_names, transition_by};
+use planwright_run::runs;
+use planwright_run::shell::argument;
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::remark_copy;
+use crate::change_report::{ChangeMode, claim_lines, claim_report, diff_of, remark_notices, step_words};
+use crate::claim_terms::lease_end;
+use crate::failure::{Exit, Result};
+use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::json::{ClaimReport, ClosedReport, PlanOverview, TaskOverview};
+use crate::json_values::Members;
+use crate::next_step::after_failure;
+use crate::open_plan::{OpenedPlan, TaskReasons};
+use crate::plan_access::PlanAccess;
+use crate::plan_overview::{plan_overview, task_overview};
+use crate::revise_failure::{revise_failure, wrong_dialect};
+use crate::sound_config::config_of;
+use crate::task_fields::fields_of;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NextRequest {
+    pub plan: PlanChoice,
+    /// Every ready task, whatever the free slots.
+    pub all: bool,
+    /// Starts the next ready task in the same step, so that no other process gets it.
+    pub start: bool,
+    /// How long the claim on a started task lasts, as `30m` or `2h`.
+    pub lease: Option<String>,
+    /// How the plan is changed, where a task is started.
+    pub change: ChangeMode,
+}
+
+#[derive(Serialize)]
+pub struct NextReport {
+    pub schema_version: &'static str,
+    pub plan: PlanOverview,
+    pub free_slots: usize,
+    pub n_ready: usize,
+    pub ready: Vec<ReadyReport>,
+    /// With `start`: whether the task was started; false in a dry run, and where nothing is ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<bool>,
+    /// With `start`: the number of the change in the plan's history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<u64>,
+    /// With `start`: the state that the task had before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_from: Option<&'static str>,
+    /// With `start`: who holds the task from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimReport>,
+    /// Why no task of the plan may be worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<ClosedReport>,
+    /// Where the diff was asked for: what would change in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    #[serde(skip)]
+    pub opened: OpenedPlan,
+    /// The places of the ready tasks in the plan.
+    #[serde(skip)]
+    pub ready_tasks: Vec<usize>,
+    #[serde(skip)]
+    pub progress: Progress,
+    /// With `start`: who holds the task from now on, in words.
+    #[serde(skip)]
+    pub claim_lines: Vec<String>,
+    /// What would be done, by the line, where the diff was asked for.
+    #[serde(skip)]
+    pub would: Vec<String>,
+    /// The commands that continue, the best first; none where no command would help. A started task has none: its claim says how to
+    /// finish it.
+    #[serde(skip)]
+    pub commands: Vec<String>,
+}
+
+impl NextReport {
+    pub fn exit(&self) -> Exit {
+        match self.ready.is_empty() {
+            true => Exit::Problems,
+            false => Exit::Success,
+        }
+    }
+}
+
+/// A ready task with everything the plan says about it.
+#[derive(Serialize)]
+pub struct ReadyReport {
+    pub task: TaskOverview,
+    pub fields: Members,
+    pub dependencies: Vec<TaskOverview>,
+}
+
+/// Returns the ready tasks in the order to take them, or claims the first of them.
+pub fn next(workspace: &Workspace, request: &NextRequest) -> Result<NextReport> {
+    let (opened, claim) = match request.start {
+        true => claim_next(workspace, request)?,
+        false => (request.plan.open(workspace)?, None),
+    };
+    remark_copy(workspace, Path::new(&opened.path), "next");
+    let linked = opened.linked()?;
+    let plan = &linked.plan;
+    let readiness = Readiness::new(plan, &linked.links);
+    let mut all = readiness.ready();
+    all.retain(|&ix| opened.access.is_offered(ix));
+    let n_ready = all.len();
+    let ready_tasks = match &claim {
+        Some(claim) => plan.find_task(&claim.task).into_iter().collect(),
+        None if request.start => Vec::new(),
+        None => offered(&opened, plan, if request.all { all } else { readiness.offered() }),
+    };
+    let is_claimed = claim.is_some();
+    let claim = claim.unwrap_or_default();
+    Ok(NextReport {
+        schema_version: "planwright.next/v1",
+        plan: plan_overview(&opened, linked, &readiness),
+        free_slots: readiness.free_slots(),
+        n_ready,
+        ready: ready_reports(&opened, linked, &readiness, &ready_tasks),
+        started: request.start.then_some(is_claimed && !request.change.is_dry()),
+        change: claim.change,
+        started_from: claim.from.map(State::as_str),
+        claim: claim.report,
+        closed: opened.access.closed_report(),
+        diff: claim.diff,
+        progress: readiness.progress(),
+        claim_lines: claim.lines,
+        would: claim.would,
+        commands: match request.start {
+            true => Vec::new(),
+            false => next_commands(&opened, plan, &ready_tasks),
+        },
+        ready_tasks,
+        opened,
+    })
+}
+
+/// Returns the tasks that are offered: those that are ready, and those whose claim has expired.
+fn offered(opened: &OpenedPlan, plan: &Plan, mut ready: Vec<usize>) -> Vec<usize> {
+    let expired = expired_names(plan, &opened.access.claims, &clock::now());
+    ready.extend(expired.iter().filter_map(|name| plan.find_task(name)));
+    ready.retain(|&ix| opened.access.is_offered(ix));
+    ready
+}
+
+fn ready_reports(
+    opened: &OpenedPlan,
+    linked: &LinkedPlan,
+    readiness: &Readiness<'_>,
+    ready: &[usize],
+) -> Vec<ReadyReport> {
+    let index = linked.plan.source().line_index();
+    let task = |ix: usize| task_overview(opened, linked, readiness, &index, ix);
+    let reports = ready.iter().map(|&ix| ReadyReport {
+        task: task(ix),
+        fields: fields_of(linked, ix),
+        dependencies: linked.links.of(ix).iter().map(|edge| task(edge.to as usize)).collect(),
+    });
+    reports.collect()
+}
+
+/// A task that was claimed, or would be.
+#[derive(Default)]
+struct NextClaim {
+    task: String,
+    /// The number of the change in the plan's history; none where nothing was written.
+    change: Option<u64>,
+    /// The state that it had before.
+    from: Option<State>,
+    report: Option<ClaimReport>,
+    lines: Vec<String>,
+    diff: Option<String>,
+    would: Vec<String>,
+}
+
+impl NextClaim {
+    fn of(found: &FoundPlan, revised: &Revised, mode: &ChangeMode) -> Option<Self> {
+        let task = revised.names.first()?.clone();
+        Some(NextClaim {
+            task,
+            change: revised.change,
+            // A task whose claim was over was running, and still is.
+            from: Some(revised.steps.first().map_or(State::Running, |step| step.from)),
+            report: claim_report(revised),
+            lines: claim_lines(revised),
+            diff: mode.diff.then(|| diff_of(&found.path, revised)),
+            would: match mode.diff {
+                true => step_words(&found.path, revised).would,
+                false => Vec::new(),
+            },
+        })
+    }
+}
+
+/// Claims the next ready task, or finds out which one that would be. Returns the plan in which it runs; no claim where nothing is ready.
+fn claim_next(workspace: &Workspace, request: &NextRequest) -> Result<(OpenedPlan, Option<NextClaim>)> {
+    let found = request.plan.find(workspace, "name its file")?;
+    let (now, by) = (clock::now(), request.change.by.as_deref());
+    let edit = Request {
+        by,
+        ..Request::new(Verb::Start, &now)
+    };
+    let target = found.target(request.change.is_dry());
+    let call = Call {
+        policy: GatePolicy::of(&config_of(workspace, &found)?),
+        owner: by,
+        until: lease_end(request.lease.as_deref())?,
+        ..Call::default()
+    };
+    let mut revised = match transition_by(target, Pick::Next(1), &edit, &call) {
+        Ok(revised) => revised,
+        Err(error @ ReviseError::NothingReady) => {
+            return match wrong_dialect(&found, &error) {
+                Some(wrong) => Err(wrong),
+                None => Ok((request.plan.open(workspace)?, None)),
+            };
+        }
+        Err(error) => return Err(revise_failure(&found, &error)),
+    };
+    // What is shown of the task is what the file says now.
+    revised.catch_up(target);
+    remark_notices(workspace, &revised);
+    let claim = NextClaim::of(&found, &revised, &request.change);
+    let opened = OpenedPlan {
+        path: found.path.to_string_lossy().into_owned(),
+        inspection: revised.after,
+        reasons: TaskReasons::default(),
+        access: PlanAccess::default(),
+    };
+    Ok((opened, claim))
+}
+
+/// Returns the commands that continue with the ready tasks; none where no command would help.
+fn next_commands(opened: &OpenedPlan, plan: &Plan, ready: &[usize]) -> Vec<String> {
+    let path = argument(&opened.path);
+    // A run refuses a plan with errors, and one that waits for approval.
+    if opened.access.gate.is_some() || opened.inspection.count(Severity::Error) > 0 {
+        return Vec::new();
+    }
+    let Some(&ix) = ready.first() else {
+        let has = |status: Status| plan.tasks().iter().any(|task| task.status == status);
+        let is_stuck = has(Status::Failed) && !has(Status::Running);
+        return is_stuck.then(|| after_failure(plan, &path)).into_iter().collect();
+    };
+    let start = match plan.tasks()[ix].status {
+        Status::Pending => format!("planwright start {} -p {path}", argument(&plan.task_name(ix))),
+        // The claim of another agent has expired.
+        _ => format!("planwright next --start {path}"),
+    };
+    let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
+    match place.is_some_and(|place| runs::holder(&DiskFiles, &place).is_some()) {
+        true => vec![start],
+        false => vec![format!("planwright run {path}"), start],
+    }
+}
