@@ -20,12 +20,12 @@ use crate::run_report::RunReport;
 use crate::workspace::Workspace;
 use crate::{
     add, agents, approval, arbiter, archive, check, config, control, depend, diff, doctor, done, edit, events, explain,
-    find, graph, hash, history, init, land, list, logs, move_task, plan_transition, remove, rename, runs, schema, set,
-    show, summary, transition, undo, verify, why, worktrees,
+    find, graph, hash, history, init, land, list, logs, move_task, next, plan_transition, remove, rename, runs, schema,
+    set, show, summary, transition, undo, verify, why, worktrees,
 };
 
 /// The names of all verbs that [`call`] knows.
-pub const VERBS: [&str; 47] = [
+pub const VERBS: [&str; 48] = [
     "add",
     "agents",
     "approve",
@@ -55,6 +55,7 @@ pub const VERBS: [&str; 47] = [
     "list",
     "logs",
     "move",
+    "next",
     "reject",
     "remove",
     "rename",
@@ -125,6 +126,7 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
         "list" => answer(request, |request| list::list(workspace, request)),
         "logs" => answer(request, |request| logs::logs(workspace, request)),
         "move" => answer(request, |request| move_task::move_task(workspace, request)),
+        "next" => answer(request, |request| next::next(workspace, request)),
         "reject" => answer(request, |request| approval::reject(workspace, request)),
         "remove" => answer(request, |request| remove::remove(workspace, request)),
         "rename" => answer(request, |request| rename::rename(workspace, request)),
