@@ -31,6 +31,7 @@ mod hindrances;
 mod hostile_text;
 mod house;
 mod import_answers;
+mod json_face;
 #[cfg(target_os = "linux")]
 mod language;
 #[cfg(target_os = "linux")]

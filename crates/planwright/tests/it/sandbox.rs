@@ -72,7 +72,17 @@ impl Sandbox {
 
     /// Runs the binary with a text on standard input.
     pub(crate) fn run_with(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
+        self.run_command(Command::new(env!("CARGO_BIN_EXE_planwright")), args, input)
+    }
+
+    /// Runs a program in the workspace, in the surroundings that the binary has, with more variables.
+    pub(crate) fn run_program_with(&self, program: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = Command::new(program);
+        command.envs(variables.iter().copied());
+        self.run_command(command, args, "")
+    }
+
+    fn run_command(&self, mut command: Command, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
         for name in [
             "NO_COLOR",
             "CLICOLOR_FORCE",

@@ -8,7 +8,7 @@ use crate::run::clido;
 use crate::sandbox::Sandbox;
 
 /// Returns a workspace with a sound plan of each dialect where its tool keeps it.
-fn workspace() -> Sandbox {
+pub(crate) fn workspace() -> Sandbox {
     let sandbox = Sandbox::with(&[
         (".clido/plans/plan-a1b2c3d4.json", plans::CLIDO),
         (".aimi/tasks/2026-03-03-charts-tasks.json", plans::AIMI),
@@ -21,11 +21,11 @@ fn workspace() -> Sandbox {
     sandbox
 }
 
-const CLIDO: &str = ".clido/plans/plan-a1b2c3d4.json";
-const AIMI: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
-const RAWKO: &str = ".rawko/plans/plan-20260501-cellar.yaml";
-const OPENCRABS: &str = "dark-mode.json";
-const PACK: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
+pub(crate) const CLIDO: &str = ".clido/plans/plan-a1b2c3d4.json";
+pub(crate) const AIMI: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
+pub(crate) const RAWKO: &str = ".rawko/plans/plan-20260501-cellar.yaml";
+pub(crate) const OPENCRABS: &str = "dark-mode.json";
+pub(crate) const PACK: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
 
 #[test]
 fn the_plans_of_these_tests_are_sound() {

@@ -1,0 +1,147 @@
+//! A second face: verbs by their names, with requests and reports in JSON. It has what the command line has, and says the same.
+
+use planwright_verbs::Workspace;
+use planwright_verbs::call::{QuietFace, VERBS, call};
+use planwright_verbs::json::{ErrorBody, ErrorReport};
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+use crate::views::{AIMI, CLIDO, OPENCRABS, PACK, RAWKO, workspace};
+
+const PLANS: [&str; 5] = [CLIDO, AIMI, RAWKO, OPENCRABS, PACK];
+
+/// Verbs of the command line that are no verbs of the engine: command lines of other tools, and what a shell needs.
+const OF_COMMAND_LINE: [&str; 5] = ["aimi-cli", "clido", "spec-first", "completions", "man"];
+
+/// The page of a run is drawn by the command line.
+const DRAWN: &str = "report";
+
+/// The variables by which a test hands a call to a process of its own, which has the surroundings of the sandbox.
+const VERB: &str = "FACE_VERB";
+const REQUEST: &str = "FACE_REQUEST";
+const ANSWER: &str = "FACE_ANSWER";
+
+/// The face, where this process is one; nothing for others.
+#[test]
+fn the_face_itself() {
+    let [Ok(verb), Ok(request), Ok(answer)] = [VERB, REQUEST, ANSWER].map(std::env::var) else {
+        return;
+    };
+    let report = call(&Workspace::around(""), &verb, &request, &mut QuietFace::default());
+    let text = report.unwrap_or_else(|failure| {
+        let error = ErrorReport::new(ErrorBody::of(&failure));
+        serde_json::to_string(&error).expect("strings and numbers")
+    });
+    std::fs::write(answer, text).expect("the folder is ours");
+}
+
+/// Calls a verb in a workspace.
+#[track_caller]
+fn answer(sandbox: &Sandbox, verb: &str, request: &Value) -> Value {
+    let file = sandbox.path().join(".git/answer.json");
+    let program = std::env::current_exe().expect("a test is a program");
+    let request = request.to_string();
+    let variables = [(VERB, verb), (REQUEST, &request), (ANSWER, &file.to_string_lossy())];
+    let args = ["json_face::the_face_itself", "--exact"];
+    let ran = sandbox.run_program_with(&program, &args, &variables);
+    assert_eq!(ran.status, Some(0), "{verb} {request}: {}", ran.text());
+    let text = std::fs::read_to_string(&file).expect("an answer");
+    std::fs::remove_file(&file).expect("the folder is ours");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn every_verb_of_the_command_line_can_be_called() {
+    let command = planwright::command();
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let name = match verb.get_name() {
+            "pause" | "resume" | "stop" => "control",
+            name => name,
+        };
+        let is_known = VERBS.contains(&name) || OF_COMMAND_LINE.contains(&name) || name == DRAWN;
+        assert!(
+            is_known || VERBS.iter().any(|verb| verb.starts_with(&format!("{name}-"))),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn reports_are_those_of_the_command_line() {
+    let sandbox = workspace();
+    for plan in PLANS {
+        let choice = json!({"plan": {"plan": plan}});
+        for verb in ["show", "graph", "history"] {
+            let printed = sandbox.run(&[verb, plan, "--json"]).exits(0).json();
+            let request = match verb {
+                "show" => json!({"plan": {"plan": plan}}),
+                _ => choice.clone(),
+            };
+            assert_eq!(answer(&sandbox, verb, &request), printed, "{verb} {plan}");
+        }
+        let printed = sandbox.run(&["next", plan, "--json"]).json();
+        assert_eq!(answer(&sandbox, "next", &choice), printed, "next {plan}");
+    }
+    for (verb, args) in [
+        ("list", vec!["list", "--json"]),
+        ("config", vec!["config", "--json"]),
+        ("runs", vec!["runs", "--json"]),
+    ] {
+        assert_eq!(
+            answer(&sandbox, verb, &json!({})),
+            sandbox.run(&args).exits(0).json(),
+            "{verb}"
+        );
+    }
+    let printed = sandbox.run(&["hash", "docs/plans/photos.md", "--json"]).exits(0).json();
+    assert_eq!(
+        answer(&sandbox, "hash", &json!({"plan": "docs/plans/photos.md"})),
+        printed
+    );
+}
+
+#[test]
+fn a_plan_is_worked_on_by_requests_alone() {
+    for plan in PLANS {
+        let sandbox = workspace();
+        let choice = json!({"plan": plan});
+        let next = answer(&sandbox, "next", &json!({"plan": choice}));
+        let task = next["ready"][0]["task"]["task"]
+            .as_str()
+            .expect("a ready task")
+            .to_owned();
+        let tasks = json!([task]);
+        let started = answer(&sandbox, "start", &json!({"plan": choice, "tasks": tasks}));
+        assert_eq!(started["tasks"][0]["to"], "running", "{plan}: {started}");
+        let done = answer(
+            &sandbox,
+            "done",
+            &json!({"transition": {"plan": choice, "tasks": tasks}}),
+        );
+        assert_eq!(done["tasks"][0]["to"], "done", "{plan}: {done}");
+        let undone = answer(&sandbox, "undo", &json!({"plan": choice}));
+        assert_eq!(undone["written"], true, "{plan}: {undone}");
+        let shown = sandbox.run(&["show", &task, "-p", plan, "--json"]).exits(0).json();
+        assert_eq!(shown["task"]["status"], "running", "{plan}: {shown}");
+    }
+}
+
+#[test]
+fn failures_are_those_of_the_command_line() {
+    let sandbox = workspace();
+    let failure = answer(
+        &sandbox,
+        "start",
+        &json!({"plan": {"plan": CLIDO}, "tasks": ["nothing"]}),
+    );
+    let printed = sandbox
+        .run(&["start", "nothing", "-p", CLIDO, "--json"])
+        .exits(1)
+        .json();
+    assert_eq!(failure, printed);
+    let failure = answer(&sandbox, "show", &json!({"plam": 1}));
+    assert_eq!(failure["error"]["exit_status"], 2, "{failure}");
+    let failure = answer(&sandbox, "sow", &json!({}));
+    let help = failure["error"]["help"].as_str().expect("advice");
+    assert!(help.contains("show"), "{failure}");
+}
