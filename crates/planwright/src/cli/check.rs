@@ -27,10 +27,10 @@ use super::explain;
 use super::fixing::{Fixing, say_fixed, write_all};
 use super::output::Output;
 use super::plan_arg::dialect_names;
-use super::replan::file_before;
 use crate::render::github;
 use crate::render::sarif::{SarifFile, log};
 use crate::render::text::{Teller, findings, plural};
+use planwright_verbs::replan::file_before;
 
 /// Check plans: every problem, with its place and its fix.
 #[derive(clap::Args)]

@@ -19,10 +19,10 @@ use planwright_verbs::workspace::from_here;
 use planwright_verbs::{FoundPlan, Workspace};
 use serde::Serialize;
 
-use super::difference::{AddedReport, ChangedReport, added, changed, difference_lines};
 use super::output::Output;
-use super::replan::file_before;
 use super::run::stem_of;
+use planwright_verbs::plan_difference::{AddedReport, ChangedReport, added, changed, difference_lines};
+use planwright_verbs::replan::file_before;
 
 /// What stands for a plan on standard input.
 const INPUT: &str = "-";
@@ -63,9 +63,9 @@ struct Report<'a> {
     from: String,
     to: String,
     same: bool,
-    added: Vec<AddedReport<'a>>,
+    added: Vec<AddedReport>,
     removed: Vec<&'a str>,
-    changed: Vec<ChangedReport<'a>>,
+    changed: Vec<ChangedReport>,
     rewired: &'a [String],
     reordered: bool,
     /// Tasks that are in another state.

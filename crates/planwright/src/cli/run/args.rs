@@ -13,10 +13,10 @@ use planwright_run::fence;
 use planwright_run::files::open_to_read;
 use planwright_run::runs::Spent;
 use planwright_verbs::failure::Result;
+use planwright_verbs::planner::{read_template, unreadable_template};
 
 use super::super::answers;
 use super::super::plan_arg::TargetArgument;
-use super::super::planner::{read_template, unreadable_template};
 
 /// Run a plan: have agents do its tasks, and verify what they make.
 ///

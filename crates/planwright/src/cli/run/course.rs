@@ -17,10 +17,11 @@ use planwright_verbs::revise_failure::revise_failure as failure;
 use super::super::answers;
 use super::super::output::Output;
 use super::super::proposals::{self, Settling};
-use super::super::replan::{After, MAX_VERSIONS, replan_after_failure};
+use super::super::replan::{After, replan_after_failure};
 use super::args::{Args, configured, flags_of};
 use super::{carry_out, stem_of};
 use crate::render::rawko_events::plan_replanned;
+use planwright_verbs::replan::MAX_VERSIONS;
 
 /// What a command has come to over all versions of a plan.
 #[derive(Default)]

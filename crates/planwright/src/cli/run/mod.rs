@@ -20,7 +20,6 @@ use planwright_run::workspace::root_of;
 
 use super::answers;
 use super::config::{complain, refuse_unsound};
-use super::copy_to::copied;
 use super::dry_run::{self, How};
 use super::hooks;
 use super::interrupt;
@@ -33,6 +32,7 @@ pub(crate) use approved::{ApprovedLanding, Landed};
 pub(crate) use args::{Args, EventForm};
 use args::{Interrupted, configured, flags_of, is_wrong_flag, options};
 use course::{Course, carry_on, usual_replans};
+use planwright_verbs::copy_plan::copied;
 use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
 use planwright_verbs::find_plan::FoundPlan;
 use planwright_verbs::plain_text::{one_line, shown_name};
@@ -45,7 +45,7 @@ use planwright_verbs::workspace::from_here;
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let named = args.plan.find(&output.workspace())?;
     let found = match &args.copy_to {
-        Some(folder) => copied(&named, folder, output)?,
+        Some(folder) => copied(&output.workspace(), &named, folder)?,
         None => named,
     };
     let exit = carry_on(args, found, output)?;

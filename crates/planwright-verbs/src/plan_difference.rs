@@ -1,39 +1,40 @@
-//! How two versions of a plan differ, told in terms of tasks: in lines for people, as data for programs.
+//! How two versions of a plan differ in terms of tasks: as data, and in lines.
 
 use planwright_core::planning::replan::{Difference, NamedTask};
-use planwright_verbs::plain_text::{one_line, shown_name};
 use serde::Serialize;
 
-/// A task that comes, for programs.
+use crate::plain_text::{one_line, shown_name};
+
+/// A task that only the new version has.
 #[derive(Serialize)]
-pub(crate) struct AddedReport<'a> {
-    task: &'a str,
-    title: &'a str,
+pub struct AddedReport {
+    pub task: String,
+    pub title: String,
 }
 
-/// A task that changes, for programs.
+/// A task that is different in the new version.
 #[derive(Serialize)]
-pub(crate) struct ChangedReport<'a> {
-    task: &'a str,
-    fields: &'a [&'static str],
+pub struct ChangedReport {
+    pub task: String,
+    pub fields: Vec<&'static str>,
 }
 
-/// Returns the tasks that come.
-pub(crate) fn added(difference: &Difference) -> Vec<AddedReport<'_>> {
-    let added = difference.added.iter();
+/// Returns the tasks that only the new version has.
+pub fn added(difference: &Difference) -> Vec<AddedReport> {
+    let added = difference.added.iter().cloned();
     added
         .map(|NamedTask { task, title }| AddedReport { task, title })
         .collect()
 }
 
-/// Returns the tasks that change.
-pub(crate) fn changed(difference: &Difference) -> Vec<ChangedReport<'_>> {
-    let changed = difference.changed.iter();
+/// Returns the tasks that are different.
+pub fn changed(difference: &Difference) -> Vec<ChangedReport> {
+    let changed = difference.changed.iter().cloned();
     changed.map(|(task, fields)| ChangedReport { task, fields }).collect()
 }
 
 /// Returns a difference in lines.
-pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {
+pub fn difference_lines(difference: &Difference) -> Vec<String> {
     if difference.is_empty() {
         return vec!["no task is different".to_owned()];
     }

@@ -1,0 +1,347 @@
+//! The verb `arbiter`: what an arbiter gets to read about a plan, and which agent it chooses to act next.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::arbiter::{Brief, Current, Decision, Entry, PlanBrief, Step, current_task};
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::plan::Status;
+use planwright_run::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, ask_agent};
+use planwright_run::arbitration::{Attempts, Undecided, available, decided, limits};
+use planwright_run::clock;
+use planwright_run::config::{self, Config, Configuration, Surroundings};
+use planwright_run::files::DiskFiles;
+use planwright_run::journal::plan_id;
+use planwright_run::layout::{PlanPlace, root_of};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, Result};
+use crate::find_plan::PlanChoice;
+use crate::observer::{PlanningEvent, PlanningObserver, VerbEnd};
+use crate::open_plan::OpenedPlan;
+use crate::plain_text::one_line;
+use crate::planner::{agent_failure, cancellable_workers, fencing_of};
+use crate::sound_config::refuse_unsound;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ArbiterRequest {
+    pub plan: PlanChoice,
+    /// What is to be done, where there is no plan.
+    pub task: Option<String>,
+    /// The agent that is asked which agent acts next; none to ask no agent.
+    pub agent: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct ArbiterReport {
+    pub schema_version: &'static str,
+    /// What is to be done in all.
+    pub task: String,
+    /// How the plan stands; null where there is none.
+    pub plan: Option<ArbitratedPlanReport>,
+    /// The last attempts, the oldest first.
+    pub history: Vec<PastAttemptReport>,
+    /// How many attempts were found in all.
+    pub n_history: usize,
+    pub last_error: Option<String>,
+    /// The agents that can be chosen: those whose programs are there.
+    pub agents: Vec<String>,
+    /// Who is to act next; null where no arbiter was asked.
+    pub answer: Option<ArbiterAnswer>,
+    /// What an arbiter gets to read.
+    #[serde(skip)]
+    pub text: String,
+}
+
+#[derive(Serialize)]
+pub struct ArbitratedPlanReport {
+    pub path: String,
+    pub dialect: &'static str,
+    pub status: String,
+    pub n_done: usize,
+    pub n_tasks: usize,
+    pub current: Option<CurrentStepReport>,
+    /// The pending tasks, the first of them.
+    pub remaining: Vec<ArbiterStepReport>,
+    pub n_remaining: usize,
+}
+
+#[derive(Serialize)]
+pub struct ArbiterStepReport {
+    /// The place in the plan, counted from 0.
+    pub index: usize,
+    /// How the dialect names it.
+    pub name: String,
+    /// What it is called in the text.
+    pub label: String,
+    pub description: String,
+}
+
+#[derive(Serialize)]
+pub struct CurrentStepReport {
+    pub index: usize,
+    pub name: String,
+    pub label: String,
+    pub description: String,
+    pub suggested_agent: Option<String>,
+    /// What makes it done; null where it does not say.
+    pub acceptance_criteria: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+pub struct PastAttemptReport {
+    pub agent: String,
+    /// What the task is called in the text.
+    pub task: String,
+    pub outcome: String,
+    pub milliseconds: Option<u64>,
+    pub error: Option<String>,
+    pub output: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct ArbiterAnswer {
+    /// Who was asked.
+    pub arbiter: String,
+    /// Who is to act next.
+    pub agent: String,
+    /// Why, in the arbiter's words; null where it gave no answer that can be used.
+    pub reason: Option<String>,
+    /// Why the arbiter's answer was not used; null where it was.
+    pub fallback: Option<String>,
+    pub cost_usd: Option<f64>,
+    pub tokens_in: Option<u64>,
+    pub tokens_out: Option<u64>,
+    pub milliseconds: Option<u64>,
+}
+
+/// What is asked about.
+struct ArbiterMatter {
+    opened: Option<OpenedPlan>,
+    root: PathBuf,
+    brief: Brief,
+}
+
+/// Returns what an arbiter is asked about a plan, and its choice where it is asked.
+pub fn arbiter(
+    workspace: &Workspace,
+    request: &ArbiterRequest,
+    observer: &mut dyn PlanningObserver,
+) -> Result<VerbEnd<ArbiterReport>> {
+    let matter = matter(workspace, request)?;
+    let configuration = config::load(&matter.root, &Surroundings::of_process());
+    let agents = available(&configuration.config, &matter.root);
+    let answer = match &request.agent {
+        None => None,
+        Some(arbiter) => match ask(workspace, arbiter, &matter, &configuration, &agents, observer)? {
+            VerbEnd::Reported(answer) => Some(answer),
+            VerbEnd::Cancelled(exit) => return Ok(VerbEnd::Cancelled(exit)),
+            VerbEnd::Declined => return Ok(VerbEnd::Declined),
+        },
+    };
+    let agents = agents.into_iter().map(str::to_owned).collect();
+    report(matter, agents, answer).map(VerbEnd::Reported)
+}
+
+fn matter(workspace: &Workspace, request: &ArbiterRequest) -> Result<ArbiterMatter> {
+    if let Some(task) = &request.task {
+        if task.trim().is_empty() {
+            return Err(Failure::usage("the task is empty", "say what is to be done"));
+        }
+        return Ok(ArbiterMatter {
+            opened: None,
+            root: root_of(workspace.folder()),
+            brief: Brief::of_task(task, Attempts::default().past()),
+        });
+    }
+    let opened = request.plan.open(workspace)?;
+    let linked = opened.linked()?;
+    let (plan, links) = (&linked.plan, &linked.links);
+    let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
+    let mut attempts = place.as_ref().map_or_else(Attempts::default, |place| {
+        Attempts::of(&DiskFiles, place, plan_id(plan))
+    });
+    if attempts.last_error.is_none() {
+        attempts.last_error = written_error(&opened, linked);
+    }
+    let brief = Brief::of_plan(plan, links, current_task(plan, links), attempts.past());
+    let root = place.map_or_else(|| root_of(workspace.folder()), |place| place.root);
+    Ok(ArbiterMatter {
+        root,
+        brief,
+        opened: Some(opened),
+    })
+}
+
+/// Returns why a task failed that was not tried again, as the plan has it.
+fn written_error(opened: &OpenedPlan, linked: &LinkedPlan) -> Option<String> {
+    let plan = &linked.plan;
+    let failed = plan.tasks().iter().rposition(|task| task.status == Status::Failed)?;
+    opened.reasons.of_failure(plan, failed).map(str::to_owned)
+}
+
+fn ask(
+    workspace: &Workspace,
+    arbiter: &str,
+    matter: &ArbiterMatter,
+    configuration: &Configuration,
+    agents: &[&str],
+    observer: &mut dyn PlanningObserver,
+) -> Result<VerbEnd<ArbiterAnswer>> {
+    refuse_unsound(configuration, "no agent is asked by it")?;
+    if matter.brief.plan.as_ref().is_some_and(|plan| plan.current.is_none()) {
+        return Err(Failure::problem(
+            "nothing is left to do: no agent is chosen",
+            "`planwright show` shows how the plan stands",
+        ));
+    }
+    let config = &configuration.config;
+    let (mut workers, cancel) = cancellable_workers(|| observer.cancel_token())?;
+    let place = AgentQueryPlace::create(&DiskFiles, &matter.root, &clock::now());
+    let place = place.map_err(|error| agent_failure(&error))?;
+    let prompt = &matter.brief.question(agents);
+    observer.happens(PlanningEvent::AgentIsAsked { agent: arbiter, prompt });
+    let query = AgentQuery {
+        config,
+        agent: arbiter,
+        prompt,
+        folder: &matter.root,
+        place: &place,
+        limits: limits(config),
+        mark: &[],
+        fencing: &fencing_of(config)?,
+    };
+    let answer = ask_agent(&query, &mut workers, cancel.n_asked());
+    if let Some(exit) = cancel.exit() {
+        return Ok(VerbEnd::Cancelled(exit));
+    }
+    match decided(arbiter, answer, agents) {
+        Ok((decision, answer)) => Ok(VerbEnd::Reported(answered(arbiter, decision, &answer))),
+        Err(Undecided::NoAnswer(
+            error @ (AgentQueryError::NotConfigured { .. }
+            | AgentQueryError::NotFound { .. }
+            | AgentQueryError::Io { .. }),
+        )) => Err(agent_failure(&error)),
+        Err(error) => fall_back(workspace, arbiter, matter, config, agents, error).map(VerbEnd::Reported),
+    }
+}
+
+fn answered(arbiter: &str, decision: Decision, answer: &Answer) -> ArbiterAnswer {
+    ArbiterAnswer {
+        arbiter: arbiter.to_owned(),
+        agent: decision.agent,
+        reason: Some(decision.reason),
+        fallback: None,
+        cost_usd: answer.cost_usd,
+        tokens_in: answer.tokens_in,
+        tokens_out: answer.tokens_out,
+        milliseconds: u64::try_from(answer.duration.as_millis()).ok(),
+    }
+}
+
+/// Chooses without the arbiter: the agent that the step asks for, else the agent for all steps.
+fn fall_back(
+    workspace: &Workspace,
+    arbiter: &str,
+    matter: &ArbiterMatter,
+    config: &Config,
+    agents: &[&str],
+    error: Undecided,
+) -> Result<ArbiterAnswer> {
+    let why = error.to_string();
+    let current = matter.brief.plan.as_ref().and_then(|plan| plan.current.as_ref());
+    let hint = current.and_then(|current| current.agent.as_deref());
+    let own = hint.map(|hint| (hint, "the step itself asks for"));
+    let default = config.run.agent.as_deref().map(|agent| (agent, "`run.agent` names"));
+    let mut choices = own.into_iter().chain(default);
+    match choices.find(|(agent, _)| agents.contains(agent)) {
+        Some((agent, who)) => {
+            let agent_shown = one_line(agent);
+            workspace.remark(&format!(
+                "warning: {}; {who} `{agent_shown}`, and that is the answer",
+                one_line(&why)
+            ));
+            Ok(ArbiterAnswer {
+                arbiter: arbiter.to_owned(),
+                agent: agent.to_owned(),
+                reason: None,
+                fallback: Some(why),
+                cost_usd: None,
+                tokens_in: None,
+                tokens_out: None,
+                milliseconds: None,
+            })
+        }
+        None => Err(match error {
+            Undecided::NoAnswer(error) => agent_failure(&error),
+            Undecided::Unusable { .. } => Failure::problem(
+                one_line(&why),
+                "ask again, or another agent; what it said is in the newest folder of `.planwright/inquiries`",
+            ),
+        }),
+    }
+}
+
+fn report(matter: ArbiterMatter, agents: Vec<String>, answer: Option<ArbiterAnswer>) -> Result<ArbiterReport> {
+    let ArbiterMatter { opened, brief, .. } = matter;
+    let text = brief.text();
+    let plan = match (&opened, brief.plan) {
+        (Some(opened), Some(brief)) => Some(plan_report(opened, opened.linked()?, brief)),
+        _ => None,
+    };
+    Ok(ArbiterReport {
+        schema_version: "planwright.arbiter/v1",
+        text,
+        task: brief.task,
+        plan,
+        history: brief.history.into_iter().map(entry_report).collect(),
+        n_history: brief.n_history,
+        last_error: brief.last_error,
+        agents,
+        answer,
+    })
+}
+
+fn plan_report(opened: &OpenedPlan, linked: &LinkedPlan, brief: PlanBrief) -> ArbitratedPlanReport {
+    let step_report = |step: Step| ArbiterStepReport {
+        index: step.task_ix,
+        name: linked.plan.task_name(step.task_ix).into_owned(),
+        label: step.label,
+        description: step.title,
+    };
+    ArbitratedPlanReport {
+        path: opened.path.clone(),
+        dialect: linked.plan.dialect,
+        status: brief.status,
+        n_done: brief.n_done,
+        n_tasks: brief.n_tasks,
+        current: brief.current.map(|current| {
+            let Current {
+                step, agent, criteria, ..
+            } = current;
+            let step = step_report(step);
+            CurrentStepReport {
+                index: step.index,
+                name: step.name,
+                label: step.label,
+                description: step.description,
+                suggested_agent: agent,
+                acceptance_criteria: criteria,
+            }
+        }),
+        remaining: brief.remaining.into_iter().map(step_report).collect(),
+        n_remaining: brief.n_remaining,
+    }
+}
+
+fn entry_report(entry: Entry) -> PastAttemptReport {
+    PastAttemptReport {
+        agent: entry.agent,
+        task: entry.task,
+        outcome: entry.outcome,
+        milliseconds: entry.milliseconds,
+        error: entry.error,
+        output: entry.output,
+    }
+}
