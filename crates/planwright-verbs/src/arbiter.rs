@@ -10,7 +10,6 @@ use planwright_run::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, 
 use planwright_run::arbitration::{Attempts, Undecided, available, decided, limits};
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Surroundings};
-use planwright_run::fence::{self, Fencing};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::plan_id;
 use planwright_run::layout::PlanPlace;
@@ -24,6 +23,7 @@ use crate::failure::{Failure, Result};
 use crate::find_plan::PlanChoice;
 use crate::open_plan::OpenedPlan;
 use crate::plain_text::one_line;
+use crate::planner::fencing_of;
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -359,10 +359,4 @@ fn entry_report(entry: Entry) -> ArbiterAttemptReport {
         error: entry.error,
         output: entry.output,
     }
-}
-
-/// Returns the fence around an agent that is asked, which is that of a run.
-fn fencing_of(config: &Config) -> Result<Fencing> {
-    Fencing::of(&config.run, fence::own_program().as_deref())
-        .map_err(|error| Failure::problem(error.to_string(), error.help()))
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use planwright_core::plan::Verb;
 use planwright_run::engine::Watcher;
@@ -10,22 +11,27 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::answer_outline::{Confirmation, OutlineObserver, OutlineReading};
 use crate::cancel::CancelToken;
 use crate::events::EventEntry;
 use crate::failure::{Failure, Result};
 use crate::init::{InitObserver, InstalledAgent};
-use crate::observer::{VerificationEvent, VerificationObserver};
+use crate::observer::{PlanningEvent, PlanningObserver, VerbEnd, VerificationEvent, VerificationObserver};
+use crate::replan::{ProposedVersion, ReplanObserver};
 use crate::run_plan::observer::{RunBeginning, RunObserver};
 use crate::run_report::RunReport;
+use crate::tasks::regenerate::{RegenerateObserver, RegenerateReport};
+use crate::tasks::{cards, derive, regenerate};
 use crate::workspace::Workspace;
 use crate::{
-    add, agents, approval, arbiter, archive, check, config, control, depend, diff, doctor, done, edit, events, explain,
-    find, graph, hash, history, init, land, list, logs, move_task, next, plan_transition, remove, rename, runs, schema,
-    set, show, summary, transition, undo, verify, why, worktrees,
+    add, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, edit, events,
+    explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next, plan,
+    plan_transition, proposals, remove, rename, replan, run_plan, runs, schema, set, show, summary, transition, undo,
+    verify, why, worktrees,
 };
 
 /// The names of all verbs that [`call`] knows.
-pub const VERBS: [&str; 48] = [
+pub const VERBS: [&str; 59] = [
     "add",
     "agents",
     "approve",
@@ -36,6 +42,7 @@ pub const VERBS: [&str; 48] = [
     "check",
     "config",
     "control",
+    "convert",
     "delete",
     "depend",
     "diff",
@@ -50,17 +57,24 @@ pub const VERBS: [&str; 48] = [
     "graph",
     "hash",
     "history",
+    "import",
     "init",
     "land",
     "list",
     "logs",
+    "migrate",
     "move",
+    "new",
     "next",
+    "plan",
+    "proposals",
     "reject",
     "remove",
     "rename",
+    "replan",
     "reset",
     "retry",
+    "run",
     "runs",
     "schema",
     "set",
@@ -69,6 +83,9 @@ pub const VERBS: [&str; 48] = [
     "start",
     "submit",
     "summary",
+    "tasks-cards",
+    "tasks-derive",
+    "tasks-regenerate",
     "undepend",
     "undo",
     "verify",
@@ -93,6 +110,7 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
         "check" => answer(request, |request| check::check(workspace, request)),
         "config" => answer(request, |request| config::config(workspace, request)),
         "control" => answer(request, |request| control::control(workspace, request)),
+        "convert" => answer(request, |request| convert::convert(workspace, request)),
         "delete" => answer(request, |request| archive::delete(workspace, request, |_| true)),
         "depend" => answer(request, |request| depend::depend(workspace, request)),
         "diff" => answer(request, |request| diff::diff(workspace, request)),
@@ -121,21 +139,28 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
         "graph" => answer(request, |request| graph::graph(workspace, request)),
         "hash" => answer(request, |request| hash::hash(workspace, request)),
         "history" => answer(request, |request| history::history(workspace, request)),
+        "import" => answer(request, |request| reported(import::import(workspace, request, face)?)),
         "init" => answer(request, |request| init::init(workspace, request, face)),
         "land" => answer(request, |request| land::land(workspace, request, face)),
         "list" => answer(request, |request| list::list(workspace, request)),
         "logs" => answer(request, |request| logs::logs(workspace, request)),
+        "migrate" => answer(request, |request| migrate::migrate(workspace, request)),
         "move" => answer(request, |request| move_task::move_task(workspace, request)),
+        "new" => answer(request, |request| new::new(workspace, request)),
         "next" => answer(request, |request| next::next(workspace, request)),
+        "plan" => answer(request, |request| reported(plan::plan(workspace, request, face)?)),
+        "proposals" => answer(request, |request| proposals::proposals(workspace, request)),
         "reject" => answer(request, |request| approval::reject(workspace, request)),
         "remove" => answer(request, |request| remove::remove(workspace, request)),
         "rename" => answer(request, |request| rename::rename(workspace, request)),
+        "replan" => answer(request, |request| reported(replan::replan(workspace, request, face)?)),
         "reset" => answer(request, |request| {
             transition::transition(workspace, Verb::Reset, request)
         }),
         "retry" => answer(request, |request| {
             transition::transition(workspace, Verb::Retry, request)
         }),
+        "run" => answer(request, |request| run_plan::run_plan(workspace, request, face)),
         "runs" => answer(request, |request| runs::runs(workspace, request)),
         "schema" => answer(request, |request| schema::schema(workspace, request)),
         "set" => answer(request, |request| set::set(workspace, request)),
@@ -148,6 +173,11 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
         }),
         "submit" => answer(request, |request| plan_transition::submit(workspace, request)),
         "summary" => answer(request, |request| summary::summary(workspace, request)),
+        "tasks-cards" => answer(request, |request| cards::cards(workspace, request)),
+        "tasks-derive" => answer(request, |request| reported(derive::derive(workspace, request, face)?)),
+        "tasks-regenerate" => answer(request, |request| {
+            reported(regenerate::regenerate(workspace, request, face)?)
+        }),
         "undepend" => answer(request, |request| depend::undepend(workspace, request)),
         "undo" => answer(request, |request| undo::undo(workspace, request)),
         "verify" => answer(request, |request| verify::verify(workspace, request, face)),
@@ -173,6 +203,15 @@ where
         )
     })?;
     Ok(serde_json::to_string(&verb(&request)?)?)
+}
+
+/// Returns the report of a verb that its user did not end.
+fn reported<Report>(end: VerbEnd<Report>) -> Result<Report> {
+    match end {
+        VerbEnd::Reported(report) => Ok(report),
+        VerbEnd::Declined => Err(Failure::problem("nothing was written", "the face declined the result")),
+        VerbEnd::Cancelled(exit) => Err(Failure::interrupted(exit)),
+    }
 }
 
 /// A face that answers no questions, and that another thread can end.
@@ -207,11 +246,37 @@ impl Watcher for QuietFace {
     fn tick(&mut self) {}
 }
 
-impl RunObserver for QuietFace {
+impl PlanningObserver for QuietFace {
+    fn happens(&mut self, _: PlanningEvent<'_>) {}
+
     fn cancel_token(&mut self) -> io::Result<CancelToken> {
         Ok(self.cancel.clone())
     }
+}
 
+impl OutlineObserver for QuietFace {
+    fn shows_outline(&mut self, _: &OutlineReading<'_>) {}
+
+    fn confirms_outline(&mut self, _: &OutlineReading<'_>, _: Option<&Path>) -> Confirmation {
+        Confirmation::CannotAsk
+    }
+}
+
+impl ReplanObserver for QuietFace {
+    fn confirms_version(&mut self, _: &ProposedVersion) -> Confirmation {
+        Confirmation::CannotAsk
+    }
+}
+
+impl RegenerateObserver for QuietFace {
+    fn shows_pack(&mut self, _: &RegenerateReport) {}
+
+    fn confirms_pack(&mut self) -> Confirmation {
+        Confirmation::CannotAsk
+    }
+}
+
+impl RunObserver for QuietFace {
     fn begins(&mut self, _: &RunBeginning<'_>) {}
 
     fn is_over(&mut self) {}

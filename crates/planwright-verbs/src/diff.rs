@@ -11,10 +11,10 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
-use crate::difference::{AddedTaskReport, ChangedTaskReport, added, changed};
 use crate::failure::{Failure, Result};
 use crate::find_plan::{FoundPlan, PlanChoice};
 use crate::open_plan::{load_failure, states_of};
+use crate::plan_difference::{AddedTaskReport, ChangedTaskReport, added, changed};
 use crate::plan_versions::file_before;
 use crate::unified_diff::diff_of_files;
 use crate::workspace::{Workspace, from_here};

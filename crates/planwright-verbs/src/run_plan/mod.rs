@@ -7,6 +7,7 @@ pub mod observer;
 pub mod preview;
 pub mod request;
 pub mod review_answer;
+pub mod versions;
 
 use planwright_core::schedule::Standing;
 use planwright_run::config::{self, Configuration};
@@ -34,6 +35,7 @@ use observer::{RunBeginning, RunObserver};
 use preview::{RunPreviewReport, preview_of};
 pub use request::RunPlanRequest;
 use request::{configured, flags_of, is_wrong_flag, options};
+pub use versions::{RunPlanReport, run_plan};
 
 /// Why a run would not begin, and what to do.
 pub struct RunObstacle {
@@ -86,18 +88,18 @@ pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstac
 
 /// What a command has come to over all versions of a plan.
 #[derive(Default)]
-pub struct RunCourse {
-    pub n_replans: u32,
+struct RunCourse {
+    n_replans: u32,
     /// How often the plan may be replanned.
-    pub max_replans: u32,
+    max_replans: u32,
     /// What was spent, by agents and by planners.
-    pub spent: Spent,
+    spent: Spent,
     /// That the plan was replanned for the next run.
-    pub replanned: Option<Replanned>,
+    replanned: Option<Replanned>,
 }
 
 /// Finds the plan of a run, in the copy of its workspace where one is asked for.
-pub fn find_plan(workspace: &Workspace, request: &RunPlanRequest) -> Result<FoundPlan> {
+fn find_plan(workspace: &Workspace, request: &RunPlanRequest) -> Result<FoundPlan> {
     let found = request.plan.find(workspace, "name its file")?;
     match &request.copy_to {
         Some(folder) => copied(workspace, &found, folder),
@@ -106,7 +108,7 @@ pub fn find_plan(workspace: &Workspace, request: &RunPlanRequest) -> Result<Foun
 }
 
 /// Reads the configuration of a run, with the settings of its request.
-pub fn config_of_run(request: &RunPlanRequest, found: &FoundPlan) -> config::Config {
+fn config_of_run(request: &RunPlanRequest, found: &FoundPlan) -> config::Config {
     let flags = flags_of(request, request.on_interrupted.as_deref());
     configured(&flags, &root_of(&found.path)).config
 }
@@ -239,7 +241,7 @@ fn refuse_old_version(found: &FoundPlan) -> Result<()> {
 }
 
 /// Runs a plan once. Returns how that ended.
-pub fn run_once(
+fn run_once(
     workspace: &Workspace,
     request: &RunPlanRequest,
     found: &FoundPlan,

@@ -1,6 +1,5 @@
 //! How a face takes part in a run.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,13 +10,14 @@ use planwright_run::engine::Watcher;
 
 use crate::cancel::CancelToken;
 use crate::failure::Failure;
+use crate::find_plan::FoundPlan;
+use crate::observer::PlanningObserver;
+use crate::proposals::{ApprovedReport, ProposalReport};
+use crate::replan::ReplanReport;
 use crate::run_report::{RunReport, Setting};
 
-/// A face, while a plan is run. It hears every event of the run as a [`Watcher`].
-pub trait RunObserver: Watcher {
-    /// Returns the token that ends the run. It is asked for before the first process starts.
-    fn cancel_token(&mut self) -> io::Result<CancelToken>;
-
+/// A face, while a plan is run. It hears every event of a run as a [`Watcher`], and what happens while the plan is replanned.
+pub trait RunObserver: Watcher + PlanningObserver {
     /// A run is about to begin. A command has several, where the plan is replanned.
     fn begins(&mut self, beginning: &RunBeginning<'_>);
 
@@ -29,6 +29,17 @@ pub trait RunObserver: Watcher {
 
     /// Something went wrong after the run, which still counts.
     fn fails(&mut self, failure: &Failure);
+
+    /// The plan was replanned, and its new version is run.
+    fn replanned(&mut self, _plan: &FoundPlan, _report: &ReplanReport) {}
+
+    /// Asks whether what agents have proposed is taken into the plan, which is run again then.
+    fn takes_proposals(&mut self, _proposals: &[ProposalReport]) -> bool {
+        false
+    }
+
+    /// What agents have proposed was taken into the plan.
+    fn proposals_taken(&mut self, _report: &ApprovedReport) {}
 
     /// Returns whether questions can be answered.
     fn may_ask(&self) -> bool {

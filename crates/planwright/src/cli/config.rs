@@ -1,8 +1,7 @@
 //! `planwright config`: what holds, and where each value comes from.
 
-use planwright_run::config::Configuration;
 use planwright_verbs::config::{ConfigRequest, OriginReport, config};
-use planwright_verbs::config_findings::{self, error_count};
+use planwright_verbs::config_findings::error_count;
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::file_findings::FileFindings;
 use planwright_verbs::plain_text::{one_line, printable};
@@ -70,9 +69,4 @@ pub(super) fn origin_text(origin: &OriginReport) -> String {
         _ if origin.level == "preset" => format!("preset {name}"),
         _ => one_line(name),
     }
-}
-
-/// As `config_findings::refuse_unsound`, for verbs that are not in the crate of the verbs yet.
-pub(super) fn refuse_unsound(configuration: &Configuration, so: &str, output: &mut Output) -> Result<()> {
-    config_findings::refuse_unsound(&output.workspace(), configuration, so)
 }

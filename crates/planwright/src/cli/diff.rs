@@ -5,8 +5,8 @@ use planwright_verbs::diff::{DiffRequest, diff};
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::plain_text::{one_line, shown_name};
 
-use super::difference::difference_lines;
 use super::output::Output;
+use planwright_verbs::plan_difference::difference_lines;
 
 /// Show how two plans differ, in terms of tasks.
 ///

@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::Arc;
 
-use planwright_run::worker::Workers;
 use planwright_verbs::cancel::CancelToken;
 use planwright_verbs::failure::Exit;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -13,13 +12,6 @@ use signal_hook::iterator::Signals;
 /// Has a file that may not grow any more (`ulimit -f`) be an error of the process that writes it, and not its end.
 pub(crate) fn outlive_size_limit() {
     flag::register(SIGXFSZ, Arc::default()).ok();
-}
-
-/// Returns a token that signals of the user cancel, and that wakes processes' waits.
-pub(crate) fn cancel_token_for(workers: &Workers) -> io::Result<CancelToken> {
-    let cancel = cancel_token()?;
-    cancel.wakes(workers.waker());
-    Ok(cancel)
 }
 
 /// Returns a token that signals of the user cancel. From now on these signals do not end the process. A user who sends another

@@ -16,7 +16,6 @@ mod control;
 mod convert;
 mod create;
 mod diff;
-mod difference;
 mod doctor;
 mod dry_run;
 mod edit;

@@ -3,20 +3,14 @@
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_core::convert::new_plan;
 use planwright_core::dialect;
-use planwright_core::plan::Field;
-use planwright_core::text::SourceText;
-use planwright_run::inspect_file::inspect_file;
-use planwright_run::layout::root_of;
 use planwright_run::shell::argument;
-use planwright_verbs::default_dialect::{derived_by, dialect_or_default};
 use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::new::{NewRequest, new};
 
-use super::create::{Show, Written, create_plan, new_path, require_new, with_id_source_for};
+use super::create::present_written;
 use super::output::Output;
 use super::plan_arg::dialect_names;
-use super::planner::configured;
 
 /// Create a plan, to be filled with `planwright add`.
 ///
@@ -53,47 +47,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let (named, title) = named_dialect(args)?;
-    let root = root_of(output.workspace().folder());
-    let dialect = dialect_or_default(named, &configured(&root, output)?.config, &root)?;
-    let (date, made) = with_id_source_for(&output.workspace(), dialect, args.out.as_deref(), |id_source| {
-        (id_source.date().to_owned(), new_plan(dialect, title, id_source))
-    });
-    let (text, notes) = made.map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
-    let source = SourceText::new(text.as_str());
-    let inspection = inspect_file(&source, None, Some(dialect)).inspection;
-    let id = inspection
-        .plan
-        .as_ref()
-        .and_then(|linked| linked.plan.head_str(Field::Id).map(str::to_owned));
-    let place = match &args.out {
-        Some(out) => out.clone(),
-        None => new_path(&output.workspace(), dialect, id.as_deref(), &date, title),
+    let (dialect, title) = named_dialect(args)?;
+    let request = NewRequest {
+        title: title.to_owned(),
+        dialect: dialect.map(str::to_owned),
+        out: args.out.clone(),
+        dry_run: args.dry_run,
+        diff: args.diff,
     };
-    let is_written = !args.dry_run && !args.diff;
-    match is_written {
-        true => create_plan(&place, &text, dialect, output)?,
-        false => require_new(&place)?,
-    }
-    let written = Written {
-        verb: "new",
-        dialect,
-        out: Some(&place),
-        is_written,
-        text: &text,
-        notes: &notes,
-        backup: None,
-        tasks: None,
-    };
-    let show = if args.diff { Show::Diff("") } else { Show::Text };
-    let exit = written.report(&place, &source, args.json, show, output)?;
-    if is_written && !args.json && derived_by(dialect).is_none() {
-        let needed = dialect.edits().and_then(|edits| edits.needed());
-        let needed = needed.map_or_else(String::new, |needed| format!(" {needed}"));
-        output.command(&format!(
-            "next: planwright add \"TITLE\"{needed} -p {}",
-            argument(&place.to_string_lossy())
-        ));
+    let report = new(&output.workspace(), &request)?;
+    let exit = present_written(&report, args.json, output)?;
+    if let Some(next) = report.next.filter(|_| !args.json) {
+        output.command(&format!("next: {next}"));
     }
     Ok(exit)
 }

@@ -2,81 +2,55 @@
 
 use std::path::Path;
 
-use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::outline::rules::{GUESS, IN_DESCRIPTION};
-use planwright_core::outline::{Outline, OutlineTask};
+use planwright_core::outline::OutlineTask;
+use planwright_core::outline::rules::IN_DESCRIPTION;
 use planwright_core::plan::Task;
-use planwright_core::planning::draft::Unusable;
-use planwright_core::text::{LineIndex, SourceText};
-use planwright_run::inspect_file::inspect_file;
-use planwright_run::shell::argument;
-use planwright_verbs::columns::columns;
-use planwright_verbs::failure::{Failure, Result};
+use planwright_verbs::answer_outline::{Confirmation, OutlineObserver, OutlineReading, line_of};
 use planwright_verbs::plain_text::{cut, one_line};
-use serde::Serialize;
 
 use super::answers;
-use super::create::evidence;
 use super::output::Output;
-use super::planner::save;
 use crate::render::wrap::{cut_at_word, hanging};
+use planwright_verbs::columns::columns;
 
 /// How many characters of a title the table shows.
 const MAX_TITLE: usize = 60;
 
-/// A task of an outline, for programs.
-#[derive(Serialize)]
-pub(crate) struct OutlineRow {
-    /// Its place in the plan, counted from 1.
-    n: usize,
-    /// Its id as the answer writes it.
-    id: Option<String>,
-    /// What it is called in the plan.
-    name: Option<String>,
-    title: String,
-    status: &'static str,
-    /// The phase or parent that it belongs to.
-    group: Option<String>,
-    /// The places of the tasks that it depends on.
-    after: Vec<usize>,
-    /// The line that it was read from.
-    line: usize,
+/// Shows what was read out of an answer on the command line, and asks.
+pub(crate) struct OutlineView<'o> {
+    /// Whether only programs read the results: then no table is shown.
+    pub(crate) is_silent: bool,
+    pub(crate) output: &'o mut Output,
 }
 
-/// Returns the tasks of an outline as a table for programs.
-pub(crate) fn rows(outline: &Outline, source: &SourceText, names: &[String]) -> Vec<OutlineRow> {
-    let index = source.line_index();
-    let tasks = outline.tasks.iter().enumerate();
-    let row = |(ix, task): (usize, &OutlineTask)| OutlineRow {
-        n: ix + 1,
-        id: task.id.clone(),
-        name: names.get(ix).cloned(),
-        title: task.title.clone(),
-        status: task.state.map_or("pending", |state| state.as_str()),
-        group: task.group.clone(),
-        after: task.dependencies.iter().map(|place| place + 1).collect(),
-        line: line_of(&index, task),
-    };
-    tasks.map(row).collect()
-}
+impl OutlineObserver for OutlineView<'_> {
+    fn shows_outline(&mut self, reading: &OutlineReading<'_>) {
+        if !self.is_silent {
+            show(reading, self.output);
+        }
+    }
 
-fn line_of(index: &LineIndex<'_>, task: &OutlineTask) -> usize {
-    index.position(task.place.start).line
-}
-
-/// Returns what the tasks of a written plan are called, in order.
-pub(crate) fn task_names(text: &str, dialect: &'static dyn Dialect) -> Vec<String> {
-    let inspection = inspect_file(&SourceText::new(text), None, Some(dialect)).inspection;
-    let linked = inspection.plan.iter();
-    let names =
-        linked.flat_map(|linked| (0..linked.plan.tasks().len()).map(|ix| linked.plan.task_name(ix).into_owned()));
-    names.collect()
+    fn confirms_outline(&mut self, reading: &OutlineReading<'_>, out: Option<&Path>) -> Confirmation {
+        if !answers::may_ask() {
+            return Confirmation::CannotAsk;
+        }
+        let tasks = match reading.outline.tasks.len() {
+            1 => "this task".to_owned(),
+            n => format!("these {n} tasks"),
+        };
+        let place = out.map_or_else(String::new, |out| format!(" as {}", one_line(&out.to_string_lossy())));
+        self.output.note(&format!("Import {tasks}{place}? [Y/n] "));
+        match answers::line().map(|line| line.to_lowercase()).as_deref() {
+            Some("" | "y" | "yes") => Confirmation::Yes,
+            _ => Confirmation::No,
+        }
+    }
 }
 
 /// Shows an outline as a table, with every guess below it. Tasks have the names that they have in the plan.
-pub(crate) fn show(outline: &Outline, source: &SourceText, names: &[String], output: &mut Output) {
+fn show(reading: &OutlineReading<'_>, output: &mut Output) {
+    let OutlineReading { outline, source, names } = *reading;
     let index = source.line_index();
     let name = |ix: usize| names.get(ix).cloned().unwrap_or_else(|| (ix + 1).to_string());
     let row = |(ix, task): (usize, &OutlineTask)| TaskRow {
@@ -191,75 +165,4 @@ fn table(rows: &[TaskRow], output: &Output) -> String {
         text.push('\n');
     }
     text
-}
-
-/// Returns the notes that are not among the guesses of an outline, which its table shows.
-pub(crate) fn other_notes(notes: &[Diagnostic]) -> Vec<Diagnostic> {
-    let is_other = |note: &&Diagnostic| note.rule.id != GUESS.id && note.rule.id != IN_DESCRIPTION.id;
-    notes.iter().filter(is_other).cloned().collect()
-}
-
-/// Asks whether an outline is to be imported. Refused where there is no terminal to ask on; `command` is what imports it without a
-/// question.
-pub(crate) fn confirmed(outline: &Outline, out: &Path, command: &str, output: &mut Output) -> Result<bool> {
-    if !answers::may_ask() {
-        let n_guesses = outline.guesses.len();
-        let guesses = match n_guesses {
-            0 => "no guess".to_owned(),
-            1 => "1 guess".to_owned(),
-            n => format!("{n} guesses"),
-        };
-        return Err(Failure::usage(
-            format!("the plan was read out of an answer with {guesses}, and there is no terminal to confirm it on"),
-            format!("confirm it with --yes: {command}"),
-        ));
-    }
-    let tasks = match outline.tasks.len() {
-        1 => "this task".to_owned(),
-        n => format!("these {n} tasks"),
-    };
-    let place = match out.as_os_str().is_empty() {
-        true => String::new(),
-        false => format!(" as {}", one_line(&out.to_string_lossy())),
-    };
-    output.note(&format!("Import {tasks}{place}? [Y/n] "));
-    let answer = answers::line().map(|line| line.to_lowercase());
-    Ok(matches!(answer.as_deref(), Some("" | "y" | "yes")))
-}
-
-/// Returns why an answer is not imported. What came by standard input is kept in `.planwright/unusable`.
-pub(crate) fn refusal(
-    path: &Path,
-    source: &SourceText,
-    mut found: Vec<Diagnostic>,
-    is_stdin: bool,
-    output: &mut Output,
-) -> Failure {
-    // The advice of the first finding is printed once, at the bottom.
-    let first = found.iter_mut().find(|found| !found.help.is_empty());
-    let mut help = first.map_or_else(String::new, |found| std::mem::take(&mut found.help));
-    let mut shown = path.to_owned();
-    if is_stdin {
-        let unusable = Unusable {
-            text: source.as_str().to_owned(),
-            findings: found.clone(),
-            reasoning: String::new(),
-        };
-        if let Ok([text, _]) = save(&output.workspace(), &unusable, Path::new("answer")) {
-            let kept = text.to_string_lossy().into_owned();
-            output.remark(&format!("the text is kept as {}", one_line(&kept)));
-            let next = format!("edit it, then: planwright import {}", argument(&kept));
-            help = if help.is_empty() {
-                next
-            } else {
-                format!("{help}; {next}")
-            };
-            shown = text;
-        }
-    }
-    let message = match found.len() {
-        1 => "the answer is not imported".to_owned(),
-        n => format!("the answer is not imported: it has {n} errors"),
-    };
-    Failure::shown(message, help, evidence(&shown, source, found))
 }

@@ -2,9 +2,8 @@
 
 use clap::builder::{NonEmptyStringValueParser as NonEmpty, PossibleValuesParser};
 use planwright_core::dialect::DIALECTS;
-use planwright_verbs::open_plan::OpenedPlan;
 use planwright_verbs::plain_text::one_line;
-use planwright_verbs::{Failure, FoundPlan, PlanChoice, Result, Workspace};
+use planwright_verbs::{Failure, PlanChoice, Result};
 
 /// How plans are looked for and read.
 #[derive(clap::Args, Default)]
@@ -127,20 +126,11 @@ impl TargetArgument {
     pub(crate) fn choice(&self) -> Result<PlanChoice> {
         Ok(self.also.reading.choice(self.also.or(&self.plan)?))
     }
-
-    /// Finds the plan file that is to be changed.
-    pub(crate) fn find(&self, workspace: &Workspace) -> Result<FoundPlan> {
-        self.choice()?.find(workspace, "name its file")
-    }
 }
 
 impl PlanArgument {
     pub(crate) fn choice(&self) -> Result<PlanChoice> {
         Ok(self.also.reading.choice(self.also.or(&self.plan)?))
-    }
-
-    pub(crate) fn open(&self, workspace: &Workspace) -> Result<OpenedPlan> {
-        self.choice()?.open(workspace)
     }
 }
 

@@ -1,51 +1,28 @@
-//! What `plan`, `replan` and `tasks derive` share: who plans, what it is told, and what becomes of answers that cannot be used.
+//! What `plan`, `replan` and `tasks derive` share on the command line: the options, and what is printed while an agent plans.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
-use planwright_core::planning::draft::{Unusable, told};
-use planwright_core::planning::prompt::{Brief, Purpose};
-use planwright_core::prompt::Template;
-use planwright_core::text::SourceText;
-use planwright_run::agent_query::{AgentQueryError, Answer};
-use planwright_run::config::no_agent;
 use planwright_run::config::units::duration_text;
-use planwright_run::config::{self, Config, Configuration, Surroundings};
-use planwright_run::fallback::Way;
-use planwright_run::fence::{self, Fencing};
-use planwright_run::files::open_to_read;
-use planwright_run::layout::{STATE_FOLDER, root_of};
-use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
-use planwright_run::worker::Workers;
-use planwright_verbs::failure::{Drawn, Evidence, Exit, Failure, Result};
+use planwright_verbs::answer_outline::{Confirmation, OutlineObserver, OutlineReading};
+use planwright_verbs::cancel::CancelToken;
+use planwright_verbs::failure::Result;
+use planwright_verbs::observer::{PlanningEvent, PlanningObserver};
 use planwright_verbs::plain_text::one_line;
-use planwright_verbs::prompt_template::{read_template, unreadable_template};
-use planwright_verbs::quantity::{money, tokens};
-use planwright_verbs::workspace::{Workspace, from_here};
-use serde::Serialize;
+use planwright_verbs::planner::{ContextFile, PlannerRequest};
 
-use super::config::refuse_unsound;
 use super::interrupt;
+use super::outline::OutlineView;
 use super::output::Output;
 use super::text_arg::{MAX_BYTES, file_of, input_of, text_of};
 
-/// The longest prompt for a planner, in bytes: plans and the files around them are long.
-pub(crate) const MAX_PROMPT_BYTES: usize = 400 * 1024;
+/// How many errors of an answer are printed before they are sent back.
+const MAX_SHOWN: usize = 10;
 
-/// How many problems of an answer the user hears of before it goes back.
-const MAX_TOLD: usize = 10;
-
-/// Returns whether agents that are asked something are fenced.
-pub(crate) fn fencing_of(config: &Config) -> Result<Fencing> {
-    Fencing::of(&config.run, fence::own_program().as_deref())
-        .map_err(|error| Failure::problem(error.to_string(), error.help()))
-}
-
-/// Options of all of them.
+/// Who plans, and what the planner gets.
 #[derive(clap::Args, Default)]
 pub(crate) struct PlannerOptions {
     /// The agent that plans; else plan.agent of the configuration, run.agent, or the only one there is.
@@ -73,378 +50,103 @@ pub(crate) struct PlannerOptions {
     pub(crate) from: Option<String>,
 }
 
-/// What the planner gets, read and owned.
-pub(crate) struct Told {
-    pub(crate) constraints: Vec<String>,
-    pub(crate) memories: Vec<String>,
-    context: Vec<(String, String)>,
-    agents: Vec<(String, String)>,
-    templates: Vec<Template>,
-}
-
 impl PlannerOptions {
-    /// Reads all that the planner is told.
-    pub(crate) fn told(&self, purpose: Purpose, config: &Config, root: &Path) -> Result<Told> {
+    /// Returns what a request has of it. `is_dry` is whether no answer is wanted.
+    pub(crate) fn request(&self, is_dry: bool) -> Result<PlannerRequest> {
         let mut is_taken = false;
         let mut texts = |option: &str, typed: &[String]| -> Result<Vec<String>> {
-            typed
-                .iter()
-                .map(|typed| text_of(option, typed, &mut is_taken))
-                .collect()
+            let texts = typed.iter().map(|typed| text_of(option, typed, &mut is_taken));
+            texts.collect()
         };
         let constraints = texts("constraint", &self.constraint)?;
         let memories = texts("memory", &self.memory)?;
-        let file = |path: &String| Ok((path.clone(), file_of("context", path, MAX_BYTES)?));
-        let context: Result<Vec<(String, String)>> = self.context.iter().map(file).collect();
-        let configured = match purpose {
-            Purpose::Replan => &config.plan.replan_template,
-            Purpose::Derive => &config.plan.derive_template,
-            Purpose::Plan | Purpose::Repair => &config.plan.template,
+        let file = |name: &String| {
+            let text = file_of("context", name, MAX_BYTES)?;
+            let name = name.clone();
+            Ok(ContextFile { name, text })
         };
-        let [configured, repair] =
-            [configured, &config.plan.repair_template].map(|path| path.as_ref().map(|path| root.join(path)));
-        let own = match &self.template {
-            // Whoever types the name of a pipe means it; that of the configuration is a file.
-            Some(path) => template_of(purpose, Some(path), |path| File::open(path))?,
-            None => template_of(purpose, configured.as_ref(), open_to_read)?,
-        };
-        let repair = template_of(Purpose::Repair, repair.as_ref(), open_to_read)?;
-        let agents = config.own_agents().map(|agent| {
-            let program = Path::new(agent.program()).file_name().unwrap_or_default();
-            (agent.name.clone(), format!("runs {}", program.display()))
+        let context: Result<Vec<ContextFile>> = self.context.iter().map(file).collect();
+        let answer = self.from.as_deref().filter(|_| !is_dry).map(|from| match from {
+            "-" => input_of("from", MAX_ANSWER_BYTES),
+            path => file_of("from", path, MAX_ANSWER_BYTES),
         });
-        Ok(Told {
+        Ok(PlannerRequest {
+            agent: self.agent.clone(),
+            context: context?,
             constraints,
             memories,
-            context: context?,
-            agents: agents.collect(),
-            templates: own.into_iter().chain(repair).collect(),
+            template: self.template.clone(),
+            answer: answer.transpose()?,
         })
     }
+}
 
-    /// Asks whoever plans, and returns what came of it.
-    pub(crate) fn with_oracle<T>(
-        &self,
-        config: &Config,
-        root: &Path,
-        output: &mut Output,
-        ask: impl FnOnce(&mut dyn Oracle) -> Result<T, PlanningError>,
-    ) -> Result<(Result<T, PlanningError>, Asked)> {
-        if let Some(from) = &self.from {
-            let text = match from.as_str() {
-                "-" => input_of("from", MAX_ANSWER_BYTES)?,
-                path => file_of("from", path, MAX_ANSWER_BYTES)?,
-            };
-            let asked = Asked {
-                agent: "planner".to_owned(),
-                exit: None,
-            };
-            return Ok((ask(&mut Written(text)), asked));
-        }
-        let agent = self.agent.as_deref().or_else(|| config.planner()).ok_or_else(|| {
-            Failure::outside(
-                "no agent is configured that could plan",
-                no_agent::help(&output.workspace().as_typed(), "run"),
-            )
-        })?;
-        let mut workers = Workers::sole().map_err(|error| Failure::environment(&error, ""))?;
-        let interrupts = interrupt::cancel_token_for(&workers).map_err(|error| Failure::environment(&error, ""))?;
-        // Who cannot be asked is told as an error.
-        if config
-            .agents
-            .get(agent)
-            .is_some_and(|known| known.find_program(root).is_some())
-        {
-            output.remark(&format!(
+/// Prints how planning goes, and asks.
+pub(crate) struct PlanningView<'o> {
+    /// Whether only programs read the results: then nothing is asked.
+    pub(crate) is_silent: bool,
+    pub(crate) output: &'o mut Output,
+}
+
+impl PlanningObserver for PlanningView<'_> {
+    fn happens(&mut self, event: PlanningEvent<'_>) {
+        let output = &mut *self.output;
+        match event {
+            PlanningEvent::AgentIsChosen { agent } => output.remark(&format!(
                 "{} is asked; its answers are kept in .planwright/inquiries",
                 one_line(agent)
-            ));
+            )),
+            PlanningEvent::AgentIsAsked { .. } => {}
+            PlanningEvent::OtherAgentIsAsked { error, other } => {
+                let words = one_line(&error.to_string());
+                output.remark(&format!("{words}: {} is asked", one_line(other)));
+            }
+            PlanningEvent::AgentIsAwaited { error, agent, wait } => {
+                let words = one_line(&error.to_string());
+                let whole = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
+                let wait = duration_text(whole);
+                output.remark(&format!("{words}: {} is asked again in {wait}", one_line(agent)));
+            }
+            PlanningEvent::AnswerIsSentBack { findings } => sent_back(findings, output),
         }
         output.flush();
-        let mut planner = Heard {
-            planner: Planner {
-                config,
-                agent,
-                absent: Absent::default(),
-                root,
-                workers: &mut workers,
-                interrupts: interrupts.n_asked(),
-                fencing: fencing_of(config)?,
-            },
-            output,
-        };
-        let came = ask(&mut planner);
-        let asked = Asked {
-            agent: planner.planner.agent.to_owned(),
-            exit: interrupts.exit(),
-        };
-        Ok((came, asked))
-    }
-}
-
-/// A planner whose mistakes the user hears of.
-struct Heard<'h> {
-    planner: Planner<'h>,
-    output: &'h mut Output,
-}
-
-impl Oracle for Heard<'_> {
-    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
-        self.planner.ask(prompt)
     }
 
-    fn get_over(&mut self, error: AgentQueryError) -> Result<(), AgentQueryError> {
-        let words = one_line(&error.to_string());
-        match self.planner.way_on(&error) {
-            None => return Err(error),
-            Some(Way::Other(other)) => self.output.remark(&format!("{words}: {} is asked", one_line(&other))),
-            Some(Way::Wait(wait)) => {
-                let agent = one_line(self.planner.agent);
-                let whole = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
-                let wait_words = duration_text(whole);
-                self.output
-                    .remark(&format!("{words}: {agent} is asked again in {wait_words}"));
-                self.output.flush();
-                if !self.planner.wait(wait) {
-                    let agent = self.planner.agent.to_owned();
-                    return Err(AgentQueryError::Interrupted { agent });
-                }
-            }
-        }
+    fn cancel_token(&mut self) -> io::Result<CancelToken> {
         self.output.flush();
-        Ok(())
-    }
-
-    fn sent_back(&mut self, findings: &[Diagnostic]) {
-        let problems = match findings.len() {
-            1 => "1 problem goes".to_owned(),
-            n => format!("{n} problems go"),
-        };
-        self.output
-            .remark(&format!("the answer cannot be used yet: {problems} back"));
-        for found in findings.iter().take(MAX_TOLD) {
-            self.output
-                .remark(&format!("  {}: {}", found.rule.id, one_line(&found.message)));
-        }
-        self.output.flush();
+        interrupt::cancel_token()
     }
 }
 
-/// Who was asked.
-pub(crate) struct Asked {
-    /// The agent.
-    pub(crate) agent: String,
-    /// How the command ends, where the user wanted it to.
-    pub(crate) exit: Option<Exit>,
-}
+impl OutlineObserver for PlanningView<'_> {
+    fn shows_outline(&mut self, reading: &OutlineReading<'_>) {
+        self.outline_view().shows_outline(reading);
+    }
 
-impl Told {
-    /// Returns what a planner is told in any case.
-    pub(crate) fn brief<'t>(
-        &'t self,
-        dialect: &'static dyn planwright_core::dialect::Dialect,
-        goal: &'t str,
-    ) -> Brief<'t> {
-        Brief {
-            dialect,
-            goal,
-            constraints: &self.constraints,
-            memories: &self.memories,
-            context: &self.context,
-            agents: &self.agents,
-            templates: &self.templates,
-            max_bytes: MAX_PROMPT_BYTES,
+    fn confirms_outline(&mut self, reading: &OutlineReading<'_>, out: Option<&Path>) -> Confirmation {
+        match self.is_silent {
+            true => Confirmation::CannotAsk,
+            false => self.outline_view().confirms_outline(reading, out),
         }
     }
 }
 
-fn template_of(
-    purpose: Purpose,
-    path: Option<&PathBuf>,
-    open: fn(&Path) -> io::Result<File>,
-) -> Result<Option<Template>> {
-    let Some(path) = path else {
-        return Ok(None);
+impl PlanningView<'_> {
+    fn outline_view(&mut self) -> OutlineView<'_> {
+        OutlineView {
+            is_silent: self.is_silent,
+            output: self.output,
+        }
+    }
+}
+
+fn sent_back(findings: &[Diagnostic], output: &mut Output) {
+    let problems = match findings.len() {
+        1 => "1 problem goes".to_owned(),
+        n => format!("{n} problems go"),
     };
-    let name = path.display().to_string();
-    let text = open(path)
-        .and_then(read_template)
-        .map_err(|error| unreadable_template(path, &error))?;
-    purpose.parse(&text).map(Some).map_err(|findings| {
-        let evidence = Evidence {
-            path: name,
-            source: SourceText::new(text.as_str()),
-            span: None,
-            findings,
-            drawn: Drawn::Findings,
-        };
-        Failure::shown(
-            "the template has errors",
-            "docs/prompts.md describes templates",
-            evidence,
-        )
-    })
-}
-
-/// Reads the configuration; one with errors is refused.
-pub(crate) fn configured(root: &Path, output: &mut Output) -> Result<Configuration> {
-    let configuration = config::load(root, &Surroundings::of_process());
-    refuse_unsound(&configuration, "nothing is planned by it", output)?;
-    Ok(configuration)
-}
-
-/// Returns why there is no plan, as an error; what a planner gave all the same is saved, and `taken` is the command that takes it once
-/// it is corrected, if a correction can make a plan of it.
-pub(crate) fn failure(
-    error: PlanningError,
-    beside: &Path,
-    taken: impl Fn(&str) -> Option<String>,
-    output: &mut Output,
-) -> Failure {
-    match error {
-        PlanningError::AgentQuery(error) if error.is_environment() => {
-            let help = error.help();
-            Failure::environment(&error, help)
-        }
-        PlanningError::AgentQuery(error) => Failure::problem(error.to_string(), error.help()),
-        PlanningError::Asks {
-            questions, unusable, ..
-        } => {
-            let help = format!(
-                "answer it: {}",
-                output.workspace().with_option("--constraint \"ANSWER\"")
-            );
-            asked_back(&questions, &unusable, beside, &help, output)
-        }
-        PlanningError::Unusable { unusable, effort } => refused(&unusable, effort, beside, taken, output),
+    output.remark(&format!("the answer cannot be used yet: {problems} back"));
+    for found in findings.iter().take(MAX_SHOWN) {
+        output.remark(&format!("  {}: {}", found.rule.id, one_line(&found.message)));
     }
-}
-
-/// Returns that the planner asks something. Its answer is kept.
-pub(crate) fn asked_back(
-    questions: &[String],
-    unusable: &Unusable,
-    beside: &Path,
-    help: &str,
-    output: &mut Output,
-) -> Failure {
-    const MAX_SHOWN: usize = 3;
-    if let Ok([text, _]) = save(&output.workspace(), unusable, beside) {
-        output.remark(&format!(
-            "the answer is kept as {}",
-            one_line(&text.display().to_string())
-        ));
-    }
-    let shown: Vec<String> = questions
-        .iter()
-        .take(MAX_SHOWN)
-        .map(|question| format!("“{}”", one_line(question)))
-        .collect();
-    let (what, it) = match shown.len() {
-        1 => ("a question", "it"),
-        _ => ("questions", "them"),
-    };
-    Failure::problem(
-        format!("the agent asks {what} instead of planning: {}", shown.join(", ")),
-        help.replacen("answer it", &format!("answer {it}"), 1),
-    )
-}
-
-fn refused(
-    unusable: &Unusable,
-    effort: Effort,
-    beside: &Path,
-    taken: impl Fn(&str) -> Option<String>,
-    output: &mut Output,
-) -> Failure {
-    let saved = save(&output.workspace(), unusable, beside);
-    let times = match effort.n_asked {
-        1 => String::new(),
-        n => format!(" after {n} answers"),
-    };
-    let taken = saved
-        .as_ref()
-        .ok()
-        .and_then(|[text, _]| taken(&text.display().to_string()));
-    let help = match taken {
-        Some(taken) => format!("correct it by hand, then: {taken}; or ask again"),
-        None => "ask again".to_owned(),
-    };
-    if let Ok([text, findings]) = &saved {
-        output.remark(&format!(
-            "what came is saved as {}, what is wrong with it as {}",
-            text.display(),
-            findings.display()
-        ));
-    }
-    Failure::shown(
-        format!("there is no plan that can be used{times}"),
-        help,
-        Evidence {
-            path: saved.map_or_else(|_| "answer".to_owned(), |[text, _]| text.display().to_string()),
-            source: SourceText::new(unusable.text.as_str()),
-            span: None,
-            findings: unusable.findings.clone(),
-            drawn: Drawn::Findings,
-        },
-    )
-}
-
-/// Keeps an answer that cannot be used with the state of the workspace, called after the plan that it would be.
-pub(crate) fn save(
-    workspace: &Workspace,
-    unusable: &Unusable,
-    beside: &Path,
-) -> Result<[PathBuf; 2], planwright_run::store::CreateError> {
-    let name = beside.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = from_here(&root_of(workspace.folder()).join(STATE_FOLDER).join("unusable"));
-    let mut nth = 1;
-    loop {
-        let number = if nth == 1 { String::new() } else { format!("-{nth}") };
-        let text = folder.join(format!("{name}{number}.txt"));
-        let findings = folder.join(format!("{name}{number}.findings.txt"));
-        match planwright_run::store::create(&text, &unusable.text) {
-            Err(planwright_run::store::CreateError::Exists { .. }) if nth < 1000 => nth += 1,
-            Err(error) => return Err(error),
-            Ok(()) => {
-                planwright_run::store::create(&findings, &told(&unusable.text, &unusable.findings))?;
-                return Ok([text, findings]);
-            }
-        }
-    }
-}
-
-/// What planning took, for programs.
-#[derive(Serialize)]
-pub(crate) struct EffortReport {
-    asked: u32,
-    cost_usd: Option<f64>,
-    tokens_in: Option<u64>,
-    tokens_out: Option<u64>,
-}
-
-impl EffortReport {
-    pub(crate) fn new(effort: Effort) -> Self {
-        EffortReport {
-            asked: effort.n_asked,
-            cost_usd: effort.cost_usd,
-            tokens_in: effort.tokens_in,
-            tokens_out: effort.tokens_out,
-        }
-    }
-}
-
-/// Returns what planning took, in words.
-pub(crate) fn effort_words(effort: Effort) -> String {
-    let mut words = match effort.n_asked {
-        1 => "one answer".to_owned(),
-        n => format!("{n} answers"),
-    };
-    if let Some(cost) = effort.cost_usd {
-        words.push_str(&format!(", {}", money(cost)));
-    }
-    if let (Some(sent), Some(received)) = (effort.tokens_in, effort.tokens_out) {
-        words.push_str(&format!(", {} tokens in, {} out", tokens(sent), tokens(received)));
-    }
-    words
 }

@@ -11,8 +11,11 @@ use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
 use planwright_verbs::cancel::CancelToken;
 use planwright_verbs::failure::Failure;
-use planwright_verbs::find_plan::stem_of;
+use planwright_verbs::find_plan::{FoundPlan, stem_of};
+use planwright_verbs::observer::{PlanningEvent, PlanningObserver};
 use planwright_verbs::plain_text::{one_line, printable, shown_name};
+use planwright_verbs::proposals::{ApprovedReport, ProposalReport};
+use planwright_verbs::replan::ReplanReport;
 use planwright_verbs::run_plan::observer::{RunBeginning, RunObserver};
 use planwright_verbs::run_plan::review_answer::{ReviewAnswer, send_answer};
 use planwright_verbs::run_report::RunReport;
@@ -20,7 +23,10 @@ use planwright_verbs::run_report::RunReport;
 use super::answers::{self, Typed};
 use super::interrupt;
 use super::output::Output;
-use crate::render::rawko_events::{RawkoEvents, RawkoLines};
+use super::planner::PlanningView;
+use super::proposals;
+use super::replan::draw_version;
+use crate::render::rawko_events::{RawkoEvents, RawkoLines, plan_replanned};
 use crate::render::run::{JsonLines, LiveDisplay, PlainLines, Size, suits_live, summary};
 use crate::render::workflow::GuardedWriter;
 
@@ -39,14 +45,14 @@ pub(super) enum RunManner {
 
 /// A run on the command line: shown while it goes on, asked about where tasks wait for a review, summed up at its end.
 pub(super) struct RunView<'o> {
-    pub(super) output: &'o mut Output,
+    output: &'o mut Output,
     manner: RunManner,
     /// Whether the user at the terminal is asked.
     asks: bool,
     /// Who reviews.
     by: Option<String>,
     /// Whether programs that follow rawko's events have heard of the plan.
-    pub(super) has_announced: bool,
+    has_announced: bool,
     run_state: RunState,
     /// The name of the run, once it has one.
     run: String,
@@ -113,6 +119,19 @@ impl<'o> RunView<'o> {
             run: String::new(),
             shown: Shown::Nothing,
             gate: None,
+        }
+    }
+
+    /// Returns whether nothing but events is to stand on standard output.
+    fn is_for_programs(&self) -> bool {
+        matches!(self.manner, RunManner::Json | RunManner::Rawko)
+    }
+
+    /// Returns the view of an agent that replans.
+    fn planning(&mut self) -> PlanningView<'_> {
+        PlanningView {
+            is_silent: self.is_for_programs(),
+            output: self.output,
         }
     }
 
@@ -202,9 +221,42 @@ impl<'o> RunView<'o> {
     }
 }
 
-impl RunObserver for RunView<'_> {
+impl PlanningObserver for RunView<'_> {
+    fn happens(&mut self, event: PlanningEvent<'_>) {
+        self.planning().happens(event);
+    }
+
     fn cancel_token(&mut self) -> io::Result<CancelToken> {
         interrupt::cancel_token()
+    }
+}
+
+impl RunObserver for RunView<'_> {
+    fn replanned(&mut self, plan: &FoundPlan, report: &ReplanReport) {
+        if !self.is_for_programs() {
+            draw_version(report, self.output);
+        }
+        if self.has_announced
+            && let Some(linked) = plan.linked()
+            && let Some(event) = plan_replanned(&linked.plan, &linked.links, &stem_of(&plan.path))
+        {
+            self.output.line(&event);
+        }
+        self.output.flush();
+    }
+
+    fn takes_proposals(&mut self, proposals: &[ProposalReport]) -> bool {
+        if !self.asks {
+            return false;
+        }
+        proposals::list(proposals, self.output);
+        self.output
+            .note("Agents propose tasks for this plan (`planwright proposals`). Take them into it, and go on? [y/N] ");
+        answers::is_yes()
+    }
+
+    fn proposals_taken(&mut self, report: &ApprovedReport) {
+        proposals::draw_approved(report, false, self.output);
     }
 
     fn begins(&mut self, beginning: &RunBeginning<'_>) {

@@ -1,15 +1,14 @@
 //! `planwright run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
 
 mod args;
-mod course;
 
 use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::run_plan::{find_plan, preview};
+use planwright_verbs::run_plan::{preview, run_plan};
 
 use super::dry_run;
 use super::output::Output;
+use super::run_view::RunView;
 pub(crate) use args::{Args, EventForm};
-use course::run_versions;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let request = args.request()?;
@@ -18,10 +17,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         let report = preview(&workspace, &request)?;
         return dry_run::show(&report, args.json, args.prompts.as_deref(), output);
     }
-    let found = find_plan(&workspace, &request)?;
-    let exit = run_versions(args, &request, found, output)?;
-    if let Some(folder) = &args.copy_to {
-        output.remark(&format!("what was made is in {}", folder.display()));
-    }
-    Ok(exit)
+    let manner = args.manner(output.is_quiet());
+    let mut view = RunView::new(manner, args.may_ask(), args.by.as_deref(), output);
+    run_plan(&workspace, &request, &mut view).map(|report| report.exit)
 }

@@ -2,20 +2,19 @@
 
 mod cards;
 mod derive;
-mod planner;
 mod regenerate;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Subcommand;
-use planwright_core::dialect::Dialect;
-use planwright_verbs::default_dialect::derived_by;
-use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::create_plan::SourceFindings;
+use planwright_verbs::failure::{Exit, Result};
 
 use super::output::Output;
 use super::{hash, say};
 use crate::compat;
+use crate::render::text::{Teller, findings};
 
 /// Derive task packs from source plans, rebuild them, fix cards.
 #[derive(clap::Args)]
@@ -67,17 +66,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     }
 }
 
-/// Returns that a plan is of another dialect, or none.
-/// Returns whether plans of a dialect are derived from a source plan.
-fn is_pack(dialect: &dyn Dialect) -> bool {
-    derived_by(dialect).is_some()
-}
-
-fn no_pack(path: &Path) -> Failure {
-    Failure::problem(
-        format!("`{}` is no task pack", path.display()),
-        "only task packs are derived from a source plan, and have cards",
-    )
+/// Draws what the user should know about a pack.
+fn draw_warnings(found: &SourceFindings, output: &mut Output) {
+    let text = findings(
+        &found.path.to_string_lossy(),
+        &found.source,
+        &found.findings,
+        Teller::RunState,
+        output.paint_beside(),
+        output.width(),
+    );
+    if !output.is_quiet() {
+        output.note(&text);
+    }
 }
 
 fn validate(args: &ValidateArgs, output: &mut Output) -> Exit {

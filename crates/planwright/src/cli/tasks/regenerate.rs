@@ -1,31 +1,21 @@
 //! `planwright tasks regenerate PACK`: a pack made anew from its source plan, in its place and with its history.
 
-use std::collections::BTreeMap;
+use std::io;
 
-use planwright_core::dialect::task_pack::original::Pack;
-use planwright_core::planning::derive::compare::Difference;
-use planwright_core::planning::derive::{Derived, Previous};
-use planwright_core::text::SourceText;
-use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, History, StateChange, plan_id};
-use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
-use planwright_run::workspace::root_of;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::find_plan::FoundPlan;
-use planwright_verbs::json::DiagnosticReport;
-use planwright_verbs::open_plan::load_failure;
-use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
-use planwright_verbs::revise_failure::refuse_during_run;
-use planwright_verbs::unified_diff::unified_diff;
-use serde::Serialize;
+use planwright_verbs::answer_outline::Confirmation;
+use planwright_verbs::cancel::CancelToken;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::observer::{PlanningEvent, PlanningObserver, VerbEnd};
+use planwright_verbs::plain_text::printable;
+use planwright_verbs::tasks::regenerate::{
+    RegenerateObserver, RegenerateReport, RegenerateRequest, prompt, regenerate,
+};
 
 use super::super::answers;
 use super::super::output::Output;
 use super::super::plan_arg::TargetArgument;
-use super::super::planner::{EffortReport, PlannerOptions, effort_words};
-use super::derive::{date_of, shown};
-use super::planner::{self, Planned, Source, Work, tell_warnings, warning_reports};
-use super::{is_pack, no_pack};
+use super::super::planner::{PlannerOptions, PlanningView};
+use super::draw_warnings;
 
 /// Rebuild a task pack after a change of its source plan.
 ///
@@ -56,334 +46,81 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The version of `tasks regenerate --json`.
-const VERSION: &str = "planwright.regenerate/v1";
-
-/// What is recorded as the verb.
-const VERB: &str = "regenerate";
-
-#[derive(Serialize)]
-struct Report {
-    schema_version: &'static str,
-    plan: String,
-    source_plan: String,
-    /// Whether it was written.
-    written: bool,
-    /// The number of the change in the pack's history; null where nothing was written.
-    change: Option<u64>,
-    draft: bool,
-    n_tasks: usize,
-    added: Vec<String>,
-    removed: Vec<String>,
-    changed: Vec<ChangedReport>,
-    rewired: Vec<RewiredReport>,
-    moved: Vec<MovedReport>,
-    n_same: usize,
-    /// Tasks that were worked on and are no longer in the pack, with what they were.
-    forgotten: BTreeMap<String, String>,
-    warnings: Vec<DiagnosticReport>,
-    diff: String,
-    /// Who planned; null where the answer was given.
-    agent: Option<String>,
-    effort: EffortReport,
-    reasoning: String,
-}
-
-#[derive(Serialize)]
-struct ChangedReport {
-    task: String,
-    fields: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct RewiredReport {
-    task: String,
-    before: Vec<String>,
-    after: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct MovedReport {
-    task: String,
-    from_wave: String,
-    to_wave: String,
-}
-
-/// A pack that is there.
-struct Old {
-    found: FoundPlan,
-    text: SourceText,
-    id: Option<String>,
-    /// What is recorded of its tasks, where that is more than that they are pending.
-    states: BTreeMap<String, String>,
-    is_draft: bool,
-}
-
-/// The new pack beside the old one.
-struct Rebuilt<'a> {
-    old: &'a Old,
-    source: &'a Source,
-    made: &'a planner::Pack,
-    derived: &'a Derived,
-    difference: Difference,
-    diff: String,
-    /// Tasks that were worked on and are gone.
-    forgotten: BTreeMap<String, String>,
-}
-
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let old = old_pack(args.pack.find(&output.workspace())?)?;
-    let source = source_of(&old)?;
-    let date = date_of(&old.found.path);
-    let work = Work {
-        source: &source,
-        date: &date,
-        previous: Some(Previous {
-            pack: &old.text,
-            is_touched: &|id| old.states.contains_key(id),
-        }),
-        pack: &old.found.path,
-        retake: &format!("planwright tasks regenerate {} --from", shown(&old.found.path)),
+    let workspace = output.workspace();
+    let request = RegenerateRequest {
+        plan: args.pack.choice()?,
+        planner: args.planner.request(args.dry_run)?,
+        yes: args.yes,
     };
     if args.dry_run {
-        let prompt = work.prompt(&args.planner, output)?;
-        output.write_exact(&prompt);
+        output.write_exact(&prompt(&workspace, &request)?);
         return Ok(Exit::Success);
     }
-    // A run would go on with tasks that are no longer there.
-    refuse_during_run(&old.found, "rebuild this pack")?;
-    let pack = match work.plan(&args.planner, output)? {
-        Planned::Pack(pack) => pack,
-        Planned::Interrupted(exit) => return Ok(exit),
+    let mut view = RegenerateView(PlanningView {
+        is_silent: args.json,
+        output,
+    });
+    let report = match regenerate(&workspace, &request, &mut view)? {
+        VerbEnd::Reported(report) => report,
+        VerbEnd::Cancelled(exit) => return Ok(exit),
+        VerbEnd::Declined => return Ok(Exit::Problems),
     };
-    if pack.derived.is_draft && !old.is_draft {
-        return Err(Failure::problem(
-            "the source plan has no `spec_id` any more, and an executable pack does not become a draft",
-            "add `spec_id` to the frontmatter of the plan; nothing was written",
-        ));
+    if args.json {
+        output.json(&report)?;
+    } else if let Some(change) = report.change {
+        let path = printable(&report.shown_plan);
+        output.line(&format!("wrote {path} (change {change})"));
+    } else if report.is_agreed {
+        output.remark("nothing to change: the pack is as it would be made");
+    } else {
+        output.remark("nothing was written: say --yes to write it");
     }
-    Rebuilt::new(&old, &source, &pack).finish(args, output)
-}
-
-fn old_pack(found: FoundPlan) -> Result<Old> {
-    let text = store::load(&found.path).map_err(|error| load_failure(&error))?.source;
-    let inspection = inspect_file(&text, Some(&found.path), found.forced).inspection;
-    let linked = inspection.plan.as_ref().filter(|linked| is_pack(linked.dialect));
-    let plan = linked.map(|linked| &linked.plan).ok_or_else(|| no_pack(&found.path))?;
-    let id = plan_id(plan).map(str::to_owned);
-    let is_draft = plan.form == "draft";
-    let file = PlanFile {
-        path: &found.path,
-        id: id.as_deref(),
-    };
-    let history = store::history(file).map_err(|error| Failure::environment(&error, error.help()))?;
-    let states = history.task_states().into_iter();
-    let states = states
-        .map(|(task, known)| (task, known.state.to))
-        .filter(|(_, state)| state != "pending");
-    Ok(Old {
-        states: states.collect(),
-        found,
-        text,
-        id,
-        is_draft,
+    Ok(if report.is_agreed {
+        Exit::Success
+    } else {
+        Exit::Problems
     })
 }
 
-fn source_of(old: &Old) -> Result<Source> {
-    let pack = Pack::parse(&old.text);
-    let path = pack.source_plan().ok_or_else(|| {
-        Failure::problem(
-            "the pack does not say which plan it was derived from",
-            "name it in the frontmatter: `source_plan: docs/plans/….md`, from the root of the repository",
-        )
-    })?;
-    Source::load(root_of(&old.found.path), path.to_owned())
-}
+/// Prints how rebuilding goes, and asks at a terminal.
+struct RegenerateView<'o>(PlanningView<'o>);
 
-impl<'a> Rebuilt<'a> {
-    fn new(old: &'a Old, source: &'a Source, made: &'a planner::Pack) -> Self {
-        let derived = &made.derived;
-        let path = shown(&old.found.path);
-        let gone = old.states.iter().filter(|(task, _)| derived.kept.gone.contains(task));
-        Rebuilt {
-            old,
-            source,
-            made,
-            derived,
-            difference: Difference::between(&old.text, &derived.text),
-            diff: unified_diff(&path, old.text.as_str(), derived.text.as_str()),
-            forgotten: gone.map(|(task, state)| (task.clone(), state.clone())).collect(),
-        }
+impl PlanningObserver for RegenerateView<'_> {
+    fn happens(&mut self, event: PlanningEvent<'_>) {
+        self.0.happens(event);
     }
 
-    fn finish(&self, args: &Args, output: &mut Output) -> Result<Exit> {
-        if !args.json {
-            let path = shown(&self.old.found.path);
-            tell_warnings(&path, &self.derived.warnings, output);
-            if self.made.agent.is_some() {
-                output.remark(&format!("planned with {}", effort_words(self.made.effort)));
-            }
-            output.write_exact(&self.diff);
-            for line in self.lines() {
-                output.line(&line);
-            }
-            output.flush();
-        }
-        let is_same = self.diff.is_empty();
-        let is_agreed = is_same || args.yes || (!args.json && agreed(output));
-        let change = match is_agreed && !is_same {
-            true => self.write()?,
-            false => None,
-        };
-        if args.json {
-            output.json(&self.report(change))?;
-        } else if let Some(change) = change {
-            let path = shown(&self.old.found.path);
-            output.line(&format!("wrote {} (change {change})", printable(&path)));
-        } else if is_same {
-            output.remark("nothing to change: the pack is as it would be made");
-        } else {
-            output.remark("nothing was written: say --yes to write it");
-        }
-        Ok(if is_agreed { Exit::Success } else { Exit::Problems })
-    }
-
-    /// Returns what is different in terms of tasks.
-    fn lines(&self) -> Vec<String> {
-        let difference = &self.difference;
-        let named = |sign: &str, (id, goal): &(String, String)| {
-            format!("{sign} {}  {}", shown_name(id), cut(&one_line(goal), 70))
-                .trim_end()
-                .to_owned()
-        };
-        let listed = |names: &[String]| match names.is_empty() {
-            true => "nothing".to_owned(),
-            false => names.iter().map(|name| shown_name(name)).collect::<Vec<_>>().join(", "),
-        };
-        let mut lines: Vec<String> = difference.added.iter().map(|task| named("added:  ", task)).collect();
-        lines.extend(difference.removed.iter().map(|task| named("removed:", task)));
-        for (id, fields) in &difference.changed {
-            lines.push(format!("changed:  {}  {}", shown_name(id), fields.join(", ")));
-        }
-        for (id, before, after) in &difference.rewired {
-            lines.push(format!(
-                "re-wired: {}  waits for {}; before, for {}",
-                shown_name(id),
-                listed(after),
-                listed(before)
-            ));
-        }
-        for (id, from, to) in &difference.moved {
-            lines.push(format!(
-                "moved:    {}  from wave {} to {}",
-                shown_name(id),
-                one_line(from),
-                one_line(to)
-            ));
-        }
-        lines.push(format!(
-            "the same: {} of {} tasks",
-            difference.n_same, self.derived.n_tasks
-        ));
-        for (task, state) in &self.forgotten {
-            lines.push(format!(
-                "{} was {state}, and is no longer in the pack",
-                shown_name(task)
-            ));
-        }
-        lines
-    }
-
-    /// Writes the pack in the place of the old one. What was recorded of tasks that are gone is forgotten with it: an id that is
-    /// used again is another task's.
-    fn write(&self) -> Result<Option<u64>> {
-        let old = self.old;
-        let forget = |(task, state): (&String, &String)| StateChange {
-            task: task.clone(),
-            from: Some(state.clone()),
-            to: "pending".to_owned(),
-            note: None,
-            output: None,
-        };
-        let change = Change {
-            verb: VERB.to_owned(),
-            by: self.made.agent.clone(),
-            note: Some(self.made.words(&format!("derived anew from {}", self.source.path))),
-            states: self.forgotten.iter().map(forget).collect(),
-            ..Change::default()
-        };
-        let prepare = |newest: &SourceText, _: &History| {
-            if newest.as_str() != old.text.as_str() {
-                return Err(Failure::problem(
-                    "the pack was changed while it was derived anew",
-                    "nothing was written; try again",
-                ));
-            }
-            Ok(Some(Prepared {
-                text: Some(self.derived.text.clone()),
-                change: change.clone(),
-            }))
-        };
-        let file = PlanFile {
-            path: &old.found.path,
-            id: old.id.as_deref(),
-        };
-        let updated = Store::default()
-            .update(file, VERB, prepare)
-            .map_err(|error| match error {
-                UpdateError::Refused(refused) => refused,
-                UpdateError::Store(error) => Failure::environment(&error, error.help()),
-            })?;
-        Ok(updated.change)
-    }
-
-    fn report(&self, change: Option<u64>) -> Report {
-        let difference = &self.difference;
-        let ids = |tasks: &[(String, String)]| tasks.iter().map(|(id, _)| id.clone()).collect();
-        let changed = difference.changed.iter().map(|(task, fields)| ChangedReport {
-            task: task.clone(),
-            fields: fields.clone(),
-        });
-        let rewired = difference.rewired.iter().map(|(task, before, after)| RewiredReport {
-            task: task.clone(),
-            before: before.clone(),
-            after: after.clone(),
-        });
-        let moved = difference.moved.iter().map(|(task, from, to)| MovedReport {
-            task: task.clone(),
-            from_wave: from.clone(),
-            to_wave: to.clone(),
-        });
-        Report {
-            schema_version: VERSION,
-            plan: self.old.found.path.to_string_lossy().into_owned(),
-            source_plan: self.source.path.clone(),
-            written: change.is_some(),
-            change,
-            draft: self.derived.is_draft,
-            n_tasks: self.derived.n_tasks,
-            added: ids(&difference.added),
-            removed: ids(&difference.removed),
-            changed: changed.collect(),
-            rewired: rewired.collect(),
-            moved: moved.collect(),
-            n_same: difference.n_same,
-            forgotten: self.forgotten.clone(),
-            warnings: warning_reports(&self.derived.warnings),
-            diff: self.diff.clone(),
-            agent: self.made.agent.clone(),
-            effort: EffortReport::new(self.made.effort),
-            reasoning: self.derived.reasoning.clone(),
-        }
+    fn cancel_token(&mut self) -> io::Result<CancelToken> {
+        self.0.cancel_token()
     }
 }
 
-/// Asks whether to write, where somebody is there to answer.
-fn agreed(output: &mut Output) -> bool {
-    if !answers::may_ask() {
-        return false;
+impl RegenerateObserver for RegenerateView<'_> {
+    fn shows_pack(&mut self, report: &RegenerateReport) {
+        if self.0.is_silent {
+            return;
+        }
+        let output = &mut *self.0.output;
+        draw_warnings(&report.findings, output);
+        if report.agent.is_some() {
+            output.remark(&format!("planned with {}", report.effort.words()));
+        }
+        output.write_exact(&report.diff);
+        for line in &report.lines {
+            output.line(line);
+        }
+        output.flush();
     }
-    output.note("Write this pack? [y/N] ");
-    answers::is_yes()
+
+    fn confirms_pack(&mut self) -> Confirmation {
+        if self.0.is_silent || !answers::may_ask() {
+            return Confirmation::CannotAsk;
+        }
+        self.0.output.note("Write this pack? [y/N] ");
+        match answers::is_yes() {
+            true => Confirmation::Yes,
+            false => Confirmation::No,
+        }
+    }
 }

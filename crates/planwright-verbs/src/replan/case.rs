@@ -17,25 +17,25 @@ use planwright_run::files::{DiskFiles, read_end};
 use planwright_run::inspect_file::{inspect_file, open};
 use planwright_run::journal::plan_id;
 use planwright_run::layout::{PlanPlace, root_of};
-use planwright_run::planner::{self, Effort, PlanningError, Wanted};
+use planwright_run::planner::{self, Effort, Wanted};
 use planwright_run::revise;
 use planwright_run::runs::state::{RunState, verification_failure};
 use planwright_run::runs::{self, RunPlace};
 use planwright_run::store;
-use planwright_verbs::default_dialect::derived_by;
-use planwright_verbs::failure::{Drawn, Evidence, Failure, Result, fix_first};
-use planwright_verbs::find_plan::FoundPlan;
-use planwright_verbs::open_plan::{load_failure, states_of};
-use planwright_verbs::plan_versions::file_before;
-use planwright_verbs::task_name::task_named;
-use planwright_verbs::workspace::from_here;
 
-use super::super::create::with_id_source;
-use super::super::output::Output;
-use super::super::planner::{Asked, PlannerOptions};
+use crate::create_plan::{evidence, with_id_source};
+use crate::default_dialect::derived_by;
+use crate::failure::{Failure, Result, fix_first};
+use crate::find_plan::FoundPlan;
+use crate::observer::PlanningObserver;
+use crate::open_plan::{load_failure, states_of};
+use crate::plan_versions::file_before;
+use crate::planner::{PlannerAnswer, PlannerRequest};
+use crate::task_name::task_named;
+use crate::workspace::{Workspace, from_here};
 
 /// How often a plan whose versions are counted is replanned.
-pub(crate) const MAX_VERSIONS: u64 = 3;
+pub const MAX_VERSIONS: u64 = 3;
 
 /// Of how many versions of a plan a planner is told what was found out.
 const MAX_TOLD_VERSIONS: usize = 16;
@@ -43,12 +43,9 @@ const MAX_TOLD_VERSIONS: usize = 16;
 /// How much of a log a planner gets to read, in bytes.
 const LOG_TAIL: u64 = 16 * 1024;
 
-/// What a planner made of it, and what that took.
-type Planned = Result<(Wanted, Effort), PlanningError>;
-
 /// A plan that is to be replaced, and why.
 pub(super) struct Case {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) dialect: &'static dyn Dialect,
     pub(super) inspection: Inspection,
     pub(super) goal: String,
@@ -89,13 +86,7 @@ impl Case {
             return Err(Failure::shown(
                 "the plan has errors, and cannot be replanned",
                 fix_first(&found.path, &inspection.diagnostics),
-                Evidence {
-                    path: found.path.display().to_string(),
-                    source,
-                    span: None,
-                    findings: inspection.diagnostics,
-                    drawn: Drawn::Findings,
-                },
+                evidence(&found.path, &source, inspection.diagnostics),
             ));
         }
         states_of(&mut inspection, &found.path)?;
@@ -156,16 +147,16 @@ impl Case {
     /// Asks whoever plans for a new version.
     pub(super) fn ask(
         &self,
-        options: &PlannerOptions,
+        workspace: &Workspace,
+        planner: &PlannerRequest,
         config: &Config,
         brief: &Brief<'_>,
-        output: &mut Output,
-    ) -> Result<(Planned, Asked)> {
+        observer: &mut dyn PlanningObserver,
+    ) -> Result<PlannerAnswer<(Wanted, Effort)>> {
         let setback = self.setback();
         let try_out = |version: &NewVersion| self.try_out(version);
-        let workspace = output.workspace();
-        options.with_oracle(config, &root_of(&self.path), output, |oracle| {
-            with_id_source(&workspace, |id_source| {
+        planner.ask(workspace, config, &root_of(&self.path), observer, |oracle| {
+            with_id_source(workspace, |id_source| {
                 planner::replan(oracle, &self.inspection, &try_out, brief, &setback, id_source)
             })
         })

@@ -1,28 +1,32 @@
-//! A planner at work on a pack: what it is told, and what is made of its answer.
+//! A planner at work on a task pack: what it gets, and what is made of its answer.
 
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::task_pack::TaskPack;
 use planwright_core::planning::derive::{DeriveError, Derived, Order, Previous, check_plan, derive};
-use planwright_core::planning::prompt::{Brief, Derivation, Purpose, derive_prompt};
+use planwright_core::planning::prompt::{Derivation, Purpose, derive_prompt};
 use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
 use planwright_run::store;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::json::DiagnosticReport;
-use planwright_verbs::open_plan::load_failure;
-use planwright_verbs::workspace::from_here;
 
-use super::super::output::Output;
-use super::super::planner::{MAX_PROMPT_BYTES, PlannerOptions, Told, configured, failure};
-use crate::render::text::{Teller, findings};
+use crate::create_plan::SourceFindings;
+use crate::failure::{Failure, Result};
+use crate::json::DiagnosticReport;
+use crate::observer::{PlanningObserver, VerbEnd};
+use crate::open_plan::load_failure;
+use crate::planner::{MAX_PROMPT_BYTES, PlannerRequest, planning_failure};
+use crate::sound_config::sound_config;
+use crate::workspace::{Workspace, from_here};
 
 /// What a planner of packs is to reach.
 const GOAL: &str = "The tasks of a task pack: all that its source plan asks for, and nothing else.";
 
+/// What is not done where the configuration has errors.
+const NOT_PLANNED: &str = "nothing is planned by it";
+
 /// A source plan in its repository.
-pub(super) struct Source {
+pub(super) struct PackSource {
     /// The root of the repository.
     pub(super) root: PathBuf,
     /// The plan's path from there.
@@ -32,8 +36,8 @@ pub(super) struct Source {
 }
 
 /// What is to be derived.
-pub(super) struct Work<'a> {
-    pub(super) source: &'a Source,
+pub(super) struct PackWork<'a> {
+    pub(super) source: &'a PackSource,
     pub(super) date: &'a str,
     pub(super) previous: Option<Previous<'a>>,
     /// The pack's file.
@@ -43,21 +47,14 @@ pub(super) struct Work<'a> {
 }
 
 /// A pack that a planner made.
-pub(super) struct Pack {
+pub(super) struct DerivedPack {
     pub(super) derived: Derived,
     /// Who planned; none where the answer was given.
     pub(super) agent: Option<String>,
     pub(super) effort: Effort,
 }
 
-/// What came of it.
-pub(super) enum Planned {
-    Pack(Box<Pack>),
-    /// The user wanted the end.
-    Interrupted(Exit),
-}
-
-impl Pack {
+impl DerivedPack {
     /// Returns how it came to be, with the planner's reasons.
     pub(super) fn words(&self, how: &str) -> String {
         match self.derived.reasoning.as_str() {
@@ -67,7 +64,7 @@ impl Pack {
     }
 }
 
-impl Source {
+impl PackSource {
     /// Loads a plan of a repository.
     pub(super) fn load(root: PathBuf, path: String) -> Result<Self> {
         let file = from_here(&root.join(&path));
@@ -79,10 +76,10 @@ impl Source {
             ));
         }
         check_plan(&path, &text).map_err(|error| plan_failure(&error))?;
-        Ok(Source { root, path, text })
+        Ok(PackSource { root, path, text })
     }
 
-    /// Refuses to go on with a plan that somebody has changed since, the planner perhaps: a pack of it would be stale.
+    /// Refuses a plan that was changed since, by the planner perhaps: its pack would be stale.
     fn refuse_changed(&self) -> Result<()> {
         let newest = store::load(&self.root.join(&self.path)).map_err(|error| load_failure(&error))?;
         if newest.source.as_str() == self.text.as_str() {
@@ -95,12 +92,13 @@ impl Source {
     }
 }
 
-impl Work<'_> {
+impl PackWork<'_> {
     /// Returns what the planner is asked.
-    pub(super) fn prompt(&self, options: &PlannerOptions, output: &mut Output) -> Result<String> {
-        let configuration = configured(&self.source.root, output)?;
-        let told = options.told(Purpose::Derive, &configuration.config, &self.source.root)?;
-        Ok(derive_prompt(&brief(&told), &self.derivation()).text)
+    pub(super) fn prompt(&self, workspace: &Workspace, planner: &PlannerRequest) -> Result<String> {
+        let root = &self.source.root;
+        let config = sound_config(workspace, root, NOT_PLANNED)?.config;
+        let texts = planner.texts(workspace, Purpose::Derive, &config, root)?;
+        Ok(derive_prompt(&texts.brief(&TaskPack, GOAL), &self.derivation()).text)
     }
 
     fn derivation(&self) -> Derivation<'_> {
@@ -123,36 +121,38 @@ impl Work<'_> {
     }
 
     /// Has a pack made: from an answer that is given, or by asking an agent.
-    pub(super) fn plan(&self, options: &PlannerOptions, output: &mut Output) -> Result<Planned> {
-        let configuration = configured(&self.source.root, output)?;
-        let (config, root) = (&configuration.config, &self.source.root);
-        let told = options.told(Purpose::Derive, config, root)?;
+    pub(super) fn plan(
+        &self,
+        workspace: &Workspace,
+        planner: &PlannerRequest,
+        observer: &mut dyn PlanningObserver,
+    ) -> Result<VerbEnd<DerivedPack>> {
+        let root = &self.source.root;
+        let config = sound_config(workspace, root, NOT_PLANNED)?.config;
+        let texts = planner.texts(workspace, Purpose::Derive, &config, root)?;
         if self.source.text.len() > MAX_PROMPT_BYTES {
-            output.remark(
+            workspace.remark(
                 "the plan is too long for one prompt: the prompt asks the planner to read the rest in its file",
             );
         }
-        let (came, asked) = options.with_oracle(config, root, output, |oracle| {
-            planner::derive(oracle, &brief(&told), &self.derivation(), &|answer| self.derive(answer))
+        let answer = planner.ask(workspace, &config, root, observer, |oracle| {
+            let brief = texts.brief(&TaskPack, GOAL);
+            planner::derive(oracle, &brief, &self.derivation(), &|answer| self.derive(answer))
         })?;
-        if let Some(exit) = asked.exit {
-            return Ok(Planned::Interrupted(exit));
+        if let Some(exit) = answer.cancelled {
+            return Ok(VerbEnd::Cancelled(exit));
         }
-        let (derived, effort) = came.map_err(|error| {
+        let (derived, effort) = answer.made.map_err(|error| {
             let taken = |answer: &str| Some(format!("{} {answer}", self.retake));
-            failure(error, self.pack, taken, output)
+            planning_failure(workspace, error, self.pack, taken)
         })?;
         self.source.refuse_changed()?;
-        Ok(Planned::Pack(Box::new(Pack {
+        Ok(VerbEnd::Reported(DerivedPack {
             derived,
-            agent: Some(asked.agent).filter(|_| options.from.is_none()),
+            agent: Some(answer.agent).filter(|_| planner.answer.is_none()),
             effort,
-        })))
+        }))
     }
-}
-
-fn brief(told: &Told) -> Brief<'_> {
-    told.brief(&TaskPack, GOAL)
 }
 
 fn plan_failure(error: &DeriveError) -> Failure {
@@ -164,28 +164,18 @@ fn plan_failure(error: &DeriveError) -> Failure {
     Failure::problem(error.to_string(), help)
 }
 
-/// Says what the user should know of a pack.
-pub(super) fn tell_warnings(path: &str, warnings: &[Diagnostic], output: &mut Output) {
-    let nothing = SourceText::new("");
-    let text = findings(
-        path,
-        &nothing,
-        warnings,
-        Teller::RunState,
-        output.paint_beside(),
-        output.width(),
-    );
-    if !output.is_quiet() {
-        output.note(&text);
+/// Returns what the user should know about a pack. Its text is not shown with it.
+pub(super) fn warning_findings(pack: &Path, warnings: Vec<Diagnostic>) -> SourceFindings {
+    SourceFindings {
+        path: from_here(pack),
+        source: SourceText::new(""),
+        findings: warnings,
     }
 }
 
-/// Returns what the user should know of a pack, for programs.
 pub(super) fn warning_reports(warnings: &[Diagnostic]) -> Vec<DiagnosticReport> {
     let nothing = SourceText::new("");
     let index = nothing.line_index();
-    warnings
-        .iter()
-        .map(|found| DiagnosticReport::new(found, &index))
-        .collect()
+    let warnings = warnings.iter();
+    warnings.map(|found| DiagnosticReport::new(found, &index)).collect()
 }

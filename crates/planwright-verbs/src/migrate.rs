@@ -1,0 +1,123 @@
+//! The verb `migrate`: brings a file of an older form to the newest one, in place.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::convert::{self, Migrated, MigrationOrder};
+use planwright_core::dialect;
+use planwright_core::dialect::id_source::IdSource;
+use planwright_core::text::SourceText;
+use planwright_run::clock;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::journal::{Change, History, plan_id};
+use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
+use serde::Deserialize;
+
+use crate::create_plan::{CreatedText, NamedText, WrittenReport, fresh_number, is_input, not_created};
+use crate::failure::{Failure, Result};
+use crate::find_plan::no_file;
+use crate::open_plan::{load_failure, states_of};
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MigrateRequest {
+    pub file: PathBuf,
+    /// How many stories may run at the same time.
+    pub max_concurrency: Option<u32>,
+    /// Keeps no copy of the original.
+    #[serde(default)]
+    pub no_backup: bool,
+    /// Writes nothing. The diff is reported in either case.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Migrates a file.
+pub fn migrate(workspace: &Workspace, request: &MigrateRequest) -> Result<WrittenReport> {
+    if is_input(&request.file) {
+        return Err(no_file("name its file"));
+    }
+    let origin = NamedText::load(workspace, &request.file)?;
+    let path = origin.path.clone();
+    let migrated = migrated(&origin, request)?;
+    let backup = (!request.no_backup).then(|| backup_name(&path, &origin.source));
+    if !request.dry_run {
+        if let Some(backup) = backup.as_ref().filter(|backup| !backup.exists()) {
+            store::create_like(backup, origin.source.as_str(), &path).map_err(not_created)?;
+        }
+        write(&origin, &migrated)?;
+    }
+    let source = origin.source.clone();
+    let written = CreatedText {
+        verb: "migrate",
+        dialect: migrated.inspection.dialect.unwrap_or(dialect::DIALECTS[0]),
+        out: Some(&path),
+        is_written: !request.dry_run,
+        text: &migrated.text,
+        notes: migrated.notes,
+        old: Some(source.as_str()),
+    };
+    Ok(WrittenReport {
+        backup: backup.map(|backup| backup.to_string_lossy().into_owned()),
+        ..written.report(origin)
+    })
+}
+
+fn migrated(origin: &NamedText, request: &MigrateRequest) -> Result<Migrated> {
+    let mut inspection = inspect_file(&origin.source, Some(&origin.path), None).inspection;
+    states_of(&mut inspection, &origin.path)?;
+    let help = "Aimi files of v2.x and prd.json are migrated; `planwright check` says what is wrong with this one";
+    let dialect = origin.dialect(help)?;
+    let order = MigrationOrder {
+        max_concurrency: request.max_concurrency,
+    };
+    let mut fresh = fresh_number;
+    let id_source = IdSource::new(clock::now(), &mut fresh);
+    convert::migrate(&inspection, dialect, &order, &id_source).map_err(|refused| origin.refusal(&refused))
+}
+
+fn write(origin: &NamedText, migrated: &Migrated) -> Result<()> {
+    let plan = migrated.inspection.plan.as_ref().map(|linked| &linked.plan);
+    let prepare = |newest: &SourceText, _: &History| {
+        if newest.as_str() != origin.source.as_str() {
+            return Err(Failure::problem(
+                "the file was changed while it was migrated",
+                "nothing was written; try again",
+            ));
+        }
+        Ok(Some(Prepared {
+            text: Some(SourceText::new(migrated.text.as_str())),
+            change: Change {
+                verb: "migrate".to_owned(),
+                ..Change::default()
+            },
+        }))
+    };
+    let file = PlanFile {
+        path: &origin.path,
+        id: plan.and_then(plan_id),
+    };
+    let updated = Store::default().update(file, "migrate", prepare);
+    updated.map(drop).map_err(|error| match error {
+        UpdateError::Refused(refused) => refused,
+        UpdateError::Store(StoreError::Load(error @ LoadError::TooLarge { .. })) => load_failure(&error),
+        UpdateError::Store(error) => Failure::environment(&error, error.help()),
+    })
+}
+
+/// Returns the first free name for a copy next to a file: `tasks.json.bak`, `tasks.json.bak2`. A copy that exists already, as after
+/// a migration that was interrupted, is as good as a new one.
+fn backup_name(path: &Path, source: &SourceText) -> PathBuf {
+    let is_copy = |path: &Path| store::load(path).is_ok_and(|loaded| loaded.source.as_str() == source.as_str());
+    let name = path
+        .file_name()
+        .map_or_else(Default::default, |name| name.to_string_lossy());
+    let numbered = |n: u32| match n {
+        1 => path.with_file_name(format!("{name}.bak")),
+        n => path.with_file_name(format!("{name}.bak{n}")),
+    };
+    (1..1000)
+        .map(numbered)
+        .find(|path| !path.exists() || is_copy(path))
+        .unwrap_or_else(|| numbered(1))
+}

@@ -1,0 +1,476 @@
+//! The verb `plan`: an agent writes a plan for a goal, and planwright checks it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use planwright_core::convert::{self, Imported, Wish};
+use planwright_core::diagnostic::{Diagnostic, Severity};
+use planwright_core::dialect::Dialect;
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::outline;
+use planwright_core::plan::Field;
+use planwright_core::planning::draft::Unusable;
+use planwright_core::planning::prompt::{Brief, Purpose, plan_prompt};
+use planwright_core::text::SourceText;
+use planwright_run::agent_query::{AgentQueryError, Answer};
+use planwright_run::clock;
+use planwright_run::config::Config;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::journal::{Change, plan_id};
+use planwright_run::layout::root_of;
+use planwright_run::planner::{self, Effort, Oracle, PlanningError};
+use planwright_run::shell::argument;
+use planwright_run::store::{self, PlanFile, Store};
+use serde::{Deserialize, Serialize};
+
+use crate::answer_outline::{Confirmation, OutlineReading, other_notes, task_names};
+use crate::create_plan::{SourceFindings, create_plan, new_path, require_new, with_id_source_for};
+use crate::default_dialect::{derived_by, dialect_or_default};
+use crate::failure::{Failure, Result};
+use crate::next_step::first_step;
+use crate::observer::{PlanObserver, VerbEnd};
+use crate::planner::{EffortReport, PlannerRequest, asked_back, planning_failure};
+use crate::sound_config::sound_config;
+use crate::unusable_answer::keep_unusable;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanningRequest {
+    /// What is to be reached.
+    pub goal: String,
+    /// The dialect; none for the default of the workspace.
+    pub dialect: Option<String>,
+    #[serde(default)]
+    pub planner: PlannerRequest,
+    /// Makes a plan with one task, without an agent.
+    #[serde(default)]
+    pub single: bool,
+    /// The new file; none for the place where the dialect's own tool keeps plans.
+    pub out: Option<PathBuf>,
+    /// Takes an answer that is no plan of the dialect as it is read, without a question.
+    #[serde(default)]
+    pub yes: bool,
+}
+
+#[derive(Serialize)]
+pub struct PlanningReport {
+    pub schema_version: &'static str,
+    pub dialect: &'static str,
+    /// The file that was written.
+    pub plan: String,
+    pub id: Option<String>,
+    pub n_tasks: usize,
+    /// Who planned; null where no agent did.
+    pub agent: Option<String>,
+    pub effort: EffortReport,
+    pub reasoning: String,
+    /// Whether the plan has no errors. Only an editor can bring them in.
+    pub valid: bool,
+    #[serde(skip)]
+    pub draft: NewDraft,
+    /// What is to be known about the plan, where it is to be drawn.
+    #[serde(skip)]
+    pub findings: SourceFindings,
+    #[serde(skip)]
+    pub linked: Option<LinkedPlan>,
+}
+
+/// Returns what the agent would be asked. Starts nothing and writes nothing.
+pub fn prompt(workspace: &Workspace, request: &PlanningRequest) -> Result<String> {
+    let planning = Planning::of(workspace, request)?;
+    planning.with_brief(|brief, _| Ok(plan_prompt(brief).text))
+}
+
+/// Has an agent write a plan.
+pub fn plan(
+    workspace: &Workspace,
+    request: &PlanningRequest,
+    observer: &mut dyn PlanObserver,
+) -> Result<VerbEnd<PlanningReport>> {
+    let planning = Planning::of(workspace, request)?;
+    let made = planning.with_brief(|brief, wish| {
+        if let Some(out) = &planning.out {
+            require_new(out)?;
+        }
+        match request.single {
+            true => planning.single(wish).map(VerbEnd::Reported),
+            false => planning.asked(brief, wish, observer),
+        }
+    })?;
+    match made {
+        VerbEnd::Reported(made) => planning.write(made).map(VerbEnd::Reported),
+        VerbEnd::Declined => Ok(VerbEnd::Declined),
+        VerbEnd::Cancelled(exit) => Ok(VerbEnd::Cancelled(exit)),
+    }
+}
+
+/// A plan before it is written.
+struct PlannedText {
+    text: String,
+    notes: Vec<Diagnostic>,
+    reasoning: String,
+    agent: Option<String>,
+    effort: Effort,
+}
+
+/// A request with all that was found out about it.
+struct Planning<'a> {
+    workspace: &'a Workspace,
+    request: &'a PlanningRequest,
+    root: PathBuf,
+    config: Config,
+    dialect: &'static dyn Dialect,
+    /// The file that the request names.
+    out: Option<PathBuf>,
+    date: String,
+}
+
+impl<'a> Planning<'a> {
+    fn of(workspace: &'a Workspace, request: &'a PlanningRequest) -> Result<Self> {
+        if request.goal.trim().is_empty() {
+            return Err(Failure::usage("the goal is empty", "say what is to be reached"));
+        }
+        let root = root_of(workspace.folder());
+        let config = sound_config(workspace, &root, "nothing is planned by it")?.config;
+        let dialect = dialect_or_default(request.dialect.as_deref(), &config, &root)?;
+        if let Some(command) = derived_by(dialect).filter(|_| !request.single) {
+            return Err(Failure::usage(
+                format!(
+                    "plans of the dialect `{}` are derived from another document",
+                    dialect.name()
+                ),
+                format!("`{command}` derives one; --single makes a draft with one task"),
+            ));
+        }
+        Ok(Planning {
+            workspace,
+            request,
+            root,
+            config,
+            dialect,
+            out: request.out.as_ref().map(|out| workspace.path(out)),
+            date: clock::now().get(..10).unwrap_or_default().to_owned(),
+        })
+    }
+
+    /// Calls a function with what the planner gets, and what the plan is to hold.
+    fn with_brief<T>(&self, call: impl FnOnce(&Brief<'_>, &Wish<'_>) -> Result<T>) -> Result<T> {
+        let planner = &self.request.planner;
+        let texts = planner.texts(self.workspace, Purpose::Plan, &self.config, &self.root)?;
+        let wish = Wish {
+            goal: &self.request.goal,
+            constraints: &planner.constraints,
+            memories: &planner.memories,
+            ..Wish::default()
+        };
+        call(&texts.brief(self.dialect, &self.request.goal), &wish)
+    }
+
+    fn single(&self, wish: &Wish<'_>) -> Result<PlannedText> {
+        let made = with_id_source_for(self.workspace, self.dialect, self.out.as_deref(), |id_source| {
+            convert::single_plan(self.dialect, wish, id_source)
+        });
+        let (text, notes) = made.map_err(|refused| Failure::problem(refused.to_string(), "say it in other words"))?;
+        Ok(PlannedText {
+            text,
+            notes,
+            reasoning: String::new(),
+            agent: None,
+            effort: Effort::default(),
+        })
+    }
+
+    fn asked(
+        &self,
+        brief: &Brief<'_>,
+        wish: &Wish<'_>,
+        observer: &mut dyn PlanObserver,
+    ) -> Result<VerbEnd<PlannedText>> {
+        let mut last = String::new();
+        let Planning {
+            workspace,
+            config,
+            root,
+            ..
+        } = self;
+        let answer = self.request.planner.ask(workspace, config, root, observer, |oracle| {
+            let text = &mut last;
+            with_id_source_for(workspace, self.dialect, self.out.as_deref(), |id_source| {
+                planner::plan(&mut LastAnswer { oracle, text }, brief, wish, id_source)
+            })
+        })?;
+        if let Some(exit) = answer.cancelled {
+            return Ok(VerbEnd::Cancelled(exit));
+        }
+        let agent = Some(answer.agent);
+        match answer.made {
+            Ok((drafted, effort)) => Ok(VerbEnd::Reported(PlannedText {
+                text: drafted.text,
+                notes: drafted.notes,
+                reasoning: drafted.reasoning,
+                agent,
+                effort,
+            })),
+            Err(PlanningError::Asks {
+                questions, unusable, ..
+            }) => {
+                let help = answered_goal(&self.request.goal);
+                Err(asked_back(workspace, &questions, &unusable, &self.place(None), &help))
+            }
+            Err(error) => match self.outlined(&last, wish, observer) {
+                Outlined::Made(imported) => Ok(VerbEnd::Reported(PlannedText {
+                    text: imported.text,
+                    notes: other_notes(&imported.notes),
+                    reasoning: String::new(),
+                    agent,
+                    effort: effort_of(&error),
+                })),
+                Outlined::Declined => Ok(VerbEnd::Declined),
+                Outlined::Unconfirmed => Err(self.unconfirmed(error, last)),
+                Outlined::Unreadable => Err(self.unreadable(error, &last)),
+            },
+        }
+    }
+
+    /// Reads an answer that is no plan of the dialect, shows it with every guess, and asks.
+    fn outlined(&self, answer: &str, wish: &Wish<'_>, observer: &mut dyn PlanObserver) -> Outlined {
+        let source = SourceText::new(answer);
+        let Ok(outline) = outline::read(&source, false) else {
+            return Outlined::Unreadable;
+        };
+        let outline = outline.without_states();
+        let imported = with_id_source_for(self.workspace, self.dialect, self.out.as_deref(), |id_source| {
+            convert::outlined_plan(&outline, self.dialect, wish, id_source)
+        });
+        let Ok(imported) = imported else {
+            return Outlined::Unreadable;
+        };
+        let reading = OutlineReading {
+            outline: &outline,
+            source: &source,
+            names: &task_names(&imported.text, self.dialect),
+        };
+        observer.shows_outline(&reading);
+        let confirmation = match self.request.yes {
+            true => Confirmation::Yes,
+            false => observer.confirms_outline(&reading, None),
+        };
+        match confirmation {
+            Confirmation::Yes => Outlined::Made(imported),
+            Confirmation::No => Outlined::Declined,
+            Confirmation::CannotAsk => Outlined::Unconfirmed,
+        }
+    }
+
+    /// Keeps an answer that was read with guesses, and returns the command that takes it.
+    fn unconfirmed(&self, error: PlanningError, answer: String) -> Failure {
+        let effort = EffortReport::from(effort_of(&error));
+        let findings = match error {
+            PlanningError::Unusable { unusable, .. } | PlanningError::Asks { unusable, .. } => unusable.findings,
+            PlanningError::AgentQuery(_) => Vec::new(),
+        };
+        let unusable = Unusable {
+            text: answer,
+            findings,
+            reasoning: String::new(),
+        };
+        let kept = match keep_unusable(self.workspace, &unusable, &self.place(None)) {
+            Ok([text, _]) => argument(&text.to_string_lossy()),
+            Err(error) => return Failure::environment(&error, "check that you may write to `.planwright`"),
+        };
+        Failure::problem(
+            format!(
+                "{} gave no plan of the dialect; the answer was read as above, and there is no terminal to confirm it on",
+                effort.words()
+            ),
+            format!("{} --yes", self.import_command(&kept)),
+        )
+    }
+
+    fn unreadable(&self, error: PlanningError, answer: &str) -> Failure {
+        let has_tasks = has_tasks(answer);
+        let taken = |answer: &str| has_tasks.then(|| self.import_command(answer));
+        planning_failure(self.workspace, error, &self.place(None), taken)
+    }
+
+    fn import_command(&self, answer: &str) -> String {
+        let goal = argument(&self.request.goal);
+        format!(
+            "planwright import {answer} --dialect {} --goal {goal}",
+            self.dialect.name()
+        )
+    }
+
+    fn place(&self, id: Option<&str>) -> PathBuf {
+        match &self.out {
+            Some(out) => out.clone(),
+            None => new_path(self.workspace, self.dialect, id, &self.date, &self.request.goal),
+        }
+    }
+
+    fn write(&self, made: PlannedText) -> Result<PlanningReport> {
+        let source = SourceText::new(made.text.as_str());
+        let inspection = inspect_file(&source, None, Some(self.dialect)).inspection;
+        let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+        let id = plan.and_then(|plan| plan.head_str(Field::Id)).map(str::to_owned);
+        let path = self.place(id.as_deref());
+        create_plan(self.workspace, &path, &made.text, self.dialect)?;
+        self.note(&path, plan.and_then(plan_id), &made);
+        Ok(PlanningReport {
+            schema_version: "planwright.plan/v1",
+            dialect: self.dialect.name(),
+            plan: path.display().to_string(),
+            id,
+            n_tasks: plan.map_or(0, |plan| plan.tasks().len()),
+            agent: made.agent,
+            effort: made.effort.into(),
+            reasoning: made.reasoning,
+            valid: true,
+            draft: NewDraft {
+                path: path.clone(),
+                dialect: self.dialect,
+            },
+            findings: SourceFindings {
+                path,
+                source,
+                findings: made.notes,
+            },
+            linked: inspection.plan,
+        })
+    }
+
+    /// Records how the plan was made.
+    fn note(&self, path: &Path, id: Option<&str>, made: &PlannedText) {
+        let goal = &self.request.goal;
+        let words = match made.reasoning.is_empty() {
+            true => format!("goal: {goal}"),
+            false => format!("goal: {goal}\n\n{}", made.reasoning),
+        };
+        let change = Change {
+            verb: "plan".to_owned(),
+            by: made.agent.clone(),
+            note: Some(words),
+            ..Change::default()
+        };
+        if let Err(error) = Store::default().record_note(PlanFile { path, id }, change) {
+            self.workspace.remark(&format!(
+                "warning: how the plan came to be could not be written down: {error}"
+            ));
+        }
+    }
+}
+
+/// A planner whose last answer is kept.
+struct LastAnswer<'a> {
+    oracle: &'a mut dyn Oracle,
+    text: &'a mut String,
+}
+
+impl Oracle for LastAnswer<'_> {
+    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
+        let answer = self.oracle.ask(prompt)?;
+        // An answer that was cut is not read with guesses.
+        *self.text = match answer.is_cut {
+            true => String::new(),
+            false => answer.text.clone(),
+        };
+        Ok(answer)
+    }
+
+    fn get_over(&mut self, error: AgentQueryError) -> Result<(), AgentQueryError> {
+        self.oracle.get_over(error)
+    }
+
+    fn sent_back(&mut self, findings: &[Diagnostic]) {
+        self.oracle.sent_back(findings);
+    }
+
+    fn may_repair(&self) -> bool {
+        self.oracle.may_repair()
+    }
+}
+
+/// What an answer that is no plan of the dialect is read as.
+enum Outlined {
+    Made(Imported),
+    /// The user does not want it.
+    Declined,
+    /// It can be read, and the face cannot ask.
+    Unconfirmed,
+    Unreadable,
+}
+
+/// Returns whether there is anything in an answer that a correction could make a plan of.
+fn has_tasks(answer: &str) -> bool {
+    match outline::read(&SourceText::new(answer), false) {
+        Ok(_) => true,
+        Err(found) => found.iter().any(|found| found.rule.id != outline::rules::NO_TASKS.id),
+    }
+}
+
+/// Returns the command that gives an answer in the goal.
+fn answered_goal(goal: &str) -> String {
+    const MAX_SHOWN: usize = 60;
+    let is_short = goal.len() <= MAX_SHOWN && !goal.contains('\n');
+    let goal = match is_short {
+        true => goal.trim().trim_end_matches('.'),
+        false => "GOAL",
+    };
+    format!(
+        "answer it in the goal: planwright plan {}; or put the answer into a file: --context FILE",
+        argument(&format!("{goal}. ANSWER"))
+    )
+}
+
+fn effort_of(error: &PlanningError) -> Effort {
+    match error {
+        PlanningError::Unusable { effort, .. } | PlanningError::Asks { effort, .. } => *effort,
+        PlanningError::AgentQuery(_) => Effort::default(),
+    }
+}
+
+/// A new plan, which the user may edit before anything is done with it.
+pub struct NewDraft {
+    pub path: PathBuf,
+    dialect: &'static dyn Dialect,
+}
+
+/// A draft as the user left it.
+pub struct EditedDraft {
+    pub is_valid: bool,
+    pub findings: SourceFindings,
+}
+
+impl NewDraft {
+    /// Reads it again; none where its file is gone.
+    pub fn edited(&self) -> Option<EditedDraft> {
+        let source = store::load(&self.path).ok()?.source;
+        let inspection = inspect_file(&source, Some(&self.path), Some(self.dialect)).inspection;
+        Some(EditedDraft {
+            is_valid: inspection.plan.is_some() && inspection.count(Severity::Error) == 0,
+            findings: SourceFindings {
+                path: self.path.clone(),
+                source,
+                findings: inspection.diagnostics,
+            },
+        })
+    }
+
+    /// Renames its file, so that it is no plan any more. Returns the new name.
+    pub fn abandon(&self) -> io::Result<PathBuf> {
+        let kept = self.path.with_extension("abandoned.txt");
+        std::fs::rename(&self.path, &kept)?;
+        Ok(kept)
+    }
+
+    /// Returns the command that comes next.
+    pub fn next_step(&self) -> String {
+        let first = || {
+            let source = store::load(&self.path).ok()?.source;
+            let inspection = inspect_file(&source, Some(&self.path), Some(self.dialect)).inspection;
+            inspection.plan.as_ref().map(|linked| first_step(linked, &self.path))
+        };
+        first().unwrap_or_else(|| format!("planwright run {}", argument(&self.path.to_string_lossy())))
+    }
+}

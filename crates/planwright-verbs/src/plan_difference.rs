@@ -1,0 +1,66 @@
+//! How two versions of a plan differ in terms of tasks: as data, and in lines.
+
+use planwright_core::planning::replan::{Difference, NamedTask};
+use serde::Serialize;
+
+use crate::plain_text::{one_line, shown_name};
+
+/// A task that only the new version has.
+#[derive(Serialize)]
+pub struct AddedTaskReport {
+    pub task: String,
+    pub title: String,
+}
+
+/// A task that is different in the new version.
+#[derive(Serialize)]
+pub struct ChangedTaskReport {
+    pub task: String,
+    pub fields: Vec<&'static str>,
+}
+
+/// Returns the tasks that only the new version has.
+pub fn added(difference: &Difference) -> Vec<AddedTaskReport> {
+    let added = difference.added.iter().cloned();
+    added
+        .map(|NamedTask { task, title }| AddedTaskReport { task, title })
+        .collect()
+}
+
+/// Returns the tasks that are different.
+pub fn changed(difference: &Difference) -> Vec<ChangedTaskReport> {
+    let changed = difference.changed.iter().cloned();
+    changed
+        .map(|(task, fields)| ChangedTaskReport { task, fields })
+        .collect()
+}
+
+/// Returns a difference in lines.
+pub fn difference_lines(difference: &Difference) -> Vec<String> {
+    if difference.is_empty() {
+        return vec!["no task is different".to_owned()];
+    }
+    let mut lines = Vec::new();
+    lines.extend(difference.removed.iter().map(|old| {
+        let name = shown_name(&old.task);
+        match one_line(&old.title) {
+            title if title.is_empty() || title == name => format!("- {name}"),
+            title => format!("- {name}: {title}"),
+        }
+    }));
+    lines.extend(difference.added.iter().map(|new| format!("+ {}", one_line(&new.title))));
+    lines.extend(
+        difference
+            .changed
+            .iter()
+            .map(|(task, fields)| format!("~ {}: {}", shown_name(task), fields.join(", "))),
+    );
+    lines.extend(
+        difference
+            .rewired
+            .iter()
+            .map(|task| format!("~ {}: depends on others", shown_name(task))),
+    );
+    lines.extend(difference.is_reordered.then(|| "~ the order of the tasks".to_owned()));
+    lines
+}

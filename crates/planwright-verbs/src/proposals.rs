@@ -1,0 +1,469 @@
+//! What agents and planners propose for a plan: the verb `proposals`, and taking or rejecting it for `approve` and `reject`.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::text::SourceText;
+use planwright_run::clock;
+use planwright_run::journal::{Change, History, Outcome, PastChange, plan_id};
+use planwright_run::proposals::{Proposal, held, settle};
+use planwright_run::revise::{Matter, ReviseError, VersionRequest, Versioned, new_version_of, newest_version};
+use planwright_run::store::{self, PlanFile, Prepared, Store};
+use planwright_run::user::user;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::create_plan::with_id_source;
+use crate::failure::{Exit, Failure, Result};
+use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::open_plan::open_as;
+use crate::plain_text::{one_line, shown_name};
+use crate::plan_difference::{AddedTaskReport, added, difference_lines};
+use crate::replan::{refuse_again, succeed};
+use crate::revise_failure::revise_failure;
+use crate::unified_diff::diff_of_files;
+use crate::workspace::Workspace;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProposalsRequest {
+    pub plan: PlanChoice,
+}
+
+#[derive(Serialize)]
+pub struct ProposalsReport {
+    pub schema_version: &'static str,
+    pub plan: String,
+    pub proposals: Vec<ProposalReport>,
+}
+
+#[derive(Serialize)]
+pub struct ProposalReport {
+    pub by: String,
+    pub time: String,
+    /// The task whose agent proposes it; null for a planner.
+    pub task: Option<String>,
+    /// Tasks that are to be added, in the fields that were given.
+    pub tasks: Vec<Value>,
+    /// A planner's answer with a whole new version; else null.
+    pub answer: Option<String>,
+    pub reasoning: String,
+    /// The proposal in words.
+    #[serde(skip)]
+    pub headline: String,
+    /// The tasks as they were given.
+    #[serde(skip)]
+    pub task_texts: Vec<String>,
+}
+
+impl From<Proposal> for ProposalReport {
+    fn from(proposal: Proposal) -> Self {
+        let task = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()));
+        ProposalReport {
+            headline: headline(&proposal),
+            by: proposal.by,
+            time: proposal.time,
+            task: proposal.task,
+            tasks: proposal.tasks.iter().map(task).collect(),
+            answer: proposal.answer,
+            reasoning: proposal.reasoning,
+            task_texts: proposal.tasks,
+        }
+    }
+}
+
+/// Returns a proposal in words.
+fn headline(proposal: &Proposal) -> String {
+    let what = match (&proposal.answer, proposal.tasks.len()) {
+        (Some(_), _) => "a new version".to_owned(),
+        (None, 1) => "a task".to_owned(),
+        (None, n) => format!("{n} tasks"),
+    };
+    let of = proposal
+        .task
+        .as_deref()
+        .map_or_else(String::new, |task| format!(", at {}", shown_name(task)));
+    format!("{what} by {}{of}, {}", one_line(&proposal.by), one_line(&proposal.time))
+}
+
+/// Lists what is proposed for a plan.
+pub fn proposals(workspace: &Workspace, request: &ProposalsRequest) -> Result<ProposalsReport> {
+    let found = request.plan.find(workspace, "name its file")?;
+    let opened = open_as(&found.path, found.forced)?;
+    let proposals = open_proposals(&found)?;
+    if proposals.is_empty() {
+        opened.linked()?;
+    }
+    Ok(ProposalsReport {
+        schema_version: "planwright.proposals/v1",
+        plan: found.path.display().to_string(),
+        proposals,
+    })
+}
+
+/// Returns what is proposed and waits for a decision: not what is in the plan already because its proposal could not be removed.
+pub fn open_proposals(found: &FoundPlan) -> Result<Vec<ProposalReport>> {
+    let open = open(found)?.into_iter();
+    Ok(open.map(|(_, proposal)| proposal.into()).collect())
+}
+
+fn open(found: &FoundPlan) -> Result<Vec<(PathBuf, Proposal)>> {
+    let mut proposals = all(found)?;
+    if proposals.is_empty() {
+        return Ok(proposals);
+    }
+    let settled = Settled::read(found);
+    proposals.retain(|(file, proposal)| settled.how(file, proposal).is_none());
+    Ok(proposals)
+}
+
+/// Returns every proposal that has a file.
+fn all(found: &FoundPlan) -> Result<Vec<(PathBuf, Proposal)>> {
+    held(&found.path).map_err(|error| {
+        Failure::outside(
+            format!(
+                "what is proposed for `{}` cannot be read: {error}",
+                found.path.display()
+            ),
+            "check that you may read `.planwright/proposals`",
+        )
+    })
+}
+
+/// How proposals are settled.
+#[derive(Clone, Debug, Default)]
+pub struct SettlingMode {
+    /// Who does it; none for the user.
+    pub by: Option<String>,
+    pub dry_run: bool,
+    /// Whether it is reported how the text changes.
+    pub diff: bool,
+}
+
+impl SettlingMode {
+    fn who(&self) -> String {
+        self.by.clone().unwrap_or_else(user)
+    }
+}
+
+/// What was done with the proposals for a plan.
+#[derive(Serialize)]
+pub struct ApprovedReport {
+    pub schema_version: &'static str,
+    pub written: bool,
+    pub proposals: Vec<SettledReport>,
+    /// The plan to continue with.
+    #[serde(skip)]
+    pub plan: FoundPlan,
+    /// All that was done, in order.
+    #[serde(skip)]
+    pub steps: Vec<SettlingStep>,
+}
+
+impl ApprovedReport {
+    pub fn exit(&self) -> Exit {
+        match self.proposals.iter().all(|report| report.error.is_none()) {
+            true => Exit::Success,
+            false => Exit::Problems,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct SettledReport {
+    pub by: String,
+    pub task: Option<String>,
+    /// The plan that has it now; null where none has.
+    pub plan: Option<String>,
+    pub added: Vec<AddedTaskReport>,
+    pub removed: Vec<String>,
+    /// How the text changes, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Why it was not taken into the plan.
+    pub error: Option<String>,
+}
+
+/// What was done with a proposal, for people.
+pub enum SettlingStep {
+    /// It was settled before; how.
+    Before {
+        how: &'static str,
+        headline: String,
+    },
+    Taken {
+        headline: String,
+        /// What is different in terms of tasks.
+        lines: Vec<String>,
+        diff: Option<String>,
+        /// The file of the new version.
+        file: Option<PathBuf>,
+    },
+    Refused {
+        headline: String,
+        failure: Failure,
+    },
+}
+
+/// Takes all that is proposed into the plan, the oldest first; what cannot be taken stays a proposal.
+pub fn approve_proposals(workspace: &Workspace, found: &FoundPlan, mode: &SettlingMode) -> Result<ApprovedReport> {
+    let opened = open_as(&found.path, found.forced)?;
+    let proposals = all(found)?;
+    if proposals.is_empty() {
+        return opened.linked().and_then(|_| Err(nothing(found)));
+    }
+    recover(found);
+    let settled = Settled::read(found);
+    let mut report = ApprovedReport {
+        schema_version: "planwright.approved/v1",
+        written: false,
+        proposals: Vec::new(),
+        plan: found.clone(),
+        steps: Vec::new(),
+    };
+    let forget = |file: &Path| match mode.dry_run {
+        true => Ok(()),
+        false => settle(file).map_err(|error| Failure::environment(&error, "it is in the plan; remove the file")),
+    };
+    for (file, proposal) in proposals {
+        let headline = headline(&proposal);
+        if let Some(how) = settled.how(&file, &proposal) {
+            // The process that took it ended before it could remove the proposal.
+            forget(&file)?;
+            report.steps.push(SettlingStep::Before { how, headline });
+            continue;
+        }
+        match take(workspace, &report.plan, &proposal, &mark_of(&file), mode) {
+            Ok(versioned) => {
+                forget(&file)?;
+                report.take(proposal, headline, versioned, mode);
+            }
+            Err(failure) => report.refuse(proposal, headline, failure),
+        }
+    }
+    let is_any_taken = report.proposals.iter().any(|report| report.error.is_none());
+    report.written = !mode.dry_run && is_any_taken;
+    Ok(report)
+}
+
+impl ApprovedReport {
+    fn take(&mut self, proposal: Proposal, headline: String, versioned: Versioned, mode: &SettlingMode) {
+        let difference = &versioned.difference;
+        let diff = mode.diff.then(|| diff_of(&self.plan, &versioned));
+        let lines = difference_lines(difference);
+        let (added, removed) = (
+            added(difference),
+            difference.removed_names().map(str::to_owned).collect(),
+        );
+        let file = versioned.file.filter(|_| !mode.dry_run);
+        if let Some(path) = &file {
+            self.plan.path.clone_from(path);
+        }
+        self.proposals.push(SettledReport {
+            by: proposal.by,
+            task: proposal.task,
+            plan: Some(self.plan.path.display().to_string()),
+            added,
+            removed,
+            diff: diff.clone(),
+            error: None,
+        });
+        self.steps.push(SettlingStep::Taken {
+            headline,
+            lines,
+            diff,
+            file,
+        });
+    }
+
+    fn refuse(&mut self, proposal: Proposal, headline: String, failure: Failure) {
+        self.proposals.push(SettledReport {
+            by: proposal.by,
+            task: proposal.task,
+            plan: None,
+            added: Vec::new(),
+            removed: Vec::new(),
+            diff: None,
+            error: Some(failure.to_string()),
+        });
+        self.steps.push(SettlingStep::Refused { headline, failure });
+    }
+}
+
+/// Returns how the history of a plan names a proposal that was taken.
+fn mark_of(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default();
+    format!("proposal {}", stem.to_string_lossy())
+}
+
+/// By what proposals are known to be settled, whether their files still exist or not.
+struct Settled {
+    /// Whether the plan has a newer version in a file of its own. Other versions of it are not needed any more.
+    has_successor: bool,
+    /// The notes of the changes that hold, in the plan and in its newest version.
+    notes: Vec<String>,
+}
+
+impl Settled {
+    fn read(found: &FoundPlan) -> Self {
+        let newest = newest_version(&found.path, found.forced);
+        let paths = [Some(found.path.as_path()), newest.as_deref()];
+        let histories = paths
+            .into_iter()
+            .flatten()
+            .filter_map(|path| store::history(PlanFile { path, id: None }).ok());
+        let notes = histories.flat_map(|history| {
+            let holds = |past: &&PastChange| past.undone_by.is_none() && past.outcome == Outcome::Landed;
+            let changes = history.changes();
+            let notes = changes.iter().filter(holds).filter_map(|past| past.change.note.clone());
+            notes.collect::<Vec<_>>()
+        });
+        Settled {
+            notes: notes.collect(),
+            has_successor: newest.is_some(),
+        }
+    }
+
+    /// Returns how a proposal was settled; none where it was not.
+    fn how(&self, file: &Path, proposal: &Proposal) -> Option<&'static str> {
+        let mark = mark_of(file);
+        let is_taken = self.notes.iter().any(|note| note.lines().any(|line| line == mark));
+        let is_overtaken = self.has_successor && proposal.answer.is_some();
+        let overtaken = is_overtaken.then_some("there is a newer version already");
+        is_taken.then_some("taken before").or(overtaken)
+    }
+}
+
+/// Completes a change that was interrupted, in the plan or in its newest version, as every change of them does.
+fn recover(found: &FoundPlan) {
+    let newest = newest_version(&found.path, found.forced);
+    for path in [Some(found.path.as_path()), newest.as_deref()].into_iter().flatten() {
+        let nothing = |_: &SourceText, _: &History| Ok::<_, Failure>(None::<Prepared>);
+        // A file that cannot be written is reported when there is something to write.
+        let _ = Store::default().update(PlanFile { path, id: None }, "approve", nothing);
+    }
+}
+
+/// Takes one proposal into the plan.
+fn take(
+    workspace: &Workspace,
+    found: &FoundPlan,
+    proposal: &Proposal,
+    mark: &str,
+    mode: &SettlingMode,
+) -> Result<Versioned> {
+    let now = clock::now();
+    let matter = match &proposal.answer {
+        Some(answer) => Matter::Answer(answer),
+        None => Matter::More(&proposal.tasks),
+    };
+    if proposal.answer.is_some() {
+        refuse_again(found)?;
+        refuse_newer_tasks(found, proposal)?;
+    }
+    let reasoning = format!("approved by {}.\n{}\n{mark}", mode.who(), proposal.reasoning);
+    let reasoning = reasoning.replace("\n\n", "\n");
+    let request = VersionRequest {
+        matter,
+        by: &proposal.by,
+        reasoning: reasoning.trim(),
+        now: &now,
+        on: None,
+    };
+    let failed = |error: ReviseError| revise_failure(found, &error);
+    let version = |is_dry: bool| {
+        with_id_source(workspace, |id_source| {
+            new_version_of(found.target(is_dry), &request, id_source)
+        })
+    };
+    let tried = version(true).map_err(failed)?;
+    if mode.dry_run {
+        return Ok(tried);
+    }
+    let versioned = version(false).map_err(failed)?;
+    if proposal.answer.is_some() {
+        succeed(&found.path, &versioned, &proposal.by, reasoning.trim(), &now)?;
+    }
+    Ok(versioned)
+}
+
+/// Refuses a version that was made before tasks were added to the plan.
+fn refuse_newer_tasks(found: &FoundPlan, proposal: &Proposal) -> Result<()> {
+    let linked = found.linked();
+    let plan = linked.as_ref().map(|linked| &linked.plan);
+    let names = plan.map(|plan| (0..plan.tasks().len()).map(|ix| plan.task_name(ix).into_owned()));
+    let mut names = names.into_iter().flatten();
+    match names.find(|task| !proposal.known.contains(task)) {
+        None => Ok(()),
+        Some(task) => Err(Failure::problem(
+            format!(
+                "{} came into the plan since the version was made, and is not in it",
+                shown_name(&task)
+            ),
+            "replan again",
+        )),
+    }
+}
+
+#[derive(Serialize)]
+pub struct RejectedReport {
+    pub schema_version: &'static str,
+    pub plan: String,
+    pub written: bool,
+    pub proposals: Vec<ProposalReport>,
+}
+
+/// Removes all proposals for a plan. Its history keeps why.
+pub fn reject_proposals(found: &FoundPlan, note: Option<&str>, mode: &SettlingMode) -> Result<RejectedReport> {
+    let opened = open_as(&found.path, found.forced)?;
+    let proposals = open(found)?;
+    if proposals.is_empty() {
+        return opened.linked().and_then(|_| Err(nothing(found)));
+    }
+    let mut reports = Vec::new();
+    for (file, proposal) in proposals {
+        if !mode.dry_run {
+            settle(&file).map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
+            record_rejection(found, &proposal, note, mode)?;
+        }
+        reports.push(proposal.into());
+    }
+    Ok(RejectedReport {
+        schema_version: "planwright.rejected/v1",
+        plan: found.path.display().to_string(),
+        written: !mode.dry_run,
+        proposals: reports,
+    })
+}
+
+fn record_rejection(found: &FoundPlan, proposal: &Proposal, note: Option<&str>, mode: &SettlingMode) -> Result<()> {
+    let linked = found.linked();
+    let change = Change {
+        verb: "reject".to_owned(),
+        by: Some(mode.who()),
+        note: Some(format!("{}: {}", headline(proposal), note.unwrap_or_default())),
+        ..Change::default()
+    };
+    let file = PlanFile {
+        path: &found.path,
+        id: linked.as_ref().and_then(|linked| plan_id(&linked.plan)),
+    };
+    let recorded = Store::default().record_note(file, change);
+    recorded
+        .map(drop)
+        .map_err(|error| Failure::environment(&error, "the proposal is removed even so"))
+}
+
+/// Returns how a plan's text changes with a proposal.
+fn diff_of(found: &FoundPlan, versioned: &Versioned) -> String {
+    let new = versioned.file.as_ref().unwrap_or(&found.path);
+    let [old, new] = [&found.path, new].map(|path| path.display().to_string());
+    let texts = [versioned.revised.before.as_str(), versioned.revised.text.as_str()];
+    diff_of_files([&old, &new], texts[0], texts[1])
+}
+
+fn nothing(found: &FoundPlan) -> Failure {
+    Failure::problem(
+        format!("nothing is proposed for `{}`", found.path.display()),
+        "`planwright proposals` lists what is",
+    )
+}

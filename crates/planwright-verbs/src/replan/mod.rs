@@ -1,0 +1,393 @@
+//! The verb `replan`: an agent makes a new version of a plan. Tasks that are done stay as they were.
+
+mod case;
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::planning::prompt::{Brief, Purpose, replan_prompt};
+use planwright_run::clock;
+use planwright_run::config::Config;
+use planwright_run::files::DiskFiles;
+use planwright_run::journal::{Change, plan_id};
+use planwright_run::layout::{PlanPlace, root_of};
+use planwright_run::planner::{Effort, PlanningError, Wanted};
+use planwright_run::proposals::{Proposal, held, hold, settle};
+use planwright_run::revise::{self, Matter, VersionRequest, Versioned};
+use planwright_run::runs::Replanned;
+use planwright_run::store::{PlanFile, Store, keep_version};
+use planwright_run::user::user;
+use serde::{Deserialize, Serialize};
+
+use crate::answer_outline::Confirmation;
+use crate::attempt::refuse_own_plan;
+use crate::create_plan::with_id_source;
+use crate::failure::{Exit, Failure, Result};
+use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::observer::{PlanningObserver, VerbEnd};
+use crate::plan_difference::{AddedTaskReport, ChangedTaskReport, added, changed, difference_lines};
+use crate::planner::{EffortReport, PlannerRequest, planning_failure};
+use crate::revise_failure::{refuse_during_run, revise_failure};
+use crate::sound_config::sound_config;
+use crate::unified_diff::diff_of_files;
+use crate::workspace::Workspace;
+use case::Case;
+pub use case::MAX_VERSIONS;
+pub(crate) use case::refuse_again;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReplanRequest {
+    pub plan: PlanChoice,
+    pub planner: PlannerRequest,
+    /// The task that failed; none for the first one.
+    pub task: Option<String>,
+    /// How it failed; none for what the plan and the last run say.
+    pub error: Option<String>,
+    /// What was found out since the plan was made.
+    pub discoveries: Vec<String>,
+    /// Writes the new version without asking.
+    pub yes: bool,
+    pub by: Option<String>,
+    /// Also reports how the text changes.
+    pub diff: bool,
+}
+
+#[derive(Serialize)]
+pub struct ReplanReport {
+    pub schema_version: &'static str,
+    pub plan: String,
+    /// The file of the new version, where it has one of its own.
+    pub file: Option<String>,
+    /// Whether the version was approved and written. Otherwise it is kept as a proposal.
+    pub written: bool,
+    pub agent: String,
+    pub effort: EffortReport,
+    pub added: Vec<AddedTaskReport>,
+    pub removed: Vec<String>,
+    pub changed: Vec<ChangedTaskReport>,
+    pub rewired: Vec<String>,
+    pub reordered: bool,
+    pub reasoning: String,
+    pub changes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    #[serde(skip)]
+    pub proposed: ProposedVersion,
+    /// Whether the plan file changed.
+    #[serde(skip)]
+    pub is_changed: bool,
+    /// Why the file that names the plan in work could not be updated.
+    #[serde(skip)]
+    pub pointer: Option<String>,
+}
+
+/// A new version before it is written.
+pub struct ProposedVersion {
+    /// What is different in terms of tasks.
+    pub lines: Vec<String>,
+    pub changes: Option<String>,
+    pub reasoning: String,
+    /// The task that failed, where it is the same in this version.
+    pub same_failure: Option<String>,
+    /// How the text changes, where that was asked for.
+    pub diff: Option<String>,
+}
+
+/// A face, while the verb `replan` is at work.
+pub trait ReplanObserver: PlanningObserver {
+    /// Shows a new version, and asks whether it is to be written. It is kept as a proposal where the face cannot ask.
+    fn confirms_version(&mut self, proposed: &ProposedVersion) -> Confirmation;
+}
+
+/// Who approves a new version.
+#[derive(Clone, Copy)]
+enum Approval<'w> {
+    Of(&'w str),
+    NotNeeded,
+    /// The version is not approved, and not written.
+    None,
+}
+
+/// Returns what the agent would be asked. Starts nothing and writes nothing.
+pub fn prompt(workspace: &Workspace, request: &ReplanRequest) -> Result<String> {
+    let (_, case, config) = opened(workspace, request)?;
+    with_brief(workspace, &case, &request.planner, &config, |brief| {
+        Ok(replan_prompt(brief, &case.setback()).text)
+    })
+}
+
+/// Has an agent make a new version of a plan.
+pub fn replan(
+    workspace: &Workspace,
+    request: &ReplanRequest,
+    observer: &mut dyn ReplanObserver,
+) -> Result<VerbEnd<ReplanReport>> {
+    let (found, case, config) = opened(workspace, request)?;
+    if case.has_versions() {
+        // The new version is a file of its own: the run would continue with the old one.
+        refuse_during_run(&found, "replan this plan")?;
+    }
+    let planner = &request.planner;
+    let answer = with_brief(workspace, &case, planner, &config, |brief| {
+        case.ask(workspace, planner, &config, brief, observer)
+    })?;
+    if let Some(exit) = answer.cancelled {
+        return Ok(VerbEnd::Cancelled(exit));
+    }
+    let (wanted, effort) = answer.made.map_err(|error| unusable(workspace, error, &found.path))?;
+    let agent = answer.agent.as_str();
+    let apply = |approval| apply(workspace, (&found, &case), (&wanted, agent), approval);
+    let mut proposed = ProposedVersion::of(&case, &wanted);
+    let is_approved = request.yes || {
+        if request.diff {
+            proposed.diff = Some(diff_of(&found, &case, &apply(Approval::None)?));
+        }
+        observer.confirms_version(&proposed) == Confirmation::Yes
+    };
+    let who = request.by.clone().unwrap_or_else(user);
+    let versioned = match is_approved {
+        true => apply(Approval::Of(&who))?,
+        false => apply(Approval::None)?,
+    };
+    if !is_approved {
+        let proposal = Proposal {
+            by: agent.to_owned(),
+            time: clock::now(),
+            answer: Some(wanted.answer.clone()),
+            known: case.names(),
+            reasoning: wanted.version.reasoning.clone(),
+            ..Proposal::default()
+        };
+        hold(&found.path, &proposal).map_err(|error| Failure::environment(&error, "nothing was written"))?;
+    }
+    Ok(VerbEnd::Reported(ReplanReport {
+        written: is_approved,
+        diff: request.diff.then(|| diff_of(&found, &case, &versioned)),
+        ..report(&found, &versioned, proposed, agent, effort)
+    }))
+}
+
+fn opened(workspace: &Workspace, request: &ReplanRequest) -> Result<(FoundPlan, Case, Config)> {
+    let found = request.plan.find(workspace, "name its file")?;
+    refuse_own_plan(&found, "replan its own plan")?;
+    let config = sound_config(workspace, &root_of(&found.path), "nothing is planned by it")?.config;
+    let discoveries = request.discoveries.clone();
+    let case = Case::of(&found, request.task.as_deref(), request.error.clone(), discoveries)?;
+    Ok((found, case, config))
+}
+
+fn with_brief<T>(
+    workspace: &Workspace,
+    case: &Case,
+    planner: &PlannerRequest,
+    config: &Config,
+    call: impl FnOnce(&Brief<'_>) -> Result<T>,
+) -> Result<T> {
+    let texts = planner.texts(workspace, Purpose::Replan, config, &root_of(&case.path))?;
+    call(&texts.brief(case.dialect, &case.goal))
+}
+
+/// What follows from replanning after a failed run.
+pub enum AfterFailure {
+    /// There was nothing to replan.
+    Nothing,
+    Replanned(Box<ReplannedPlan>),
+    /// The user asked for the end.
+    Cancelled(Exit),
+}
+
+/// The plan with which a run continues.
+pub struct ReplannedPlan {
+    pub plan: PathBuf,
+    /// How it was made, for the log of the next run.
+    pub how: Replanned,
+    pub effort: Effort,
+    pub report: ReplanReport,
+}
+
+/// Replans after a failed run, without asking.
+pub fn replan_after_failure(
+    workspace: &Workspace,
+    found: &FoundPlan,
+    config: &Config,
+    observer: &mut dyn PlanningObserver,
+) -> Result<AfterFailure> {
+    let planner = PlannerRequest::default();
+    let case = Case::of(found, None, None, Vec::new())?;
+    if case.failed.is_none() {
+        return Ok(AfterFailure::Nothing);
+    }
+    let answer = with_brief(workspace, &case, &planner, config, |brief| {
+        case.ask(workspace, &planner, config, brief, observer)
+    })?;
+    if let Some(exit) = answer.cancelled {
+        return Ok(AfterFailure::Cancelled(exit));
+    }
+    let (wanted, effort) = answer.made.map_err(|error| unusable(workspace, error, &found.path))?;
+    let versioned = apply(workspace, (found, &case), (&wanted, &answer.agent), Approval::NotNeeded)?;
+    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
+    let proposed = ProposedVersion::of(&case, &wanted);
+    Ok(AfterFailure::Replanned(Box::new(ReplannedPlan {
+        report: report(found, &versioned, proposed, &answer.agent, effort),
+        how: Replanned {
+            run: case.last_run().map(|run| run.id().to_owned()),
+            plan: place.map_or_else(String::new, |place| place.relative),
+            agent: answer.agent,
+        },
+        plan: versioned.file.unwrap_or_else(|| found.path.clone()),
+        effort,
+    })))
+}
+
+fn unusable(workspace: &Workspace, error: PlanningError, plan: &Path) -> Failure {
+    let taken = |answer: &str| Some(format!("planwright replan {} --from {answer}", plan.display()));
+    planning_failure(workspace, error, plan, taken)
+}
+
+/// Returns how the text of a new version differs from that before.
+fn diff_of(found: &FoundPlan, case: &Case, versioned: &Versioned) -> String {
+    let [old, new] =
+        [&found.path, versioned.file.as_ref().unwrap_or(&found.path)].map(|path| path.display().to_string());
+    let texts = [case.inspection.source.as_str(), versioned.revised.text.as_str()];
+    diff_of_files([&old, &new], texts[0], texts[1])
+}
+
+impl ProposedVersion {
+    fn of(case: &Case, wanted: &Wanted) -> Self {
+        let difference = &wanted.version.difference;
+        let is_same = |failed: &&String| {
+            let is_changed = difference.changed.iter().any(|(task, _)| task == *failed);
+            let is_gone = difference.removed_names().any(|name| name == *failed);
+            !is_gone && !is_changed && !difference.rewired.contains(failed)
+        };
+        ProposedVersion {
+            lines: difference_lines(difference),
+            changes: wanted.version.changes.clone(),
+            reasoning: wanted.version.reasoning.clone(),
+            same_failure: case.failed.as_ref().filter(is_same).cloned(),
+            diff: None,
+        }
+    }
+}
+
+fn report(
+    found: &FoundPlan,
+    versioned: &Versioned,
+    proposed: ProposedVersion,
+    agent: &str,
+    effort: Effort,
+) -> ReplanReport {
+    let difference = &versioned.difference;
+    ReplanReport {
+        schema_version: "planwright.replan/v1",
+        plan: found.path.display().to_string(),
+        file: versioned.file.as_ref().map(|file| file.display().to_string()),
+        written: true,
+        agent: agent.to_owned(),
+        effort: effort.into(),
+        added: added(difference),
+        removed: difference.removed_names().map(str::to_owned).collect(),
+        changed: changed(difference),
+        rewired: difference.rewired.clone(),
+        reordered: difference.is_reordered,
+        reasoning: proposed.reasoning.clone(),
+        changes: proposed.changes.clone(),
+        diff: None,
+        is_changed: versioned.revised.change.is_some(),
+        pointer: versioned.revised.pointer.as_ref().map(ToString::to_string),
+        proposed,
+    }
+}
+
+/// Writes the new version, or only finds out what it would be.
+fn apply(
+    workspace: &Workspace,
+    (found, case): (&FoundPlan, &Case),
+    (wanted, agent): (&Wanted, &str),
+    approval: Approval<'_>,
+) -> Result<Versioned> {
+    let dry = matches!(approval, Approval::None);
+    let reasoning = match &wanted.version.changes {
+        Some(changes) => format!("{changes}\n\n{}", wanted.version.reasoning),
+        None => wanted.version.reasoning.clone(),
+    };
+    let reasoning = match approval {
+        Approval::Of(who) if !reasoning.trim().is_empty() => format!("approved by {who}.\n{reasoning}"),
+        Approval::Of(who) => format!("approved by {who}"),
+        Approval::NotNeeded | Approval::None => reasoning,
+    };
+    let now = clock::now();
+    let request = VersionRequest {
+        matter: Matter::Answer(&wanted.answer),
+        by: agent,
+        reasoning: reasoning.trim(),
+        now: &now,
+        on: Some(&case.inspection.source),
+    };
+    let versioned = with_id_source(workspace, |id_source| {
+        revise::new_version_of(found.target(dry), &request, id_source)
+    });
+    let versioned = versioned.map_err(|error| revise_failure(found, &error))?;
+    if !dry {
+        succeed(&found.path, &versioned, agent, reasoning.trim(), &now)?;
+    }
+    Ok(versioned)
+}
+
+/// Keeps the version before, and passes on the proposals that are for the new one.
+pub(crate) fn succeed(plan: &Path, versioned: &Versioned, by: &str, reasoning: &str, now: &str) -> Result<()> {
+    // What the system said matters here; the errors of files say that these are unchanged.
+    let failed = |error: &(dyn std::error::Error + 'static)| {
+        let mut chain = std::iter::successors(Some(error), |error| error.source());
+        let cause = chain.find(|error| error.is::<std::io::Error>());
+        let cause = cause.map_or_else(String::new, |cause| format!(": {cause}"));
+        let message = format!("the new version is written, but not all of its history{cause}");
+        Failure::environment(
+            &std::io::Error::other(message),
+            "check that you may write to `.planwright`, and that there is room",
+        )
+    };
+    let proposals = held(plan);
+    for (file, proposal) in proposals.as_deref().unwrap_or_default() {
+        // Versions that planners proposed were for the plan before; tasks are for the new one.
+        if let (Some(next), None) = (&versioned.file, &proposal.answer) {
+            hold(next, proposal).map_err(|error| failed(&error))?;
+        }
+        if proposal.answer.is_some() || versioned.file.is_some() {
+            settle(file).map_err(|error| failed(&error))?;
+        }
+    }
+    note_version(plan, versioned, by, reasoning, now).map_err(|error| failed(&*error))?;
+    // Proposals that cannot be read are reported last, after the previous version is saved.
+    proposals.map(drop).map_err(|error| failed(&error))
+}
+
+/// Keeps the text that a new version replaced, or records where a new file comes from.
+fn note_version(
+    plan: &Path,
+    versioned: &Versioned,
+    by: &str,
+    reasoning: &str,
+    now: &str,
+) -> Result<(), Box<dyn std::error::Error + 'static>> {
+    let Some(next) = &versioned.file else {
+        if versioned.revised.change.is_some() {
+            keep_version(plan, &versioned.revised.before, now)?;
+        }
+        return Ok(());
+    };
+    let id = versioned
+        .revised
+        .after
+        .plan
+        .as_ref()
+        .and_then(|linked| plan_id(&linked.plan));
+    let change = Change {
+        verb: "replan".to_owned(),
+        by: Some(by.to_owned()),
+        note: Some(reasoning.to_owned()).filter(|note| !note.is_empty()),
+        ..Change::default()
+    };
+    Store::default().record_note(PlanFile { path: next, id }, change)?;
+    Ok(())
+}

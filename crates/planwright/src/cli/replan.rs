@@ -1,0 +1,207 @@
+//! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
+
+use std::io;
+
+use planwright_verbs::answer_outline::Confirmation;
+use planwright_verbs::cancel::CancelToken;
+use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::observer::{PlanningEvent, PlanningObserver, VerbEnd};
+use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::replan::{self, ProposedVersion, ReplanObserver, ReplanReport, ReplanRequest};
+
+use super::answers;
+use super::output::Output;
+use super::plan_arg::TargetArgument;
+use super::planner::{PlannerOptions, PlanningView};
+use super::text_arg::text_of;
+use crate::render::terminal::addressed;
+
+/// Have an agent make a new version of a plan.
+///
+/// For what failed, for what was found out, for what must hold from now on. Tasks that are done stay as they were, tasks that
+/// stay keep their ids, what failed is open again. The new version is shown in terms of tasks before it is written: you are
+/// asked at a terminal, and say --yes elsewhere. Where a dialect keeps each version in a file of its own, the old one stays as
+/// it is; elsewhere the old text is kept in .planwright/versions, and `planwright undo` takes the change back.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright replan
+  planwright replan plan-a1b2c3d4 --discovery \"the API has no paging\" --yes
+  planwright replan --task t3 --error \"the test needs a database\" --dry-run")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    plan: TargetArgument,
+
+    #[command(flatten)]
+    planner: PlannerOptions,
+
+    /// The task that failed. Default: the first that has.
+    #[arg(long, value_name = "TASK", help_heading = "What the planner gets")]
+    task: Option<String>,
+
+    /// How it failed. Default: what the plan and the last run say. @FILE is read.
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
+    error: Option<String>,
+
+    /// What was found out since the plan was made; may be given several times. @FILE is read.
+    #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
+    discovery: Vec<String>,
+
+    /// Write the new version without asking.
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Who does it, for the plan's history.
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+
+    /// Print what the agent would be told. Starts nothing and writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Show how the text changes as well.
+    #[arg(long)]
+    diff: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let workspace = output.workspace();
+    let request = args.request()?;
+    if args.dry_run {
+        output.write_exact(&replan::prompt(&workspace, &request)?);
+        return Ok(Exit::Success);
+    }
+    let mut view = ReplanView {
+        planning: PlanningView {
+            is_silent: args.json,
+            output,
+        },
+        has_shown: false,
+    };
+    let report = match replan::replan(&workspace, &request, &mut view)? {
+        VerbEnd::Reported(report) => report,
+        VerbEnd::Cancelled(exit) => return Ok(exit),
+        VerbEnd::Declined => return Ok(Exit::Problems),
+    };
+    let has_shown = view.has_shown;
+    if args.json {
+        output.json(&report)?;
+    } else {
+        if !has_shown {
+            show(&report.proposed, output);
+        }
+        if let Some(diff) = report.diff.as_ref().filter(|_| !has_shown) {
+            output.write_exact(diff);
+        }
+        output.remark(&format!("planned with {}", report.effort.words()));
+        draw_result(&report, output);
+    }
+    Ok(if report.written { Exit::Success } else { Exit::Problems })
+}
+
+impl Args {
+    fn request(&self) -> Result<ReplanRequest> {
+        let mut is_taken = false;
+        let discoveries = self.discovery.iter();
+        let discoveries: Result<Vec<String>> = discoveries
+            .map(|typed| text_of("discovery", typed, &mut is_taken))
+            .collect();
+        let discoveries = discoveries?;
+        let error = self.error.as_deref();
+        Ok(ReplanRequest {
+            plan: self.plan.choice()?,
+            planner: self.planner.request(self.dry_run)?,
+            task: self.task.clone(),
+            error: error.map(|typed| text_of("error", typed, &mut is_taken)).transpose()?,
+            discoveries,
+            yes: self.yes,
+            by: self.by.clone(),
+            diff: self.diff,
+        })
+    }
+}
+
+/// Prints how replanning goes, and asks at a terminal.
+struct ReplanView<'o> {
+    planning: PlanningView<'o>,
+    /// Whether the new version was shown with the question.
+    has_shown: bool,
+}
+
+impl PlanningObserver for ReplanView<'_> {
+    fn happens(&mut self, event: PlanningEvent<'_>) {
+        self.planning.happens(event);
+    }
+
+    fn cancel_token(&mut self) -> io::Result<CancelToken> {
+        self.planning.cancel_token()
+    }
+}
+
+impl ReplanObserver for ReplanView<'_> {
+    fn confirms_version(&mut self, proposed: &ProposedVersion) -> Confirmation {
+        if self.planning.is_silent || !answers::may_ask() {
+            return Confirmation::CannotAsk;
+        }
+        self.has_shown = true;
+        let output = &mut *self.planning.output;
+        show(proposed, output);
+        if let Some(diff) = &proposed.diff {
+            output.write_exact(diff);
+        }
+        output.note("Write this version? [y/N] ");
+        match answers::is_yes() {
+            true => Confirmation::Yes,
+            false => Confirmation::No,
+        }
+    }
+}
+
+/// Prints a version that was made after a failed run, without asking.
+pub(super) fn draw_version(report: &ReplanReport, output: &mut Output) {
+    show(&report.proposed, output);
+    output.remark(&format!("replanned with {}", report.effort.words()));
+    draw_result(report, output);
+}
+
+/// Shows what is different, in terms of tasks.
+fn show(proposed: &ProposedVersion, output: &mut Output) {
+    for line in &proposed.lines {
+        output.line(line);
+    }
+    let reasoning = Some(&proposed.reasoning).filter(|reasoning| !reasoning.is_empty());
+    for text in proposed.changes.iter().chain(reasoning) {
+        output.note(&format!("\n{}\n", addressed(text, output.audience_beside())));
+    }
+    if let Some(failed) = &proposed.same_failure {
+        output.remark(&format!(
+            "{} failed, and is the same in this version",
+            shown_name(failed)
+        ));
+    }
+}
+
+fn draw_result(report: &ReplanReport, output: &mut Output) {
+    let path = &report.plan;
+    match (report.written, &report.file) {
+        (true, None) if !report.is_changed => output.remark("no task is different, and nothing was written"),
+        (true, Some(file)) => output.line(&format!("the new version is {}", one_line(file))),
+        (true, None) => {
+            let path = one_line(path);
+            output.line(&format!("wrote {path}; `planwright undo {path}` takes it back"));
+        }
+        (false, _) => {
+            output.remark("nothing was written");
+            output.remark(&format!(
+                "help: planwright approve --proposed {path} writes this version, planwright reject --proposed {path} --note WHY forgets it"
+            ));
+        }
+    }
+    if let Some(pointer) = &report.pointer {
+        output.remark(&format!("warning: {pointer}"));
+    }
+}
