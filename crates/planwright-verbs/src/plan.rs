@@ -36,7 +36,7 @@ use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlanningRequest {
+pub struct MakePlanRequest {
     /// What is to be reached.
     pub goal: String,
     /// The dialect; none for the default of the workspace.
@@ -54,7 +54,7 @@ pub struct PlanningRequest {
 }
 
 #[derive(Serialize)]
-pub struct PlanningReport {
+pub struct MakePlanReport {
     pub schema_version: &'static str,
     pub dialect: &'static str,
     /// The file that was written.
@@ -77,7 +77,7 @@ pub struct PlanningReport {
 }
 
 /// Returns what the agent would be asked. Starts nothing and writes nothing.
-pub fn prompt(workspace: &Workspace, request: &PlanningRequest) -> Result<String> {
+pub fn prompt(workspace: &Workspace, request: &MakePlanRequest) -> Result<String> {
     let planning = Planning::of(workspace, request)?;
     planning.with_brief(|brief, _| Ok(plan_prompt(brief).text))
 }
@@ -85,9 +85,9 @@ pub fn prompt(workspace: &Workspace, request: &PlanningRequest) -> Result<String
 /// Has an agent write a plan.
 pub fn plan(
     workspace: &Workspace,
-    request: &PlanningRequest,
+    request: &MakePlanRequest,
     observer: &mut dyn PlanObserver,
-) -> Result<VerbEnd<PlanningReport>> {
+) -> Result<VerbEnd<MakePlanReport>> {
     let planning = Planning::of(workspace, request)?;
     let made = planning.with_brief(|brief, wish| {
         if let Some(out) = &planning.out {
@@ -117,7 +117,7 @@ struct PlannedText {
 /// A request with all that was found out about it.
 struct Planning<'a> {
     workspace: &'a Workspace,
-    request: &'a PlanningRequest,
+    request: &'a MakePlanRequest,
     root: PathBuf,
     config: Config,
     dialect: &'static dyn Dialect,
@@ -127,7 +127,7 @@ struct Planning<'a> {
 }
 
 impl<'a> Planning<'a> {
-    fn of(workspace: &'a Workspace, request: &'a PlanningRequest) -> Result<Self> {
+    fn of(workspace: &'a Workspace, request: &'a MakePlanRequest) -> Result<Self> {
         if request.goal.trim().is_empty() {
             return Err(Failure::usage("the goal is empty", "say what is to be reached"));
         }
@@ -309,7 +309,7 @@ impl<'a> Planning<'a> {
         }
     }
 
-    fn write(&self, made: PlannedText) -> Result<PlanningReport> {
+    fn write(&self, made: PlannedText) -> Result<MakePlanReport> {
         let source = SourceText::new(made.text.as_str());
         let inspection = inspect_file(&source, None, Some(self.dialect)).inspection;
         let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
@@ -317,7 +317,7 @@ impl<'a> Planning<'a> {
         let path = self.place(id.as_deref());
         create_plan(self.workspace, &path, &made.text, self.dialect)?;
         self.note(&path, plan.and_then(plan_id), &made);
-        Ok(PlanningReport {
+        Ok(MakePlanReport {
             schema_version: "planwright.plan/v1",
             dialect: self.dialect.name(),
             plan: path.display().to_string(),

@@ -82,7 +82,7 @@ impl PlannerTexts<'_> {
 }
 
 /// What planners made of a question, and who was asked.
-pub(crate) struct PlannerAnswer<T> {
+pub(crate) struct PlannerOutcome<T> {
     pub(crate) made: Result<T, PlanningError>,
     pub(crate) agent: String,
     /// How the verb ends, where the user asked for its end.
@@ -132,9 +132,9 @@ impl PlannerRequest {
         root: &Path,
         observer: &mut dyn PlanningObserver,
         ask: impl FnOnce(&mut dyn Oracle) -> Result<T, PlanningError>,
-    ) -> Result<PlannerAnswer<T>> {
+    ) -> Result<PlannerOutcome<T>> {
         if let Some(answer) = &self.answer {
-            return Ok(PlannerAnswer {
+            return Ok(PlannerOutcome {
                 made: ask(&mut Written(answer.clone())),
                 agent: "planner".to_owned(),
                 cancelled: None,
@@ -165,7 +165,7 @@ impl PlannerRequest {
             observer,
         };
         let made = ask(&mut planner);
-        Ok(PlannerAnswer {
+        Ok(PlannerOutcome {
             made,
             agent: planner.planner.agent.to_owned(),
             cancelled: cancel.exit(),

@@ -30,7 +30,7 @@ use crate::find_plan::FoundPlan;
 use crate::observer::PlanningObserver;
 use crate::open_plan::{load_failure, states_of};
 use crate::plan_versions::file_before;
-use crate::planner::{PlannerAnswer, PlannerRequest};
+use crate::planner::{PlannerOutcome, PlannerRequest};
 use crate::task_name::task_named;
 use crate::workspace::{Workspace, from_here};
 
@@ -152,7 +152,7 @@ impl Case {
         config: &Config,
         brief: &Brief<'_>,
         observer: &mut dyn PlanningObserver,
-    ) -> Result<PlannerAnswer<(Wanted, Effort)>> {
+    ) -> Result<PlannerOutcome<(Wanted, Effort)>> {
         let setback = self.setback();
         let try_out = |version: &NewVersion| self.try_out(version);
         planner.ask(workspace, config, &root_of(&self.path), observer, |oracle| {

@@ -8,7 +8,7 @@ use planwright_verbs::create_plan::SourceFindings;
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::observer::VerbEnd;
 use planwright_verbs::plain_text::{one_line, printable};
-use planwright_verbs::plan::{NewDraft, PlanningReport, PlanningRequest, plan, prompt};
+use planwright_verbs::plan::{MakePlanReport, MakePlanRequest, NewDraft, plan, prompt};
 
 use super::answers;
 use super::editor::{editor, open_in};
@@ -76,7 +76,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let workspace = output.workspace();
-    let request = PlanningRequest {
+    let request = MakePlanRequest {
         goal: text_of("goal", &args.goal, &mut false)?,
         dialect: args.dialect.clone(),
         planner: args.planner.request(args.dry_run)?,
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     }
 }
 
-fn show(report: &PlanningReport, output: &mut Output) {
+fn show(report: &MakePlanReport, output: &mut Output) {
     let drawn = drawn(&report.findings, Teller::RunState, output);
     if !output.is_quiet() {
         output.note(&drawn);
