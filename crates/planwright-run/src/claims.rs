@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use planwright_core::plan::State;
 
-use crate::journal::{Change, Claimed, History, Outcome, PastChange};
+use crate::journal::{ChangeOutcome, ChangeRecord, Claimed, History, PastChange};
 
 /// What the history of a plan calls what a run does.
 pub const RUN_VERB: &str = "run";
@@ -71,7 +71,7 @@ impl Claims {
     pub fn of(history: &History) -> Self {
         let mut claims = Claims::default();
         let landed = history.changes().iter();
-        for past in landed.filter(|past| past.outcome != Outcome::Void) {
+        for past in landed.filter(|past| past.outcome != ChangeOutcome::Void) {
             claims.apply(past);
         }
         claims
@@ -108,7 +108,7 @@ impl Claims {
     }
 
     /// Restores the claims that a change ended which is taken back: its tasks are running again.
-    fn restore(&mut self, undo: &Change) {
+    fn restore(&mut self, undo: &ChangeRecord) {
         let undone = undo.undoes.and_then(|undone| self.ended.get(&undone));
         let is_running = |task: &String| {
             let mut moves = undo.moves.iter().chain(&undo.states);
@@ -157,7 +157,7 @@ impl Claims {
 }
 
 /// Returns the new name of a task that was renamed while it was running.
-fn renamed_to(change: &Change) -> Option<&str> {
+fn renamed_to(change: &ChangeRecord) -> Option<&str> {
     let moved = change.moves.iter().chain(&change.states);
     let mut renamed = moved.filter(|moved| moved.from.is_none() && State::from_word(&moved.to) == Some(State::Running));
     renamed.next().map(|moved| moved.task.as_str())
@@ -176,7 +176,7 @@ pub struct Authority<'a> {
 
 /// Why a caller does not hold a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotTheirs {
+pub enum NotHolder {
     /// Another owner holds it.
     Held(Claim),
     /// The same, and the verb cannot take it over.
@@ -207,28 +207,28 @@ pub enum NotTheirs {
 
 impl Authority<'_> {
     /// Refuses to finish a task for a caller that does not hold it.
-    pub fn refuse(&self, task: &str, claims: &Claims) -> Result<(), NotTheirs> {
+    pub fn refuse(&self, task: &str, claims: &Claims) -> Result<(), NotHolder> {
         let Some(claim) = claims.on(task).filter(|_| !self.takes_over) else {
             return Ok(());
         };
         let own = || claim.clone();
         match &claim.holder {
             // A run that is over may have left it for a review, and one that was killed continues with it.
-            ClaimHolder::Run => Err(NotTheirs::OfRun(own())),
+            ClaimHolder::Run => Err(NotHolder::OfRun(own())),
             ClaimHolder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
                 let number = self.claim.unwrap_or_default();
                 Err(match claims.tasks_of(number) {
-                    None => NotTheirs::NoSuchClaim { claim: own(), number },
-                    Some(tasks) if tasks.iter().any(|named| named == task) => NotTheirs::OldNumber(own()),
-                    Some(tasks) => NotTheirs::OfOtherTask {
+                    None => NotHolder::NoSuchClaim { claim: own(), number },
+                    Some(tasks) if tasks.iter().any(|named| named == task) => NotHolder::OldNumber(own()),
+                    Some(tasks) => NotHolder::OfOtherTask {
                         claim: own(),
                         number,
                         task: tasks.first().cloned().unwrap_or_default(),
                     },
                 })
             }
-            ClaimHolder::Owner(claimed) if claimed.by != self.owner => Err(NotTheirs::Held(own())),
-            ClaimHolder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotTheirs::NoNumber(own())),
+            ClaimHolder::Owner(claimed) if claimed.by != self.owner => Err(NotHolder::Held(own())),
+            ClaimHolder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotHolder::NoNumber(own())),
             ClaimHolder::Owner(_) => Ok(()),
         }
     }

@@ -22,7 +22,7 @@ pub(crate) type ProviderLimits = BTreeMap<String, Instant>;
 
 /// How work continues whose agent cannot take it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Continuation {
     /// At once, with another agent.
     Other(String),
     /// Later.

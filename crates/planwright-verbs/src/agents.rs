@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use planwright_run::config::{self, Agent, Config, Origin, Surroundings};
+use planwright_run::config::{self, Agent, Config, ConfigInputs, SettingOrigin};
 use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ pub struct ListedAgent {
 /// Lists the agents of a workspace.
 pub fn agents(workspace: &Workspace, _: &AgentsRequest) -> Result<AgentsReport> {
     let root = root_of(workspace.folder());
-    let configuration = config::load(&root, &Surroundings::of_process());
+    let configuration = config::load(&root, &ConfigInputs::of_process());
     let config = &configuration.config;
     let agents = config.agents.values().map(|agent| report(agent, config, &root));
     Ok(AgentsReport {
@@ -76,7 +76,7 @@ fn report(agent: &Agent, config: &Config, root: &Path) -> ListedAgent {
     let types = config.run.types.iter().filter(|(_, name)| **name == agent.name);
     ListedAgent {
         name: agent.name.clone(),
-        configured: !matches!(agent.origin, Origin::Preset(_)),
+        configured: !matches!(agent.origin, SettingOrigin::Preset(_)),
         default: config.run.agent.as_deref() == Some(&agent.name),
         types: types.map(|(kind, _)| kind.clone()).collect(),
         preset: agent.preset,

@@ -1,8 +1,8 @@
 //! The verbs `approve` and `reject`: the review of a plan, or of the work of a task.
 
 use planwright_core::plan::PlanVerb;
-use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
-use planwright_run::revise::{Revised, Target};
+use planwright_run::review::{PATIENCE, Review, ReviewError, ReviewVerdict, Reviewed, review};
+use planwright_run::revise::{ChangeTarget, Revised};
 use planwright_run::store;
 use serde::Deserialize;
 
@@ -52,7 +52,7 @@ pub fn approve(
         let (note, mode) = (request.note.as_deref(), &request.change);
         return change_plan(workspace, &found, PlanVerb::Approve, note, mode);
     };
-    let task_review = TaskReview::new(&found, &task, Verdict::Approve, request)?;
+    let task_review = TaskReview::new(&found, &task, ReviewVerdict::Approve, request)?;
     // What cannot land for a reason that is known before is not approved.
     let landing = match task_review.ask(true)? {
         Reviewed::ToLand { task, branch, .. } => {
@@ -79,7 +79,7 @@ pub fn reject(workspace: &Workspace, request: &ApprovalRequest) -> Result<Change
         let (note, mode) = (request.note.as_deref(), &request.change);
         return change_plan(workspace, &found, PlanVerb::Reject, note, mode);
     };
-    let task_review = TaskReview::new(&found, &task, Verdict::Reject, request)?;
+    let task_review = TaskReview::new(&found, &task, ReviewVerdict::Reject, request)?;
     let reviewed = task_review.ask(request.change.is_dry())?;
     Ok(task_review.report(workspace, reviewed))
 }
@@ -99,13 +99,13 @@ pub fn refuse_without_reason(note: Option<&str>) -> Result<()> {
 struct TaskReview<'a> {
     found: &'a FoundPlan,
     task: &'a str,
-    verdict: Verdict,
+    verdict: ReviewVerdict,
     who: String,
     request: &'a ApprovalRequest,
 }
 
 impl<'a> TaskReview<'a> {
-    fn new(found: &'a FoundPlan, task: &'a str, verdict: Verdict, request: &'a ApprovalRequest) -> Result<Self> {
+    fn new(found: &'a FoundPlan, task: &'a str, verdict: ReviewVerdict, request: &'a ApprovalRequest) -> Result<Self> {
         store::load(&found.path).map_err(|error| load_failure(&error))?;
         Ok(TaskReview {
             found,
@@ -117,7 +117,7 @@ impl<'a> TaskReview<'a> {
     }
 
     fn ask(&self, is_dry: bool) -> Result<Reviewed> {
-        let target: Target<'_> = self.found.target(is_dry);
+        let target: ChangeTarget<'_> = self.found.target(is_dry);
         let asked = Review {
             task: self.task,
             verdict: self.verdict,
@@ -154,12 +154,12 @@ impl<'a> TaskReview<'a> {
         commit: Option<&str>,
     ) -> ChangeReport {
         match (self.verdict, commit) {
-            (Verdict::Approve, _) => {}
-            (Verdict::Reject, Some(commit)) => workspace.remark(&format!(
+            (ReviewVerdict::Approve, _) => {}
+            (ReviewVerdict::Reject, Some(commit)) => workspace.remark(&format!(
                 "note: its work stays as commit {}, on no branch",
                 short(commit)
             )),
-            (Verdict::Reject, None) => {
+            (ReviewVerdict::Reject, None) => {
                 workspace.remark("note: what the task changed is still in the folder; look at it before you run again")
             }
         }

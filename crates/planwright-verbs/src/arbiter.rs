@@ -3,13 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::arbiter::{Brief, Current, Decision, Entry, PlanBrief, Step, current_task};
+use planwright_core::arbiter::{ArbiterBrief, CurrentTask, Decision, PastAttempt, PlanBrief, TaskLine, current_task};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Status;
-use planwright_run::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, ask_agent};
-use planwright_run::arbitration::{Attempts, Undecided, available, decided, limits};
+use planwright_run::agent_query::{AgentAnswer, AgentQuery, AgentQueryError, AgentQueryPlace, ask_agent};
+use planwright_run::arbitration::{AttemptHistory, Undecided, available, decided, limits};
 use planwright_run::clock;
-use planwright_run::config::{self, Config, Surroundings};
+use planwright_run::config::{self, Config, ConfigInputs};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::plan_id;
 use planwright_run::layout::PlanPlace;
@@ -123,7 +123,7 @@ pub struct ArbiterAnswerReport {
 struct ArbiterSubject {
     opened: Option<OpenedPlan>,
     root: PathBuf,
-    brief: Brief,
+    brief: ArbiterBrief,
 }
 
 /// Returns what an arbiter is asked about a plan, and its answer where it is asked. `cancel` returns the token that ends the
@@ -134,7 +134,7 @@ pub fn arbiter(
     cancel: &mut dyn FnMut() -> io::Result<CancelToken>,
 ) -> Result<ArbiterReport> {
     let subject = subject(workspace, request)?;
-    let configuration = config::load(&subject.root, &Surroundings::of_process());
+    let configuration = config::load(&subject.root, &ConfigInputs::of_process());
     let agents = available(&configuration.config, &subject.root);
     let answer = match &request.agent {
         None => None,
@@ -161,20 +161,20 @@ fn subject(workspace: &Workspace, request: &ArbiterRequest) -> Result<ArbiterSub
         return Ok(ArbiterSubject {
             opened: None,
             root: root_of(workspace.folder()),
-            brief: Brief::of_task(task, Attempts::default().past()),
+            brief: ArbiterBrief::of_task(task, AttemptHistory::default().past()),
         });
     }
     let opened = request.plan.open(workspace)?;
     let linked = opened.linked()?;
     let (plan, links) = (&linked.plan, &linked.links);
     let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
-    let mut attempts = place.as_ref().map_or_else(Attempts::default, |place| {
-        Attempts::of(&DiskFiles, place, plan_id(plan))
+    let mut attempts = place.as_ref().map_or_else(AttemptHistory::default, |place| {
+        AttemptHistory::of(&DiskFiles, place, plan_id(plan))
     });
     if attempts.last_error.is_none() {
         attempts.last_error = written_error(&opened, linked);
     }
-    let brief = Brief::of_plan(plan, links, current_task(plan, links), attempts.past());
+    let brief = ArbiterBrief::of_plan(plan, links, current_task(plan, links), attempts.past());
     let root = place.map_or_else(|| root_of(workspace.folder()), |place| place.root);
     Ok(ArbiterSubject {
         root,
@@ -234,7 +234,7 @@ fn ask(
     }
 }
 
-fn answered(arbiter: &str, decision: Decision, answer: &Answer) -> ArbiterAnswerReport {
+fn answered(arbiter: &str, decision: Decision, answer: &AgentAnswer) -> ArbiterAnswerReport {
     ArbiterAnswerReport {
         arbiter: arbiter.to_owned(),
         agent: decision.agent,
@@ -319,7 +319,7 @@ fn report(subject: ArbiterSubject, agents: Vec<String>, answer: Option<ArbiterAn
 }
 
 fn plan_report(opened: &OpenedPlan, linked: &LinkedPlan, brief: PlanBrief) -> ArbiterPlanReport {
-    let step_report = |step: Step| ArbiterStepReport {
+    let step_report = |step: TaskLine| ArbiterStepReport {
         index: step.task_ix,
         name: linked.plan.task_name(step.task_ix).into_owned(),
         label: step.label,
@@ -332,7 +332,7 @@ fn plan_report(opened: &OpenedPlan, linked: &LinkedPlan, brief: PlanBrief) -> Ar
         n_done: brief.n_done,
         n_tasks: brief.n_tasks,
         current: brief.current.map(|current| {
-            let Current {
+            let CurrentTask {
                 step, agent, criteria, ..
             } = current;
             let step = step_report(step);
@@ -350,7 +350,7 @@ fn plan_report(opened: &OpenedPlan, linked: &LinkedPlan, brief: PlanBrief) -> Ar
     }
 }
 
-fn entry_report(entry: Entry) -> ArbiterAttemptReport {
+fn entry_report(entry: PastAttempt) -> ArbiterAttemptReport {
     ArbiterAttemptReport {
         agent: entry.agent,
         task: entry.task,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use planwright_run::worker::{Manner, Waker};
+use planwright_run::worker::{StopManner, Waker};
 
 use crate::failure::Exit;
 
@@ -59,11 +59,15 @@ impl CancelToken {
 
     /// Returns how to end what runs: politely after the first time, at once after another one. None where nothing is new since
     /// `n_handled`.
-    pub(crate) fn manner(&self, n_handled: &mut u32) -> Option<Manner> {
+    pub(crate) fn manner(&self, n_handled: &mut u32) -> Option<StopManner> {
         let n_asked = self.n_asked.load(Ordering::Relaxed);
         let is_first = *n_handled == 0;
         let is_new = n_asked > *n_handled;
         *n_handled = n_asked;
-        is_new.then_some(if is_first { Manner::Politely } else { Manner::AtOnce })
+        is_new.then_some(if is_first {
+            StopManner::Politely
+        } else {
+            StopManner::AtOnce
+        })
     }
 }

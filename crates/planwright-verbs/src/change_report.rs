@@ -5,8 +5,8 @@ use std::path::Path;
 use planwright_core::plan::{Readiness, State};
 use planwright_run::clock::to_the_second;
 use planwright_run::error_chain::with_causes;
-use planwright_run::journal::Notice;
-use planwright_run::revise::{Revised, Step};
+use planwright_run::journal::JournalRepair;
+use planwright_run::revise::{Revised, TaskTransition};
 use planwright_run::shell::argument;
 use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
@@ -404,7 +404,7 @@ pub fn claim_lines(revised: &Revised) -> Vec<String> {
 }
 
 /// Returns which of its attempts a task has failed, where the dialect counts them.
-fn attempt_words(step: &Step) -> String {
+fn attempt_words(step: &TaskTransition) -> String {
     match step.attempt {
         Some((n_failed, most)) => format!(" (attempt {n_failed} of {most})"),
         None => String::new(),
@@ -420,7 +420,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-pub fn notice_words(notice: &Notice) -> String {
+pub fn notice_words(notice: &JournalRepair) -> String {
     printable(&notice.to_string()).into_owned()
 }
 

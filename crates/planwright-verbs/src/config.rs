@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use planwright_run::config::{self, Configuration, Effective, Level, Origin, SourceKind, Surroundings};
+use planwright_run::config::{self, ConfigInputs, ConfigLevel, Configuration, Effective, SettingOrigin, SourceKind};
 use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub struct OriginReport {
 
 /// Reads the configuration of a workspace.
 pub fn config(workspace: &Workspace, _: &ConfigRequest) -> Result<ConfigReport> {
-    let configuration = config::load(&root_of(workspace.folder()), &Surroundings::of_process());
+    let configuration = config::load(&root_of(workspace.folder()), &ConfigInputs::of_process());
     let findings = findings_of(&configuration);
     Ok(ConfigReport {
         schema_version: "planwright.config/v1",
@@ -101,8 +101,8 @@ fn setting_report(row: &Effective) -> SettingReport {
     }
 }
 
-impl From<&Origin> for OriginReport {
-    fn from(origin: &Origin) -> Self {
+impl From<&SettingOrigin> for OriginReport {
+    fn from(origin: &SettingOrigin) -> Self {
         let named = |level, name: Option<&str>| OriginReport {
             level,
             path: None,
@@ -111,11 +111,11 @@ impl From<&Origin> for OriginReport {
             name: name.map(str::to_owned),
         };
         match origin {
-            Origin::Default => named("default", None),
-            Origin::Preset(name) => named("preset", Some(name)),
-            Origin::Variable(name) => named("environment", Some(name)),
-            Origin::Flag(name) => named("flag", Some(name)),
-            Origin::File {
+            SettingOrigin::Default => named("default", None),
+            SettingOrigin::Preset(name) => named("preset", Some(name)),
+            SettingOrigin::Variable(name) => named("environment", Some(name)),
+            SettingOrigin::Flag(name) => named("flag", Some(name)),
+            SettingOrigin::File {
                 level,
                 path,
                 line,
@@ -131,10 +131,10 @@ impl From<&Origin> for OriginReport {
     }
 }
 
-fn level_word(level: Level) -> &'static str {
+fn level_word(level: ConfigLevel) -> &'static str {
     match level {
-        Level::User => "user",
-        Level::Project => "project",
+        ConfigLevel::User => "user",
+        ConfigLevel::Project => "project",
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Ask, Asked, Follower, Outcome, RunEvent, RunRecord, ask};
+use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, ask};
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::refuse_in_attempt;
@@ -122,7 +122,7 @@ impl RunControl {
 }
 
 /// Returns whether a run paused by itself.
-fn is_own(paused: &Asked) -> bool {
+fn is_own(paused: &RequestRecord) -> bool {
     paused.by.as_deref() == Some("planwright")
 }
 
@@ -182,7 +182,7 @@ pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<Con
 
 /// Leaves a request for the run.
 fn send(request: &ControlRunRequest, run: &SeenRun) -> Result<()> {
-    let wanted = Ask {
+    let wanted = ControlRequest {
         verb: request.control.verb().to_owned(),
         task: None,
         by: request.by.clone(),

@@ -2,7 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use planwright_core::convert::{Converted, Embed, Loss, Options, Refused, SourcePlan, convert_parsed};
+use planwright_core::convert::{
+    ConversionOptions, ConversionRefusal, Converted, Embed, Loss, SourcePlanRef, convert_parsed,
+};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::Dialect;
 use planwright_core::document::Parsed;
@@ -145,9 +147,9 @@ struct PlanConversion<'a> {
 impl PlanConversion<'_> {
     /// Converts a plan to a text that is sound where it goes. The Markdown plan behind it becomes that of a task pack where there
     /// is one and it fits.
-    fn converted(&self, inspection: &Inspection, mut parsed: Option<Parsed>) -> Result<Converted, Refused> {
+    fn converted(&self, inspection: &Inspection, mut parsed: Option<Parsed>) -> Result<Converted, ConversionRefusal> {
         let root = root_of(self.out.unwrap_or(self.workspace.folder()));
-        let options = |path: Option<&str>| Options {
+        let options = |path: Option<&str>| ConversionOptions {
             embed: match self.request.embed {
                 true => Embed::Originals,
                 false => Embed::Nothing,
@@ -155,7 +157,7 @@ impl PlanConversion<'_> {
             source_plan: path.map(|path| source_plan(&root, path)),
             session: self.request.session.clone(),
         };
-        let mut attempt = |options: &Options| {
+        let mut attempt = |options: &ConversionOptions| {
             let parsed = parsed.take();
             let converted = with_id_source_for(self.workspace, self.target, self.out, |id_source| {
                 convert_parsed(inspection, parsed, self.target, options, id_source)
@@ -174,7 +176,7 @@ impl PlanConversion<'_> {
     }
 
     /// Looks at the new text as `check` will, with what the disk says of the files it names.
-    fn sound_in_place(&self, converted: Converted) -> Result<Converted, Refused> {
+    fn sound_in_place(&self, converted: Converted) -> Result<Converted, ConversionRefusal> {
         // Only a text that names other files can be unsound for reasons that are not in it.
         if !takes_source_plan(self.target) {
             return Ok(converted);
@@ -184,7 +186,7 @@ impl PlanConversion<'_> {
         let errors: Vec<Diagnostic> = errors.filter(|found| found.severity == Severity::Error).collect();
         match errors.is_empty() {
             true => Ok(converted),
-            false => Err(Refused::Invalid {
+            false => Err(ConversionRefusal::Invalid {
                 text: converted.text,
                 diagnostics: errors,
             }),
@@ -216,12 +218,12 @@ fn loss_report(loss: &Loss, inspection: &Inspection) -> LossReport {
 }
 
 /// Returns a source plan with the `spec_id` that its frontmatter has.
-fn source_plan(root: &Path, path: &str) -> SourcePlan {
+fn source_plan(root: &Path, path: &str) -> SourcePlanRef {
     let spec_id = store::load(&root.join(path)).ok().and_then(|loaded| {
         let markdown = Markdown::parse(&loaded.source);
         markdown.value("spec_id").map(str::to_owned)
     });
-    SourcePlan {
+    SourcePlanRef {
         path: path.to_owned(),
         spec_id: spec_id.filter(|id| !id.is_empty()),
     }

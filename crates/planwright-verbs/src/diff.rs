@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::{self, Dialect};
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Plan;
-use planwright_core::planning::replan::{Difference, difference, tasks_in_both};
+use planwright_core::planning::replan::{PlanDifference, difference, tasks_in_both};
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
@@ -49,7 +49,7 @@ pub struct DiffReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(skip)]
-    pub difference: Difference,
+    pub difference: PlanDifference,
 }
 
 #[derive(Serialize)]

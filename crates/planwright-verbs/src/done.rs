@@ -1,9 +1,9 @@
 //! The verb `done`: tasks are done after what verifies them has passed.
 
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::Verb;
-use planwright_run::journal::Verified;
-use planwright_run::revise::{Call, Pick, Target, each_once, task_named, transition_by};
+use planwright_run::journal::ManualVerification;
+use planwright_run::revise::{ChangeTarget, Pick, VerbCall, each_once, task_named, transition_by};
 use serde::Deserialize;
 
 use crate::change_report::ChangeReport;
@@ -44,16 +44,16 @@ pub fn done(
 fn verify(
     workspace: &Workspace,
     request: &DoneRequest,
-    (found, edit, call): (&FoundPlan, &Request<'_>, &Call<'_>),
+    (found, edit, call): (&FoundPlan, &VerbRequest<'_>, &VerbCall<'_>),
     observer: &mut dyn VerificationObserver,
-) -> Result<Vec<Verified>> {
+) -> Result<Vec<ManualVerification>> {
     let names = each_once(&request.transition.tasks);
     let unrun = |waived: bool| {
         let tasks = names.iter().cloned();
-        tasks.map(move |task| Verified {
+        tasks.map(move |task| ManualVerification {
             task,
             waived,
-            ..Verified::default()
+            ..ManualVerification::default()
         })
     };
     let mut verifier = Verifier::open(workspace, found, request.allow_plan_commands)?;
@@ -69,7 +69,7 @@ fn verify(
     }
     let target = found.target(request.transition.change.is_dry());
     // What would be refused anyway is not worth the time.
-    let would = transition_by(Target { dry: true, ..target }, Pick::Named(&names), edit, call);
+    let would = transition_by(ChangeTarget { dry: true, ..target }, Pick::Named(&names), edit, call);
     let would = would.map_err(|error| revise_failure(found, &error))?;
     let Some(linked) = &would.after.plan else {
         return Ok(Vec::new());

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::{self, Attempt, Edited, Finished, Follower, Projected, RunEvent, RunRecord};
+use planwright_run::runs::{self, AttemptRecord, Finished, Follower, PlanEditRecord, Projected, RunEvent, RunRecord};
 use planwright_run::worker::{Process, is_alive};
 use serde::Deserialize;
 
@@ -151,7 +151,7 @@ fn run_after(run: &SeenRun) -> Option<SeenRun> {
 /// Returns the task that an event concerns, where it concerns one.
 pub fn task_of(event: &RunEvent) -> Option<&str> {
     match event {
-        RunEvent::Starting(Attempt { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),
+        RunEvent::Starting(AttemptRecord { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),
         RunEvent::Chosen(chosen) => Some(&chosen.task),
         RunEvent::Started(started) => Some(&started.task),
         RunEvent::Verified(verified) => Some(&verified.task),
@@ -177,7 +177,7 @@ pub fn task_of(event: &RunEvent) -> Option<&str> {
 
 fn mentions(event: &RunEvent, task: &str) -> bool {
     match event {
-        RunEvent::Projected(Projected { tasks, .. }) | RunEvent::Edited(Edited { tasks, .. }) => {
+        RunEvent::Projected(Projected { tasks, .. }) | RunEvent::Edited(PlanEditRecord { tasks, .. }) => {
             tasks.iter().any(|one| one == task)
         }
         event => task_of(event) == Some(task),

@@ -7,7 +7,7 @@ use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Status};
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::revise::{Target, take_states};
+use planwright_run::revise::{ChangeTarget, take_states};
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{closed_home, is_pointer, plans_at_home, plans_of_user, root_of, slashed};
 use serde::Deserialize;
@@ -42,8 +42,8 @@ pub struct FoundPlan {
 
 impl FoundPlan {
     /// Returns what is to be changed; nothing is written in a dry run.
-    pub fn target(&self, is_dry: bool) -> Target<'_> {
-        Target {
+    pub fn target(&self, is_dry: bool) -> ChangeTarget<'_> {
+        ChangeTarget {
             path: &self.path,
             forced: self.forced,
             dry: is_dry,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::claims::RUN_VERB;
-use planwright_run::journal::{Kind, Outcome, PastChange, Record, plan_id};
+use planwright_run::journal::{ChangeOutcome, JournalEvent, PastChange, Record, plan_id};
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ pub fn history(workspace: &Workspace, request: &HistoryRequest) -> Result<Histor
         opened.linked()?;
     }
     let shown = changes.iter().take(request.limit.unwrap_or(usize::MAX));
-    let is_external = |record: &Record| matches!(record.kind, Kind::External(_));
+    let is_external = |record: &Record| matches!(record.kind, JournalEvent::External(_));
     Ok(HistoryReport {
         schema_version: "planwright.history/v1",
         versions: linked.map_or_else(Vec::new, |linked| versions_of(linked, path)),
@@ -205,10 +205,10 @@ impl From<&PastChange> for PastReport {
             by: change.by.clone(),
             note: change.note.clone(),
             outcome: match past.outcome {
-                Outcome::Landed => "landed",
-                Outcome::Void => "void",
-                Outcome::Lost => "lost",
-                Outcome::Pending => "pending",
+                ChangeOutcome::Landed => "landed",
+                ChangeOutcome::Void => "void",
+                ChangeOutcome::Lost => "lost",
+                ChangeOutcome::Pending => "pending",
             },
             undoes: change.undoes,
             undone_by: past.undone_by,

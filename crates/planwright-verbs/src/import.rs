@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::{self, Imported, Options, Wish};
+use planwright_core::convert::{self, ConversionOptions, Imported, PlanningRequest};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_core::document;
@@ -147,9 +147,9 @@ impl Import<'_> {
             is_complete: false,
             has_conflict: has_conflict(source),
         })?;
-        let options = Options {
+        let options = ConversionOptions {
             session: self.request.session.clone(),
-            ..Options::default()
+            ..ConversionOptions::default()
         };
         let (date, imported) = with_id_source_for(self.workspace, dialect, self.out().as_deref(), |id_source| {
             let imported = convert::import(source, dialect, &options, id_source);
@@ -210,10 +210,10 @@ impl Import<'_> {
     fn write_outline(self, mut outline: Outline, observer: &mut dyn OutlineObserver) -> Result<VerbEnd<WrittenReport>> {
         let dialect = self.target()?;
         let goal = self.goal_of(&mut outline);
-        let wish = Wish {
+        let wish = PlanningRequest {
             goal: &goal,
             session: self.request.session.as_deref(),
-            ..Wish::default()
+            ..PlanningRequest::default()
         };
         let (date, imported) = with_id_source_for(self.workspace, dialect, self.out().as_deref(), |id_source| {
             let imported = convert::outlined_plan(&outline, dialect, &wish, id_source);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::plan::Progress;
+use planwright_core::plan::PlanProgress;
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::remark_copy;
@@ -65,7 +65,7 @@ pub struct ListedPlan {
     pub n_interrupted: usize,
     /// All counts, as its tasks have them.
     #[serde(skip)]
-    pub progress: Progress,
+    pub progress: PlanProgress,
 }
 
 /// Lists the plans of a workspace.

@@ -8,8 +8,8 @@ use planwright_core::dialect::id_source::IdSource;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, History, plan_id};
-use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
+use planwright_run::journal::{ChangeRecord, History, plan_id};
+use planwright_run::store::{self, LoadError, PlanFile, PreparedChange, Store, StoreError, UpdateError};
 use serde::Deserialize;
 
 use crate::create_plan::{CreatedText, NamedText, WrittenReport, fresh_number, is_input, not_created};
@@ -85,11 +85,11 @@ fn write(origin: &NamedText, migrated: &Migrated) -> Result<()> {
                 "nothing was written; try again",
             ));
         }
-        Ok(Some(Prepared {
+        Ok(Some(PreparedChange {
             text: Some(SourceText::new(migrated.text.as_str())),
-            change: Change {
+            change: ChangeRecord {
                 verb: "migrate".to_owned(),
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }))
     };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use planwright_run::config::{self, Surroundings};
+use planwright_run::config::{self, ConfigInputs};
 use planwright_run::workspace::root_of;
 
 use crate::find_plan::{PlanChoice, candidates};
@@ -68,6 +68,6 @@ pub fn runs(workspace: &Workspace, plan: Option<&str>) -> Vec<KnownName> {
 
 /// Returns the agents that the configuration knows.
 pub fn agents(workspace: &Workspace) -> Vec<String> {
-    let config = config::load(&root_of(workspace.folder()), &Surroundings::of_process()).config;
+    let config = config::load(&root_of(workspace.folder()), &ConfigInputs::of_process()).config;
     config.agents.into_keys().collect()
 }

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use planwright_core::diagnostic::Severity;
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Plan, Progress, Readiness, State, Status, Verb};
+use planwright_core::plan::{Plan, PlanProgress, Readiness, State, Status, Verb};
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::GatePolicy;
 use planwright_run::layout::PlanPlace;
-use planwright_run::revise::{Call, Pick, ReviseError, Revised, expired_names, transition_by};
+use planwright_run::revise::{Pick, ReviseError, Revised, VerbCall, expired_names, transition_by};
 use planwright_run::runs;
 use planwright_run::shell::argument;
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ pub struct NextReport {
     #[serde(skip)]
     pub ready_tasks: Vec<usize>,
     #[serde(skip)]
-    pub progress: Progress,
+    pub progress: PlanProgress,
     /// With `start`: who holds the task from now on, in words.
     #[serde(skip)]
     pub claim_lines: Vec<String>,
@@ -211,16 +211,16 @@ impl NextClaim {
 fn claim_next(workspace: &Workspace, request: &NextRequest) -> Result<(OpenedPlan, Option<NextClaim>)> {
     let found = request.plan.find(workspace, "name its file")?;
     let (now, by) = (clock::now(), request.change.by.as_deref());
-    let edit = Request {
+    let edit = VerbRequest {
         by,
-        ..Request::new(Verb::Start, &now)
+        ..VerbRequest::new(Verb::Start, &now)
     };
     let target = found.target(request.change.is_dry());
-    let call = Call {
+    let call = VerbCall {
         policy: GatePolicy::of(&config_of(workspace, &found)?),
         owner: by,
         until: lease_end(request.lease.as_deref())?,
-        ..Call::default()
+        ..VerbCall::default()
     };
     let mut revised = match transition_by(target, Pick::Next(1), &edit, &call) {
         Ok(revised) => revised,

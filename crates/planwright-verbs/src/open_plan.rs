@@ -5,9 +5,9 @@ use std::path::Path;
 
 use planwright_core::dialect::Dialect;
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Field, Plan, Status, Task, Value};
+use planwright_core::plan::{Field, FieldValue, Plan, Status, Task};
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::TaskState;
+use planwright_run::journal::JournalTaskState;
 use planwright_run::revise::take_states;
 use planwright_run::store::{self, LoadError};
 
@@ -35,7 +35,7 @@ pub struct TaskReasons {
 }
 
 impl TaskReasons {
-    fn new(states: BTreeMap<String, TaskState>, inspection: &Inspection) -> Self {
+    fn new(states: BTreeMap<String, JournalTaskState>, inspection: &Inspection) -> Self {
         let notes = states.into_iter().filter_map(|(task, known)| {
             let said = known.note.or(known.output)?;
             (!said.trim().is_empty()).then_some((task, said))
@@ -75,7 +75,7 @@ impl TaskReasons {
 
 /// Returns the error of the last attempt that the file records, where the dialect keeps a list of attempts.
 fn error_of_last_attempt(plan: &Plan, task: &Task) -> Option<String> {
-    let Value::List(attempts) = plan.value(task, Field::History)? else {
+    let FieldValue::List(attempts) = plan.value(task, Field::History)? else {
         return None;
     };
     let last = *plan.items(attempts).last()?;
@@ -122,7 +122,7 @@ pub fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<Open
 }
 
 /// Gives a plan the states that only the journal holds.
-pub fn states_of(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, TaskState>> {
+pub fn states_of(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, JournalTaskState>> {
     take_states(inspection, path).map_err(|error| Failure::environment(&error, error.help()))
 }
 

@@ -3,22 +3,22 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::{self, Imported, Wish};
+use planwright_core::convert::{self, Imported, PlanningRequest};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::outline;
 use planwright_core::plan::Field;
 use planwright_core::planning::draft::Unusable;
-use planwright_core::planning::prompt::{Brief, Purpose, plan_prompt};
+use planwright_core::planning::prompt::{PlanningBrief, Purpose, plan_prompt};
 use planwright_core::text::SourceText;
-use planwright_run::agent_query::{AgentQueryError, Answer};
+use planwright_run::agent_query::{AgentAnswer, AgentQueryError};
 use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, plan_id};
+use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::root_of;
-use planwright_run::planner::{self, Effort, Oracle, PlanningError};
+use planwright_run::planner::{self, AnswerSource, Effort, PlanningError};
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile, Store};
 use serde::{Deserialize, Serialize};
@@ -155,19 +155,19 @@ impl<'a> Planning<'a> {
     }
 
     /// Calls a function with what the planner gets, and what the plan is to hold.
-    fn with_brief<T>(&self, call: impl FnOnce(&Brief<'_>, &Wish<'_>) -> Result<T>) -> Result<T> {
+    fn with_brief<T>(&self, call: impl FnOnce(&PlanningBrief<'_>, &PlanningRequest<'_>) -> Result<T>) -> Result<T> {
         let planner = &self.request.planner;
         let texts = planner.texts(self.workspace, Purpose::Plan, &self.config, &self.root)?;
-        let wish = Wish {
+        let wish = PlanningRequest {
             goal: &self.request.goal,
             constraints: &planner.constraints,
             memories: &planner.memories,
-            ..Wish::default()
+            ..PlanningRequest::default()
         };
         call(&texts.brief(self.dialect, &self.request.goal), &wish)
     }
 
-    fn single(&self, wish: &Wish<'_>) -> Result<PlannedText> {
+    fn single(&self, wish: &PlanningRequest<'_>) -> Result<PlannedText> {
         let made = with_id_source_for(self.workspace, self.dialect, self.out.as_deref(), |id_source| {
             convert::single_plan(self.dialect, wish, id_source)
         });
@@ -183,8 +183,8 @@ impl<'a> Planning<'a> {
 
     fn asked(
         &self,
-        brief: &Brief<'_>,
-        wish: &Wish<'_>,
+        brief: &PlanningBrief<'_>,
+        wish: &PlanningRequest<'_>,
         observer: &mut dyn PlanObserver,
     ) -> Result<VerbEnd<PlannedText>> {
         let mut last = String::new();
@@ -234,7 +234,7 @@ impl<'a> Planning<'a> {
     }
 
     /// Reads an answer that is no plan of the dialect, shows it with every guess, and asks.
-    fn outlined(&self, answer: &str, wish: &Wish<'_>, observer: &mut dyn PlanObserver) -> Outlined {
+    fn outlined(&self, answer: &str, wish: &PlanningRequest<'_>, observer: &mut dyn PlanObserver) -> Outlined {
         let source = SourceText::new(answer);
         let Ok(outline) = outline::read(&source, false) else {
             return Outlined::Unreadable;
@@ -347,11 +347,11 @@ impl<'a> Planning<'a> {
             true => format!("goal: {goal}"),
             false => format!("goal: {goal}\n\n{}", made.reasoning),
         };
-        let change = Change {
+        let change = ChangeRecord {
             verb: "plan".to_owned(),
             by: made.agent.clone(),
             note: Some(words),
-            ..Change::default()
+            ..ChangeRecord::default()
         };
         if let Err(error) = Store::default().record_note(PlanFile { path, id }, change) {
             self.workspace.remark(&format!(
@@ -363,12 +363,12 @@ impl<'a> Planning<'a> {
 
 /// A planner whose last answer is kept.
 struct LastAnswer<'a> {
-    oracle: &'a mut dyn Oracle,
+    oracle: &'a mut dyn AnswerSource,
     text: &'a mut String,
 }
 
-impl Oracle for LastAnswer<'_> {
-    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
+impl AnswerSource for LastAnswer<'_> {
+    fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         let answer = self.oracle.ask(prompt)?;
         // An answer that was cut is not read with guesses.
         *self.text = match answer.is_cut {

@@ -1,6 +1,6 @@
 //! How two versions of a plan differ in terms of tasks: as data, and in lines.
 
-use planwright_core::planning::replan::{Difference, NamedTask};
+use planwright_core::planning::replan::{NamedTask, PlanDifference};
 use serde::Serialize;
 
 use crate::plain_text::{one_line, shown_name};
@@ -20,7 +20,7 @@ pub struct ChangedTaskReport {
 }
 
 /// Returns the tasks that only the new version has.
-pub fn added(difference: &Difference) -> Vec<AddedTaskReport> {
+pub fn added(difference: &PlanDifference) -> Vec<AddedTaskReport> {
     let added = difference.added.iter().cloned();
     added
         .map(|NamedTask { task, title }| AddedTaskReport { task, title })
@@ -28,7 +28,7 @@ pub fn added(difference: &Difference) -> Vec<AddedTaskReport> {
 }
 
 /// Returns the tasks that are different.
-pub fn changed(difference: &Difference) -> Vec<ChangedTaskReport> {
+pub fn changed(difference: &PlanDifference) -> Vec<ChangedTaskReport> {
     let changed = difference.changed.iter().cloned();
     changed
         .map(|(task, fields)| ChangedTaskReport { task, fields })
@@ -36,7 +36,7 @@ pub fn changed(difference: &Difference) -> Vec<ChangedTaskReport> {
 }
 
 /// Returns a difference in lines.
-pub fn difference_lines(difference: &Difference) -> Vec<String> {
+pub fn difference_lines(difference: &PlanDifference) -> Vec<String> {
     if difference.is_empty() {
         return vec!["no task is different".to_owned()];
     }

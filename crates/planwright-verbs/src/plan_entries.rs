@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::Lineage;
+use planwright_core::dialect::VersionLineage;
 use planwright_core::inspect::Inspection;
-use planwright_core::plan::{Field, Plan, Progress, Readiness};
+use planwright_core::plan::{Field, Plan, PlanProgress, Readiness};
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::plan_id;
@@ -37,7 +37,7 @@ pub struct Entry {
     /// When it was last changed, by its own word or the file's.
     pub changed: String,
     /// Which version of which plan it is, where the dialect counts them.
-    pub lineage: Option<Lineage>,
+    pub lineage: Option<VersionLineage>,
     /// How many errors it has.
     pub errors: usize,
     /// How many tasks it has.
@@ -45,7 +45,7 @@ pub struct Entry {
     /// Whether it is known what became of them: false where only the history has that, and cannot be read.
     pub is_known: bool,
     /// What became of its tasks; none where no plan can be read, or nobody knows.
-    pub progress: Option<Progress>,
+    pub progress: Option<PlanProgress>,
     /// How many of its running tasks were left by a run that was interrupted.
     pub n_interrupted: usize,
     /// Who holds its running tasks, in words.

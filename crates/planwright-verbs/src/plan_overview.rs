@@ -2,7 +2,7 @@
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Field, Plan, Readiness, State, Status, Verdict, Wait};
+use planwright_core::plan::{Field, Plan, Readiness, StartVerdict, State, Status, Wait};
 use planwright_core::text::LineIndex;
 
 use crate::json::{PlanOverview, ProgressReport, TaskOverview};
@@ -47,7 +47,7 @@ pub fn task_overview(
         status => plan.lifecycle.word(status).to_owned(),
     };
     let waits = match readiness.verdict(task_ix) {
-        Verdict::Waits(waits) => waits.into_iter().map(|wait| wait_words(plan, wait)).collect(),
+        StartVerdict::Waits(waits) => waits.into_iter().map(|wait| wait_words(plan, wait)).collect(),
         _ => Vec::new(),
     };
     TaskOverview {

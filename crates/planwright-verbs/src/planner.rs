@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::Dialect;
 use planwright_core::planning::draft::Unusable;
-use planwright_core::planning::prompt::{Brief, Purpose};
+use planwright_core::planning::prompt::{PlanningBrief, Purpose};
 use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
-use planwright_run::agent_query::{AgentQueryError, Answer};
+use planwright_run::agent_query::{AgentAnswer, AgentQueryError};
 use planwright_run::config::{Config, no_agent};
-use planwright_run::fallback::Way;
+use planwright_run::fallback::Continuation;
 use planwright_run::fence::{self, Fencing};
 use planwright_run::files::{open_to_read, read_bounded};
-use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
+use planwright_run::planner::{AnswerSource, Effort, FixedAnswer, Planner, PlanningError, UnavailablePlanners};
 use planwright_run::worker::Workers;
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +67,8 @@ pub(crate) struct PlannerTexts<'r> {
 
 impl PlannerTexts<'_> {
     /// Returns what every prompt has.
-    pub(crate) fn brief<'t>(&'t self, dialect: &'static dyn Dialect, goal: &'t str) -> Brief<'t> {
-        Brief {
+    pub(crate) fn brief<'t>(&'t self, dialect: &'static dyn Dialect, goal: &'t str) -> PlanningBrief<'t> {
+        PlanningBrief {
             dialect,
             goal,
             constraints: &self.request.constraints,
@@ -131,11 +131,11 @@ impl PlannerRequest {
         config: &Config,
         root: &Path,
         observer: &mut dyn PlanningObserver,
-        ask: impl FnOnce(&mut dyn Oracle) -> Result<T, PlanningError>,
+        ask: impl FnOnce(&mut dyn AnswerSource) -> Result<T, PlanningError>,
     ) -> Result<PlannerOutcome<T>> {
         if let Some(answer) = &self.answer {
             return Ok(PlannerOutcome {
-                made: ask(&mut Written(answer.clone())),
+                made: ask(&mut FixedAnswer(answer.clone())),
                 agent: "planner".to_owned(),
                 cancelled: None,
             });
@@ -156,7 +156,7 @@ impl PlannerRequest {
             planner: Planner {
                 config,
                 agent,
-                absent: Absent::default(),
+                absent: UnavailablePlanners::default(),
                 root,
                 workers: &mut workers,
                 interrupts: cancel.n_asked(),
@@ -193,8 +193,8 @@ struct ObservedPlanner<'p> {
     observer: &'p mut dyn PlanningObserver,
 }
 
-impl Oracle for ObservedPlanner<'_> {
-    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
+impl AnswerSource for ObservedPlanner<'_> {
+    fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         let agent = self.planner.agent;
         self.observer.happens(PlanningEvent::AgentIsAsked { agent, prompt });
         self.planner.ask(prompt)
@@ -203,12 +203,12 @@ impl Oracle for ObservedPlanner<'_> {
     fn get_over(&mut self, error: AgentQueryError) -> Result<(), AgentQueryError> {
         match self.planner.way_on(&error) {
             None => Err(error),
-            Some(Way::Other(other)) => {
+            Some(Continuation::Other(other)) => {
                 let (error, other) = (&error, other.as_str());
                 self.observer.happens(PlanningEvent::OtherAgentIsAsked { error, other });
                 Ok(())
             }
-            Some(Way::Wait(wait)) => {
+            Some(Continuation::Wait(wait)) => {
                 let (error, agent) = (&error, self.planner.agent);
                 self.observer
                     .happens(PlanningEvent::AgentIsAwaited { error, agent, wait });

@@ -7,13 +7,13 @@ use crate::plain_text::one_line;
 use planwright_run::clock;
 use planwright_run::engine;
 use planwright_run::git::Repository;
-use planwright_run::worker::{Mark, Workers};
+use planwright_run::worker::{ProcessMark, Workers};
 
 use crate::workspace::Workspace;
 
 /// Runs the hook, and reports its failure. The work has landed by then.
 pub fn after_landing(workspace: &Workspace, workers: &mut Workers, root: &Path, log: PathBuf, n_asked: &AtomicU32) {
-    let mark = Mark::new([("PLANWRIGHT_HOOK", format!("{}-{}", std::process::id(), clock::now()))]);
+    let mark = ProcessMark::new([("PLANWRIGHT_HOOK", format!("{}-{}", std::process::id(), clock::now()))]);
     let shown = one_line(&log.display().to_string());
     let ran = match Repository::around(root) {
         Ok(Some(repository)) => engine::run_hook(workers, &repository, log, mark, n_asked),

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::text::SourceText;
 use planwright_run::clock;
-use planwright_run::journal::{Change, History, Outcome, PastChange, plan_id};
+use planwright_run::journal::{ChangeOutcome, ChangeRecord, History, PastChange, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
-use planwright_run::revise::{Matter, ReviseError, VersionRequest, Versioned, new_version_of, newest_version};
-use planwright_run::store::{self, PlanFile, Prepared, Store};
+use planwright_run::revise::{ReviseError, VersionContent, VersionRequest, Versioned, new_version_of, newest_version};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -312,7 +312,7 @@ impl Settled {
             .flatten()
             .filter_map(|path| store::history(PlanFile { path, id: None }).ok());
         let notes = histories.flat_map(|history| {
-            let holds = |past: &&PastChange| past.undone_by.is_none() && past.outcome == Outcome::Landed;
+            let holds = |past: &&PastChange| past.undone_by.is_none() && past.outcome == ChangeOutcome::Landed;
             let changes = history.changes();
             let notes = changes.iter().filter(holds).filter_map(|past| past.change.note.clone());
             notes.collect::<Vec<_>>()
@@ -337,7 +337,7 @@ impl Settled {
 fn recover(found: &FoundPlan) {
     let newest = newest_version(&found.path, found.forced);
     for path in [Some(found.path.as_path()), newest.as_deref()].into_iter().flatten() {
-        let nothing = |_: &SourceText, _: &History| Ok::<_, Failure>(None::<Prepared>);
+        let nothing = |_: &SourceText, _: &History| Ok::<_, Failure>(None::<PreparedChange>);
         // A file that cannot be written is reported when there is something to write.
         let _ = Store::default().update(PlanFile { path, id: None }, "approve", nothing);
     }
@@ -353,8 +353,8 @@ fn take(
 ) -> Result<Versioned> {
     let now = clock::now();
     let matter = match &proposal.answer {
-        Some(answer) => Matter::Answer(answer),
-        None => Matter::More(&proposal.tasks),
+        Some(answer) => VersionContent::Answer(answer),
+        None => VersionContent::More(&proposal.tasks),
     };
     if proposal.answer.is_some() {
         refuse_again(found)?;
@@ -437,11 +437,11 @@ pub fn reject_proposals(found: &FoundPlan, note: Option<&str>, mode: &SettlingMo
 
 fn record_rejection(found: &FoundPlan, proposal: &Proposal, note: Option<&str>, mode: &SettlingMode) -> Result<()> {
     let linked = found.linked();
-    let change = Change {
+    let change = ChangeRecord {
         verb: "reject".to_owned(),
         by: Some(mode.who()),
         note: Some(format!("{}: {}", headline(proposal), note.unwrap_or_default())),
-        ..Change::default()
+        ..ChangeRecord::default()
     };
     let file = PlanFile {
         path: &found.path,

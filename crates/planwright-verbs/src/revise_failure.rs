@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
-use planwright_run::claims::NotTheirs;
+use planwright_run::claims::NotHolder;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::held_by;
 use planwright_run::inspect_file::inspect_file;
@@ -102,7 +102,7 @@ fn help_of(problem: &Problem, found: &FoundPlan) -> String {
 }
 
 /// Returns that a task is held by another owner.
-fn not_theirs(found: &FoundPlan, name: &str, why: &NotTheirs) -> Failure {
+fn not_theirs(found: &FoundPlan, name: &str, why: &NotHolder) -> Failure {
     let task = shown_name(name);
     let take_over = "--take-over --note \"…\" takes it over";
     let of_task = |verb: &str| {
@@ -110,16 +110,16 @@ fn not_theirs(found: &FoundPlan, name: &str, why: &NotTheirs) -> Failure {
         format!("planwright {verb} {} -p {}", argument(name), argument(&path))
     };
     match why {
-        NotTheirs::HeldAgainst(claim) => Failure::problem(
+        NotHolder::HeldAgainst(claim) => Failure::problem(
             format!("`{task}` is not yours: {}", held_by(claim)),
             format!("take it over first: `{} --take-over --note \"…\"`", of_task("reset")),
         ),
-        NotTheirs::Held(claim) => Failure::problem(format!("`{task}` is not yours: {}", held_by(claim)), take_over),
-        NotTheirs::OldNumber(claim) => Failure::problem(
+        NotHolder::Held(claim) => Failure::problem(format!("`{task}` is not yours: {}", held_by(claim)), take_over),
+        NotHolder::OldNumber(claim) => Failure::problem(
             format!("that claim on `{task}` is over: {}", held_by(claim)),
             format!("the task was claimed again since. {take_over}"),
         ),
-        NotTheirs::OfOtherTask {
+        NotHolder::OfOtherTask {
             claim,
             number,
             task: other,
@@ -131,26 +131,26 @@ fn not_theirs(found: &FoundPlan, name: &str, why: &NotTheirs) -> Failure {
             ),
             format!("give the number of the claim on `{task}`. {take_over}"),
         ),
-        NotTheirs::NoSuchClaim { claim, number } => Failure::problem(
+        NotHolder::NoSuchClaim { claim, number } => Failure::problem(
             format!("there is no claim {number} on `{task}`: {}", held_by(claim)),
             format!("give the number that `start` or `next --start` printed. {take_over}"),
         ),
-        NotTheirs::NoNumber(claim) => Failure::problem(
+        NotHolder::NoNumber(claim) => Failure::problem(
             format!(
                 "`{task}` was claimed with --by, so its claim has a number: {}",
                 held_by(claim)
             ),
             "add --claim N with the number that you got from `start` or `next --start`",
         ),
-        NotTheirs::OfRun(_) if is_in_review(found, name) => Failure::problem(
+        NotHolder::OfRun(_) if is_in_review(found, name) => Failure::problem(
             format!("`{task}` waits for review"),
             format!("`{}`, or reject; or {take_over}", of_task("approve")),
         ),
-        NotTheirs::OfRun(claim) if !is_run(found) => Failure::problem(
+        NotHolder::OfRun(claim) if !is_run(found) => Failure::problem(
             format!("`{task}` was left by a run that was interrupted: {}", held_by(claim)),
             format!("`planwright run` continues it; or {take_over}"),
         ),
-        NotTheirs::OfRun(claim) => Failure::problem(
+        NotHolder::OfRun(claim) => Failure::problem(
             format!("`{task}` is being worked on: {}", held_by(claim)),
             format!("wait for the run; or {take_over}"),
         ),

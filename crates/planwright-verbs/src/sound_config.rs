@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use planwright_run::config::{self, Config, Configuration, Surroundings};
+use planwright_run::config::{self, Config, ConfigInputs, Configuration};
 use planwright_run::files::DiskFiles;
 use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 
 /// Reads the configuration of a workspace; `so` is what is not done where it has errors.
 pub fn sound_config(workspace: &Workspace, root: &Path, so: &str) -> Result<Configuration> {
-    let configuration = config::load(root, &Surroundings::of_process());
+    let configuration = config::load(root, &ConfigInputs::of_process());
     refuse_unsound(workspace, &configuration, so)?;
     Ok(configuration)
 }

@@ -1,8 +1,8 @@
 //! The fields of a task under the names that its own file uses.
 
-use planwright_core::dialect::Table;
+use planwright_core::dialect::FieldTable;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Entry, Field};
+use planwright_core::plan::{Field, FieldEntry};
 
 use crate::json_values::{Members, Written};
 
@@ -12,7 +12,7 @@ pub fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
     let tables = linked.dialect.tables();
     let task = &plan.tasks()[task_ix];
     let entries = plan.entries(task);
-    let value = |entry: &Entry| match entry.field {
+    let value = |entry: &FieldEntry| match entry.field {
         Field::Dependencies => {
             let written = plan.dependencies(task).iter();
             Written::List(written.map(|one| Written::dependency(plan, one)).collect())
@@ -26,8 +26,8 @@ pub fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
 }
 
 /// Returns the name of a field in the table that knows all of a task's fields.
-fn name_of(tables: &'static [&'static Table], entry: &Entry, all: &[Entry]) -> Option<&'static str> {
-    let knows = |table: &Table, entry: &Entry| table.fields.iter().any(|spec| spec.field == entry.field);
+fn name_of(tables: &'static [&'static FieldTable], entry: &FieldEntry, all: &[FieldEntry]) -> Option<&'static str> {
+    let knows = |table: &FieldTable, entry: &FieldEntry| table.fields.iter().any(|spec| spec.field == entry.field);
     let table = tables
         .iter()
         .rev()

@@ -1,12 +1,12 @@
 //! The verbs `start`, `fail`, `skip`, `retry`, `block` and `reset`, and what `done` shares with them: tasks change their states by
 //! one table.
 
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::Verb;
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
-use planwright_run::journal::Verified;
-use planwright_run::revise::{self, Call, Pick, transition_by};
+use planwright_run::journal::ManualVerification;
+use planwright_run::revise::{self, Pick, VerbCall, transition_by};
 use serde::Deserialize;
 
 use crate::attempt::refuse_own_plan;
@@ -58,7 +58,7 @@ pub(crate) fn transition_verified(
     workspace: &Workspace,
     verb: Verb,
     request: &TransitionRequest,
-    verify: impl FnOnce(&FoundPlan, &Request<'_>, &Call<'_>) -> Result<Vec<Verified>>,
+    verify: impl FnOnce(&FoundPlan, &VerbRequest<'_>, &VerbCall<'_>) -> Result<Vec<ManualVerification>>,
 ) -> Result<ChangeReport> {
     refuse_incomplete(verb, request)?;
     let found = request.plan.find(workspace, "name its file with --plan")?;
@@ -72,7 +72,7 @@ pub(crate) fn transition_verified(
     }
     let config = config_of(workspace, &found)?;
     let now = clock::now();
-    let edit = Request {
+    let edit = VerbRequest {
         verb,
         note: request.note.as_deref(),
         output: request.output.as_deref(),
@@ -86,16 +86,16 @@ pub(crate) fn transition_verified(
         work: None,
         starts: request.start,
     };
-    let call = Call {
+    let call = VerbCall {
         policy: GatePolicy::of(&config),
         owner: request.change.by.as_deref(),
         claim: request.claim,
         takes_over: request.take_over,
         until: lease_end(request.lease.as_deref())?,
-        ..Call::default()
+        ..VerbCall::default()
     };
     let verified = verify(&found, &edit, &call)?;
-    let call = Call {
+    let call = VerbCall {
         verified: &verified,
         ..call
     };

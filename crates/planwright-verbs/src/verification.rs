@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use planwright_core::plan::Plan;
 use planwright_run::clock;
 use planwright_run::config::Config;
-use planwright_run::fence::{self, Fence, Fencing, Ground, TemporaryFolders};
-use planwright_run::git::{Repository, Slot, commit_at};
-use planwright_run::journal::{Receipt, Verified};
+use planwright_run::fence::{self, Fence, Fencing, ProcessFolders, TemporaryFolders};
+use planwright_run::git::{CheckoutSlot, Repository, commit_at};
+use planwright_run::journal::{ManualVerification, Receipt};
 use planwright_run::layout::PlanPlace;
 use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
-use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
-use planwright_run::worker::{Manner, Mark, Workers};
+use planwright_run::verify::{self, Check, CheckEnvironment, Logs, TaskChecks, Watch, passed};
+use planwright_run::worker::{ProcessMark, StopManner, Workers};
 
 use crate::cancel::CancelToken;
 use crate::failure::{Exit, Failure, Result};
@@ -50,7 +50,7 @@ pub struct Series {
 /// What came of verifying a task.
 pub struct Verdict {
     /// What was to be run, and what no rule covers.
-    pub checks: Checks,
+    pub checks: TaskChecks,
     /// What was run, in the order of the checks.
     pub receipts: Vec<Receipt>,
     /// Where the outputs are.
@@ -82,8 +82,8 @@ impl Verifier {
     }
 
     /// Returns what verifies a task.
-    pub fn checks(&self, plan: &Plan, task_ix: usize) -> Checks {
-        Checks::of(&self.config.verify, plan, task_ix, self.allow_plan_commands)
+    pub fn checks(&self, plan: &Plan, task_ix: usize) -> TaskChecks {
+        TaskChecks::of(&self.config.verify, plan, task_ix, self.allow_plan_commands)
     }
 
     /// Runs what verifies a task.
@@ -91,7 +91,7 @@ impl Verifier {
         &mut self,
         plan: &Plan,
         task_ix: usize,
-        checks: Checks,
+        checks: TaskChecks,
         observer: &mut dyn VerificationObserver,
     ) -> Result<Verdict> {
         if checks.checks.is_empty() {
@@ -119,7 +119,7 @@ impl Verifier {
         })
     }
 
-    fn scene(&mut self, plan: &Plan, task_ix: usize) -> Result<Scene> {
+    fn scene(&mut self, plan: &Plan, task_ix: usize) -> Result<CheckEnvironment> {
         let name = plan.task_name(task_ix);
         let folder = verify::folder(&self.place.root, plan, task_ix).map_err(|error| {
             let message = format!("`{}` cannot be verified: {error}", shown_name(&name));
@@ -133,18 +133,18 @@ impl Verifier {
             .map(|repository| repository.common_folder().to_owned());
         let writable: Vec<PathBuf> = [self.place.root.clone()].into_iter().chain(common).collect();
         let objects = repository.map_or_else(Vec::new, |repository| repository.object_folders());
-        let ground = Ground {
+        let ground = ProcessFolders {
             writable: &writable,
             readable: &objects,
             environment: &environment,
-            ..Ground::default()
+            ..ProcessFolders::default()
         };
         let fence = fence_of(&self.config, &ground, &mut self.temporary)?;
-        Ok(Scene {
+        Ok(CheckEnvironment {
             folder,
             redaction: Redaction::of_environment(&environment),
             environment,
-            mark: Mark::new([("PLANWRIGHT_CHECK", mark)]),
+            mark: ProcessMark::new([("PLANWRIGHT_CHECK", mark)]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
             fence,
@@ -153,7 +153,11 @@ impl Verifier {
 }
 
 /// Returns the fence around commands that a person has run, which is that of a run.
-pub fn fence_of(config: &Config, ground: &Ground<'_>, temporary: &mut TemporaryFolders) -> Result<Option<Fence>> {
+pub fn fence_of(
+    config: &Config,
+    ground: &ProcessFolders<'_>,
+    temporary: &mut TemporaryFolders,
+) -> Result<Option<Fence>> {
     let fencing = Fencing::of(&config.run, fence::own_program().as_deref())
         .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
     let mut fence = fencing.fence(ground);
@@ -184,10 +188,10 @@ impl Series {
     pub fn run(
         &mut self,
         checks: &[Check],
-        scene: &Scene,
+        scene: &CheckEnvironment,
         logs: &Logs,
         commit: Option<&str>,
-        slot: Option<&Slot>,
+        slot: Option<&CheckoutSlot>,
         observer: &mut dyn VerificationObserver,
     ) -> Result<Vec<Receipt>> {
         let mut watch = SeriesWatch {
@@ -211,8 +215,8 @@ impl Series {
 
 impl Verdict {
     /// Returns what is to be recorded.
-    pub fn verified(&self, task: &str) -> Verified {
-        Verified {
+    pub fn verified(&self, task: &str) -> ManualVerification {
+        ManualVerification {
             task: task.to_owned(),
             passed: verify::all_passed(&self.receipts),
             waived: false,
@@ -289,12 +293,12 @@ struct SeriesWatch<'a> {
     cancel: &'a CancelToken,
     n_handled: &'a mut u32,
     /// The checkout in which commands run, where it is one for verification.
-    slot: Option<&'a Slot>,
+    slot: Option<&'a CheckoutSlot>,
 }
 
 impl Watch for SeriesWatch<'_> {
     fn begins(&mut self, check: &Check) {
-        if let Some(Ok(changed)) = self.slot.map(Slot::restore_tracked)
+        if let Some(Ok(changed)) = self.slot.map(CheckoutSlot::restore_tracked)
             && !changed.is_empty()
         {
             self.observer.happens(VerificationEvent::Restored { files: &changed });
@@ -308,7 +312,7 @@ impl Watch for SeriesWatch<'_> {
         self.observer.happens(VerificationEvent::CommandEnds { receipt });
     }
 
-    fn interruption(&mut self) -> Option<Manner> {
+    fn interruption(&mut self) -> Option<StopManner> {
         self.cancel.manner(self.n_handled)
     }
 }

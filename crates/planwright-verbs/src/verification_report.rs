@@ -1,6 +1,6 @@
 //! How a task was verified, for programs.
 
-use planwright_run::journal::{Receipt, Verified};
+use planwright_run::journal::{ManualVerification, Receipt};
 use planwright_run::verify::passed;
 use serde::Serialize;
 
@@ -43,8 +43,8 @@ impl From<&Receipt> for ReceiptReport {
     }
 }
 
-impl From<&Verified> for VerifiedReport {
-    fn from(verified: &Verified) -> Self {
+impl From<&ManualVerification> for VerifiedReport {
+    fn from(verified: &ManualVerification) -> Self {
         let receipts = verified.receipts.iter().map(ReceiptReport::from);
         VerifiedReport {
             task: verified.task.clone(),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use planwright_core::plan::{Plan, Status};
-use planwright_run::journal::{Verified, plan_id};
+use planwright_run::journal::{ManualVerification, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ pub fn verify(
         let verdict = verifier.run(plan, task_ix, checks, observer)?;
         let gaps = &verdict.gaps();
         observer.happens(VerificationEvent::TaskEnds { task: &name, gaps });
-        let verified = Verified {
+        let verified = ManualVerification {
             by: request.by.clone(),
             ..verdict.verified(&name)
         };
@@ -123,7 +123,7 @@ fn wanted(request: &VerifyRequest, opened: &OpenedPlan) -> Result<Vec<usize>> {
         .collect()
 }
 
-fn record(found: &FoundPlan, plan: &Plan, verified: &Verified, notices: &mut Vec<String>) -> Result<()> {
+fn record(found: &FoundPlan, plan: &Plan, verified: &ManualVerification, notices: &mut Vec<String>) -> Result<()> {
     let file = PlanFile {
         path: &found.path,
         id: plan_id(plan),

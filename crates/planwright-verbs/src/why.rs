@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Plan, Readiness, State, Status, Verdict, Wait};
+use planwright_core::plan::{Plan, Readiness, StartVerdict, State, Status, Wait};
 use planwright_run::claims::RUN_VERB;
 use planwright_run::journal::plan_id;
 use planwright_run::runs::RemarkKind;
@@ -92,7 +92,7 @@ pub(crate) fn why_task(workspace: &Workspace, opened: OpenedPlan, task_ix: usize
     let readiness = Readiness::new(plan, &linked.links);
     let task = plan.task_name(task_ix).into_owned();
     let waits = match readiness.verdict(task_ix) {
-        Verdict::Waits(waits) => waits,
+        StartVerdict::Waits(waits) => waits,
         _ => Vec::new(),
     };
     let unblocks = readiness.unblocked_by(task_ix);

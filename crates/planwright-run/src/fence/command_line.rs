@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use super::{Fence, FencePolicy, Level, kernel};
+use super::{Fence, FenceLevel, FencePolicy, kernel};
 
 /// The word by which planwright knows that it is to fence itself.
 pub const VERB: &str = "fence-exec";
@@ -38,7 +38,7 @@ impl Fence {
 
 /// What a fenced process is to do, and under which policy.
 #[derive(Debug, PartialEq, Eq)]
-struct Orders {
+struct FencedCommand {
     policy: FencePolicy,
     program: OsString,
     /// The name that the program knows itself by, and its words.
@@ -47,9 +47,9 @@ struct Orders {
 }
 
 /// Reads the words behind [`VERB`]; none where they are not ours.
-fn orders(words: &[OsString]) -> Option<Orders> {
+fn orders(words: &[OsString]) -> Option<FencedCommand> {
     let mut policy = FencePolicy {
-        level: Level::Write,
+        level: FenceLevel::Write,
         writable: Vec::new(),
         readable: None,
         tcp_ports: None,
@@ -73,9 +73,9 @@ fn orders(words: &[OsString]) -> Option<Orders> {
         }
     }
     if policy.readable.is_some() {
-        policy.level = Level::Strict;
+        policy.level = FenceLevel::Strict;
     }
-    Some(Orders {
+    Some(FencedCommand {
         policy,
         program: words.next()?.clone(),
         name: words.next()?.clone(),
@@ -95,7 +95,7 @@ pub fn execute(words: &[OsString]) -> String {
 }
 
 #[cfg(unix)]
-fn become_program(orders: &Orders) -> String {
+fn become_program(orders: &FencedCommand) -> String {
     use std::os::unix::process::CommandExt as _;
     let mut command = std::process::Command::new(&orders.program);
     let error = command.arg0(&orders.name).args(&orders.words).exec();
@@ -107,7 +107,7 @@ fn become_program(orders: &Orders) -> String {
 }
 
 #[cfg(not(unix))]
-fn become_program(_orders: &Orders) -> String {
+fn become_program(_orders: &FencedCommand) -> String {
     "no program can be executed here".to_owned()
 }
 
@@ -119,9 +119,9 @@ mod tests {
     fn what_is_allowed_survives_the_command_line() {
         let policy = |readable: Option<&[&str]>, ports: Option<&[u16]>| FencePolicy {
             level: if readable.is_some() {
-                Level::Strict
+                FenceLevel::Strict
             } else {
-                Level::Write
+                FenceLevel::Write
             },
             writable: vec!["/w".into(), "/with space/-r".into()],
             readable: readable.map(|paths| paths.iter().map(PathBuf::from).collect()),

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use planwright_core::fix::Fixed;
 use planwright_core::inspect::Inspection;
 use planwright_core::text::SourceText;
-use planwright_run::journal::{Change, Notice, plan_id};
-use planwright_run::store::{PlanFile, Prepared, ReplaceError, Store, UpdateError, replace};
+use planwright_run::journal::{ChangeRecord, JournalRepair, plan_id};
+use planwright_run::store::{PlanFile, PreparedChange, ReplaceError, Store, UpdateError, replace};
 
 use crate::failure::{Failure, Result};
 
@@ -28,7 +28,7 @@ pub(super) struct Fixing {
 const MAX_WRITERS: usize = 8;
 
 /// Writes the fixes of all files, and returns the result of each.
-pub(super) fn write_all(fixings: &[&Fixing]) -> Vec<Result<Vec<Notice>>> {
+pub(super) fn write_all(fixings: &[&Fixing]) -> Vec<Result<Vec<JournalRepair>>> {
     let n_each = fixings.len().div_ceil(MAX_WRITERS).max(1);
     std::thread::scope(|scope| {
         let write_some = |some: &[&Fixing]| some.iter().map(|one| one.write()).collect::<Vec<_>>();
@@ -45,7 +45,7 @@ pub(super) fn write_all(fixings: &[&Fixing]) -> Vec<Result<Vec<Notice>>> {
 
 impl Fixing {
     /// Gives the file its fixed text. A plan has a history, in which this is a change like others; what holds no plan has none.
-    fn write(&self) -> Result<Vec<Notice>> {
+    fn write(&self) -> Result<Vec<JournalRepair>> {
         let (path, text) = (self.path.as_path(), self.fixed.source.as_str());
         let Some(after) = self.after.as_ref().filter(|_| path.as_os_str() != "-") else {
             return Ok(Vec::new());
@@ -70,14 +70,14 @@ impl Fixing {
         }
     }
 
-    fn prepared(&self) -> Prepared {
+    fn prepared(&self) -> PreparedChange {
         let rules: BTreeSet<&str> = self.fixed.applied.iter().map(|applied| applied.rule).collect();
-        Prepared {
+        PreparedChange {
             text: Some(self.fixed.source.clone()),
-            change: Change {
+            change: ChangeRecord {
                 verb: "fix".to_owned(),
                 note: Some(rules.into_iter().collect::<Vec<_>>().join(", ")),
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }
     }

@@ -11,7 +11,7 @@ use planwright_core::document::rules::TOO_LARGE;
 use planwright_core::fix::{Applied, fix};
 use planwright_core::inspect::Inspection;
 use planwright_core::text::SourceText;
-use planwright_run::config::{self, Surroundings};
+use planwright_run::config::{self, ConfigInputs};
 use planwright_run::error_chain::with_causes;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::rules::UNREADABLE_FILE;
@@ -173,7 +173,7 @@ fn expand(workspace: &Workspace, named: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn plans_in(folder: &Path, given: &Path) -> Result<Vec<PathBuf>> {
     let found = plans_below(folder);
     let root = root_of(&std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
-    let config = config::load(&root, &Surroundings::of_process()).config;
+    let config = config::load(&root, &ConfigInputs::of_process()).config;
     let n_found = found.len();
     let found = without_excluded(found, &root, &config.check_exclude);
     match (found.is_empty(), n_found) {

@@ -7,7 +7,7 @@ mod verification;
 
 use std::path::{Path, PathBuf};
 
-use planwright_run::config::{self, Command, Config, Surroundings};
+use planwright_run::config::{self, Command, Config, ConfigInputs};
 use planwright_run::git::Repository;
 use planwright_run::layout::{CONFIG_FILE, IGNORE};
 use planwright_run::setup::{self, SetupError};
@@ -122,7 +122,7 @@ pub fn init(workspace: &Workspace, request: &InitRequest, observer: &mut dyn Ini
     }
     let outer = root_of(&named);
     let folder = std::path::absolute(&named).unwrap_or(named);
-    let configuration = config::load(&folder, &Surroundings::of_process());
+    let configuration = config::load(&folder, &ConfigInputs::of_process());
     refuse_unsound(workspace, &configuration, "nothing is set up by it")?;
     let config = &configuration.config;
     let path = folder.join(CONFIG_FILE);

@@ -25,7 +25,7 @@ use planwright_run::files::DiskFiles;
 use planwright_run::git::{Built, GitError, LandMode, LandRequest, Repository, TargetBranch};
 use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
-use planwright_run::lock::{self, Holder, LockError, PlanLock};
+use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
 use planwright_run::runs::Conditions;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::shell::argument;
@@ -482,7 +482,7 @@ impl Landing {
 
 /// Has one process land at a time.
 fn take_lock(home: &CheckoutHome) -> Result<PlanLock> {
-    let me = Holder::new("land".to_owned(), clock::now());
+    let me = LockHolder::new("land".to_owned(), clock::now());
     let made = std::fs::create_dir_all(home.folder());
     made.map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))?;
     lock::acquire(&DiskFiles, &home.folder().join("land.lock"), &me, Duration::ZERO).map_err(|error| match error {

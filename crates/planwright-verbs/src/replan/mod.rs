@@ -4,15 +4,15 @@ mod case;
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::planning::prompt::{Brief, Purpose, replan_prompt};
+use planwright_core::planning::prompt::{PlanningBrief, Purpose, replan_prompt};
 use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Change, plan_id};
+use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::{PlanPlace, root_of};
-use planwright_run::planner::{Effort, PlanningError, Wanted};
+use planwright_run::planner::{Effort, PlanningError, WantedVersion};
 use planwright_run::proposals::{Proposal, held, hold, settle};
-use planwright_run::revise::{self, Matter, VersionRequest, Versioned};
+use planwright_run::revise::{self, VersionContent, VersionRequest, Versioned};
 use planwright_run::runs::Replanned;
 use planwright_run::store::{PlanFile, Store, keep_version};
 use planwright_run::user::user;
@@ -181,7 +181,7 @@ fn with_brief<T>(
     case: &Case,
     planner: &PlannerRequest,
     config: &Config,
-    call: impl FnOnce(&Brief<'_>) -> Result<T>,
+    call: impl FnOnce(&PlanningBrief<'_>) -> Result<T>,
 ) -> Result<T> {
     let texts = planner.texts(workspace, Purpose::Replan, config, &root_of(&case.path))?;
     call(&texts.brief(case.dialect, &case.goal))
@@ -253,7 +253,7 @@ fn diff_of(found: &FoundPlan, case: &Case, versioned: &Versioned) -> String {
 }
 
 impl ProposedVersion {
-    fn of(case: &Case, wanted: &Wanted) -> Self {
+    fn of(case: &Case, wanted: &WantedVersion) -> Self {
         let difference = &wanted.version.difference;
         let is_same = |failed: &&String| {
             let is_changed = difference.changed.iter().any(|(task, _)| task == *failed);
@@ -303,7 +303,7 @@ fn report(
 fn apply(
     workspace: &Workspace,
     (found, case): (&FoundPlan, &Case),
-    (wanted, agent): (&Wanted, &str),
+    (wanted, agent): (&WantedVersion, &str),
     approval: Approval<'_>,
 ) -> Result<Versioned> {
     let dry = matches!(approval, Approval::None);
@@ -318,7 +318,7 @@ fn apply(
     };
     let now = clock::now();
     let request = VersionRequest {
-        matter: Matter::Answer(&wanted.answer),
+        matter: VersionContent::Answer(&wanted.answer),
         by: agent,
         reasoning: reasoning.trim(),
         now: &now,
@@ -382,11 +382,11 @@ fn note_version(
         .plan
         .as_ref()
         .and_then(|linked| plan_id(&linked.plan));
-    let change = Change {
+    let change = ChangeRecord {
         verb: "replan".to_owned(),
         by: Some(by.to_owned()),
         note: Some(reasoning.to_owned()).filter(|note| !note.is_empty()),
-        ..Change::default()
+        ..ChangeRecord::default()
     };
     Store::default().record_note(PlanFile { path: next, id }, change)?;
     Ok(())

@@ -9,9 +9,9 @@ pub mod request;
 pub mod review_answer;
 pub mod versions;
 
-use planwright_core::schedule::Standing;
+use planwright_core::schedule::ScheduleStatus;
 use planwright_run::config::{self, Configuration};
-use planwright_run::engine::{self, Options, Prepared, Preview, RunError, RunOutcome, RunRequest};
+use planwright_run::engine::{self, PreparedRun, Preview, RunError, RunOptions, RunOutcome, RunRequest};
 use planwright_run::revise;
 use planwright_run::runs::state::AttemptRun;
 use planwright_run::runs::{Replanned, Spent};
@@ -116,8 +116,8 @@ fn config_of_run(request: &RunPlanRequest, found: &FoundPlan) -> config::Config 
 /// A run that is ready to begin.
 struct ReadyRun {
     configuration: Configuration,
-    options: Options,
-    prepared: Prepared,
+    options: RunOptions,
+    prepared: PreparedRun,
     /// Why a run would not begin, in a dry run.
     obstacle: Option<String>,
 }
@@ -360,7 +360,7 @@ fn has_landed_here(outcome: &RunOutcome) -> bool {
     is_here && state.tasks().iter().any(|task| task.attempts.iter().any(has_landed))
 }
 
-fn order_of<'a>(found: &'a FoundPlan, configuration: &'a Configuration, options: &'a Options) -> RunRequest<'a> {
+fn order_of<'a>(found: &'a FoundPlan, configuration: &'a Configuration, options: &'a RunOptions) -> RunRequest<'a> {
     RunRequest {
         path: &found.path,
         forced: found.forced,
@@ -395,7 +395,7 @@ fn refusal(workspace: &Workspace, found: &FoundPlan, error: RunError) -> Failure
 fn exit_of(outcome: &RunOutcome) -> Exit {
     match outcome.standing {
         _ if outcome.unwritten.is_some() || outcome.is_hindered => Exit::Environment,
-        Standing::Finished => Exit::Success,
+        ScheduleStatus::Finished => Exit::Success,
         _ => Exit::Problems,
     }
 }

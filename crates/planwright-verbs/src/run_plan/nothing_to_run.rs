@@ -1,11 +1,11 @@
 //! What is left of a plan in which no task can run.
 
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{Plan, State, Status, Verb};
 use planwright_core::schedule::Job;
 use planwright_run::clock;
-use planwright_run::engine::{HeldTask, Prepared, Preview, RunRequest};
-use planwright_run::revise::{Pick, Target, transition};
+use planwright_run::engine::{HeldTask, PreparedRun, Preview, RunRequest};
+use planwright_run::revise::{ChangeTarget, Pick, transition};
 use planwright_run::shell::argument;
 
 use super::request::RunPlanRequest;
@@ -19,7 +19,7 @@ pub(super) fn nothing_to_run(
     workspace: &Workspace,
     request: &RunPlanRequest,
     order: &RunRequest<'_>,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
 ) -> Exit {
     let wanted: Vec<&Job> = prepared.jobs.iter().filter(|job| job.is_wanted).collect();
     let is_wanted = |task: u32| prepared.jobs.get(task as usize).is_some_and(|job| job.is_wanted);
@@ -78,12 +78,12 @@ pub(super) fn nothing_to_run(
     if !marked.is_empty() {
         // Everything else is over: the plan is as after a run.
         let now = clock::now();
-        let target = Target {
+        let target = ChangeTarget {
             path: prepared.snapshot.path(),
             forced: None,
             dry: false,
         };
-        match transition(target, Pick::Named(&marked), &Request::new(Verb::Skip, &now)) {
+        match transition(target, Pick::Named(&marked), &VerbRequest::new(Verb::Skip, &now)) {
             Ok(_) => workspace.remark(&format!(
                 "skipped: {}",
                 some_of(marked.iter().map(|name| shown_name(name)), 12)

@@ -6,8 +6,8 @@ use planwright_core::plan::Slots;
 use planwright_run::agent_output::environment_of;
 use planwright_run::config::OnProtected;
 use planwright_run::config::units::duration_text;
-use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest, VerificationPreview};
-use planwright_run::fence::{FencePolicy, Ground};
+use planwright_run::engine::{self, PreparedRun, Preview, RunError, RunRequest, VerificationPreview};
+use planwright_run::fence::{FencePolicy, ProcessFolders};
 use planwright_run::runs::IsolationMode;
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ pub struct TaskPreviewReport {
 /// Returns what a run would do. `obstacle` is why it would not begin.
 pub(super) fn preview_of(
     request: &RunRequest<'_>,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     obstacle: Option<String>,
 ) -> Result<RunPreviewReport, RunError> {
     let preview = Preview::of(request, prepared);
@@ -160,7 +160,7 @@ pub(super) fn preview_of(
 }
 
 /// Returns what the fences of agents would allow, as far as that is known before there are checkouts.
-fn fence_of(request: &RunRequest<'_>, prepared: &Prepared) -> Option<FencePreviewReport> {
+fn fence_of(request: &RunRequest<'_>, prepared: &PreparedRun) -> Option<FencePreviewReport> {
     let level = prepared.fencing.level()?.as_str();
     let shared = match prepared.isolation.mode {
         IsolationMode::Checkouts => Vec::new(),
@@ -169,11 +169,11 @@ fn fence_of(request: &RunRequest<'_>, prepared: &Prepared) -> Option<FencePrevie
     let names: BTreeSet<&String> = prepared.agents.iter().flatten().collect();
     let policies = names.into_iter().filter_map(|name| {
         let agent = request.config.agents.get(name)?;
-        let policy = prepared.fencing.preview(&Ground {
+        let policy = prepared.fencing.preview(&ProcessFolders {
             writable: &shared,
             agent: Some(agent.known_as()),
             environment: &environment_of(agent),
-            ..Ground::default()
+            ..ProcessFolders::default()
         })?;
         Some((name.clone(), policy))
     });

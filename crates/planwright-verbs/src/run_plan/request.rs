@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_run::config::{self, Configuration, Flag, Source, SourceKind, Surroundings};
-use planwright_run::engine::Options;
+use planwright_run::config::{self, ConfigInputs, ConfigSource, Configuration, Flag, SourceKind};
+use planwright_run::engine::RunOptions;
 use planwright_run::fence;
 use planwright_run::files::open_to_read;
 use planwright_run::runs::Spent;
@@ -92,14 +92,14 @@ impl RunPlanRequest {
     }
 }
 
-pub(super) fn is_wrong_flag(source: &Source) -> bool {
+pub(super) fn is_wrong_flag(source: &ConfigSource) -> bool {
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
     matches!(source.kind, SourceKind::Flag(_)) && source.findings.iter().any(is_error)
 }
 
 /// Reads the configuration, with the flags that are settings.
 pub(super) fn configured(flags: &[Flag], root: &Path) -> Configuration {
-    let mut surroundings = Surroundings::of_process();
+    let mut surroundings = ConfigInputs::of_process();
     surroundings.flags = flags.to_vec();
     config::load(root, &surroundings)
 }
@@ -131,7 +131,7 @@ pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -
 }
 
 /// Returns what is wanted of this run; `template` is the configuration's.
-pub(super) fn options(request: &RunPlanRequest, template: Option<PathBuf>, may_ask: bool) -> Result<Options> {
+pub(super) fn options(request: &RunPlanRequest, template: Option<PathBuf>, may_ask: bool) -> Result<RunOptions> {
     // A user who types the name of a pipe means it; that of the configuration is a file.
     let typed = request.template.as_ref().map(|path| (path, File::open(path)));
     let set = || template.as_ref().map(|path| (path, open_to_read(path)));
@@ -139,7 +139,7 @@ pub(super) fn options(request: &RunPlanRequest, template: Option<PathBuf>, may_a
         let read = file.and_then(read_template).map(|text| (path.to_owned(), text));
         read.map_err(|error| unreadable_template(path, &error))
     });
-    Ok(Options {
+    Ok(RunOptions {
         agent: request.agent.clone(),
         arbiter: request.arbiter.clone(),
         only: request.only.clone(),

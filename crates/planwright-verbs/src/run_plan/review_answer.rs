@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::{self, Ask, RunPlace};
+use planwright_run::runs::{self, ControlRequest, RunPlace};
 
 /// What the user thinks of the work of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct ReviewAnswer {
 
 /// Sends an answer to a run of a workspace. Returns whether it could be sent.
 pub fn send_answer(root: &Path, run: &str, answer: ReviewAnswer) -> bool {
-    let ask = Ask {
+    let ask = ControlRequest {
         verb: if answer.is_approved { "approve" } else { "reject" }.to_owned(),
         task: Some(answer.task),
         by: answer.by,

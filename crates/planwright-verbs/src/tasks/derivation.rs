@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::task_pack::TaskPack;
-use planwright_core::planning::derive::{DeriveError, Derived, Order, Previous, check_plan, derive};
+use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, check_plan, derive};
 use planwright_core::planning::prompt::{Derivation, Purpose, derive_prompt};
 use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
@@ -110,7 +110,7 @@ impl PackWork<'_> {
     }
 
     fn derive(&self, answer: &str) -> Result<Derived, DeriveError> {
-        derive(&Order {
+        derive(&DerivationRequest {
             plan_path: &self.source.path,
             plan: &self.source.text,
             answer,

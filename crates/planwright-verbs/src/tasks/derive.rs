@@ -6,7 +6,7 @@ use planwright_core::dialect::task_pack::TaskPack;
 use planwright_core::planning::derive::SourcePlan;
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, plan_id};
+use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::root_of;
 use planwright_run::store::{PlanFile, Store};
 use planwright_run::workspace::slashed;
@@ -117,11 +117,11 @@ fn work<T>(request: &DeriveRequest, source: &PackSource, out: &Path, call: impl 
 fn note(workspace: &Workspace, source: &PackSource, out: &Path, pack: &DerivedPack) {
     let inspection = inspect_file(&pack.derived.text, Some(out), None).inspection;
     let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
-    let change = Change {
+    let change = ChangeRecord {
         verb: "derive".to_owned(),
         by: pack.agent.clone(),
         note: Some(pack.words(&format!("derived from {}", source.path))),
-        ..Change::default()
+        ..ChangeRecord::default()
     };
     if let Err(error) = Store::default().record_note(PlanFile { path: out, id }, change) {
         workspace.remark(&format!(

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::dialect::task_pack::original::Pack;
+use planwright_core::dialect::task_pack::original::OriginalPack;
 use planwright_core::planning::derive::Previous;
-use planwright_core::planning::derive::compare::Difference;
+use planwright_core::planning::derive::compare::PackDifference;
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, History, StateChange, plan_id};
+use planwright_run::journal::{ChangeRecord, History, StateChange, plan_id};
 use planwright_run::layout::root_of;
-use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError};
 use serde::{Deserialize, Serialize};
 
 use super::derivation::{DerivedPack, PackSource, PackWork, warning_findings, warning_reports};
@@ -118,7 +118,7 @@ struct Rebuilt<'a> {
     old: &'a OldPack,
     source: &'a PackSource,
     pack: DerivedPack,
-    difference: Difference,
+    difference: PackDifference,
     /// Tasks that were worked on and are gone.
     forgotten: BTreeMap<String, String>,
 }
@@ -208,7 +208,7 @@ fn old_pack(found: FoundPlan) -> Result<OldPack> {
 }
 
 fn source_of(old: &OldPack) -> Result<PackSource> {
-    let pack = Pack::parse(&old.text);
+    let pack = OriginalPack::parse(&old.text);
     let path = pack.source_plan().ok_or_else(|| {
         Failure::problem(
             "the pack does not say which plan it was derived from",
@@ -225,7 +225,7 @@ impl<'a> Rebuilt<'a> {
         Rebuilt {
             old,
             source,
-            difference: Difference::between(&old.text, &pack.derived.text),
+            difference: PackDifference::between(&old.text, &pack.derived.text),
             forgotten: forgotten.map(|(task, state)| (task.clone(), state.clone())).collect(),
             pack,
         }
@@ -288,12 +288,12 @@ impl<'a> Rebuilt<'a> {
             note: None,
             output: None,
         };
-        let change = Change {
+        let change = ChangeRecord {
             verb: VERB.to_owned(),
             by: self.pack.agent.clone(),
             note: Some(self.pack.words(&format!("derived anew from {}", self.source.path))),
             states: self.forgotten.iter().map(forget).collect(),
-            ..Change::default()
+            ..ChangeRecord::default()
         };
         let prepare = |newest: &SourceText, _: &History| {
             if newest.as_str() != old.text.as_str() {
@@ -302,7 +302,7 @@ impl<'a> Rebuilt<'a> {
                     "nothing was written; try again",
                 ));
             }
-            Ok(Some(Prepared {
+            Ok(Some(PreparedChange {
                 text: Some(self.pack.derived.text.clone()),
                 change: change.clone(),
             }))

@@ -16,14 +16,14 @@ pub(super) const VERB: &str = "__complete";
 const FILES: &str = ":files";
 
 /// A word that fits, and what it means.
-struct Candidate {
+struct Completion {
     word: String,
     help: String,
 }
 
-impl Candidate {
+impl Completion {
     fn new(word: impl Into<String>, help: impl Into<String>) -> Self {
-        Candidate {
+        Completion {
             word: word.into(),
             help: help.into(),
         }
@@ -152,7 +152,7 @@ impl<'c> Line<'c> {
         all.get(self.n_positional).copied().or(several)
     }
 
-    fn candidates(&self, current: &str) -> Vec<Candidate> {
+    fn candidates(&self, current: &str) -> Vec<Completion> {
         let current = if current == "=" && self.option.is_some() {
             ""
         } else {
@@ -166,7 +166,7 @@ impl<'c> Line<'c> {
             let values = option.map_or_else(Vec::new, |option| self.values(option, value));
             let joined = values.into_iter().filter(|value| value.word != FILES);
             return joined
-                .map(|value| Candidate::new(format!("{name}={}", value.word), value.help))
+                .map(|value| Completion::new(format!("{name}={}", value.word), value.help))
                 .collect();
         }
         if current.starts_with('-') && !self.is_over {
@@ -182,27 +182,27 @@ impl<'c> Line<'c> {
         fitting(found, current)
     }
 
-    fn options(&self, current: &str) -> Vec<Candidate> {
+    fn options(&self, current: &str) -> Vec<Completion> {
         let options = self.verb.get_arguments().chain(self.top.get_opts());
         let shown = options.filter(|option| !option.is_hide_set());
         let named = shown.filter_map(|option| {
             let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-            Some(Candidate::new(format!("--{}", option.get_long()?), help))
+            Some(Completion::new(format!("--{}", option.get_long()?), help))
         });
-        let help = Candidate::new("--help", "Print help");
+        let help = Completion::new("--help", "Print help");
         let mut all = fitting(named.chain([help]).collect(), current);
         all.dedup_by(|a, b| a.word == b.word);
         all
     }
 
     /// Returns what an option or an argument may be.
-    fn values(&self, argument: &Arg, current: &str) -> Vec<Candidate> {
+    fn values(&self, argument: &Arg, current: &str) -> Vec<Completion> {
         let possible = argument.get_possible_values();
         let possible = possible.iter().filter(|value| !value.is_hide_set());
-        let possible: Vec<Candidate> = possible
+        let possible: Vec<Completion> = possible
             .map(|value| {
                 let help = value.get_help().map(ToString::to_string).unwrap_or_default();
-                Candidate::new(value.get_name(), help)
+                Completion::new(value.get_name(), help)
             })
             .collect();
         if !possible.is_empty() {
@@ -222,21 +222,21 @@ impl<'c> Line<'c> {
             .iter()
             .any(|object| matches!(object, Object::Plan | Object::File))
         {
-            found.push(Candidate::new(FILES, ""));
+            found.push(Completion::new(FILES, ""));
         }
         found
     }
 
-    fn tasks(&self) -> Vec<Candidate> {
+    fn tasks(&self) -> Vec<Completion> {
         let tasks = names::tasks(&Workspace::around(""), self.plan.as_deref()).into_iter();
-        tasks.map(|task| Candidate::new(task.name, task.about)).collect()
+        tasks.map(|task| Completion::new(task.name, task.about)).collect()
     }
 
-    fn runs(&self) -> Vec<Candidate> {
+    fn runs(&self) -> Vec<Completion> {
         let runs = names::runs(&Workspace::around(""), self.plan.as_deref()).into_iter();
-        let mut runs: Vec<Candidate> = runs.map(|run| Candidate::new(run.name, run.about)).collect();
+        let mut runs: Vec<Completion> = runs.map(|run| Completion::new(run.name, run.about)).collect();
         if !runs.is_empty() {
-            runs.push(Candidate::new("last", "the newest run"));
+            runs.push(Completion::new("last", "the newest run"));
         }
         runs
     }
@@ -264,36 +264,36 @@ fn objects_of(argument: &Arg) -> Vec<Object> {
     objects.collect()
 }
 
-fn fitting(found: Vec<Candidate>, current: &str) -> Vec<Candidate> {
-    let fits = |candidate: &Candidate| candidate.word == FILES || candidate.word.starts_with(current);
+fn fitting(found: Vec<Completion>, current: &str) -> Vec<Completion> {
+    let fits = |candidate: &Completion| candidate.word == FILES || candidate.word.starts_with(current);
     found.into_iter().filter(fits).collect()
 }
 
-fn verbs_of(command: &Command) -> Vec<Candidate> {
+fn verbs_of(command: &Command) -> Vec<Completion> {
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let verbs = verbs.map(|verb| {
         let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
-        Candidate::new(verb.get_name(), about)
+        Completion::new(verb.get_name(), about)
     });
     verbs.collect()
 }
 
 /// Returns the plans of the workspace by their files without the endings; by their paths where a path is typed.
-fn plans(current: &str) -> Vec<Candidate> {
+fn plans(current: &str) -> Vec<Completion> {
     let paths = names::plan_files(&Workspace::around(""));
     let plans = paths.iter().filter_map(|path| {
         let shown = path.to_string_lossy();
         let shown = shown.strip_prefix("./").unwrap_or(&shown);
         let stem = path.file_stem()?.to_string_lossy().into_owned();
         Some(match current.contains('/') {
-            true => Candidate::new(shown, ""),
-            false => Candidate::new(stem, shown),
+            true => Completion::new(shown, ""),
+            false => Completion::new(stem, shown),
         })
     });
     plans.collect()
 }
 
-fn agents() -> Vec<Candidate> {
+fn agents() -> Vec<Completion> {
     let agents = names::agents(&Workspace::around("")).into_iter();
-    agents.map(|name| Candidate::new(name, "")).collect()
+    agents.map(|name| Completion::new(name, "")).collect()
 }

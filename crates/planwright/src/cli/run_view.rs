@@ -58,11 +58,11 @@ pub(super) struct RunView<'o> {
     run: String,
     shown: Shown,
     /// Asks for reviews, where a user is there to give them.
-    gate: Option<Gate>,
+    gate: Option<ReviewPrompt>,
 }
 
 /// Asks the user at the keyboard what tasks are worth that wait for review. Answers go the way that those of others go.
-struct Gate {
+struct ReviewPrompt {
     root: PathBuf,
     by: Option<String>,
     /// Whether the run waits for the answers.
@@ -71,7 +71,7 @@ struct Gate {
     asked: Option<(String, bool)>,
 }
 
-impl Gate {
+impl ReviewPrompt {
     /// Returns what is asked about a task, and how to answer.
     fn question(task: &TaskRun) -> String {
         format!("{} needs review. Is it good? [y / n REASON] ", shown_name(&task.task))
@@ -199,7 +199,7 @@ impl<'o> RunView<'o> {
         };
         if gate.asked.as_ref().is_none_or(|(asked, _)| *asked != task.task) {
             gate.asked = Some((task.task.clone(), false));
-            pose(&mut self.shown, Gate::question(task));
+            pose(&mut self.shown, ReviewPrompt::question(task));
         }
         let is_answered = gate.asked.as_ref().is_some_and(|(_, is_answered)| *is_answered);
         match answers::glance() {
@@ -214,7 +214,7 @@ impl<'o> RunView<'o> {
                 if is_answered || gate.answer(&self.run, &task.task, &line) {
                     gate.asked = Some((task.task.clone(), true));
                 } else {
-                    pose(&mut self.shown, Gate::question(task));
+                    pose(&mut self.shown, ReviewPrompt::question(task));
                 }
             }
         }
@@ -263,7 +263,7 @@ impl RunObserver for RunView<'_> {
         self.shown = self.shown_for(beginning);
         self.has_announced = self.manner == RunManner::Rawko;
         (self.run_state, self.run) = (RunState::default(), String::new());
-        self.gate = self.asks.then(|| Gate {
+        self.gate = self.asks.then(|| ReviewPrompt {
             root: beginning.root.to_owned(),
             by: self.by.clone(),
             waits: Arc::clone(beginning.waits_for_review),

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_core::plan::{Plan, Readiness, Status, Verdict, Wait};
+use planwright_core::plan::{Plan, Readiness, StartVerdict, Status, Wait};
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::open_plan::TaskReasons;
 use planwright_verbs::plain_text::one_line;
@@ -136,7 +136,7 @@ pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
 /// Returns why a task does not move; empty where there is nothing to say.
 pub(super) fn explain(plan: &Plan, reasons: &TaskReasons, readiness: &Readiness<'_>, task_ix: usize) -> String {
     match readiness.verdict(task_ix) {
-        Verdict::Waits(mut waits) => {
+        StartVerdict::Waits(mut waits) => {
             // A task it waits for by name says more than the stage that task is in.
             if waits.iter().any(|wait| matches!(wait, Wait::For { .. })) {
                 waits.retain(|wait| !matches!(wait, Wait::ForStage { .. }));
@@ -149,15 +149,15 @@ pub(super) fn explain(plan: &Plan, reasons: &TaskReasons, readiness: &Readiness<
             };
             format!("waits for {}{more}", names.join(", "))
         }
-        Verdict::NotPending(Status::Failed) => match reasons.of_failure(plan, task_ix) {
+        StartVerdict::NotPending(Status::Failed) => match reasons.of_failure(plan, task_ix) {
             None => String::new(),
             reason => failure_words(reason),
         },
-        Verdict::NotPending(Status::Skipped) => reasons
+        StartVerdict::NotPending(Status::Skipped) => reasons
             .recorded(plan, task_ix)
             .map_or(String::new(), |reason| format!("skipped: {}", one_line(reason))),
-        Verdict::NotPending(Status::Blocked(reason)) => format!("blocked: {}", one_line(plan.str(reason))),
-        Verdict::NotPending(Status::Unknown(word)) => format!("status `{}` is unknown", one_line(plan.str(word))),
+        StartVerdict::NotPending(Status::Blocked(reason)) => format!("blocked: {}", one_line(plan.str(reason))),
+        StartVerdict::NotPending(Status::Unknown(word)) => format!("status `{}` is unknown", one_line(plan.str(word))),
         _ => String::new(),
     }
 }

@@ -107,7 +107,7 @@ pub(crate) struct Args {
 
     /// Where tasks work: each in a checkout of its own, or all in the folder of the workspace.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Where")]
-    isolation: Option<Isolation>,
+    isolation: Option<IsolationArg>,
 
     /// Land work on this branch; `current` is the one that is checked out. Default: the plan's own branch.
     #[arg(long, value_name = "NAME", help_heading = "Where")]
@@ -272,7 +272,7 @@ pub(super) enum Interrupted {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Isolation {
+pub(super) enum IsolationArg {
     /// In checkouts in a git repository with a commit, else in the folder of the workspace.
     Auto,
     /// Each in a checkout of its own.
