@@ -5,12 +5,12 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use planwright_laws::{TARGETS, Target};
+use planwright_laws::{TARGETS, FuzzTarget};
 
 /// The variable that names the target.
 const VARIABLE: &str = "PLANWRIGHT_FUZZ_TARGET";
 
-fn target() -> Target {
+fn target() -> FuzzTarget {
     let name = std::env::var(VARIABLE).unwrap_or_default();
     let found = TARGETS.iter().find(|(known, _)| *known == name);
     found
@@ -19,6 +19,6 @@ fn target() -> Target {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    static TARGET: OnceLock<Target> = OnceLock::new();
+    static TARGET: OnceLock<FuzzTarget> = OnceLock::new();
     TARGET.get_or_init(target)(bytes);
 });

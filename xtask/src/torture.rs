@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::Context as _;
 use planwright_testkit::TempFolder;
-use planwright_testkit::torture::{Harm, Tally, Torture, run as torture};
+use planwright_testkit::torture::{Harm, Torture, TortureTally, run as torture};
 
 use crate::built;
 
@@ -115,7 +115,7 @@ impl Asked {
 }
 
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
-fn report(tally: &Tally, seed: u64) {
+fn report(tally: &TortureTally, seed: u64) {
     let mut groups: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for ((group, fault), n_faults) in &tally.n_faults {
         *groups.entry(group).or_default().entry(fault).or_default() += n_faults;

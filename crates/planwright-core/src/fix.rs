@@ -18,8 +18,8 @@
 
 use crate::check::rules;
 use crate::diagnostic::{Diagnostic, Replacement, Safety, Severity};
-use crate::dialect::{CarrierKind, Choice, Facts};
-use crate::document::{Document, Kind, NodeRef, json, yaml};
+use crate::dialect::{CarrierKind, Choice, DiskFacts};
+use crate::document::{Document, NodeKind, NodeRef, json, yaml};
 use crate::inspect::{Inspection, inspect};
 use crate::text::{SourceText, Span};
 
@@ -62,9 +62,9 @@ pub fn fix(source: &SourceText, choice: &Choice<'_>, safety: Safety) -> Fixed {
     if source.damage().is_some() {
         return fixed;
     }
-    let facts = Facts {
+    let facts = DiskFacts {
         neighbours: choice.facts.neighbours.clone(),
-        ..Facts::default()
+        ..DiskFacts::default()
     };
     let choice = &Choice {
         facts: &facts,
@@ -228,8 +228,8 @@ fn document_of(inspection: &Inspection) -> Option<Document> {
     }
 }
 
-fn untouched(document: &Document, touched: &[Span]) -> Vec<(Kind, String)> {
-    let is_scalar = |node: &NodeRef<'_>| !matches!(node.kind(), Kind::Object | Kind::Array | Kind::Invalid);
+fn untouched(document: &Document, touched: &[Span]) -> Vec<(NodeKind, String)> {
+    let is_scalar = |node: &NodeRef<'_>| !matches!(node.kind(), NodeKind::Object | NodeKind::Array | NodeKind::Invalid);
     let is_free = |node: &NodeRef<'_>| {
         let span = node.span();
         let next = touched.partition_point(|edit| edit.end <= span.start);

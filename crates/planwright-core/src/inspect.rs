@@ -24,7 +24,7 @@
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Rule, Severity, TOO_MANY_FINDINGS, sort};
-use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Dialect, Facts, Questions, Reading};
+use crate::dialect::{self, CarrierKind, Choice, DIALECTS, Dialect, DiskFacts, PlanReading, Questions};
 use crate::document::{self, Parsed};
 use crate::plan::{Links, Plan};
 use crate::text::{SourceText, Span};
@@ -82,7 +82,7 @@ pub fn inspect_as(source: &SourceText, dialect: &'static dyn Dialect) -> Inspect
         dialects: &[dialect],
         forced: Some(dialect),
         path: None,
-        facts: &Facts::default(),
+        facts: &DiskFacts::default(),
     };
     inspect(source, &choice)
 }
@@ -97,7 +97,7 @@ pub(crate) fn inspect_keeping(
     (judge(source, reading), parsed)
 }
 
-fn judge(source: &SourceText, reading: Reading) -> Inspection {
+fn judge(source: &SourceText, reading: PlanReading) -> Inspection {
     let mut diagnostics = reading.diagnostics;
     let plan = reading.plan.zip(reading.dialect).map(|(plan, dialect)| {
         let links = Links::new(&plan);

@@ -1,7 +1,9 @@
 //! Any output of an agent in every format: heard in bounds, the same however it is cut into calls, and never done against the agent's
 //! own word.
 
-use planwright_core::agent::{Exit, Format, Heard, Listener, MAX_HEARD, MAX_MESSAGE, Outcome, Verdict, clock_time_in};
+use planwright_core::agent::{
+    AgentEvent, AgentExit, AgentOutcome, AgentVerdict, EventFormat, Listener, MAX_HEARD, MAX_MESSAGE, clock_time_in,
+};
 
 use crate::input::text;
 
@@ -10,14 +12,19 @@ const MAX_SHOWN: usize = 600;
 
 pub(crate) fn hold(bytes: &[u8]) {
     let text = text(bytes);
-    for format in Format::ALL {
-        for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9), Exit::Stopped] {
+    for format in EventFormat::ALL {
+        for exit in [
+            AgentExit::Code(0),
+            AgentExit::Code(1),
+            AgentExit::Signal(9),
+            AgentExit::Stopped,
+        ] {
             let (verdict, heard) = listen(*format, &text, exit, MAX_MESSAGE);
             check_verdict(&verdict, exit, &text);
             heard.iter().for_each(check_heard);
             assert_eq!(listen(*format, &text, exit, MAX_MESSAGE).0, verdict, "heard twice");
         }
-        let (verdict, _) = listen(*format, &text, Exit::Code(0), 10);
+        let (verdict, _) = listen(*format, &text, AgentExit::Code(0), 10);
         assert!(
             verdict.final_message.len() <= 8 * 1024 + 16,
             "{}",
@@ -34,7 +41,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     }
 }
 
-fn listen(format: Format, text: &str, exit: Exit, room: usize) -> (Verdict, Vec<Heard>) {
+fn listen(format: EventFormat, text: &str, exit: AgentExit, room: usize) -> (AgentVerdict, Vec<AgentEvent>) {
     let mut listener = Listener::with_room(format, room);
     let mut all = Vec::new();
     for line in text.split('\n') {
@@ -45,7 +52,7 @@ fn listen(format: Format, text: &str, exit: Exit, room: usize) -> (Verdict, Vec<
     (listener.finish(exit), all)
 }
 
-fn check_verdict(verdict: &Verdict, exit: Exit, text: &str) {
+fn check_verdict(verdict: &AgentVerdict, exit: AgentExit, text: &str) {
     assert!(verdict.final_message.len() <= MAX_MESSAGE + 64);
     assert!(
         verdict.final_message.len() <= text.len() + 64,
@@ -58,27 +65,30 @@ fn check_verdict(verdict: &Verdict, exit: Exit, text: &str) {
         verdict.cost_usd
     );
     match &verdict.outcome {
-        Outcome::Done => {
-            assert!(!matches!(exit, Exit::Code(code) if code != 0), "done with {exit}");
+        AgentOutcome::Done => {
+            assert!(!matches!(exit, AgentExit::Code(code) if code != 0), "done with {exit}");
             assert!(
                 verdict.denials.is_empty(),
                 "done, though {:?} were denied",
                 verdict.denials
             );
         }
-        Outcome::Failed { why } | Outcome::Broken { why } | Outcome::RateLimited { why, .. } => {
+        AgentOutcome::Failed { why } | AgentOutcome::Broken { why } | AgentOutcome::RateLimited { why, .. } => {
             assert!(!why.trim().is_empty());
         }
-        Outcome::Interrupted => {}
+        AgentOutcome::Interrupted => {}
     }
 }
 
-fn check_heard(heard: &Heard) {
+fn check_heard(heard: &AgentEvent) {
     let texts: &[&str] = match heard {
-        Heard::Session(text) | Heard::Text(text) | Heard::Denied(text) | Heard::ToolFailed(text) => &[text],
-        Heard::Tool { name, about } => &[name, about],
-        Heard::Retrying { why } | Heard::RateLimited { why, .. } => &[why],
-        Heard::Looping => &[],
+        AgentEvent::Session(text)
+        | AgentEvent::Text(text)
+        | AgentEvent::Denied(text)
+        | AgentEvent::ToolFailed(text) => &[text],
+        AgentEvent::Tool { name, about } => &[name, about],
+        AgentEvent::Retrying { why } | AgentEvent::RateLimited { why, .. } => &[why],
+        AgentEvent::Looping => &[],
     };
     for text in texts {
         assert!(text.len() <= MAX_SHOWN, "{} bytes to show: {heard:?}", text.len());

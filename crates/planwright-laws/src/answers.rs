@@ -4,7 +4,7 @@
 use planwright_core::arbiter::{Decision, MAX_REASON};
 use planwright_core::change::rewrite::rewrite;
 use planwright_core::change::{Open, Problem};
-use planwright_core::convert::{Wish, outlined_plan};
+use planwright_core::convert::{PlanningRequest, outlined_plan};
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{Dialect, find};
 use planwright_core::inspect::inspect;
@@ -16,12 +16,12 @@ use planwright_core::planning::replan::new_version;
 use planwright_core::text::SourceText;
 
 use crate::findings;
-use crate::input::{Dice, NOW, parts, text, with_choice, with_id_source};
+use crate::input::{ByteChoices, NOW, parts, text, with_choice, with_id_source};
 
 pub(crate) fn hold(bytes: &[u8]) {
     let [answer, old, choices] = parts(bytes);
     let (answer, old) = (text(answer), text(old));
-    let mut dice = Dice::new(choices);
+    let mut dice = ByteChoices::new(choices);
     check_candidates(&answer);
     check_draft(&answer, dice.dialect());
     check_outline(&answer, dice.dialect());
@@ -59,10 +59,10 @@ fn check_unusable(unusable: &Unusable, n_bytes: usize) {
 
 fn check_draft(answer: &str, dialect: &'static dyn Dialect) {
     let constraints = ["Keep it small.".to_owned()];
-    let wish = Wish {
+    let wish = PlanningRequest {
         goal: "a goal",
         constraints: &constraints,
-        ..Wish::default()
+        ..PlanningRequest::default()
     };
     match with_id_source(|id_source| draft(answer, dialect, &wish, id_source)) {
         Ok(drafted) => {
@@ -106,9 +106,9 @@ fn check_outline(answer: &str, dialect: &'static dyn Dialect) {
             );
             assert!(task.place.end as usize <= answer.len(), "{task:?}");
         }
-        let wish = Wish {
+        let wish = PlanningRequest {
             goal: "a goal",
-            ..Wish::default()
+            ..PlanningRequest::default()
         };
         if let Ok(made) = with_id_source(|id_source| outlined_plan(&outline, dialect, &wish, id_source)) {
             let source = SourceText::new(made.text.as_str());

@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 
 use planwright_core::change::tasks::{Edit, NewTask, edit};
-use planwright_core::change::{Changed, Open, Problem, transition, transition_plan};
+use planwright_core::change::{ChangedText, Open, Problem, transition, transition_plan};
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::Choice;
-use planwright_core::edit::{PlanRequest, Request};
+use planwright_core::edit::{PlanRequest, VerbRequest};
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::{PlanVerb, State, Verb};
 use planwright_core::text::SourceText;
 
 use crate::documents::spliced;
-use crate::input::{Dice, NOW, parts, text, with_choice};
+use crate::input::{ByteChoices, NOW, parts, text, with_choice};
 
 /// How many changes are made one after another.
 const MAX_STEPS: usize = 6;
@@ -21,7 +21,7 @@ const MAX_STEPS: usize = 6;
 pub(crate) fn hold(bytes: &[u8]) {
     let [plan, words, choices] = parts(bytes);
     let (plan, words) = (SourceText::new(text(plan)), text(words));
-    let mut dice = Dice::new(choices);
+    let mut dice = ByteChoices::new(choices);
     with_choice(None, |choice| {
         let mut open = Open::new(&plan, choice);
         for _ in 0..MAX_STEPS {
@@ -54,9 +54,9 @@ fn made<T>(result: Result<T, Problem>) -> Option<T> {
     }
 }
 
-fn after_transition(open: Open, choice: &Choice<'_>, task_ix: usize, dice: &mut Dice<'_>, words: &str) -> Open {
+fn after_transition(open: Open, choice: &Choice<'_>, task_ix: usize, dice: &mut ByteChoices<'_>, words: &str) -> Open {
     let files = [words.to_owned()];
-    let request = Request {
+    let request = VerbRequest {
         note: dice.flip().then_some(words),
         output: dice.flip().then_some(words),
         files: if dice.flip() { &files } else { &[] },
@@ -66,7 +66,7 @@ fn after_transition(open: Open, choice: &Choice<'_>, task_ix: usize, dice: &mut 
         keeps_notes: dice.flip(),
         work: None,
         user: None,
-        ..Request::new(Verb::ALL[dice.below(Verb::ALL.len())], NOW)
+        ..VerbRequest::new(Verb::ALL[dice.below(Verb::ALL.len())], NOW)
     };
     let Some(changed) = made(transition(&open, choice, task_ix, &request)) else {
         return open;
@@ -102,7 +102,7 @@ fn after_transition(open: Open, choice: &Choice<'_>, task_ix: usize, dice: &mut 
     fresh
 }
 
-fn after_plan_transition(open: Open, choice: &Choice<'_>, dice: &mut Dice<'_>, words: &str) -> Open {
+fn after_plan_transition(open: Open, choice: &Choice<'_>, dice: &mut ByteChoices<'_>, words: &str) -> Open {
     let request = PlanRequest {
         note: dice.flip().then_some(words),
         by: dice.flip().then_some("somebody"),
@@ -114,7 +114,7 @@ fn after_plan_transition(open: Open, choice: &Choice<'_>, dice: &mut Dice<'_>, w
     }
 }
 
-fn after_edit(open: Open, choice: &Choice<'_>, dice: &mut Dice<'_>, words: &str) -> Open {
+fn after_edit(open: Open, choice: &Choice<'_>, dice: &mut ByteChoices<'_>, words: &str) -> Open {
     let n_before = n_tasks(&open.inspection);
     let task_ix = dice.below(n_before);
     let other = dice.below(n_before);
@@ -193,7 +193,7 @@ fn after_edit(open: Open, choice: &Choice<'_>, dice: &mut Dice<'_>, words: &str)
 }
 
 /// Goes over to the new text, and returns it read anew as well: it says the same, and there are no new errors.
-fn taken(open: Open, changed: Changed, choice: &Choice<'_>) -> (Open, Open) {
+fn taken(open: Open, changed: ChangedText, choice: &Choice<'_>) -> (Open, Open) {
     let old = open.source().as_str().to_owned();
     let n_errors = open.inspection.count(Severity::Error);
     let new = changed.source.as_str().to_owned();

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use planwright_core::text::SourceText;
 use planwright_run::config::units::{duration, duration_text, size, size_text};
-use planwright_run::config::{Configuration, Level, Origin, Source, SourceKind, assemble};
+use planwright_run::config::{ConfigLevel, ConfigSource, Configuration, SettingOrigin, SourceKind, assemble};
 
 use crate::findings;
 use crate::input::{parts, text};
 
 pub(crate) fn hold(bytes: &[u8]) {
     let [project, user, variable] = parts(bytes).map(text);
-    let sources = vec![source(Level::User, &user), source(Level::Project, &project)];
+    let sources = vec![source(ConfigLevel::User, &user), source(ConfigLevel::Project, &project)];
     let variables: Vec<(String, String)> = variable
         .lines()
         .filter_map(|line| line.split_once('='))
@@ -30,12 +30,12 @@ pub(crate) fn hold(bytes: &[u8]) {
     }
 }
 
-fn source(level: Level, text: &str) -> Source {
+fn source(level: ConfigLevel, text: &str) -> ConfigSource {
     let path = PathBuf::from(match level {
-        Level::User => "config.toml",
-        Level::Project => "planwright.toml",
+        ConfigLevel::User => "config.toml",
+        ConfigLevel::Project => "planwright.toml",
     });
-    Source {
+    ConfigSource {
         kind: SourceKind::File { level, path },
         text: SourceText::new(text),
         findings: Vec::new(),
@@ -62,7 +62,7 @@ fn check(found: &Configuration) {
     }
     for agent in found.config.own_agents() {
         assert!(agent.program().len() <= n_bytes + 64);
-        assert!(!matches!(agent.origin, Origin::Preset(_)));
+        assert!(!matches!(agent.origin, SettingOrigin::Preset(_)));
     }
     if let Some(only) = found.config.only_agent() {
         assert!(found.config.agents.contains_key(only));

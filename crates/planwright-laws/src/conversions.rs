@@ -1,7 +1,7 @@
 //! Any plan to every other dialect and back, imported, and brought to its newest form: what comes out is sound, or nothing does.
 
 use planwright_core::convert::{
-    Converted, Embed, MAX_EDGES, MigrationOrder, Options, SourcePlan, convert, import, migrate,
+    ConversionOptions, Converted, Embed, MAX_EDGES, MigrationOrder, SourcePlanRef, convert, import, migrate,
 };
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{DIALECTS, Dialect, find};
@@ -9,16 +9,16 @@ use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
 use crate::findings;
-use crate::input::{Dice, parts, text, with_choice, with_id_source};
+use crate::input::{ByteChoices, parts, text, with_choice, with_id_source};
 
 pub(crate) fn hold(bytes: &[u8]) {
     let [plan, choices] = parts(bytes);
     let source = SourceText::new(text(plan));
-    let mut dice = Dice::new(choices);
+    let mut dice = ByteChoices::new(choices);
     let inspection = with_choice(None, |choice| inspect(&source, choice));
-    let options = Options {
+    let options = ConversionOptions {
         embed: if dice.flip() { Embed::Originals } else { Embed::Nothing },
-        source_plan: dice.flip().then(|| SourcePlan {
+        source_plan: dice.flip().then(|| SourcePlanRef {
             path: "docs/plans/source.md".to_owned(),
             spec_id: dice.flip().then(|| "spec-1".to_owned()),
         }),
@@ -35,8 +35,8 @@ fn n_tasks(inspection: &Inspection) -> usize {
     inspection.plan.as_ref().map_or(0, |linked| linked.plan.tasks().len())
 }
 
-fn check_conversion(inspection: &Inspection, target: &'static dyn Dialect, options: &Options) {
-    let convert = |inspection: &Inspection, target, options: &Options| {
+fn check_conversion(inspection: &Inspection, target: &'static dyn Dialect, options: &ConversionOptions) {
+    let convert = |inspection: &Inspection, target, options: &ConversionOptions| {
         with_id_source(|id_source| convert(inspection, target, options, id_source))
     };
     let converted = match convert(inspection, target, options) {
@@ -55,7 +55,7 @@ fn check_conversion(inspection: &Inspection, target: &'static dyn Dialect, optio
     assert_eq!(again.as_deref(), Some(converted.text.as_str()), "converted twice");
     if options.embed == Embed::Originals {
         let own = find(plan.dialect).expect("a known dialect");
-        let back = convert(&converted.inspection, own, &Options::default());
+        let back = convert(&converted.inspection, own, &ConversionOptions::default());
         let back = back.unwrap_or_else(|refused| panic!("not back to {}: {refused}\n{}", plan.dialect, converted.text));
         assert_eq!(n_tasks(&back.inspection), n_tasks(inspection));
         assert_eq!(states(&back.inspection), states(inspection), "{}", back.text);
@@ -87,7 +87,7 @@ fn check_sound(inspection: &Inspection, target: &'static dyn Dialect, converted:
     );
 }
 
-fn check_import(source: &SourceText, dialect: &'static dyn Dialect, options: &Options) {
+fn check_import(source: &SourceText, dialect: &'static dyn Dialect, options: &ConversionOptions) {
     match with_id_source(|id_source| import(source, dialect, options, id_source)) {
         Ok(imported) => {
             let stored = SourceText::new(imported.text.as_str());

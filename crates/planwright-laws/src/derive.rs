@@ -5,10 +5,12 @@ use std::collections::HashSet;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::find;
 use planwright_core::dialect::task_pack::drift::{drift, with_cards_renewed};
-use planwright_core::dialect::task_pack::original::{Facts, Pack, SourcePlan as Found, Validity, validate};
+use planwright_core::dialect::task_pack::original::{
+    OriginalFacts, OriginalPack, SourcePlanText as Found, Validity, validate,
+};
 use planwright_core::inspect::inspect;
-use planwright_core::planning::derive::compare::Difference;
-use planwright_core::planning::derive::{DeriveError, Derived, Order, Previous, derive};
+use planwright_core::planning::derive::compare::PackDifference;
+use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, derive};
 use planwright_core::text::SourceText;
 
 use crate::findings;
@@ -26,13 +28,13 @@ pub(crate) fn hold(bytes: &[u8]) {
         is_touched: &is_touched,
     };
     if let Some(next) = derived(&plan, &second, Some(previous)) {
-        let difference = Difference::between(&first.text, &next.text);
+        let difference = PackDifference::between(&first.text, &next.text);
         assert!(difference.n_same <= first.n_tasks.min(next.n_tasks));
     }
 }
 
 fn derived(plan: &SourceText, answer: &str, previous: Option<Previous<'_>>) -> Option<Derived> {
-    let made = derive(&Order {
+    let made = derive(&DerivationRequest {
         plan_path: "docs/plans/2026-05-11-004-feat-photos-plan.md",
         plan,
         answer,
@@ -58,12 +60,12 @@ fn derived(plan: &SourceText, answer: &str, previous: Option<Previous<'_>>) -> O
 /// The pack passes the original's validator and ours, its cards say what its contract says, and it is not much larger than both.
 fn check_pack(plan: &SourceText, derived: &Derived, n_bytes: usize) {
     let text = derived.text.as_str();
-    let facts = Facts {
+    let facts = OriginalFacts {
         source_plan: Found::Text(plan.clone()),
         directories: HashSet::new(),
     };
     if !derived.is_draft {
-        let validity = validate(&Pack::parse(&derived.text), &facts).validity;
+        let validity = validate(&OriginalPack::parse(&derived.text), &facts).validity;
         assert!(matches!(validity, Validity::Valid), "{validity:?}\n{text}");
     }
     let inspection = with_choice(find("task-pack"), |choice| inspect(&derived.text, choice));

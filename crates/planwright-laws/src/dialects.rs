@@ -1,15 +1,15 @@
 //! Any text in every dialect: inspected, explained, put into prompts, fixed. It ends, all that is said has its place in the text,
 //! and fixing never makes anything worse.
 
-use planwright_core::arbiter::{self, Brief, Past};
+use planwright_core::arbiter::{self, ArbiterBrief, Past};
 use planwright_core::check::rules::ALL as GRAPH;
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::dialect::DIALECTS;
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::{Inspection, LinkedPlan, inspect};
-use planwright_core::plan::{Readiness, Value, Verdict};
-use planwright_core::prompt::{Context, Prompt};
+use planwright_core::plan::{FieldValue, Readiness, StartVerdict};
+use planwright_core::prompt::{Prompt, PromptContext};
 use planwright_core::text::SourceText;
 
 use crate::findings::{self, check_span};
@@ -60,7 +60,7 @@ fn check_places(inspection: &Inspection, LinkedPlan { plan, links, .. }: &Linked
         }
         for entry in plan.entries(task).iter().chain(plan.head()) {
             check_span(text, plan.span(entry.value), "a field");
-            if let Value::List(list) = entry.value {
+            if let FieldValue::List(list) = entry.value {
                 plan.items(list)
                     .iter()
                     .for_each(|item| check_span(text, plan.span(*item), "an item"));
@@ -78,7 +78,7 @@ fn check_answers(inspection: &Inspection, LinkedPlan { plan, links, .. }: &Linke
     let n_tasks = plan.tasks().len();
     let ready = readiness.ready();
     for task_ix in 0..n_tasks {
-        let is_ready = matches!(readiness.verdict(task_ix), Verdict::Ready);
+        let is_ready = matches!(readiness.verdict(task_ix), StartVerdict::Ready);
         assert_eq!(is_ready, ready.contains(&task_ix), "task {task_ix}");
         assert_eq!(is_ready, readiness.is_ready(task_ix), "task {task_ix}");
     }
@@ -86,9 +86,9 @@ fn check_answers(inspection: &Inspection, LinkedPlan { plan, links, .. }: &Linke
         assert!(readiness.n_behind(task_ix) < n_tasks.max(1));
         assert!(readiness.unblocked_by(task_ix).len() < n_tasks.max(1));
         let max_bytes = 2_000 + 4_000 * (task_ix % 3);
-        let context = Context {
+        let context = PromptContext {
             max_bytes,
-            ..Context::default()
+            ..PromptContext::default()
         };
         let prompt = Prompt::of(plan, links, task_ix, &context);
         assert!(
@@ -111,7 +111,7 @@ fn check_answers(inspection: &Inspection, LinkedPlan { plan, links, .. }: &Linke
         last_error: None,
     };
     let current = arbiter::current_task(plan, links);
-    let question = Brief::of_plan(plan, links, current, past).question(&["one", "two"]);
+    let question = ArbiterBrief::of_plan(plan, links, current, past).question(&["one", "two"]);
     assert!(question.len() <= MAX_QUESTION, "a question of {} bytes", question.len());
 }
 

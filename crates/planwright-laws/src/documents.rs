@@ -1,8 +1,8 @@
 //! Any text as JSON, as YAML and as Markdown: tables fit their texts, others read the same JSON, and what is written is read again.
 
 use planwright_core::document::markdown::Markdown;
-use planwright_core::document::patch::Value;
-use planwright_core::document::{Document, Format, Kind, NodeRef, Parsed, json, rules, write, yaml};
+use planwright_core::document::patch::PlainValue;
+use planwright_core::document::{Document, DocumentFormat, NodeKind, NodeRef, Parsed, json, rules, write, yaml};
 use planwright_core::text::SourceText;
 use planwright_testkit::judge::{as_serde, with_doubles};
 
@@ -40,7 +40,7 @@ pub(crate) fn check_table(parsed: &Parsed) {
 }
 
 fn check_children(node: NodeRef<'_>) {
-    if !matches!(node.kind(), Kind::Object | Kind::Array) {
+    if !matches!(node.kind(), NodeKind::Object | NodeKind::Array) {
         assert_eq!(node.n_rows(), 1);
         return;
     }
@@ -57,13 +57,13 @@ fn check_children(node: NodeRef<'_>) {
         rows += child.n_rows();
     };
     for member in node.own_members() {
-        assert_eq!(member.key.kind(), Kind::Key);
-        assert_ne!(member.value.kind(), Kind::Key, "a key without a value");
+        assert_eq!(member.key.kind(), NodeKind::Key);
+        assert_ne!(member.value.kind(), NodeKind::Key, "a key without a value");
         check(member.key);
         check(member.value);
     }
     for element in node.elements() {
-        assert_ne!(element.kind(), Kind::Key, "a key in a list");
+        assert_ne!(element.kind(), NodeKind::Key, "a key in a list");
         check(element);
     }
     assert_eq!(rows, node.n_rows());
@@ -72,11 +72,11 @@ fn check_children(node: NodeRef<'_>) {
 /// A node's slice alone holds the same value.
 fn check_slices(document: &Document) {
     // Every slice is read once more: what is nested deeply would be read very often.
-    for node in document.nodes().filter(|node| node.kind() != Kind::Key).take(64) {
+    for node in document.nodes().filter(|node| node.kind() != NodeKind::Key).take(64) {
         let alone = json::parse(&SourceText::new(node.slice()));
         let root = alone.document.root().expect("a slice of a value is a value");
         assert!(alone.diagnostics.is_empty(), "{:?}", node.slice());
-        assert_eq!(Value::of(root), Value::of(node), "{:?}", node.slice());
+        assert_eq!(PlainValue::of(root), PlainValue::of(node), "{:?}", node.slice());
     }
 }
 
@@ -91,7 +91,7 @@ fn agrees_with_serde(parsed: &Parsed) {
         Ok(theirs) => {
             assert!(is_valid, "{:?}", parsed.diagnostics);
             if let (true, Some(root)) = (parsed.diagnostics.is_empty(), parsed.document.root()) {
-                assert_eq!(as_serde(&Value::of(root)), with_doubles(theirs));
+                assert_eq!(as_serde(&PlainValue::of(root)), with_doubles(theirs));
             }
         }
         Err(error) => {
@@ -103,9 +103,9 @@ fn agrees_with_serde(parsed: &Parsed) {
 }
 
 /// What is written afresh is read as the same value, and is not much longer.
-fn check_again(document: &Document, write: fn(&Value) -> String, parse: fn(&SourceText) -> Parsed) {
+fn check_again(document: &Document, write: fn(&PlainValue) -> String, parse: fn(&SourceText) -> Parsed) {
     let Some(root) = document.root() else { return };
-    let value = Value::of(root);
+    let value = PlainValue::of(root);
     let text = write(&value);
     let deepest = 2 * planwright_core::document::MAX_DEPTH;
     assert!(
@@ -116,9 +116,9 @@ fn check_again(document: &Document, write: fn(&Value) -> String, parse: fn(&Sour
     );
     let again = parse(&SourceText::new(text.as_str()));
     assert!(again.diagnostics.is_empty(), "{text:?}: {:?}", again.diagnostics);
-    let again = again.document.root().map(Value::of);
+    let again = again.document.root().map(PlainValue::of);
     assert_eq!(again.as_ref(), Some(&value), "{text:?}");
-    if document.format() == Format::Json {
+    if document.format() == DocumentFormat::Json {
         assert_eq!(again.map(|value| write(&value)), Some(text), "written twice");
     }
 }

@@ -1,7 +1,7 @@
 //! Inputs of several parts, as text files that people can read: parts end with a separator, and choices are made by bytes.
 
 use planwright_core::dialect::id_source::IdSource;
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};
 
 /// Ends a part of an input: ASCII's own separator of records, which no plan has a use for.
 const SEPARATOR: u8 = 0x1e;
@@ -22,11 +22,11 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// Choices, one byte each. Those that are used up are the first.
 #[derive(Clone)]
-pub(crate) struct Dice<'a>(std::slice::Iter<'a, u8>);
+pub(crate) struct ByteChoices<'a>(std::slice::Iter<'a, u8>);
 
-impl<'a> Dice<'a> {
+impl<'a> ByteChoices<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Dice(bytes.iter())
+        ByteChoices(bytes.iter())
     }
 
     /// Returns whether there is nothing left to choose by.
@@ -54,7 +54,7 @@ impl<'a> Dice<'a> {
 
 /// Calls a function with the choice between all dialects, or with one that is forced.
 pub(crate) fn with_choice<T>(forced: Option<&'static dyn Dialect>, run: impl FnOnce(&Choice<'_>) -> T) -> T {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     run(&Choice { forced, ..choice })
 }

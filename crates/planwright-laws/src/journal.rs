@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use planwright_core::text::SourceText;
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Change, Outcome};
+use planwright_run::journal::{ChangeOutcome, ChangeRecord};
 use planwright_run::layout::PlanPlace;
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Follower, RunEvent, RunLog, records};
-use planwright_run::store::{self, PlanFile, Prepared, Store};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use planwright_testkit::TempFolder;
 use twox_hash::XxHash3_128;
 
 use crate::input::{parts, text};
 
 /// A workspace with one plan; its files are written anew for every input.
-struct Place {
+struct JournalWorkspace {
     _folder: TempFolder,
     plan: PathBuf,
     journal: PathBuf,
@@ -27,17 +27,17 @@ struct Place {
 }
 
 thread_local! {
-    static PLACE: OnceCell<Place> = const { OnceCell::new() };
+    static PLACE: OnceCell<JournalWorkspace> = const { OnceCell::new() };
 }
 
-impl Place {
+impl JournalWorkspace {
     fn new() -> Self {
         let folder = TempFolder::new().expect("a folder");
         folder.write("planwright.toml", "").expect("a file");
         let plan = folder.write("plan.txt", "first\n").expect("a file");
         let journal = PlanPlace::of(&DiskFiles, &plan).expect("a place").journal();
         std::fs::create_dir_all(journal.parent().expect("a folder")).expect("a folder");
-        Place {
+        JournalWorkspace {
             plan,
             journal,
             log: folder.path().join("run.journal"),
@@ -50,7 +50,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     let [journal, plan] = parts(bytes);
     let sealed = sealed(journal);
     PLACE.with(|place| {
-        let place = place.get_or_init(Place::new);
+        let place = place.get_or_init(JournalWorkspace::new);
         check_journal(place, &sealed, &text(plan));
         check_log(&place.log, &sealed);
     });
@@ -76,7 +76,7 @@ fn sealed(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-fn check_journal(place: &Place, bytes: &[u8], plan_text: &str) {
+fn check_journal(place: &JournalWorkspace, bytes: &[u8], plan_text: &str) {
     std::fs::write(&place.plan, plan_text).expect("written");
     std::fs::write(&place.journal, bytes).expect("written");
     let plan = PlanFile {
@@ -108,11 +108,11 @@ fn check_journal(place: &Place, bytes: &[u8], plan_text: &str) {
         ..Store::default()
     };
     let updated = store.update::<Infallible>(plan, "add", |source, _| {
-        Ok(Some(Prepared {
+        Ok(Some(PreparedChange {
             text: Some(SourceText::new(format!("{}next\n", source.as_str()))),
-            change: Change {
+            change: ChangeRecord {
                 verb: "add".to_owned(),
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }))
     });
@@ -139,7 +139,7 @@ fn check_added(plan: PlanFile<'_>, before: &[u64], change: Option<u64>) {
     let history = store::history(plan).unwrap_or_else(|error| panic!("what was written cannot be read: {error}"));
     assert_eq!(history.n_torn(), 0);
     let last = history.changes().last().cloned().expect("a change");
-    assert_eq!((Some(last.seq), last.outcome), (change, Outcome::Landed));
+    assert_eq!((Some(last.seq), last.outcome), (change, ChangeOutcome::Landed));
     let all: Vec<u64> = history.records().map(|record| record.seq).collect();
     assert!(all.starts_with(before), "records were lost: {before:?} {all:?}");
     if before.is_sorted_by(|one, other| one < other) {

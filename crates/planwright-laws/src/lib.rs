@@ -21,10 +21,10 @@ mod results;
 mod strings;
 
 /// What tries one input.
-pub type Target = fn(&[u8]);
+pub type FuzzTarget = fn(&[u8]);
 
 /// The targets by name; each has a folder of seeds.
-pub const TARGETS: &[(&str, Target)] = &[
+pub const TARGETS: &[(&str, FuzzTarget)] = &[
     ("documents", documents::hold),
     ("patches", patches::hold),
     ("dialects", dialects::hold),

@@ -1,12 +1,12 @@
 //! Any patch of any JSON or YAML: the new text says what was meant, and no other line is touched. Or it is refused.
 
-use planwright_core::document::patch::{self, Patch, Value};
-use planwright_core::document::{Document, Format, Parsed, json, yaml};
+use planwright_core::document::patch::{self, Patch, PlainValue};
+use planwright_core::document::{Document, DocumentFormat, Parsed, json, yaml};
 use planwright_core::text::SourceText;
 use planwright_testkit::judge::some_patch;
 
 use crate::documents::check_table;
-use crate::input::{Dice, parts, text};
+use crate::input::{ByteChoices, parts, text};
 
 pub(crate) fn hold(bytes: &[u8]) {
     let [document, new, choices] = parts(bytes);
@@ -14,9 +14,9 @@ pub(crate) fn hold(bytes: &[u8]) {
     let new = json::parse(&SourceText::new(new))
         .document
         .root()
-        .map_or(Value::Null, Value::of);
+        .map_or(PlainValue::Null, PlainValue::of);
     for parse in [json::parse, yaml::parse] {
-        let mut dice = Dice::new(choices);
+        let mut dice = ByteChoices::new(choices);
         let mut document = parse(&source).document;
         for _ in 0..4 {
             let Some(patch) = some_patch(&document, &new, |n| dice.below(n)) else {
@@ -32,13 +32,13 @@ pub(crate) fn hold(bytes: &[u8]) {
 
 /// Makes a patch, and checks what comes of it; none where it is refused.
 fn tried(document: &Document, patch: &Patch, parse: fn(&SourceText) -> Parsed) -> Option<Parsed> {
-    let mut expected = Value::of(document.root()?);
+    let mut expected = PlainValue::of(document.root()?);
     let predicted = patch.apply_to(&mut expected);
     let patched = patch::patch(document, std::slice::from_ref(patch)).ok()?;
     assert_eq!(predicted, Ok(()), "{patch:?}");
     let parsed = parse(&SourceText::new(patched.as_str()));
     check_table(&parsed);
-    let value = parsed.document.root().map(Value::of);
+    let value = parsed.document.root().map(PlainValue::of);
     let before = document.source().as_str();
     assert_eq!(value, Some(expected), "{patch:?}\n{before}\n---- became\n{patched}");
     check_outside(document, patch, &patched);
@@ -51,7 +51,7 @@ fn check_outside(document: &Document, patch: &Patch, patched: &str) {
     let node = patch.route().find(document).expect("the patch was made for it");
     let span = node.span().range();
     let (start, end) = match patch {
-        Patch::ReplaceScalar { .. } if document.format() == Format::Json => (span.start, span.end),
+        Patch::ReplaceScalar { .. } if document.format() == DocumentFormat::Json => (span.start, span.end),
         _ => {
             let end = text[span.end..].find('\n').map_or(text.len(), |end| span.end + end);
             (line_above(text, span.start), end)

@@ -2,13 +2,13 @@
 
 use planwright_core::dialect::{DIALECTS, find};
 use planwright_core::inspect::{LinkedPlan, inspect};
-use planwright_core::planning::prompt::{Brief, Purpose, Setback, plan_prompt, repair_prompt, replan_prompt};
-use planwright_core::prompt::{Context, Prompt, Template};
+use planwright_core::planning::prompt::{PlanningBrief, Purpose, Setback, plan_prompt, repair_prompt, replan_prompt};
+use planwright_core::prompt::{Prompt, PromptContext, Template};
 use planwright_core::text::SourceText;
 use planwright_testkit::judge::outside;
 
 use crate::findings;
-use crate::input::{Dice, parts, text, with_choice};
+use crate::input::{ByteChoices, parts, text, with_choice};
 
 /// The word that others want to be taken for planwright's own.
 const EVIL: &str = "EVIL";
@@ -19,7 +19,7 @@ const LEAST_WHOLE: usize = 20_000;
 pub(crate) fn hold(bytes: &[u8]) {
     let [template, words, choices] = parts(bytes);
     let (template, words) = (text(template), format!("{EVIL}{}{EVIL}", text(words)));
-    let mut dice = Dice::new(choices);
+    let mut dice = ByteChoices::new(choices);
     let plan = plan_of(&words);
     let max_bytes = dice.below(256) * 256;
     check_task_prompt(&plan, &words, None, max_bytes);
@@ -50,7 +50,7 @@ fn plan_of(words: &str) -> LinkedPlan {
 }
 
 fn check_task_prompt(plan: &LinkedPlan, words: &str, template: Option<&Template>, max_bytes: usize) {
-    let context = Context {
+    let context = PromptContext {
         outputs: &[(0, words)],
         attempt: 2,
         last_failure: Some(words),
@@ -66,10 +66,10 @@ fn check_task_prompt(plan: &LinkedPlan, words: &str, template: Option<&Template>
     check(&prompt, max_bytes, template.is_none());
 }
 
-fn check_planning_prompts(words: &str, templates: &[Template], max_bytes: usize, dice: &mut Dice<'_>) {
+fn check_planning_prompts(words: &str, templates: &[Template], max_bytes: usize, dice: &mut ByteChoices<'_>) {
     let list = [words.to_owned()];
     let pairs = [(words.to_owned(), words.to_owned())];
-    let brief = Brief {
+    let brief = PlanningBrief {
         dialect: DIALECTS[dice.below(DIALECTS.len())],
         goal: words,
         constraints: &list,

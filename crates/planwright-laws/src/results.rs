@@ -1,17 +1,17 @@
 //! Any result file beside any end of an agent: read or refused with reasons, and bad news wins.
 
-use planwright_core::agent::result_file::Report;
-use planwright_core::agent::{End, Exit, Format, Listener, Outcome, ResultFile, conclude};
+use planwright_core::agent::result_file::ResultStatus;
+use planwright_core::agent::{AgentExit, AgentOutcome, End, EventFormat, Listener, ResultFile, conclude};
 use planwright_core::diagnostic::Severity;
 use planwright_core::text::SourceText;
 
 use crate::findings;
-use crate::input::{Dice, parts, text};
+use crate::input::{ByteChoices, parts, text};
 
 pub(crate) fn hold(bytes: &[u8]) {
     let [file, output, choices] = parts(bytes);
     let (file, output) = (text(file), text(output));
-    let mut dice = Dice::new(choices);
+    let mut dice = ByteChoices::new(choices);
     let source = SourceText::new(file.as_str());
     let read = match ResultFile::read(&file) {
         Ok(read) => {
@@ -29,10 +29,14 @@ pub(crate) fn hold(bytes: &[u8]) {
             None
         }
     };
-    let format = Format::ALL[dice.below(Format::ALL.len())];
+    let format = EventFormat::ALL[dice.below(EventFormat::ALL.len())];
     let mut listener = Listener::new(format);
     output.lines().for_each(|line| drop(listener.line(line)));
-    let verdict = listener.finish(if dice.flip() { Exit::Code(0) } else { Exit::Stopped });
+    let verdict = listener.finish(if dice.flip() {
+        AgentExit::Code(0)
+    } else {
+        AgentExit::Stopped
+    });
     check_conclusion(&verdict, read, format);
 }
 
@@ -61,13 +65,13 @@ fn check_file(read: &ResultFile, n_bytes: usize) {
     }
 }
 
-fn check_conclusion(verdict: &planwright_core::agent::Verdict, read: Option<ResultFile>, format: Format) {
+fn check_conclusion(verdict: &planwright_core::agent::AgentVerdict, read: Option<ResultFile>, format: EventFormat) {
     let report = read.as_ref().map(|read| read.report);
     let concluded = conclude(verdict.clone(), read, format);
     match (report, &concluded.end) {
-        (Some(Report::Stop), end) => assert!(matches!(end, End::Stopped { .. }), "{end:?}"),
-        (Some(Report::Failed), End::Done) => panic!("a file that says `failed` was not believed"),
-        (_, End::Done) => assert_eq!(verdict.outcome, Outcome::Done, "a file made it done"),
+        (Some(ResultStatus::Stop), end) => assert!(matches!(end, End::Stopped { .. }), "{end:?}"),
+        (Some(ResultStatus::Failed), End::Done) => panic!("a file that says `failed` was not believed"),
+        (_, End::Done) => assert_eq!(verdict.outcome, AgentOutcome::Done, "a file made it done"),
         _ => {}
     }
 }

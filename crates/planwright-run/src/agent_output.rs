@@ -8,14 +8,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use planwright_core::agent::result_file::MAX_RESULT_BYTES;
-use planwright_core::agent::{self, Conclusion, End, Heard, Listener, MAX_MESSAGE, ResultFile, conclude};
+use planwright_core::agent::{self, AgentEvent, Conclusion, End, Listener, MAX_MESSAGE, ResultFile, conclude};
 use planwright_core::diagnostic::Severity;
 
-use crate::config::{Agent, Config, Format};
+use crate::config::{Agent, Config, OutputFormat};
 use crate::faults;
 use crate::files::{open_own, read_bounded, write_own};
 use crate::redaction::{RedactedText, Redaction};
-use crate::worker::{Cause, DEFAULT_ALLOWED, Ended, Exit, Mark, allowed_environment, end, orphans};
+use crate::worker::{
+    DEFAULT_ALLOWED, EndCause, EndedProcess, ProcessExit, ProcessMark, allowed_environment, end, orphans,
+};
 
 /// The longest line of output that is listened to, in bytes; what comes after it is not heard.
 const MAX_LINE: usize = 8 << 20;
@@ -29,16 +31,16 @@ pub(crate) const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 /// The output of an agent so far.
 pub(crate) struct AgentOutput {
     listener: Listener,
-    format: agent::Format,
+    format: agent::EventFormat,
     /// A line that has not ended yet.
     line: Vec<u8>,
     /// The end of all that it wrote, where that is its message.
-    words: Option<Words>,
+    words: Option<TextTail>,
     redaction: Redaction,
 }
 
 /// What an agent reported. It has no secrets.
-pub(crate) struct AgentReport {
+pub(crate) struct RedactedAgentReport {
     pub(crate) conclusion: Conclusion,
     /// What the user should know about its result file.
     pub(crate) remarks: Vec<String>,
@@ -47,12 +49,12 @@ pub(crate) struct AgentReport {
 }
 
 /// The end of a text, up to a size.
-struct Words {
+struct TextTail {
     bytes: Vec<u8>,
     max_bytes: usize,
 }
 
-impl Words {
+impl TextTail {
     fn add(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         // In large steps, so that what comes in small pieces costs little.
@@ -74,24 +76,24 @@ impl Words {
 
 impl AgentOutput {
     /// Begins to listen to an agent with a format.
-    pub(crate) fn new(format: Format, redaction: &Redaction) -> Self {
+    pub(crate) fn new(format: OutputFormat, redaction: &Redaction) -> Self {
         AgentOutput::with_room(format, MAX_MESSAGE, redaction)
     }
 
     /// Begins to listen to an agent whose answer is wanted word for word, up to so many bytes. Where its output is text for
     /// people, all of that is the answer.
-    pub(crate) fn for_answer(format: Format, max_bytes: usize, redaction: &Redaction) -> Self {
-        let words = Words {
+    pub(crate) fn for_answer(format: OutputFormat, max_bytes: usize, redaction: &Redaction) -> Self {
+        let words = TextTail {
             bytes: Vec::new(),
             max_bytes,
         };
         AgentOutput {
-            words: matches!(format, Format::Plain | Format::Aider).then_some(words),
+            words: matches!(format, OutputFormat::Plain | OutputFormat::Aider).then_some(words),
             ..AgentOutput::with_room(format, max_bytes, redaction)
         }
     }
 
-    fn with_room(format: Format, max_message: usize, redaction: &Redaction) -> Self {
+    fn with_room(format: OutputFormat, max_message: usize, redaction: &Redaction) -> Self {
         let format = format_of(format);
         AgentOutput {
             listener: Listener::with_room(format, max_message),
@@ -103,7 +105,7 @@ impl AgentOutput {
     }
 
     /// Takes in what an agent wrote, and returns what is news in it.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Vec<Heard> {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Vec<AgentEvent> {
         if let Some(words) = &mut self.words {
             words.add(bytes);
         }
@@ -128,22 +130,21 @@ impl AgentOutput {
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn end_line(&mut self) -> Vec<Heard> {
+    fn end_line(&mut self) -> Vec<AgentEvent> {
         let line = std::mem::take(&mut self.line);
         hear(&mut self.listener, &line, &self.redaction)
     }
 
     /// Returns what all of it amounts to, with the file in which the agent may have reported. That file has no secrets afterwards.
-    pub(crate) fn conclude(mut self, ended: &Ended, result: &Path) -> AgentReport {
+    pub(crate) fn conclude(mut self, ended: &EndedProcess, result: &Path) -> RedactedAgentReport {
         if !self.line.is_empty() {
             self.end_line();
         }
         let exit = match (ended.cause, ended.exit) {
-            (Cause::Itself, Exit::Code(code)) => agent::Exit::Code(code),
-            (Cause::Itself, Exit::Signal(signal)) => agent::Exit::Signal(signal),
-            (Cause::Itself, Exit::Unknown) | (Cause::WallLimit | Cause::Silence | Cause::Cancelled, _) => {
-                agent::Exit::Stopped
-            }
+            (EndCause::Itself, ProcessExit::Code(code)) => agent::AgentExit::Code(code),
+            (EndCause::Itself, ProcessExit::Signal(signal)) => agent::AgentExit::Signal(signal),
+            (EndCause::Itself, ProcessExit::Unknown)
+            | (EndCause::WallLimit | EndCause::Silence | EndCause::Cancelled, _) => agent::AgentExit::Stopped,
         };
         let mut verdict = self.listener.finish(exit);
         if let Some(words) = self.words {
@@ -172,7 +173,7 @@ impl AgentOutput {
             }
         };
         redact(&mut conclusion, &self.redaction);
-        AgentReport {
+        RedactedAgentReport {
             conclusion,
             remarks,
             result: text.ok().flatten(),
@@ -212,7 +213,7 @@ fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
 }
 
 /// Gives a line to a listener, and returns what is news in it.
-fn hear(listener: &mut Listener, line: &[u8], redaction: &Redaction) -> Vec<Heard> {
+fn hear(listener: &mut Listener, line: &[u8], redaction: &Redaction) -> Vec<AgentEvent> {
     let line = String::from_utf8_lossy(line);
     let line = line.strip_suffix('\r').unwrap_or(&line);
     // The bytes of the line have no secrets any more; what escapes in it stand for may.
@@ -298,7 +299,7 @@ pub fn redaction_of(config: &Config) -> Redaction {
 
 /// Ends everything with a mark; returns how many processes that were. What ends by itself in a moment, as git's own housekeeping
 /// does, is not counted.
-pub(crate) fn end_all(mark: &Mark) -> usize {
+pub(crate) fn end_all(mark: &ProcessMark) -> usize {
     const MOMENT: Duration = Duration::from_millis(100);
     if orphans(mark, &[]).is_empty() {
         return 0;
@@ -311,14 +312,14 @@ pub(crate) fn end_all(mark: &Mark) -> usize {
     left.len()
 }
 
-fn format_of(format: Format) -> agent::Format {
+fn format_of(format: OutputFormat) -> agent::EventFormat {
     match format {
-        Format::ClaudeStreamJson => agent::Format::Claude,
-        Format::CodexJson => agent::Format::Codex,
-        Format::GeminiStreamJson => agent::Format::Gemini,
-        Format::OpencodeJson => agent::Format::Opencode,
-        Format::QwenStreamJson => agent::Format::Qwen,
-        Format::Aider => agent::Format::Aider,
-        Format::Plain => agent::Format::Plain,
+        OutputFormat::ClaudeStreamJson => agent::EventFormat::Claude,
+        OutputFormat::CodexJson => agent::EventFormat::Codex,
+        OutputFormat::GeminiStreamJson => agent::EventFormat::Gemini,
+        OutputFormat::OpencodeJson => agent::EventFormat::Opencode,
+        OutputFormat::QwenStreamJson => agent::EventFormat::Qwen,
+        OutputFormat::Aider => agent::EventFormat::Aider,
+        OutputFormat::Plain => agent::EventFormat::Plain,
     }
 }

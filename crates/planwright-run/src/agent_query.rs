@@ -9,19 +9,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{Conclusion, End, Heard};
+use planwright_core::agent::{AgentEvent, Conclusion, End};
 
 use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, environment_of, redaction_of};
 use crate::config::units::duration_text;
-use crate::config::{Agent, Channel, Config, Fillings, Format};
+use crate::config::{Agent, Channel, Config, Fillings, OutputFormat};
 use crate::error_chain::with_causes;
 use crate::faults;
-use crate::fence::{Fencing, Ground, TemporaryFolders};
+use crate::fence::{Fencing, ProcessFolders, TemporaryFolders};
 use crate::files::{Files, write_own};
 use crate::layout::{STATE_FOLDER, make_dated_folder};
 use crate::redaction::Redaction;
 use crate::runs;
-use crate::worker::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Stdin, Workers};
+use crate::worker::{
+    EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, Stdin, StopManner, WorkerEvent, Workers,
+};
 
 /// The longest answer that is taken from an agent unless told otherwise, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 4 << 20;
@@ -46,7 +48,7 @@ pub struct AgentQuery<'a> {
     /// Where its files lie.
     pub place: &'a AgentQueryPlace,
     /// How long it may take, and how much it may say.
-    pub limits: Limits,
+    pub limits: QueryLimits,
     /// Variables by which its processes are known beside the query's own.
     pub mark: &'a [(OsString, OsString)],
     /// Whether it is fenced: it may look around in its folder, and write to its own files only.
@@ -55,7 +57,7 @@ pub struct AgentQuery<'a> {
 
 /// How long an agent may take for an answer, and how much it may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct QueryLimits {
     /// How long it may take.
     pub wall: Duration,
     /// How long it may say nothing.
@@ -68,10 +70,10 @@ pub struct Limits {
     pub max_answer: usize,
 }
 
-impl Limits {
+impl QueryLimits {
     /// Returns the limits of an attempt at a task.
     pub fn of(config: &Config) -> Self {
-        Limits {
+        QueryLimits {
             wall: config.run.wall_limit,
             silence: config.run.silence_limit,
             grace: config.run.grace,
@@ -82,7 +84,7 @@ impl Limits {
 
     /// Returns the same with at most so long to take.
     pub fn within(self, wall: Duration) -> Self {
-        Limits {
+        QueryLimits {
             wall: self.wall.min(wall),
             silence: self.silence.min(wall),
             ..self
@@ -92,7 +94,7 @@ impl Limits {
 
 /// What an agent answered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct AgentAnswer {
     /// Its final text, or the output of its result file; all that it printed where its output is text for people. Never blank.
     pub text: String,
     /// Whether the text is as long as there was room for: there may have been more.
@@ -264,7 +266,7 @@ pub fn ask_agent(
     query: &AgentQuery<'_>,
     workers: &mut Workers,
     interrupts: &AtomicU32,
-) -> Result<Answer, AgentQueryError> {
+) -> Result<AgentAnswer, AgentQueryError> {
     let mut spec = query.spec()?;
     let mut temporary = TemporaryFolders::default();
     spec.give_temporary(&mut temporary, KEY)
@@ -277,13 +279,13 @@ pub fn ask_agent(
     loop {
         for event in workers.wait(Some(GLANCE)) {
             match event {
-                Event::Output { key: KEY, bytes } => {
+                WorkerEvent::Output { key: KEY, bytes } => {
                     let is_to_end = listening.take(&bytes);
                     if is_to_end {
-                        workers.cancel(KEY, Manner::Politely);
+                        workers.cancel(KEY, StopManner::Politely);
                     }
                 }
-                Event::Ended(ended) if ended.key == KEY => return listening.conclude(&ended),
+                WorkerEvent::Ended(ended) if ended.key == KEY => return listening.conclude(&ended),
                 _ => {}
             }
         }
@@ -291,7 +293,14 @@ pub fn ask_agent(
         if n_asked > n_heeded {
             n_heeded = n_asked;
             listening.interrupt();
-            workers.cancel(KEY, if n_asked > 1 { Manner::AtOnce } else { Manner::Politely });
+            workers.cancel(
+                KEY,
+                if n_asked > 1 {
+                    StopManner::AtOnce
+                } else {
+                    StopManner::Politely
+                },
+            );
         }
     }
 }
@@ -314,7 +323,7 @@ impl AgentQuery<'_> {
         let own = own.map(|(name, value)| (OsString::from(name), value.into_os_string()));
         let environment: Vec<(OsString, OsString)> = environment_of(agent).into_iter().chain(own).collect();
         let own_folder = self.place.folder().to_owned();
-        let fence = self.fencing.fence(&Ground {
+        let fence = self.fencing.fence(&ProcessFolders {
             writable: std::slice::from_ref(&own_folder),
             readable: &[self.folder.to_owned()],
             agent: Some(agent.known_as()),
@@ -368,16 +377,16 @@ impl AgentQuery<'_> {
         })
     }
 
-    fn mark(&self) -> Mark {
+    fn mark(&self) -> ProcessMark {
         let own = (
             OsString::from("PLANWRIGHT_INQUIRY"),
             self.place.folder.clone().into_os_string(),
         );
-        Mark::new(self.mark.iter().cloned().chain([own]))
+        ProcessMark::new(self.mark.iter().cloned().chain([own]))
     }
 }
 
-impl Answer {
+impl AgentAnswer {
     /// Returns tokens sent and received, where the agent tells.
     pub fn tokens(&self) -> Option<[u64; 2]> {
         runs::tokens(self.tokens_in, self.tokens_out)
@@ -405,14 +414,14 @@ pub(crate) struct Listening {
     agent: String,
     hearing: AgentOutput,
     result: PathBuf,
-    mark: Mark,
-    limits: Limits,
+    mark: ProcessMark,
+    limits: QueryLimits,
     redaction: Redaction,
-    ending: Option<Ending>,
+    ending: Option<QueryEndReason>,
 }
 
 /// Why an agent is ended before it has answered.
-enum Ending {
+enum QueryEndReason {
     Interrupted,
     Looping,
     RateLimited { wait: u64, why: String },
@@ -422,7 +431,7 @@ impl Listening {
     /// Begins to listen.
     pub(crate) fn new(query: &AgentQuery<'_>) -> Self {
         let format = query.config.agents.get(query.agent);
-        let format = format.map_or(Format::Plain, |agent| agent.output);
+        let format = format.map_or(OutputFormat::Plain, |agent| agent.output);
         let redaction = redaction_of(query.config);
         Listening {
             agent: query.agent.to_owned(),
@@ -440,9 +449,9 @@ impl Listening {
         let mut is_to_end = false;
         for heard in self.hearing.take(bytes) {
             let ending = match heard {
-                Heard::Looping => Ending::Looping,
-                Heard::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
-                    Ending::RateLimited { wait, why }
+                AgentEvent::Looping => QueryEndReason::Looping,
+                AgentEvent::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
+                    QueryEndReason::RateLimited { wait, why }
                 }
                 _ => continue,
             };
@@ -454,11 +463,11 @@ impl Listening {
 
     /// Takes note that the user wants the end.
     pub(crate) fn interrupt(&mut self) {
-        self.ending = Some(Ending::Interrupted);
+        self.ending = Some(QueryEndReason::Interrupted);
     }
 
     /// Returns the answer, once the agent has ended. What it left running is ended too.
-    pub(crate) fn conclude(self, ended: &Ended) -> Result<Answer, AgentQueryError> {
+    pub(crate) fn conclude(self, ended: &EndedProcess) -> Result<AgentAnswer, AgentQueryError> {
         if ended.was_outlived {
             end_all(&self.mark);
         }
@@ -466,12 +475,12 @@ impl Listening {
         let agent = self.agent;
         if let Some(ending) = self.ending {
             return Err(match ending {
-                Ending::Interrupted => AgentQueryError::Interrupted { agent },
-                Ending::Looping => AgentQueryError::Broken {
+                QueryEndReason::Interrupted => AgentQueryError::Interrupted { agent },
+                QueryEndReason::Looping => AgentQueryError::Broken {
                     agent,
                     why: "it goes round in circles".to_owned(),
                 },
-                Ending::RateLimited { wait, why } => {
+                QueryEndReason::RateLimited { wait, why } => {
                     let wait = Some(wait);
                     AgentQueryError::RateLimited { agent, wait, why }
                 }
@@ -486,7 +495,7 @@ impl Listening {
             let why = "it said nothing".to_owned();
             return Err(AgentQueryError::Failed { agent, why });
         }
-        Ok(Answer {
+        Ok(AgentAnswer {
             // A character is not cut in two.
             is_cut: text.len().saturating_add(3) >= self.limits.max_answer,
             text,
@@ -500,16 +509,16 @@ impl Listening {
 }
 
 /// Returns whether nothing is wrong but that tools were denied: of a task that is a failure, of an answer it is none.
-fn is_denied_only(conclusion: &Conclusion, ended: &Ended) -> bool {
-    let is_well = ended.cause == Cause::Itself && ended.exit == Exit::Code(0);
+fn is_denied_only(conclusion: &Conclusion, ended: &EndedProcess) -> bool {
+    let is_well = ended.cause == EndCause::Itself && ended.exit == ProcessExit::Code(0);
     is_well && !conclusion.denials.is_empty() && matches!(conclusion.end, End::Failed { .. })
 }
 
-fn failure(agent: String, end: End, ended: &Ended, limits: &Limits) -> AgentQueryError {
+fn failure(agent: String, end: End, ended: &EndedProcess, limits: &QueryLimits) -> AgentQueryError {
     let limit = match ended.cause {
-        Cause::WallLimit => Some(format!("took longer than {}", duration_text(limits.wall))),
-        Cause::Silence => Some(format!("said nothing for {}", duration_text(limits.silence))),
-        Cause::Itself | Cause::Cancelled => None,
+        EndCause::WallLimit => Some(format!("took longer than {}", duration_text(limits.wall))),
+        EndCause::Silence => Some(format!("said nothing for {}", duration_text(limits.silence))),
+        EndCause::Itself | EndCause::Cancelled => None,
     };
     if let Some(why) = limit {
         return AgentQueryError::TimedOut { agent, why };
@@ -519,7 +528,7 @@ fn failure(agent: String, end: End, ended: &Ended, limits: &Limits) -> AgentQuer
         End::Broken { why } => AgentQueryError::Broken { agent, why },
         End::Failed { why } => AgentQueryError::Failed { agent, why },
         End::Stopped { condition } => AgentQueryError::Failed { agent, why: condition },
-        End::Interrupted if ended.cause == Cause::Cancelled => AgentQueryError::Interrupted { agent },
+        End::Interrupted if ended.cause == EndCause::Cancelled => AgentQueryError::Interrupted { agent },
         End::Interrupted | End::Done => AgentQueryError::Failed {
             agent,
             why: "it was ended before it had answered".to_owned(),

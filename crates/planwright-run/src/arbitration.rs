@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use planwright_core::arbiter::{AnswerError, Decision, Entry, MAX_HISTORY, Past};
+use planwright_core::arbiter::{AnswerError, Decision, MAX_HISTORY, Past, PastAttempt};
 
-use crate::agent_query::{AgentQueryError, Answer, Limits};
+use crate::agent_query::{AgentAnswer, AgentQueryError, QueryLimits};
 use crate::config::Config;
 use crate::files::Files;
 use crate::layout::PlanPlace;
@@ -20,24 +20,24 @@ pub const LIMIT: Duration = Duration::from_secs(300);
 const MAX_RUNS: usize = 20;
 
 /// Returns the limits of an arbiter.
-pub fn limits(config: &Config) -> Limits {
-    Limits::of(config).within(LIMIT)
+pub fn limits(config: &Config) -> QueryLimits {
+    QueryLimits::of(config).within(LIMIT)
 }
 
 /// What the runs of a plan tell of earlier attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attempts {
+pub struct AttemptHistory {
     /// The attempts, the oldest first.
-    pub history: Vec<Entry>,
+    pub history: Vec<PastAttempt>,
     /// Why the last one failed, where what it was about has not been done since.
     pub last_error: Option<String>,
 }
 
-impl Attempts {
+impl AttemptHistory {
     /// Looks at the logs of a plan's runs, the newest first, until there are enough attempts. A log that cannot be read is
     /// passed over: an arbiter can do without.
-    pub fn of(files: &dyn Files, plan: &PlanPlace, id: Option<&str>) -> Attempts {
-        let mut parts: Vec<Vec<Seen>> = Vec::new();
+    pub fn of(files: &dyn Files, plan: &PlanPlace, id: Option<&str>) -> AttemptHistory {
+        let mut parts: Vec<Vec<FinishedAttempt>> = Vec::new();
         let own = runs::of_plan(files, plan, id).into_iter().flatten();
         for place in own.take(MAX_RUNS) {
             let Ok(records) = runs::records(files, &place.log()) else {
@@ -48,9 +48,9 @@ impl Attempts {
                 break;
             }
         }
-        let all: Vec<Seen> = parts.into_iter().rev().flatten().collect();
+        let all: Vec<FinishedAttempt> = parts.into_iter().rev().flatten().collect();
         let last_error = last_error(&all);
-        Attempts {
+        AttemptHistory {
             history: all.into_iter().map(|seen| seen.entry).collect(),
             last_error,
         }
@@ -66,25 +66,25 @@ impl Attempts {
 }
 
 /// An attempt that is over, and what came of it.
-struct Seen {
+struct FinishedAttempt {
     started: String,
     outcome: Outcome,
-    entry: Entry,
+    entry: PastAttempt,
 }
 
 /// Returns the attempts of a run that are over, in the order in which they started.
-fn seen_in(run_state: &RunState) -> Vec<Seen> {
+fn seen_in(run_state: &RunState) -> Vec<FinishedAttempt> {
     let attempts = run_state
         .tasks()
         .iter()
         .flat_map(|task| task.attempts.iter().map(move |attempt| (task, attempt)));
-    let mut seen: Vec<Seen> = attempts
+    let mut seen: Vec<FinishedAttempt> = attempts
         .filter_map(|(task, attempt)| {
             let outcome = attempt.outcome.clone()?;
             let is_failed = outcome == Outcome::Failed;
-            Some(Seen {
+            Some(FinishedAttempt {
                 started: attempt.started.clone(),
-                entry: Entry {
+                entry: PastAttempt {
                     agent: attempt.agent.clone(),
                     task: task.task.clone(),
                     outcome: outcome.as_str().to_owned(),
@@ -101,8 +101,8 @@ fn seen_in(run_state: &RunState) -> Vec<Seen> {
 }
 
 /// Returns why the last attempt failed whose task has not been done since.
-fn last_error(seen: &[Seen]) -> Option<String> {
-    let failed = |seen: &&Seen| seen.outcome == Outcome::Failed;
+fn last_error(seen: &[FinishedAttempt]) -> Option<String> {
+    let failed = |seen: &&FinishedAttempt| seen.outcome == Outcome::Failed;
     let (at, last) = seen.iter().enumerate().rev().find(|(_, one)| failed(one))?;
     let is_done_since = seen
         .iter()
@@ -137,9 +137,9 @@ pub enum Undecided {
 /// Takes an arbiter's answer.
 pub fn decided(
     arbiter: &str,
-    answer: Result<Answer, AgentQueryError>,
+    answer: Result<AgentAnswer, AgentQueryError>,
     agents: &[&str],
-) -> Result<(Decision, Answer), Undecided> {
+) -> Result<(Decision, AgentAnswer), Undecided> {
     let answer = answer?;
     match Decision::read(&answer.text, agents) {
         Ok(decision) => Ok((decision, answer)),

@@ -92,14 +92,14 @@ impl AttemptMark {
 
 /// What is known of the process and of those that it descends from.
 #[derive(Debug, Default)]
-struct Lineage {
+struct ProcessLineage {
     marks: Vec<AttemptMark>,
     ancestors: Vec<u32>,
 }
 
 /// Returns the lineage of this process, which is read once: a process that loses its parent keeps what it came from.
-fn lineage() -> &'static Lineage {
-    static LINEAGE: OnceLock<Lineage> = OnceLock::new();
+fn lineage() -> &'static ProcessLineage {
+    static LINEAGE: OnceLock<ProcessLineage> = OnceLock::new();
     LINEAGE.get_or_init(|| {
         let own = own_mark();
         let mut lineage = ancestors();
@@ -110,7 +110,7 @@ fn lineage() -> &'static Lineage {
 }
 
 #[cfg(unix)]
-fn ancestors() -> Lineage {
+fn ancestors() -> ProcessLineage {
     use std::os::unix::ffi::OsStrExt as _;
 
     use crate::process_table::{ancestors, environment_of, value_in};
@@ -123,7 +123,7 @@ fn ancestors() -> Lineage {
             Some(OsStr::from_bytes(value).to_owned())
         })
     });
-    Lineage {
+    ProcessLineage {
         marks: marks.collect(),
         ancestors: ancestors
             .iter()
@@ -134,13 +134,13 @@ fn ancestors() -> Lineage {
 
 /// There is no table of processes here: the environment has to do.
 #[cfg(not(unix))]
-fn ancestors() -> Lineage {
-    Lineage::default()
+fn ancestors() -> ProcessLineage {
+    ProcessLineage::default()
 }
 
 /// Returns the attempt of a run of this plan that called this process.
 pub fn attempt_on(plan: &PlanPlace, id: Option<&str>) -> Option<CallingAttempt> {
-    let Lineage { marks, ancestors } = lineage();
+    let ProcessLineage { marks, ancestors } = lineage();
     if let Some(mark) = marks.iter().find(|mark| mark.concerns(plan)) {
         return Some(mark.attempt.clone());
     }
@@ -160,7 +160,7 @@ pub fn attempt_on(plan: &PlanPlace, id: Option<&str>) -> Option<CallingAttempt> 
 
 /// Returns the attempt of a run in a workspace that called this process, whatever its plan is.
 pub fn attempt_in(root: &Path) -> Option<CallingAttempt> {
-    let Lineage { marks, ancestors } = lineage();
+    let ProcessLineage { marks, ancestors } = lineage();
     let root = &root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let is_here = |mark: &&AttemptMark| {
         let folder = mark.folder.as_ref();

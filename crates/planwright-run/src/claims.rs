@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use planwright_core::plan::State;
 
-use crate::journal::{Change, Claimed, History, Outcome, PastChange};
+use crate::journal::{ChangeOutcome, ChangeRecord, Claimed, History, PastChange};
 
 /// What the history of a plan calls what a run does.
 pub const RUN_VERB: &str = "run";
@@ -71,7 +71,7 @@ impl Claims {
     pub fn of(history: &History) -> Self {
         let mut claims = Claims::default();
         let landed = history.changes().iter();
-        for past in landed.filter(|past| past.outcome != Outcome::Void) {
+        for past in landed.filter(|past| past.outcome != ChangeOutcome::Void) {
             claims.apply(past);
         }
         claims
@@ -108,7 +108,7 @@ impl Claims {
     }
 
     /// Restores the claims that a change ended which is taken back: its tasks are running again.
-    fn restore(&mut self, undo: &Change) {
+    fn restore(&mut self, undo: &ChangeRecord) {
         let undone = undo.undoes.and_then(|undone| self.ended.get(&undone));
         let is_running = |task: &String| {
             let mut moves = undo.moves.iter().chain(&undo.states);
@@ -157,7 +157,7 @@ impl Claims {
 }
 
 /// Returns the new name of a task that was renamed while it was running.
-fn renamed_to(change: &Change) -> Option<&str> {
+fn renamed_to(change: &ChangeRecord) -> Option<&str> {
     let moved = change.moves.iter().chain(&change.states);
     let mut renamed = moved.filter(|moved| moved.from.is_none() && State::from_word(&moved.to) == Some(State::Running));
     renamed.next().map(|moved| moved.task.as_str())

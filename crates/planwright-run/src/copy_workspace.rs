@@ -89,7 +89,7 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
         n_copied: None,
         left_out: Vec::new(),
     };
-    if let Found::Copy = state_of(plan, folder)? {
+    if let ExistingTarget::Copy = state_of(plan, folder)? {
         return Ok(copy);
     }
     let inventory = Inventory::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
@@ -98,7 +98,7 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
         // Somebody else may have made one meanwhile.
         Err(error) => {
             return match state_of(plan, folder) {
-                Ok(Found::Copy) => Ok(copy),
+                Ok(ExistingTarget::Copy) => Ok(copy),
                 _ => Err(error),
             };
         }
@@ -111,15 +111,15 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
 }
 
 /// What there is where a copy is to be.
-enum Found {
+enum ExistingTarget {
     Nothing,
     Copy,
 }
 
-fn state_of(plan: &PlanPlace, folder: &Path) -> Result<Found, DuplicateError> {
+fn state_of(plan: &PlanPlace, folder: &Path) -> Result<ExistingTarget, DuplicateError> {
     let own = match fs::canonicalize(folder) {
         Ok(own) => own,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExistingTarget::Nothing),
         Err(source) => {
             let path = folder.to_owned();
             return Err(DuplicateError::Io { path, source });
@@ -132,11 +132,11 @@ fn state_of(plan: &PlanPlace, folder: &Path) -> Result<Found, DuplicateError> {
         return Err(DuplicateError::NotAFolder(folder.to_owned()));
     }
     if own.join(&plan.relative).is_file() && own.join(CONFIG_FILE).is_file() {
-        return Ok(Found::Copy);
+        return Ok(ExistingTarget::Copy);
     }
     let mut entries = fs::read_dir(&own).map_err(DuplicateError::io(folder))?;
     match entries.next() {
-        None => Ok(Found::Nothing),
+        None => Ok(ExistingTarget::Nothing),
         Some(_) => Err(DuplicateError::Occupied(folder.to_owned())),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright_core::change::Open;
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts, Looked};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts, Looked};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
@@ -28,7 +28,7 @@ pub fn inspect_file(source: &SourceText, path: Option<&Path>, forced: Option<&'s
 }
 
 /// Opens a text as the file at a path, or as standard input, to be changed. Returns what was looked up for it as well.
-pub fn open(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> (Open, Facts) {
+pub fn open(source: &SourceText, path: Option<&Path>, forced: Option<&'static dyn Dialect>) -> (Open, DiskFacts) {
     look(
         path,
         forced,
@@ -43,7 +43,7 @@ fn look<T>(
     forced: Option<&'static dyn Dialect>,
     read: impl Fn(&Choice<'_>) -> T,
     seen: impl Fn(&T) -> &Inspection,
-) -> (T, Facts) {
+) -> (T, DiskFacts) {
     let name = path.map(slashed);
     let choice = |facts| Choice {
         dialects: DIALECTS,
@@ -51,22 +51,22 @@ fn look<T>(
         path: name.as_deref(),
         facts,
     };
-    let nothing = Facts {
+    let nothing = DiskFacts {
         looked: Looked::NotYet,
         neighbours: path.and_then(neighbours_of),
-        ..Facts::default()
+        ..DiskFacts::default()
     };
     let first = read(&choice(&nothing));
     let questions = &seen(&first).questions;
     if questions.is_empty() {
         // There was nothing to look at: what a change of the text asks for later is not answered by waiting.
-        let facts = Facts {
+        let facts = DiskFacts {
             looked: Looked::Done,
             ..nothing
         };
         return (first, facts);
     }
-    let facts = Facts {
+    let facts = DiskFacts {
         neighbours: nothing.neighbours.clone(),
         ..look_up(questions, &root_of(path.unwrap_or(Path::new("."))))
     };
@@ -78,5 +78,5 @@ pub struct Examined {
     /// The inspection.
     pub inspection: Inspection,
     /// What was looked up for it.
-    pub facts: Facts,
+    pub facts: DiskFacts,
 }

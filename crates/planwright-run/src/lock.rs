@@ -18,7 +18,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(50);
 
 /// Who holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub struct LockHolder {
     /// Its process.
     pub pid: u32,
     /// What it does: the verb.
@@ -30,10 +30,10 @@ pub struct Holder {
     pub namespace: Option<u64>,
 }
 
-impl Holder {
+impl LockHolder {
     /// Returns this process.
     pub fn new(verb: String, since: String) -> Self {
-        Holder {
+        LockHolder {
             pid: std::process::id(),
             verb,
             since,
@@ -61,7 +61,7 @@ pub enum LockError {
     #[error("{}", held(.holder.as_ref(), *.waited))]
     Held {
         /// Who, where that can be read.
-        holder: Option<Holder>,
+        holder: Option<LockHolder>,
         /// How long was waited.
         waited: Duration,
     },
@@ -76,10 +76,10 @@ pub enum LockError {
     },
 }
 
-fn held(holder: Option<&Holder>, waited: Duration) -> String {
+fn held(holder: Option<&LockHolder>, waited: Duration) -> String {
     let waited = waited.as_secs_f64();
     match holder {
-        Some(Holder { pid, verb, since, .. }) => {
+        Some(LockHolder { pid, verb, since, .. }) => {
             format!("process {pid} (`{verb}`) holds the lock since {since}; waited {waited:.1} s")
         }
         None => format!("another process holds the lock; waited {waited:.1} s"),
@@ -99,14 +99,14 @@ impl PlanLock {
     }
 
     /// Writes anew who holds it.
-    pub(crate) fn sign(&self, files: &dyn Files, me: &Holder) -> io::Result<()> {
+    pub(crate) fn sign(&self, files: &dyn Files, me: &LockHolder) -> io::Result<()> {
         sign(files, &self.file, me)
     }
 }
 
 /// Takes a lock, waiting for it at most `patience`. Threads of one process exclude each other as processes do: each opens the
 /// file for itself.
-pub fn acquire(files: &dyn Files, path: &Path, me: &Holder, patience: Duration) -> Result<PlanLock, LockError> {
+pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Duration) -> Result<PlanLock, LockError> {
     let failed = |source| LockError::Io {
         path: path.to_owned(),
         source,
@@ -136,7 +136,7 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &Holder, patience: Duration) 
 }
 
 /// Returns who holds a lock at this moment, without waiting and without making anything.
-pub(crate) fn held_by(files: &dyn Files, path: &Path) -> Option<Holder> {
+pub(crate) fn held_by(files: &dyn Files, path: &Path) -> Option<LockHolder> {
     let file = open_to_read(path).ok()?;
     match file.try_lock_shared() {
         Err(std::fs::TryLockError::WouldBlock) => holder_of(files, path),
@@ -145,7 +145,7 @@ pub(crate) fn held_by(files: &dyn Files, path: &Path) -> Option<Holder> {
 }
 
 /// Writes who holds the lock, for those who wait.
-fn sign(files: &dyn Files, file: &File, me: &Holder) -> io::Result<()> {
+fn sign(files: &dyn Files, file: &File, me: &LockHolder) -> io::Result<()> {
     let line = serde_json::to_string(me)? + "\n";
     files.truncate(file, 0)?;
     // Whoever signs again has written before, and would go on behind that.
@@ -154,7 +154,7 @@ fn sign(files: &dyn Files, file: &File, me: &Holder) -> io::Result<()> {
 }
 
 /// Reads who holds a lock. Where a locked file cannot be read, as on Windows, nobody knows.
-fn holder_of(files: &dyn Files, path: &Path) -> Option<Holder> {
+fn holder_of(files: &dyn Files, path: &Path) -> Option<LockHolder> {
     let bytes = files.read(path, 4096).ok()?;
     serde_json::from_slice(&bytes).ok()
 }

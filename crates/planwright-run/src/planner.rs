@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use planwright_core::convert::Wish;
+use planwright_core::convert::PlanningRequest;
 use planwright_core::convert::rules::REFUSED;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::id_source::IdSource;
@@ -13,13 +13,13 @@ use planwright_core::outline::questions;
 use planwright_core::planning::derive::{DeriveError, Derived};
 use planwright_core::planning::draft::{Drafted, Unusable, draft, told};
 use planwright_core::planning::prompt::{
-    Brief, Derivation, Setback, derive_prompt, plan_prompt, repair_derive_prompt, repair_prompt, repair_replan_prompt,
-    replan_prompt,
+    Derivation, PlanningBrief, Setback, derive_prompt, plan_prompt, repair_derive_prompt, repair_prompt,
+    repair_replan_prompt, replan_prompt,
 };
 use planwright_core::planning::replan::{NewVersion, new_version};
 use planwright_core::text::SourceText;
 
-use crate::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Limits, ask_agent};
+use crate::agent_query::{AgentAnswer, AgentQuery, AgentQueryError, AgentQueryPlace, QueryLimits, ask_agent};
 use crate::clock;
 use crate::config::{Config, chain_of};
 use crate::fallback::{Fallback, ProviderLimits, Way, told_wait};
@@ -37,7 +37,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Whoever can be asked for a plan.
 pub trait Oracle {
     /// Asks for an answer.
-    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError>;
+    fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError>;
 
     /// Does what can be done about a question that was not answered: another one is asked, or time passes. Returns the error
     /// where it makes no sense to ask again.
@@ -55,11 +55,11 @@ pub trait Oracle {
 }
 
 /// An answer that is there already.
-pub struct Written(pub String);
+pub struct FixedAnswer(pub String);
 
-impl Oracle for Written {
-    fn ask(&mut self, _prompt: &str) -> Result<Answer, AgentQueryError> {
-        Ok(Answer {
+impl Oracle for FixedAnswer {
+    fn ask(&mut self, _prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
+        Ok(AgentAnswer {
             text: std::mem::take(&mut self.0),
             is_cut: false,
             cost_usd: None,
@@ -94,7 +94,7 @@ pub struct Planner<'p> {
 }
 
 impl Oracle for Planner<'_> {
-    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
+    fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         let place = AgentQueryPlace::create(&DiskFiles, self.root, &clock::now())?;
         let answer = ask_agent(
             &AgentQuery {
@@ -103,7 +103,7 @@ impl Oracle for Planner<'_> {
                 prompt,
                 folder: self.root,
                 place: &place,
-                limits: Limits::of(self.config),
+                limits: QueryLimits::of(self.config),
                 mark: &[],
                 fencing: &self.fencing,
             },
@@ -186,7 +186,7 @@ impl Effort {
         runs::tokens(self.tokens_in, self.tokens_out)
     }
 
-    fn add(&mut self, answer: &Answer) {
+    fn add(&mut self, answer: &AgentAnswer) {
         self.n_asked += 1;
         let sum = |known: Option<u64>, more: Option<u64>| match (known, more) {
             (None, None) => None,
@@ -225,7 +225,7 @@ pub enum PlanningError {
 
 /// A new version as a planner wants it.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WantedVersion {
     /// Its tasks.
     pub version: NewVersion,
     /// The answer that it was taken from.
@@ -235,8 +235,8 @@ pub struct Wanted {
 /// Has a plan made.
 pub fn plan(
     oracle: &mut dyn Oracle,
-    brief: &Brief<'_>,
-    wish: &Wish<'_>,
+    brief: &PlanningBrief<'_>,
+    wish: &PlanningRequest<'_>,
     id_source: &mut IdSource<'_>,
 ) -> Result<(Drafted, Effort), PlanningError> {
     converse(
@@ -252,10 +252,10 @@ pub fn replan(
     oracle: &mut dyn Oracle,
     old: &Inspection,
     try_out: &dyn Fn(&NewVersion) -> Vec<Diagnostic>,
-    brief: &Brief<'_>,
+    brief: &PlanningBrief<'_>,
     setback: &Setback<'_>,
     id_source: &mut IdSource<'_>,
-) -> Result<(Wanted, Effort), PlanningError> {
+) -> Result<(WantedVersion, Effort), PlanningError> {
     let read = |answer: &str| {
         let version = new_version(old, brief.dialect, answer, id_source)?;
         let findings = try_out(&version);
@@ -267,7 +267,7 @@ pub fn replan(
                 reasoning: version.reasoning,
             });
         }
-        Ok(Wanted { version, answer })
+        Ok(WantedVersion { version, answer })
     };
     let again = |answer: &str, findings: &str| repair_replan_prompt(brief, setback, answer, findings).text;
     converse(oracle, &replan_prompt(brief, setback).text, read, again)
@@ -276,7 +276,7 @@ pub fn replan(
 /// Has the tasks of a pack made, by `derive`, which is for plans that a pack can be made of at all.
 pub fn derive(
     oracle: &mut dyn Oracle,
-    brief: &Brief<'_>,
+    brief: &PlanningBrief<'_>,
     derivation: &Derivation<'_>,
     derive: &dyn Fn(&str) -> Result<Derived, DeriveError>,
 ) -> Result<(Derived, Effort), PlanningError> {

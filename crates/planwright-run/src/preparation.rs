@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::config::{Command, Run};
+use crate::config::{Command, RunConfig};
 use crate::faults;
 use crate::files::symlink;
 use crate::git::{GitError, Repository, is_repository_variable};
@@ -100,7 +100,7 @@ impl Default for Preparation {
 
 impl Preparation {
     /// Returns how checkouts are prepared: as configured, else as the project needs it.
-    pub fn of(config: &Run, repository: &Repository, root: &Path) -> Result<Self, PreparationError> {
+    pub fn of(config: &RunConfig, repository: &Repository, root: &Path) -> Result<Self, PreparationError> {
         let mut prepared = Preparation::default();
         match &config.copy {
             Some(paths) => prepared.take_paths(paths, repository, root)?,

@@ -14,7 +14,7 @@ pub(crate) struct Identity {
 
 /// A line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ProcessEntry {
     pub(crate) identity: Identity,
     pub(crate) parent: i32,
     pub(crate) group: i32,
@@ -24,7 +24,7 @@ pub(crate) struct Entry {
 }
 
 /// Reads the line of one process.
-pub(crate) fn entry_of(pid: i32) -> Option<Entry> {
+pub(crate) fn entry_of(pid: i32) -> Option<ProcessEntry> {
     // The system writes a line as a whole if there is room for it, and this is room for every line.
     let mut line = [0; 2048];
     let n_bytes = File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
@@ -33,7 +33,7 @@ pub(crate) fn entry_of(pid: i32) -> Option<Entry> {
 
 /// Reads `pid (name) state parent group session …`. The name may hold anything, parentheses and line ends included, and the
 /// start time is the 22nd field.
-fn parse_entry(line: &[u8]) -> Option<Entry> {
+fn parse_entry(line: &[u8]) -> Option<ProcessEntry> {
     let name_start = memchr::memchr(b' ', line)?;
     let name_end = memchr::memrchr(b')', line)?;
     let pid = std::str::from_utf8(line.get(..name_start)?).ok()?.parse().ok()?;
@@ -44,7 +44,7 @@ fn parse_entry(line: &[u8]) -> Option<Entry> {
     let mut number = || fields.next()?.parse::<i32>().ok();
     let (parent, group, session) = (number()?, number()?, number()?);
     let ticks = fields.nth(15)?.parse().ok()?;
-    Some(Entry {
+    Some(ProcessEntry {
         identity: Identity { pid, ticks },
         parent,
         group,
@@ -54,7 +54,7 @@ fn parse_entry(line: &[u8]) -> Option<Entry> {
 }
 
 /// Reads the environment that a process was started with, if it is the user's own and may be read.
-pub(crate) fn environment_of(entry: &Entry) -> Vec<u8> {
+pub(crate) fn environment_of(entry: &ProcessEntry) -> Vec<u8> {
     let folder = format!("/proc/{}", entry.identity.pid);
     let own_user = rustix::process::geteuid().as_raw();
     let is_own = std::fs::metadata(&folder).is_ok_and(|data| data.uid() == own_user);
@@ -74,7 +74,7 @@ pub(crate) fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8
 const MAX_ANCESTORS: usize = 256;
 
 /// Returns the processes that this one descends from, the parent first.
-pub(crate) fn ancestors() -> Vec<Entry> {
+pub(crate) fn ancestors() -> Vec<ProcessEntry> {
     let parent = |pid: i32| entry_of(entry_of(pid)?.parent);
     let line = std::iter::successors(own_pid().and_then(parent), |entry| parent(entry.identity.pid));
     line.take(MAX_ANCESTORS).collect()
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn names_of_programs_cannot_mislead() {
         let line = b"42 (a) R 1 1 1 (b\n) S 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 5 6\n";
-        let expected = Entry {
+        let expected = ProcessEntry {
             identity: Identity {
                 pid: 42,
                 ticks: 123_456,

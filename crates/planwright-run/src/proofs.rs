@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use planwright_core::plan::State;
 
-use crate::journal::{History, Outcome};
+use crate::journal::{ChangeOutcome, History};
 
 /// The tasks of a plan that are done with a proof.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +20,7 @@ impl Proofs {
     pub fn of(history: &History) -> Self {
         let mut proofs = Proofs::default();
         for past in history.changes() {
-            if past.outcome == Outcome::Void {
+            if past.outcome == ChangeOutcome::Void {
                 continue;
             }
             let change = &past.change;

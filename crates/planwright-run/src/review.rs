@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{State, Verb};
 
 use crate::caller;
@@ -17,11 +17,13 @@ use crate::inspect_file::open;
 use crate::journal::{JournalError, plan_id};
 use crate::layout::PlanPlace;
 use crate::lock::LockError;
-use crate::revise::{Call, LastVerb, Pick, ReviseError, Revised, Target, last_verbs_of, task_named, transition_by};
+use crate::revise::{
+    ChangeTarget, LastVerb, Pick, ReviseError, Revised, VerbCall, last_verbs_of, task_named, transition_by,
+};
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{
-    self, Approved, Ask, Finished, Follower, Held, Live, Outcome, RunEvent, RunLog, RunPlace, RunRecord, Skipped, ask,
-    holder, records,
+    self, Approved, Ask, Finished, Follower, HeldWork, Live, Outcome, RunEvent, RunLog, RunPlace, RunRecord,
+    SkippedTask, ask, holder, records,
 };
 use crate::store::{StoreError, load};
 
@@ -33,26 +35,26 @@ const PAUSE: Duration = Duration::from_millis(25);
 
 /// What somebody thinks of what a task made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReviewVerdict {
     /// It is good: the task is done.
     Approve,
     /// It is not: the task has failed.
     Reject,
 }
 
-impl Verdict {
+impl ReviewVerdict {
     /// Returns its name on the command line and in a run's requests.
     pub fn as_str(self) -> &'static str {
         match self {
-            Verdict::Approve => "approve",
-            Verdict::Reject => "reject",
+            ReviewVerdict::Approve => "approve",
+            ReviewVerdict::Reject => "reject",
         }
     }
 
     fn task_verb(self) -> Verb {
         match self {
-            Verdict::Approve => Verb::Done,
-            Verdict::Reject => Verb::Fail,
+            ReviewVerdict::Approve => Verb::Done,
+            ReviewVerdict::Reject => Verb::Fail,
         }
     }
 }
@@ -63,7 +65,7 @@ pub struct Review<'a> {
     /// The task, as its plan names it.
     pub task: &'a str,
     /// The word.
-    pub verdict: Verdict,
+    pub verdict: ReviewVerdict,
     /// Who says it.
     pub by: Option<&'a str>,
     /// Why.
@@ -145,7 +147,7 @@ pub enum ReviewError {
 }
 
 /// Says what somebody thinks of what a task made.
-pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, ReviewError> {
+pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<Reviewed, ReviewError> {
     let files = &DiskFiles;
     let place = PlanPlace::of(files, target.path).map_err(|source| ReviewError::Io {
         path: target.path.to_owned(),
@@ -169,7 +171,7 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
         return Err(nothing_waits(&task, &BTreeMap::new()));
     }
     let now = clock::now();
-    if let (Some(held), Verdict::Approve) = (&waiting.work.held, review.verdict) {
+    if let (Some(held), ReviewVerdict::Approve) = (&waiting.work.held, review.verdict) {
         let approved = Approved {
             task: task.clone(),
             by: review.by.map(str::to_owned),
@@ -189,27 +191,27 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
             }),
         });
     }
-    let request = Request {
+    let request = VerbRequest {
         note: review.note,
         output: waiting
             .work
             .output
             .as_deref()
-            .filter(|_| review.verdict == Verdict::Approve),
+            .filter(|_| review.verdict == ReviewVerdict::Approve),
         files: match review.verdict {
-            Verdict::Approve => &waiting.work.files,
-            Verdict::Reject => &[],
+            ReviewVerdict::Approve => &waiting.work.files,
+            ReviewVerdict::Reject => &[],
         },
-        ..Request::new(review.verdict.task_verb(), &now)
+        ..VerbRequest::new(review.verdict.task_verb(), &now)
     };
     let names = [task.clone()];
     let name = review.verdict.as_str();
-    let call = Call {
+    let call = VerbCall {
         name: Some(name),
         decided_by: review.by,
         // The run that held it is over, and waits for this.
         takes_over: true,
-        ..Call::default()
+        ..VerbCall::default()
     };
     let revised = transition_by(target, Pick::Named(&names), &request, &call).map_err(ReviewError::Revise)?;
     if !target.dry {
@@ -218,7 +220,7 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
         let mut events = vec![waiting.word(&task, review)];
         let skipped = revised.steps.iter().filter(|step| step.to == State::Skipped);
         events.extend(skipped.map(|step| {
-            RunEvent::Skipped(Skipped {
+            RunEvent::Skipped(SkippedTask {
                 task: step.task.clone(),
                 because: task.clone(),
             })
@@ -237,7 +239,7 @@ pub fn review(target: Target<'_>, review: &Review<'_>) -> Result<Reviewed, Revie
 }
 
 /// Returns the plan's own name of a task, and the plan's id.
-fn task_and_plan(target: Target<'_>, task: &str) -> Result<(String, Option<String>), ReviewError> {
+fn task_and_plan(target: ChangeTarget<'_>, task: &str) -> Result<(String, Option<String>), ReviewError> {
     let revise = |error: ReviseError| ReviewError::Revise(error);
     let source = load(target.path).map_err(|error| revise(error.into()))?.source;
     let inspection = open(&source, Some(target.path), target.forced).0.inspection;
@@ -250,7 +252,7 @@ fn task_and_plan(target: Target<'_>, task: &str) -> Result<(String, Option<Strin
 /// Tells a run that is going on, and waits for its answer; none where it has ended without one.
 fn tell(
     files: &dyn Files,
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     place: &PlanPlace,
     run: &RunPlace,
     task: &str,
@@ -259,7 +261,7 @@ fn tell(
     let mut follower = Follower::new(&run.log());
     let so_far = follower.more()?;
     let words = last_words(&so_far);
-    if !words.get(task).is_some_and(Word::is_review) {
+    if !words.get(task).is_some_and(LastReviewEvent::is_review) {
         return Err(nothing_waits(task, &words));
     }
     let reviewed = |answer| {
@@ -316,7 +318,7 @@ fn answer_in(record: &RunRecord, task: &str) -> Option<String> {
 /// A task that a run left for somebody to look at.
 struct Waiting {
     run: RunPlace,
-    work: Work,
+    work: ReviewedWork,
 }
 
 impl Waiting {
@@ -324,13 +326,13 @@ impl Waiting {
     fn word(&self, task: &str, review: &Review<'_>) -> RunEvent {
         let task = task.to_owned();
         match review.verdict {
-            Verdict::Approve => RunEvent::Approved(Approved {
+            ReviewVerdict::Approve => RunEvent::Approved(Approved {
                 task,
                 by: review.by.map(str::to_owned),
                 note: review.note.map(str::to_owned),
                 commit: None,
             }),
-            Verdict::Reject => RunEvent::Finished(rejection(task, self.work.attempt, review.note)),
+            ReviewVerdict::Reject => RunEvent::Finished(rejection(task, self.work.attempt, review.note)),
         }
     }
 }
@@ -348,27 +350,27 @@ pub(crate) fn rejection(task: String, attempt: u32, note: Option<&str>) -> Finis
 
 /// What the last attempt at a task has made.
 #[derive(Default)]
-struct Work {
+struct ReviewedWork {
     attempt: u32,
     /// Since when it waits.
     since: String,
     output: Option<String>,
     files: Vec<String>,
     /// What lands when it is approved.
-    held: Option<Box<Held>>,
+    held: Option<Box<HeldWork>>,
 }
 
 /// The last thing that a run wrote of a task, as far as reviews go.
-enum Word {
+enum LastReviewEvent {
     /// Somebody must look at what it made.
-    Review(Work),
+    Review(ReviewedWork),
     /// Anything else.
     Other,
 }
 
-impl Word {
+impl LastReviewEvent {
     fn is_review(&self) -> bool {
-        matches!(self, Word::Review(_))
+        matches!(self, LastReviewEvent::Review(_))
     }
 }
 
@@ -378,15 +380,15 @@ fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &
         path: place.root.clone(),
         source,
     })?;
-    let mut newest: BTreeMap<String, Word> = BTreeMap::new();
+    let mut newest: BTreeMap<String, LastReviewEvent> = BTreeMap::new();
     for run in own {
         let records = records(files, &run.log())?;
         for (task, word) in last_words(&records) {
             newest.entry(task).or_insert(word);
         }
         match newest.remove(task) {
-            Some(Word::Review(work)) => return Ok(Waiting { run, work }),
-            Some(Word::Other) => break,
+            Some(LastReviewEvent::Review(work)) => return Ok(Waiting { run, work }),
+            Some(LastReviewEvent::Other) => break,
             None => {}
         }
     }
@@ -426,7 +428,7 @@ pub fn waiting_tasks(path: &Path, id: Option<&str>) -> BTreeMap<String, Option<S
     let verbs = last_verbs_of(path, id);
     let words = last_words(&newest.unwrap_or_default()).into_iter();
     let waiting = words.filter_map(|(task, word)| match word {
-        Word::Review(work) if !is_decided(&verbs, &task, &work.since) => {
+        LastReviewEvent::Review(work) if !is_decided(&verbs, &task, &work.since) => {
             Some((task, work.held.map(|held| held.candidate.commit)))
         }
         _ => None,
@@ -434,7 +436,7 @@ pub fn waiting_tasks(path: &Path, id: Option<&str>) -> BTreeMap<String, Option<S
     waiting.collect()
 }
 
-fn nothing_waits(task: &str, words: &BTreeMap<String, Word>) -> ReviewError {
+fn nothing_waits(task: &str, words: &BTreeMap<String, LastReviewEvent>) -> ReviewError {
     let waiting = words.iter().filter(|(_, word)| word.is_review());
     ReviewError::NothingWaits {
         task: task.to_owned(),
@@ -442,7 +444,7 @@ fn nothing_waits(task: &str, words: &BTreeMap<String, Word>) -> ReviewError {
     }
 }
 
-fn last_words(records: &[RunRecord]) -> BTreeMap<String, Word> {
+fn last_words(records: &[RunRecord]) -> BTreeMap<String, LastReviewEvent> {
     let state = RunState::of(records);
     let tasks = state.tasks().iter().filter(|task| !task.is_removed);
     // A task that only waited for its agent was not written of.
@@ -450,12 +452,12 @@ fn last_words(records: &[RunRecord]) -> BTreeMap<String, Word> {
     known.map(|task| (task.task.clone(), word_of(task))).collect()
 }
 
-fn word_of(task: &TaskRun) -> Word {
+fn word_of(task: &TaskRun) -> LastReviewEvent {
     if task.state != TaskState::Review && !task.awaits_approved_landing() {
-        return Word::Other;
+        return LastReviewEvent::Other;
     }
     let last = task.last().cloned().unwrap_or_default();
-    Word::Review(Work {
+    LastReviewEvent::Review(ReviewedWork {
         attempt: last.attempt,
         since: task.changed_at.clone(),
         output: last.output,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use planwright_core::dialect::{DIALECTS, Dialect, Facts, Looked, Questions, SourcePlan, recognise};
+use planwright_core::dialect::{DIALECTS, Dialect, DiskFacts, Looked, Questions, SourcePlanLookup, recognise};
 use planwright_core::text::SourceText;
 
 use crate::layout::{ARCHIVE, STATE_FOLDER};
@@ -196,14 +196,16 @@ fn is_plan(path: &Path) -> bool {
 }
 
 /// Looks up on disk what a dialect asked for; paths are relative to the workspace's root.
-pub fn look_up(questions: &Questions, root: &Path) -> Facts {
+pub fn look_up(questions: &Questions, root: &Path) -> DiskFacts {
     let source_plan = match &questions.source_plan {
-        None => SourcePlan::Missing,
+        None => SourcePlanLookup::Missing,
         Some(path) => match load(&root.join(path)) {
-            Ok(loaded) => SourcePlan::Bytes(bytes_of(&root.join(path), &loaded.source)),
-            Err(LoadError::Missing { .. }) => SourcePlan::Missing,
+            Ok(loaded) => SourcePlanLookup::Bytes(bytes_of(&root.join(path), &loaded.source)),
+            Err(LoadError::Missing { .. }) => SourcePlanLookup::Missing,
             // The path as the plan has it: where the workspace lies is nobody else's business.
-            Err(error) => SourcePlan::Unreadable(error.to_string().replace(&root.join("").display().to_string(), "")),
+            Err(error) => {
+                SourcePlanLookup::Unreadable(error.to_string().replace(&root.join("").display().to_string(), ""))
+            }
         },
     };
     // Many files share a folder, and below a folder that is not there nothing is.
@@ -216,7 +218,7 @@ pub fn look_up(questions: &Questions, root: &Path) -> Facts {
             directories.push(file.clone());
         }
     }
-    Facts {
+    DiskFacts {
         looked: Looked::Done,
         source_plan,
         directories,

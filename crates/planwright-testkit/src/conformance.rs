@@ -9,14 +9,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::{Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Facts, Looked, Questions, SourcePlan};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts, Looked, Questions, SourcePlanLookup};
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
 /// What came of running all fixtures.
 #[derive(Default)]
-pub struct Outcome {
+pub struct ConformanceReport {
     /// What is wrong, one line or more each.
     pub failures: Vec<String>,
     /// Rules that some fixture triggers.
@@ -26,8 +26,8 @@ pub struct Outcome {
 }
 
 /// Runs every fixture below a folder with one folder per dialect.
-pub fn run(root: &Path) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn run(root: &Path) -> ConformanceReport {
+    let mut outcome = ConformanceReport::default();
     for dialect in DIALECTS {
         let folder = root.join(dialect.name());
         if !folder.is_dir() {
@@ -35,13 +35,13 @@ pub fn run(root: &Path) -> Outcome {
             continue;
         }
         for (kind, check) in [
-            ("accept", accept as Check),
+            ("accept", accept as FixtureCheck),
             ("reject", reject),
             ("fix", fixed),
             ("edit", edited),
         ] {
             for path in files_of(&folder.join(kind), &mut outcome) {
-                let case = Case::load(&path, &folder, dialect.name());
+                let case = FixtureCase::load(&path, &folder, dialect.name());
                 check(&case, &mut outcome);
                 outcome.n_fixtures += 1;
             }
@@ -51,26 +51,26 @@ pub fn run(root: &Path) -> Outcome {
     outcome
 }
 
-type Check = fn(&Case, &mut Outcome);
+type FixtureCheck = fn(&FixtureCase, &mut ConformanceReport);
 
-struct Case {
+struct FixtureCase {
     path: PathBuf,
     name: String,
     dialect: &'static str,
     source: SourceText,
-    facts: Facts,
+    facts: DiskFacts,
 }
 
-impl Case {
+impl FixtureCase {
     fn load(path: &Path, repository: &Path, dialect: &'static str) -> Self {
         let source = SourceText::from_bytes(std::fs::read(path).unwrap_or_default());
         let name = path.to_string_lossy().replace('\\', "/");
-        let mut case = Case {
+        let mut case = FixtureCase {
             path: path.to_owned(),
             name,
             dialect,
             source,
-            facts: Facts::default(),
+            facts: DiskFacts::default(),
         };
         let questions = case.inspect().questions;
         if !questions.is_empty() {
@@ -94,17 +94,17 @@ impl Case {
         inspect(&self.source, &self.choice())
     }
 
-    fn fail(&self, outcome: &mut Outcome, what: &str) {
+    fn fail(&self, outcome: &mut ConformanceReport, what: &str) {
         outcome.failures.push(format!("{}: {what}", self.path.display()));
     }
 }
 
-fn look_up(questions: &Questions, repository: &Path) -> Facts {
+fn look_up(questions: &Questions, repository: &Path) -> DiskFacts {
     let source_plan = match &questions.source_plan {
-        Some(path) => std::fs::read(repository.join(path)).map_or(SourcePlan::Missing, SourcePlan::Bytes),
-        None => SourcePlan::Missing,
+        Some(path) => std::fs::read(repository.join(path)).map_or(SourcePlanLookup::Missing, SourcePlanLookup::Bytes),
+        None => SourcePlanLookup::Missing,
     };
-    Facts {
+    DiskFacts {
         looked: Looked::Done,
         source_plan,
         directories: questions
@@ -128,7 +128,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 /// Returns the fixtures of a folder, without the files that say what to expect.
-fn files_of(folder: &Path, outcome: &mut Outcome) -> Vec<PathBuf> {
+fn files_of(folder: &Path, outcome: &mut ConformanceReport) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         outcome.failures.push(format!("{} is missing", folder.display()));
         return Vec::new();
@@ -143,7 +143,7 @@ fn extension(path: &Path) -> &str {
     path.extension().and_then(|extension| extension.to_str()).unwrap_or("")
 }
 
-fn accept(case: &Case, outcome: &mut Outcome) {
+fn accept(case: &FixtureCase, outcome: &mut ConformanceReport) {
     let inspection = case.inspect();
     outcome
         .triggered
@@ -156,7 +156,7 @@ fn accept(case: &Case, outcome: &mut Outcome) {
     }
 }
 
-fn reject(case: &Case, outcome: &mut Outcome) {
+fn reject(case: &FixtureCase, outcome: &mut ConformanceReport) {
     let inspection = case.inspect();
     outcome
         .triggered
@@ -167,7 +167,7 @@ fn reject(case: &Case, outcome: &mut Outcome) {
     compare(case, "expect", &listing(&inspection), outcome);
 }
 
-fn fixed(case: &Case, outcome: &mut Outcome) {
+fn fixed(case: &FixtureCase, outcome: &mut ConformanceReport) {
     let fixed = fix(&case.source, &case.choice(), Safety::Safe);
     if fixed.applied.is_empty() && fixed.source.as_str() != case.source.as_str() {
         case.fail(outcome, "it changed although no fix applies to it");
@@ -179,7 +179,7 @@ fn fixed(case: &Case, outcome: &mut Outcome) {
     compare(case, "after", fixed.source.as_str(), outcome);
 }
 
-fn edited(case: &Case, outcome: &mut Outcome) {
+fn edited(case: &FixtureCase, outcome: &mut ConformanceReport) {
     let patches = match std::fs::read_to_string(case.path.with_extension("patch")) {
         Ok(text) => text,
         Err(error) => return case.fail(outcome, &format!("its patches cannot be read: {error}")),
@@ -192,7 +192,7 @@ fn edited(case: &Case, outcome: &mut Outcome) {
 }
 
 /// Compares with the file beside the fixture, or writes it when blessing.
-fn compare(case: &Case, extension: &str, found: &str, outcome: &mut Outcome) {
+fn compare(case: &FixtureCase, extension: &str, found: &str, outcome: &mut ConformanceReport) {
     let beside = case.path.with_extension(extension);
     if std::env::var_os("PLANWRIGHT_BLESS").is_some() {
         if let Err(error) = std::fs::write(&beside, found) {
@@ -238,7 +238,7 @@ pub fn listing(inspection: &Inspection) -> String {
 }
 
 /// Reports files that no fixture uses.
-fn find_orphans(folder: &Path, outcome: &mut Outcome) {
+fn find_orphans(folder: &Path, outcome: &mut ConformanceReport) {
     let kinds: [(&str, &[&str]); 4] = [
         ("accept", &[]),
         ("reject", &["expect"]),

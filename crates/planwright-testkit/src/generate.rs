@@ -140,10 +140,10 @@ fn clido_of(tasks: &str) -> String {
 }
 
 /// Makes a text of a given size.
-pub type Shape = fn(usize) -> String;
+pub type TextGenerator = fn(usize) -> String;
 
 /// Texts that would be slow to read if anything in planwright were quadratic.
-pub static SHAPES: &[(&str, Shape)] = &[
+pub static SHAPES: &[(&str, TextGenerator)] = &[
     ("v2 stories", |n| {
         let stories = joined(n, |ix| {
             format!("{{\"id\": \"US-{ix:06}\", \"title\": \"x\", \"priority\": {ix}, \"passes\": false}}")

@@ -1,20 +1,20 @@
 //! What laws are judged by, in the tests and under the fuzzer: a second opinion on JSON, what a prompt says outside of its
 //! quotations, and patches that fit a document.
 
-use planwright_core::document::patch::{Patch, Place, Value};
+use planwright_core::document::patch::{MemberPosition, Patch, PlainValue};
 use planwright_core::document::route::Route;
-use planwright_core::document::{Document, Kind};
+use planwright_core::document::{Document, NodeKind};
 
 /// Returns a value of JSON as serde has it, with all numbers as doubles.
-pub fn as_serde(value: &Value) -> serde_json::Value {
+pub fn as_serde(value: &PlainValue) -> serde_json::Value {
     match value {
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(value) => (*value).into(),
-        Value::Number(number) => number.parse::<f64>().expect("a number").into(),
-        Value::String(text) => text.as_str().into(),
-        Value::Alias(alias) => unreachable!("{alias} in JSON"),
-        Value::Array(elements) => elements.iter().map(as_serde).collect(),
-        Value::Object(members) => {
+        PlainValue::Null => serde_json::Value::Null,
+        PlainValue::Bool(value) => (*value).into(),
+        PlainValue::Number(number) => number.parse::<f64>().expect("a number").into(),
+        PlainValue::String(text) => text.as_str().into(),
+        PlainValue::Alias(alias) => unreachable!("{alias} in JSON"),
+        PlainValue::Array(elements) => elements.iter().map(as_serde).collect(),
+        PlainValue::Object(members) => {
             let members = members.iter().map(|(key, value)| (key.clone(), as_serde(value)));
             serde_json::Value::Object(members.collect())
         }
@@ -87,11 +87,11 @@ fn end_of_code(text: &str, ticks: usize) -> Option<usize> {
 
 /// Returns a patch that fits some node of a document; none for a document without nodes. `roll` returns a number below the given one,
 /// which is at most 256.
-pub fn some_patch(document: &Document, new: &Value, mut roll: impl FnMut(usize) -> usize) -> Option<Patch> {
+pub fn some_patch(document: &Document, new: &PlainValue, mut roll: impl FnMut(usize) -> usize) -> Option<Patch> {
     let row = roll(256) * document.n_nodes() / 256;
     let node = document.nodes().nth(row)?;
     let node = match node.kind() {
-        Kind::Key => document.nodes().nth(row + 1)?,
+        NodeKind::Key => document.nodes().nth(row + 1)?,
         _ => node,
     };
     let at = Route::of(node);
@@ -106,15 +106,15 @@ pub fn some_patch(document: &Document, new: &Value, mut roll: impl FnMut(usize) 
     let fresh = fresh[roll(fresh.len())].to_owned();
     let value = new.clone();
     Some(match (node.kind(), key) {
-        (Kind::Object, Some(key)) => match roll(5) {
+        (NodeKind::Object, Some(key)) => match roll(5) {
             0 | 1 => Patch::InsertMember {
                 object: at,
                 key: fresh,
                 value,
                 place: match roll(3) {
-                    0 => Place::Last,
-                    1 => Place::First,
-                    _ => Place::After(key),
+                    0 => MemberPosition::Last,
+                    1 => MemberPosition::First,
+                    _ => MemberPosition::After(key),
                 },
             },
             2 | 3 => Patch::RemoveMember { object: at, key },
@@ -124,17 +124,17 @@ pub fn some_patch(document: &Document, new: &Value, mut roll: impl FnMut(usize) 
                 to: fresh,
             },
         },
-        (Kind::Object, None) => Patch::InsertMember {
+        (NodeKind::Object, None) => Patch::InsertMember {
             object: at,
             key: fresh,
             value,
-            place: Place::Last,
+            place: MemberPosition::Last,
         },
-        (Kind::Array, _) if n_children > 0 && roll(2) == 0 => Patch::RemoveElement {
+        (NodeKind::Array, _) if n_children > 0 && roll(2) == 0 => Patch::RemoveElement {
             array: at,
             index: position,
         },
-        (Kind::Array, _) => Patch::InsertElement {
+        (NodeKind::Array, _) => Patch::InsertElement {
             array: at,
             index: position + roll(2).min(n_children),
             value,

@@ -8,7 +8,7 @@
 
 use planwright_core::dialect::CarrierKind;
 use planwright_core::document::markdown::Markdown;
-use planwright_core::document::patch::{self, Patch, Place, Value};
+use planwright_core::document::patch::{self, MemberPosition, Patch, PlainValue};
 use planwright_core::document::route::Route;
 use planwright_core::document::{json, yaml};
 use planwright_core::text::{SourceText, Span};
@@ -64,9 +64,9 @@ fn operation(json: &Json) -> Result<Patch, String> {
             key,
             value: value(&json["value"]),
             place: match json.get("after") {
-                Some(Json::String(after)) => Place::After(after.clone()),
-                Some(_) => Place::First,
-                None => Place::Last,
+                Some(Json::String(after)) => MemberPosition::After(after.clone()),
+                Some(_) => MemberPosition::First,
+                None => MemberPosition::Last,
             },
         },
         _ if let Some(index) = index("remove") => Patch::RemoveElement {
@@ -94,13 +94,15 @@ fn route(json: &Json) -> Result<Route, String> {
     Ok(route)
 }
 
-fn value(json: &Json) -> Value {
+fn value(json: &Json) -> PlainValue {
     match json {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => Value::Number(number.to_string()),
-        Json::String(text) => Value::String(text.clone()),
-        Json::Array(items) => Value::Array(items.iter().map(value).collect()),
-        Json::Object(members) => Value::Object(members.iter().map(|(key, item)| (key.clone(), value(item))).collect()),
+        Json::Null => PlainValue::Null,
+        Json::Bool(value) => PlainValue::Bool(*value),
+        Json::Number(number) => PlainValue::Number(number.to_string()),
+        Json::String(text) => PlainValue::String(text.clone()),
+        Json::Array(items) => PlainValue::Array(items.iter().map(value).collect()),
+        Json::Object(members) => {
+            PlainValue::Object(members.iter().map(|(key, item)| (key.clone(), value(item))).collect())
+        }
     }
 }

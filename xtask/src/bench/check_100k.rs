@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::hint::black_box;
 
-use planwright::core::dialect::{Choice, Facts};
+use planwright::core::dialect::{Choice, DiskFacts};
 use planwright::core::inspect::inspect;
 use planwright::core::plan::Readiness;
 use planwright::core::text::SourceText;
@@ -131,7 +131,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         };
         parse(&text)?;
         let source = SourceText::new(text.clone());
-        let facts = Facts::default();
+        let facts = DiskFacts::default();
         let choice = Choice::by_content(&facts);
         let first = inspect(&source, &choice);
         anyhow::ensure!(

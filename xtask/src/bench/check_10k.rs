@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use planwright::core::dialect::{Choice, Facts};
+use planwright::core::dialect::{Choice, DiskFacts};
 use planwright::core::inspect::inspect;
 use planwright::core::text::SourceText;
 use planwright_testkit::generate;
@@ -99,7 +99,7 @@ fn children_ticks() -> u64 {
 
 fn event_pass_ratio(text: &str) -> f64 {
     let source = SourceText::new(text);
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     let samples = interleaved(&mut [
         &mut || {

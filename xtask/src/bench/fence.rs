@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use planwright::run::config::{FenceMode, Surroundings, load};
-use planwright::run::fence::{Fencing, Ground, TemporaryFolders};
+use planwright::run::config::{ConfigInputs, FenceMode, load};
+use planwright::run::fence::{Fencing, ProcessFolders, TemporaryFolders};
 use planwright::run::redaction::Redaction;
-use planwright::run::worker::{Event, Mark, Spec, Stdin, Workers};
+use planwright::run::worker::{ProcessMark, Spec, Stdin, WorkerEvent, Workers};
 
 use super::table::{Table, interleaved};
 use super::{PROGRAM, release_binary, scratch};
@@ -22,7 +22,7 @@ const MOST: f64 = 3.0;
 pub(crate) fn run() -> anyhow::Result<Table> {
     let binary = release_binary()?;
     let folder = scratch()?;
-    let mut config = load(folder.path(), &Surroundings::default()).config.run;
+    let mut config = load(folder.path(), &ConfigInputs::default()).config.run;
     let mut fencing_of = |mode: FenceMode| {
         config.fence = mode;
         Fencing::of(&config, Some(&binary)).context("the benchmark needs a kernel that can fence")
@@ -60,11 +60,11 @@ fn batch(fencing: &Fencing, folder: &Path) {
     let environment = vec![(OsString::from("PATH"), std::env::var_os("PATH").unwrap_or_default())];
     let mut temporary = TemporaryFolders::default();
     for key in 1..=BATCH {
-        let mut fence = fencing.fence(&Ground {
+        let mut fence = fencing.fence(&ProcessFolders {
             writable: &[folder.to_owned()],
             agent: Some("claude"),
             environment: &environment,
-            ..Ground::default()
+            ..ProcessFolders::default()
         });
         if let (Some(fence), Ok(made)) = (&mut fence, temporary.make(key)) {
             fence.give_temporary(made);
@@ -73,7 +73,7 @@ fn batch(fencing: &Fencing, folder: &Path) {
             arguments: vec![PROGRAM.into()],
             folder: folder.to_owned(),
             environment: environment.clone(),
-            mark: Mark::default(),
+            mark: ProcessMark::default(),
             stdin: Stdin::Nothing,
             log: folder.join("log"),
             max_log_bytes: 1 << 20,
@@ -84,7 +84,7 @@ fn batch(fencing: &Fencing, folder: &Path) {
             grace: Duration::ZERO,
             fence,
         };
-        let is_end = |event: &Event| matches!(event, Event::Ended(_));
+        let is_end = |event: &WorkerEvent| matches!(event, WorkerEvent::Ended(_));
         if workers.start(key, &spec).is_ok() {
             while !workers.wait(None).iter().any(is_end) {}
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use planwright::run::clock;
 use planwright::run::files::DiskFiles;
 use planwright::run::journal::Header;
-use planwright::run::runs::{Attempt, Finished, Outcome, RunEvent, RunLog};
+use planwright::run::runs::{AttemptRecord, Finished, Outcome, RunEvent, RunLog};
 
 use super::scratch;
 use super::table::{Table, interleaved};
@@ -93,12 +93,12 @@ fn write_log(path: &Path, n_tasks: usize, n_in_flight: usize) -> anyhow::Result<
 }
 
 fn starting(task_ix: usize, slot: usize) -> RunEvent {
-    RunEvent::Starting(Attempt {
+    RunEvent::Starting(AttemptRecord {
         task: format!("t{task_ix}"),
         attempt: 1,
         agent: "nobody".to_owned(),
         slot: slot as u32 + 1,
-        ..Attempt::default()
+        ..AttemptRecord::default()
     })
 }
 

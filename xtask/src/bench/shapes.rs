@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use planwright::core::dialect::{Choice, Facts};
+use planwright::core::dialect::{Choice, DiskFacts};
 use planwright::core::inspect::inspect;
 use planwright::core::text::SourceText;
 use planwright_testkit::generate::SHAPES;
@@ -22,7 +22,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
     );
     for (name, shape) in SHAPES {
         let texts = [SourceText::new(shape(SMALL)), SourceText::new(shape(LARGE))];
-        let facts = Facts::default();
+        let facts = DiskFacts::default();
         let read = |source: &SourceText| {
             let choice = Choice::by_content(&facts);
             black_box(inspect(source, &choice).diagnostics.len());

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use planwright_testkit::model_server::Answer;
+use planwright_testkit::model_server::ModelAnswer;
 use serde_json::{Value, json};
 
 /// A command line of an agent.
@@ -27,13 +27,13 @@ pub(super) struct Cli {
     /// Files of its own, below that folder, by the address of the model.
     pub(super) files: fn(&str) -> Vec<(&'static str, String)>,
     /// How it makes a new file, by the folder that it works in, the file's place there, and its text.
-    pub(super) write: fn(&str, &str, &str) -> Vec<Answer>,
+    pub(super) write: fn(&str, &str, &str) -> Vec<ModelAnswer>,
     /// How it writes a file anew that is there.
-    pub(super) rewrite: fn(&str, &str, &str) -> Vec<Answer>,
+    pub(super) rewrite: fn(&str, &str, &str) -> Vec<ModelAnswer>,
     /// How it runs a command.
-    pub(super) shell: fn(&str) -> Answer,
+    pub(super) shell: fn(&str) -> ModelAnswer,
     /// How its provider says that it has had enough for now, in the way that costs the least time.
-    pub(super) limited: fn() -> Answer,
+    pub(super) limited: fn() -> ModelAnswer,
     /// What planwright says of it when its key is not accepted.
     pub(super) unauthorized: &'static str,
     /// What planwright says of it when it may change nothing.
@@ -64,7 +64,7 @@ pub(super) static CLIS: &[Cli] = &[
         },
         files: |_| Vec::new(),
         write: |folder, file, text| {
-            vec![Answer::tool(
+            vec![ModelAnswer::tool(
                 "Write",
                 json!({"file_path": at(folder, file), "content": text}),
             )]
@@ -72,12 +72,12 @@ pub(super) static CLIS: &[Cli] = &[
         // It refuses to write over what it has not read.
         rewrite: |folder, file, text| {
             vec![
-                Answer::tool("Read", json!({"file_path": at(folder, file)})),
-                Answer::tool("Write", json!({"file_path": at(folder, file), "content": text})),
+                ModelAnswer::tool("Read", json!({"file_path": at(folder, file)})),
+                ModelAnswer::tool("Write", json!({"file_path": at(folder, file), "content": text})),
             ]
         },
-        shell: |command| Answer::tool("Bash", json!({"command": command, "description": "make it"})),
-        limited: || Answer::rate_limited(2),
+        shell: |command| ModelAnswer::tool("Bash", json!({"command": command, "description": "make it"})),
+        limited: || ModelAnswer::rate_limited(2),
         unauthorized: "401",
         denial: "tools were denied to it",
         cannot: &[],
@@ -107,8 +107,8 @@ pub(super) static CLIS: &[Cli] = &[
             ]
         },
         // It leaves a command alone after a while, and asks again later: not before the run has lost its patience.
-        shell: |command| Answer::tool("exec_command", json!({"cmd": command, "yield_time_ms": 30_000})),
-        limited: || Answer::rate_limited(2),
+        shell: |command| ModelAnswer::tool("exec_command", json!({"cmd": command, "yield_time_ms": 30_000})),
+        limited: || ModelAnswer::rate_limited(2),
         unauthorized: "401",
         denial: "tools were denied to it",
         cannot: &[],
@@ -139,18 +139,18 @@ pub(super) static CLIS: &[Cli] = &[
             vec![("gemini/.gemini/settings.json", settings.to_string())]
         },
         write: |folder, file, text| {
-            vec![Answer::tool(
+            vec![ModelAnswer::tool(
                 "write_file",
                 json!({"file_path": at(folder, file), "content": text}),
             )]
         },
         rewrite: |folder, file, text| {
-            vec![Answer::tool(
+            vec![ModelAnswer::tool(
                 "write_file",
                 json!({"file_path": at(folder, file), "content": text}),
             )]
         },
-        shell: |command| Answer::tool("run_shell_command", json!({"command": command})),
+        shell: |command| ModelAnswer::tool("run_shell_command", json!({"command": command})),
         limited: daily_quota,
         unauthorized: "401",
         denial: "verification failed",
@@ -182,19 +182,19 @@ set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
             vec![("opencode.json", settings.to_string())]
         },
         write: |folder, file, text| {
-            vec![Answer::tool(
+            vec![ModelAnswer::tool(
                 "write",
                 json!({"filePath": at(folder, file), "content": text}),
             )]
         },
         rewrite: |folder, file, text| {
-            vec![Answer::tool(
+            vec![ModelAnswer::tool(
                 "write",
                 json!({"filePath": at(folder, file), "content": text}),
             )]
         },
-        shell: |command| Answer::tool("bash", json!({"command": command, "description": "make it"})),
-        limited: || Answer::rate_limited(2),
+        shell: |command| ModelAnswer::tool("bash", json!({"command": command, "description": "make it"})),
+        limited: || ModelAnswer::rate_limited(2),
         unauthorized: "invalid api key",
         denial: "tools were denied to it",
         cannot: &[],
@@ -224,7 +224,7 @@ set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
             vec![(".qwen/settings.json", settings.to_string())]
         },
         write: |folder, file, text| {
-            vec![Answer::tool(
+            vec![ModelAnswer::tool(
                 "write_file",
                 json!({"file_path": at(folder, file), "content": text}),
             )]
@@ -232,12 +232,12 @@ set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
         // It refuses to write over what it has not read.
         rewrite: |folder, file, text| {
             vec![
-                Answer::tool("read_file", json!({"file_path": at(folder, file)})),
-                Answer::tool("write_file", json!({"file_path": at(folder, file), "content": text})),
+                ModelAnswer::tool("read_file", json!({"file_path": at(folder, file)})),
+                ModelAnswer::tool("write_file", json!({"file_path": at(folder, file), "content": text})),
             ]
         },
-        shell: |command| Answer::tool("run_shell_command", json!({"command": command, "is_background": false})),
-        limited: || Answer::rate_limited(2),
+        shell: |command| ModelAnswer::tool("run_shell_command", json!({"command": command, "is_background": false})),
+        limited: || ModelAnswer::rate_limited(2),
         unauthorized: "401",
         denial: "tools were denied to it",
         cannot: &[(
@@ -257,9 +257,9 @@ fn path(home: &Path, name: &str) -> String {
 }
 
 /// Returns the use of codex's tool for patches, which takes its text as it is.
-fn patch(text: &str) -> Answer {
+fn patch(text: &str) -> ModelAnswer {
     let text = format!("*** Begin Patch\n{text}*** End Patch\n");
-    Answer::tool("apply_patch", Value::String(text))
+    ModelAnswer::tool("apply_patch", Value::String(text))
 }
 
 fn added(text: &str) -> String {
@@ -267,7 +267,7 @@ fn added(text: &str) -> String {
 }
 
 /// Returns the words of a provider that has had enough for today: gemini would try all others again for minutes.
-fn daily_quota() -> Answer {
+fn daily_quota() -> ModelAnswer {
     let violation = json!({
         "@type": "type.googleapis.com/google.rpc.QuotaFailure",
         "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]
@@ -278,7 +278,7 @@ fn daily_quota() -> Answer {
         "message": "You exceeded your current quota",
         "details": [violation]
     });
-    Answer::Error {
+    ModelAnswer::Error {
         status: 429,
         headers: Vec::new(),
         body: json!({"error": error}).to_string(),

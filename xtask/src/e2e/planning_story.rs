@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planwright_testkit::model_server::{Answer, Request, Scenario};
+use planwright_testkit::model_server::{ModelAnswer, ModelRequest, ModelScenario};
 use serde_json::json;
 
 use super::clis::Cli;
@@ -12,11 +12,11 @@ use super::story::{description, right_line, scenario};
 pub(super) const GOAL: &str = "Make the files of the trial";
 
 /// A planner that first makes a plan that cannot be used, then one whose task `stubborn` fails for good, and then one without it.
-pub(super) fn planner(cli: &'static Cli) -> Scenario {
+pub(super) fn planner(cli: &'static Cli) -> ModelScenario {
     let tasks = scenario(cli, Arc::default());
-    Scenario::by(move |request| match () {
+    ModelScenario::by(move |request| match () {
         () if request.says("# Task `") => tasks.answer(request),
-        () if !request.says("You are a planner") => Answer::text("Make files"),
+        () if !request.says("You are a planner") => ModelAnswer::text("Make files"),
         () if request.says("The task `stubborn` failed") => plan_of(&[("greeting", &[]), ("after", &["greeting"])]),
         // What was wrong with the first try is told with it.
         () if request.says("unknown-dependency") => plan_of(&[("greeting", &[]), ("stubborn", &["greeting"])]),
@@ -25,12 +25,12 @@ pub(super) fn planner(cli: &'static Cli) -> Scenario {
 }
 
 /// Returns a planner's answer.
-fn plan_of(tasks: &[(&str, &[&str])]) -> Answer {
+fn plan_of(tasks: &[(&str, &[&str])]) -> ModelAnswer {
     let tasks = tasks
         .iter()
         .map(|(task, on)| json!({"id": task, "description": description(task), "depends_on": on}));
     let plan = json!({"goal": GOAL, "tasks": tasks.collect::<Vec<_>>()});
-    Answer::Text(format!("One file for each task.\n\n```json\n{plan}\n```"))
+    ModelAnswer::Text(format!("One file for each task.\n\n```json\n{plan}\n```"))
 }
 
 /// A source plan for a task pack: where it lies, and its text.
@@ -54,10 +54,10 @@ pub(super) fn long_note() -> String {
 
 /// A planner that looks around, first derives a task from a requirement that nobody has, and then from those that there are. It
 /// carries out the pack, too.
-pub(super) fn deriver(cli: &'static Cli) -> Scenario {
-    Scenario::by(move |request| match () {
+pub(super) fn deriver(cli: &'static Cli) -> ModelScenario {
+    ModelScenario::by(move |request| match () {
         () if request.says("# Task `") => worker(cli, request, &["T001", "T002"]),
-        () if !request.says("Derive the tasks of a pack") => Answer::text("Derive tasks"),
+        () if !request.says("Derive the tasks of a pack") => ModelAnswer::text("Derive tasks"),
         () if request.n_results == 0 => (cli.shell)("ls docs/plans"),
         () if request.says("derive-unknown-anchor") => tasks_of("R2"),
         () => tasks_of("R9"),
@@ -65,7 +65,7 @@ pub(super) fn deriver(cli: &'static Cli) -> Scenario {
 }
 
 /// Returns a deriving planner's answer, in which the last task serves this requirement.
-fn tasks_of(last: &str) -> Answer {
+fn tasks_of(last: &str) -> ModelAnswer {
     let tasks = PACK.map(|(task, serves, on)| {
         let serves = if task == "T002" { last } else { serves };
         json!({
@@ -81,7 +81,7 @@ fn tasks_of(last: &str) -> Answer {
         })
     });
     let answer = json!({"tasks": tasks, "source_sections": ["Requirements"]});
-    Answer::Text(format!("A task for each file.\n\n```json\n{answer:#}\n```\n"))
+    ModelAnswer::Text(format!("A task for each file.\n\n```json\n{answer:#}\n```\n"))
 }
 
 /// A plan whose steps ask for the agent `other`: where it lies, and its text.
@@ -106,27 +106,27 @@ pub(super) const REASON: &str = "it has seen the place before";
 const AT_A_LOSS: &str = "Either of them would do, I think. {agent: whoever}";
 
 /// An arbiter that chooses `tried` for the first step, against its hint, and is at a loss about the second. It takes the steps, too.
-pub(super) fn arbiter(cli: &'static Cli) -> Scenario {
+pub(super) fn arbiter(cli: &'static Cli) -> ModelScenario {
     let chosen = json!({"agent": "tried", "reason": REASON});
-    Scenario::by(move |request| match () {
+    ModelScenario::by(move |request| match () {
         () if request.says("# Step `") => worker(cli, request, &["0", "1"]),
-        () if !request.says("## Available Agents") => Answer::text("Choose"),
+        () if !request.says("## Available Agents") => ModelAnswer::text("Choose"),
         () if request.says("## Current Step\n\nStep 1: ") => {
-            Answer::Text(format!("Let me see.\n\n```json\n{chosen}\n```"))
+            ModelAnswer::Text(format!("Let me see.\n\n```json\n{chosen}\n```"))
         }
-        () => Answer::text(AT_A_LOSS),
+        () => ModelAnswer::text(AT_A_LOSS),
     })
 }
 
 /// Makes the file of whichever of these tasks a request is about.
-fn worker(cli: &Cli, request: &Request, tasks: &[&str]) -> Answer {
+fn worker(cli: &Cli, request: &ModelRequest, tasks: &[&str]) -> ModelAnswer {
     let is_told = |task: &&&str| request.says(&format!("# Task `{task}`")) || request.says(&format!("# Step `{task}`"));
     match tasks.iter().find(is_told) {
         Some(task) if request.n_results == 0 => (cli.shell)(&format!(
             "printf '{}' > {task}.txt",
             right_line(task).replace('\n', "\\n")
         )),
-        Some(task) => Answer::Text(format!("{task}.txt is made")),
-        None => Answer::text("Nothing is to be done"),
+        Some(task) => ModelAnswer::Text(format!("{task}.txt is made")),
+        None => ModelAnswer::text("Nothing is to be done"),
     }
 }

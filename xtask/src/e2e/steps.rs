@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use planwright_testkit::model_server::{Answer, ModelServer, Scenario};
+use planwright_testkit::model_server::{ModelAnswer, ModelScenario, ModelServer};
 use serde_json::Value;
 
 use super::clis::Cli;
@@ -99,7 +99,7 @@ impl Trial<'_> {
     }
 
     /// The provider has had enough for a while: the attempt is not spent, and the next one goes well.
-    fn limit_step(&self, folder: &str, limited: fn() -> Answer) -> anyhow::Result<String> {
+    fn limit_step(&self, folder: &str, limited: fn() -> ModelAnswer) -> anyhow::Result<String> {
         let is_free = Arc::new(AtomicBool::new(false));
         let story = scenario(self.cli, Arc::default());
         let name = format!("{}-{folder}", self.cli.name);
@@ -124,7 +124,8 @@ impl Trial<'_> {
     /// The provider does not accept the key.
     fn unauthorized_step(&self) -> anyhow::Result<String> {
         let name = format!("{}-key", self.cli.name);
-        self.server.add(&name, Scenario::script(vec![Answer::unauthorized()]));
+        self.server
+            .add(&name, ModelScenario::script(vec![ModelAnswer::unauthorized()]));
         let workspace = self.workspace("key", &name, "")?;
         workspace
             .does(&["run", "--only", "greeting", "--attempts", "1"])?
@@ -138,7 +139,7 @@ impl Trial<'_> {
     /// The provider answers, and says nothing. Some agents end well by their own account, one goes on for ever.
     fn empty_step(&self) -> anyhow::Result<String> {
         let name = format!("{}-empty", self.cli.name);
-        self.server.add(&name, Scenario::script(vec![Answer::Empty]));
+        self.server.add(&name, ModelScenario::script(vec![ModelAnswer::Empty]));
         let workspace = self.workspace("empty", &name, "")?;
         workspace
             .does(&["run", "--only", "greeting", "--attempts", "1"])?
@@ -158,8 +159,11 @@ impl Trial<'_> {
     /// A command of the agent's never ends: the run ends it and all that it started.
     fn hanging_step(&self) -> anyhow::Result<String> {
         let name = format!("{}-hanging", self.cli.name);
-        let hang = vec![(self.cli.shell)("tail -f /dev/null"), Answer::text("It never ended")];
-        self.server.add(&name, Scenario::script(hang));
+        let hang = vec![
+            (self.cli.shell)("tail -f /dev/null"),
+            ModelAnswer::text("It never ended"),
+        ];
+        self.server.add(&name, ModelScenario::script(hang));
         let workspace = self.workspace("hanging", &name, "")?;
         let args = ["run", "--only", "greeting", "--attempts", "1", "--wall-limit", HANGING];
         workspace.does(&args)?.exits(1)?;
@@ -239,15 +243,15 @@ fn retry_step(main: &Workspace<'_>, has_learnt: &AtomicBool) -> anyhow::Result<S
 }
 
 /// Returns a scenario in which the provider refuses until it is free.
-fn held_up(story: Scenario, is_free: Arc<AtomicBool>, limited: fn() -> Answer) -> Scenario {
-    Scenario::by(move |request| match is_free.load(Ordering::SeqCst) {
+fn held_up(story: ModelScenario, is_free: Arc<AtomicBool>, limited: fn() -> ModelAnswer) -> ModelScenario {
+    ModelScenario::by(move |request| match is_free.load(Ordering::SeqCst) {
         true => story.answer(request),
         false => limited(),
     })
 }
 
-fn overloaded() -> Answer {
-    Answer::error(529, "overloaded_error", "overloaded")
+fn overloaded() -> ModelAnswer {
+    ModelAnswer::error(529, "overloaded_error", "overloaded")
 }
 
 /// Returns the first reason among events.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use planwright_testkit::model_server::{Answer, Request, Scenario};
+use planwright_testkit::model_server::{ModelAnswer, ModelRequest, ModelScenario};
 
 use super::clis::Cli;
 
@@ -33,23 +33,23 @@ pub(super) fn right_line(task: &str) -> String {
 }
 
 /// Returns the whole story. `stubborn` fails until the model has learnt something.
-pub(super) fn scenario(cli: &'static Cli, has_learnt: Arc<AtomicBool>) -> Scenario {
-    Scenario::by(move |request| {
+pub(super) fn scenario(cli: &'static Cli, has_learnt: Arc<AtomicBool>) -> ModelScenario {
+    ModelScenario::by(move |request| {
         // The description will not do: a prompt has those of the tasks before it, too.
         let told = |task: &&(&str, _)| request.says(&format!("# Task `{}`", task.0));
         let Some((task, _)) = TASKS.iter().find(told) else {
-            return Answer::text("Nothing is to be done");
+            return ModelAnswer::text("Nothing is to be done");
         };
         let turns = turns(cli, task, request, has_learnt.load(Ordering::SeqCst));
         let due = turns.get(request.n_results).cloned();
-        due.unwrap_or_else(|| Answer::Text(format!("{task}.txt is made")))
+        due.unwrap_or_else(|| ModelAnswer::Text(format!("{task}.txt is made")))
     })
 }
 
 /// Returns the tools that are used for a task, one after another.
-fn turns(cli: &Cli, task: &str, request: &Request, has_learnt: bool) -> Vec<Answer> {
+fn turns(cli: &Cli, task: &str, request: &ModelRequest, has_learnt: bool) -> Vec<ModelAnswer> {
     let Some((folder, result)) = places(request) else {
-        return vec![Answer::text("The prompt does not say where to report")];
+        return vec![ModelAnswer::text("The prompt does not say where to report")];
     };
     let file = format!("{task}.txt");
     let right = right_line(task);
@@ -69,7 +69,7 @@ fn turns(cli: &Cli, task: &str, request: &Request, has_learnt: bool) -> Vec<Answ
 }
 
 /// Returns the folder to work in, and the place of the result file there, as the prompt says.
-fn places(request: &Request) -> Option<(&str, &str)> {
+fn places(request: &ModelRequest) -> Option<(&str, &str)> {
     let opening = "write the file `";
     let (_, rest) = request.text_with(opening)?.split_once(opening)?;
     let path = rest.split('`').next()?;

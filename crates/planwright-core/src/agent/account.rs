@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::signs::{self, Sign};
-use super::{Heard, MAX_HEARD, Outcome};
-use crate::document::{Kind, NodeRef};
+use super::{AgentEvent, AgentOutcome, MAX_HEARD};
+use crate::document::{NodeKind, NodeRef};
 
 /// The longest text that is shown live or given as a reason, in bytes.
 const MAX_SHOWN: usize = 500;
@@ -43,8 +43,8 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    pub(super) fn outcome(&self) -> Outcome {
-        Outcome::RateLimited {
+    pub(super) fn outcome(&self) -> AgentOutcome {
+        AgentOutcome::RateLimited {
             wait: self.wait,
             why: self.why.clone(),
         }
@@ -52,10 +52,10 @@ impl Limit {
 }
 
 /// What is known so far.
-pub(super) struct Account {
+pub(super) struct OutputSummary {
     /// How many bytes of the last message are kept.
     max_message: usize,
-    heard: Vec<Heard>,
+    heard: Vec<AgentEvent>,
     pub(super) session: Option<String>,
     pub(super) message: String,
     pub(super) cost_usd: Option<f64>,
@@ -69,10 +69,10 @@ pub(super) struct Account {
     noise: Vec<String>,
 }
 
-impl Account {
+impl OutputSummary {
     /// Begins with nothing, and room for so many bytes of the last message.
     pub(super) fn with_room(max_message: usize) -> Self {
-        Account {
+        OutputSummary {
             max_message,
             heard: Vec::new(),
             session: None,
@@ -87,11 +87,11 @@ impl Account {
         }
     }
 
-    pub(super) fn take_heard(&mut self) -> Vec<Heard> {
+    pub(super) fn take_heard(&mut self) -> Vec<AgentEvent> {
         std::mem::take(&mut self.heard)
     }
 
-    pub(super) fn hear(&mut self, heard: Heard) {
+    pub(super) fn hear(&mut self, heard: AgentEvent) {
         if self.heard.len() < MAX_HEARD {
             self.heard.push(heard);
         }
@@ -103,7 +103,7 @@ impl Account {
             && let Some(session) = text(event, key).filter(|session| !session.is_empty())
         {
             let session = clip(&session, MAX_SHOWN).to_owned();
-            self.hear(Heard::Session(session.clone()));
+            self.hear(AgentEvent::Session(session.clone()));
             self.session = Some(session);
         }
     }
@@ -130,7 +130,7 @@ impl Account {
         let end = message.trim_end();
         let line = end.rsplit('\n').next().unwrap_or(end).trim();
         if !line.is_empty() {
-            self.hear(Heard::Text(clip(line, MAX_SHOWN).to_owned()));
+            self.hear(AgentEvent::Text(clip(line, MAX_SHOWN).to_owned()));
         }
     }
 
@@ -143,7 +143,7 @@ impl Account {
 
     pub(super) fn use_tool_on(&mut self, name: &str, about: &str) {
         self.limited = None;
-        self.hear(Heard::Tool {
+        self.hear(AgentEvent::Tool {
             name: clip(name, MAX_SHOWN).to_owned(),
             about: clip(first_line(about), MAX_SHOWN).to_owned(),
         });
@@ -151,7 +151,7 @@ impl Account {
 
     /// Takes note that a tool reported an error.
     pub(super) fn tool_failed(&mut self, name: &str) {
-        self.hear(Heard::ToolFailed(clip(first_line(name), MAX_SHOWN).to_owned()));
+        self.hear(AgentEvent::ToolFailed(clip(first_line(name), MAX_SHOWN).to_owned()));
     }
 
     /// Takes note of a tool that was denied.
@@ -160,7 +160,7 @@ impl Account {
         if self.denials.len() < MAX_DENIALS {
             self.denials.push(tool.clone());
         }
-        self.hear(Heard::Denied(tool));
+        self.hear(AgentEvent::Denied(tool));
     }
 
     /// Takes note that the agent tries again, because of a limit or for another reason.
@@ -169,9 +169,9 @@ impl Account {
         let wait = wait.or_else(|| signs::wait_in(&why));
         if is_limit {
             self.limited = Some(Limit { wait, why: why.clone() });
-            self.hear(Heard::RateLimited { wait, why });
+            self.hear(AgentEvent::RateLimited { wait, why });
         } else {
-            self.hear(Heard::Retrying { why });
+            self.hear(AgentEvent::Retrying { why });
         }
     }
 
@@ -240,7 +240,7 @@ fn added(before: Option<u64>, more: Option<u64>) -> Option<u64> {
 }
 
 /// Returns what an error of the provider amounts to: by its HTTP status, else by its words.
-pub(super) fn error_outcome(status: Option<i64>, message: &str, wait: Option<u64>) -> Outcome {
+pub(super) fn error_outcome(status: Option<i64>, message: &str, wait: Option<u64>) -> AgentOutcome {
     let why = reason(message);
     let is_limit = match status {
         Some(status) => signs::LIMIT_STATUSES.contains(&status),
@@ -253,9 +253,9 @@ pub(super) fn error_outcome(status: Option<i64>, message: &str, wait: Option<u64
     };
     if is_limit {
         let wait = wait.or_else(|| signs::wait_in(message));
-        return Outcome::RateLimited { wait, why };
+        return AgentOutcome::RateLimited { wait, why };
     }
-    Outcome::Broken { why }
+    AgentOutcome::Broken { why }
 }
 
 /// Returns a text as a reason: its first line that is not blank, cut short.
@@ -315,5 +315,5 @@ pub(super) fn money(object: NodeRef<'_>, key: &str) -> Option<f64> {
 
 /// Returns a member of a member that is an object.
 pub(super) fn object<'d>(node: NodeRef<'d>, key: &str) -> Option<NodeRef<'d>> {
-    node.get(key).filter(|value| value.kind() == Kind::Object)
+    node.get(key).filter(|value| value.kind() == NodeKind::Object)
 }

@@ -1,8 +1,8 @@
 //! aider: text for people, exit status 0 whatever happened. An applied edit or a commit is the only sign of success.
 
-use super::account::{Account, clip, error_outcome};
+use super::account::{OutputSummary, clip, error_outcome};
 use super::plain::remember;
-use super::{Ear, Exit, Outcome, Told};
+use super::{AgentExit, AgentOutcome, ClosingStatus, Ear};
 
 /// How a line begins that tells of an edit.
 const EDIT: &str = "Applied edit to ";
@@ -22,11 +22,11 @@ pub(super) struct Aider {
     has_worked: bool,
     is_interrupted: bool,
     /// The last error, if nothing went well after it.
-    error: Option<Outcome>,
+    error: Option<AgentOutcome>,
 }
 
 impl Ear for Aider {
-    fn line(&mut self, line: &str, account: &mut Account) {
+    fn line(&mut self, line: &str, account: &mut OutputSummary) {
         remember(line, account);
         let line = clip(line, 4_096).trim();
         if line.starts_with(EDIT) || is_commit(line) {
@@ -39,23 +39,23 @@ impl Ear for Aider {
             self.is_interrupted = true;
         } else if is_provider_error(line) {
             let outcome = error_outcome(None, line, None);
-            account.retry(line, matches!(outcome, Outcome::RateLimited { .. }), None);
+            account.retry(line, matches!(outcome, AgentOutcome::RateLimited { .. }), None);
             self.error = Some(outcome);
         }
     }
 
-    fn told(&self, _account: &Account, exit: Exit) -> Option<Told> {
+    fn told(&self, _account: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus> {
         if self.is_interrupted {
-            return Some(Told::Badly(Outcome::Interrupted));
+            return Some(ClosingStatus::Badly(AgentOutcome::Interrupted));
         }
-        if let (Some(error), Exit::Code(_)) = (&self.error, exit) {
-            return Some(Told::Badly(error.clone()));
+        if let (Some(error), AgentExit::Code(_)) = (&self.error, exit) {
+            return Some(ClosingStatus::Badly(error.clone()));
         }
         match (self.has_worked, exit) {
-            (true, Exit::Code(_)) => Some(Told::Well),
-            (false, Exit::Code(0)) => {
+            (true, AgentExit::Code(_)) => Some(ClosingStatus::Well),
+            (false, AgentExit::Code(0)) => {
                 let why = "it applied no edit".to_owned();
-                Some(Told::Badly(Outcome::Failed { why }))
+                Some(ClosingStatus::Badly(AgentOutcome::Failed { why }))
             }
             _ => None,
         }
@@ -63,7 +63,7 @@ impl Ear for Aider {
 }
 
 impl Aider {
-    fn recover(&mut self, account: &mut Account) {
+    fn recover(&mut self, account: &mut OutputSummary) {
         self.error = None;
         account.limited = None;
     }
@@ -84,7 +84,7 @@ fn is_provider_error(line: &str) -> bool {
 }
 
 /// Reads `2.1k sent, 89 received. Cost: $0.01 message, $0.03 session.`
-fn count_tokens(line: &str, account: &mut Account) {
+fn count_tokens(line: &str, account: &mut OutputSummary) {
     let before = |words: &str| {
         let number = line.split_once(words)?.0.trim_end();
         let start = number.rfind([' ', '$']).map_or(0, |at| at + 1);

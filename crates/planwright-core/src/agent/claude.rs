@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::account::{Account, count, error_outcome, is, money, object, reason, sum, text};
+use super::account::{OutputSummary, count, error_outcome, is, money, object, reason, sum, text};
 use super::signs::{self, Sign};
-use super::{Ear, Exit, Outcome, Told};
+use super::{AgentExit, AgentOutcome, ClosingStatus, Ear};
 use crate::document::NodeRef;
 
 /// A wait of this many milliseconds before Qwen's next try means that its provider's limit is reached.
@@ -47,7 +47,7 @@ static QWEN_TOKENS_IN: &[&str] = &["input_tokens"];
 pub(super) struct Claude {
     tokens_in: &'static [&'static str],
     codes: &'static [(i32, &'static str)],
-    told: Option<Told>,
+    told: Option<ClosingStatus>,
     /// The last tools that it used, by the ids of their uses.
     tools: VecDeque<(String, String)>,
 }
@@ -74,7 +74,7 @@ impl Claude {
         }
     }
 
-    fn result(&mut self, event: NodeRef<'_>, account: &mut Account) {
+    fn result(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
         if let Some(message) = text(event, "result").filter(|message| !message.trim().is_empty()) {
             account.message.clear();
             account.add_to_message(&message);
@@ -92,7 +92,7 @@ impl Claude {
         self.told = Some(told(event));
     }
 
-    fn assistant(&mut self, event: NodeRef<'_>, account: &mut Account) {
+    fn assistant(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
         for block in blocks(event) {
             if is(block, "type", "text") {
                 account.say(&text(block, "text").unwrap_or_default());
@@ -106,7 +106,7 @@ impl Claude {
     }
 
     /// Takes in what tools answered.
-    fn answered(&self, event: NodeRef<'_>, account: &mut Account) {
+    fn answered(&self, event: NodeRef<'_>, account: &mut OutputSummary) {
         for block in blocks(event) {
             let is_error = block.get("is_error").and_then(NodeRef::as_bool) == Some(true);
             let id = text(block, "tool_use_id").filter(|_| is_error);
@@ -124,7 +124,7 @@ fn blocks(event: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
     content.into_iter().flat_map(NodeRef::elements)
 }
 
-fn retry(event: NodeRef<'_>, account: &mut Account) {
+fn retry(event: NodeRef<'_>, account: &mut OutputSummary) {
     let error = text(event, "error").or_else(|| object(event, "error").and_then(|error| text(error, "message")));
     let message = error.or_else(|| text(event, "message")).unwrap_or_default();
     // Qwen has it one level down.
@@ -143,26 +143,26 @@ fn retry(event: NodeRef<'_>, account: &mut Account) {
 }
 
 /// Returns what a `result` says. Its `subtype` is `success` even where the provider failed.
-fn told(event: NodeRef<'_>) -> Told {
+fn told(event: NodeRef<'_>) -> ClosingStatus {
     let end = text(event, "terminal_reason").unwrap_or_default();
     let subtype = text(event, "subtype").unwrap_or_default();
     if end.starts_with("aborted") {
-        return Told::Badly(Outcome::Interrupted);
+        return ClosingStatus::Badly(AgentOutcome::Interrupted);
     }
     if let Some((_, why)) = ROOM_SPENT.iter().find(|(word, _)| *word == end || *word == subtype) {
         let why = (*why).to_owned();
-        return Told::Badly(Outcome::Failed { why });
+        return ClosingStatus::Badly(AgentOutcome::Failed { why });
     }
     let status = event.get("api_error_status").and_then(NodeRef::as_integer);
     let is_error = event.get("is_error").and_then(NodeRef::as_bool);
     if is_error == Some(false) && status.is_none() && end != "api_error" {
-        return Told::Well;
+        return ClosingStatus::Well;
     }
     if is_error.is_none() && status.is_none() {
         let why = "its closing event does not say whether it went well".to_owned();
-        return Told::Badly(Outcome::Broken { why });
+        return ClosingStatus::Badly(AgentOutcome::Broken { why });
     }
-    Told::Badly(error_outcome(status, &message_of(event), None))
+    ClosingStatus::Badly(error_outcome(status, &message_of(event), None))
 }
 
 /// Returns the words of an error: those of `error`, else of `result`, else of the first of `errors`.
@@ -182,7 +182,7 @@ fn message_of(event: NodeRef<'_>) -> String {
 }
 
 impl Ear for Claude {
-    fn event(&mut self, event: NodeRef<'_>, account: &mut Account) {
+    fn event(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
         account.name_session(event, "session_id");
         let kind = text(event, "type").unwrap_or_default();
         match kind.as_str() {
@@ -194,13 +194,13 @@ impl Ear for Claude {
         }
     }
 
-    fn told(&self, _account: &Account, _exit: Exit) -> Option<Told> {
+    fn told(&self, _account: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
         self.told.clone()
     }
 
-    fn meaning_of(&self, code: i32, _account: &Account) -> Option<Outcome> {
+    fn meaning_of(&self, code: i32, _account: &OutputSummary) -> Option<AgentOutcome> {
         let (_, why) = self.codes.iter().find(|(known, _)| *known == code)?;
         let why = (*why).to_owned();
-        Some(Outcome::Failed { why })
+        Some(AgentOutcome::Failed { why })
     }
 }

@@ -1,8 +1,8 @@
 //! Codex: items within turns; a turn completes or fails.
 
-use super::account::{Account, count, error_outcome, is, object, text};
+use super::account::{OutputSummary, count, error_outcome, is, object, text};
 use super::signs::{self, Sign};
-use super::{Ear, Exit, Told};
+use super::{AgentExit, ClosingStatus, Ear};
 use crate::document::NodeRef;
 
 /// Kinds of items that are tools, with the member that says what they are used on.
@@ -15,16 +15,16 @@ static TOOLS: &[(&str, &str)] = &[
 /// Listens to Codex.
 #[derive(Default)]
 pub(super) struct Codex {
-    told: Option<Told>,
+    told: Option<ClosingStatus>,
 }
 
-fn item_started(item: NodeRef<'_>, account: &mut Account) {
+fn item_started(item: NodeRef<'_>, account: &mut OutputSummary) {
     if let Some((kind, about)) = TOOLS.iter().find(|(kind, _)| is(item, "type", kind)) {
         account.use_tool_on(kind, &text(item, about).unwrap_or_default());
     }
 }
 
-fn item_completed(item: NodeRef<'_>, account: &mut Account) {
+fn item_completed(item: NodeRef<'_>, account: &mut OutputSummary) {
     let kind = text(item, "type").unwrap_or_default();
     if is(item, "status", "declined") {
         account.deny(&kind);
@@ -42,7 +42,7 @@ fn item_completed(item: NodeRef<'_>, account: &mut Account) {
 }
 
 impl Ear for Codex {
-    fn event(&mut self, event: NodeRef<'_>, account: &mut Account) {
+    fn event(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
         let kind = text(event, "type").unwrap_or_default();
         let item = object(event, "item");
         match (kind.as_str(), item) {
@@ -54,12 +54,12 @@ impl Ear for Codex {
                 if let Some(usage) = object(event, "usage") {
                     account.add_tokens(count(usage, "input_tokens"), count(usage, "output_tokens"));
                 }
-                self.told = Some(Told::Well);
+                self.told = Some(ClosingStatus::Well);
             }
             ("turn.failed", _) => {
                 let message = object(event, "error").and_then(|error| text(error, "message"));
                 let outcome = error_outcome(None, message.as_deref().unwrap_or(""), None);
-                self.told = Some(Told::Badly(outcome));
+                self.told = Some(ClosingStatus::Badly(outcome));
             }
             // An error between turns is a notice that something is tried again; what it comes to is the turn's to say.
             ("error", _) => {
@@ -72,7 +72,7 @@ impl Ear for Codex {
         }
     }
 
-    fn told(&self, _account: &Account, _exit: Exit) -> Option<Told> {
+    fn told(&self, _account: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
         self.told.clone()
     }
 }

@@ -1,7 +1,7 @@
 //! One conclusion from two witnesses: what the agent's command line told, and what its result file says.
 
-use super::result_file::{Report, ResultFile};
-use super::{Format, Outcome, Verdict};
+use super::result_file::{ResultFile, ResultStatus};
+use super::{AgentOutcome, AgentVerdict, EventFormat};
 
 /// How an attempt ended, all things considered but verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub struct Conclusion {
 
 /// Concludes from both. Bad news wins: a file that says `failed` beats an agent that says done, a file that says `stop`
 /// beats everything, and a file that says `done` beats nothing.
-pub fn conclude(verdict: Verdict, file: Option<ResultFile>, format: Format) -> Conclusion {
+pub fn conclude(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFormat) -> Conclusion {
     let (end, basis) = match &file {
         Some(file) => with_file(&verdict, file, format),
         None => (end_of(verdict.outcome), basis_of(format)),
@@ -120,9 +120,9 @@ pub fn conclude(verdict: Verdict, file: Option<ResultFile>, format: Format) -> C
     }
 }
 
-fn with_file(verdict: &Verdict, file: &ResultFile, format: Format) -> (End, Basis) {
+fn with_file(verdict: &AgentVerdict, file: &ResultFile, format: EventFormat) -> (End, Basis) {
     match (file.report, &verdict.outcome) {
-        (Report::Stop, _) => {
+        (ResultStatus::Stop, _) => {
             let condition = file
                 .stop_condition
                 .clone()
@@ -130,31 +130,33 @@ fn with_file(verdict: &Verdict, file: &ResultFile, format: Format) -> (End, Basi
             let condition = condition.unwrap_or_else(|| "it did not say which condition was met".to_owned());
             (End::Stopped { condition }, Basis::ResultFile)
         }
-        (Report::Failed, Outcome::Done | Outcome::Failed { .. }) => {
+        (ResultStatus::Failed, AgentOutcome::Done | AgentOutcome::Failed { .. }) => {
             let why = first_words(&[&file.notes, &file.output, &verdict.final_message]);
             let why = why.unwrap_or_else(|| "its result file says that it failed".to_owned());
             (End::Failed { why }, Basis::ResultFile)
         }
-        (Report::Done, Outcome::Done) => (End::Done, Basis::ResultFile),
-        (Report::Done | Report::Failed, outcome) => (end_of(outcome.clone()), basis_of(format)),
+        (ResultStatus::Done, AgentOutcome::Done) => (End::Done, Basis::ResultFile),
+        (ResultStatus::Done | ResultStatus::Failed, outcome) => (end_of(outcome.clone()), basis_of(format)),
     }
 }
 
-fn end_of(outcome: Outcome) -> End {
+fn end_of(outcome: AgentOutcome) -> End {
     match outcome {
-        Outcome::Done => End::Done,
-        Outcome::Failed { why } => End::Failed { why },
-        Outcome::RateLimited { wait, why } => End::RateLimited { wait, why },
-        Outcome::Broken { why } => End::Broken { why },
-        Outcome::Interrupted => End::Interrupted,
+        AgentOutcome::Done => End::Done,
+        AgentOutcome::Failed { why } => End::Failed { why },
+        AgentOutcome::RateLimited { wait, why } => End::RateLimited { wait, why },
+        AgentOutcome::Broken { why } => End::Broken { why },
+        AgentOutcome::Interrupted => End::Interrupted,
     }
 }
 
-fn basis_of(format: Format) -> Basis {
+fn basis_of(format: EventFormat) -> Basis {
     match format {
-        Format::Plain => Basis::ExitStatus,
-        Format::Aider => Basis::Text,
-        Format::Claude | Format::Codex | Format::Gemini | Format::Opencode | Format::Qwen => Basis::ClosingEvent,
+        EventFormat::Plain => Basis::ExitStatus,
+        EventFormat::Aider => Basis::Text,
+        EventFormat::Claude | EventFormat::Codex | EventFormat::Gemini | EventFormat::Opencode | EventFormat::Qwen => {
+            Basis::ClosingEvent
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::diagnostic::Severity;
 use crate::document::rules::{DUPLICATE_KEY, JSON_SURROGATE, TOO_DEEP};
-use crate::document::{Kind, NodeRef, json};
+use crate::document::{NodeKind, NodeRef, json};
 use crate::text::SourceText;
 
 /// The longest event that is read, in bytes. A longer one is no event.
@@ -13,7 +13,7 @@ const MAX_EVENT: usize = 16 * 1024 * 1024;
 const MAX_SPREAD: usize = 4 * 1024 * 1024;
 
 /// One part of the output.
-pub(super) enum Line<'l> {
+pub(super) enum OutputLine<'l> {
     /// A JSON object with a `type`.
     Event(NodeRef<'l>),
     /// Anything else.
@@ -31,7 +31,7 @@ pub(super) struct Splitter {
 
 impl Splitter {
     /// Calls `take` for each part of a line.
-    pub(super) fn line(&mut self, line: &str, take: &mut dyn FnMut(Line<'_>)) {
+    pub(super) fn line(&mut self, line: &str, take: &mut dyn FnMut(OutputLine<'_>)) {
         let trimmed = line.trim();
         let bare = trimmed.strip_suffix(',').unwrap_or(trimmed);
         let is_whole = bare.starts_with('{') && bare.ends_with('}');
@@ -45,7 +45,7 @@ impl Splitter {
         } else if matches!(trimmed, "[" | "]" | "") {
             // The brackets around an array of events, one to a line.
         } else if !(bare.starts_with('[') && elements(bare, take)) {
-            take(Line::Other(line));
+            take(OutputLine::Other(line));
         }
     }
 
@@ -60,18 +60,18 @@ impl Splitter {
         self.depth = 0;
     }
 
-    fn go_on(&mut self, line: &str, take: &mut dyn FnMut(Line<'_>)) {
+    fn go_on(&mut self, line: &str, take: &mut dyn FnMut(OutputLine<'_>)) {
         if self.spread.len() + line.len() >= MAX_SPREAD {
             self.forget();
             return;
         }
         self.spread.push_str(line);
         self.spread.push('\n');
-        let mut scan = Scan::default();
+        let mut scan = BracketScan::default();
         for byte in line.bytes() {
             match scan.next(byte) {
-                Some(Turn::Open) => self.depth += 1,
-                Some(Turn::Close) => self.depth = self.depth.saturating_sub(1),
+                Some(BracketKind::Open) => self.depth += 1,
+                Some(BracketKind::Close) => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
             if self.depth == 0 {
@@ -87,7 +87,7 @@ impl Splitter {
 }
 
 /// Reads one object and hands it on; returns false where it is none.
-fn event(text: &str, take: &mut dyn FnMut(Line<'_>)) -> bool {
+fn event(text: &str, take: &mut dyn FnMut(OutputLine<'_>)) -> bool {
     if text.len() > MAX_EVENT {
         return false;
     }
@@ -100,27 +100,27 @@ fn event(text: &str, take: &mut dyn FnMut(Line<'_>)) -> bool {
     let root = parsed
         .document
         .root()
-        .filter(|root| is_sound && root.kind() == Kind::Object);
-    let is_event = root.is_some_and(|root| root.get("type").is_some_and(|kind| kind.kind() == Kind::String));
+        .filter(|root| is_sound && root.kind() == NodeKind::Object);
+    let is_event = root.is_some_and(|root| root.get("type").is_some_and(|kind| kind.kind() == NodeKind::String));
     match root.filter(|_| is_event) {
-        Some(root) => take(Line::Event(root)),
+        Some(root) => take(OutputLine::Event(root)),
         None => return false,
     }
     true
 }
 
 /// Reads the objects of an array that stands on one line, whether it is closed or cut; returns false where it has none.
-fn elements(text: &str, take: &mut dyn FnMut(Line<'_>)) -> bool {
-    let (mut scan, mut depth, mut start, mut n_events) = (Scan::default(), 0_usize, 0, 0_usize);
+fn elements(text: &str, take: &mut dyn FnMut(OutputLine<'_>)) -> bool {
+    let (mut scan, mut depth, mut start, mut n_events) = (BracketScan::default(), 0_usize, 0, 0_usize);
     for (at, byte) in text.bytes().enumerate() {
         match scan.next(byte) {
-            Some(Turn::Open) => {
+            Some(BracketKind::Open) => {
                 depth += 1;
                 if depth == 2 {
                     start = at;
                 }
             }
-            Some(Turn::Close) => {
+            Some(BracketKind::Close) => {
                 depth = depth.saturating_sub(1);
                 let element = text.get(start..=at).filter(|element| element.starts_with('{'));
                 if depth == 1
@@ -137,20 +137,20 @@ fn elements(text: &str, take: &mut dyn FnMut(Line<'_>)) -> bool {
     n_events > 0
 }
 
-enum Turn {
+enum BracketKind {
     Open,
     Close,
 }
 
 /// Tells brackets from characters of strings.
 #[derive(Default)]
-struct Scan {
+struct BracketScan {
     in_string: bool,
     is_escaped: bool,
 }
 
-impl Scan {
-    fn next(&mut self, byte: u8) -> Option<Turn> {
+impl BracketScan {
+    fn next(&mut self, byte: u8) -> Option<BracketKind> {
         if self.is_escaped {
             self.is_escaped = false;
             return None;
@@ -158,8 +158,8 @@ impl Scan {
         match byte {
             b'\\' if self.in_string => self.is_escaped = true,
             b'"' => self.in_string = !self.in_string,
-            b'{' | b'[' if !self.in_string => return Some(Turn::Open),
-            b'}' | b']' if !self.in_string => return Some(Turn::Close),
+            b'{' | b'[' if !self.in_string => return Some(BracketKind::Open),
+            b'}' | b']' if !self.in_string => return Some(BracketKind::Close),
             _ => {}
         }
         None

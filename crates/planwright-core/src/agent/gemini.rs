@@ -1,8 +1,8 @@
 //! Gemini CLI: messages in pieces, tools, and a `result` with a status. Its exit status is that of HTTP modulo 256.
 
-use super::account::{Account, clip, count, error_outcome, is, object, text};
+use super::account::{OutputSummary, clip, count, error_outcome, is, object, text};
 use super::signs::{self, Sign};
-use super::{Ear, Exit, Outcome, Told};
+use super::{AgentExit, AgentOutcome, ClosingStatus, Ear};
 use crate::document::NodeRef;
 
 /// Exit statuses of its own, which are no statuses of HTTP; the flag tells a task that failed from a broken set-up.
@@ -20,7 +20,7 @@ static ENDS_OF_MESSAGES: &[&str] = &["init", "tool_use", "tool_result", "result"
 /// Listens to Gemini.
 #[derive(Default)]
 pub(super) struct Gemini {
-    told: Option<Told>,
+    told: Option<ClosingStatus>,
     /// Whether the next piece belongs to the message before it.
     in_message: bool,
     /// The words of the last error.
@@ -28,7 +28,7 @@ pub(super) struct Gemini {
 }
 
 impl Gemini {
-    fn message(&mut self, event: NodeRef<'_>, account: &mut Account) {
+    fn message(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
         let content = text(event, "content").unwrap_or_default();
         let is_piece = event.get("delta").and_then(NodeRef::as_bool) == Some(true);
         if self.in_message && is_piece {
@@ -45,13 +45,13 @@ impl Gemini {
         self.in_message = is_piece;
     }
 
-    fn result(&mut self, event: NodeRef<'_>, account: &mut Account) {
+    fn result(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
         if let Some(stats) = object(event, "stats") {
             account.tokens_in = count(stats, "input_tokens");
             account.tokens_out = count(stats, "output_tokens");
         }
         if is(event, "status", "success") {
-            self.told = Some(Told::Well);
+            self.told = Some(ClosingStatus::Well);
             return;
         }
         let error = object(event, "error");
@@ -59,12 +59,12 @@ impl Gemini {
         if let Some(message) = message {
             self.error = clip(&message, 2_000).to_owned();
         }
-        self.told = Some(Told::Badly(error_outcome(None, &self.error, None)));
+        self.told = Some(ClosingStatus::Badly(error_outcome(None, &self.error, None)));
     }
 }
 
 impl Ear for Gemini {
-    fn event(&mut self, event: NodeRef<'_>, account: &mut Account) {
+    fn event(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
         let kind = text(event, "type").unwrap_or_default();
         // What others say in between does not end a message.
         if ENDS_OF_MESSAGES.contains(&kind.as_str()) {
@@ -90,15 +90,15 @@ impl Ear for Gemini {
         }
     }
 
-    fn told(&self, _account: &Account, _exit: Exit) -> Option<Told> {
+    fn told(&self, _account: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
         self.told.clone()
     }
 
-    fn meaning_of(&self, code: i32, account: &Account) -> Option<Outcome> {
+    fn meaning_of(&self, code: i32, account: &OutputSummary) -> Option<AgentOutcome> {
         if let Some((_, is_task, why)) = CODES.iter().find(|(known, ..)| *known == code) {
             return Some(match is_task {
-                true => Outcome::Failed { why: (*why).to_owned() },
-                false => Outcome::Broken {
+                true => AgentOutcome::Failed { why: (*why).to_owned() },
+                false => AgentOutcome::Broken {
                     why: account.explained(why),
                 },
             });

@@ -38,10 +38,10 @@ mod signs;
 use std::fmt;
 
 use crate::document::NodeRef;
-use account::Account;
+use account::OutputSummary;
 pub use clock_time::{ClockTime, clock_time_in};
 pub use conclude::{Basis, Conclusion, End, conclude};
-use events::{Line, Splitter};
+use events::{OutputLine, Splitter};
 pub use result_file::ResultFile;
 
 /// The longest text of an agent that is kept as its final message, in bytes, unless there is to be more room.
@@ -52,7 +52,7 @@ pub const MAX_HEARD: usize = 256;
 
 /// How an agent's output is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum EventFormat {
     /// Claude Code with `--output-format stream-json`, or `json` as one array of events.
     Claude,
     /// Codex with `exec --json`.
@@ -69,45 +69,45 @@ pub enum Format {
     Plain,
 }
 
-impl Format {
+impl EventFormat {
     /// All formats.
-    pub const ALL: &'static [Format] = &[
-        Format::Claude,
-        Format::Codex,
-        Format::Gemini,
-        Format::Opencode,
-        Format::Qwen,
-        Format::Aider,
-        Format::Plain,
+    pub const ALL: &'static [EventFormat] = &[
+        EventFormat::Claude,
+        EventFormat::Codex,
+        EventFormat::Gemini,
+        EventFormat::Opencode,
+        EventFormat::Qwen,
+        EventFormat::Aider,
+        EventFormat::Plain,
     ];
 
     /// Returns the word for it in a configuration.
     pub fn as_str(self) -> &'static str {
         match self {
-            Format::Claude => "claude",
-            Format::Codex => "codex",
-            Format::Gemini => "gemini",
-            Format::Opencode => "opencode",
-            Format::Qwen => "qwen",
-            Format::Aider => "aider",
-            Format::Plain => "plain",
+            EventFormat::Claude => "claude",
+            EventFormat::Codex => "codex",
+            EventFormat::Gemini => "gemini",
+            EventFormat::Opencode => "opencode",
+            EventFormat::Qwen => "qwen",
+            EventFormat::Aider => "aider",
+            EventFormat::Plain => "plain",
         }
     }
 
     /// Returns the format with this name.
-    pub fn named(name: &str) -> Option<Format> {
-        Format::ALL.iter().copied().find(|format| format.as_str() == name)
+    pub fn named(name: &str) -> Option<EventFormat> {
+        EventFormat::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
     /// Returns whether the output is made of JSON events, and the rest is noise.
     fn has_events(self) -> bool {
-        !matches!(self, Format::Aider | Format::Plain)
+        !matches!(self, EventFormat::Aider | EventFormat::Plain)
     }
 }
 
 /// How an agent's process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum AgentExit {
     /// By itself, with this status.
     Code(i32),
     /// By a signal that planwright did not send.
@@ -116,19 +116,19 @@ pub enum Exit {
     Stopped,
 }
 
-impl fmt::Display for Exit {
+impl fmt::Display for AgentExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Exit::Code(code) => write!(f, "exit status {code}"),
-            Exit::Signal(signal) => write!(f, "signal {signal}"),
-            Exit::Stopped => f.write_str("stopped by planwright"),
+            AgentExit::Code(code) => write!(f, "exit status {code}"),
+            AgentExit::Signal(signal) => write!(f, "signal {signal}"),
+            AgentExit::Stopped => f.write_str("stopped by planwright"),
         }
     }
 }
 
 /// Something heard while the agent works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum AgentEvent {
     /// The agent named its session, by which it can be found again.
     Session(String),
     /// The agent said something; one line, cut short, to be shown.
@@ -162,7 +162,7 @@ pub enum Heard {
 
 /// What became of an attempt, as far as the agent is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AgentOutcome {
     /// The agent says that it has done its task.
     Done,
     /// The agent worked and did not do it.
@@ -188,9 +188,9 @@ pub enum Outcome {
 
 /// What an agent said, all in all.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct AgentVerdict {
     /// What became of the attempt.
-    pub outcome: Outcome,
+    pub outcome: AgentOutcome,
     /// The last thing it said; the end of its output where the format does not tell messages apart.
     pub final_message: String,
     /// The session, where the agent names it.
@@ -207,35 +207,35 @@ pub struct Verdict {
 
 /// What the closing words of an agent amount to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+enum ClosingStatus {
     Well,
-    Badly(Outcome),
+    Badly(AgentOutcome),
 }
 
 /// One format: takes in events and other lines, and in the end says what they told.
 trait Ear {
     /// Takes in an event of the format.
-    fn event(&mut self, _event: NodeRef<'_>, _account: &mut Account) {}
+    fn event(&mut self, _event: NodeRef<'_>, _account: &mut OutputSummary) {}
 
     /// Takes in a line that is no event.
-    fn line(&mut self, line: &str, account: &mut Account) {
+    fn line(&mut self, line: &str, account: &mut OutputSummary) {
         account.noise(line);
     }
 
     /// Returns what the closing event said; none where there was none.
-    fn told(&self, account: &Account, exit: Exit) -> Option<Told>;
+    fn told(&self, account: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus>;
 
     /// Returns what an exit status other than 0 means by itself in this format.
-    fn meaning_of(&self, _code: i32, _account: &Account) -> Option<Outcome> {
+    fn meaning_of(&self, _code: i32, _account: &OutputSummary) -> Option<AgentOutcome> {
         None
     }
 }
 
 /// Listens to one attempt of an agent.
 pub struct Listener {
-    format: Format,
+    format: EventFormat,
     ear: Box<dyn Ear + Send>,
-    account: Account,
+    account: OutputSummary,
     splitter: Splitter,
 }
 
@@ -249,37 +249,37 @@ impl fmt::Debug for Listener {
 
 impl Listener {
     /// Begins to listen.
-    pub fn new(format: Format) -> Self {
+    pub fn new(format: EventFormat) -> Self {
         Listener::with_room(format, MAX_MESSAGE)
     }
 
     /// Begins to listen to an agent whose final message is what it is asked for: so many bytes of it are kept. Of output that is
     /// text for people only the end is kept, as ever.
-    pub fn with_room(format: Format, max_message: usize) -> Self {
+    pub fn with_room(format: EventFormat, max_message: usize) -> Self {
         let ear: Box<dyn Ear + Send> = match format {
-            Format::Claude => Box::new(claude::Claude::new()),
-            Format::Qwen => Box::new(claude::Claude::qwen()),
-            Format::Codex => Box::new(codex::Codex::default()),
-            Format::Gemini => Box::new(gemini::Gemini::default()),
-            Format::Opencode => Box::new(opencode::Opencode::default()),
-            Format::Aider => Box::new(aider::Aider::default()),
-            Format::Plain => Box::new(plain::Plain),
+            EventFormat::Claude => Box::new(claude::Claude::new()),
+            EventFormat::Qwen => Box::new(claude::Claude::qwen()),
+            EventFormat::Codex => Box::new(codex::Codex::default()),
+            EventFormat::Gemini => Box::new(gemini::Gemini::default()),
+            EventFormat::Opencode => Box::new(opencode::Opencode::default()),
+            EventFormat::Aider => Box::new(aider::Aider::default()),
+            EventFormat::Plain => Box::new(plain::Plain),
         };
         Listener {
             format,
             ear,
-            account: Account::with_room(max_message),
+            account: OutputSummary::with_room(max_message),
             splitter: Splitter::default(),
         }
     }
 
     /// Takes in a line of standard output or standard error, without its line break, and returns what is news in it.
-    pub fn line(&mut self, line: &str) -> Vec<Heard> {
+    pub fn line(&mut self, line: &str) -> Vec<AgentEvent> {
         let (ear, account) = (&mut self.ear, &mut self.account);
         if self.format.has_events() {
             self.splitter.line(line, &mut |part| match part {
-                Line::Event(event) => ear.event(event, account),
-                Line::Other(line) => ear.line(line, account),
+                OutputLine::Event(event) => ear.event(event, account),
+                OutputLine::Other(line) => ear.line(line, account),
             });
         } else {
             ear.line(line, account);
@@ -288,10 +288,10 @@ impl Listener {
     }
 
     /// Ends listening and returns what all of it amounts to.
-    pub fn finish(self, exit: Exit) -> Verdict {
+    pub fn finish(self, exit: AgentExit) -> AgentVerdict {
         let outcome = self.outcome(exit);
         let account = self.account;
-        Verdict {
+        AgentVerdict {
             outcome,
             final_message: account.message,
             session: account.session,
@@ -302,42 +302,42 @@ impl Listener {
         }
     }
 
-    fn outcome(&self, exit: Exit) -> Outcome {
+    fn outcome(&self, exit: AgentExit) -> AgentOutcome {
         let account = &self.account;
         if account.is_looping {
             let why = "it went round in circles: step after step without a word or a tool".to_owned();
-            return Outcome::Broken { why };
+            return AgentOutcome::Broken { why };
         }
         let by_code = match exit {
-            Exit::Code(code) if code != 0 => self.ear.meaning_of(code, account),
+            AgentExit::Code(code) if code != 0 => self.ear.meaning_of(code, account),
             _ => None,
         };
         if let Some(outcome) = by_code {
             return outcome;
         }
         match (self.ear.told(account, exit), exit) {
-            (Some(Told::Badly(outcome)), _) => outcome,
+            (Some(ClosingStatus::Badly(outcome)), _) => outcome,
             // A signal may come after the work is done; a status is the agent's own word against its own.
-            (Some(Told::Well), Exit::Code(code)) if code != 0 => Outcome::Broken {
+            (Some(ClosingStatus::Well), AgentExit::Code(code)) if code != 0 => AgentOutcome::Broken {
                 why: account.explained(&format!("it said that it was done, and ended with {exit}")),
             },
-            (Some(Told::Well), _) if !account.denials.is_empty() => denied(account),
-            (Some(Told::Well), _) => Outcome::Done,
+            (Some(ClosingStatus::Well), _) if !account.denials.is_empty() => denied(account),
+            (Some(ClosingStatus::Well), _) => AgentOutcome::Done,
             (None, exit) => self.without_a_close(exit),
         }
     }
 
     /// Returns what it means that the closing event never came.
-    fn without_a_close(&self, exit: Exit) -> Outcome {
+    fn without_a_close(&self, exit: AgentExit) -> AgentOutcome {
         if let Some(limit) = &self.account.limited {
             return limit.outcome();
         }
         match exit {
-            Exit::Stopped | Exit::Signal(_) => Outcome::Interrupted,
+            AgentExit::Stopped | AgentExit::Signal(_) => AgentOutcome::Interrupted,
             // opencode gives up after a denial without another word, and ends well by its own account.
-            Exit::Code(0) if !self.account.denials.is_empty() => denied(&self.account),
-            Exit::Code(code) if signs::INTERRUPTED_CODES.contains(&code) => Outcome::Interrupted,
-            Exit::Code(_) => Outcome::Broken {
+            AgentExit::Code(0) if !self.account.denials.is_empty() => denied(&self.account),
+            AgentExit::Code(code) if signs::INTERRUPTED_CODES.contains(&code) => AgentOutcome::Interrupted,
+            AgentExit::Code(_) => AgentOutcome::Broken {
                 why: self
                     .account
                     .explained(&format!("it ended without saying how it went ({exit})")),
@@ -346,9 +346,9 @@ impl Listener {
     }
 }
 
-fn denied(account: &Account) -> Outcome {
+fn denied(account: &OutputSummary) -> AgentOutcome {
     let why = format!("tools were denied to it: {}", account.denials.join(", "));
-    Outcome::Failed { why }
+    AgentOutcome::Failed { why }
 }
 
 #[cfg(test)]
@@ -375,7 +375,7 @@ mod tests {
             r#"{"type":"message","role":"assistant","content":"piece by piece ","delta":true}"#,
             r#"{"type":"text","part":{"text":"and so on"}}"#,
         ];
-        for format in Format::ALL {
+        for format in EventFormat::ALL {
             let mut listener = Listener::new(*format);
             for line in lines.iter().cycle().take(60_000) {
                 listener.line(line);

@@ -1,8 +1,8 @@
 //! opencode: steps that finish with a reason; the reason `stop` of the last one is its word that it is done.
 
-use super::account::{Account, count, error_outcome, money, object, text};
+use super::account::{OutputSummary, count, error_outcome, money, object, text};
 use super::signs::{self, Sign};
-use super::{Ear, Exit, Heard, Outcome, Told};
+use super::{AgentEvent, AgentExit, AgentOutcome, ClosingStatus, Ear};
 use crate::document::NodeRef;
 
 /// So many empty steps in a row are its way of never ending when its provider answers with nonsense.
@@ -22,12 +22,12 @@ static WAIT_HEADERS: &[(&str, f64)] = &[("retry-after-ms", 1.0), ("retry-after",
 /// Listens to opencode.
 #[derive(Default)]
 pub(super) struct Opencode {
-    told: Option<Told>,
+    told: Option<ClosingStatus>,
     n_empty_steps: usize,
 }
 
 impl Opencode {
-    fn step_finish(&mut self, part: NodeRef<'_>, account: &mut Account) {
+    fn step_finish(&mut self, part: NodeRef<'_>, account: &mut OutputSummary) {
         let tokens = object(part, "tokens");
         let (tokens_in, tokens_out) = match tokens {
             Some(tokens) => (count(tokens, "input"), count(tokens, "output")),
@@ -40,12 +40,12 @@ impl Opencode {
         self.n_empty_steps = if is_empty { self.n_empty_steps + 1 } else { 0 };
         account.is_looping = self.n_empty_steps >= LOOP_SIGN;
         if self.n_empty_steps == LOOP_SIGN {
-            account.hear(Heard::Looping);
+            account.hear(AgentEvent::Looping);
         }
         self.told = told(&reason);
     }
 
-    fn tool(&self, part: NodeRef<'_>, account: &mut Account) {
+    fn tool(&self, part: NodeRef<'_>, account: &mut OutputSummary) {
         let name = text(part, "tool").unwrap_or_default();
         let state = object(part, "state");
         account.use_tool(&name, state.and_then(|state| object(state, "input")));
@@ -56,21 +56,21 @@ impl Opencode {
     }
 }
 
-fn told(reason: &str) -> Option<Told> {
+fn told(reason: &str) -> Option<ClosingStatus> {
     if reason == "stop" {
-        return Some(Told::Well);
+        return Some(ClosingStatus::Well);
     }
     let (_, is_task, why) = REASONS.iter().find(|(known, ..)| *known == reason)?;
     let why = (*why).to_owned();
-    Some(Told::Badly(match is_task {
-        true => Outcome::Failed { why },
-        false => Outcome::Broken { why },
+    Some(ClosingStatus::Badly(match is_task {
+        true => AgentOutcome::Failed { why },
+        false => AgentOutcome::Broken { why },
     }))
 }
 
-fn failure(error: NodeRef<'_>) -> Outcome {
+fn failure(error: NodeRef<'_>) -> AgentOutcome {
     if text(error, "name").is_some_and(|name| name.contains("Aborted")) {
-        return Outcome::Interrupted;
+        return AgentOutcome::Interrupted;
     }
     let data = object(error, "data");
     let message = data.and_then(|data| text(data, "message"));
@@ -90,7 +90,7 @@ fn failure(error: NodeRef<'_>) -> Outcome {
 }
 
 impl Ear for Opencode {
-    fn event(&mut self, event: NodeRef<'_>, account: &mut Account) {
+    fn event(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
         account.name_session(event, "sessionID");
         let kind = text(event, "type").unwrap_or_default();
         match (kind.as_str(), object(event, "part"), object(event, "error")) {
@@ -99,12 +99,12 @@ impl Ear for Opencode {
             ("text", Some(part), _) => account.say(&text(part, "text").unwrap_or_default()),
             ("tool_use", Some(part), _) => self.tool(part, account),
             ("step_finish", Some(part), _) => self.step_finish(part, account),
-            ("error", _, Some(error)) => self.told = Some(Told::Badly(failure(error))),
+            ("error", _, Some(error)) => self.told = Some(ClosingStatus::Badly(failure(error))),
             _ => {}
         }
     }
 
-    fn told(&self, _account: &Account, _exit: Exit) -> Option<Told> {
+    fn told(&self, _account: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
         self.told.clone()
     }
 }

@@ -1,8 +1,8 @@
 //! Any other command: what it prints is for people, and its exit status is its word.
 
-use super::account::{Account, clip, error_outcome};
+use super::account::{OutputSummary, clip, error_outcome};
 use super::signs::{self, INTERRUPTED_CODES, Sign};
-use super::{Ear, Exit, Outcome, Told};
+use super::{AgentExit, AgentOutcome, ClosingStatus, Ear};
 
 /// How much of the end of the output is kept as the message, in bytes.
 const MAX_TAIL: usize = 8 * 1024;
@@ -14,7 +14,7 @@ static NO_COMMAND: &[i32] = &[126, 127];
 pub(super) struct Plain;
 
 /// Shows a line and keeps it as the end of the message.
-pub(super) fn remember(line: &str, account: &mut Account) {
+pub(super) fn remember(line: &str, account: &mut OutputSummary) {
     let line = clip(line, MAX_TAIL / 2).trim_end();
     if line.is_empty() {
         return;
@@ -38,30 +38,30 @@ pub(super) fn remember(line: &str, account: &mut Account) {
 }
 
 impl Ear for Plain {
-    fn line(&mut self, line: &str, account: &mut Account) {
+    fn line(&mut self, line: &str, account: &mut OutputSummary) {
         remember(line, account);
     }
 
-    fn told(&self, account: &Account, exit: Exit) -> Option<Told> {
-        let Exit::Code(code) = exit else {
+    fn told(&self, account: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus> {
+        let AgentExit::Code(code) = exit else {
             return None;
         };
         if code == 0 {
-            return Some(Told::Well);
+            return Some(ClosingStatus::Well);
         }
         if INTERRUPTED_CODES.contains(&code) {
             return None;
         }
         let sentence = account.explained(&format!("it ended with {exit}"));
         if NO_COMMAND.contains(&code) {
-            return Some(Told::Badly(Outcome::Broken { why: sentence }));
+            return Some(ClosingStatus::Badly(AgentOutcome::Broken { why: sentence }));
         }
         // Only the last line is the command's own last word: what stands above may be the output of somebody's tests.
         let last = account.last_noise().last();
         let limit = last.filter(|line| signs::of(line) == Some(Sign::RateLimited));
-        Some(Told::Badly(match limit {
+        Some(ClosingStatus::Badly(match limit {
             Some(line) => error_outcome(None, line, None),
-            None => Outcome::Failed { why: sentence },
+            None => AgentOutcome::Failed { why: sentence },
         }))
     }
 }

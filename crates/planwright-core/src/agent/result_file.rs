@@ -13,7 +13,7 @@
 
 use super::rules::{RESULT_FIELD, RESULT_PATH, RESULT_STOP, RESULT_TOO_LARGE, RESULT_UNKNOWN_MEMBER, RESULT_VERSION};
 use crate::diagnostic::{Diagnostic, Severity, nearest, push_bounded, sort};
-use crate::document::{Kind, NodeRef, json};
+use crate::document::{NodeKind, NodeRef, json};
 use crate::text::{SourceText, Span, visible};
 
 /// The version of the protocol.
@@ -27,7 +27,7 @@ pub const SCHEMA: &str = include_str!("../../schemas/result-file.json");
 
 /// What an agent reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
+pub enum ResultStatus {
     /// The task is done.
     Done,
     /// The task is not done.
@@ -37,10 +37,10 @@ pub enum Report {
 }
 
 /// The words for it in the file.
-static REPORTS: &[(&str, Report)] = &[
-    ("done", Report::Done),
-    ("failed", Report::Failed),
-    ("stop", Report::Stop),
+static REPORTS: &[(&str, ResultStatus)] = &[
+    ("done", ResultStatus::Done),
+    ("failed", ResultStatus::Failed),
+    ("stop", ResultStatus::Stop),
 ];
 
 /// Words that agents use instead, with what they probably mean.
@@ -57,7 +57,7 @@ static SYNONYMS: &[(&str, &str)] = &[
 
 /// A member of the file or of its `cost`.
 #[derive(Debug)]
-pub struct Member {
+pub struct ResultMember {
     /// Its key.
     pub name: &'static str,
     /// Whether it must be there.
@@ -66,8 +66,8 @@ pub struct Member {
     pub shape: &'static str,
 }
 
-const fn member(name: &'static str, is_required: bool, shape: &'static str) -> Member {
-    Member {
+const fn member(name: &'static str, is_required: bool, shape: &'static str) -> ResultMember {
+    ResultMember {
         name,
         is_required,
         shape,
@@ -75,7 +75,7 @@ const fn member(name: &'static str, is_required: bool, shape: &'static str) -> M
 }
 
 /// The members of a result file.
-pub static MEMBERS: &[Member] = &[
+pub static MEMBERS: &[ResultMember] = &[
     member("planwright_result", true, "the number 1"),
     member("outcome", true, "one of `done`, `failed` and `stop`"),
     member("output", false, "a string"),
@@ -90,7 +90,7 @@ pub static MEMBERS: &[Member] = &[
 ];
 
 /// The members of its `cost`.
-pub static COST_MEMBERS: &[Member] = &[
+pub static COST_MEMBERS: &[ResultMember] = &[
     member("usd", false, "a number of at least 0"),
     member("tokens_in", false, "a whole number of at least 0"),
     member("tokens_out", false, "a whole number of at least 0"),
@@ -100,7 +100,7 @@ pub static COST_MEMBERS: &[Member] = &[
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultFile {
     /// How it went.
-    pub report: Report,
+    pub report: ResultStatus,
     /// What was made, in a few sentences; empty where it does not say. What depends on the task gets to read it.
     pub output: String,
     /// The files that were changed, as paths inside the workspace.
@@ -139,11 +139,11 @@ impl ResultFile {
         }
         let source = SourceText::new(text);
         let parsed = json::parse(&source);
-        let mut reading = Reading {
+        let mut reading = ResultFileReader {
             findings: parsed.diagnostics,
         };
         let file = match parsed.document.root() {
-            Some(root) if root.kind() == Kind::Object => Some(reading.file(root)),
+            Some(root) if root.kind() == NodeKind::Object => Some(reading.file(root)),
             Some(root) => {
                 let message = format!("a result file is an object, not {}", root.describe());
                 reading.field(root.span(), message);
@@ -172,24 +172,24 @@ impl ResultFile {
 
 const EXAMPLE: &str = "the least there can be is {\"planwright_result\": 1, \"outcome\": \"done\"}";
 
-struct Reading {
+struct ResultFileReader {
     findings: Vec<Diagnostic>,
 }
 
-impl Reading {
+impl ResultFileReader {
     /// Reads the object; none where it has no outcome.
     fn file(&mut self, root: NodeRef<'_>) -> Option<ResultFile> {
         self.unknown_members(root, MEMBERS);
         self.version(root);
         let report = self.outcome(root);
         let stop_condition = self.text(root, "stop_condition");
-        let cost = root.get("cost").filter(|cost| cost.kind() != Kind::Null);
-        let cost = cost.filter(|&cost| self.has_kind(cost, "cost", cost.kind() == Kind::Object, MEMBERS));
+        let cost = root.get("cost").filter(|cost| cost.kind() != NodeKind::Null);
+        let cost = cost.filter(|&cost| self.has_kind(cost, "cost", cost.kind() == NodeKind::Object, MEMBERS));
         if let Some(cost) = cost {
             self.unknown_members(cost, COST_MEMBERS);
         }
         let file = ResultFile {
-            report: report.unwrap_or(Report::Failed),
+            report: report.unwrap_or(ResultStatus::Failed),
             output: self.text(root, "output").unwrap_or_default(),
             affected_files: self.paths(root),
             notes: self.text(root, "notes").unwrap_or_default(),
@@ -197,10 +197,10 @@ impl Reading {
             tokens_in: cost.and_then(|cost| self.whole(cost, "tokens_in")),
             tokens_out: cost.and_then(|cost| self.whole(cost, "tokens_out")),
             stop_condition: stop_condition.filter(|condition| !condition.trim().is_empty()),
-            discoveries: self.items(root, "discoveries", Kind::String),
-            proposed_tasks: self.items(root, "proposed_tasks", Kind::Object),
+            discoveries: self.items(root, "discoveries", NodeKind::String),
+            proposed_tasks: self.items(root, "proposed_tasks", NodeKind::Object),
             reflection: self.text(root, "reflection").unwrap_or_default(),
-            tools_called: self.items(root, "tools_called", Kind::String),
+            tools_called: self.items(root, "tools_called", NodeKind::String),
             warnings: Vec::new(),
         };
         self.stop(root, &file, report);
@@ -233,7 +233,7 @@ impl Reading {
         self.findings.push(finding.with_help("write \"planwright_result\": 1"));
     }
 
-    fn outcome(&mut self, root: NodeRef<'_>) -> Option<Report> {
+    fn outcome(&mut self, root: NodeRef<'_>) -> Option<ResultStatus> {
         let Some(outcome) = root.get("outcome") else {
             let finding = Diagnostic::new(&RESULT_FIELD, opening(root), "`outcome` is missing: how did it go?");
             self.findings.push(finding.with_help(EXAMPLE));
@@ -260,14 +260,14 @@ impl Reading {
     }
 
     /// Returns whether a member is what it must be, and says so where it is not.
-    fn has_kind(&mut self, value: NodeRef<'_>, name: &str, is_right: bool, members: &[Member]) -> bool {
-        if !is_right && value.kind() != Kind::Invalid {
+    fn has_kind(&mut self, value: NodeRef<'_>, name: &str, is_right: bool, members: &[ResultMember]) -> bool {
+        if !is_right && value.kind() != NodeKind::Invalid {
             let shape = members
                 .iter()
                 .find(|member| member.name == name)
                 .map_or("", |member| member.shape);
             let message = match value.kind() {
-                Kind::Number => format!("`{name}` must be {shape}, not {}", value.slice()),
+                NodeKind::Number => format!("`{name}` must be {shape}, not {}", value.slice()),
                 _ => format!("`{name}` must be {shape}, not {}", value.describe()),
             };
             self.field(value.span(), message);
@@ -276,37 +276,37 @@ impl Reading {
     }
 
     fn text(&mut self, object: NodeRef<'_>, name: &str) -> Option<String> {
-        let value = object.get(name).filter(|value| value.kind() != Kind::Null)?;
-        let is_text = value.kind() == Kind::String;
+        let value = object.get(name).filter(|value| value.kind() != NodeKind::Null)?;
+        let is_text = value.kind() == NodeKind::String;
         self.has_kind(value, name, is_text, MEMBERS);
         value.text().map(|text| text.into_owned())
     }
 
     fn amount(&mut self, object: NodeRef<'_>, name: &str) -> Option<f64> {
-        let value = object.get(name).filter(|value| value.kind() != Kind::Null)?;
+        let value = object.get(name).filter(|value| value.kind() != NodeKind::Null)?;
         let amount = value.as_number().filter(|amount| amount.is_finite() && *amount >= 0.0);
         self.has_kind(value, name, amount.is_some(), COST_MEMBERS);
         amount
     }
 
     fn whole(&mut self, object: NodeRef<'_>, name: &str) -> Option<u64> {
-        let value = object.get(name).filter(|value| value.kind() != Kind::Null)?;
+        let value = object.get(name).filter(|value| value.kind() != NodeKind::Null)?;
         let whole = value.as_integer().and_then(|whole| u64::try_from(whole).ok());
         self.has_kind(value, name, whole.is_some(), COST_MEMBERS);
         whole
     }
 
     /// Reads a list of values of one kind: texts as they are meant, objects as they are written.
-    fn items(&mut self, root: NodeRef<'_>, name: &str, kind: Kind) -> Vec<String> {
-        let Some(list) = root.get(name).filter(|list| list.kind() != Kind::Null) else {
+    fn items(&mut self, root: NodeRef<'_>, name: &str, kind: NodeKind) -> Vec<String> {
+        let Some(list) = root.get(name).filter(|list| list.kind() != NodeKind::Null) else {
             return Vec::new();
         };
-        self.has_kind(list, name, list.kind() == Kind::Array, MEMBERS);
+        self.has_kind(list, name, list.kind() == NodeKind::Array, MEMBERS);
         let mut items = Vec::new();
         for item in list.elements() {
             match item.kind() {
                 own if own != kind => self.has_kind(item, name, false, MEMBERS),
-                Kind::String => {
+                NodeKind::String => {
                     items.extend(item.text().map(std::borrow::Cow::into_owned));
                     true
                 }
@@ -320,10 +320,10 @@ impl Reading {
     }
 
     fn paths(&mut self, root: NodeRef<'_>) -> Vec<String> {
-        let Some(list) = root.get("affected_files").filter(|list| list.kind() != Kind::Null) else {
+        let Some(list) = root.get("affected_files").filter(|list| list.kind() != NodeKind::Null) else {
             return Vec::new();
         };
-        self.has_kind(list, "affected_files", list.kind() == Kind::Array, MEMBERS);
+        self.has_kind(list, "affected_files", list.kind() == NodeKind::Array, MEMBERS);
         let mut paths = Vec::new();
         for item in list.elements() {
             match item.text() {
@@ -342,10 +342,10 @@ impl Reading {
         paths
     }
 
-    fn stop(&mut self, root: NodeRef<'_>, file: &ResultFile, report: Option<Report>) {
+    fn stop(&mut self, root: NodeRef<'_>, file: &ResultFile, report: Option<ResultStatus>) {
         let message = match (report, &file.stop_condition) {
-            (Some(Report::Stop), None) => "it asks to stop without naming the condition",
-            (Some(Report::Done | Report::Failed), Some(_)) => {
+            (Some(ResultStatus::Stop), None) => "it asks to stop without naming the condition",
+            (Some(ResultStatus::Done | ResultStatus::Failed), Some(_)) => {
                 "it names a stop condition, but its outcome is not `stop`: the run continues"
             }
             _ => return,
@@ -355,7 +355,7 @@ impl Reading {
         self.findings.push(Diagnostic::new(&RESULT_STOP, span, message));
     }
 
-    fn unknown_members(&mut self, object: NodeRef<'_>, known: &[Member]) {
+    fn unknown_members(&mut self, object: NodeRef<'_>, known: &[ResultMember]) {
         for found in object.own_members() {
             let is_known = known.iter().any(|member| found.key.is_text(member.name));
             if is_known {

@@ -20,7 +20,7 @@
 mod answer;
 
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Field, Links, Name, Plan, Progress, Readiness, State, Status, Task, Value};
+use crate::plan::{Field, FieldValue, Links, Plan, PlanProgress, Readiness, State, Status, Task, TaskName};
 pub use answer::{AnswerError, Decision, MAX_ANSWER_BYTES, MAX_REASON};
 
 /// How much is told of the task as a whole, in bytes.
@@ -58,13 +58,13 @@ const MAX_NAME: usize = 100;
 
 /// What an arbiter is told: cut to bounds, and otherwise in the plan's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Brief {
+pub struct ArbiterBrief {
     /// What is to be done in all.
     pub task: String,
     /// How the plan stands; none where there is no plan.
     pub plan: Option<PlanBrief>,
     /// The last attempts, the oldest first.
-    pub history: Vec<Entry>,
+    pub history: Vec<PastAttempt>,
     /// How many attempts there were in all.
     pub n_history: usize,
     /// Why the last attempt failed that did.
@@ -83,14 +83,14 @@ pub struct PlanBrief {
     /// The task that an agent is wanted for.
     pub current: Option<Current>,
     /// The pending tasks, the first of them.
-    pub remaining: Vec<Step>,
+    pub remaining: Vec<TaskLine>,
     /// How many pending tasks there are.
     pub n_remaining: usize,
 }
 
 /// A task, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct TaskLine {
     /// Its place in the plan.
     pub task_ix: usize,
     /// What it is called here: its id, or its number counted from 1.
@@ -103,7 +103,7 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Current {
     /// The task.
-    pub step: Step,
+    pub step: TaskLine,
     /// The agent that it asks for itself.
     pub agent: Option<String>,
     /// What makes it done; none where it does not say.
@@ -114,10 +114,10 @@ pub struct Current {
 
 /// An attempt that is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct PastAttempt {
     /// Who made it.
     pub agent: String,
-    /// The task, by the dialect's own name; empty where that is not known. In a [`Brief`] it is called as there.
+    /// The task, by the dialect's own name; empty where that is not known. In a [`ArbiterBrief`] it is called as there.
     pub task: String,
     /// What came of it.
     pub outcome: String,
@@ -133,15 +133,15 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Past<'p> {
     /// All attempts, the oldest first.
-    pub history: &'p [Entry],
+    pub history: &'p [PastAttempt],
     /// Why the last attempt failed that did.
     pub last_error: Option<&'p str>,
 }
 
-impl Brief {
+impl ArbiterBrief {
     /// Tells of a plan. `current` is the task that an agent is wanted for; see [`current_task`].
-    pub fn of_plan(plan: &Plan, links: &Links, current: Option<usize>, past: Past<'_>) -> Brief {
-        let mut brief = Brief::of(&goal_of(plan), Some(PlanBrief::new(plan, links, current)), past);
+    pub fn of_plan(plan: &Plan, links: &Links, current: Option<usize>, past: Past<'_>) -> ArbiterBrief {
+        let mut brief = ArbiterBrief::of(&goal_of(plan), Some(PlanBrief::new(plan, links, current)), past);
         for entry in &mut brief.history {
             if let Some((ix, task)) = plan
                 .find_task(&entry.task)
@@ -154,15 +154,15 @@ impl Brief {
     }
 
     /// Tells of a task for which there is no plan.
-    pub fn of_task(task: &str, past: Past<'_>) -> Brief {
-        Brief::of(task, None, past)
+    pub fn of_task(task: &str, past: Past<'_>) -> ArbiterBrief {
+        ArbiterBrief::of(task, None, past)
     }
 
-    fn of(task: &str, plan: Option<PlanBrief>, past: Past<'_>) -> Brief {
+    fn of(task: &str, plan: Option<PlanBrief>, past: Past<'_>) -> ArbiterBrief {
         let from = past.history.len().saturating_sub(MAX_HISTORY);
         let last = past.history.get(from..).unwrap_or_default();
         let last_error = past.last_error.map(str::trim).filter(|error| !error.is_empty());
-        Brief {
+        ArbiterBrief {
             task: paragraphs(task, MAX_TASK),
             plan,
             history: last.iter().map(shortened).collect(),
@@ -251,7 +251,7 @@ impl PlanBrief {
             current,
             remaining: pending
                 .take(MAX_REMAINING)
-                .map(|(ix, task)| Step::new(plan, ix, task, MAX_STEP))
+                .map(|(ix, task)| TaskLine::new(plan, ix, task, MAX_STEP))
                 .collect(),
             n_remaining: progress.pending,
         }
@@ -266,16 +266,16 @@ impl PlanBrief {
             current.write(out);
         }
         out.push_str("\n## Remaining Steps\n\n");
-        for Step { label, title, .. } in &self.remaining {
+        for TaskLine { label, title, .. } in &self.remaining {
             out.push_str(&format!("- Step {label}: {title}\n"));
         }
         write_left_out(out, self.n_remaining, self.remaining.len(), "steps");
     }
 }
 
-impl Step {
-    fn new(plan: &Plan, task_ix: usize, task: &Task, cap: usize) -> Step {
-        Step {
+impl TaskLine {
+    fn new(plan: &Plan, task_ix: usize, task: &Task, cap: usize) -> TaskLine {
+        TaskLine {
             task_ix,
             label: label_of(plan, task_ix, task),
             title: one_line(plan.task_title(task), cap),
@@ -288,7 +288,7 @@ impl Current {
         let agent = plan.task_str(task, Field::AgentHint).map(str::trim);
         let criteria = criteria_of(plan, task);
         Current {
-            step: Step::new(plan, task_ix, task, MAX_CURRENT),
+            step: TaskLine::new(plan, task_ix, task, MAX_CURRENT),
             agent: agent
                 .filter(|agent| !agent.is_empty())
                 .map(|agent| one_line(agent, MAX_NAME)),
@@ -301,7 +301,7 @@ impl Current {
     }
 
     fn write(&self, out: &mut String) {
-        let Step { label, title, .. } = &self.step;
+        let TaskLine { label, title, .. } = &self.step;
         let agent = self.agent.as_deref().unwrap_or("any");
         out.push_str(&format!("Step {label}: {title}\nSuggested agent: {agent}\n"));
         if let Some(criteria) = &self.criteria {
@@ -330,8 +330,8 @@ pub fn current_task(plan: &Plan, links: &Links) -> Option<usize> {
 /// counts them.
 fn label_of(plan: &Plan, task_ix: usize, task: &Task) -> String {
     match task.name {
-        Name::Number(_) => (task_ix + 1).to_string(),
-        Name::Id(_) | Name::Missing => one_line(&plan.task_name(task_ix), MAX_NAME),
+        TaskName::Number(_) => (task_ix + 1).to_string(),
+        TaskName::Id(_) | TaskName::Missing => one_line(&plan.task_name(task_ix), MAX_NAME),
     }
 }
 
@@ -345,7 +345,7 @@ fn goal_of(plan: &Plan) -> String {
 }
 
 /// Returns the plan's own word for how it stands; where it has none, the dialect's word for a task that stands so.
-fn status_of<'p>(plan: &'p Plan, progress: &Progress) -> &'p str {
+fn status_of<'p>(plan: &'p Plan, progress: &PlanProgress) -> &'p str {
     let own = plan.head_str(Field::Status).map(str::trim);
     own.filter(|status| !status.is_empty()).unwrap_or_else(|| {
         let is_over = progress.done + progress.skipped == progress.total;
@@ -362,18 +362,18 @@ fn status_of<'p>(plan: &'p Plan, progress: &Progress) -> &'p str {
 /// Returns what makes a task done; none where it does not say.
 fn criteria_of<'p>(plan: &'p Plan, task: &Task) -> Option<Vec<&'p str>> {
     match plan.value(task, Field::Criteria) {
-        Some(Value::List(_)) => Some(plan.task_list(task, Field::Criteria)),
-        Some(Value::Text(text)) => Some(vec![plan.str(text)]),
+        Some(FieldValue::List(_)) => Some(plan.task_list(task, Field::Criteria)),
+        Some(FieldValue::Text(text)) => Some(vec![plan.str(text)]),
         _ => plan.task_str(task, Field::DoneSignal).map(|signal| vec![signal]),
     }
 }
 
-fn shortened(entry: &Entry) -> Entry {
+fn shortened(entry: &PastAttempt) -> PastAttempt {
     let short = |text: &Option<String>| {
         let text = text.as_deref().map(str::trim).filter(|text| !text.is_empty());
         text.map(|text| one_line(text, MAX_OUTPUT))
     };
-    Entry {
+    PastAttempt {
         agent: one_line(&entry.agent, MAX_NAME),
         task: one_line(&entry.task, MAX_NAME),
         outcome: one_line(&entry.outcome, MAX_NAME),

@@ -2,8 +2,8 @@
 //! tasks.
 
 use super::regressions::{Descent, new_errors};
-use super::{Changed, Open, Problem, changeable, verify_states};
-use crate::dialect::{self, Choice, Dialect, Located, Note};
+use super::{ChangedText, Open, Problem, changeable, verify_states};
+use crate::dialect::{self, Choice, Dialect, LocatedPlan, Note};
 use crate::document::{NodeRef, patch};
 use crate::edit::{Owner, PlanMove, PlanRefused, PlanRequest, plan_move};
 use crate::plan::{Field, PlanVerb};
@@ -13,7 +13,7 @@ pub fn transition_plan(
     open: &Open,
     choice: &Choice<'_>,
     request: &PlanRequest<'_>,
-) -> Result<(Changed, PlanMove), Problem> {
+) -> Result<(ChangedText, PlanMove), Problem> {
     let (linked, recorder) = changeable(&open.inspection)?;
     let dialect = linked.dialect;
     let machine = dialect.plan_machine();
@@ -21,7 +21,7 @@ pub fn transition_plan(
         plan_move(machine, None, request.verb).map_err(Problem::PlanRefused)?;
     }
     let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
-    let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
+    let located = LocatedPlan::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
     let step = match status_of(dialect, &located) {
         None => plan_move(machine, None, request.verb),
         Some(node) => match node.resolved().text() {
@@ -42,13 +42,13 @@ pub fn transition_plan(
     }
     verify_states(&open.inspection, &new.inspection, &[])?;
     verify_status(&new, step.to)?;
-    let mut changed = Changed::whole(new, edits);
+    let mut changed = ChangedText::whole(new, edits);
     changed.notes = notes(machine.outcome(&step.from, PlanVerb::Submit).is_some(), request.verb);
     Ok((changed, step))
 }
 
 /// Returns where the file says what status the plan has.
-fn status_of<'d>(dialect: &dyn Dialect, located: &Located<'d>) -> Option<NodeRef<'d>> {
+fn status_of<'d>(dialect: &dyn Dialect, located: &LocatedPlan<'d>) -> Option<NodeRef<'d>> {
     let table = dialect.table_of(located.plan, Owner::Plan)?;
     let spec = table.fields.iter().find(|spec| spec.field == Field::Status)?;
     located.object.get(spec.name)

@@ -6,31 +6,33 @@
 
 use std::collections::HashMap;
 
-use super::{Changed, Open, Problem, Reading, Work, changeable, refuse_missing, transition, write};
+use super::{
+    ChangedText, Open, PendingTransitions, Problem, ProofReading, changeable, refuse_missing, transition, write,
+};
 use crate::diagnostic::Replacement;
-use crate::dialect::{self, Choice, Course, Deed, Edits, Located, Recording};
-use crate::document::patch::{self, Refusal};
+use crate::dialect::{self, Choice, Edits, LocatedPlan, RecordedMove, Recording, RequestHistory};
+use crate::document::patch::{self, PatchRefusal};
 use crate::edit::moves::retries;
-use crate::edit::{Halt, Move, Request, WorkingPlan};
+use crate::edit::{Halt, Move, VerbRequest, WorkingPlan};
 use crate::inspect::LinkedPlan;
-use crate::plan::{Fate, Plan, State, Verb};
+use crate::plan::{Plan, State, TaskFate, Verb};
 use crate::text::SourceText;
 
 /// One transition that somebody asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct TaskRequest<'a> {
     /// The task.
     pub task_ix: usize,
     /// What to do to it.
-    pub request: Request<'a>,
+    pub request: VerbRequest<'a>,
 }
 
 /// What came of many requests.
 pub struct Batch {
     /// All that was done, as one change. The text of several requests was read as a whole, where it is another one at all.
-    pub changed: Changed,
+    pub changed: ChangedText,
     /// What came of each request, in their order.
-    pub results: Vec<Result<Made, Unmade>>,
+    pub results: Vec<Result<RequestResult, Unmade>>,
 }
 
 /// Why a request was refused.
@@ -44,7 +46,7 @@ pub struct Unmade {
 
 /// What one request has brought about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct RequestResult {
     /// The moves, that of the task itself first.
     pub moves: Vec<Move>,
     /// Which attempt failed, and how many there may be, where the dialect counts them.
@@ -53,7 +55,7 @@ pub struct Made {
 
 /// Does verbs to tasks, one after another: each finds the plan as those before have left it, and those that are refused change
 /// nothing. States that the file cannot hold count for what comes after them, and come out in the moves alone.
-pub fn transitions(open: &Open, choice: &Choice<'_>, asked: &[Asked<'_>]) -> Batch {
+pub fn transitions(open: &Open, choice: &Choice<'_>, asked: &[TaskRequest<'_>]) -> Batch {
     if let [only] = asked {
         return alone(open, choice, only);
     }
@@ -76,12 +78,12 @@ pub fn transitions(open: &Open, choice: &Choice<'_>, asked: &[Asked<'_>]) -> Bat
 }
 
 /// Does one verb: its proof needs only a part of the text.
-fn alone(open: &Open, choice: &Choice<'_>, asked: &Asked<'_>) -> Batch {
+fn alone(open: &Open, choice: &Choice<'_>, asked: &TaskRequest<'_>) -> Batch {
     match transition(open, choice, asked.task_ix, &asked.request) {
         Ok(changed) => {
             let plan = open.inspection.plan.as_ref().map(|linked| &linked.plan);
             let attempt = plan.and_then(|plan| attempt(plan, asked, |ix| retries(plan, ix)));
-            let made = Made {
+            let made = RequestResult {
                 moves: changed.moves.clone(),
                 attempt,
             };
@@ -91,7 +93,7 @@ fn alone(open: &Open, choice: &Choice<'_>, asked: &Asked<'_>) -> Batch {
             }
         }
         Err(problem) => Batch {
-            changed: Changed::none(&open.inspection),
+            changed: ChangedText::none(&open.inspection),
             results: vec![Err(Unmade {
                 problem,
                 source: open.source().clone(),
@@ -100,7 +102,7 @@ fn alone(open: &Open, choice: &Choice<'_>, asked: &Asked<'_>) -> Batch {
     }
 }
 
-fn attempt(plan: &Plan, asked: &Asked<'_>, retries: impl FnOnce(usize) -> (u64, u64)) -> Option<(u64, u64)> {
+fn attempt(plan: &Plan, asked: &TaskRequest<'_>, retries: impl FnOnce(usize) -> (u64, u64)) -> Option<(u64, u64)> {
     let counts = asked.request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries;
     counts.then(|| retries(asked.task_ix))
 }
@@ -120,13 +122,13 @@ struct Batching<'a> {
     first: &'a Open,
     choice: &'a Choice<'a>,
     /// The text as it is by now, where it was read again.
-    newest: Option<Written>,
+    newest: Option<WrittenText>,
     moves: Vec<Move>,
-    results: Vec<Result<Made, Unmade>>,
+    results: Vec<Result<RequestResult, Unmade>>,
 }
 
 /// A text that was written and read.
-struct Written {
+struct WrittenText {
     open: Open,
     /// Where it differs from the one before all requests; none where that is not known.
     edits: Option<Vec<Replacement>>,
@@ -135,14 +137,14 @@ struct Written {
 impl Batching<'_> {
     /// Does what is asked for, as far as it can be told without writing in between; at least the first. Returns how many to try
     /// instead where they cannot be written together.
-    fn play(&mut self, asked: &[Asked<'_>]) -> Option<usize> {
+    fn play(&mut self, asked: &[TaskRequest<'_>]) -> Option<usize> {
         let open = self.newest.as_ref().map_or(self.first, |written| &written.open);
         let source = open.inspection.source.clone();
         let unmade = |problem| Unmade {
             problem,
             source: source.clone(),
         };
-        let ground = match Ground::of(open, self.choice) {
+        let ground = match BatchBase::of(open, self.choice) {
             Ok(ground) => ground,
             Err(problem) => {
                 self.results.push(Err(unmade(problem)));
@@ -178,22 +180,22 @@ impl Batching<'_> {
     fn finish(self) -> Batch {
         let old = &self.first.inspection;
         let changed = match self.newest {
-            Some(Written { open, edits }) => {
+            Some(WrittenText { open, edits }) => {
                 let difference = || patch::difference(&old.source, &open.inspection.source);
                 let edits = edits.unwrap_or_else(|| difference().into_iter().collect());
-                Changed::whole(open, edits)
+                ChangedText::whole(open, edits)
             }
             None => {
                 let tasks = old.plan.as_ref().map_or(&[][..], |linked| linked.plan.tasks());
-                let unwritten = |step: &Move| Some((step.task_ix, Fate::unwritten(tasks.get(step.task_ix)?)));
-                Changed {
-                    reading: Reading::Part(self.moves.iter().filter_map(unwritten).collect()),
-                    ..Changed::none(old)
+                let unwritten = |step: &Move| Some((step.task_ix, TaskFate::unwritten(tasks.get(step.task_ix)?)));
+                ChangedText {
+                    reading: ProofReading::Part(self.moves.iter().filter_map(unwritten).collect()),
+                    ..ChangedText::none(old)
                 }
             }
         };
         Batch {
-            changed: Changed {
+            changed: ChangedText {
                 moves: self.moves,
                 ..changed
             },
@@ -203,26 +205,26 @@ impl Batching<'_> {
 }
 
 /// A text that requests are played through on.
-struct Ground<'a> {
+struct BatchBase<'a> {
     open: &'a Open,
     choice: &'a Choice<'a>,
     linked: &'a LinkedPlan,
     edits: &'static dyn Edits,
     /// What keeps any change from being written.
-    obstacle: Option<Obstacle>,
+    obstacle: Option<BatchObstacle>,
 }
 
 #[derive(Clone)]
-enum Obstacle {
+enum BatchObstacle {
     NoPlan,
-    Unpatchable(Refusal),
+    Unpatchable(PatchRefusal),
 }
 
-impl From<Obstacle> for Problem {
-    fn from(obstacle: Obstacle) -> Self {
+impl From<BatchObstacle> for Problem {
+    fn from(obstacle: BatchObstacle) -> Self {
         match obstacle {
-            Obstacle::NoPlan => Problem::NoPlan,
-            Obstacle::Unpatchable(refusal) => Problem::Unpatchable(refusal),
+            BatchObstacle::NoPlan => Problem::NoPlan,
+            BatchObstacle::Unpatchable(refusal) => Problem::Unpatchable(refusal),
         }
     }
 }
@@ -230,17 +232,17 @@ impl From<Obstacle> for Problem {
 /// What requests do, before it is written.
 #[derive(Default)]
 struct Played<'r> {
-    results: Vec<Result<Made, Problem>>,
+    results: Vec<Result<RequestResult, Problem>>,
     /// The places of the results that are none of refusals.
     accepted: Vec<usize>,
     /// Each move with how often its task has moved before.
-    deeds: Vec<(Deed<'r>, usize)>,
+    deeds: Vec<(RecordedMove<'r>, usize)>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> BatchBase<'a> {
     fn of(open: &'a Open, choice: &'a Choice<'a>) -> Result<Self, Problem> {
         let (linked, edits) = changeable(&open.inspection)?;
-        let mut ground = Ground {
+        let mut ground = BatchBase {
             open,
             choice,
             linked,
@@ -255,18 +257,20 @@ impl<'a> Ground<'a> {
         !self.linked.plan.lifecycle.machine.written.is_empty()
     }
 
-    fn find_obstacle(&self) -> Option<Obstacle> {
+    fn find_obstacle(&self) -> Option<BatchObstacle> {
         if !self.holds_states() {
             return None;
         }
         match located(self.open) {
-            None => Some(Obstacle::NoPlan),
-            Some(located) => patch::lower(located.document, &[]).err().map(Obstacle::Unpatchable),
+            None => Some(BatchObstacle::NoPlan),
+            Some(located) => patch::lower(located.document, &[])
+                .err()
+                .map(BatchObstacle::Unpatchable),
         }
     }
 
     /// Plays requests through until one asks for what is not known.
-    fn play<'r>(&self, asked: &'r [Asked<'r>]) -> Played<'r> {
+    fn play<'r>(&self, asked: &'r [TaskRequest<'r>]) -> Played<'r> {
         let LinkedPlan { plan, links, .. } = self.linked;
         let mut working = WorkingPlan::new(plan, links);
         let mut played = Played::default();
@@ -285,11 +289,11 @@ impl<'a> Ground<'a> {
                 (Ok(_), Some(obstacle)) => Err(obstacle.clone().into()),
                 (Ok(moves), None) => {
                     let attempt = attempt(plan, own, |ix| working.retries(ix));
-                    let deed = |step: &Move| (Deed { step: *step, request }, working.n_moves(step.task_ix));
+                    let deed = |step: &Move| (RecordedMove { step: *step, request }, working.n_moves(step.task_ix));
                     played.deeds.extend(moves.iter().map(deed));
                     played.accepted.push(played.results.len());
                     working.take(&moves, request);
-                    Ok(Made { moves, attempt })
+                    Ok(RequestResult { moves, attempt })
                 }
             };
             played.results.push(result);
@@ -298,16 +302,16 @@ impl<'a> Ground<'a> {
     }
 
     /// Writes what was played; none where the text stays as it is.
-    fn write(&self, played: &Played<'_>) -> Result<Option<Written>, Problem> {
-        let deeds: Vec<Deed<'_>> = played.deeds.iter().map(|(deed, _)| *deed).collect();
-        let Some(course) = Course::new(&self.linked.plan, &self.linked.links, &deeds) else {
+    fn write(&self, played: &Played<'_>) -> Result<Option<WrittenText>, Problem> {
+        let deeds: Vec<RecordedMove<'_>> = played.deeds.iter().map(|(deed, _)| *deed).collect();
+        let Some(course) = RequestHistory::new(&self.linked.plan, &self.linked.links, &deeds) else {
             return Ok(None);
         };
         let written = if self.holds_states() {
             self.write_rounds(&played.deeds, &course)?
         } else if has_shared_names(self.open) {
             let open = Open::new(&self.open.inspection.source, self.choice);
-            Some(Written { open, edits: None })
+            Some(WrittenText { open, edits: None })
         } else {
             None
         };
@@ -318,34 +322,43 @@ impl<'a> Ground<'a> {
     }
 
     /// Writes the first moves of all tasks, then the second ones, and with the last ones what the plan itself has to say.
-    fn write_rounds(&self, deeds: &[(Deed<'_>, usize)], course: &Course<'_>) -> Result<Option<Written>, Problem> {
+    fn write_rounds(
+        &self,
+        deeds: &[(RecordedMove<'_>, usize)],
+        course: &RequestHistory<'_>,
+    ) -> Result<Option<WrittenText>, Problem> {
         let n_rounds = deeds.iter().map(|(_, round)| round + 1).max().unwrap_or(0);
-        let mut rounds: Vec<Vec<Deed<'_>>> = vec![Vec::new(); n_rounds];
+        let mut rounds: Vec<Vec<RecordedMove<'_>>> = vec![Vec::new(); n_rounds];
         for (deed, round) in deeds {
             rounds[*round].push(*deed);
         }
-        let mut newest: Option<Written> = None;
+        let mut newest: Option<WrittenText> = None;
         for (round, deeds) in rounds.iter().enumerate() {
             let open = newest.as_ref().map_or(self.open, |written| &written.open);
             let is_last = round + 1 == n_rounds;
             let changed = self.write_round(open, deeds, is_last.then_some(course))?;
             let edits = newest.is_none().then_some(changed.edits);
-            if let Reading::Whole(open) = changed.reading {
-                newest = Some(Written { open: *open, edits });
+            if let ProofReading::Whole(open) = changed.reading {
+                newest = Some(WrittenText { open: *open, edits });
             }
         }
         Ok(newest)
     }
 
-    fn write_round(&self, open: &Open, deeds: &[Deed<'_>], course: Option<&Course<'_>>) -> Result<Changed, Problem> {
+    fn write_round(
+        &self,
+        open: &Open,
+        deeds: &[RecordedMove<'_>],
+        course: Option<&RequestHistory<'_>>,
+    ) -> Result<ChangedText, Problem> {
         let located = located(open).ok_or(Problem::NoPlan)?;
-        let written: Vec<Deed<'_>> = deeds.iter().filter(|deed| deed.step.is_written()).copied().collect();
+        let written: Vec<RecordedMove<'_>> = deeds.iter().filter(|deed| deed.step.is_written()).copied().collect();
         let mut changes = self.edits.record(&Recording {
             located: &located,
             deeds: &written,
         });
         changes.extend(course.into_iter().flat_map(|course| self.edits.record_course(course)));
-        write(&Work {
+        write(&PendingTransitions {
             open,
             choice: self.choice,
             dialect: self.linked.dialect,
@@ -356,7 +369,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Gives the tasks of the new text the states that it cannot hold.
-    fn keep_states(&self, deeds: &[Deed<'_>], new: &mut Open) {
+    fn keep_states(&self, deeds: &[RecordedMove<'_>], new: &mut Open) {
         let plan = &self.linked.plan;
         let machine = &plan.lifecycle.machine;
         let before = plan.tasks().iter().enumerate();
@@ -377,7 +390,7 @@ impl<'a> Ground<'a> {
 }
 
 /// Finds the parts of a text's plan in its document.
-fn located(open: &Open) -> Option<Located<'_>> {
+fn located(open: &Open) -> Option<LocatedPlan<'_>> {
     let LinkedPlan { plan, links, .. } = open.inspection.plan.as_ref()?;
-    Located::new(plan, links, &open.document.as_ref()?.document)
+    LocatedPlan::new(plan, links, &open.document.as_ref()?.document)
 }

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::regressions::{Descent, new_errors};
-use super::{Changed, Open, Problem};
+use super::{ChangedText, Open, Problem};
 use crate::check;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::dialect::{Choice, Dialect, Edited, Followed};
+use crate::dialect::{Choice, Dialect, Followed, TaskListEdit};
 use crate::document::patch;
 use crate::inspect::{Inspection, LinkedPlan};
 use crate::plan::State;
@@ -50,7 +50,7 @@ pub(super) fn follow_with_rest(
         return Ok(Followed { text, notes });
     };
     let after = SourceText::new(text);
-    let edited = Edited {
+    let edited = TaskListEdit {
         before: &inspection.source,
         after: &after,
         origin: &expected.origin,
@@ -74,7 +74,7 @@ pub(super) fn finish(
     old: &LinkedPlan,
     expected: &Expected,
     renamed: Option<usize>,
-) -> Result<Changed, Problem> {
+) -> Result<ChangedText, Problem> {
     let new = Open::new(&SourceText::new(text), choice);
     let origin = expected.origin.as_slice();
     let descent = match renamed {
@@ -99,7 +99,7 @@ pub(super) fn finish(
         ),
     })?;
     let difference = patch::difference(&inspection.source, &new.inspection.source);
-    Ok(Changed::whole(new, difference.into_iter().collect()))
+    Ok(ChangedText::whole(new, difference.into_iter().collect()))
 }
 
 fn verify(old: &LinkedPlan, new: &Inspection, expected: &Expected) -> Result<(), Problem> {

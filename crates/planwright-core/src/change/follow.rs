@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use super::Problem;
 use super::expected::{Expected, edges_of, is_in_order};
 use super::tasks::Editor;
-use crate::document::patch::{self, Patch, Value};
-use crate::document::{Format, Kind, NodeRef, Parsed, json, yaml};
+use crate::document::patch::{self, Patch, PlainValue};
+use crate::document::{DocumentFormat, NodeKind, NodeRef, Parsed, json, yaml};
 use crate::edit::Owner;
 use crate::edit::reasons::along_parts;
 use crate::plan::transition::task_to_look_at;
-use crate::plan::{Field, Name, State};
+use crate::plan::{Field, State, TaskName};
 use crate::text::SourceText;
 
 impl Editor<'_> {
@@ -31,8 +31,8 @@ impl Editor<'_> {
         }
         let source = SourceText::new(text);
         let parsed = match self.located.document.format() {
-            Format::Json => json::parse(&source),
-            Format::Yaml => yaml::parse(&source),
+            DocumentFormat::Json => json::parse(&source),
+            DocumentFormat::Yaml => yaml::parse(&source),
         };
         let mut patches = Vec::new();
         if let Some(base) = numbering {
@@ -56,12 +56,12 @@ impl Editor<'_> {
     }
 
     /// Returns the number of the task to look at, where the plan keeps one.
-    fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, Value)> {
+    fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, PlainValue)> {
         let table = self.linked.dialect.table_of(self.plan(), Owner::Plan)?;
         let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
         let on = |ix: usize| expected.edges.range((ix, 0)..(ix + 1, 0)).map(|&(_, to)| to);
         let place = task_to_look_at(states, on);
-        Some((spec.name, Value::Number(place.to_string())))
+        Some((spec.name, PlainValue::Number(place.to_string())))
     }
 
     fn renumber(
@@ -75,8 +75,8 @@ impl Editor<'_> {
         let origin = expected.origin.iter().enumerate();
         let places: HashMap<i64, usize> = origin
             .filter_map(|(new, old)| match plan.tasks()[(*old)?].name {
-                Name::Number(number) => Some((i64::from(number), new)),
-                Name::Id(_) | Name::Missing => None,
+                TaskName::Number(number) => Some((i64::from(number), new)),
+                TaskName::Id(_) | TaskName::Missing => None,
             })
             .collect();
         let array = self.located.tasks_route();
@@ -90,8 +90,8 @@ impl Editor<'_> {
         let position_key = self.key_of(Field::Position);
         let references_key = self.key_of(Field::Dependencies).unwrap_or("");
         let output_key = self.key_of(Field::Output);
-        let number = |place: usize| Value::Number((place + base).to_string());
-        let mut replace = |at, value: Value, node: NodeRef<'_>| {
+        let number = |place: usize| PlainValue::Number((place + base).to_string());
+        let mut replace = |at, value: PlainValue, node: NodeRef<'_>| {
             if !value.is_value_of(node) {
                 patches.push(Patch::ReplaceScalar { at, value });
             }
@@ -109,7 +109,7 @@ impl Editor<'_> {
             let elements = node.get(references_key).into_iter().flat_map(NodeRef::elements);
             for (place, element) in elements
                 .enumerate()
-                .filter(|(_, element)| element.kind() == Kind::Number)
+                .filter(|(_, element)| element.kind() == NodeKind::Number)
             {
                 let Some(named) = element.as_integer() else {
                     continue;
@@ -129,10 +129,10 @@ impl Editor<'_> {
         output: NodeRef<'n>,
         places: &HashMap<i64, usize>,
         base: usize,
-    ) -> Option<(NodeRef<'n>, Value)> {
+    ) -> Option<(NodeRef<'n>, PlainValue)> {
         let text = output.text()?;
         let (before, number, after) = along_parts(self.plan(), &text)?;
         let place = places.get(&number.parse().ok()?)?;
-        Some((output, Value::String(format!("{before}{}{after}", place + base))))
+        Some((output, PlainValue::String(format!("{before}{}{after}", place + base))))
     }
 }

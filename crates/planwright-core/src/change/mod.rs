@@ -40,15 +40,17 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::dialect::{self, CarrierKind, Choice, Course, Deed, Dialect, Edits, Located, Note, Recording};
+use crate::dialect::{
+    self, CarrierKind, Choice, Dialect, Edits, LocatedPlan, Note, RecordedMove, Recording, RequestHistory,
+};
 use crate::document::Parsed;
-use crate::document::patch::{self, Patch, Refusal};
-use crate::edit::{Halt, Move, PlanRefused, Refused, Request, moves};
+use crate::document::patch::{self, Patch, PatchRefusal};
+use crate::edit::{Halt, Move, PlanRefused, VerbRefusal, VerbRequest, moves};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
-use crate::plan::{Fate, Plan, State};
+use crate::plan::{Plan, State, TaskFate};
 use crate::text::{SourceText, Span};
 pub use approval::transition_plan;
-pub use batch::{Asked, Batch, Made, Unmade, transitions};
+pub use batch::{Batch, RequestResult, TaskRequest, Unmade, transitions};
 use regressions::{Descent, new_errors};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
@@ -98,10 +100,10 @@ impl Open {
     }
 
     /// Goes over to the text that a change of this one has made.
-    pub fn take(&mut self, changed: Changed) {
+    pub fn take(&mut self, changed: ChangedText) {
         match changed.reading {
-            Reading::Whole(open) => *self = *open,
-            Reading::Part(fates) => {
+            ProofReading::Whole(open) => *self = *open,
+            ProofReading::Part(fates) => {
                 if let Some(linked) = &mut self.inspection.plan {
                     fates
                         .iter()
@@ -116,7 +118,7 @@ impl Open {
 }
 
 /// A change that is ready to be written.
-pub struct Changed {
+pub struct ChangedText {
     /// The new text.
     pub source: SourceText,
     /// Where it differs from the old one.
@@ -125,37 +127,37 @@ pub struct Changed {
     pub moves: Vec<Move>,
     /// What else happened, and what the user may want to look at.
     pub notes: Vec<Note>,
-    reading: Reading,
+    reading: ProofReading,
 }
 
 /// How the new text was read for the proof.
-enum Reading {
+enum ProofReading {
     /// As a whole.
     Whole(Box<Open>),
     /// The tasks that were touched, and what became of them.
-    Part(Vec<(usize, Fate)>),
+    Part(Vec<(usize, TaskFate)>),
 }
 
-impl Changed {
+impl ChangedText {
     /// Returns a change that leaves the text as it is.
     fn none(inspection: &Inspection) -> Self {
-        Changed {
+        ChangedText {
             source: inspection.source.clone(),
             edits: Vec::new(),
             moves: Vec::new(),
             notes: Vec::new(),
-            reading: Reading::Part(Vec::new()),
+            reading: ProofReading::Part(Vec::new()),
         }
     }
 
     /// Returns a change whose new text was read as a whole.
     fn whole(open: Open, edits: Vec<Replacement>) -> Self {
-        Changed {
+        ChangedText {
             source: open.inspection.source.clone(),
             edits,
             moves: Vec::new(),
             notes: Vec::new(),
-            reading: Reading::Whole(Box::new(open)),
+            reading: ProofReading::Whole(Box::new(open)),
         }
     }
 }
@@ -189,11 +191,11 @@ pub enum Problem {
         help: String,
     },
     /// The verb is not allowed.
-    Refused(Refused),
+    Refused(VerbRefusal),
     /// The verb is not allowed for the plan as a whole.
     PlanRefused(PlanRefused),
     /// The file is written in a way that cannot be changed safely.
-    Unpatchable(Refusal),
+    Unpatchable(PatchRefusal),
     /// The plan would have errors that it does not have now.
     Worse(Vec<Diagnostic>),
     /// The new text does not say what was meant: a fault of planwright, and nothing is written.
@@ -263,8 +265,8 @@ impl Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<PatchRefusal> for Problem {
+    fn from(refusal: PatchRefusal) -> Self {
         Problem::Unpatchable(refusal)
     }
 }
@@ -279,30 +281,35 @@ impl From<Halt> for Problem {
 }
 
 /// Does a verb to a task of an inspected text. States that the file cannot hold come out in the moves alone.
-pub fn transition(open: &Open, choice: &Choice<'_>, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
+pub fn transition(
+    open: &Open,
+    choice: &Choice<'_>,
+    task_ix: usize,
+    request: &VerbRequest<'_>,
+) -> Result<ChangedText, Problem> {
     let (linked, recorder) = changeable(&open.inspection)?;
     let LinkedPlan { dialect, plan, links } = linked;
     refuse_missing(plan, [task_ix])?;
     let moves = moves(plan, links, task_ix, request)?;
     if plan.lifecycle.machine.written.is_empty() {
-        let unwritten = |step: &Move| (step.task_ix, Fate::unwritten(&plan.tasks()[step.task_ix]));
-        return Ok(Changed {
-            reading: Reading::Part(moves.iter().map(unwritten).collect()),
+        let unwritten = |step: &Move| (step.task_ix, TaskFate::unwritten(&plan.tasks()[step.task_ix]));
+        return Ok(ChangedText {
+            reading: ProofReading::Part(moves.iter().map(unwritten).collect()),
             moves,
-            ..Changed::none(&open.inspection)
+            ..ChangedText::none(&open.inspection)
         });
     }
     let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
-    let located = Located::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
+    let located = LocatedPlan::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
     let written = moves.iter().filter(|step| step.is_written());
-    let deeds: Vec<_> = written.map(|&step| Deed { step, request }).collect();
+    let deeds: Vec<_> = written.map(|&step| RecordedMove { step, request }).collect();
     let mut changes = recorder.record(&Recording {
         located: &located,
         deeds: &deeds,
     });
-    let course = Course::new(plan, links, &deeds);
+    let course = RequestHistory::new(plan, links, &deeds);
     changes.extend(course.iter().flat_map(|course| recorder.record_course(course)));
-    let work = Work {
+    let work = PendingTransitions {
         open,
         choice,
         dialect: *dialect,
@@ -335,11 +342,11 @@ fn refuse_missing(plan: &Plan, places: impl IntoIterator<Item = usize>) -> Resul
 }
 
 /// Transitions on their way to a new text.
-struct Work<'a> {
+struct PendingTransitions<'a> {
     open: &'a Open,
     choice: &'a Choice<'a>,
     dialect: &'static dyn Dialect,
-    located: Located<'a>,
+    located: LocatedPlan<'a>,
     patches: Vec<Patch>,
     moves: Vec<Move>,
 }
@@ -365,7 +372,7 @@ fn changeable(inspection: &Inspection) -> Result<(&LinkedPlan, &'static dyn Edit
 
 /// Makes the new text, reads it, and refuses it where it does not say what was meant, or has errors that the old one does
 /// not have.
-fn write(work: &Work<'_>) -> Result<Changed, Problem> {
+fn write(work: &PendingTransitions<'_>) -> Result<ChangedText, Problem> {
     let document = work.located.document;
     let (edits, parsed) = patch::lower_parsed(document, &work.patches)?;
     let new = Open::of(parsed, work.choice);
@@ -374,9 +381,9 @@ fn write(work: &Work<'_>) -> Result<Changed, Problem> {
         return Err(Problem::Worse(worse));
     }
     verify_states(&work.open.inspection, &new.inspection, &work.moves)?;
-    Ok(Changed {
+    Ok(ChangedText {
         moves: work.moves.clone(),
-        ..Changed::whole(new, edits)
+        ..ChangedText::whole(new, edits)
     })
 }
 

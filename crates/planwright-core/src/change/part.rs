@@ -7,24 +7,24 @@
 use std::collections::BTreeSet;
 
 use super::regressions::{Descent, new_errors};
-use super::{Changed, Open, Reading, Work, verify_states};
+use super::{ChangedText, Open, PendingTransitions, ProofReading, verify_states};
 use crate::diagnostic::Replacement;
-use crate::dialect::{Choice, Located};
-use crate::document::Format;
+use crate::dialect::{Choice, LocatedPlan};
+use crate::document::DocumentFormat;
 use crate::document::patch::{self, Patch};
 use crate::edit::Move;
-use crate::plan::Fate;
+use crate::plan::TaskFate;
 use crate::text::{SourceText, Span};
 
 /// Makes the new text and proves it by its part; none where that is no proof, or not worth it.
-pub(super) fn write(work: &Work<'_>) -> Option<Changed> {
+pub(super) fn write(work: &PendingTransitions<'_>) -> Option<ChangedText> {
     let document = work.located.document;
     let is_sound = work.open.document.as_ref()?.diagnostics.is_empty();
     if !document.is_context_free() || !is_sound {
         return None;
     }
     let edits = patch::lower(document, &work.patches).ok()?;
-    let part = Part::of(work)?;
+    let part = PartialText::of(work)?;
     let choice = Choice {
         forced: Some(work.dialect),
         ..*work.choice
@@ -46,10 +46,10 @@ pub(super) fn write(work: &Work<'_>) -> Option<Changed> {
     }
     let plan = &new.inspection.plan.as_ref()?.plan;
     let fates = plan.tasks().iter().zip(&part.places);
-    let fates = fates.map(|(task, &place)| Some((place, Fate::of(task)?)));
-    Some(Changed {
+    let fates = fates.map(|(task, &place)| Some((place, TaskFate::of(task)?)));
+    Some(ChangedText {
         source: SourceText::new(patch::apply(document.source(), &edits).ok()?),
-        reading: Reading::Part(fates.collect::<Option<_>>()?),
+        reading: ProofReading::Part(fates.collect::<Option<_>>()?),
         moves: work.moves.clone(),
         notes: Vec::new(),
         edits,
@@ -57,21 +57,21 @@ pub(super) fn write(work: &Work<'_>) -> Option<Changed> {
 }
 
 /// Returns true where reading the whole text again leads to the same text and the same fates.
-pub(super) fn agrees_with_whole(work: &Work<'_>, changed: &Changed) -> bool {
+pub(super) fn agrees_with_whole(work: &PendingTransitions<'_>, changed: &ChangedText) -> bool {
     let Ok(whole) = super::write(work) else {
         return false;
     };
-    let (Reading::Part(fates), Reading::Whole(open)) = (&changed.reading, &whole.reading) else {
+    let (ProofReading::Part(fates), ProofReading::Whole(open)) = (&changed.reading, &whole.reading) else {
         return false;
     };
     let tasks = open.inspection.plan.as_ref().map(|linked| linked.plan.tasks());
-    let fate_of = |task_ix: usize| tasks.and_then(|tasks| Fate::of(tasks.get(task_ix)?));
+    let fate_of = |task_ix: usize| tasks.and_then(|tasks| TaskFate::of(tasks.get(task_ix)?));
     whole.source.as_str() == changed.source.as_str()
         && fates.iter().all(|(task_ix, fate)| fate_of(*task_ix) == Some(*fate))
 }
 
 /// A text without the tasks that a change leaves alone.
-struct Part {
+struct PartialText {
     source: SourceText,
     /// Where each piece stood in the whole text, and where it begins in this one.
     pieces: Vec<(Span, usize)>,
@@ -79,8 +79,8 @@ struct Part {
     places: Vec<usize>,
 }
 
-impl Part {
-    fn of(work: &Work<'_>) -> Option<Self> {
+impl PartialText {
+    fn of(work: &PendingTransitions<'_>) -> Option<Self> {
         let located = &work.located;
         let places = kept_places(work)?;
         let chunks = Chunks {
@@ -100,7 +100,7 @@ impl Part {
             add(separator, Span::new(chunks.start(place)?, chunks.end(place)?));
         }
         add("", Span::new(chunks.end(located.n_elements() - 1)?, chunks.text.len()));
-        Some(Part {
+        Some(PartialText {
             source: SourceText::new(text),
             pieces,
             places,
@@ -121,7 +121,7 @@ impl Part {
     }
 
     /// Returns the patches as they are in this text.
-    fn patches(&self, work: &Work<'_>) -> Vec<Patch> {
+    fn patches(&self, work: &PendingTransitions<'_>) -> Vec<Patch> {
         let tasks = work.located.tasks_route();
         let depth = tasks.steps().len();
         let mut patches = work.patches.clone();
@@ -137,7 +137,7 @@ impl Part {
     }
 
     /// Returns the moves as they are in this text.
-    fn moves(&self, work: &Work<'_>) -> Option<Vec<Move>> {
+    fn moves(&self, work: &PendingTransitions<'_>) -> Option<Vec<Move>> {
         let moved = work.moves.iter().map(|step| {
             Some(Move {
                 task_ix: self.places.binary_search(&step.task_ix).ok()?,
@@ -150,7 +150,7 @@ impl Part {
 }
 
 /// Returns the places of the tasks that a change is about; none where it is about the list itself, or about most of it.
-fn kept_places(work: &Work<'_>) -> Option<Vec<usize>> {
+fn kept_places(work: &PendingTransitions<'_>) -> Option<Vec<usize>> {
     let located = &work.located;
     let mut places = BTreeSet::new();
     for patch in &work.patches {
@@ -169,13 +169,13 @@ fn kept_places(work: &Work<'_>) -> Option<Vec<usize>> {
 
 /// The tasks of a list as pieces of its text that can be left out: values in JSON, lines in YAML.
 struct Chunks<'a> {
-    located: &'a Located<'a>,
+    located: &'a LocatedPlan<'a>,
     text: &'a str,
 }
 
 impl Chunks<'_> {
     fn is_json(&self) -> bool {
-        self.located.document.format() == Format::Json
+        self.located.document.format() == DocumentFormat::Json
     }
 
     fn separator(&self) -> &'static str {

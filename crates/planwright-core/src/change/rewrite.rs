@@ -5,52 +5,52 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::expected::{Expected, edges_of, finish, follow_with_rest};
 use super::tasks::Editor;
-use super::{Changed, Open, Problem, changeable, refuse_missing};
-use crate::dialect::{Choice, Followed, Located, lower};
-use crate::document::Kind;
-use crate::document::patch::{Patch, Value};
-use crate::edit::{Change, Owner};
+use super::{ChangedText, Open, Problem, changeable, refuse_missing};
+use crate::dialect::{Choice, Followed, LocatedPlan, lower};
+use crate::document::NodeKind;
+use crate::document::patch::{Patch, PlainValue};
+use crate::edit::{FieldEdit, Owner};
 use crate::plan::Field;
 use crate::text::SourceText;
 
 /// A task of the list as it is to be.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slot {
+pub struct RewrittenTask {
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: TaskOrigin,
     /// The places, in the list as it is to be, of the tasks it depends on.
     pub on: Vec<usize>,
 }
 
 /// Where a task of the new list comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Origin {
+pub enum TaskOrigin {
     /// It is there already, at this place; these fields get other values.
     Kept {
         /// The place.
         task_ix: usize,
         /// What changes.
-        fields: Vec<(Field, Value)>,
+        fields: Vec<(Field, PlainValue)>,
     },
     /// It is new, with these members, by the dialect's own names.
-    New(Vec<(String, Value)>),
+    New(Vec<(String, PlainValue)>),
 }
 
-impl Slot {
+impl RewrittenTask {
     fn kept(&self) -> Option<usize> {
         match self.origin {
-            Origin::Kept { task_ix, .. } => Some(task_ix),
-            Origin::New(_) => None,
+            TaskOrigin::Kept { task_ix, .. } => Some(task_ix),
+            TaskOrigin::New(_) => None,
         }
     }
 }
 
 /// Makes the list of tasks what it is to be. What is kept keeps its bytes but for what changes.
-pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<Changed, Problem> {
+pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[RewrittenTask], now: &str) -> Result<ChangedText, Problem> {
     let inspection = &open.inspection;
     let (linked, _) = changeable(inspection)?;
-    refuse_missing(&linked.plan, slots.iter().filter_map(Slot::kept))?;
-    let origin: Vec<Option<usize>> = slots.iter().map(Slot::kept).collect();
+    refuse_missing(&linked.plan, slots.iter().filter_map(RewrittenTask::kept))?;
+    let origin: Vec<Option<usize>> = slots.iter().map(RewrittenTask::kept).collect();
     let edges = wanted(slots);
     let (first, placed) = match sorted(open, choice, slots, now)? {
         Some((open, slots)) => (with_kept(&open, &slots, now)?, slots),
@@ -64,21 +64,21 @@ pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> R
     let expected = Expected { origin, edges };
     let Followed { text, notes } = follow_with_rest(inspection, linked.dialect, text, &expected)?;
     if text == inspection.source.as_str() {
-        return Ok(Changed::none(inspection));
+        return Ok(ChangedText::none(inspection));
     }
     let changed = finish(inspection, choice, &text, linked, &expected, None)?;
-    Ok(Changed { notes, ..changed })
+    Ok(ChangedText { notes, ..changed })
 }
 
 /// Changes what a plan says of itself. The caller judges the new text: a plan with another name is another plan.
-pub fn set_head(open: &Open, changes: &[Change]) -> Result<SourceText, Problem> {
+pub fn set_head(open: &Open, changes: &[FieldEdit]) -> Result<SourceText, Problem> {
     let text = edited(open, |editor| {
         editor.apply(&lower(editor.linked.dialect, editor.located, changes)?)
     })?;
     Ok(SourceText::new(text))
 }
 
-fn wanted(slots: &[Slot]) -> BTreeSet<(usize, usize)> {
+fn wanted(slots: &[RewrittenTask]) -> BTreeSet<(usize, usize)> {
     let slots = slots.iter().enumerate();
     slots
         .flat_map(|(place, slot)| slot.on.iter().map(move |&on| (place, on)))
@@ -96,13 +96,18 @@ fn edited<T>(open: &Open, edit: impl FnOnce(&Editor<'_>) -> Result<T, Problem>) 
             .and_then(|embedded| embedded.document(&open.inspection.source)),
     };
     let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
-    let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
+    let located = LocatedPlan::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
     edit(&Editor::new(linked, edits, &located)?)
 }
 
 /// Puts what is kept into the order that it is to have, where it has another: what goes stands last.
-fn sorted(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result<Option<(Open, Vec<Slot>)>, Problem> {
-    let kept: Vec<usize> = slots.iter().filter_map(Slot::kept).collect();
+fn sorted(
+    open: &Open,
+    choice: &Choice<'_>,
+    slots: &[RewrittenTask],
+    now: &str,
+) -> Result<Option<(Open, Vec<RewrittenTask>)>, Problem> {
+    let kept: Vec<usize> = slots.iter().filter_map(RewrittenTask::kept).collect();
     if kept.is_sorted() {
         return Ok(None);
     }
@@ -116,11 +121,11 @@ fn sorted(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result
     })?;
     let mut n_kept = 0;
     let moved = slots.iter().map(|slot| match &slot.origin {
-        Origin::New(_) => slot.clone(),
-        Origin::Kept { fields, .. } => {
+        TaskOrigin::New(_) => slot.clone(),
+        TaskOrigin::Kept { fields, .. } => {
             n_kept += 1;
-            Slot {
-                origin: Origin::Kept {
+            RewrittenTask {
+                origin: TaskOrigin::Kept {
                     task_ix: n_kept - 1,
                     fields: fields.clone(),
                 },
@@ -133,23 +138,23 @@ fn sorted(open: &Open, choice: &Choice<'_>, slots: &[Slot], now: &str) -> Result
 }
 
 /// Removes and changes tasks.
-fn with_kept(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem> {
-    let kept: Vec<Slot> = slots.iter().filter(|slot| slot.kept().is_some()).cloned().collect();
+fn with_kept(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String, Problem> {
+    let kept: Vec<RewrittenTask> = slots.iter().filter(|slot| slot.kept().is_some()).cloned().collect();
     with_tasks(open, &kept, now)
 }
 
 /// Returns the same list where all that is kept stands in its order, and is as it is to be.
-fn in_places(slots: &[Slot]) -> Vec<Slot> {
+fn in_places(slots: &[RewrittenTask]) -> Vec<RewrittenTask> {
     let mut n_kept = 0;
     let placed = slots.iter().map(|slot| match slot.origin {
-        Origin::New(_) => slot.clone(),
-        Origin::Kept { .. } => {
+        TaskOrigin::New(_) => slot.clone(),
+        TaskOrigin::Kept { .. } => {
             n_kept += 1;
-            let origin = Origin::Kept {
+            let origin = TaskOrigin::Kept {
                 task_ix: n_kept - 1,
                 fields: Vec::new(),
             };
-            Slot {
+            RewrittenTask {
                 origin,
                 on: slot.on.clone(),
             }
@@ -159,7 +164,7 @@ fn in_places(slots: &[Slot]) -> Vec<Slot> {
 }
 
 /// Removes, adds and changes tasks; those that are new depend on nothing yet.
-fn with_tasks(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem> {
+fn with_tasks(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String, Problem> {
     edited(open, |editor| {
         let n_tasks = editor.plan().tasks().len();
         let kept = slots
@@ -182,23 +187,24 @@ fn with_tasks(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem>
         let mut next = 0;
         for (new, slot) in slots.iter().enumerate() {
             match &slot.origin {
-                Origin::Kept { task_ix, fields } => {
+                TaskOrigin::Kept { task_ix, fields } => {
                     next = task_ix + 1;
-                    let set =
-                        |(field, value): &(Field, Value)| Change::set(Owner::Task(*task_ix), *field, value.clone());
-                    let changes: Vec<Change> = fields.iter().map(set).collect();
+                    let set = |(field, value): &(Field, PlainValue)| {
+                        FieldEdit::set(Owner::Task(*task_ix), *field, value.clone())
+                    };
+                    let changes: Vec<FieldEdit> = fields.iter().map(set).collect();
                     patches.extend(lower(editor.linked.dialect, editor.located, &changes)?);
                 }
-                Origin::New(members) => patches.push(Patch::InsertElement {
+                TaskOrigin::New(members) => patches.push(Patch::InsertElement {
                     array: array.clone(),
                     index: editor.element_index(next),
-                    value: Value::Object(editor.independent(members, new)),
+                    value: PlainValue::Object(editor.independent(members, new)),
                 }),
             }
         }
         let place = |&(from, to): &(usize, usize)| Some((*new_of.get(&from)?, *new_of.get(&to)?));
         let expected = Expected {
-            origin: slots.iter().map(Slot::kept).collect(),
+            origin: slots.iter().map(RewrittenTask::kept).collect(),
             edges: edges_of(editor.linked).iter().filter_map(place).collect(),
         };
         editor.follow_up(editor.apply(&patches)?, &expected, now)
@@ -206,7 +212,7 @@ fn with_tasks(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem>
 }
 
 /// Makes the tasks depend on what they are to depend on.
-fn with_edges(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem> {
+fn with_edges(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String, Problem> {
     edited(open, |editor| {
         let mut patches = Vec::new();
         for (task_ix, slot) in slots.iter().enumerate().take(editor.plan().tasks().len()) {
@@ -235,15 +241,15 @@ fn with_edges(open: &Open, slots: &[Slot], now: &str) -> Result<String, Problem>
 
 impl Editor<'_> {
     /// Returns the members of a new task without its dependencies, at the place that it gets.
-    fn independent(&self, members: &[(String, Value)], place: usize) -> Vec<(String, Value)> {
+    fn independent(&self, members: &[(String, PlainValue)], place: usize) -> Vec<(String, PlainValue)> {
         let dependencies = self.key_of(Field::Dependencies);
         let position = self.key_of(Field::Position);
         let base = self.edits.numbering(self.plan()).unwrap_or(0);
         let omits = self.edits.omits_empty_dependencies();
-        let member = |(key, value): &(String, Value)| match Some(key.as_str()) {
+        let member = |(key, value): &(String, PlainValue)| match Some(key.as_str()) {
             own if own == dependencies && omits => None,
-            own if own == dependencies => Some((key.clone(), Value::Array(Vec::new()))),
-            own if own == position => Some((key.clone(), Value::Number((place + base).to_string()))),
+            own if own == dependencies => Some((key.clone(), PlainValue::Array(Vec::new()))),
+            own if own == position => Some((key.clone(), PlainValue::Number((place + base).to_string()))),
             _ => Some((key.clone(), value.clone())),
         };
         members.iter().filter_map(member).collect()
@@ -256,10 +262,10 @@ impl Editor<'_> {
         }
         let owner = Owner::Task(task_ix);
         let values = come.iter().map(|&on| self.reference(on));
-        let has_list = self.list_of(task_ix).is_some_and(|list| list.kind() == Kind::Array);
+        let has_list = self.list_of(task_ix).is_some_and(|list| list.kind() == NodeKind::Array);
         if !has_list {
-            let list = Value::Array(values.collect());
-            let change = Change::set(owner, Field::Dependencies, list);
+            let list = PlainValue::Array(values.collect());
+            let change = FieldEdit::set(owner, Field::Dependencies, list);
             return Ok(lower(self.linked.dialect, self.located, &[change])?);
         }
         let array = self.dependencies_route(task_ix);
@@ -268,8 +274,8 @@ impl Editor<'_> {
             index,
         };
         let mut patches: Vec<Patch> = self.references(task_ix, goes).into_iter().map(removal).collect();
-        let changes: Vec<Change> = values
-            .map(|value| Change::push(owner, Field::Dependencies, value))
+        let changes: Vec<FieldEdit> = values
+            .map(|value| FieldEdit::push(owner, Field::Dependencies, value))
             .collect();
         patches.extend(lower(self.linked.dialect, self.located, &changes)?);
         Ok(patches)

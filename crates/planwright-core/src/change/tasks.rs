@@ -33,15 +33,15 @@ use std::collections::HashMap;
 
 use super::expected::{Expected, edges_of, finish, follow_with_rest};
 use super::typed::{refuse_field, value_of};
-use super::{Changed, Open, Problem, changeable, refuse_missing};
-use crate::dialect::{Choice, Edits, FieldSpec, Followed, Located, Need, Table, lower};
-use crate::document::patch::{self, Patch, Refusal, Value};
-use crate::document::{Format, Kind, NodeRef};
+use super::{ChangedText, Open, Problem, changeable, refuse_missing};
+use crate::dialect::{Choice, Edits, FieldSpec, FieldTable, Followed, LocatedPlan, Need, lower};
+use crate::document::patch::{self, Patch, PatchRefusal, PlainValue};
+use crate::document::{DocumentFormat, NodeKind, NodeRef};
 use crate::edit::reasons::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
-use crate::edit::{Action, Change, Owner};
+use crate::edit::{FieldAction, FieldEdit, Owner};
 use crate::inspect::LinkedPlan;
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Field, Plan, State, Target};
+use crate::plan::{DependencyTarget, Field, Plan, State};
 use crate::text::{Span, visible};
 
 /// One edit of a plan's tasks, which are named by their place.
@@ -129,7 +129,7 @@ pub struct NewTask<'a> {
 }
 
 /// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
-pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<Changed, Problem> {
+pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<ChangedText, Problem> {
     let inspection = &open.inspection;
     let (linked, edits) = changeable(inspection)?;
     refuse_missing(&linked.plan, edit.places())?;
@@ -141,7 +141,7 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
             .and_then(|embedded| embedded.document(&inspection.source)),
     };
     let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
-    let located = Located::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
+    let located = LocatedPlan::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
     let editor = Editor::new(linked, edits, &located)?;
     let mut expected = editor.unchanged();
     let text = match edit {
@@ -154,7 +154,7 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
         Edit::Move { task_ix, to } => editor.shift(*task_ix, *to, &mut expected)?,
     };
     if text == inspection.source.as_str() {
-        return Ok(Changed::none(inspection));
+        return Ok(ChangedText::none(inspection));
     }
     let text = editor.follow_up(text, &expected, now)?;
     let Followed { text, notes } = follow_with_rest(inspection, linked.dialect, text, &expected)?;
@@ -163,7 +163,7 @@ pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Res
         _ => None,
     };
     let changed = finish(inspection, choice, &text, linked, &expected, renamed)?;
-    Ok(Changed { notes, ..changed })
+    Ok(ChangedText { notes, ..changed })
 }
 
 /// An edit under way.
@@ -171,8 +171,8 @@ pub(super) struct Editor<'a> {
     pub(super) linked: &'a LinkedPlan,
     /// How the dialect edits its plans.
     pub(super) edits: &'static dyn Edits,
-    pub(super) located: &'a Located<'a>,
-    table: &'static Table,
+    pub(super) located: &'a LocatedPlan<'a>,
+    table: &'static FieldTable,
     /// The places of the tasks by what references call them; see [`Plan::find_task`].
     places: OnceCell<HashMap<Cow<'a, str>, usize>>,
 }
@@ -181,7 +181,7 @@ impl<'a> Editor<'a> {
     pub(super) fn new(
         linked: &'a LinkedPlan,
         edits: &'static dyn Edits,
-        located: &'a Located<'a>,
+        located: &'a LocatedPlan<'a>,
     ) -> Result<Self, Problem> {
         Ok(Editor {
             linked,
@@ -248,7 +248,7 @@ impl Editor<'_> {
         Ok(patch::patch(self.located.document, patches)?)
     }
 
-    fn change(&self, changes: &[Change]) -> Result<String, Problem> {
+    fn change(&self, changes: &[FieldEdit]) -> Result<String, Problem> {
         self.apply(&lower(self.linked.dialect, self.located, changes)?)
     }
 
@@ -257,14 +257,14 @@ impl Editor<'_> {
         refuse_field(spec)?;
         let owner = Owner::Task(task_ix);
         let change = match value {
-            Some(typed) => Change::set(owner, spec.field, value_of(spec, typed)?),
+            Some(typed) => FieldEdit::set(owner, spec.field, value_of(spec, typed)?),
             None if spec.need == Need::Required => {
                 return Err(Problem::field(
                     format!("`{key}` cannot be removed: every task must have it"),
                     format!("give it another value: {key}=…"),
                 ));
             }
-            None => Change::remove(owner, spec.field),
+            None => FieldEdit::remove(owner, spec.field),
         };
         self.change(&[change])
     }
@@ -285,9 +285,9 @@ impl Editor<'_> {
         let mut patches = lower(
             self.linked.dialect,
             self.located,
-            &[Change::text(Owner::Task(task_ix), Field::Id, to)],
+            &[FieldEdit::text(Owner::Task(task_ix), Field::Id, to)],
         )?;
-        let renamed = Value::String(to.to_owned());
+        let renamed = PlainValue::String(to.to_owned());
         for other in 0..self.plan().tasks().len() {
             let places = self.references(other, |target| target == task_ix);
             patches.extend(
@@ -305,7 +305,7 @@ impl Editor<'_> {
     }
 
     /// Notes that give a task's failure as a reason name it as it is called now.
-    fn renamed_causes(&self, task_ix: usize, to: &str) -> Vec<Change> {
+    fn renamed_causes(&self, task_ix: usize, to: &str) -> Vec<FieldEdit> {
         let plan = self.plan();
         let old = plan.task_name(task_ix);
         let skipped = (0..plan.tasks().len()).filter(|&other| {
@@ -314,7 +314,7 @@ impl Editor<'_> {
         let change = |other: usize| {
             let notes = plan.task_str(&plan.tasks()[other], Field::Notes)?;
             let notes = with_renamed_cause(notes, &old, to);
-            Some(Change::text(Owner::Task(other), Field::Notes, notes))
+            Some(FieldEdit::text(Owner::Task(other), Field::Notes, notes))
         };
         skipped.filter_map(change).collect()
     }
@@ -323,17 +323,17 @@ impl Editor<'_> {
     /// itself among them, which are no edges.
     pub(super) fn references(&self, task_ix: usize, is_meant: impl Fn(usize) -> bool) -> Vec<usize> {
         let plan = self.plan();
-        let names = |target: Target| match target {
-            Target::Position(position) => Some(position as usize),
-            Target::Id(id) => self.place_of(plan.str(id)),
-            Target::NoSuchNumber | Target::Unreadable => None,
+        let names = |target: DependencyTarget| match target {
+            DependencyTarget::Position(position) => Some(position as usize),
+            DependencyTarget::Id(id) => self.place_of(plan.str(id)),
+            DependencyTarget::NoSuchNumber | DependencyTarget::Unreadable => None,
         };
         let dependencies = plan.dependencies(&plan.tasks()[task_ix]).iter().enumerate();
         let meant = dependencies.filter(|(_, dependency)| names(dependency.target).is_some_and(&is_meant));
         meant.map(|(place, _)| place).collect()
     }
 
-    fn at_reference(&self, task_ix: usize, place: usize, value: Value) -> Patch {
+    fn at_reference(&self, task_ix: usize, place: usize, value: PlainValue) -> Patch {
         Patch::ReplaceScalar {
             at: self.dependencies_route(task_ix).index(place),
             value,
@@ -358,12 +358,12 @@ impl Editor<'_> {
 
     fn depend(&self, task_ix: usize, on: &[usize], expected: &mut Expected) -> Result<String, Problem> {
         self.refuse_dependencies()?;
-        let changes: Vec<Change> = on
+        let changes: Vec<FieldEdit> = on
             .iter()
             .filter(|&&other| expected.edges.insert((task_ix, other)))
             .map(|&other| {
                 let reference = self.reference(other);
-                Change::push(Owner::Task(task_ix), Field::Dependencies, reference)
+                FieldEdit::push(Owner::Task(task_ix), Field::Dependencies, reference)
             })
             .collect();
         if on.contains(&task_ix) {
@@ -377,23 +377,23 @@ impl Editor<'_> {
     }
 
     /// Makes several additions to one list; a list that is not there yet is made with all of them.
-    fn push_all(&self, changes: &[Change]) -> Result<String, Problem> {
+    fn push_all(&self, changes: &[FieldEdit]) -> Result<String, Problem> {
         let [first, ..] = changes else {
             return Ok(self.located.document.source().as_str().to_owned());
         };
         let Owner::Task(task_ix) = first.owner else {
             return self.change(changes);
         };
-        let has_list = self.list_of(task_ix).is_some_and(|list| list.kind() == Kind::Array);
+        let has_list = self.list_of(task_ix).is_some_and(|list| list.kind() == NodeKind::Array);
         if has_list {
             return self.change(changes);
         }
         let values = changes.iter().filter_map(|change| match &change.action {
-            Action::Push(value) => Some(value.clone()),
+            FieldAction::Push(value) => Some(value.clone()),
             _ => None,
         });
-        let list = Value::Array(values.collect());
-        self.change(&[Change::set(first.owner, first.field, list)])
+        let list = PlainValue::Array(values.collect());
+        self.change(&[FieldEdit::set(first.owner, first.field, list)])
     }
 
     pub(super) fn list_of(&self, task_ix: usize) -> Option<NodeRef<'_>> {
@@ -402,7 +402,7 @@ impl Editor<'_> {
     }
 
     /// Returns how this plan writes that something depends on a task.
-    pub(super) fn reference(&self, task_ix: usize) -> Value {
+    pub(super) fn reference(&self, task_ix: usize) -> PlainValue {
         self.edits.reference(self.plan(), task_ix)
     }
 
@@ -450,7 +450,7 @@ impl Editor<'_> {
     fn has_remarks(&self, task_ix: usize) -> bool {
         let Some(list) = self
             .list_of(task_ix)
-            .filter(|list| list.document().format() == Format::Yaml)
+            .filter(|list| list.document().format() == DocumentFormat::Yaml)
         else {
             return false;
         };
@@ -485,7 +485,7 @@ impl Editor<'_> {
         self.apply(&[Patch::InsertElement {
             array: self.located.tasks_route().clone(),
             index: element,
-            value: Value::Object(members),
+            value: PlainValue::Object(members),
         }])
     }
 
@@ -501,7 +501,7 @@ impl Editor<'_> {
     }
 
     /// Returns the members of a new task, in the order of the dialect's documentation.
-    fn members_of(&self, new: &NewTask<'_>, at: usize) -> Result<Vec<(String, Value)>, Problem> {
+    fn members_of(&self, new: &NewTask<'_>, at: usize) -> Result<Vec<(String, PlainValue)>, Problem> {
         let mut given = Vec::with_capacity(new.fields.len());
         for (key, typed) in new.fields {
             let spec = self.spec(key)?;
@@ -531,34 +531,34 @@ impl Editor<'_> {
         Ok(members)
     }
 
-    fn default_of(&self, spec: &FieldSpec, new: &NewTask<'_>, at: usize) -> Option<Value> {
+    fn default_of(&self, spec: &FieldSpec, new: &NewTask<'_>, at: usize) -> Option<PlainValue> {
         let plan = self.plan();
         let is_required = spec.need == Need::Required;
         // What no task must have is given to a new one where the others have it.
         let is_usual = is_required || plan.tasks().iter().all(|task| plan.value(task, spec.field).is_some());
         match spec.field {
             Field::Id => match new.id {
-                Some(id) => Some(Value::String(id.to_owned())),
-                None => self.edits.fresh_id(plan, new.minted).map(Value::String),
+                Some(id) => Some(PlainValue::String(id.to_owned())),
+                None => self.edits.fresh_id(plan, new.minted).map(PlainValue::String),
             },
-            Field::Title => Some(Value::String(new.title.to_owned())),
-            Field::Description | Field::Goal if is_required => Some(Value::String(new.title.to_owned())),
+            Field::Title => Some(PlainValue::String(new.title.to_owned())),
+            Field::Description | Field::Goal if is_required => Some(PlainValue::String(new.title.to_owned())),
             Field::Position if is_usual => {
                 let base = self.edits.numbering(plan).unwrap_or(0);
-                Some(Value::Number((at + base).to_string()))
+                Some(PlainValue::Number((at + base).to_string()))
             }
-            Field::Status if is_usual => Some(Value::String(plan.lifecycle.word_of(State::Pending).to_owned())),
+            Field::Status if is_usual => Some(PlainValue::String(plan.lifecycle.word_of(State::Pending).to_owned())),
             Field::Dependencies if is_required || !new.on.is_empty() => {
-                Some(Value::Array(new.on.iter().map(|&on| self.reference(on)).collect()))
+                Some(PlainValue::Array(new.on.iter().map(|&on| self.reference(on)).collect()))
             }
             Field::Priority if is_required => {
                 let highest = plan.tasks().iter().map(|task| task.priority).max();
-                Some(Value::Number(format!(
+                Some(PlainValue::Number(format!(
                     "{}",
                     highest.map_or(0.0, |highest| highest.0).floor() + 1.0
                 )))
             }
-            Field::Passes if is_required => Some(Value::Bool(false)),
+            Field::Passes if is_required => Some(PlainValue::Bool(false)),
             field => self.edits.default_of(field).filter(|_| is_required),
         }
     }
@@ -608,7 +608,7 @@ impl Editor<'_> {
 
     /// What was skipped because of a task that goes stays skipped, and nothing that becomes of another task with its name
     /// brings it back.
-    fn gone_causes(&self, task_ix: usize) -> Vec<Change> {
+    fn gone_causes(&self, task_ix: usize) -> Vec<FieldEdit> {
         let plan = self.plan();
         let gone = plan.task_name(task_ix);
         let others = (0..plan.tasks().len()).filter(|&other| other != task_ix);
@@ -623,7 +623,7 @@ impl Editor<'_> {
                 let (before, name, after) = along_parts(plan, text(Field::Output)?)?;
                 (name == gone).then(|| (Field::Output, along_gone_line(before, name, after)))?
             };
-            Some(Change::text(Owner::Task(other), field, said))
+            Some(FieldEdit::text(Owner::Task(other), field, said))
         });
         changes.collect()
     }
@@ -636,7 +636,7 @@ impl Editor<'_> {
         order.remove(task_ix);
         order.insert(to, task_ix);
         self.permuted(&order, expected).map_err(|problem| match problem {
-            Problem::Unpatchable(Refusal::Unwritable { reason, span }) => {
+            Problem::Unpatchable(PatchRefusal::Unwritable { reason, span }) => {
                 let source = self.located.document.source();
                 let line = source.line_index().position(span.start).line;
                 Problem::field(

@@ -1,9 +1,9 @@
 //! What users type for a field, as the value that the field takes; and the fields that have verbs of their own.
 
 use super::Problem;
-use crate::dialect::{FieldSpec, Shape};
+use crate::dialect::{FieldShape, FieldSpec};
 use crate::document::json;
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::plan::Field;
 use crate::text::{SourceText, visible};
 
@@ -28,7 +28,7 @@ pub(super) fn refuse_field(spec: &FieldSpec) -> Result<(), Problem> {
 }
 
 /// Returns what was typed as the value that a field takes.
-pub(super) fn value_of(spec: &FieldSpec, typed: &str) -> Result<Value, Problem> {
+pub(super) fn value_of(spec: &FieldSpec, typed: &str) -> Result<PlainValue, Problem> {
     let wrong = || {
         Problem::field(
             format!(
@@ -43,26 +43,28 @@ pub(super) fn value_of(spec: &FieldSpec, typed: &str) -> Result<Value, Problem> 
     let texts = || {
         // A JSON list is taken as one; anything else is one text per line.
         let listed = json::parse(&SourceText::new(typed));
-        match listed.document.root().map(Value::of) {
-            Some(list @ Value::Array(_)) if listed.diagnostics.is_empty() => list,
-            _ if typed.is_empty() => Value::Array(Vec::new()),
-            _ => Value::Array(typed.lines().map(|line| Value::String(line.to_owned())).collect()),
+        match listed.document.root().map(PlainValue::of) {
+            Some(list @ PlainValue::Array(_)) if listed.diagnostics.is_empty() => list,
+            _ if typed.is_empty() => PlainValue::Array(Vec::new()),
+            _ => PlainValue::Array(typed.lines().map(|line| PlainValue::String(line.to_owned())).collect()),
         }
     };
     Ok(match spec.shape {
-        Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull if typed == "null" => Value::Null,
-        Shape::Integer(..) => {
+        FieldShape::TextOrNull | FieldShape::TimeOrNull | FieldShape::TextListOrNull if typed == "null" => {
+            PlainValue::Null
+        }
+        FieldShape::Integer(..) => {
             typed.parse::<i64>().map_err(|_| wrong())?;
-            Value::Number(typed.to_owned())
+            PlainValue::Number(typed.to_owned())
         }
-        Shape::Number => {
+        FieldShape::Number => {
             typed.parse::<f64>().map_err(|_| wrong())?;
-            Value::Number(typed.to_owned())
+            PlainValue::Number(typed.to_owned())
         }
-        Shape::Bool => Value::Bool(typed.parse().map_err(|_| wrong())?),
-        Shape::TextList | Shape::TextListOrNull => texts(),
-        Shape::OneOf(words) if !words.contains(&typed) => return Err(wrong()),
-        Shape::Object | Shape::List | Shape::Any => return Err(wrong()),
-        _ => Value::String(typed.to_owned()),
+        FieldShape::Bool => PlainValue::Bool(typed.parse().map_err(|_| wrong())?),
+        FieldShape::TextList | FieldShape::TextListOrNull => texts(),
+        FieldShape::OneOf(words) if !words.contains(&typed) => return Err(wrong()),
+        FieldShape::Object | FieldShape::List | FieldShape::Any => return Err(wrong()),
+        _ => PlainValue::String(typed.to_owned()),
     })
 }

@@ -3,20 +3,20 @@
 //! A table of phrases, chosen so that plans of ordinary projects, and of projects about models, have none of them.
 
 use super::rules::ADDRESSED_AGENT;
-use super::{Findings, texts};
+use super::{CheckFindings, texts};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, Text};
 use crate::text::{Span, visible};
 
 /// A word of a phrase.
-enum Slot {
+enum PhraseWord {
     /// One of these.
     One(&'static [&'static str]),
     /// None, one or several of these, up to four.
     Some(&'static [&'static str]),
 }
 
-use Slot::{One, Some as Few};
+use PhraseWord::{One, Some as Few};
 
 const DROP: &[&str] = &["ignore", "disregard", "forget"];
 const EARLIER: &[&str] = &["previous", "prior", "above", "earlier", "preceding", "foregoing"];
@@ -38,7 +38,7 @@ const NOT: &[&str] = &["not", "never", "don't", "dont"];
 const PEOPLE: &[&str] = &["user", "human", "operator", "reviewer", "developer"];
 
 /// Phrases of words, in any case, with any space and light punctuation between them.
-static PHRASES: &[&[Slot]] = &[
+static PHRASES: &[&[PhraseWord]] = &[
     // ignore all previous instructions
     &[One(DROP), Few(FILLERS), One(EARLIER), Few(FILLERS), One(ORDERS)],
     // ignore the instructions above
@@ -156,7 +156,7 @@ static MARKS: &[&str] = &[
     "<|start_header_id|>",
 ];
 
-pub(super) fn check(plan: &Plan, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, found: &mut CheckFindings) {
     for text in texts(plan) {
         if let Some((start, end)) = first_in(plan.str(text)) {
             found.push(finding(plan, text, start, end));
@@ -239,7 +239,7 @@ fn is_after_escape(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Returns where a phrase ends that begins at a place; none where it does not.
-fn end_of(phrase: &[Slot], bytes: &[u8], at: usize) -> Option<usize> {
+fn end_of(phrase: &[PhraseWord], bytes: &[u8], at: usize) -> Option<usize> {
     const MOST: usize = 4;
     let mut next = at;
     let mut end = at;

@@ -2,7 +2,7 @@
 //! Linear but for a fixed budget, spent on making the reported circles as short as possible.
 
 use super::rules::CYCLE;
-use super::{Findings, path_of};
+use super::{CheckFindings, path_of};
 use crate::diagnostic::Diagnostic;
 use crate::plan::Links;
 use crate::plan::Plan;
@@ -13,7 +13,7 @@ use crate::text::{Span, visible};
 const SEARCH_BUDGET: usize = 4_000_000;
 
 /// Reports circles and returns every task that is in one.
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) -> Vec<usize> {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) -> Vec<usize> {
     // Where every task depends on earlier ones only, as most plans are written, there can be no circle.
     if (0..links.n_tasks()).all(|ix| links.of(ix).iter().all(|edge| (edge.to as usize) < ix)) {
         return Vec::new();
@@ -53,20 +53,20 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) -> Vec<usi
 
 /// An edge of a circle with the task it starts from.
 #[derive(Clone, Copy)]
-struct Step {
+struct CycleEdge {
     from: u32,
     edge: Edge,
 }
 
-fn finding(plan: &Plan, cycle: &[Step]) -> Diagnostic {
+fn finding(plan: &Plan, cycle: &[CycleEdge]) -> Diagnostic {
     // Begin with the task that stands first in the file.
     let first = (0..cycle.len()).min_by_key(|&ix| cycle[ix].from).unwrap_or(0);
-    let steps: Vec<Step> = cycle[first..].iter().chain(&cycle[..first]).copied().collect();
+    let steps: Vec<CycleEdge> = cycle[first..].iter().chain(&cycle[..first]).copied().collect();
     let mut names: Vec<_> = steps.iter().map(|step| plan.task_name(step.from as usize)).collect();
     names.extend(names.first().cloned());
     let (message, help) = (plan.lifecycle.wording.cycle)(&path_of(names.into_iter()));
-    let span = |step: &Step| plan.all_dependencies()[step.edge.dependency_ix as usize].span;
-    let says = |step: &Step| {
+    let span = |step: &CycleEdge| plan.all_dependencies()[step.edge.dependency_ix as usize].span;
+    let says = |step: &CycleEdge| {
         format!(
             "`{}` depends on `{}`",
             visible(&plan.task_name(step.from as usize)),
@@ -168,7 +168,7 @@ impl<'l> Knots<'l> {
 
 /// Returns circles that share no task, found in one walk along the edges: a walk that meets its own path has found one,
 /// which is cut out before it goes on.
-fn walk(links: &Links, alive: &mut [bool], knot: &[u32]) -> Vec<Vec<Step>> {
+fn walk(links: &Links, alive: &mut [bool], knot: &[u32]) -> Vec<Vec<CycleEdge>> {
     let place_of = |ix: u32| knot.binary_search(&ix).ok();
     // For each task of the knot how many of its edges were followed, and where on the path it is.
     let mut followed = vec![0usize; knot.len()];
@@ -202,7 +202,8 @@ fn walk(links: &Links, alive: &mut [bool], knot: &[u32]) -> Vec<Vec<Step>> {
                     let members = path.split_off(begin);
                     let steps = members.iter().zip(members.iter().skip(1).chain([&edge.to]));
                     let edge_to = |from: u32, next: u32| links.of(from as usize).iter().find(|edge| edge.to == next);
-                    let cycle = steps.filter_map(|(&from, &next)| edge_to(from, next).map(|&edge| Step { from, edge }));
+                    let cycle =
+                        steps.filter_map(|(&from, &next)| edge_to(from, next).map(|&edge| CycleEdge { from, edge }));
                     cycles.push(cycle.collect());
                     for member in members {
                         alive[member as usize] = false;
@@ -224,13 +225,13 @@ struct Search<'l> {
     knot_of: Vec<u32>,
     knot: u32,
     /// Which search reached a task, and over which edge.
-    reached: Vec<(u32, Step)>,
+    reached: Vec<(u32, CycleEdge)>,
     round: u32,
 }
 
 impl<'l> Search<'l> {
     fn new(links: &'l Links) -> Self {
-        let nowhere = Step {
+        let nowhere = CycleEdge {
             from: 0,
             edge: Edge {
                 to: 0,
@@ -247,12 +248,12 @@ impl<'l> Search<'l> {
     }
 
     /// Returns a shortest circle of the knot; the shortest through some task where the budget ends first.
-    fn shortest(&mut self, knot: &[u32], budget: &mut usize) -> Vec<Step> {
+    fn shortest(&mut self, knot: &[u32], budget: &mut usize) -> Vec<CycleEdge> {
         self.knot += 1;
         for &ix in knot {
             self.knot_of[ix as usize] = self.knot;
         }
-        let mut best: Vec<Step> = Vec::new();
+        let mut best: Vec<CycleEdge> = Vec::new();
         for &start in knot {
             let limit = if best.is_empty() { usize::MAX } else { best.len() };
             if limit == 2 || (!best.is_empty() && *budget == 0) {
@@ -266,7 +267,7 @@ impl<'l> Search<'l> {
     }
 
     /// Returns the shortest circle through a task if it is shorter than `limit`.
-    fn through(&mut self, start: u32, limit: usize, budget: &mut usize) -> Option<Vec<Step>> {
+    fn through(&mut self, start: u32, limit: usize, budget: &mut usize) -> Option<Vec<CycleEdge>> {
         self.round += 1;
         let mut queue = vec![(start, 0u32)];
         let mut at = 0;
@@ -278,7 +279,7 @@ impl<'l> Search<'l> {
             let links = self.links;
             for &edge in links.of(task_ix as usize) {
                 *budget = budget.saturating_sub(1);
-                let step = Step { from: task_ix, edge };
+                let step = CycleEdge { from: task_ix, edge };
                 if edge.to == start {
                     return Some(self.walk_back(start, step));
                 }
@@ -292,7 +293,7 @@ impl<'l> Search<'l> {
         None
     }
 
-    fn walk_back(&self, start: u32, last: Step) -> Vec<Step> {
+    fn walk_back(&self, start: u32, last: CycleEdge) -> Vec<CycleEdge> {
         let mut steps = vec![last];
         let mut at = last.from;
         while at != start {

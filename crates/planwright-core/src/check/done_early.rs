@@ -1,12 +1,12 @@
 //! A task that is done or running before what it depends on.
 
-use super::Findings;
+use super::CheckFindings;
 use super::rules::DONE_EARLY;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Links, Plan, Status};
 use crate::text::visible;
 
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
     check_stages(plan, found);
     for (task_ix, task) in plan.tasks().iter().enumerate() {
         if !matches!(task.status, Status::Done | Status::Running) {
@@ -54,7 +54,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
 }
 
 /// The same for stages, where nobody has written the dependency down: worth a note only.
-fn check_stages(plan: &Plan, found: &mut Findings) {
+fn check_stages(plan: &Plan, found: &mut CheckFindings) {
     let open = plan
         .tasks()
         .iter()

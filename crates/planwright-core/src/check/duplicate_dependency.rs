@@ -1,12 +1,12 @@
 //! The same dependency twice in one list.
 
-use super::Findings;
+use super::CheckFindings;
 use super::rules::DUPLICATE_DEPENDENCY;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::plan::{LinkProblem, Links, Plan};
 use crate::text::{SourceText, Span, visible};
 
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
     for problem in links.problems() {
         let LinkProblem::Repeated {
             task_ix,

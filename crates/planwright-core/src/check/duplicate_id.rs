@@ -1,12 +1,12 @@
 //! Two tasks with one id. Each repeat points at the first.
 
-use super::Findings;
+use super::CheckFindings;
 use super::rules::DUPLICATE_ID;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Links, Plan};
 use crate::text::visible;
 
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
     for &(task_ix, earlier_ix) in links.duplicate_ids() {
         let (task, earlier) = (&plan.tasks()[task_ix], &plan.tasks()[earlier_ix]);
         let (Some(id), Some(earlier_id)) = (plan.task_id(task), plan.task_id(earlier)) else {

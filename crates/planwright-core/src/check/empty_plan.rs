@@ -1,11 +1,11 @@
 //! A plan without tasks.
 
-use super::Findings;
+use super::CheckFindings;
 use super::rules::EMPTY_PLAN;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::Plan;
 
-pub(super) fn check(plan: &Plan, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, found: &mut CheckFindings) {
     // A file without the list at all has a finding of its own.
     let Some(span) = plan.tasks_span.filter(|_| plan.tasks().is_empty()) else {
         return;

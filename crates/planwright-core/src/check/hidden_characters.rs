@@ -3,7 +3,7 @@
 //! Where a script or an emoji needs such a character, it is not reported.
 
 use super::rules::HIDDEN_CHARACTERS;
-use super::{Findings, texts};
+use super::{CheckFindings, texts};
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::plan::{Plan, Text};
 use crate::text::{Span, is_visible, visible};
@@ -11,7 +11,7 @@ use crate::text::{Span, is_visible, visible};
 /// The longest hidden text that a message quotes, in characters.
 const MAX_SPELLED: usize = 60;
 
-pub(super) fn check(plan: &Plan, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, found: &mut CheckFindings) {
     for text in texts(plan) {
         let value = plan.str(text);
         if !value.is_ascii() && value.chars().any(may_hide) {
@@ -25,7 +25,7 @@ fn may_hide(c: char) -> bool {
     !is_visible(c) && !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-fn check_text(plan: &Plan, text: Text, found: &mut Findings) {
+fn check_text(plan: &Plan, text: Text, found: &mut CheckFindings) {
     let span = plan.text_span(text);
     let written = characters(plan.source().slice(span), span.start);
     let chars: Vec<char> = written.iter().map(|&(c, _)| c).collect();

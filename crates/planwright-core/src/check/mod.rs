@@ -17,12 +17,12 @@ mod unknown_dependency;
 pub use unknown_dependency::nearest_name;
 
 use crate::diagnostic::{Diagnostic, push_bounded};
-use crate::plan::{Links, Plan, Text, Value};
+use crate::plan::{FieldValue, Links, Plan, Text};
 use crate::text::visible;
 
 /// Runs every rule over a plan; where syntax errors hide parts of it, only those that need no more than what was read.
 pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
-    let mut found = Findings::default();
+    let mut found = CheckFindings::default();
     hidden_characters::check(plan, &mut found);
     addressed_agent::check(plan, &mut found);
     placeholder_task::check(plan, &mut found);
@@ -41,11 +41,11 @@ pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
 
 /// What the rules found, up to a number that nobody reads to the end of.
 #[derive(Default)]
-struct Findings {
+struct CheckFindings {
     list: Vec<Diagnostic>,
 }
 
-impl Findings {
+impl CheckFindings {
     fn push(&mut self, finding: Diagnostic) {
         push_bounded(&mut self.list, || finding);
     }
@@ -55,13 +55,13 @@ impl Findings {
 fn texts(plan: &Plan) -> impl Iterator<Item = Text> {
     let of_tasks = plan.tasks().iter().flat_map(|task| plan.entries(task));
     let values = plan.head().iter().chain(of_tasks).map(|entry| entry.value);
-    let items = |value: Value| match value {
-        Value::List(list) => plan.items(list),
+    let items = |value: FieldValue| match value {
+        FieldValue::List(list) => plan.items(list),
         _ => &[],
     };
     let flat = values.flat_map(move |value| std::iter::once(value).chain(items(value).iter().copied()));
     flat.filter_map(|value| match value {
-        Value::Text(text) => Some(text),
+        FieldValue::Text(text) => Some(text),
         _ => None,
     })
 }

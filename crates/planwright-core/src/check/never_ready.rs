@@ -2,7 +2,7 @@
 //! Members of a circle and holders of an unknown dependency have findings of their own; this is about those behind them.
 
 use super::rules::NEVER_READY;
-use super::{Findings, path_of};
+use super::{CheckFindings, path_of};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::links::Dependents;
 use crate::plan::{LinkProblem, Links, Plan, Status};
@@ -10,24 +10,24 @@ use crate::text::visible;
 
 /// What is at the end of a chain.
 #[derive(Clone, Copy, PartialEq)]
-enum Cause {
+enum StuckCause {
     Cycle,
     Unknown,
     Status,
 }
 
 /// For each task that is stuck: why, and the next task on the way there (itself at the end of the way).
-type Fate = Vec<Option<(Cause, u32)>>;
+type StuckReasons = Vec<Option<(StuckCause, u32)>>;
 
-pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut Findings) {
+pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut CheckFindings) {
     if !may_be_stuck(plan, links, in_cycle) {
         return;
     }
     let dependents = links.reversed();
     let will_end = run_through(plan, links, &dependents);
-    let mut fate: Fate = vec![None; plan.tasks().len()];
+    let mut fate: StuckReasons = vec![None; plan.tasks().len()];
     let mut queue: Vec<u32> = Vec::new();
-    let mut begin = |task_ix: usize, cause: Cause| {
+    let mut begin = |task_ix: usize, cause: StuckCause| {
         if fate[task_ix].is_none() && !will_end[task_ix] {
             fate[task_ix] = Some((cause, task_ix as u32));
             queue.push(task_ix as u32);
@@ -35,20 +35,20 @@ pub(super) fn check(plan: &Plan, links: &Links, in_cycle: &[usize], found: &mut 
     };
     for (task_ix, task) in plan.tasks().iter().enumerate() {
         if task.status != Status::Pending {
-            begin(task_ix, Cause::Status);
+            begin(task_ix, StuckCause::Status);
         }
     }
     for problem in links.problems() {
         match *problem {
-            LinkProblem::ItSelf { task_ix, .. } => begin(task_ix, Cause::Cycle),
+            LinkProblem::ItSelf { task_ix, .. } => begin(task_ix, StuckCause::Cycle),
             LinkProblem::Unknown { task_ix, .. } | LinkProblem::Unreadable { task_ix, .. } => {
-                begin(task_ix, Cause::Unknown);
+                begin(task_ix, StuckCause::Unknown);
             }
             LinkProblem::Repeated { .. } => {}
         }
     }
     for &task_ix in in_cycle {
-        begin(task_ix, Cause::Cycle);
+        begin(task_ix, StuckCause::Cycle);
     }
     spread(&dependents, &will_end, &mut fate, queue);
     for (task_ix, task) in plan.tasks().iter().enumerate() {
@@ -98,7 +98,7 @@ fn run_through(plan: &Plan, links: &Links, dependents: &Dependents) -> Vec<bool>
 }
 
 /// Walks from what is stuck to everything that waits for it, nearest first.
-fn spread(dependents: &Dependents, will_end: &[bool], fate: &mut Fate, mut queue: Vec<u32>) {
+fn spread(dependents: &Dependents, will_end: &[bool], fate: &mut StuckReasons, mut queue: Vec<u32>) {
     let mut at = 0;
     while let Some(&task_ix) = queue.get(at) {
         at += 1;
@@ -114,7 +114,7 @@ fn spread(dependents: &Dependents, will_end: &[bool], fate: &mut Fate, mut queue
     }
 }
 
-fn finding(plan: &Plan, links: &Links, fate: &Fate, task_ix: usize, cause: Cause) -> Diagnostic {
+fn finding(plan: &Plan, links: &Links, fate: &StuckReasons, task_ix: usize, cause: StuckCause) -> Diagnostic {
     /// Longer chains are cut: each task on them has a finding of its own.
     const MAX_CHAIN: usize = 16;
     let mut chain = vec![task_ix];
@@ -130,9 +130,9 @@ fn finding(plan: &Plan, links: &Links, fate: &Fate, task_ix: usize, cause: Cause
     let name = visible(&plan.task_name(end)).into_owned();
     let why = match cause {
         _ if fate[end].is_some_and(|(_, next)| next as usize != end) => format!("`{name}` can never start either"),
-        Cause::Cycle => format!("`{name}` is part of a circle"),
-        Cause::Unknown => format!("`{name}` depends on something that does not exist"),
-        Cause::Status => format!("`{name}` is {}", plan.lifecycle.word(root.status)),
+        StuckCause::Cycle => format!("`{name}` is part of a circle"),
+        StuckCause::Unknown => format!("`{name}` depends on something that does not exist"),
+        StuckCause::Status => format!("`{name}` is {}", plan.lifecycle.word(root.status)),
     };
     let path = path_of(chain.iter().map(|&ix| plan.task_name(ix)));
     let next = chain.get(1).copied().unwrap_or(end);
@@ -153,7 +153,7 @@ fn finding(plan: &Plan, links: &Links, fate: &Fate, task_ix: usize, cause: Cause
         ),
     )
     .with_label(path);
-    if cause == Cause::Status {
+    if cause == StuckCause::Status {
         // A failed task may be retried: the plan is not wrong, only stuck.
         diagnostic
             .with_severity(Severity::Note)

@@ -1,12 +1,12 @@
 //! The task that a new plan begins with, and that is to be replaced.
 
-use super::Findings;
+use super::CheckFindings;
 use super::rules::PLACEHOLDER_TASK;
 use crate::diagnostic::Diagnostic;
 use crate::plan::Plan;
 use crate::text::visible;
 
-pub(super) fn check(plan: &Plan, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, found: &mut CheckFindings) {
     if plan.is_placeholder_alone() {
         let name = plan.task_name(0);
         let message = format!("`{}` is the placeholder that a new plan begins with", visible(&name));

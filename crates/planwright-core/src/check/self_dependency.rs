@@ -1,12 +1,12 @@
 //! A task that depends on itself.
 
-use super::Findings;
+use super::CheckFindings;
 use super::rules::SELF_DEPENDENCY;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{LinkProblem, Links, Plan};
 use crate::text::visible;
 
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
     for problem in links.problems() {
         if let LinkProblem::ItSelf { task_ix, dependency_ix } = *problem {
             let name = visible(&plan.task_name(task_ix)).into_owned();

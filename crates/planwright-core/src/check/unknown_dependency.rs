@@ -1,15 +1,15 @@
 //! A dependency on a task that does not exist, with the nearest names that do.
 
-use super::Findings;
+use super::CheckFindings;
 use super::rules::UNKNOWN_DEPENDENCY;
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::plan::{LinkProblem, Links, Name, Plan, Target};
+use crate::plan::{DependencyTarget, LinkProblem, Links, Plan, TaskName};
 use crate::text::visible;
 
 /// How many names may be compared in one plan: suggestions must not make a broken plan slow.
 const MAX_COMPARISONS: usize = 500_000;
 
-pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
+pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
     let mut budget = MAX_COMPARISONS;
     for problem in links.problems() {
         let LinkProblem::Unknown { task_ix, dependency_ix } = *problem else {
@@ -17,13 +17,13 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut Findings) {
         };
         let dependency = plan.all_dependencies()[dependency_ix];
         let written = match dependency.target {
-            Target::Id(id) => plan.str(id),
+            DependencyTarget::Id(id) => plan.str(id),
             _ => plan.source().slice(dependency.span),
         };
         let task = visible(&plan.task_name(task_ix)).into_owned();
         let (message, help) = (plan.lifecycle.wording.unknown_dependency)(&task, &visible(written));
         let mut diagnostic = Diagnostic::new(&UNKNOWN_DEPENDENCY, dependency.span, message).with_help(help);
-        if let Target::Id(_) = dependency.target
+        if let DependencyTarget::Id(_) = dependency.target
             && let Some(nearest) = nearest_task(plan, task_ix, written, &mut budget)
         {
             diagnostic = diagnostic.with_label(format!("did you mean `{nearest}`?"));
@@ -54,7 +54,7 @@ fn nearest_task<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut 
         .iter()
         .enumerate()
         .filter_map(|(ix, task)| match task.name {
-            Name::Id(id) if ix != task_ix => Some(plan.str(id)),
+            TaskName::Id(id) if ix != task_ix => Some(plan.str(id)),
             _ => None,
         });
     nearest_name(written, names)

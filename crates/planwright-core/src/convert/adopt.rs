@@ -2,20 +2,20 @@
 //! the user said goes where the dialect has a place for it.
 
 use super::import::{Anew, anew, is_missing_one};
-use super::{Imported, Refused, errors_of, rules};
+use super::{ConversionRefusal, Imported, errors_of, rules};
 use crate::diagnostic::Diagnostic;
-use crate::dialect::draft::{Draft, Fields};
+use crate::dialect::draft::{Fields, PlanDraft};
 use crate::dialect::id_source::IdSource;
 use crate::dialect::write::{Resets, first_line};
-use crate::dialect::{Dialect, Table, name_of};
-use crate::document::patch::Value;
+use crate::dialect::{Dialect, FieldTable, name_of};
+use crate::document::patch::PlainValue;
 use crate::inspect::inspect_as;
 use crate::plan::Field;
 use crate::text::SourceText;
 
 /// What the user said to the planner.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wish<'w> {
+pub struct PlanningRequest<'w> {
     /// What is to be reached.
     pub goal: &'w str,
     /// What must hold whatever is done.
@@ -37,11 +37,11 @@ pub struct Wish<'w> {
 pub(crate) fn adopt(
     text: &str,
     dialect: &'static dyn Dialect,
-    wish: &Wish<'_>,
+    wish: &PlanningRequest<'_>,
     id_source: &mut IdSource<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
     let Some(writer) = dialect.writer() else {
-        let refused = Refused::NotWritable(dialect.name());
+        let refused = ConversionRefusal::NotWritable(dialect.name());
         return Err(refused.to_diagnostics());
     };
     let inspection = inspect_as(&SourceText::new(text), dialect);
@@ -89,7 +89,7 @@ pub(crate) fn adopt(
 }
 
 /// Puts what the user said into the plan.
-pub(super) fn speak(draft: &mut Draft, dialect: &dyn Dialect, wish: &Wish<'_>) {
+pub(super) fn speak(draft: &mut PlanDraft, dialect: &dyn Dialect, wish: &PlanningRequest<'_>) {
     let head = &mut draft.head;
     let has_place = |field: Field| name_of(dialect, field).is_some();
     match has_place(Field::Goal) {
@@ -118,22 +118,22 @@ pub(super) fn speak(draft: &mut Draft, dialect: &dyn Dialect, wish: &Wish<'_>) {
 
 /// Returns true where plans of a dialect have a description of their own.
 fn has_plan_description(dialect: &dyn Dialect) -> bool {
-    let has = |table: &Table, field: Field| table.fields.iter().any(|spec| spec.field == field);
+    let has = |table: &FieldTable, field: Field| table.fields.iter().any(|spec| spec.field == field);
     let mut tables = dialect.tables().iter();
     tables.any(|table| has(table, Field::Tasks) && has(table, Field::Description))
 }
 
 /// Adds texts to a list, each once, the new ones first.
 fn add_texts(head: &mut Fields, field: Field, said: &[String]) {
-    let mut texts: Vec<Value> = Vec::new();
+    let mut texts: Vec<PlainValue> = Vec::new();
     let known = head.take_texts(field).unwrap_or_default();
-    for text in said.iter().map(|text| Value::String(text.clone())).chain(known) {
+    for text in said.iter().map(|text| PlainValue::String(text.clone())).chain(known) {
         if !texts.contains(&text) {
             texts.push(text);
         }
     }
     head.drop(field);
     if !texts.is_empty() {
-        head.push(field, Value::Array(texts), None);
+        head.push(field, PlainValue::Array(texts), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Loss, LossKind};
 use crate::inspect::LinkedPlan;
-use crate::plan::lifecycle::{OnFailure, Order};
+use crate::plan::lifecycle::{OnFailure, TaskOrder};
 use crate::plan::{Plan, Slots, Status};
 
 /// Returns the changes of behaviour from one plan to the other.
@@ -68,11 +68,11 @@ fn slots(slots: Slots) -> String {
     }
 }
 
-fn order(order: Order) -> &'static str {
+fn order(order: TaskOrder) -> &'static str {
     match order {
-        Order::File => "in the order of the file",
-        Order::Priority => "by priority",
-        Order::Stage => "by waves",
+        TaskOrder::File => "in the order of the file",
+        TaskOrder::Priority => "by priority",
+        TaskOrder::Stage => "by waves",
     }
 }
 
@@ -80,9 +80,9 @@ fn order(order: Order) -> &'static str {
 fn turns(plan: &Plan) -> Vec<usize> {
     let mut turns: Vec<usize> = (0..plan.tasks().len()).collect();
     match plan.lifecycle.order {
-        Order::File => {}
-        Order::Priority => turns.sort_by_key(|&ix| plan.tasks()[ix].priority),
-        Order::Stage => turns.sort_by_key(|&ix| (plan.tasks()[ix].stage, plan.tasks()[ix].priority)),
+        TaskOrder::File => {}
+        TaskOrder::Priority => turns.sort_by_key(|&ix| plan.tasks()[ix].priority),
+        TaskOrder::Stage => turns.sort_by_key(|&ix| (plan.tasks()[ix].stage, plan.tasks()[ix].priority)),
     }
     turns
 }

@@ -4,13 +4,13 @@
 //! and what stands there now are put into the target's fields, and the results compared: an original's member stays where
 //! both are the same, and gives way where they differ.
 
-use super::source::{EXTENSION, Source, owned, second_document};
+use super::source::{ConversionSource, EXTENSION, owned, second_document};
 use super::{Conversion, Converted, Embed, Loss, LossKind};
-use crate::dialect::draft::Draft;
+use crate::dialect::draft::PlanDraft;
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::{Composed, Remark, Report};
+use crate::dialect::write::{Composed, WriterRemark, WriterReport};
 use crate::dialect::{CarrierKind, Dialect};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::document::{NodeRef, yaml};
 use crate::inspect::inspect_as;
 use crate::text::SourceText;
@@ -18,10 +18,10 @@ use crate::text::SourceText;
 /// The version of what stands in the extension member.
 const VERSION: &str = "1";
 
-type Members = Vec<(String, Value)>;
+type EmbeddedMembers = Vec<(String, PlainValue)>;
 
 /// Adds the originals of a plan and of its tasks to what is written of them.
-pub(super) fn carry(source: &Source<'_>, composed: &mut Composed) {
+pub(super) fn carry(source: &ConversionSource<'_>, composed: &mut Composed) {
     // A plan that came back with what it carried before keeps that: it leads further than the way it came.
     let mut carries = false;
     composed.change_holder(|holder| carries = get(holder, EXTENSION).is_some());
@@ -29,31 +29,31 @@ pub(super) fn carry(source: &Source<'_>, composed: &mut Composed) {
         return;
     }
     let written = composed.head.clone();
-    let text = |text: &str| Value::String(text.to_owned());
+    let text = |text: &str| PlainValue::String(text.to_owned());
     let mut record = vec![
-        ("version".to_owned(), Value::Number(VERSION.to_owned())),
+        ("version".to_owned(), PlainValue::Number(VERSION.to_owned())),
         ("from".to_owned(), text(source.linked.plan.dialect)),
         ("form".to_owned(), text(source.linked.plan.form)),
-        ("original".to_owned(), Value::Object(source.original_head())),
-        ("written".to_owned(), Value::Object(written)),
+        ("original".to_owned(), PlainValue::Object(source.original_head())),
+        ("written".to_owned(), PlainValue::Object(written)),
     ];
     let own = source.linked.plan.source().as_str();
     if laid_out(source).is_none_or(|laid_out| laid_out != own) {
         record.push(("text".to_owned(), text(own)));
     }
-    composed.change_holder(|holder| holder.push((EXTENSION.to_owned(), Value::Object(record))));
+    composed.change_holder(|holder| holder.push((EXTENSION.to_owned(), PlainValue::Object(record))));
     for (place, (task, original)) in composed.tasks.iter_mut().zip(source.original_tasks()).enumerate() {
         let record = vec![
-            ("place".to_owned(), Value::Number(place.to_string())),
-            ("original".to_owned(), Value::Object(original)),
-            ("written".to_owned(), Value::Object(task.clone())),
+            ("place".to_owned(), PlainValue::Number(place.to_string())),
+            ("original".to_owned(), PlainValue::Object(original)),
+            ("written".to_owned(), PlainValue::Object(task.clone())),
         ];
-        task.push((EXTENSION.to_owned(), Value::Object(record)));
+        task.push((EXTENSION.to_owned(), PlainValue::Object(record)));
     }
 }
 
 /// Returns what the originals alone give back.
-fn laid_out(source: &Source<'_>) -> Option<String> {
+fn laid_out(source: &ConversionSource<'_>) -> Option<String> {
     let writer = source.linked.dialect.writer()?;
     Some(writer.lay_out(Composed {
         head: source.original_head(),
@@ -65,8 +65,8 @@ fn laid_out(source: &Source<'_>) -> Option<String> {
 /// What a plan carries of another.
 struct Carried {
     form: String,
-    original: Members,
-    written: Members,
+    original: EmbeddedMembers,
+    written: EmbeddedMembers,
     /// The text that it was.
     text: Option<String>,
     /// For each task of the carrier what it carries; none for those that came later.
@@ -75,13 +75,13 @@ struct Carried {
 
 struct CarriedTask {
     place: usize,
-    original: Members,
-    written: Members,
+    original: EmbeddedMembers,
+    written: EmbeddedMembers,
 }
 
 impl Carried {
     /// Reads what a plan carries of a plan in the target's dialect.
-    fn read(source: &Source<'_>, target: &dyn Dialect) -> Option<Self> {
+    fn read(source: &ConversionSource<'_>, target: &dyn Dialect) -> Option<Self> {
         let record = source.root().get(EXTENSION)?;
         let is = |key: &str, text: &str| record.get(key).is_some_and(|value| value.value() == text);
         if !is("version", VERSION) || !is("from", target.name()) {
@@ -115,9 +115,9 @@ impl CarriedTask {
     }
 }
 
-fn members_of(node: NodeRef<'_>) -> Option<Members> {
+fn members_of(node: NodeRef<'_>) -> Option<EmbeddedMembers> {
     match owned(node, &mut 0) {
-        Value::Object(members) => Some(members),
+        PlainValue::Object(members) => Some(members),
         _ => None,
     }
 }
@@ -133,7 +133,7 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, id_source: &mut IdSource<
     let is_intact = carried.has_all_in_order() && are_edges_same;
     let (before, left_then, report_then) = compose_plainly(conversion, then);
     let (after, left_now, report_now) = compose_plainly(conversion, now.clone());
-    let mut report = Report::default();
+    let mut report = WriterReport::default();
     let fresh = conversion.writer.compose(&mut now, id_source, &mut report);
     let is_edited = !is_intact || before != after;
     let mut merged = merge(conversion, &carried, [&before, &after, &fresh], is_intact);
@@ -142,7 +142,7 @@ pub(super) fn restore(conversion: &Conversion<'_, '_>, id_source: &mut IdSource<
     }
     let mut losses = losses_of(conversion, &carried, left_now, &left_then, report);
     // What came in between, and has no place in this form.
-    let is_news = |remark: &Remark| remark.kind == LossKind::Lost && !report_then.remarks.contains(remark);
+    let is_news = |remark: &WriterRemark| remark.kind == LossKind::Lost && !report_then.remarks.contains(remark);
     let news = report_now.remarks.into_iter().filter(is_news);
     let news: Vec<Loss> = news.map(|remark| conversion.loss(remark)).collect();
     losses.extend(
@@ -196,11 +196,11 @@ fn lost_documents(conversion: &Conversion<'_, '_>, carried: &Carried) -> Option<
 /// Returns whether a text is that of the originals which are carried beside it.
 fn is_original(text: &str, conversion: &Conversion<'_, '_>, carried: &Carried) -> bool {
     let inspection = inspect_as(&SourceText::new(text), conversion.target);
-    let Some(source) = Source::new(&inspection) else {
+    let Some(source) = ConversionSource::new(&inspection) else {
         return false;
     };
     let tasks = carried.tasks.iter().flatten().map(|task| &task.original);
-    let same = |one: &Members, other: &Members| plain_members(one) == plain_members(other);
+    let same = |one: &EmbeddedMembers, other: &EmbeddedMembers| plain_members(one) == plain_members(other);
     let found = source.original_tasks();
     let pairs = found.iter().zip(tasks.clone());
     same(&source.original_head(), &carried.original)
@@ -209,28 +209,28 @@ fn is_original(text: &str, conversion: &Conversion<'_, '_>, carried: &Carried) -
 }
 
 /// Returns members with what no JSON number can be, such as `.inf`, as the text that carries it.
-fn plain_members(members: &Members) -> Members {
+fn plain_members(members: &EmbeddedMembers) -> EmbeddedMembers {
     members
         .iter()
         .map(|(key, value)| (key.clone(), plain_value(value)))
         .collect()
 }
 
-fn plain_value(value: &Value) -> Value {
+fn plain_value(value: &PlainValue) -> PlainValue {
     match value {
-        Value::Number(number)
+        PlainValue::Number(number)
             if !number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) || number.contains("inf") =>
         {
-            Value::String(number.clone())
+            PlainValue::String(number.clone())
         }
-        Value::Array(items) => Value::Array(items.iter().map(plain_value).collect()),
-        Value::Object(members) => Value::Object(plain_members(members)),
+        PlainValue::Array(items) => PlainValue::Array(items.iter().map(plain_value).collect()),
+        PlainValue::Object(members) => PlainValue::Object(plain_members(members)),
         value => value.clone(),
     }
 }
 
 /// Reads the carrier as it was written: what each task says it was, and new tasks as they are.
-fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Draft) -> Option<Draft> {
+fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &PlanDraft) -> Option<PlanDraft> {
     let dialect = conversion.source.linked.dialect;
     let writer = dialect.writer()?;
     let currently = conversion.source.original_tasks();
@@ -243,7 +243,7 @@ fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Dr
             .collect(),
     };
     let inspection = inspect_as(&SourceText::new(writer.lay_out(composed)), dialect);
-    let source = Source::new(&inspection)?;
+    let source = ConversionSource::new(&inspection)?;
     let as_written = Conversion {
         source: &source,
         ..*conversion
@@ -259,7 +259,12 @@ fn draft_as_written(conversion: &Conversion<'_, '_>, carried: &Carried, now: &Dr
 }
 
 /// Gives tasks the ids they had, unless the carrier has given them others.
-fn name_as_before(conversion: &Conversion<'_, '_>, carried: &Carried, now: &mut Draft, then: &mut Draft) -> Option<()> {
+fn name_as_before(
+    conversion: &Conversion<'_, '_>,
+    carried: &Carried,
+    now: &mut PlanDraft,
+    then: &mut PlanDraft,
+) -> Option<()> {
     let originals = carried.tasks.iter().flatten();
     let composed = Composed {
         head: carried.original.clone(),
@@ -285,20 +290,20 @@ fn name_as_before(conversion: &Conversion<'_, '_>, carried: &Carried, now: &mut 
     Some(())
 }
 
-fn has_same_edges(then: &Draft, now: &Draft) -> bool {
+fn has_same_edges(then: &PlanDraft, now: &PlanDraft) -> bool {
     let mut pairs = then.tasks.iter().zip(&now.tasks);
     pairs.all(|(then, now)| then.dependencies == now.dependencies && then.stage == now.stage)
 }
 
 /// Composes with a source of ids that always makes the same, so that what it makes is no difference. Returns what is left, too.
-fn compose_plainly(conversion: &Conversion<'_, '_>, mut draft: Draft) -> (Composed, Draft, Report) {
+fn compose_plainly(conversion: &Conversion<'_, '_>, mut draft: PlanDraft) -> (Composed, PlanDraft, WriterReport) {
     let mut counter = 0u128;
     let mut fresh = || {
         counter += 1;
         counter
     };
     let mut id_source = IdSource::new("2000-01-01T00:00:00Z", &mut fresh);
-    let mut report = Report::default();
+    let mut report = WriterReport::default();
     let composed = conversion.writer.compose(&mut draft, &mut id_source, &mut report);
     (composed, draft, report)
 }
@@ -323,20 +328,21 @@ fn merge(conversion: &Conversion<'_, '_>, carried: &Carried, three: [&Composed; 
 
 /// Merges an original with what the carrier makes of it: as written, as it is now, and the latter with real names and times.
 fn merge_members(
-    original: &[(String, Value)],
-    three: [&[(String, Value)]; 3],
+    original: &[(String, PlainValue)],
+    three: [&[(String, PlainValue)]; 3],
     is_forced: &dyn Fn(&str) -> bool,
-) -> Members {
+) -> EmbeddedMembers {
     let [before, after, fresh] = three;
     let mut merged = Vec::with_capacity(original.len());
     for (key, value) in original {
         let (old, new) = (get(before, key), get(after, key));
         let value = match (value, old, new, get(fresh, key)) {
-            (Value::Object(value), Some(Value::Object(old)), Some(Value::Object(new)), Some(Value::Object(fresh)))
-                if !is_forced(key) =>
-            {
-                Some(Value::Object(merge_members(value, [old, new, fresh], is_forced)))
-            }
+            (
+                PlainValue::Object(value),
+                Some(PlainValue::Object(old)),
+                Some(PlainValue::Object(new)),
+                Some(PlainValue::Object(fresh)),
+            ) if !is_forced(key) => Some(PlainValue::Object(merge_members(value, [old, new, fresh], is_forced))),
             (value, ..) if old == new && !is_forced(key) => Some(value.clone()),
             (.., fresh) => fresh.cloned(),
         };
@@ -351,7 +357,7 @@ fn merge_members(
     merged
 }
 
-fn get<'m>(members: &'m [(String, Value)], key: &str) -> Option<&'m Value> {
+fn get<'m>(members: &'m [(String, PlainValue)], key: &str) -> Option<&'m PlainValue> {
     members.iter().find(|(own, _)| own == key).map(|(_, value)| value)
 }
 
@@ -359,9 +365,9 @@ fn get<'m>(members: &'m [(String, Value)], key: &str) -> Option<&'m Value> {
 fn losses_of(
     conversion: &Conversion<'_, '_>,
     carried: &Carried,
-    mut gained: Draft,
-    then: &Draft,
-    report: Report,
+    mut gained: PlanDraft,
+    then: &PlanDraft,
+    report: WriterReport,
 ) -> Vec<Loss> {
     let is_new = |task: Option<usize>| task.is_some_and(|ix| carried.tasks.get(ix).is_some_and(Option::is_none));
     let remarks = report.remarks.into_iter().filter(|remark| is_new(remark.task));

@@ -1,15 +1,15 @@
 //! Plans that begin with a title and nothing else.
 
-use super::adopt::{Wish, speak};
-use super::{LossKind, Refused, errors_of, rules};
+use super::adopt::{PlanningRequest, speak};
+use super::{ConversionRefusal, LossKind, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
-use crate::dialect::draft::{Draft, DraftTask, Fields, State};
+use crate::dialect::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::Report;
-use crate::document::patch::Value;
+use crate::dialect::write::WriterReport;
+use crate::document::patch::PlainValue;
 use crate::inspect::{LinkedPlan, inspect_as};
-use crate::plan::lifecycle::Order;
+use crate::plan::lifecycle::TaskOrder;
 use crate::plan::{Field, PLACEHOLDER, Plan, Priority, Slots};
 use crate::text::{SourceText, visible};
 
@@ -18,11 +18,13 @@ pub fn new_plan(
     dialect: &'static dyn Dialect,
     title: &str,
     id_source: &mut IdSource<'_>,
-) -> Result<(String, Vec<Diagnostic>), Refused> {
+) -> Result<(String, Vec<Diagnostic>), ConversionRefusal> {
     let mut draft = draft_with(Vec::new());
-    draft.head.push(Field::Title, Value::String(title.to_owned()), None);
+    draft
+        .head
+        .push(Field::Title, PlainValue::String(title.to_owned()), None);
     match written(dialect, draft.clone(), id_source) {
-        Err(Refused::Invalid { .. }) => {
+        Err(ConversionRefusal::Invalid { .. }) => {
             draft.tasks.push(task_called(PLACEHOLDER));
             written(dialect, draft, id_source)
         }
@@ -63,13 +65,13 @@ fn task_content(plan: &Plan) -> Vec<(Field, String)> {
     content
 }
 
-pub(super) fn draft_with(tasks: Vec<DraftTask>) -> Draft {
-    Draft {
+pub(super) fn draft_with(tasks: Vec<DraftTask>) -> PlanDraft {
+    PlanDraft {
         form: None,
         head: Fields::default(),
         tasks,
         slots: Slots::Fixed(4),
-        order: Order::File,
+        order: TaskOrder::File,
         has_stages: false,
     }
 }
@@ -77,23 +79,23 @@ pub(super) fn draft_with(tasks: Vec<DraftTask>) -> Draft {
 /// Returns a draft as a text, with what became of what the user said; refused where the text has errors.
 pub(super) fn written(
     dialect: &'static dyn Dialect,
-    mut draft: Draft,
+    mut draft: PlanDraft,
     id_source: &mut IdSource<'_>,
-) -> Result<(String, Vec<Diagnostic>), Refused> {
-    let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
-    let mut report = Report::default();
+) -> Result<(String, Vec<Diagnostic>), ConversionRefusal> {
+    let writer = dialect.writer().ok_or(ConversionRefusal::NotWritable(dialect.name()))?;
+    let mut report = WriterReport::default();
     let composed = writer.compose(&mut draft, id_source, &mut report);
     let inspection = inspect_as(&SourceText::new(writer.lay_out(composed)), dialect);
     let diagnostics = errors_of(&inspection);
     let text = inspection.source.as_str().to_owned();
     match diagnostics.is_empty() {
         true => Ok((text, changes(&report))),
-        false => Err(Refused::Invalid { text, diagnostics }),
+        false => Err(ConversionRefusal::Invalid { text, diagnostics }),
     }
 }
 
 /// Returns what a writer changed of what it was given; all else in a new plan is made up, and that is what it is for.
-pub(super) fn changes(report: &Report) -> Vec<Diagnostic> {
+pub(super) fn changes(report: &WriterReport) -> Vec<Diagnostic> {
     let changed = report.remarks.iter().filter(|remark| remark.kind != LossKind::Invented);
     let notes = changed.map(|remark| {
         let message = format!("`{}`: {}", remark.field, visible(&remark.message));
@@ -105,9 +107,9 @@ pub(super) fn changes(report: &Report) -> Vec<Diagnostic> {
 /// Returns a plan with one task, for what is too small to be planned.
 pub fn single_plan(
     dialect: &'static dyn Dialect,
-    wish: &Wish<'_>,
+    wish: &PlanningRequest<'_>,
     id_source: &mut IdSource<'_>,
-) -> Result<(String, Vec<Diagnostic>), Refused> {
+) -> Result<(String, Vec<Diagnostic>), ConversionRefusal> {
     let mut draft = draft_with(vec![task_called(wish.goal)]);
     speak(&mut draft, dialect, wish);
     written(dialect, draft, id_source)
@@ -115,10 +117,10 @@ pub fn single_plan(
 
 fn task_called(text: &str) -> DraftTask {
     let mut fields = Fields::default();
-    fields.push(Field::Description, Value::String(text.to_owned()), None);
+    fields.push(Field::Description, PlainValue::String(text.to_owned()), None);
     DraftTask {
         id: None,
-        state: State::Pending,
+        state: DraftState::Pending,
         held: false,
         priority: Priority(1.0),
         stage: 0,

@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 
 use super::fresh::changes;
-use super::source::{Source, owned};
-use super::{Options, errors_of, rules};
+use super::source::{ConversionSource, owned};
+use super::{ConversionOptions, errors_of, rules};
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::dialect::aliases::meaning;
-use crate::dialect::draft::{Draft, State};
+use crate::dialect::draft::{DraftState, PlanDraft};
 use crate::dialect::id_source::IdSource;
 use crate::dialect::rules::{INVALID_FIELD, INVALID_STATUS, INVALID_TIMESTAMP, QUOTED_VALUE};
-use crate::dialect::write::{Composed, Import, Report, Resets};
-use crate::dialect::{CarrierKind, Dialect, Writer, name_of};
-use crate::document::patch::Value;
-use crate::document::{Kind, NodeRef};
+use crate::dialect::write::{Composed, Import, Resets, WriterReport};
+use crate::dialect::{CarrierKind, Dialect, DialectWriter, name_of};
+use crate::document::patch::PlainValue;
+use crate::document::{NodeKind, NodeRef};
 use crate::inspect::{Inspection, inspect_as};
 use crate::plan::Field;
 use crate::text::{SourceText, Span};
@@ -32,7 +32,7 @@ pub struct Imported {
 pub fn import(
     source: &SourceText,
     dialect: &'static dyn Dialect,
-    options: &Options,
+    options: &ConversionOptions,
     id_source: &mut IdSource<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
     let inspection = inspect_as(source, dialect);
@@ -92,22 +92,22 @@ pub(super) struct Anew<'a> {
     /// What may be missing because it is made anew.
     pub(super) forgives: Option<&'a Resets<'a>>,
     /// What else is to be said in it.
-    pub(super) adjust: &'a dyn Fn(&mut Draft),
+    pub(super) adjust: &'a dyn Fn(&mut PlanDraft),
 }
 
 /// Writes the plan anew in the form that is stored.
 pub(super) fn anew(
     inspection: &Inspection,
     dialect: &'static dyn Dialect,
-    writer: &'static dyn Writer,
+    writer: &'static dyn DialectWriter,
     order: &Anew<'_>,
     id_source: &mut IdSource<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
     let resets = order.resets;
-    let Some(source) = Source::new(inspection) else {
+    let Some(source) = ConversionSource::new(inspection) else {
         return Err(errors_of(inspection));
     };
-    let given = Given::find(&source, dialect, resets);
+    let given = GivenFields::find(&source, dialect, resets);
     let (mut errors, mut notes) = given.judge(&inspection.diagnostics);
     if let Some(forgiven) = order.forgives {
         errors.retain(|error| !is_missing_one(error, dialect, forgiven));
@@ -120,7 +120,7 @@ pub(super) fn anew(
     begin_again(&mut draft, resets);
     describe_unknown(&source, dialect, &mut draft);
     (order.adjust)(&mut draft);
-    let mut report = Report::default();
+    let mut report = WriterReport::default();
     let mut composed = writer.compose(&mut draft, id_source, &mut report);
     notes.extend(changes(&report));
     keep_unknown(&source, dialect, &mut composed);
@@ -136,7 +136,7 @@ pub(super) fn anew(
 }
 
 /// Puts what a dialect has no field for into the description, where agents read it: titles, files and criteria.
-fn describe_unknown(source: &Source<'_>, dialect: &dyn Dialect, draft: &mut Draft) {
+fn describe_unknown(source: &ConversionSource<'_>, dialect: &dyn Dialect, draft: &mut PlanDraft) {
     for (task_ix, member) in source.unknown(dialect) {
         let key = member.key.value();
         let Some(fields) = task_ix
@@ -163,10 +163,10 @@ fn describe_unknown(source: &Source<'_>, dialect: &dyn Dialect, draft: &mut Draf
 }
 
 /// Returns a text, or several in one line.
-fn words_of(value: &Value) -> Option<String> {
+fn words_of(value: &PlainValue) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
-        Value::Array(items) => {
+        PlainValue::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        PlainValue::Array(items) => {
             let words: Vec<String> = items.iter().filter_map(words_of).collect();
             (!words.is_empty()).then(|| words.join("; "))
         }
@@ -182,7 +182,7 @@ pub(super) fn is_missing_one(error: &Diagnostic, dialect: &dyn Dialect, resets: 
 }
 
 /// Forgets what a plan was before it was imported.
-fn begin_again(draft: &mut Draft, resets: &Resets<'_>) {
+fn begin_again(draft: &mut PlanDraft, resets: &Resets<'_>) {
     draft.head.retain(|given| !resets.head.contains(&given.field));
     for task in &mut draft.tasks {
         task.fields.retain(|given| !resets.task.contains(&given.field));
@@ -190,13 +190,13 @@ fn begin_again(draft: &mut Draft, resets: &Resets<'_>) {
             task.id = None;
         }
         if resets.task.contains(&Field::Status) {
-            task.state = State::Pending;
+            task.state = DraftState::Pending;
         }
     }
 }
 
 /// Adds what the dialect does not know: its tool ignores it, and others may not.
-fn keep_unknown(source: &Source<'_>, dialect: &dyn Dialect, composed: &mut Composed) {
+fn keep_unknown(source: &ConversionSource<'_>, dialect: &dyn Dialect, composed: &mut Composed) {
     let mut head = Vec::new();
     for (task_ix, member) in source.unknown(dialect) {
         let pair = (member.key.value().into_owned(), owned(member.value, &mut 0));
@@ -210,7 +210,7 @@ fn keep_unknown(source: &Source<'_>, dialect: &dyn Dialect, composed: &mut Compo
 }
 
 /// The fields of a text that import does not take as they are.
-struct Given {
+struct GivenFields {
     fields: Vec<GivenField>,
     /// The words of a new plan.
     fresh: Vec<&'static str>,
@@ -222,15 +222,15 @@ struct GivenField {
     /// The value.
     span: Span,
     name: &'static str,
-    value: Value,
+    value: PlainValue,
     /// Made anew whatever it says; otherwise kept where it is sound.
     is_reset: bool,
     /// The place of the task it belongs to, counted from 1; 0 for the plan.
     place: usize,
 }
 
-impl Given {
-    fn find(source: &Source<'_>, dialect: &dyn Dialect, resets: &Resets<'_>) -> Self {
+impl GivenFields {
+    fn find(source: &ConversionSource<'_>, dialect: &dyn Dialect, resets: &Resets<'_>) -> Self {
         let mut fields = Vec::new();
         let mut look = |object: NodeRef<'_>, wanted: &[Field], is_reset: bool, place: usize| {
             for name in wanted.iter().filter_map(|&field| name_of(dialect, field)) {
@@ -250,13 +250,13 @@ impl Given {
         look(source.root(), resets.lenient, false, 0);
         for task_ix in 0..source.linked.plan.tasks().len() {
             let task = source.task_node(task_ix);
-            if task.kind() == Kind::Object {
+            if task.kind() == NodeKind::Object {
                 look(task, resets.task, true, task_ix + 1);
                 look(task, resets.lenient, false, task_ix + 1);
             }
         }
         fields.sort_by_key(|field| field.span);
-        Given {
+        GivenFields {
             fields,
             fresh: resets.fresh.to_vec(),
             overlooked: resets.overlooked.to_vec(),
@@ -315,11 +315,11 @@ impl Given {
     /// Returns whether a field says what a new plan would say.
     fn is_fresh(&self, field: &GivenField) -> bool {
         match &field.value {
-            Value::Null => true,
-            Value::Array(items) => items.is_empty(),
-            Value::String(text) => text.is_empty() || self.fresh.contains(&text.as_str()),
-            Value::Bool(is_set) => !is_set,
-            Value::Number(number) => number == "0" || *number == field.place.to_string(),
+            PlainValue::Null => true,
+            PlainValue::Array(items) => items.is_empty(),
+            PlainValue::String(text) => text.is_empty() || self.fresh.contains(&text.as_str()),
+            PlainValue::Bool(is_set) => !is_set,
+            PlainValue::Number(number) => number == "0" || *number == field.place.to_string(),
             _ => false,
         }
     }

@@ -1,7 +1,7 @@
 //! From an older form of a dialect to the newest: changes in the text, made all or none.
 
-use super::source::{Source, owned};
-use super::{MAX_EDGES, Refused, errors_of, rules};
+use super::source::{ConversionSource, owned};
+use super::{ConversionRefusal, MAX_EDGES, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::dialect::id_source::IdSource;
@@ -29,24 +29,24 @@ pub fn migrate(
     dialect: &'static dyn Dialect,
     order: &MigrationOrder,
     id_source: &IdSource<'_>,
-) -> Result<Migrated, Refused> {
-    let writer = dialect.writer().ok_or(Refused::NotWritable(dialect.name()))?;
+) -> Result<Migrated, ConversionRefusal> {
+    let writer = dialect.writer().ok_or(ConversionRefusal::NotWritable(dialect.name()))?;
     let errors = errors_of(inspection);
     if !errors.is_empty() {
-        return Err(Refused::Unsound(errors));
+        return Err(ConversionRefusal::Unsound(errors));
     }
-    let source = Source::new(inspection).ok_or(Refused::NoPlan)?;
+    let source = ConversionSource::new(inspection).ok_or(ConversionRefusal::NoPlan)?;
     let migration = writer
         .migrate(&source.linked.plan, source.root(), order, id_source)
-        .ok_or(Refused::UpToDate(dialect.name()))?;
+        .ok_or(ConversionRefusal::UpToDate(dialect.name()))?;
     if migration.n_edges > MAX_EDGES {
-        return Err(Refused::TooManyEdges(migration.n_edges));
+        return Err(ConversionRefusal::TooManyEdges(migration.n_edges));
     }
-    let text = apply(&source, &migration).ok_or(Refused::NoPlan)?;
+    let text = apply(&source, &migration).ok_or(ConversionRefusal::NoPlan)?;
     let migrated = inspect_as(&SourceText::new(text.as_str()), dialect);
     let errors = errors_of(&migrated);
     if !errors.is_empty() || migrated.plan.is_none() {
-        return Err(Refused::Invalid {
+        return Err(ConversionRefusal::Invalid {
             text,
             diagnostics: errors,
         });
@@ -62,7 +62,7 @@ pub fn migrate(
 }
 
 /// Makes the changes in the text; where that is not possible, in its value, which is then laid out afresh.
-fn apply(source: &Source<'_>, migration: &Migration) -> Option<String> {
+fn apply(source: &ConversionSource<'_>, migration: &Migration) -> Option<String> {
     if let Ok(text) = patch(source.root().document(), &migration.patches) {
         return Some(text);
     }

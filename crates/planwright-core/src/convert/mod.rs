@@ -42,34 +42,34 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::dialect::draft::{Draft, Fields, is_void};
+use crate::dialect::draft::{Fields, PlanDraft, is_void};
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::{Remark, Report};
-use crate::dialect::{CarrierKind, Dialect, Writer, name_of};
-use crate::document::patch::Value;
+use crate::dialect::write::{WriterRemark, WriterReport};
+use crate::dialect::{CarrierKind, Dialect, DialectWriter, name_of};
+use crate::document::patch::PlainValue;
 use crate::document::{Parsed, yaml};
 use crate::inspect::{Inspection, inspect_as};
-use crate::plan::{Entry, Field, Plan};
+use crate::plan::{Field, FieldEntry, Plan};
 use crate::text::{SourceText, Span, visible};
 
 pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
-pub use adopt::Wish;
+pub use adopt::PlanningRequest;
 pub(crate) use adopt::adopt;
 pub use fresh::{is_untouched_placeholder, new_plan, single_plan};
 pub use import::{Imported, import};
 pub use migrate::{Migrated, migrate};
 pub use outlined::outlined_plan;
+use source::ConversionSource;
 pub use source::EXTENSION;
-use source::Source;
 pub(crate) use source::{draft_of, owned, tasks_of, with_more_tasks};
 
 /// What the user wants of a conversion.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ConversionOptions {
     /// Whether what the target cannot hold is carried in an extension member.
     pub embed: Embed,
     /// The Markdown plan that a task pack is derived from, and its `spec_id`.
-    pub source_plan: Option<SourcePlan>,
+    pub source_plan: Option<SourcePlanRef>,
     /// The session that an OpenCrabs plan belongs to.
     pub session: Option<String>,
 }
@@ -86,7 +86,7 @@ pub enum Embed {
 
 /// The Markdown plan that a task pack is derived from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SourcePlan {
+pub struct SourcePlanRef {
     /// Its path from the root of the repository.
     pub path: String,
     /// Its `spec_id`, where it has one.
@@ -174,7 +174,7 @@ impl Loss {
 
 /// Why a plan is not converted.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Refused {
+pub enum ConversionRefusal {
     /// The text holds no plan.
     NoPlan,
     /// The plan is in this dialect already.
@@ -196,24 +196,26 @@ pub enum Refused {
     },
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ConversionRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NoPlan => write!(f, "there is no plan in this text"),
-            Refused::SameDialect(dialect) => write!(f, "the plan is in the dialect `{dialect}` already"),
-            Refused::NotWritable(dialect) => write!(f, "plans of the dialect `{dialect}` cannot be written"),
-            Refused::Unsound(found) => write!(f, "the plan has {}", n_errors(found)),
-            Refused::UpToDate(dialect) => write!(f, "the plan is in the newest form of `{dialect}` already"),
-            Refused::TooManyEdges(n_edges) => write!(
+            ConversionRefusal::NoPlan => write!(f, "there is no plan in this text"),
+            ConversionRefusal::SameDialect(dialect) => write!(f, "the plan is in the dialect `{dialect}` already"),
+            ConversionRefusal::NotWritable(dialect) => write!(f, "plans of the dialect `{dialect}` cannot be written"),
+            ConversionRefusal::Unsound(found) => write!(f, "the plan has {}", n_errors(found)),
+            ConversionRefusal::UpToDate(dialect) => write!(f, "the plan is in the newest form of `{dialect}` already"),
+            ConversionRefusal::TooManyEdges(n_edges) => write!(
                 f,
                 "its stages would become {n_edges} dependencies, more than {MAX_EDGES}"
             ),
-            Refused::Invalid { diagnostics, .. } => write!(f, "the result would have {}", n_errors(diagnostics)),
+            ConversionRefusal::Invalid { diagnostics, .. } => {
+                write!(f, "the result would have {}", n_errors(diagnostics))
+            }
         }
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ConversionRefusal {}
 
 fn n_errors(found: &[Diagnostic]) -> String {
     match found {
@@ -223,14 +225,14 @@ fn n_errors(found: &[Diagnostic]) -> String {
     }
 }
 
-impl Refused {
+impl ConversionRefusal {
     /// Returns it as findings: its own, and for a plan with errors those. Findings about the result have no place in the
     /// text that was to be converted.
     pub fn to_diagnostics(&self) -> Vec<Diagnostic> {
         let mut found = vec![Diagnostic::of_file(&rules::REFUSED, self.to_string())];
         match self {
-            Refused::Unsound(errors) => found.extend(errors.iter().cloned()),
-            Refused::Invalid { diagnostics, .. } => {
+            ConversionRefusal::Unsound(errors) => found.extend(errors.iter().cloned()),
+            ConversionRefusal::Invalid { diagnostics, .. } => {
                 found.extend(diagnostics.iter().cloned().map(Diagnostic::without_places));
             }
             _ => {}
@@ -245,9 +247,9 @@ impl Refused {
 pub fn convert(
     inspection: &Inspection,
     target: &'static dyn Dialect,
-    options: &Options,
+    options: &ConversionOptions,
     id_source: &mut IdSource<'_>,
-) -> Result<Converted, Refused> {
+) -> Result<Converted, ConversionRefusal> {
     convert_parsed(inspection, None, target, options, id_source)
 }
 
@@ -256,21 +258,21 @@ pub fn convert_parsed(
     inspection: &Inspection,
     parsed: Option<Parsed>,
     target: &'static dyn Dialect,
-    options: &Options,
+    options: &ConversionOptions,
     id_source: &mut IdSource<'_>,
-) -> Result<Converted, Refused> {
-    let writer = target.writer().ok_or(Refused::NotWritable(target.name()))?;
+) -> Result<Converted, ConversionRefusal> {
+    let writer = target.writer().ok_or(ConversionRefusal::NotWritable(target.name()))?;
     let Some(linked) = inspection.plan.as_ref() else {
         return Err(match errors_of(inspection) {
-            errors if errors.is_empty() => Refused::NoPlan,
-            errors => Refused::Unsound(errors),
+            errors if errors.is_empty() => ConversionRefusal::NoPlan,
+            errors => ConversionRefusal::Unsound(errors),
         });
     };
     if linked.plan.dialect == target.name() {
-        return Err(Refused::SameDialect(target.name()));
+        return Err(ConversionRefusal::SameDialect(target.name()));
     }
     let elsewhere = errors_elsewhere(inspection, linked.dialect)?;
-    let source = Source::of(inspection, parsed).ok_or(Refused::NoPlan)?;
+    let source = ConversionSource::of(inspection, parsed).ok_or(ConversionRefusal::NoPlan)?;
     let conversion = Conversion {
         source: &source,
         target,
@@ -289,7 +291,10 @@ pub fn convert_parsed(
 
 /// Returns the errors of a plan that are not in its own text, but in what the disk says of the files it names; refused
 /// where there are others.
-fn errors_elsewhere(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Vec<Diagnostic>, Refused> {
+fn errors_elsewhere(
+    inspection: &Inspection,
+    dialect: &'static dyn Dialect,
+) -> Result<Vec<Diagnostic>, ConversionRefusal> {
     let errors = errors_of(inspection);
     if errors.is_empty() {
         return Ok(errors);
@@ -297,7 +302,7 @@ fn errors_elsewhere(inspection: &Inspection, dialect: &'static dyn Dialect) -> R
     let alone = inspect_as(&inspection.source, dialect);
     match alone.plan.is_some() && errors_of(&alone).is_empty() {
         true => Ok(errors),
-        false => Err(Refused::Unsound(errors)),
+        false => Err(ConversionRefusal::Unsound(errors)),
     }
 }
 
@@ -312,15 +317,15 @@ fn errors_of(inspection: &Inspection) -> Vec<Diagnostic> {
 
 /// One conversion under way.
 struct Conversion<'c, 'i> {
-    source: &'c Source<'i>,
+    source: &'c ConversionSource<'i>,
     target: &'static dyn Dialect,
-    writer: &'static dyn Writer,
-    options: &'c Options,
+    writer: &'static dyn DialectWriter,
+    options: &'c ConversionOptions,
 }
 
 impl Conversion<'_, '_> {
     /// Returns the draft of the source as the target needs it.
-    fn draft(&self, form: Option<String>) -> Result<Draft, Refused> {
+    fn draft(&self, form: Option<String>) -> Result<PlanDraft, ConversionRefusal> {
         let mut draft = self.source.draft();
         draft.form = form;
         if let Some(session) = &self.options.session {
@@ -341,9 +346,9 @@ impl Conversion<'_, '_> {
         Ok(draft)
     }
 
-    fn afresh(&self, id_source: &mut IdSource<'_>) -> Result<Converted, Refused> {
+    fn afresh(&self, id_source: &mut IdSource<'_>) -> Result<Converted, ConversionRefusal> {
         let mut draft = self.draft(None)?;
-        let mut report = Report::default();
+        let mut report = WriterReport::default();
         let mut composed = self.writer.compose(&mut draft, id_source, &mut report);
         if self.options.embed == Embed::Originals {
             embed::carry(self.source, &mut composed);
@@ -358,11 +363,11 @@ impl Conversion<'_, '_> {
     }
 
     /// Inspects the new text, and adds what it does otherwise.
-    fn finish(&self, text: String, mut losses: Vec<Loss>) -> Result<Converted, Refused> {
+    fn finish(&self, text: String, mut losses: Vec<Loss>) -> Result<Converted, ConversionRefusal> {
         let inspection = inspect_as(&SourceText::new(text), self.target);
         let errors = errors_of(&inspection);
         let Some(linked) = inspection.plan.as_ref().filter(|_| errors.is_empty()) else {
-            return Err(Refused::Invalid {
+            return Err(ConversionRefusal::Invalid {
                 text: inspection.source.as_str().to_owned(),
                 diagnostics: errors,
             });
@@ -376,7 +381,7 @@ impl Conversion<'_, '_> {
         })
     }
 
-    fn loss(&self, remark: Remark) -> Loss {
+    fn loss(&self, remark: WriterRemark) -> Loss {
         let is_carried = remark.kind == LossKind::Lost && self.options.embed == Embed::Originals;
         let loss = match remark.task {
             Some(task_ix) => Loss::of_task(
@@ -392,7 +397,7 @@ impl Conversion<'_, '_> {
     }
 
     /// Returns what the writer left in the draft, and the members that no table knows.
-    fn leftovers(&self, draft: &Draft) -> Vec<Loss> {
+    fn leftovers(&self, draft: &PlanDraft) -> Vec<Loss> {
         let own = self.source.linked.dialect;
         let mut losses = self.left_in(&draft.head, None, own);
         for (task_ix, task) in draft.tasks.iter().enumerate() {
@@ -416,7 +421,7 @@ impl Conversion<'_, '_> {
     fn left_behind(&self, error: &Diagnostic) -> Loss {
         let plan = &self.source.linked.plan;
         let own = self.source.linked.dialect;
-        let is_there = |span: Span| move |entry: &&Entry| plan.span(entry.value).contains(span);
+        let is_there = |span: Span| move |entry: &&FieldEntry| plan.span(entry.value).contains(span);
         let entry = error.span.and_then(|span| plan.head().iter().find(is_there(span)));
         let name = entry.and_then(|entry| name_of(own, entry.field));
         let what = error.message.trim_end_matches('.');
@@ -444,8 +449,11 @@ impl Conversion<'_, '_> {
         let first = *comments.first()?;
         let text = source.slice(first).trim_start_matches('#').trim();
         let message = match comments.len() {
-            1 => format!("the comment {}", summary(&Value::String(text.to_owned()))),
-            n => format!("{n} comments, the first {}", summary(&Value::String(text.to_owned()))),
+            1 => format!("the comment {}", summary(&PlainValue::String(text.to_owned()))),
+            n => format!(
+                "{n} comments, the first {}",
+                summary(&PlainValue::String(text.to_owned()))
+            ),
         };
         Some(Loss {
             span: Some(first),
@@ -500,7 +508,7 @@ impl Conversion<'_, '_> {
 }
 
 /// Returns a value in a few words.
-fn summary(value: &Value) -> String {
+fn summary(value: &PlainValue) -> String {
     const MOST: usize = 60;
     let short = |text: &str| {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -510,21 +518,21 @@ fn summary(value: &Value) -> String {
         }
     };
     match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number.clone(),
-        Value::String(text) | Value::Alias(text) => format!("\"{}\"", short(text)),
-        Value::Array(items) => match items.as_slice() {
-            [Value::String(only)] => format!("\"{}\"", short(only)),
+        PlainValue::Null => "null".to_owned(),
+        PlainValue::Bool(value) => value.to_string(),
+        PlainValue::Number(number) => number.clone(),
+        PlainValue::String(text) | PlainValue::Alias(text) => format!("\"{}\"", short(text)),
+        PlainValue::Array(items) => match items.as_slice() {
+            [PlainValue::String(only)] => format!("\"{}\"", short(only)),
             [_] => "one item".to_owned(),
             items => format!("{} items", items.len()),
         },
-        Value::Object(members) => format!("an object with {} members", members.len()),
+        PlainValue::Object(members) => format!("an object with {} members", members.len()),
     }
 }
 
 /// Makes every task depend on all tasks of the stage before its own.
-fn stages_to_dependencies(draft: &mut Draft) -> Result<(), Refused> {
+fn stages_to_dependencies(draft: &mut PlanDraft) -> Result<(), ConversionRefusal> {
     let mut stages: Vec<(u32, Vec<u32>)> = Vec::new();
     let mut by_stage: Vec<usize> = (0..draft.tasks.len()).collect();
     by_stage.sort_by_key(|&ix| draft.tasks[ix].stage);
@@ -540,7 +548,7 @@ fn stages_to_dependencies(draft: &mut Draft) -> Result<(), Refused> {
         .map(|pair| pair[0].1.len().saturating_mul(pair[1].1.len()));
     let n_edges = widths.fold(0usize, usize::saturating_add);
     if n_edges > MAX_EDGES {
-        return Err(Refused::TooManyEdges(n_edges));
+        return Err(ConversionRefusal::TooManyEdges(n_edges));
     }
     for pair in stages.windows(2) {
         let (before, after) = (&pair[0].1, &pair[1].1);

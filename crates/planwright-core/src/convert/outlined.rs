@@ -1,13 +1,13 @@
 //! From an outline, which is a plan read out of a model's answer, to the plan that a dialect's tool stores.
 
-use super::adopt::{Wish, speak};
+use super::adopt::{PlanningRequest, speak};
 use super::fresh::{draft_with, written};
-use super::{Imported, Refused};
-use crate::dialect::draft::{Draft, DraftTask, Fields, State};
+use super::{ConversionRefusal, Imported};
+use crate::dialect::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::Report;
-use crate::dialect::{Dialect, Table};
-use crate::document::patch::Value;
+use crate::dialect::write::WriterReport;
+use crate::dialect::{Dialect, FieldTable};
+use crate::document::patch::PlainValue;
 use crate::outline::{Outline, OutlineTask};
 use crate::plan::{self, Field, Priority};
 
@@ -15,9 +15,9 @@ use crate::plan::{self, Field, Priority};
 pub fn outlined_plan(
     outline: &Outline,
     dialect: &'static dyn Dialect,
-    wish: &Wish<'_>,
+    wish: &PlanningRequest<'_>,
     id_source: &mut IdSource<'_>,
-) -> Result<Imported, Refused> {
+) -> Result<Imported, ConversionRefusal> {
     let has_titles = has_titles(dialect);
     let tasks = outline.tasks.iter().map(|task| task_of(task, has_titles));
     let mut draft = draft_with(tasks.collect());
@@ -33,13 +33,13 @@ pub fn outlined_plan(
 
 /// Returns whether a dialect keeps the title of a task apart from the text below it.
 fn has_titles(dialect: &dyn Dialect) -> bool {
-    let has = |table: &Table, field: Field| table.fields.iter().any(|spec| spec.field == field);
+    let has = |table: &FieldTable, field: Field| table.fields.iter().any(|spec| spec.field == field);
     let mut tables = dialect.tables().iter().filter(|table| has(table, Field::Dependencies));
     tables.any(|table| has(table, Field::Title) || has(table, Field::Instructions))
 }
 
 /// Returns the fields of each task that the dialect has no place for: those that its writer does not take.
-fn unheld_fields(dialect: &dyn Dialect, draft: &Draft) -> Vec<Vec<Field>> {
+fn unheld_fields(dialect: &dyn Dialect, draft: &PlanDraft) -> Vec<Vec<Field>> {
     let Some(writer) = dialect.writer() else {
         return Vec::new();
     };
@@ -51,7 +51,7 @@ fn unheld_fields(dialect: &dyn Dialect, draft: &Draft) -> Vec<Vec<Field>> {
     };
     // What is written here is not used.
     let mut id_source = IdSource::new("2026-01-01T00:00:00Z", &mut fresh);
-    writer.compose(&mut tried, &mut id_source, &mut Report::default());
+    writer.compose(&mut tried, &mut id_source, &mut WriterReport::default());
     let left = |task: &DraftTask| task.fields.iter().map(|given| given.field).collect();
     tried.tasks.iter().map(left).collect()
 }
@@ -88,7 +88,7 @@ fn task_of(task: &OutlineTask, has_titles: bool) -> DraftTask {
     let mut fields = Fields::default();
     let mut push_text = |field: Field, text: String| {
         if !text.is_empty() {
-            fields.push(field, Value::String(text), None);
+            fields.push(field, PlainValue::String(text), None);
         }
     };
     push_text(Field::Title, task.title.clone());
@@ -96,18 +96,18 @@ fn task_of(task: &OutlineTask, has_titles: bool) -> DraftTask {
     push_text(Field::Notes, notes_of(task));
     for (field, texts) in [(Field::Files, &task.files), (Field::Criteria, &task.criteria)] {
         if !texts.is_empty() {
-            let texts = texts.iter().cloned().map(Value::String);
-            fields.push(field, Value::Array(texts.collect()), None);
+            let texts = texts.iter().cloned().map(PlainValue::String);
+            fields.push(field, PlainValue::Array(texts.collect()), None);
         }
     }
     DraftTask {
         id: task.id.clone(),
         state: match task.state {
-            Some(plan::State::Running) => State::Running,
-            Some(plan::State::Done) => State::Done,
-            Some(plan::State::Failed) => State::Failed,
-            Some(plan::State::Skipped) => State::Skipped,
-            Some(plan::State::Pending | plan::State::Blocked) | None => State::Pending,
+            Some(plan::State::Running) => DraftState::Running,
+            Some(plan::State::Done) => DraftState::Done,
+            Some(plan::State::Failed) => DraftState::Failed,
+            Some(plan::State::Skipped) => DraftState::Skipped,
+            Some(plan::State::Pending | plan::State::Blocked) | None => DraftState::Pending,
         },
         held: false,
         priority: Priority(1.0),

@@ -4,16 +4,16 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use crate::dialect::ALIAS_FUEL;
-use crate::dialect::draft::{Draft, DraftTask, Fields, State};
+use crate::dialect::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use crate::dialect::{CarrierKind, Dialect};
 use crate::document::markdown::Markdown;
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::document::rules::YAML_UNSUPPORTED;
 use crate::document::write::json_number;
-use crate::document::{Format, Kind, Member, NodeRef, Parsed, json, yaml};
+use crate::document::{DocumentFormat, Member, NodeKind, NodeRef, Parsed, json, yaml};
 use crate::edit::Owner;
 use crate::inspect::{Inspection, LinkedPlan};
-use crate::plan::{self, Entry, Field, Status, Task};
+use crate::plan::{self, Field, FieldEntry, Status, Task};
 use crate::text::{SourceText, Span};
 
 /// The member that carries what a dialect cannot hold.
@@ -23,23 +23,23 @@ pub const EXTENSION: &str = "x-planwright";
 const BYTES_PER_VALUE: usize = 32;
 
 /// Returns an inspected plan as a draft; none where there is no plan or no document that fits it.
-pub(crate) fn draft_of(inspection: &Inspection) -> Option<Draft> {
-    Source::new(inspection).map(|source| source.draft())
+pub(crate) fn draft_of(inspection: &Inspection) -> Option<PlanDraft> {
+    ConversionSource::new(inspection).map(|source| source.draft())
 }
 
 /// Returns the tasks of an inspected plan as they are written.
-pub(crate) fn tasks_of(inspection: &Inspection) -> Option<Vec<Vec<(String, Value)>>> {
-    Source::new(inspection).map(|source| source.original_tasks())
+pub(crate) fn tasks_of(inspection: &Inspection) -> Option<Vec<Vec<(String, PlainValue)>>> {
+    ConversionSource::new(inspection).map(|source| source.original_tasks())
 }
 
 /// Returns the text of an inspected plan with more tasks at its end, each a JSON object, for whoever reads it anew; none where the
 /// tasks are no objects, or stand inside other text.
 pub(crate) fn with_more_tasks(inspection: &Inspection, more: &[String]) -> Option<String> {
-    let source = Source::new(inspection).filter(|source| source.carrier != CarrierKind::Markdown)?;
-    let mut tasks: Vec<Value> = source.original_tasks().into_iter().map(Value::Object).collect();
+    let source = ConversionSource::new(inspection).filter(|source| source.carrier != CarrierKind::Markdown)?;
+    let mut tasks: Vec<PlainValue> = source.original_tasks().into_iter().map(PlainValue::Object).collect();
     for text in more {
         let parsed = json::parse(&SourceText::new(text.as_str()));
-        let root = parsed.document.root().filter(|root| root.kind() == Kind::Object)?;
+        let root = parsed.document.root().filter(|root| root.kind() == NodeKind::Object)?;
         tasks.push(owned(root, &mut 0));
     }
     let key = source
@@ -49,14 +49,14 @@ pub(crate) fn with_more_tasks(inspection: &Inspection, more: &[String]) -> Optio
     let key = key.key.value().into_owned();
     let head = source.original_head().into_iter();
     let members = head.map(|(own, value)| match own == key {
-        true => (own, Value::Array(tasks.clone())),
+        true => (own, PlainValue::Array(tasks.clone())),
         false => (own, value),
     });
-    Some(crate::document::write::json(&Value::Object(members.collect())))
+    Some(crate::document::write::json(&PlainValue::Object(members.collect())))
 }
 
 /// A plan and its document.
-pub(super) struct Source<'i> {
+pub(super) struct ConversionSource<'i> {
     pub(super) linked: &'i LinkedPlan,
     pub(super) carrier: CarrierKind,
     parsed: Parsed,
@@ -64,10 +64,10 @@ pub(super) struct Source<'i> {
     task_rows: Vec<usize>,
 }
 
-impl<'i> Source<'i> {
+impl<'i> ConversionSource<'i> {
     /// Parses the document of an inspected plan again; none where there is no plan or no document that fits it.
     pub(super) fn new(inspection: &'i Inspection) -> Option<Self> {
-        Source::of(inspection, None)
+        ConversionSource::of(inspection, None)
     }
 
     /// Does the same; takes the document where the caller has kept it.
@@ -87,7 +87,7 @@ impl<'i> Source<'i> {
             let list = root.members().find(is_list)?.value;
             list.elements().map(|task| task.resolved().row()).collect()
         };
-        let source = Source {
+        let source = ConversionSource {
             linked,
             carrier,
             parsed,
@@ -107,7 +107,7 @@ impl<'i> Source<'i> {
     }
 
     /// Returns the plan as a draft, without what follows from its tasks.
-    pub(super) fn draft(&self) -> Draft {
+    pub(super) fn draft(&self) -> PlanDraft {
         let opaque = self.opaque_rows();
         let reader = ValueReader {
             source: self,
@@ -115,7 +115,7 @@ impl<'i> Source<'i> {
             fuel: Cell::new(ALIAS_FUEL),
         };
         let tasks = self.linked.plan.tasks().iter().enumerate();
-        Draft {
+        PlanDraft {
             form: None,
             head: reader.fields(self.linked.plan.head(), true),
             tasks: tasks.map(|(ix, task)| reader.task(ix, task)).collect(),
@@ -127,8 +127,8 @@ impl<'i> Source<'i> {
 
     /// Finds the rows of values that the plan carries without looking inside.
     fn opaque_rows(&self) -> HashMap<Span, usize> {
-        let has_opaque = |entries: &[Entry]| {
-            let is_opaque = |entry: &Entry| matches!(entry.value, plan::Value::Opaque(_));
+        let has_opaque = |entries: &[FieldEntry]| {
+            let is_opaque = |entry: &FieldEntry| matches!(entry.value, plan::FieldValue::Opaque(_));
             entries.iter().any(|entry| is_opaque(entry) && is_carried(entry.field))
         };
         let mut tasks = self.linked.plan.tasks().iter();
@@ -136,44 +136,48 @@ impl<'i> Source<'i> {
             return HashMap::new();
         }
         let nodes = self.parsed.document.nodes();
-        let collections = nodes.filter(|node| matches!(node.kind(), Kind::Object | Kind::Array));
+        let collections = nodes.filter(|node| matches!(node.kind(), NodeKind::Object | NodeKind::Array));
         collections.map(|node| (node.span(), node.row())).collect()
     }
 
     /// Returns the plan without its tasks as it is written: the members of its object, with a null in place of the tasks; of a
     /// Markdown file its frontmatter and its contract.
-    pub(super) fn original_head(&self) -> Vec<(String, Value)> {
+    pub(super) fn original_head(&self) -> Vec<(String, PlainValue)> {
         let tasks_span = self.linked.plan.tasks_span;
         let mut fuel = ALIAS_FUEL;
-        let mut head: Vec<(String, Value)> = Vec::new();
+        let mut head: Vec<(String, PlainValue)> = Vec::new();
         for member in self.root().members() {
             let value = match Some(member.value.span()) == tasks_span {
-                true => Value::Null,
+                true => PlainValue::Null,
                 false => owned(member.value, &mut fuel),
             };
             head.push((member.key.value().into_owned(), value));
         }
         match self.carrier {
             CarrierKind::Markdown => vec![
-                ("frontmatter".to_owned(), Value::Object(self.frontmatter())),
-                ("contract".to_owned(), Value::Object(head)),
+                ("frontmatter".to_owned(), PlainValue::Object(self.frontmatter())),
+                ("contract".to_owned(), PlainValue::Object(head)),
             ],
             CarrierKind::Json | CarrierKind::Yaml => head,
         }
     }
 
-    fn frontmatter(&self) -> Vec<(String, Value)> {
+    fn frontmatter(&self) -> Vec<(String, PlainValue)> {
         let markdown = Markdown::parse(self.linked.plan.source());
         let source = self.linked.plan.source();
         let entries = markdown.entries().iter().map(|entry| {
-            let text = Value::String(source.slice(entry.content).to_owned());
+            let text = PlainValue::String(source.slice(entry.content).to_owned());
             let below = Span::new(entry.line.end as usize, entry.block.end as usize);
             let items = source.slice(below).lines().filter_map(|line| {
                 let item = line.trim_start().strip_prefix("- ")?;
-                Some(Value::String(item.trim().trim_matches(['"', '\'']).to_owned()))
+                Some(PlainValue::String(item.trim().trim_matches(['"', '\'']).to_owned()))
             });
-            let items: Vec<Value> = items.collect();
-            let value = if items.is_empty() { text } else { Value::Array(items) };
+            let items: Vec<PlainValue> = items.collect();
+            let value = if items.is_empty() {
+                text
+            } else {
+                PlainValue::Array(items)
+            };
             (source.slice(entry.key).to_owned(), value)
         });
         entries.collect()
@@ -189,7 +193,7 @@ impl<'i> Source<'i> {
     }
 
     /// Returns the tasks as they are written.
-    pub(super) fn original_tasks(&self) -> Vec<Vec<(String, Value)>> {
+    pub(super) fn original_tasks(&self) -> Vec<Vec<(String, PlainValue)>> {
         let mut fuel = ALIAS_FUEL;
         let tasks = self.task_rows.iter().map(|&row| {
             let members = self.parsed.document.at(row).members();
@@ -236,7 +240,7 @@ impl<'i> Source<'i> {
     }
 }
 
-impl Source<'_> {
+impl ConversionSource<'_> {
     /// Returns where a second document of YAML begins.
     pub(super) fn second_document(&self) -> Option<Span> {
         second_document(&self.parsed)
@@ -252,36 +256,36 @@ pub(super) fn second_document(parsed: &Parsed) -> Option<Span> {
 }
 
 /// Returns the value of a node with aliases followed, as long as there is fuel.
-pub(crate) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> Value {
-    if node.kind() == Kind::Alias {
+pub(crate) fn owned(node: NodeRef<'_>, fuel: &mut usize) -> PlainValue {
+    if node.kind() == NodeKind::Alias {
         let target = node.resolved();
         let cost = target.n_rows() + target.span().len() / BYTES_PER_VALUE;
         match fuel.checked_sub(cost) {
             Some(rest) => *fuel = rest,
-            None => return Value::Null,
+            None => return PlainValue::Null,
         }
     }
     let node = node.resolved();
     match node.kind() {
-        Kind::Object => {
+        NodeKind::Object => {
             let members = node.members();
-            Value::Object(
+            PlainValue::Object(
                 members
                     .map(|member| (member.key.value().into_owned(), owned(member.value, fuel)))
                     .collect(),
             )
         }
-        Kind::Array => Value::Array(node.elements().map(|element| owned(element, fuel)).collect()),
-        Kind::Number => Value::Number(number_of(node.slice(), node.document().format())),
-        _ => Value::of(node),
+        NodeKind::Array => PlainValue::Array(node.elements().map(|element| owned(element, fuel)).collect()),
+        NodeKind::Number => PlainValue::Number(number_of(node.slice(), node.document().format())),
+        _ => PlainValue::of(node),
     }
 }
 
 /// Returns a number as JSON and YAML both write it.
-fn number_of(written: &str, format: Format) -> String {
+fn number_of(written: &str, format: DocumentFormat) -> String {
     match format {
-        Format::Json => written.to_owned(),
-        Format::Yaml => json_number(written).trim_matches('"').to_owned(),
+        DocumentFormat::Json => written.to_owned(),
+        DocumentFormat::Yaml => json_number(written).trim_matches('"').to_owned(),
     }
 }
 
@@ -307,7 +311,7 @@ fn is_carried(field: Field) -> bool {
 }
 
 struct ValueReader<'s, 'i> {
-    source: &'s Source<'i>,
+    source: &'s ConversionSource<'i>,
     opaque: HashMap<Span, usize>,
     /// What may be read through aliases yet.
     fuel: Cell<usize>,
@@ -320,12 +324,12 @@ impl ValueReader<'_, '_> {
         DraftTask {
             id: plan.task_id(task).map(|id| plan.str(id).to_owned()),
             state: match task.status {
-                Status::Pending | Status::Unknown(_) => State::Pending,
-                Status::Running => State::Running,
-                Status::Done => State::Done,
-                Status::Failed => State::Failed,
-                Status::Skipped => State::Skipped,
-                Status::Blocked(reason) => State::Blocked(plan.str(reason).to_owned()),
+                Status::Pending | Status::Unknown(_) => DraftState::Pending,
+                Status::Running => DraftState::Running,
+                Status::Done => DraftState::Done,
+                Status::Failed => DraftState::Failed,
+                Status::Skipped => DraftState::Skipped,
+                Status::Blocked(reason) => DraftState::Blocked(plan.str(reason).to_owned()),
             },
             held: task.held,
             priority: task.priority,
@@ -335,7 +339,7 @@ impl ValueReader<'_, '_> {
         }
     }
 
-    fn fields(&self, entries: &[Entry], of_plan: bool) -> Fields {
+    fn fields(&self, entries: &[FieldEntry], of_plan: bool) -> Fields {
         let mut fields = Fields::default();
         for entry in entries {
             let is_own = is_carried(entry.field) && (of_plan || !matches!(entry.field, Field::Id | Field::Status));
@@ -347,23 +351,25 @@ impl ValueReader<'_, '_> {
         fields
     }
 
-    fn value(&self, value: plan::Value) -> Value {
+    fn value(&self, value: plan::FieldValue) -> PlainValue {
         let plan = &self.source.linked.plan;
         let document = &self.source.parsed.document;
         match value {
-            plan::Value::Text(text) => Value::String(plan.str(text).to_owned()),
-            plan::Value::Number(span) => Value::Number(number_of(plan.source().slice(span), document.format())),
-            plan::Value::True(_) => Value::Bool(true),
-            plan::Value::False(_) => Value::Bool(false),
-            plan::Value::Null(_) => Value::Null,
-            plan::Value::List(list) => {
-                let items = plan.items(list).iter();
-                Value::Array(items.map(|&item| self.value(item)).collect())
+            plan::FieldValue::Text(text) => PlainValue::String(plan.str(text).to_owned()),
+            plan::FieldValue::Number(span) => {
+                PlainValue::Number(number_of(plan.source().slice(span), document.format()))
             }
-            plan::Value::Opaque(span) => {
+            plan::FieldValue::True(_) => PlainValue::Bool(true),
+            plan::FieldValue::False(_) => PlainValue::Bool(false),
+            plan::FieldValue::Null(_) => PlainValue::Null,
+            plan::FieldValue::List(list) => {
+                let items = plan.items(list).iter();
+                PlainValue::Array(items.map(|&item| self.value(item)).collect())
+            }
+            plan::FieldValue::Opaque(span) => {
                 let row = self.opaque.get(&span);
                 let mut fuel = self.fuel.get();
-                let value = row.map_or(Value::Null, |&row| owned(document.at(row), &mut fuel));
+                let value = row.map_or(PlainValue::Null, |&row| owned(document.at(row), &mut fuel));
                 self.fuel.set(fuel);
                 value
             }

@@ -1,9 +1,9 @@
 //! Names that other dialects and language models use for a field, to find those that went astray.
 
 use super::rules::MISNAMED_FIELD;
-use super::table::{Need, Table};
+use super::table::{FieldTable, Need};
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
-use crate::document::{Format, Member, NodeRef, Style};
+use crate::document::{DocumentFormat, Member, NodeRef, Style};
 use crate::plan::Field;
 use crate::text::visible;
 
@@ -60,7 +60,7 @@ pub(crate) fn meaning(name: &str) -> Option<Field> {
 /// Returns findings for unknown members that are a field of this table under another name, each with that field's place.
 pub(crate) fn misnamed(
     unknown: &[Member<'_>],
-    table: &'static Table,
+    table: &'static FieldTable,
     is_absent: &dyn Fn(usize) -> bool,
     owner: &dyn Fn() -> String,
 ) -> Vec<(usize, Diagnostic)> {
@@ -114,8 +114,8 @@ fn finding(key: NodeRef<'_>, name: &str, owner: &str) -> Diagnostic {
     .with_help(format!("rename it to `{name}`"));
     let text = match key.style() {
         Style::Double => format!("\"{name}\""),
-        Style::Single if key.document().format() == Format::Yaml => format!("'{name}'"),
-        Style::Plain if key.document().format() == Format::Yaml => name.to_owned(),
+        Style::Single if key.document().format() == DocumentFormat::Yaml => format!("'{name}'"),
+        Style::Plain if key.document().format() == DocumentFormat::Yaml => name.to_owned(),
         _ => return diagnostic,
     };
     diagnostic.with_safe_fix(

@@ -2,14 +2,14 @@
 //! Owned, and used up by writing: what a writer does not take is what its dialect cannot hold.
 
 use super::find;
-use crate::document::patch::Value;
-use crate::plan::lifecycle::Order;
+use crate::document::patch::PlainValue;
+use crate::plan::lifecycle::TaskOrder;
 use crate::plan::{self, Field, Priority, Slots};
 use crate::text::Span;
 
 /// A plan to be written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Draft {
+pub struct PlanDraft {
     /// Which of the dialect's forms to write; the usual one where none is named.
     pub form: Option<String>,
     /// The fields of the plan itself, without those that follow from its tasks.
@@ -19,7 +19,7 @@ pub struct Draft {
     /// How many tasks may run side by side.
     pub slots: Slots,
     /// Who goes first among ready tasks.
-    pub order: Order,
+    pub order: TaskOrder,
     /// Whether [`DraftTask::stage`] means anything.
     pub has_stages: bool,
 }
@@ -30,7 +30,7 @@ pub struct DraftTask {
     /// Its id, where it has one.
     pub id: Option<String>,
     /// What became of it.
-    pub state: State,
+    pub state: DraftState,
     /// Whether it is to be skipped although it is pending.
     pub held: bool,
     /// Lower runs first among ready tasks, where the plan orders by it.
@@ -45,7 +45,7 @@ pub struct DraftTask {
 
 /// What became of a task to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum DraftState {
     /// Not started.
     Pending,
     /// Being worked on.
@@ -60,16 +60,16 @@ pub enum State {
     Blocked(String),
 }
 
-impl State {
+impl DraftState {
     /// Returns it without what comes with it.
     pub fn plain(&self) -> plan::State {
         match self {
-            State::Pending => plan::State::Pending,
-            State::Running => plan::State::Running,
-            State::Done => plan::State::Done,
-            State::Failed => plan::State::Failed,
-            State::Skipped => plan::State::Skipped,
-            State::Blocked(_) => plan::State::Blocked,
+            DraftState::Pending => plan::State::Pending,
+            DraftState::Running => plan::State::Running,
+            DraftState::Done => plan::State::Done,
+            DraftState::Failed => plan::State::Failed,
+            DraftState::Skipped => plan::State::Skipped,
+            DraftState::Blocked(_) => plan::State::Blocked,
         }
     }
 
@@ -80,28 +80,28 @@ impl State {
 
     /// Returns whether nothing is left to do.
     pub fn is_over(&self) -> bool {
-        matches!(self, State::Done | State::Skipped)
+        matches!(self, DraftState::Done | DraftState::Skipped)
     }
 
     /// Returns the word for it among those for pending, running, done, failed and skipped; a blocked task is pending.
     pub fn word(&self, words: &[&'static str; 5]) -> &'static str {
         words[match self {
-            State::Pending | State::Blocked(_) => 0,
-            State::Running => 1,
-            State::Done => 2,
-            State::Failed => 3,
-            State::Skipped => 4,
+            DraftState::Pending | DraftState::Blocked(_) => 0,
+            DraftState::Running => 1,
+            DraftState::Done => 2,
+            DraftState::Failed => 3,
+            DraftState::Skipped => 4,
         }]
     }
 }
 
 /// A field that was given, its value, and where it stands in the text that is converted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Given {
+pub struct DraftField {
     /// Which field.
     pub field: Field,
     /// Its value.
-    pub value: Value,
+    pub value: PlainValue,
     /// Where it stands; none for what was not read from a text.
     pub span: Option<Span>,
 }
@@ -109,28 +109,28 @@ pub struct Given {
 /// The fields of a plan or a task that are still to be written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
-    given: Vec<Given>,
+    given: Vec<DraftField>,
 }
 
 impl Fields {
     /// Adds a field.
-    pub fn push(&mut self, field: Field, value: Value, span: Option<Span>) {
-        self.given.push(Given { field, value, span });
+    pub fn push(&mut self, field: Field, value: PlainValue, span: Option<Span>) {
+        self.given.push(DraftField { field, value, span });
     }
 
     /// Puts a text in place of whatever a field has now.
     pub fn set_text(&mut self, field: Field, text: impl Into<String>) {
         self.drop(field);
-        self.push(field, Value::String(text.into()), None);
+        self.push(field, PlainValue::String(text.into()), None);
     }
 
     /// Returns what is there.
-    pub fn iter(&self) -> impl Iterator<Item = &Given> {
+    pub fn iter(&self) -> impl Iterator<Item = &DraftField> {
         self.given.iter()
     }
 
     /// Returns a field's value without taking it.
-    pub fn get(&self, field: Field) -> Option<&Value> {
+    pub fn get(&self, field: Field) -> Option<&PlainValue> {
         let given = self.given.iter().find(|given| given.field == field)?;
         Some(&given.value)
     }
@@ -138,13 +138,13 @@ impl Fields {
     /// Returns a field's text without taking it; none where it is blank or not text.
     pub fn text(&self, field: Field) -> Option<&str> {
         match self.get(field)? {
-            Value::String(text) if !text.trim().is_empty() => Some(text),
+            PlainValue::String(text) if !text.trim().is_empty() => Some(text),
             _ => None,
         }
     }
 
     /// Takes a field.
-    pub fn take(&mut self, field: Field) -> Option<Value> {
+    pub fn take(&mut self, field: Field) -> Option<PlainValue> {
         let at = self.given.iter().position(|given| given.field == field)?;
         Some(self.given.remove(at).value)
     }
@@ -153,20 +153,20 @@ impl Fields {
     pub fn take_text(&mut self, field: Field) -> Option<String> {
         self.text(field)?;
         match self.take(field) {
-            Some(Value::String(text)) => Some(text),
+            Some(PlainValue::String(text)) => Some(text),
             _ => None,
         }
     }
 
     /// Takes a list of texts that is not empty; another value stays.
-    pub fn take_texts(&mut self, field: Field) -> Option<Vec<Value>> {
-        let is_text = |value: &Value| matches!(value, Value::String(_));
+    pub fn take_texts(&mut self, field: Field) -> Option<Vec<PlainValue>> {
+        let is_text = |value: &PlainValue| matches!(value, PlainValue::String(_));
         match self.get(field)? {
-            Value::Array(items) if !items.is_empty() && items.iter().all(is_text) => {}
+            PlainValue::Array(items) if !items.is_empty() && items.iter().all(is_text) => {}
             _ => return None,
         }
         match self.take(field) {
-            Some(Value::Array(items)) => Some(items),
+            Some(PlainValue::Array(items)) => Some(items),
             _ => None,
         }
     }
@@ -181,7 +181,7 @@ impl Fields {
     /// Returns a whole number without taking it.
     pub fn integer(&self, field: Field) -> Option<i64> {
         match self.get(field)? {
-            Value::Number(number) => whole(number),
+            PlainValue::Number(number) => whole(number),
             _ => None,
         }
     }
@@ -192,7 +192,7 @@ impl Fields {
     }
 
     /// Keeps only the fields that a function wants.
-    pub fn retain(&mut self, keep: impl FnMut(&Given) -> bool) {
+    pub fn retain(&mut self, keep: impl FnMut(&DraftField) -> bool) {
         self.given.retain(keep);
     }
 }
@@ -207,18 +207,18 @@ fn whole(number: &str) -> Option<i64> {
 }
 
 /// Returns true for a value that says nothing: null, nothing in quotes or brackets, and what a dialect assumes anyway.
-pub(crate) fn is_void(field: Field, value: &Value) -> bool {
+pub(crate) fn is_void(field: Field, value: &PlainValue) -> bool {
     match (field, value) {
-        (_, Value::Null) => true,
+        (_, PlainValue::Null) => true,
         // The name of its dialect is no kind of change.
-        (Field::PlanKind, Value::String(text)) if find(text).is_some() => true,
-        (_, Value::String(text)) => text.is_empty(),
-        (_, Value::Array(items)) => items.is_empty(),
-        (_, Value::Object(members)) => members.is_empty(),
-        (Field::Parallelizable, Value::Bool(value)) => *value,
-        (Field::RetryCount, Value::Number(number)) => number == "0",
-        (Field::MaxRetries, Value::Number(number)) => number == "3",
-        (Field::Version, Value::Number(number)) => number == "1",
+        (Field::PlanKind, PlainValue::String(text)) if find(text).is_some() => true,
+        (_, PlainValue::String(text)) => text.is_empty(),
+        (_, PlainValue::Array(items)) => items.is_empty(),
+        (_, PlainValue::Object(members)) => members.is_empty(),
+        (Field::Parallelizable, PlainValue::Bool(value)) => *value,
+        (Field::RetryCount, PlainValue::Number(number)) => number == "0",
+        (Field::MaxRetries, PlainValue::Number(number)) => number == "3",
+        (Field::Version, PlainValue::Number(number)) => number == "1",
         _ => false,
     }
 }

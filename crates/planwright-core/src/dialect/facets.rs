@@ -1,10 +1,13 @@
 //! What only some dialects have: each facet is a trait of its own, and a dialect names those that it has.
 
-use super::{CannotFollow, Course, Edited, Followed, Lineage, Located, Pointing, Recording, Successor, Unpointed};
+use super::{
+    CannotFollow, Followed, LocatedPlan, Pointing, Recording, RequestHistory, Successor, TaskListEdit, Unpointed,
+    VersionLineage,
+};
 use crate::document::Parsed;
-use crate::document::patch::Value as PatchValue;
-use crate::edit::{Change, PlanMove, PlanRequest};
-use crate::plan::{Field, Name, Plan, State};
+use crate::document::patch::PlainValue as PatchValue;
+use crate::edit::{FieldEdit, PlanMove, PlanRequest};
+use crate::plan::{Field, Plan, State, TaskName};
 use crate::text::SourceText;
 
 /// How plans of a dialect are changed. A dialect without it is read only.
@@ -22,7 +25,7 @@ pub trait Edits: Sync {
     /// Returns how a plan writes that something depends on a task.
     fn reference(&self, plan: &Plan, task_ix: usize) -> PatchValue {
         match plan.tasks().get(task_ix).map(|task| task.name) {
-            Some(Name::Number(number)) => PatchValue::Number(number.to_string()),
+            Some(TaskName::Number(number)) => PatchValue::Number(number.to_string()),
             _ => PatchValue::String(plan.task_name(task_ix).into_owned()),
         }
     }
@@ -59,17 +62,17 @@ pub trait Edits: Sync {
     }
 
     /// Returns the fields of tasks to write for what happened to them. States that its files cannot hold are kept elsewhere.
-    fn record(&self, _recording: &Recording<'_>) -> Vec<Change> {
+    fn record(&self, _recording: &Recording<'_>) -> Vec<FieldEdit> {
         Vec::new()
     }
 
     /// Returns the fields to write for what happened to a plan as a whole. Called for moves of its own table alone.
-    fn record_plan(&self, _located: &Located<'_>, _step: &PlanMove, _request: &PlanRequest<'_>) -> Vec<Change> {
+    fn record_plan(&self, _located: &LocatedPlan<'_>, _step: &PlanMove, _request: &PlanRequest<'_>) -> Vec<FieldEdit> {
         Vec::new()
     }
 
     /// Returns the fields of the plan to write for what happened to tasks, as if they were written after each request. Whether tasks may be started never depends on them.
-    fn record_course(&self, _course: &Course<'_>) -> Vec<Change> {
+    fn record_course(&self, _course: &RequestHistory<'_>) -> Vec<FieldEdit> {
         Vec::new()
     }
 }
@@ -77,14 +80,14 @@ pub trait Edits: Sync {
 /// Plans of which each version has a file of its own.
 pub trait Versions: Sync {
     /// Returns which version of which plan this is; none where its id does not say so.
-    fn lineage(&self, plan: &Plan) -> Option<Lineage>;
+    fn lineage(&self, plan: &Plan) -> Option<VersionLineage>;
 
     /// Returns the id of the next version of a plan, and the fields in which it differs.
     fn successor(&self, plan: &Plan, by: &str, now: &str) -> Option<Successor>;
 }
 
 /// A file of a workspace that names the plan in work.
-pub trait Pointer: Sync {
+pub trait PlanPointer: Sync {
     /// Returns where it is, relative to a workspace.
     fn place(&self) -> &'static str;
 
@@ -113,7 +116,7 @@ pub trait Embedded: Sync {
     fn document(&self, source: &SourceText) -> Option<Parsed>;
 
     /// Makes the rest of a file follow an edit of its tasks; none where there is nothing to follow.
-    fn follow(&self, edited: &Edited<'_>) -> Result<Option<Followed>, CannotFollow>;
+    fn follow(&self, edited: &TaskListEdit<'_>) -> Result<Option<Followed>, CannotFollow>;
 }
 
 /// What a planner must know to write plans of a dialect.

@@ -8,7 +8,7 @@ use crate::text::{SourceText, Span, visible};
 const MOST_LINES: usize = 12;
 
 /// An edit of the tasks in a document, made but not yet written.
-pub struct Edited<'a> {
+pub struct TaskListEdit<'a> {
     /// The text as it was.
     pub before: &'a SourceText,
     /// The text with the edit in the document of the tasks.

@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
-use super::{Dialect, Table};
-use crate::document::patch::{Patch, Place, Refusal, Value};
-use crate::document::route::{Route, Step};
-use crate::document::{Document, Format, Kind, NodeRef};
-use crate::edit::{Action, Change, Owner};
+use super::{Dialect, FieldTable};
+use crate::document::patch::{MemberPosition, Patch, PatchRefusal, PlainValue};
+use crate::document::route::{Route, RouteStep};
+use crate::document::{Document, DocumentFormat, NodeKind, NodeRef};
+use crate::edit::{FieldAction, FieldEdit, Owner};
 use crate::plan::{Links, Plan};
 use crate::text::Span;
 
 /// A plan with the document it was read from, found again by where its parts stand.
-pub struct Located<'d> {
+pub struct LocatedPlan<'d> {
     /// The plan.
     pub plan: &'d Plan,
     /// Its edges.
@@ -29,14 +29,14 @@ pub struct Located<'d> {
     rows: Vec<usize>,
 }
 
-impl<'d> Located<'d> {
+impl<'d> LocatedPlan<'d> {
     /// Finds a plan's parts in its document; none where the plan has no list of tasks there.
     pub fn new(plan: &'d Plan, links: &'d Links, document: &'d Document) -> Option<Self> {
-        let tasks = node_at(document, plan.tasks_span?, Kind::Array)?;
+        let tasks = node_at(document, plan.tasks_span?, NodeKind::Array)?;
         let tasks_route = Route::of(tasks);
         let object_route = Route::from_steps(tasks_route.steps().split_last()?.1);
         let object = object_route.find(document)?;
-        Some(Located {
+        Some(LocatedPlan {
             plan,
             links,
             document,
@@ -51,7 +51,7 @@ impl<'d> Located<'d> {
     /// Returns a task's object.
     pub fn task(&self, task_ix: usize) -> Option<NodeRef<'d>> {
         let span = self.plan.tasks().get(task_ix)?.span;
-        node_at(self.document, span, Kind::Object)
+        node_at(self.document, span, NodeKind::Object)
     }
 
     /// Returns the way to the object that holds the list of tasks.
@@ -98,7 +98,7 @@ impl<'d> Located<'d> {
 }
 
 /// Returns the node of a kind that takes up exactly this span.
-fn node_at(document: &Document, span: Span, kind: Kind) -> Option<NodeRef<'_>> {
+fn node_at(document: &Document, span: Span, kind: NodeKind) -> Option<NodeRef<'_>> {
     let first = document.first_row_from(span.start);
     (first..document.n_nodes())
         .map(|row| document.at(row))
@@ -107,11 +107,15 @@ fn node_at(document: &Document, span: Span, kind: Kind) -> Option<NodeRef<'_>> {
 }
 
 /// Returns the patches that write the changes down.
-pub fn lower(dialect: &dyn Dialect, located: &Located<'_>, changes: &[Change]) -> Result<Vec<Patch>, Refusal> {
+pub fn lower(
+    dialect: &dyn Dialect,
+    located: &LocatedPlan<'_>,
+    changes: &[FieldEdit],
+) -> Result<Vec<Patch>, PatchRefusal> {
     let mut patches = Vec::new();
     for (owner, own) in by_owner(changes) {
         let (Some((object, route)), Some(table)) = (located.owner(owner), dialect.table_of(located.plan, owner)) else {
-            return Err(Refusal::NotFound {
+            return Err(PatchRefusal::NotFound {
                 route: "a task that stands elsewhere".to_owned(),
                 span: located.tasks.span(),
             });
@@ -127,8 +131,8 @@ pub fn lower(dialect: &dyn Dialect, located: &Located<'_>, changes: &[Change]) -
 }
 
 /// Returns the changes by their owners, in the order in which those first occur.
-fn by_owner(changes: &[Change]) -> Vec<(Owner, Vec<&Change>)> {
-    let mut groups: Vec<(Owner, Vec<&Change>)> = Vec::new();
+fn by_owner(changes: &[FieldEdit]) -> Vec<(Owner, Vec<&FieldEdit>)> {
+    let mut groups: Vec<(Owner, Vec<&FieldEdit>)> = Vec::new();
     let mut places: HashMap<Owner, usize> = HashMap::new();
     for change in changes {
         let ix = *places.entry(change.owner).or_insert_with(|| {
@@ -143,9 +147,9 @@ fn by_owner(changes: &[Change]) -> Vec<(Owner, Vec<&Change>)> {
 fn lower_change(
     object: NodeRef<'_>,
     route: &Route,
-    table: &Table,
+    table: &FieldTable,
     key: &str,
-    change: &Change,
+    change: &FieldEdit,
     patches: &mut Vec<Patch>,
 ) {
     if let Some((last, between)) = change.within.split_last() {
@@ -155,13 +159,13 @@ fn lower_change(
             node = node.and_then(|node| follow(node, step));
             inner = inner.step(step.clone());
         }
-        if let (Some(node), Step::Key(key)) = (node, last) {
+        if let (Some(node), RouteStep::Key(key)) = (node, last) {
             lower_within(node, &inner, key, &change.action, patches);
         }
         return;
     }
     match (&change.action, object.get(key)) {
-        (Action::Set(value), _) => {
+        (FieldAction::Set(value), _) => {
             set_member(
                 object,
                 route,
@@ -171,18 +175,20 @@ fn lower_change(
                 patches,
             );
         }
-        (Action::Remove, Some(_)) => patches.push(Patch::RemoveMember {
+        (FieldAction::Remove, Some(_)) => patches.push(Patch::RemoveMember {
             object: route.clone(),
             key: key.to_owned(),
         }),
-        (Action::Remove, None) => {}
-        (Action::Push(value), Some(list)) if list.kind() == Kind::Array => patches.push(Patch::InsertElement {
-            array: route.clone().key(key),
-            index: list.elements().count(),
-            value: value.clone(),
-        }),
-        (Action::Push(value), _) => {
-            let list = Value::Array(vec![value.clone()]);
+        (FieldAction::Remove, None) => {}
+        (FieldAction::Push(value), Some(list)) if list.kind() == NodeKind::Array => {
+            patches.push(Patch::InsertElement {
+                array: route.clone().key(key),
+                index: list.elements().count(),
+                value: value.clone(),
+            })
+        }
+        (FieldAction::Push(value), _) => {
+            let list = PlainValue::Array(vec![value.clone()]);
             set_member(
                 object,
                 route,
@@ -196,31 +202,33 @@ fn lower_change(
 }
 
 /// Changes a member of a part of a field; members that are new stand last.
-fn lower_within(node: NodeRef<'_>, route: &Route, key: &str, action: &Action, patches: &mut Vec<Patch>) {
-    let last = |_: NodeRef<'_>| Place::Last;
+fn lower_within(node: NodeRef<'_>, route: &Route, key: &str, action: &FieldAction, patches: &mut Vec<Patch>) {
+    let last = |_: NodeRef<'_>| MemberPosition::Last;
     match (action, node.get(key)) {
-        (Action::Set(value), _) => set_member(node, route, key, value, &last, patches),
-        (Action::Push(value), Some(list)) if list.kind() == Kind::Array => patches.push(Patch::InsertElement {
-            array: route.clone().key(key),
-            index: list.elements().count(),
-            value: value.clone(),
-        }),
-        (Action::Push(value), _) => {
-            let list = Value::Array(vec![value.clone()]);
+        (FieldAction::Set(value), _) => set_member(node, route, key, value, &last, patches),
+        (FieldAction::Push(value), Some(list)) if list.kind() == NodeKind::Array => {
+            patches.push(Patch::InsertElement {
+                array: route.clone().key(key),
+                index: list.elements().count(),
+                value: value.clone(),
+            })
+        }
+        (FieldAction::Push(value), _) => {
+            let list = PlainValue::Array(vec![value.clone()]);
             set_member(node, route, key, &list, &last, patches);
         }
-        (Action::Remove, Some(_)) => patches.push(Patch::RemoveMember {
+        (FieldAction::Remove, Some(_)) => patches.push(Patch::RemoveMember {
             object: route.clone(),
             key: key.to_owned(),
         }),
-        (Action::Remove, None) => {}
+        (FieldAction::Remove, None) => {}
     }
 }
 
-fn follow<'d>(node: NodeRef<'d>, step: &Step) -> Option<NodeRef<'d>> {
+fn follow<'d>(node: NodeRef<'d>, step: &RouteStep) -> Option<NodeRef<'d>> {
     match step {
-        Step::Key(key) => node.get(key),
-        Step::Index(index) => node.elements().nth(*index),
+        RouteStep::Key(key) => node.get(key),
+        RouteStep::Index(index) => node.elements().nth(*index),
     }
 }
 
@@ -228,8 +236,8 @@ fn set_member(
     object: NodeRef<'_>,
     route: &Route,
     key: &str,
-    value: &Value,
-    place: &dyn Fn(NodeRef<'_>) -> Place,
+    value: &PlainValue,
+    place: &dyn Fn(NodeRef<'_>) -> MemberPosition,
     patches: &mut Vec<Patch>,
 ) {
     let insert = |place| Patch::InsertMember {
@@ -245,8 +253,8 @@ fn set_member(
     if value.is_value_of(old) {
         return;
     }
-    let is_plain = !matches!(old.kind(), Kind::Array | Kind::Object);
-    if is_plain && (value.is_scalar() || object.document().format() == Format::Json) {
+    let is_plain = !matches!(old.kind(), NodeKind::Array | NodeKind::Object);
+    if is_plain && (value.is_scalar() || object.document().format() == DocumentFormat::Json) {
         patches.push(Patch::ReplaceScalar {
             at: route.clone().key(key),
             value: value.clone(),
@@ -262,31 +270,31 @@ fn set_member(
 }
 
 /// Returns the place right before a member.
-fn place_before(object: NodeRef<'_>, key: &str) -> Place {
-    let mut before = Place::First;
+fn place_before(object: NodeRef<'_>, key: &str) -> MemberPosition {
+    let mut before = MemberPosition::First;
     for member in object.own_members() {
         let own = member.key.text().unwrap_or_default();
         if own == key {
             return before;
         }
-        before = Place::After(own.into_owned());
+        before = MemberPosition::After(own.into_owned());
     }
-    Place::Last
+    MemberPosition::Last
 }
 
 /// Returns where a new member belongs: after the nearest earlier field of the table that is there, else before the
 /// nearest later one.
-fn place_of(object: NodeRef<'_>, table: &Table, key: &str) -> Place {
+fn place_of(object: NodeRef<'_>, table: &FieldTable, key: &str) -> MemberPosition {
     let (before, after) = match table.fields.iter().position(|spec| spec.name == key) {
         Some(ix) => (&table.fields[..ix], &table.fields[ix + 1..]),
-        None => return Place::Last,
+        None => return MemberPosition::Last,
     };
     let is_there = |name: &str| object.own_members().any(|member| member.key.is_text(name));
     if let Some(earlier) = before.iter().rev().find(|spec| is_there(spec.name)) {
-        return Place::After(earlier.name.to_owned());
+        return MemberPosition::After(earlier.name.to_owned());
     }
     match after.iter().find(|spec| is_there(spec.name)) {
         Some(later) => place_before(object, later.name),
-        None => Place::Last,
+        None => MemberPosition::Last,
     }
 }

@@ -37,21 +37,21 @@ pub mod write;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Rule};
-use crate::document::patch::Refusal;
+use crate::document::patch::PatchRefusal;
 use crate::document::{NodeRef, Parsed};
-use crate::edit::{Change, Owner};
-use crate::plan::{Field, NO_PLAN_STATUS, Plan, PlanMachine, RunRefusal, Value};
+use crate::edit::{FieldEdit, Owner};
+use crate::plan::{Field, FieldValue, NO_PLAN_STATUS, Plan, PlanMachine, RunRefusal};
 use crate::text::{SourceText, Span, visible};
 
-pub use facets::{Edits, Embedded, Home, Planning, Pointer, Versions};
-pub use follow_ups::{CannotFollow, Edited, Followed, Note};
-pub use lower::{Located, lower};
+pub use facets::{Edits, Embedded, Home, PlanPointer, Planning, Versions};
+pub use follow_ups::{CannotFollow, Followed, Note, TaskListEdit};
+pub use lower::{LocatedPlan, lower};
 pub(crate) use open::read_keeping;
 pub use open::{Choice, read, recognise};
 pub(crate) use reader::ALIAS_FUEL;
-pub use record::{Course, Deed, Recording};
-pub use table::{FieldSpec, Need, Shape, Table};
-pub use write::Writer;
+pub use record::{RecordedMove, Recording, RequestHistory};
+pub use table::{FieldShape, FieldSpec, FieldTable, Need};
+pub use write::DialectWriter;
 
 /// What a change of a plan means for the file that says which plan is being worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub enum Pointing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unpointed {
     /// What is in the way.
-    pub refusal: Refusal,
+    pub refusal: PatchRefusal,
     /// Where; none where it is the whole text.
     pub span: Option<Span>,
 }
@@ -99,7 +99,7 @@ pub enum CarrierKind {
 }
 
 /// A text, parsed as far as is known without a dialect.
-pub struct Input<'a> {
+pub struct DialectInput<'a> {
     /// The text.
     pub source: &'a SourceText,
     /// Its path, if it has one; with `/` as separator.
@@ -111,19 +111,19 @@ pub struct Input<'a> {
     /// The node the plan begins at: the root, or a part of it where the plan was wrapped.
     pub root: Option<NodeRef<'a>>,
     /// What the disk says about paths the plan names.
-    pub facts: &'a Facts,
+    pub facts: &'a DiskFacts,
 }
 
 /// What the caller found on disk for a plan that refers to other files.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct DiskFacts {
     /// Whether anybody has looked, or will.
     pub looked: Looked,
     /// The plan this one is derived from.
-    pub source_plan: SourcePlan,
+    pub source_plan: SourcePlanLookup,
     /// Those of the paths asked for that are directories.
     pub directories: Vec<String>,
-    /// The names of the files in the folder that [`Pointer::neighbours`] names, in order; none where the caller did not look.
+    /// The names of the files in the folder that [`PlanPointer::neighbours`] names, in order; none where the caller did not look.
     pub neighbours: Option<Vec<String>>,
 }
 
@@ -141,7 +141,7 @@ pub enum Looked {
 
 /// What became of looking for the source plan.
 #[derive(Clone, Debug, Default)]
-pub enum SourcePlan {
+pub enum SourcePlanLookup {
     /// It does not exist, or nobody looked.
     #[default]
     Missing,
@@ -169,7 +169,7 @@ impl Questions {
 
 /// A plan and what is wrong with its text.
 #[derive(Clone, Default)]
-pub struct Reading {
+pub struct PlanReading {
     /// The plan, as far as it could be read; none for a text in no dialect and for a file that only points at a plan.
     pub plan: Option<Plan>,
     /// The dialect it was read in, where one was found.
@@ -184,7 +184,7 @@ pub struct Reading {
 
 /// One version among those of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lineage {
+pub struct VersionLineage {
     /// The id that all versions begin with: that of the first.
     pub base: String,
     /// The number of this version, from 1.
@@ -197,7 +197,7 @@ pub struct Successor {
     /// Its id.
     pub id: String,
     /// What it says of itself otherwise than the version before.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FieldEdit>,
 }
 
 /// How well a text fits a dialect: 0 not at all, 100 beyond doubt.
@@ -240,10 +240,10 @@ pub trait Dialect: Sync {
     }
 
     /// Returns how well a text fits, by its content.
-    fn sniff(&self, input: &Input<'_>) -> Fit;
+    fn sniff(&self, input: &DialectInput<'_>) -> Fit;
 
     /// Reads a text as this dialect, whatever it is.
-    fn read(&self, input: &Input<'_>) -> Reading;
+    fn read(&self, input: &DialectInput<'_>) -> PlanReading;
 
     /// Returns findings where the file's name does not fit the plan in it.
     fn check_name(&self, _plan: &Plan, _path: &str) -> Vec<Diagnostic> {
@@ -252,7 +252,7 @@ pub trait Dialect: Sync {
 
     /// Returns the fields of a plan's tasks, or of the object that holds them, in the form the plan is in; none where
     /// planwright changes nothing there.
-    fn table_of(&self, _plan: &Plan, _owner: Owner) -> Option<&'static Table> {
+    fn table_of(&self, _plan: &Plan, _owner: Owner) -> Option<&'static FieldTable> {
         None
     }
 
@@ -268,7 +268,7 @@ pub trait Dialect: Sync {
     }
 
     /// Returns every field it knows, by object.
-    fn tables(&self) -> &'static [&'static Table];
+    fn tables(&self) -> &'static [&'static FieldTable];
 
     /// Returns the rules that are its own.
     fn rules(&self) -> &'static [&'static Rule];
@@ -277,7 +277,7 @@ pub trait Dialect: Sync {
     fn schema(&self) -> &'static str;
 
     /// Returns what writes its plans afresh; none where nothing does, and then nothing is converted to it.
-    fn writer(&self) -> Option<&'static dyn Writer> {
+    fn writer(&self) -> Option<&'static dyn DialectWriter> {
         None
     }
 
@@ -297,7 +297,7 @@ pub trait Dialect: Sync {
     }
 
     /// A file that names the plan in work.
-    fn pointer(&self) -> Option<&'static dyn Pointer> {
+    fn pointer(&self) -> Option<&'static dyn PlanPointer> {
         None
     }
 
@@ -382,7 +382,7 @@ pub(crate) fn file_stem(path: &str) -> &str {
 /// Returns a note where a plan's id is not the name of its file, for tools that find plans by it.
 pub(crate) fn id_against_name(plan: &Plan, path: &str, tool: &str) -> Option<Diagnostic> {
     // After a bad bracket the id of a task may look like that of the plan.
-    let Some(Value::Text(id)) = plan.head_value(Field::Id).filter(|_| !plan.is_doubtful) else {
+    let Some(FieldValue::Text(id)) = plan.head_value(Field::Id).filter(|_| !plan.is_doubtful) else {
         return None;
     };
     let (stem, written) = (file_stem(path), plan.str(id));

@@ -1,15 +1,15 @@
 //! Reads objects by table: finds the fields that a dialect knows, holds them to their shapes, keeps where each value stands.
 //! Says nothing in its own voice about a dialect's rules: each dialect brings its sentences.
 
-use super::Reading;
+use super::PlanReading;
 use super::aliases::misnamed;
 use super::rules;
-use super::table::{FieldSpec, Need, Shape, Table};
+use super::table::{FieldShape, FieldSpec, FieldTable, Need};
 use super::time::is_iso_time;
 use super::words::{is_same_word, meant_status, nearest};
 use crate::diagnostic::{Diagnostic, Replacement, Safety, push_bounded};
-use crate::document::{Format, Kind, Member, NodeRef, Style};
-use crate::plan::{Dependency, Entry, Field, PlanBuilder, Status, Text, Value};
+use crate::document::{DocumentFormat, Member, NodeKind, NodeRef, Style};
+use crate::plan::{Dependency, Field, FieldEntry, FieldValue, PlanBuilder, Status, Text};
 use crate::text::{Span, visible};
 
 /// The most fields a table may have.
@@ -22,7 +22,7 @@ pub(crate) type Sentence = (String, String);
 pub(crate) type StatusSentence<'s> = dyn Fn(&str) -> Sentence + 's;
 
 /// How a dialect words findings about fields.
-pub(crate) struct Voice {
+pub(crate) struct FindingTexts {
     /// A required field that is missing from an object.
     pub(crate) missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
     /// A field whose value has the wrong shape.
@@ -32,7 +32,7 @@ pub(crate) struct Voice {
 }
 
 /// The voice of dialects that have no sentences of their own.
-pub(crate) static PLAIN_VOICE: Voice = Voice {
+pub(crate) static PLAIN_VOICE: FindingTexts = FindingTexts {
     missing: |owner, spec| {
         (
             format!("{owner} has no `{}`", spec.name),
@@ -41,7 +41,7 @@ pub(crate) static PLAIN_VOICE: Voice = Voice {
     },
     invalid: |owner, spec, found| {
         let shown = match found.kind() {
-            Kind::Object | Kind::Array => found.describe().to_owned(),
+            NodeKind::Object | NodeKind::Array => found.describe().to_owned(),
             _ => format!("`{}`", excerpt(found.slice())),
         };
         (
@@ -51,7 +51,7 @@ pub(crate) static PLAIN_VOICE: Voice = Voice {
                 spec.shape.describe()
             ),
             match spec.shape {
-                Shape::OneOf(words) => {
+                FieldShape::OneOf(words) => {
                     nearest(&found.value(), words).map_or(String::new(), |word| format!("did you mean `{word}`?"))
                 }
                 _ => String::new(),
@@ -70,7 +70,7 @@ pub(crate) fn excerpt(slice: &str) -> String {
 }
 
 /// The members of one object, sorted by table.
-pub(crate) struct Found<'d> {
+pub(crate) struct ObjectFields<'d> {
     object: NodeRef<'d>,
     /// The row of each field's value, or `ABSENT`.
     rows: [u32; MAX_FIELDS],
@@ -81,7 +81,7 @@ const ABSENT: u32 = u32::MAX;
 /// The field is there in another guise, which has been reported.
 const MISNAMED: u32 = u32::MAX - 1;
 
-impl<'d> Found<'d> {
+impl<'d> ObjectFields<'d> {
     /// Returns the value at a place in the table.
     pub(crate) fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
         let row = self.rows.get(spec_ix).copied().filter(|&row| row < MISNAMED)?;
@@ -89,7 +89,7 @@ impl<'d> Found<'d> {
     }
 
     /// Returns the value at a place in the table where it is of a kind, aliases followed.
-    pub(crate) fn get_kind(&self, spec_ix: usize, kind: Kind) -> Option<NodeRef<'d>> {
+    pub(crate) fn get_kind(&self, spec_ix: usize, kind: NodeKind) -> Option<NodeRef<'d>> {
         self.get(spec_ix).filter(|node| node.resolved().kind() == kind)
     }
 
@@ -117,14 +117,14 @@ impl<'d> Found<'d> {
 }
 
 /// Reads one document into one plan.
-pub(crate) struct Reader<'d> {
+pub(crate) struct PlanReader<'d> {
     pub(crate) builder: PlanBuilder,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    voice: &'static Voice,
+    voice: &'static FindingTexts,
     /// Members of the last object that its table does not know.
     pub(crate) unknown: Vec<Member<'d>>,
     /// Fields of the object being read.
-    entries: Vec<Entry>,
+    entries: Vec<FieldEntry>,
     dependencies: Vec<Dependency>,
     /// Where each member stood in the last object: files repeat themselves.
     guess: [u8; MAX_FIELDS],
@@ -141,9 +141,9 @@ pub(crate) const ALIAS_FUEL: usize = 1_000_000;
 /// How many bytes may be read of a document that repeats itself, beyond those that it has. Each of these may be read thrice.
 const MAX_ALIASED_BYTES: usize = 32 * 1024 * 1024;
 
-impl<'d> Reader<'d> {
-    pub(crate) fn new(builder: PlanBuilder, voice: &'static Voice) -> Self {
-        Reader {
+impl<'d> PlanReader<'d> {
+    pub(crate) fn new(builder: PlanBuilder, voice: &'static FindingTexts) -> Self {
+        PlanReader {
             builder,
             diagnostics: Vec::new(),
             voice,
@@ -158,16 +158,16 @@ impl<'d> Reader<'d> {
     }
 
     /// Returns the plan that was read, with what was found.
-    pub(crate) fn finish(mut self) -> Reading {
+    pub(crate) fn finish(mut self) -> PlanReading {
         if self.builder.plan().is_doubtful {
             // What is certain about a text that is read right may be wrong about one that is not.
             let fixes = self.diagnostics.iter_mut().filter_map(|found| found.fix.as_mut());
             fixes.for_each(|fix| fix.safety = Safety::Unsafe);
         }
-        Reading {
+        PlanReading {
             plan: Some(self.builder.finish()),
             diagnostics: self.diagnostics,
-            ..Reading::default()
+            ..PlanReading::default()
         }
     }
 
@@ -182,18 +182,18 @@ impl<'d> Reader<'d> {
     }
 
     /// Sorts the members of an object by a table; those it does not know go to `unknown`.
-    pub(crate) fn sort(&mut self, object: NodeRef<'d>, table: &'static Table) -> Found<'d> {
-        let mut found = Found {
+    pub(crate) fn sort(&mut self, object: NodeRef<'d>, table: &'static FieldTable) -> ObjectFields<'d> {
+        let mut found = ObjectFields {
             object,
             rows: [ABSENT; MAX_FIELDS],
         };
         self.unknown.clear();
         self.builder.plan().is_doubtful |= object.document().is_doubtful();
-        if object.kind() == Kind::Alias && !self.spend(object.resolved()) {
+        if object.kind() == NodeKind::Alias && !self.spend(object.resolved()) {
             return found;
         }
         // JSON has no merge keys to follow, and is what large plans are written in.
-        if object.document().format() == Format::Json {
+        if object.document().format() == DocumentFormat::Json {
             self.sort_members(object.own_members(), table, &mut found);
         } else {
             self.sort_members(object.members(), table, &mut found);
@@ -205,8 +205,8 @@ impl<'d> Reader<'d> {
     fn sort_members(
         &mut self,
         members: impl Iterator<Item = Member<'d>>,
-        table: &'static Table,
-        found: &mut Found<'d>,
+        table: &'static FieldTable,
+        found: &mut ObjectFields<'d>,
     ) {
         for (position, member) in members.enumerate() {
             let position = position.min(MAX_FIELDS - 1);
@@ -228,7 +228,12 @@ impl<'d> Reader<'d> {
     }
 
     /// Reports members of the object sorted last that stand for one of its fields under another name.
-    pub(crate) fn report_misnamed(&mut self, found: &mut Found<'d>, table: &'static Table, owner: &dyn Fn() -> String) {
+    pub(crate) fn report_misnamed(
+        &mut self,
+        found: &mut ObjectFields<'d>,
+        table: &'static FieldTable,
+        owner: &dyn Fn() -> String,
+    ) {
         if self.unknown.is_empty() {
             return;
         }
@@ -276,16 +281,16 @@ impl<'d> Reader<'d> {
     /// Returns them until the next call.
     pub(crate) fn record(
         &mut self,
-        found: &Found<'d>,
-        table: &'static Table,
+        found: &ObjectFields<'d>,
+        table: &'static FieldTable,
         owner: &dyn Fn() -> String,
-    ) -> Vec<Entry> {
+    ) -> Vec<FieldEntry> {
         self.entries.clear();
         for (spec_ix, spec) in table.fields.iter().enumerate() {
             match found.get(spec_ix) {
                 Some(node) => {
                     if let Some(value) = self.value(node, spec, owner) {
-                        self.entries.push(Entry {
+                        self.entries.push(FieldEntry {
                             field: spec.field,
                             value,
                         });
@@ -301,7 +306,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Adds a task and takes the buffers back. Returns its number.
-    pub(crate) fn task(&mut self, node: NodeRef<'d>, entries: Vec<Entry>, dependencies: Vec<Dependency>) -> usize {
+    pub(crate) fn task(&mut self, node: NodeRef<'d>, entries: Vec<FieldEntry>, dependencies: Vec<Dependency>) -> usize {
         let task_ix = self
             .builder
             .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
@@ -310,8 +315,8 @@ impl<'d> Reader<'d> {
         task_ix
     }
 
-    /// Gives back the buffer of [`Reader::record`], so that the next task needs no new one.
-    pub(crate) fn recycle(&mut self, entries: Vec<Entry>) {
+    /// Gives back the buffer of [`PlanReader::record`], so that the next task needs no new one.
+    pub(crate) fn recycle(&mut self, entries: Vec<FieldEntry>) {
         self.entries = entries;
     }
 
@@ -340,7 +345,7 @@ impl<'d> Reader<'d> {
     /// Reports a value of the wrong shape.
     pub(crate) fn invalid(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
         // What could not be parsed has been reported already.
-        if node.kind() == Kind::Invalid {
+        if node.kind() == NodeKind::Invalid {
             return;
         }
         let (message, help) = (self.voice.invalid)(&owner(), spec, node);
@@ -355,7 +360,7 @@ impl<'d> Reader<'d> {
             return;
         }
         let mut diagnostic = Diagnostic::new(&rules::INVALID_FIELD, node.span(), message).with_help(help);
-        if let Shape::OneOf(words) = spec.shape
+        if let FieldShape::OneOf(words) = spec.shape
             && let Some(word) = words.iter().find(|word| is_same_word(word, &node.value()))
             && let Some(text) = requote(node, word)
         {
@@ -365,43 +370,46 @@ impl<'d> Reader<'d> {
         self.report(diagnostic);
     }
 
-    fn value(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) -> Option<Value> {
+    fn value(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) -> Option<FieldValue> {
         let resolved = node.resolved();
         let view = resolved.view();
         let fits = match (spec.shape, view.kind) {
-            (Shape::Any | Shape::Own(_), _) => true,
-            (Shape::Text | Shape::TextOrNull | Shape::TimeOrNull, Kind::String) => true,
-            (Shape::TextOrNull | Shape::TimeOrNull | Shape::TextListOrNull, Kind::Null) => true,
-            (Shape::NonBlank | Shape::Prose, Kind::String) => self.blank(resolved, spec, owner),
-            (Shape::Time, Kind::String) => true,
-            (Shape::Integer(min, max), Kind::Number) => resolved
+            (FieldShape::Any | FieldShape::Own(_), _) => true,
+            (FieldShape::Text | FieldShape::TextOrNull | FieldShape::TimeOrNull, NodeKind::String) => true,
+            (FieldShape::TextOrNull | FieldShape::TimeOrNull | FieldShape::TextListOrNull, NodeKind::Null) => true,
+            (FieldShape::NonBlank | FieldShape::Prose, NodeKind::String) => self.blank(resolved, spec, owner),
+            (FieldShape::Time, NodeKind::String) => true,
+            (FieldShape::Integer(min, max), NodeKind::Number) => resolved
                 .as_integer()
                 .is_some_and(|number| (min..=max).contains(&number)),
-            (Shape::Number, Kind::Number) => resolved.as_number().is_some_and(f64::is_finite),
-            (Shape::Bool, Kind::True | Kind::False) => true,
-            (Shape::TextList | Shape::TextListOrNull, Kind::Array) => self.all_texts(resolved, spec, owner),
-            (Shape::OneOf(words), Kind::String) => words.iter().any(|word| resolved.is_text(word)),
-            (Shape::Object, Kind::Object) => true,
-            (Shape::List, Kind::Array) => true,
+            (FieldShape::Number, NodeKind::Number) => resolved.as_number().is_some_and(f64::is_finite),
+            (FieldShape::Bool, NodeKind::True | NodeKind::False) => true,
+            (FieldShape::TextList | FieldShape::TextListOrNull, NodeKind::Array) => {
+                self.all_texts(resolved, spec, owner)
+            }
+            (FieldShape::OneOf(words), NodeKind::String) => words.iter().any(|word| resolved.is_text(word)),
+            (FieldShape::Object, NodeKind::Object) => true,
+            (FieldShape::List, NodeKind::Array) => true,
             _ => false,
         };
         if !fits {
             // A list with a bad item, or a blank text, has been reported where it is.
             let reported = matches!(
                 (spec.shape, view.kind),
-                (Shape::TextList | Shape::TextListOrNull, Kind::Array) | (Shape::NonBlank, Kind::String)
+                (FieldShape::TextList | FieldShape::TextListOrNull, NodeKind::Array)
+                    | (FieldShape::NonBlank, NodeKind::String)
             );
             if !reported {
                 self.invalid(node, spec, owner);
             }
             return None;
         }
-        if matches!(spec.shape, Shape::Time | Shape::TimeOrNull) {
+        if matches!(spec.shape, FieldShape::Time | FieldShape::TimeOrNull) {
             self.time(resolved, spec, owner);
         }
         // Lists that have a reading of their own are not read twice: their place is enough.
         if matches!(spec.field, Field::Dependencies | Field::Tasks | Field::Waves) {
-            return Some(Value::Opaque(resolved.span()));
+            return Some(FieldValue::Opaque(resolved.span()));
         }
         Some(self.plain_value(resolved))
     }
@@ -415,7 +423,7 @@ impl<'d> Reader<'d> {
             return true;
         }
         let (message, help) = (self.voice.invalid)(&owner(), spec, node);
-        if spec.shape == Shape::NonBlank {
+        if spec.shape == FieldShape::NonBlank {
             self.report(Diagnostic::new(&rules::INVALID_FIELD, node.span(), message).with_help(help));
             return false;
         }
@@ -427,7 +435,7 @@ impl<'d> Reader<'d> {
     fn all_texts(&mut self, list: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) -> bool {
         let mut all = true;
         for item in list.elements() {
-            if item.resolved().kind() != Kind::String {
+            if item.resolved().kind() != NodeKind::String {
                 all = false;
                 self.invalid(item, spec, owner);
             }
@@ -436,7 +444,7 @@ impl<'d> Reader<'d> {
     }
 
     fn time(&mut self, node: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
-        if node.kind() == Kind::String && !is_iso_time(&node.value()) {
+        if node.kind() == NodeKind::String && !is_iso_time(&node.value()) {
             let message = format!(
                 "`{}` of {} is not an ISO 8601 time: `{}`",
                 spec.name,
@@ -451,24 +459,24 @@ impl<'d> Reader<'d> {
     }
 
     /// Returns a node's value for the plan.
-    pub(crate) fn plain_value(&mut self, node: NodeRef<'d>) -> Value {
+    pub(crate) fn plain_value(&mut self, node: NodeRef<'d>) -> FieldValue {
         let node = node.resolved();
         match node.kind() {
-            Kind::String | Kind::Key => Value::Text(self.text(node)),
-            Kind::Number => Value::Number(node.span()),
-            Kind::True => Value::True(node.span()),
-            Kind::False => Value::False(node.span()),
-            Kind::Null => Value::Null(node.span()),
-            Kind::Array if node.elements().all(|item| is_scalar(item)) => {
+            NodeKind::String | NodeKind::Key => FieldValue::Text(self.text(node)),
+            NodeKind::Number => FieldValue::Number(node.span()),
+            NodeKind::True => FieldValue::True(node.span()),
+            NodeKind::False => FieldValue::False(node.span()),
+            NodeKind::Null => FieldValue::Null(node.span()),
+            NodeKind::Array if node.elements().all(|item| is_scalar(item)) => {
                 let first = self.builder.begin_list();
                 for item in node.elements() {
                     let value = self.plain_value(item);
                     self.builder.list_item(value);
                 }
-                Value::List(self.builder.end_list(node.span(), first))
+                FieldValue::List(self.builder.end_list(node.span(), first))
             }
-            _ if !self.affords(node) => Value::Null(node.span()),
-            _ => Value::Opaque(node.span()),
+            _ if !self.affords(node) => FieldValue::Null(node.span()),
+            _ => FieldValue::Opaque(node.span()),
         }
     }
 
@@ -480,13 +488,13 @@ impl<'d> Reader<'d> {
             return self.builder.bare_text(Span::at(view.span.start as usize));
         }
         match (view.kind, view.style) {
-            (Kind::String, Style::Double | Style::Single) if view.is_verbatim && view.span.len() >= 2 => {
+            (NodeKind::String, Style::Double | Style::Single) if view.is_verbatim && view.span.len() >= 2 => {
                 self.builder.quoted_text(Span {
                     start: view.span.start + 1,
                     end: view.span.end - 1,
                 })
             }
-            (Kind::String, _) if !view.is_verbatim => {
+            (NodeKind::String, _) if !view.is_verbatim => {
                 let value = node.value();
                 self.builder.decoded_text(view.span, &value)
             }
@@ -495,7 +503,7 @@ impl<'d> Reader<'d> {
     }
 }
 
-impl<'d> Reader<'d> {
+impl<'d> PlanReader<'d> {
     /// Reads a status word; reports one the dialect does not know, with the nearest it does.
     pub(crate) fn status(
         &mut self,
@@ -512,12 +520,12 @@ impl<'d> Reader<'d> {
             Status::Skipped,
         ];
         let node = node.resolved();
-        if node.kind() == Kind::String
+        if node.kind() == NodeKind::String
             && let Some(at) = words.iter().position(|word| node.is_text(word))
         {
             return STATUSES[at];
         }
-        if node.kind() == Kind::Invalid {
+        if node.kind() == NodeKind::Invalid {
             return Status::Unknown(self.text(node));
         }
         let written = excerpt(&node.value());
@@ -550,7 +558,7 @@ impl<'d> Reader<'d> {
 
     /// Reports a task that is not an object.
     pub(crate) fn not_an_object(&mut self, node: NodeRef<'d>, label: &str) {
-        if node.kind() != Kind::Invalid {
+        if node.kind() != NodeKind::Invalid {
             let message = format!("{label} is {}, not an object", node.describe());
             self.report(
                 Diagnostic::new(&rules::INVALID_FIELD, node.span(), message)
@@ -571,7 +579,7 @@ pub(crate) fn requote(node: NodeRef<'_>, word: &str) -> Option<String> {
 }
 
 fn is_scalar(node: NodeRef<'_>) -> bool {
-    !matches!(node.resolved().kind(), Kind::Object | Kind::Array)
+    !matches!(node.resolved().kind(), NodeKind::Object | NodeKind::Array)
 }
 
 /// Returns what to delete so that a member of a JSON object goes with exactly one comma.
@@ -604,18 +612,18 @@ pub(crate) fn opening(node: NodeRef<'_>) -> Span {
 }
 
 /// Returns the value of a quoted number or boolean where the shape wants one.
-fn unquoted(node: NodeRef<'_>, shape: Shape) -> Option<String> {
-    if node.kind() != Kind::String {
+fn unquoted(node: NodeRef<'_>, shape: FieldShape) -> Option<String> {
+    if node.kind() != NodeKind::String {
         return None;
     }
     let value = node.value();
     let value = value.trim();
     let fits = match shape {
-        Shape::Integer(min, max) => value
+        FieldShape::Integer(min, max) => value
             .parse::<i64>()
             .is_ok_and(|number| (min..=max).contains(&number) && number.to_string() == value),
-        Shape::Number => value.parse::<i64>().is_ok_and(|number| number.to_string() == value),
-        Shape::Bool => matches!(value, "true" | "false"),
+        FieldShape::Number => value.parse::<i64>().is_ok_and(|number| number.to_string() == value),
+        FieldShape::Bool => matches!(value, "true" | "false"),
         _ => false,
     };
     fits.then(|| value.to_owned())

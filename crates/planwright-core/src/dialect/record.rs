@@ -3,45 +3,45 @@
 
 use std::collections::HashMap;
 
-use super::Located;
-use crate::edit::{Move, Request};
-use crate::plan::{Links, Plan, State, Tally};
+use super::LocatedPlan;
+use crate::edit::{Move, VerbRequest};
+use crate::plan::{Links, Plan, State, StateCounts};
 
 /// What a dialect is to write down of some tasks, each of which has moved once.
 pub struct Recording<'a> {
     /// The plan as it is.
-    pub located: &'a Located<'a>,
+    pub located: &'a LocatedPlan<'a>,
     /// What happened.
-    pub deeds: &'a [Deed<'a>],
+    pub deeds: &'a [RecordedMove<'a>],
 }
 
 /// One move of a task, and what was asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Deed<'a> {
+pub struct RecordedMove<'a> {
     /// The move.
     pub step: Move,
     /// The request that brought it about.
-    pub request: &'a Request<'a>,
+    pub request: &'a VerbRequest<'a>,
 }
 
 /// What happened to a plan, one request after another: what the fields beside its list of tasks follow.
-pub struct Course<'a> {
+pub struct RequestHistory<'a> {
     /// The plan before all of it.
     pub plan: &'a Plan,
     /// Its edges.
     pub links: &'a Links,
     /// The moves, those of one request side by side.
-    deeds: &'a [Deed<'a>],
+    deeds: &'a [RecordedMove<'a>],
     /// The last request.
-    pub last: &'a Request<'a>,
+    pub last: &'a VerbRequest<'a>,
     /// Where each task that moved has arrived.
     moved: HashMap<usize, State>,
 }
 
-impl<'a> Course<'a> {
+impl<'a> RequestHistory<'a> {
     /// Returns the course that some moves have taken; none where nothing has moved.
-    pub fn new(plan: &'a Plan, links: &'a Links, deeds: &'a [Deed<'a>]) -> Option<Self> {
-        Some(Course {
+    pub fn new(plan: &'a Plan, links: &'a Links, deeds: &'a [RecordedMove<'a>]) -> Option<Self> {
+        Some(RequestHistory {
             plan,
             links,
             deeds,
@@ -60,8 +60,8 @@ impl<'a> Course<'a> {
 
     /// Calls with each request in turn, with the moves that it brought about, and with how many tasks are in which state
     /// after them.
-    pub fn each(&self, mut call: impl FnMut(&Request<'_>, &[Deed<'a>], &Tally)) {
-        let mut tally = Tally::of(self.plan);
+    pub fn each(&self, mut call: impl FnMut(&VerbRequest<'_>, &[RecordedMove<'a>], &StateCounts)) {
+        let mut tally = StateCounts::of(self.plan);
         for own in self.deeds.chunk_by(|a, b| std::ptr::eq(a.request, b.request)) {
             for deed in own {
                 tally.take(deed.step.from, deed.step.to);

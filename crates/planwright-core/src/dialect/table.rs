@@ -7,7 +7,7 @@ use crate::plan::Field;
 
 /// What a field's value must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub enum FieldShape {
     /// Text.
     Text,
     /// Text that says something; blank is an error.
@@ -42,26 +42,28 @@ pub enum Shape {
     Own(&'static str),
 }
 
-impl Shape {
+impl FieldShape {
     /// Returns words for messages and documentation: "a string", "one of low, medium, high".
     pub fn describe(self) -> Cow<'static, str> {
         match self {
-            Shape::Text | Shape::Prose => "a string".into(),
-            Shape::NonBlank => "a non-empty string".into(),
-            Shape::TextOrNull => "a string or null".into(),
-            Shape::Time => "an ISO 8601 time".into(),
-            Shape::TimeOrNull => "an ISO 8601 time or null".into(),
-            Shape::Integer(min, max) if max >= i64::from(u32::MAX) => format!("a whole number, {min} or more").into(),
-            Shape::Integer(min, max) => format!("a whole number from {min} to {max}").into(),
-            Shape::Number => "a number".into(),
-            Shape::Bool => "true or false".into(),
-            Shape::TextList => "a list of strings".into(),
-            Shape::TextListOrNull => "a list of strings or null".into(),
-            Shape::OneOf(words) => format!("one of {}", words.join(", ")).into(),
-            Shape::Object => "an object".into(),
-            Shape::List => "a list".into(),
-            Shape::Any => "any value".into(),
-            Shape::Own(words) => words.into(),
+            FieldShape::Text | FieldShape::Prose => "a string".into(),
+            FieldShape::NonBlank => "a non-empty string".into(),
+            FieldShape::TextOrNull => "a string or null".into(),
+            FieldShape::Time => "an ISO 8601 time".into(),
+            FieldShape::TimeOrNull => "an ISO 8601 time or null".into(),
+            FieldShape::Integer(min, max) if max >= i64::from(u32::MAX) => {
+                format!("a whole number, {min} or more").into()
+            }
+            FieldShape::Integer(min, max) => format!("a whole number from {min} to {max}").into(),
+            FieldShape::Number => "a number".into(),
+            FieldShape::Bool => "true or false".into(),
+            FieldShape::TextList => "a list of strings".into(),
+            FieldShape::TextListOrNull => "a list of strings or null".into(),
+            FieldShape::OneOf(words) => format!("one of {}", words.join(", ")).into(),
+            FieldShape::Object => "an object".into(),
+            FieldShape::List => "a list".into(),
+            FieldShape::Any => "any value".into(),
+            FieldShape::Own(words) => words.into(),
         }
     }
 }
@@ -83,14 +85,14 @@ pub struct FieldSpec {
     /// What it means.
     pub field: Field,
     /// What it must be.
-    pub shape: Shape,
+    pub shape: FieldShape,
     /// Whether it may be left out.
     pub need: Need,
 }
 
 impl FieldSpec {
     /// Returns a field that must be there.
-    pub const fn required(name: &'static str, field: Field, shape: Shape) -> Self {
+    pub const fn required(name: &'static str, field: Field, shape: FieldShape) -> Self {
         FieldSpec {
             name,
             field,
@@ -100,7 +102,7 @@ impl FieldSpec {
     }
 
     /// Returns a field that may be left out.
-    pub const fn optional(name: &'static str, field: Field, shape: Shape) -> Self {
+    pub const fn optional(name: &'static str, field: Field, shape: FieldShape) -> Self {
         FieldSpec {
             name,
             field,
@@ -112,7 +114,7 @@ impl FieldSpec {
 
 /// The fields of one kind of object in a dialect.
 #[derive(Debug)]
-pub struct Table {
+pub struct FieldTable {
     /// What the object is, as the dialect's page heads its table: "Plan", "Task".
     pub name: &'static str,
     /// Its fields, in the order of the dialect's own documentation.

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::draft::{Draft, DraftTask, Fields, State};
+use super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::id_source::IdSource;
 use super::time::{is_iso_date, is_iso_time};
 use crate::diagnostic::Rule;
 use crate::document::NodeRef;
-use crate::document::patch::{Patch, Value};
+use crate::document::patch::{Patch, PlainValue};
 use crate::document::write;
 use crate::plan::{Field, Plan};
 use crate::text::Span;
@@ -18,9 +18,9 @@ use crate::text::Span;
 pub const MAX_EDGES: usize = 1_000_000;
 
 /// Writes plans afresh in one dialect.
-pub trait Writer: Sync {
+pub trait DialectWriter: Sync {
     /// Puts a plan into the dialect's own fields. What it takes out of the draft is kept; what stays there is lost.
-    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed;
+    fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed;
 
     /// Returns the text of a plan in the dialect's fields, as the dialect's own tools lay it out.
     fn lay_out(&self, composed: Composed) -> String;
@@ -66,7 +66,7 @@ pub trait Writer: Sync {
 
     /// Brings the members of a planner's plan to the form of the plan that it is a new version of. Returns whether that form is an older
     /// one; otherwise nothing changes.
-    fn in_older_form(&self, _answer: &mut Vec<(String, Value)>, _form: &str) -> bool {
+    fn in_older_form(&self, _answer: &mut Vec<(String, PlainValue)>, _form: &str) -> bool {
         false
     }
 }
@@ -128,23 +128,23 @@ pub struct Resets<'r> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composed {
     /// The plan without its tasks: an object with a null where the list of tasks goes.
-    pub head: Vec<(String, Value)>,
+    pub head: Vec<(String, PlainValue)>,
     /// The key that has the null.
     pub tasks_key: &'static str,
     /// The tasks, each an object.
-    pub tasks: Vec<Vec<(String, Value)>>,
+    pub tasks: Vec<Vec<(String, PlainValue)>>,
 }
 
 impl Composed {
     /// Changes the object that the list of tasks belongs to: the outermost, or one inside it.
-    pub fn change_holder(&mut self, change: impl FnOnce(&mut Vec<(String, Value)>)) {
+    pub fn change_holder(&mut self, change: impl FnOnce(&mut Vec<(String, PlainValue)>)) {
         let key = self.tasks_key;
-        let has_tasks = |members: &[(String, Value)]| members.iter().any(|(own, _)| own == key);
+        let has_tasks = |members: &[(String, PlainValue)]| members.iter().any(|(own, _)| own == key);
         if has_tasks(&self.head) {
             return change(&mut self.head);
         }
         let inner = self.head.iter_mut().find_map(|(_, value)| match value {
-            Value::Object(members) if has_tasks(members) => Some(members),
+            PlainValue::Object(members) if has_tasks(members) => Some(members),
             _ => None,
         });
         if let Some(members) = inner {
@@ -153,16 +153,16 @@ impl Composed {
     }
 
     /// Returns the whole plan as one value.
-    pub fn into_value(mut self) -> Value {
+    pub fn into_value(mut self) -> PlainValue {
         self.put_tasks();
-        Value::Object(self.head)
+        PlainValue::Object(self.head)
     }
 
     /// Puts the tasks where they belong.
     fn put_tasks(&mut self) {
         let tasks = std::mem::take(&mut self.tasks);
         let key = self.tasks_key;
-        let list = Value::Array(tasks.into_iter().map(Value::Object).collect());
+        let list = PlainValue::Array(tasks.into_iter().map(PlainValue::Object).collect());
         self.change_holder(|holder| {
             if let Some((_, place)) = holder.iter_mut().find(|(own, _)| own == key) {
                 *place = list;
@@ -200,7 +200,7 @@ impl LossKind {
 
 /// One remark of a writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct WriterRemark {
     /// What happened.
     pub kind: LossKind,
     /// The place of the task it happened to; none for the plan itself.
@@ -213,12 +213,12 @@ pub struct Remark {
 
 /// The remarks of a writer, in the order of the text it writes.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct WriterReport {
     /// The remarks.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<WriterRemark>,
 }
 
-impl Report {
+impl WriterReport {
     fn push(
         &mut self,
         kind: LossKind,
@@ -226,7 +226,7 @@ impl Report {
         field: &'static str,
         message: impl Into<Cow<'static, str>>,
     ) {
-        self.remarks.push(Remark {
+        self.remarks.push(WriterRemark {
             kind,
             task,
             field,
@@ -251,18 +251,18 @@ impl Report {
 }
 
 /// Returns a member of an object.
-pub(crate) fn member(key: &str, value: Value) -> (String, Value) {
+pub(crate) fn member(key: &str, value: PlainValue) -> (String, PlainValue) {
     (key.to_owned(), value)
 }
 
 /// Returns a text as a value.
-pub(crate) fn text(text: impl Into<String>) -> Value {
-    Value::String(text.into())
+pub(crate) fn text(text: impl Into<String>) -> PlainValue {
+    PlainValue::String(text.into())
 }
 
 /// Returns a whole number as a value.
-pub(crate) fn number(number: impl std::fmt::Display) -> Value {
-    Value::Number(number.to_string())
+pub(crate) fn number(number: impl std::fmt::Display) -> PlainValue {
+    PlainValue::Number(number.to_string())
 }
 
 /// The longest title that is made from a longer text, in characters.
@@ -306,7 +306,7 @@ pub(crate) fn take_goal(head: &mut Fields) -> Option<String> {
 }
 
 /// Says where titles and descriptions become one text.
-pub(crate) fn report_joined(draft: &Draft, field: &'static str, report: &mut Report) {
+pub(crate) fn report_joined(draft: &PlanDraft, field: &'static str, report: &mut WriterReport) {
     let is_both = |fields: &Fields| {
         let body = fields.text(Field::Description).or_else(|| fields.text(Field::Goal));
         let title = fields.text(Field::Title);
@@ -331,8 +331,8 @@ pub(crate) fn take_time_or_now(
     field: Field,
     key: &'static str,
     id_source: &IdSource<'_>,
-    report: &mut Report,
-) -> (String, Value) {
+    report: &mut WriterReport,
+) -> (String, PlainValue) {
     let time = match field {
         Field::CreatedAt => take_created(head),
         field => take_time(head, field),
@@ -366,11 +366,11 @@ pub(crate) fn take_title_and_body(fields: &mut Fields) -> Option<(String, String
 }
 
 /// Takes what an agent was told or has said about a task, by what became of the task.
-pub(crate) fn take_notes(fields: &mut Fields, state: &State) -> Option<String> {
+pub(crate) fn take_notes(fields: &mut Fields, state: &DraftState) -> Option<String> {
     let by_state = match state {
-        State::Failed => Field::Error,
-        State::Done | State::Skipped => Field::Output,
-        State::Pending | State::Running | State::Blocked(_) => Field::Instructions,
+        DraftState::Failed => Field::Error,
+        DraftState::Done | DraftState::Skipped => Field::Output,
+        DraftState::Pending | DraftState::Running | DraftState::Blocked(_) => Field::Instructions,
     };
     [Field::Notes, by_state]
         .into_iter()
@@ -378,10 +378,10 @@ pub(crate) fn take_notes(fields: &mut Fields, state: &State) -> Option<String> {
 }
 
 /// Returns a measure of work from 1 to 5, out of a number or a word.
-pub(crate) fn complexity_of(value: &Value) -> Option<i64> {
+pub(crate) fn complexity_of(value: &PlainValue) -> Option<i64> {
     match value {
-        Value::Number(number) => number.parse().ok().filter(|number| (1..=5).contains(number)),
-        Value::String(word) => match word.as_str() {
+        PlainValue::Number(number) => number.parse().ok().filter(|number| (1..=5).contains(number)),
+        PlainValue::String(word) => match word.as_str() {
             "low" => Some(2),
             "medium" => Some(3),
             "high" => Some(4),
@@ -463,7 +463,12 @@ pub(crate) fn task_ids(
 }
 
 /// Says of tasks with new ids what they are called now.
-pub(crate) fn report_new_ids(tasks: &[DraftTask], ids: &[(String, bool)], field: &'static str, report: &mut Report) {
+pub(crate) fn report_new_ids(
+    tasks: &[DraftTask],
+    ids: &[(String, bool)],
+    field: &'static str,
+    report: &mut WriterReport,
+) {
     for (task_ix, (task, (id, is_new))) in tasks.iter().zip(ids).enumerate() {
         match &task.id {
             Some(old) if *is_new => report.changed(Some(task_ix), field, format!("`{old}` is called `{id}`")),
@@ -474,22 +479,27 @@ pub(crate) fn report_new_ids(tasks: &[DraftTask], ids: &[(String, bool)], field:
 }
 
 /// Returns the ids of what a task depends on.
-pub(crate) fn named(dependencies: &[u32], ids: &[(String, bool)]) -> Value {
+pub(crate) fn named(dependencies: &[u32], ids: &[(String, bool)]) -> PlainValue {
     let id = |&place: &u32| ids.get(place as usize).map(|(id, _)| text(id.as_str()));
-    Value::Array(dependencies.iter().filter_map(id).collect())
+    PlainValue::Array(dependencies.iter().filter_map(id).collect())
 }
 
 /// Returns the state for dialects that have five words and no other way to say that a task is left out or blocked.
-pub(crate) fn five_states(task: &DraftTask, task_ix: usize, field: &'static str, report: &mut Report) -> State {
+pub(crate) fn five_states(
+    task: &DraftTask,
+    task_ix: usize,
+    field: &'static str,
+    report: &mut WriterReport,
+) -> DraftState {
     match &task.state {
-        State::Pending if task.held => {
+        DraftState::Pending if task.held => {
             report.changed(Some(task_ix), field, "it is to be left out, which is now its status");
-            State::Skipped
+            DraftState::Skipped
         }
-        State::Blocked(reason) => {
+        DraftState::Blocked(reason) => {
             let message = format!("it was blocked ({}) and is pending again", cut(&one_line(reason), 80));
             report.changed(Some(task_ix), field, message);
-            State::Pending
+            DraftState::Pending
         }
         state => state.clone(),
     }

@@ -3,12 +3,12 @@
 
 use memchr::memchr2;
 
-use super::{Document, Kind};
+use super::{Document, NodeKind};
 use crate::text::Span;
 
 /// Something in a gap. White space and line breaks are passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token {
+pub(crate) enum GapToken {
     /// `-` before an element.
     Dash,
     /// `:` after a key.
@@ -86,40 +86,40 @@ impl Tokens<'_> {
             .max(1)
     }
 
-    fn quoted(&self, quote: u8) -> (Token, usize) {
+    fn quoted(&self, quote: u8) -> (GapToken, usize) {
         let mut at = self.at + 1;
         while let Some(found) = self.bytes.get(at..).and_then(|rest| memchr2(quote, b'\\', rest)) {
             at += found;
             if self.bytes[at] == quote {
-                return (Token::Quoted, at + 1 - self.at);
+                return (GapToken::Quoted, at + 1 - self.at);
             }
             at += if quote == b'"' { 2 } else { 1 };
         }
-        (Token::UnclosedQuote, self.bytes.len() - self.at)
+        (GapToken::UnclosedQuote, self.bytes.len() - self.at)
     }
 }
 
 impl Iterator for Tokens<'_> {
-    type Item = (Token, usize);
+    type Item = (GapToken, usize);
 
-    fn next(&mut self) -> Option<(Token, usize)> {
+    fn next(&mut self) -> Option<(GapToken, usize)> {
         self.skip_space();
         let start = self.at;
         let (token, len) = match *self.bytes.get(start)? {
             b'#' => {
                 let rest = &self.bytes[start..];
-                (Token::Comment, memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()))
+                (GapToken::Comment, memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()))
             }
-            b',' => (Token::Comma, 1),
-            b':' => (Token::Colon, 1),
-            b'[' | b'{' => (Token::Open, 1),
-            b']' | b'}' => (Token::Close, 1),
-            b'|' | b'>' => (Token::BlockScalar, self.word_len()),
-            b'&' | b'!' => (Token::Property, self.word_len()),
+            b',' => (GapToken::Comma, 1),
+            b':' => (GapToken::Colon, 1),
+            b'[' | b'{' => (GapToken::Open, 1),
+            b']' | b'}' => (GapToken::Close, 1),
+            b'|' | b'>' => (GapToken::BlockScalar, self.word_len()),
+            b'&' | b'!' => (GapToken::Property, self.word_len()),
             quote @ (b'"' | b'\'') => self.quoted(quote),
-            b'-' if self.is_alone() => (Token::Dash, 1),
-            b'?' if self.is_alone() => (Token::Question, 1),
-            _ => (Token::Word, self.word_len()),
+            b'-' if self.is_alone() => (GapToken::Dash, 1),
+            b'?' if self.is_alone() => (GapToken::Question, 1),
+            _ => (GapToken::Word, self.word_len()),
         };
         self.at = start + len;
         Some((token, start))
@@ -139,7 +139,7 @@ pub(crate) fn has_tab(document: &Document) -> bool {
         if gap_has_tab(text, Span::new(last_end, span.start as usize)) {
             return true;
         }
-        let is_leaf = !matches!(node.kind(), Kind::Object | Kind::Array);
+        let is_leaf = !matches!(node.kind(), NodeKind::Object | NodeKind::Array);
         last_end = last_end.max(if is_leaf { span.end } else { span.start } as usize);
     }
     gap_has_tab(text, Span::new(last_end, document.extent().end as usize))
@@ -151,7 +151,7 @@ fn gap_has_tab(text: &str, gap: Span) -> bool {
     let mut tokens = tokens(text, gap);
     let mut from = gap.start as usize;
     while let Some((token, at)) = tokens.next() {
-        if token != Token::Comment && last_line_has_tab(&bytes[from..at]) {
+        if token != GapToken::Comment && last_line_has_tab(&bytes[from..at]) {
             return true;
         }
         from = tokens.offset();

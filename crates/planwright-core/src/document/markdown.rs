@@ -26,12 +26,12 @@ pub struct Frontmatter {
     /// Whether there is a closing line. Without one there are no entries.
     pub is_closed: bool,
     /// The `key: value` lines in order; a key may appear more than once.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MetadataLine>,
 }
 
 /// One `key: value` line that begins at the first column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct MetadataLine {
     /// The line with its line ending.
     pub line: Span,
     /// The line and the indented or list lines that belong to it.
@@ -55,7 +55,7 @@ pub struct Heading {
 
 /// A level-2 heading and what follows it up to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct MarkdownSection {
     /// The heading, from `##` to the end of the title.
     pub heading: Span,
     /// All after the heading, up to the next level-2 heading or the end.
@@ -64,7 +64,7 @@ pub struct Section {
 
 /// A fenced block whose info string begins with `json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fence {
+pub struct JsonFence {
     /// From the first backtick to the last.
     pub span: Span,
     /// The text inside, without the white space around it.
@@ -117,12 +117,12 @@ impl Markdown {
     }
 
     /// Returns the entries of the frontmatter.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[MetadataLine] {
         self.frontmatter.as_ref().map_or(&[], |found| &found.entries)
     }
 
     /// Returns the entry that counts for a key: the last one.
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&MetadataLine> {
         self.entries()
             .iter()
             .rev()
@@ -150,7 +150,7 @@ impl Markdown {
     }
 
     /// Returns the first section with exactly this title.
-    pub fn section(&self, title: &str) -> Option<Section> {
+    pub fn section(&self, title: &str) -> Option<MarkdownSection> {
         let ix = self
             .headings
             .iter()
@@ -160,14 +160,14 @@ impl Markdown {
             .headings
             .get(ix + 1)
             .map_or(self.source.len(), |next| next.span.start as usize);
-        Some(Section {
+        Some(MarkdownSection {
             heading,
             body: Span::new(heading.end as usize, end),
         })
     }
 
     /// Returns the JSON fences in a section's body, in order.
-    pub fn json_fences(&self, section: &Section) -> Vec<Fence> {
+    pub fn json_fences(&self, section: &MarkdownSection) -> Vec<JsonFence> {
         find_json_fences(self.source.as_str(), section.body)
     }
 
@@ -243,7 +243,7 @@ fn find_frontmatter(text: &str) -> Option<Frontmatter> {
     if &text[..end] != "---" {
         return None;
     }
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<MetadataLine> = Vec::new();
     let mut at = first;
     while at < text.len() {
         let (end, next) = line_ends(text, at);
@@ -282,7 +282,7 @@ fn key_len(line: &str) -> usize {
         .unwrap_or(line.len())
 }
 
-fn read_entry(text: &str, at: usize, end: usize, next: usize) -> Option<Entry> {
+fn read_entry(text: &str, at: usize, end: usize, next: usize) -> Option<MetadataLine> {
     let line = &text[at..end];
     let colon = key_len(line);
     if colon == 0 || line.as_bytes().get(colon) != Some(&b':') {
@@ -300,7 +300,7 @@ fn read_entry(text: &str, at: usize, end: usize, next: usize) -> Option<Entry> {
         end - rest.len()
     };
     let value = Span::new(start, start + rest.trim_end_matches(is_space).len());
-    Some(Entry {
+    Some(MetadataLine {
         line: Span::new(at, next),
         block: Span::new(at, next),
         key: Span::new(at, at + colon),
@@ -378,7 +378,7 @@ fn read_heading(text: &str, at: usize) -> Option<Heading> {
     })
 }
 
-fn find_json_fences(text: &str, body: Span) -> Vec<Fence> {
+fn find_json_fences(text: &str, body: Span) -> Vec<JsonFence> {
     let body_text = text.get(body.range()).unwrap_or("");
     let base = body.start as usize;
     let (open, close) = (memmem::Finder::new("```json"), memmem::Finder::new("```"));
@@ -392,7 +392,7 @@ fn find_json_fences(text: &str, body: Span) -> Vec<Fence> {
         };
         let inner = body_text[start..start + len].trim_end_matches(is_space);
         at = start + len + "```".len();
-        fences.push(Fence {
+        fences.push(JsonFence {
             span: Span::new(base + first, base + at),
             inner: Span::new(base + start, base + start + inner.len()),
         });

@@ -42,7 +42,7 @@ pub const MAX_NODES: usize = (1 << 24) - 2;
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum NodeKind {
     /// A JSON object or a YAML mapping.
     Object = 0,
     /// A JSON array or a YAML sequence.
@@ -65,24 +65,24 @@ pub enum Kind {
     Invalid,
 }
 
-const KINDS: [Kind; 16] = [
-    Kind::Object,
-    Kind::Array,
-    Kind::String,
-    Kind::Number,
-    Kind::True,
-    Kind::False,
-    Kind::Null,
-    Kind::Key,
-    Kind::Alias,
-    Kind::Invalid,
+const KINDS: [NodeKind; 16] = [
+    NodeKind::Object,
+    NodeKind::Array,
+    NodeKind::String,
+    NodeKind::Number,
+    NodeKind::True,
+    NodeKind::False,
+    NodeKind::Null,
+    NodeKind::Key,
+    NodeKind::Alias,
+    NodeKind::Invalid,
     // Four bits number sixteen kinds; the rest are never written.
-    Kind::Invalid,
-    Kind::Invalid,
-    Kind::Invalid,
-    Kind::Invalid,
-    Kind::Invalid,
-    Kind::Invalid,
+    NodeKind::Invalid,
+    NodeKind::Invalid,
+    NodeKind::Invalid,
+    NodeKind::Invalid,
+    NodeKind::Invalid,
+    NodeKind::Invalid,
 ];
 
 /// How a node is written.
@@ -118,7 +118,7 @@ const STYLES: [Style; 8] = [
 
 /// The notation a document is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum DocumentFormat {
     /// Strict JSON.
     Json,
     /// YAML 1.2.
@@ -127,7 +127,7 @@ pub enum Format {
 
 /// One row of the table: where a node is, what it is, and how many rows it and its children take.
 #[derive(Clone, Copy)]
-struct Node {
+struct NodeRow {
     start: u32,
     end: u32,
     /// Bits 0–23: rows of the subtree; 24–27: kind; 28–30: style; 31: the value differs from the slice.
@@ -136,10 +136,10 @@ struct Node {
 
 const ROWS_MASK: u32 = (1 << 24) - 1;
 
-impl Node {
+impl NodeRow {
     #[inline]
-    fn new(kind: Kind, style: Style, span: Span, decoded: bool) -> Self {
-        Node {
+    fn new(kind: NodeKind, style: Style, span: Span, decoded: bool) -> Self {
+        NodeRow {
             start: span.start,
             end: span.end,
             bits: 1 | ((kind as u32) << 24) | ((style as u32) << 28) | (u32::from(decoded) << 31),
@@ -152,7 +152,7 @@ impl Node {
     }
 
     #[inline]
-    fn kind(self) -> Kind {
+    fn kind(self) -> NodeKind {
         KINDS[((self.bits >> 24) & 0xf) as usize]
     }
 
@@ -176,7 +176,7 @@ impl Node {
 #[derive(Clone)]
 pub struct Document {
     source: SourceText,
-    format: Format,
+    format: DocumentFormat,
     /// The part of the text that was parsed.
     extent: Span,
     /// Syntax errors left parts of the text unread.
@@ -185,7 +185,7 @@ pub struct Document {
     is_cut: bool,
     /// Parts were read by a guess, or not at all.
     is_doubtful: bool,
-    nodes: Vec<Node>,
+    nodes: Vec<NodeRow>,
     /// Values that differ from their slice, by row: YAML scalars only (JSON decodes on demand).
     decoded: Vec<(u32, Box<str>)>,
     /// Alias rows and the rows they stand for.
@@ -219,7 +219,7 @@ pub struct Parsed {
 
 impl Document {
     /// Returns a document without nodes.
-    pub(crate) fn empty(source: SourceText, format: Format, extent: Span) -> Self {
+    pub(crate) fn empty(source: SourceText, format: DocumentFormat, extent: Span) -> Self {
         Document {
             source,
             format,
@@ -238,7 +238,7 @@ impl Document {
     /// Returns true where a whole value means the same wherever it stands: in JSON, and in YAML in which every scalar ends on
     /// its line and nothing refers to anything.
     pub(crate) fn is_context_free(&self) -> bool {
-        self.format == Format::Json || self.is_tidy
+        self.format == DocumentFormat::Json || self.is_tidy
     }
 
     /// Returns the text it was parsed from.
@@ -247,7 +247,7 @@ impl Document {
     }
 
     /// Returns the notation.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> DocumentFormat {
         self.format
     }
 
@@ -282,7 +282,7 @@ impl Document {
     /// Returns true where another reading of the same text found nothing wrong and led to the same rows.
     fn has_same_rows(&self, other: &Parsed) -> bool {
         let (ours, theirs) = (self, &other.document);
-        let bits = |node: &Node| (node.start, node.end, node.bits);
+        let bits = |node: &NodeRow| (node.start, node.end, node.bits);
         ours.nodes.iter().map(bits).eq(theirs.nodes.iter().map(bits))
             && ours.decoded == theirs.decoded
             && ours.aliases == theirs.aliases
@@ -337,8 +337,8 @@ pub struct NodeRef<'d> {
 
 /// What a row says.
 #[derive(Clone, Copy)]
-pub(crate) struct View {
-    pub(crate) kind: Kind,
+pub(crate) struct RowView {
+    pub(crate) kind: NodeKind,
     pub(crate) style: Style,
     /// For texts: the characters stand in the file as they are meant.
     pub(crate) is_verbatim: bool,
@@ -356,15 +356,15 @@ pub struct Member<'d> {
 
 impl<'d> NodeRef<'d> {
     #[inline]
-    fn node(self) -> Node {
+    fn node(self) -> NodeRow {
         self.doc.nodes[self.ix]
     }
 
     /// Returns all there is to know about the node in one look.
     #[inline]
-    pub(crate) fn view(self) -> View {
+    pub(crate) fn view(self) -> RowView {
         let node = self.node();
-        View {
+        RowView {
             kind: node.kind(),
             style: node.style(),
             is_verbatim: !node.decoded(),
@@ -386,7 +386,7 @@ impl<'d> NodeRef<'d> {
     }
 
     /// Returns what it is. An alias is an alias: see [`NodeRef::resolved`].
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> NodeKind {
         self.node().kind()
     }
 
@@ -413,7 +413,7 @@ impl<'d> NodeRef<'d> {
     /// Returns the node an alias stands for, or the node itself.
     #[inline]
     pub fn resolved(self) -> NodeRef<'d> {
-        if self.kind() != Kind::Alias {
+        if self.kind() != NodeKind::Alias {
             return self;
         }
         let found = self
@@ -433,7 +433,7 @@ impl<'d> NodeRef<'d> {
     pub fn text(self) -> Option<Cow<'d, str>> {
         let node = self.resolved();
         match node.kind() {
-            Kind::String | Kind::Key => Some(node.value()),
+            NodeKind::String | NodeKind::Key => Some(node.value()),
             _ => None,
         }
     }
@@ -443,7 +443,7 @@ impl<'d> NodeRef<'d> {
     pub fn verbatim(self) -> Option<Span> {
         let node = self.resolved();
         let row = node.node();
-        let is_text = matches!(row.kind(), Kind::String | Kind::Key);
+        let is_text = matches!(row.kind(), NodeKind::String | NodeKind::Key);
         if !is_text || row.decoded() {
             return None;
         }
@@ -465,7 +465,7 @@ impl<'d> NodeRef<'d> {
         if !node.node().decoded() {
             return Cow::Borrowed(node.slice());
         }
-        if node.doc.format == Format::Json {
+        if node.doc.format == DocumentFormat::Json {
             return Cow::Owned(json::decode(node.slice()));
         }
         let found = node
@@ -480,15 +480,15 @@ impl<'d> NodeRef<'d> {
 
     /// Returns the members of an object, in order; none of other kinds. Merge keys are followed last.
     #[inline]
-    pub fn members(self) -> Members<'d> {
-        Members::new(self.resolved())
+    pub fn members(self) -> MemberIter<'d> {
+        MemberIter::new(self.resolved())
     }
 
     /// Returns the members of an object as written, in order: a merge key is a member like any other, and an
     /// alias has none.
     #[inline]
     pub fn own_members(self) -> OwnMembers<'d> {
-        let is_object = self.kind() == Kind::Object;
+        let is_object = self.kind() == NodeKind::Object;
         OwnMembers {
             doc: self.doc,
             next: self.ix + 1,
@@ -500,7 +500,7 @@ impl<'d> NodeRef<'d> {
     #[inline]
     pub fn elements(self) -> Elements<'d> {
         let node = self.resolved();
-        let is_array = node.kind() == Kind::Array;
+        let is_array = node.kind() == NodeKind::Array;
         Elements {
             doc: node.doc,
             next: node.ix + 1,
@@ -525,7 +525,7 @@ impl<'d> NodeRef<'d> {
     pub fn is_text(self, text: &str) -> bool {
         let node = self.node();
         // Keys and strings of JSON are looked at most: lengths differ mostly, and are known without touching the text.
-        if matches!(node.kind(), Kind::Key | Kind::String) && node.style() == Style::Double && !node.decoded() {
+        if matches!(node.kind(), NodeKind::Key | NodeKind::String) && node.style() == Style::Double && !node.decoded() {
             let inner = node.start as usize + 1..(node.end as usize).saturating_sub(1);
             return inner.len() == text.len()
                 && self.doc.source.as_str().as_bytes().get(inner) == Some(text.as_bytes());
@@ -539,8 +539,8 @@ impl<'d> NodeRef<'d> {
     /// Returns a boolean's value.
     pub fn as_bool(self) -> Option<bool> {
         match self.resolved().kind() {
-            Kind::True => Some(true),
-            Kind::False => Some(false),
+            NodeKind::True => Some(true),
+            NodeKind::False => Some(false),
             _ => None,
         }
     }
@@ -548,7 +548,7 @@ impl<'d> NodeRef<'d> {
     /// Returns an integer's value where it fits 64 bits; `3.0` and `3e0` are the integer 3.
     pub fn as_integer(self) -> Option<i64> {
         let node = self.resolved();
-        if node.kind() != Kind::Number {
+        if node.kind() != NodeKind::Number {
             return None;
         }
         let slice = node.slice();
@@ -559,9 +559,9 @@ impl<'d> NodeRef<'d> {
     pub fn as_number(self) -> Option<f64> {
         let node = self.resolved();
         match node.kind() {
-            Kind::Number if self.doc.format == Format::Yaml => yaml::number(node.slice()),
+            NodeKind::Number if self.doc.format == DocumentFormat::Yaml => yaml::number(node.slice()),
             // Most numbers in plans are small and whole, which is quicker to read.
-            Kind::Number => match node.slice().parse::<i32>() {
+            NodeKind::Number => match node.slice().parse::<i32>() {
                 Ok(whole) if whole != 0 => Some(f64::from(whole)),
                 _ => node.slice().parse().ok(),
             },
@@ -571,18 +571,18 @@ impl<'d> NodeRef<'d> {
 
     /// Returns a word for messages: "a string", "an object".
     pub fn describe(self) -> &'static str {
-        let mapping = self.doc.format == Format::Yaml;
+        let mapping = self.doc.format == DocumentFormat::Yaml;
         match self.resolved().kind() {
-            Kind::Object if mapping => "a mapping",
-            Kind::Object => "an object",
-            Kind::Array if mapping => "a list",
-            Kind::Array => "an array",
-            Kind::String | Kind::Key => "a string",
-            Kind::Number => "a number",
-            Kind::True | Kind::False => "a boolean",
-            Kind::Null => "null",
-            Kind::Alias => "an alias",
-            Kind::Invalid => "something unreadable",
+            NodeKind::Object if mapping => "a mapping",
+            NodeKind::Object => "an object",
+            NodeKind::Array if mapping => "a list",
+            NodeKind::Array => "an array",
+            NodeKind::String | NodeKind::Key => "a string",
+            NodeKind::Number => "a number",
+            NodeKind::True | NodeKind::False => "a boolean",
+            NodeKind::Null => "null",
+            NodeKind::Alias => "an alias",
+            NodeKind::Invalid => "something unreadable",
         }
     }
 }
@@ -617,7 +617,7 @@ impl<'d> Iterator for OwnMembers<'d> {
 }
 
 /// Iterates over members. See [`NodeRef::members`].
-pub struct Members<'d> {
+pub struct MemberIter<'d> {
     own: OwnMembers<'d>,
     follows_merges: bool,
     /// What merge keys named, to be followed after the mapping's own members.
@@ -626,12 +626,12 @@ pub struct Members<'d> {
     fuel: usize,
 }
 
-impl<'d> Members<'d> {
+impl<'d> MemberIter<'d> {
     #[inline]
     fn new(node: NodeRef<'d>) -> Self {
-        Members {
+        MemberIter {
             own: node.own_members(),
-            follows_merges: node.doc.format == Format::Yaml,
+            follows_merges: node.doc.format == DocumentFormat::Yaml,
             merged: Vec::new(),
             fuel: MAX_DEPTH,
         }
@@ -639,14 +639,14 @@ impl<'d> Members<'d> {
 
     fn queue_merge(&mut self, value: NodeRef<'d>) {
         match value.resolved().kind() {
-            Kind::Object => self.merged.push(value.resolved()),
-            Kind::Array => self.merged.extend(value.elements().map(NodeRef::resolved)),
+            NodeKind::Object => self.merged.push(value.resolved()),
+            NodeKind::Array => self.merged.extend(value.elements().map(NodeRef::resolved)),
             _ => {}
         }
     }
 }
 
-impl<'d> Iterator for Members<'d> {
+impl<'d> Iterator for MemberIter<'d> {
     type Item = Member<'d>;
 
     #[inline]
@@ -696,7 +696,7 @@ impl<'d> Iterator for Elements<'d> {
 
 /// Fills the node table, keeping the sizes of open collections right. Shared by the parsers.
 struct Builder {
-    nodes: Vec<Node>,
+    nodes: Vec<NodeRow>,
     /// Rows of the open collections, outermost first.
     open: Vec<u32>,
 }
@@ -714,11 +714,11 @@ impl Builder {
     }
 
     #[inline]
-    fn push(&mut self, kind: Kind, style: Style, span: Span, decoded: bool) {
-        self.nodes.push(Node::new(kind, style, span, decoded));
+    fn push(&mut self, kind: NodeKind, style: Style, span: Span, decoded: bool) {
+        self.nodes.push(NodeRow::new(kind, style, span, decoded));
     }
 
-    fn open(&mut self, kind: Kind, style: Style, start: usize) {
+    fn open(&mut self, kind: NodeKind, style: Style, start: usize) {
         self.open.push(self.nodes.len() as u32);
         self.push(kind, style, Span::at(start), false);
     }

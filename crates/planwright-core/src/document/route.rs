@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use super::{Document, Kind, NodeRef};
+use super::{Document, NodeKind, NodeRef};
 
 /// One step down a document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Step {
+pub enum RouteStep {
     /// To the value of a key.
     Key(String),
     /// To an element, counted from 0.
@@ -17,7 +17,7 @@ pub enum Step {
 /// The way from the root of a document to one of its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Route {
-    steps: Vec<Step>,
+    steps: Vec<RouteStep>,
 }
 
 impl Route {
@@ -29,25 +29,25 @@ impl Route {
     /// Returns this route and one step more, to the value of a key.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.steps.push(Step::Key(key.into()));
+        self.steps.push(RouteStep::Key(key.into()));
         self
     }
 
     /// Returns this route and one step more, to an element.
     #[must_use]
     pub fn index(mut self, index: usize) -> Self {
-        self.steps.push(Step::Index(index));
+        self.steps.push(RouteStep::Index(index));
         self
     }
 
     /// Returns the route with these steps.
-    pub(crate) fn from_steps(steps: &[Step]) -> Self {
+    pub(crate) fn from_steps(steps: &[RouteStep]) -> Self {
         Route { steps: steps.to_vec() }
     }
 
     /// Returns this route and one step more.
     #[must_use]
-    pub fn step(mut self, step: Step) -> Self {
+    pub fn step(mut self, step: RouteStep) -> Self {
         self.steps.push(step);
         self
     }
@@ -55,7 +55,7 @@ impl Route {
     /// Returns the index that this route has right after a beginning; none where it begins otherwise or has a key there.
     pub(crate) fn index_after(&self, beginning: &Route) -> Option<usize> {
         match self.steps.strip_prefix(beginning.steps.as_slice())? {
-            [Step::Index(index), ..] => Some(*index),
+            [RouteStep::Index(index), ..] => Some(*index),
             _ => None,
         }
     }
@@ -63,14 +63,14 @@ impl Route {
     /// Returns this route with another index at a depth where it has one.
     #[must_use]
     pub(crate) fn with_index(mut self, depth: usize, index: usize) -> Self {
-        if let Some(step @ Step::Index(_)) = self.steps.get_mut(depth) {
-            *step = Step::Index(index);
+        if let Some(step @ RouteStep::Index(_)) = self.steps.get_mut(depth) {
+            *step = RouteStep::Index(index);
         }
         self
     }
 
     /// Returns the steps from the root.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[RouteStep] {
         &self.steps
     }
 
@@ -78,8 +78,8 @@ impl Route {
     /// first counts.
     pub fn find<'d>(&self, document: &'d Document) -> Option<NodeRef<'d>> {
         self.steps.iter().try_fold(document.root()?, |node, step| match step {
-            Step::Key(key) => node.get(key),
-            Step::Index(index) => node.elements().nth(*index),
+            RouteStep::Key(key) => node.get(key),
+            RouteStep::Index(index) => node.elements().nth(*index),
         })
     }
 
@@ -87,7 +87,7 @@ impl Route {
     ///
     /// Takes time for every sibling on the way, so it is for messages, not for loops.
     pub fn of(node: NodeRef<'_>) -> Self {
-        let row = if node.kind() == Kind::Key {
+        let row = if node.kind() == NodeKind::Key {
             node.row() + 1
         } else {
             node.row()
@@ -102,12 +102,12 @@ impl Route {
             at = None;
             if let Some(member) = parent.own_members().find(|member| holds(member.value)) {
                 let key = member.key.text().unwrap_or_default();
-                route.steps.push(Step::Key(key.into_owned()));
+                route.steps.push(RouteStep::Key(key.into_owned()));
                 at = Some(member.value);
-            } else if parent.kind() == Kind::Array
+            } else if parent.kind() == NodeKind::Array
                 && let Some((index, element)) = parent.elements().enumerate().find(|(_, element)| holds(*element))
             {
-                route.steps.push(Step::Index(index));
+                route.steps.push(RouteStep::Index(index));
                 at = Some(element);
             }
         }
@@ -122,10 +122,10 @@ impl fmt::Display for Route {
         }
         for (ix, step) in self.steps.iter().enumerate() {
             match step {
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Key(key) if !is_plain_key(key) => write!(f, "[{key:?}]")?,
-                Step::Key(key) if ix == 0 => f.write_str(key)?,
-                Step::Key(key) => write!(f, ".{key}")?,
+                RouteStep::Index(index) => write!(f, "[{index}]")?,
+                RouteStep::Key(key) if !is_plain_key(key) => write!(f, "[{key:?}]")?,
+                RouteStep::Key(key) if ix == 0 => f.write_str(key)?,
+                RouteStep::Key(key) => write!(f, ".{key}")?,
             }
         }
         Ok(())
@@ -162,7 +162,7 @@ mod tests {
         ];
         for (text, parse) in texts.iter().zip([json::parse, yaml::parse]) {
             let document = parse(&SourceText::new(*text)).document;
-            for node in document.nodes().filter(|node| node.kind() != Kind::Key) {
+            for node in document.nodes().filter(|node| node.kind() != NodeKind::Key) {
                 let found = Route::of(node).find(&document).map(NodeRef::row);
                 assert_eq!(found, Some(node.row()), "{} in {text}", Route::of(node));
             }

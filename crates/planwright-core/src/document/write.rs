@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::json::{encode_into, is_json_number};
-use super::patch::Value;
-use super::patch::scalar::{Context, block_scalar, is_plain, quoted};
+use super::patch::PlainValue;
+use super::patch::scalar::{ScalarContext, block_scalar, is_plain, quoted};
 use super::yaml::{number, plain_kind};
-use super::{Kind, Style};
+use super::{NodeKind, Style};
 
 /// Returns a value as JSON, indented by two, every member and element on a line of its own, with a final newline.
-pub fn json(value: &Value) -> String {
+pub fn json(value: &PlainValue) -> String {
     let mut out = String::new();
     write_json(&mut out, value, 0);
     out.push('\n');
@@ -17,7 +17,7 @@ pub fn json(value: &Value) -> String {
 }
 
 /// Returns a value as JSON that may stand between fences: three backticks inside a text would end it, and are escaped.
-pub(crate) fn fenced_json(value: &Value) -> String {
+pub(crate) fn fenced_json(value: &PlainValue) -> String {
     let text = json(value);
     match text.contains("```") {
         true => text.replace('`', "\\u0060"),
@@ -25,16 +25,16 @@ pub(crate) fn fenced_json(value: &Value) -> String {
     }
 }
 
-fn write_json(out: &mut String, value: &Value, indent: usize) {
+fn write_json(out: &mut String, value: &PlainValue, indent: usize) {
     match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Number(number) => out.push_str(&json_number(number)),
-        Value::String(text) | Value::Alias(text) => encode_into(out, text),
-        Value::Array(elements) if elements.is_empty() => out.push_str("[]"),
-        Value::Object(members) if members.is_empty() => out.push_str("{}"),
-        Value::Array(elements) => {
+        PlainValue::Null => out.push_str("null"),
+        PlainValue::Bool(true) => out.push_str("true"),
+        PlainValue::Bool(false) => out.push_str("false"),
+        PlainValue::Number(number) => out.push_str(&json_number(number)),
+        PlainValue::String(text) | PlainValue::Alias(text) => encode_into(out, text),
+        PlainValue::Array(elements) if elements.is_empty() => out.push_str("[]"),
+        PlainValue::Object(members) if members.is_empty() => out.push_str("{}"),
+        PlainValue::Array(elements) => {
             out.push('[');
             for (ix, element) in elements.iter().enumerate() {
                 begin_line(out, ix, indent + 2);
@@ -43,7 +43,7 @@ fn write_json(out: &mut String, value: &Value, indent: usize) {
             end_lines(out, indent);
             out.push(']');
         }
-        Value::Object(members) => {
+        PlainValue::Object(members) => {
             out.push('{');
             for (ix, (key, member)) in members.iter().enumerate() {
                 begin_line(out, ix, indent + 2);
@@ -84,18 +84,18 @@ pub(crate) fn json_number(written: &str) -> Cow<'_, str> {
 
 /// Returns a value as YAML in blocks, indented by two: single words plain, several lines as literal blocks, all else in
 /// double quotes.
-pub fn yaml(value: &Value) -> String {
+pub fn yaml(value: &PlainValue) -> String {
     let mut out = String::new();
     match value {
-        Value::Object(members) if !members.is_empty() => write_members(&mut out, members, 0),
-        Value::Array(elements) if !elements.is_empty() => write_elements(&mut out, elements, 0),
+        PlainValue::Object(members) if !members.is_empty() => write_members(&mut out, members, 0),
+        PlainValue::Array(elements) if !elements.is_empty() => write_elements(&mut out, elements, 0),
         scalar => write_scalar(&mut out, scalar, 0),
     }
     out
 }
 
 /// Writes members one below the other; the caller has indented the first.
-fn write_members(out: &mut String, members: &[(String, Value)], indent: usize) {
+fn write_members(out: &mut String, members: &[(String, PlainValue)], indent: usize) {
     for (ix, (key, value)) in members.iter().enumerate() {
         if ix > 0 {
             pad(out, indent);
@@ -106,12 +106,12 @@ fn write_members(out: &mut String, members: &[(String, Value)], indent: usize) {
         }
         out.push(':');
         match value {
-            Value::Object(members) if !members.is_empty() => {
+            PlainValue::Object(members) if !members.is_empty() => {
                 out.push('\n');
                 pad(out, indent + 2);
                 write_members(out, members, indent + 2);
             }
-            Value::Array(elements) if !elements.is_empty() => {
+            PlainValue::Array(elements) if !elements.is_empty() => {
                 out.push('\n');
                 pad(out, indent + 2);
                 write_elements(out, elements, indent + 2);
@@ -125,30 +125,30 @@ fn write_members(out: &mut String, members: &[(String, Value)], indent: usize) {
 }
 
 /// Writes elements one below the other; the caller has indented the first.
-fn write_elements(out: &mut String, elements: &[Value], indent: usize) {
+fn write_elements(out: &mut String, elements: &[PlainValue], indent: usize) {
     for (ix, element) in elements.iter().enumerate() {
         if ix > 0 {
             pad(out, indent);
         }
         out.push_str("- ");
         match element {
-            Value::Object(members) if !members.is_empty() => write_members(out, members, indent + 2),
-            Value::Array(elements) if !elements.is_empty() => write_elements(out, elements, indent + 2),
+            PlainValue::Object(members) if !members.is_empty() => write_members(out, members, indent + 2),
+            PlainValue::Array(elements) if !elements.is_empty() => write_elements(out, elements, indent + 2),
             scalar => write_scalar(out, scalar, indent + 2),
         }
     }
 }
 
 /// Writes a scalar or an empty collection, and ends its line.
-fn write_scalar(out: &mut String, value: &Value, indent: usize) {
+fn write_scalar(out: &mut String, value: &PlainValue, indent: usize) {
     match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Number(number) if plain_kind(number) == Kind::Number => out.push_str(number),
-        Value::Array(_) => out.push_str("[]"),
-        Value::Object(_) => out.push_str("{}"),
-        Value::String(text) | Value::Alias(text) | Value::Number(text) => write_text(out, text, indent),
+        PlainValue::Null => out.push_str("null"),
+        PlainValue::Bool(true) => out.push_str("true"),
+        PlainValue::Bool(false) => out.push_str("false"),
+        PlainValue::Number(number) if plain_kind(number) == NodeKind::Number => out.push_str(number),
+        PlainValue::Array(_) => out.push_str("[]"),
+        PlainValue::Object(_) => out.push_str("{}"),
+        PlainValue::String(text) | PlainValue::Alias(text) | PlainValue::Number(text) => write_text(out, text, indent),
     }
     if !out.ends_with('\n') {
         out.push('\n');
@@ -175,7 +175,7 @@ fn write_text(out: &mut String, text: &str, indent: usize) {
 /// Returns true for an identifier, a path or a single word, which need no quotes.
 fn is_word(text: &str) -> bool {
     let is_plain_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'<');
-    text.bytes().all(is_plain_byte) && is_plain(text, Context::Block)
+    text.bytes().all(is_plain_byte) && is_plain(text, ScalarContext::Block)
 }
 
 #[cfg(test)]
@@ -184,22 +184,25 @@ mod tests {
     use crate::document::{json as json_document, yaml as yaml_document};
     use crate::text::SourceText;
 
-    fn sample() -> Value {
-        let text = |text: &str| Value::String(text.to_owned());
-        Value::Object(vec![
+    fn sample() -> PlainValue {
+        let text = |text: &str| PlainValue::String(text.to_owned());
+        PlainValue::Object(vec![
             ("id".to_owned(), text("plan-1")),
             ("task".to_owned(), text("Say: \"hello\" # twice")),
             ("notes".to_owned(), text("one\n  two\n")),
             ("odd key".to_owned(), text("null")),
             (
                 "steps".to_owned(),
-                Value::Array(vec![
-                    Value::Object(vec![
-                        ("index".to_owned(), Value::Number("0".to_owned())),
-                        ("files".to_owned(), Value::Array(vec![text("src/a.rs"), text("- b")])),
-                        ("none".to_owned(), Value::Array(Vec::new())),
+                PlainValue::Array(vec![
+                    PlainValue::Object(vec![
+                        ("index".to_owned(), PlainValue::Number("0".to_owned())),
+                        (
+                            "files".to_owned(),
+                            PlainValue::Array(vec![text("src/a.rs"), text("- b")]),
+                        ),
+                        ("none".to_owned(), PlainValue::Array(Vec::new())),
                     ]),
-                    Value::Array(vec![Value::Array(vec![Value::Null]), Value::Bool(true)]),
+                    PlainValue::Array(vec![PlainValue::Array(vec![PlainValue::Null]), PlainValue::Bool(true)]),
                 ]),
             ),
         ])
@@ -207,9 +210,12 @@ mod tests {
 
     #[test]
     fn json_is_laid_out_by_lines() {
-        let value = Value::Object(vec![
-            ("a".to_owned(), Value::Array(vec![Value::Number("1".to_owned())])),
-            ("b".to_owned(), Value::Object(Vec::new())),
+        let value = PlainValue::Object(vec![
+            (
+                "a".to_owned(),
+                PlainValue::Array(vec![PlainValue::Number("1".to_owned())]),
+            ),
+            ("b".to_owned(), PlainValue::Object(Vec::new())),
         ]);
         assert_eq!(json(&value), "{\n  \"a\": [\n    1\n  ],\n  \"b\": {}\n}\n");
     }
@@ -223,9 +229,9 @@ mod tests {
     #[test]
     fn both_read_back_as_written() {
         let document = json_document::parse(&SourceText::new(json(&sample()))).document;
-        assert_eq!(document.root().map(Value::of), Some(sample()));
+        assert_eq!(document.root().map(PlainValue::of), Some(sample()));
         let document = yaml_document::parse(&SourceText::new(yaml(&sample()))).document;
-        assert_eq!(document.root().map(Value::of), Some(sample()));
+        assert_eq!(document.root().map(PlainValue::of), Some(sample()));
     }
 
     #[test]

@@ -6,20 +6,20 @@ pub mod moves;
 pub(crate) mod reasons;
 mod working_plan;
 
-use crate::document::patch::Value;
-use crate::document::route::Step;
+use crate::document::patch::PlainValue;
+use crate::document::route::RouteStep;
 use crate::plan::{Field, PlanVerb, State, Verb};
 
 pub(crate) use approval::plan_move;
 pub use approval::{PlanMove, PlanRefused};
-pub use moves::Refused;
+pub use moves::VerbRefusal;
 pub(crate) use moves::moves;
 pub use reasons::skipped_for_failures_of;
 pub(crate) use working_plan::{Halt, WorkingPlan};
 
 /// What somebody asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct VerbRequest<'a> {
     /// What to do.
     pub verb: Verb,
     /// Why, in the user's words.
@@ -43,12 +43,12 @@ pub struct Request<'a> {
     /// With `retry`: whether the task starts at once.
     pub starts: bool,
     /// How the work went, where an agent told.
-    pub work: Option<&'a Work>,
+    pub work: Option<&'a WorkReport>,
 }
 
 /// What an agent told about its work on a task, beside what came out of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct WorkReport {
     /// The tools that it used, in order.
     pub tools: Vec<ToolCall>,
     /// What it thinks of its work.
@@ -68,10 +68,10 @@ pub struct ToolCall {
     pub has_failed: bool,
 }
 
-impl<'a> Request<'a> {
+impl<'a> VerbRequest<'a> {
     /// Returns a request with nothing but a verb and a time.
     pub fn new(verb: Verb, now: &'a str) -> Self {
-        Request {
+        VerbRequest {
             verb,
             note: None,
             output: None,
@@ -154,67 +154,67 @@ pub enum Owner {
 
 /// One field to be written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct FieldEdit {
     /// Whose field.
     pub owner: Owner,
     /// Which.
     pub field: Field,
     /// The way on from there, for a part of a field.
-    pub within: Vec<Step>,
+    pub within: Vec<RouteStep>,
     /// What to do.
-    pub action: Action,
+    pub action: FieldAction,
 }
 
 /// What to do with a field.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum FieldAction {
     /// Give it this value, adding it where it is absent.
-    Set(Value),
+    Set(PlainValue),
     /// Remove it, if it is there.
     Remove,
     /// Add this element at the end of the list, which is made where it is absent.
-    Push(Value),
+    Push(PlainValue),
 }
 
-impl Change {
+impl FieldEdit {
     /// Gives a field a value.
-    pub fn set(owner: Owner, field: Field, value: Value) -> Self {
-        Change {
+    pub fn set(owner: Owner, field: Field, value: PlainValue) -> Self {
+        FieldEdit {
             owner,
             field,
             within: Vec::new(),
-            action: Action::Set(value),
+            action: FieldAction::Set(value),
         }
     }
 
     /// Gives a field a text.
     pub fn text(owner: Owner, field: Field, text: impl Into<String>) -> Self {
-        Change::set(owner, field, Value::String(text.into()))
+        FieldEdit::set(owner, field, PlainValue::String(text.into()))
     }
 
     /// Removes a field.
     pub fn remove(owner: Owner, field: Field) -> Self {
-        Change {
+        FieldEdit {
             owner,
             field,
             within: Vec::new(),
-            action: Action::Remove,
+            action: FieldAction::Remove,
         }
     }
 
     /// Adds an element to a list.
-    pub fn push(owner: Owner, field: Field, value: Value) -> Self {
-        Change {
+    pub fn push(owner: Owner, field: Field, value: PlainValue) -> Self {
+        FieldEdit {
             owner,
             field,
             within: Vec::new(),
-            action: Action::Push(value),
+            action: FieldAction::Push(value),
         }
     }
 
     /// Returns the same change of a part of the field.
     #[must_use]
-    pub fn within(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+    pub fn within(mut self, steps: impl IntoIterator<Item = RouteStep>) -> Self {
         self.within.extend(steps);
         self
     }

@@ -5,14 +5,14 @@ use std::fmt;
 
 use super::reasons::{causes, is_skipped_along};
 use super::working_plan::{Halt, WorkingPlan};
-use super::{Move, Request};
+use super::{Move, VerbRequest};
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Field, Links, Plan, Readiness, State, Verb, Wait};
 use crate::text::visible;
 
 /// Why a verb is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum VerbRefusal {
     /// The table has no such move.
     NotAllowed {
         /// The task's name.
@@ -51,23 +51,23 @@ pub enum Refused {
     },
 }
 
-impl Refused {
+impl VerbRefusal {
     /// Returns what to do instead.
     pub fn help(&self) -> String {
         match self {
-            Refused::NotAllowed { by_force: true, .. } => "--force does it anyway".to_owned(),
-            Refused::NotAllowed { from: State::Done, .. } => {
+            VerbRefusal::NotAllowed { by_force: true, .. } => "--force does it anyway".to_owned(),
+            VerbRefusal::NotAllowed { from: State::Done, .. } => {
                 "what is done stays done; `reset --force` opens it again".to_owned()
             }
-            Refused::NotAllowed { allowed, .. } => allowed_words(allowed),
-            Refused::NoSuchState { allowed, .. } => {
+            VerbRefusal::NotAllowed { allowed, .. } => allowed_words(allowed),
+            VerbRefusal::NoSuchState { allowed, .. } => {
                 format!("its files cannot hold a blocked task; {}", allowed_words(allowed))
             }
-            Refused::NotReady { .. } => {
+            VerbRefusal::NotReady { .. } => {
                 "finish those first; `planwright why TASK` shows the way. --force --note \"…\" starts it anyway"
                     .to_owned()
             }
-            Refused::UnknownStatus { .. } => "correct the status first: `planwright check` says how".to_owned(),
+            VerbRefusal::UnknownStatus { .. } => "correct the status first: `planwright check` says how".to_owned(),
         }
     }
 }
@@ -93,19 +93,19 @@ pub(super) fn allowed_names<'a>(verbs: impl Iterator<Item = &'a str>) -> String 
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for VerbRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NotAllowed { task, from, verb, .. } => {
+            VerbRefusal::NotAllowed { task, from, verb, .. } => {
                 write!(f, "cannot {} task `{task}`: it is {}", phrase(*verb), from.as_str())
             }
-            Refused::NoSuchState { task, verb, .. } => {
+            VerbRefusal::NoSuchState { task, verb, .. } => {
                 write!(f, "cannot {} task `{task}` in this dialect", phrase(*verb))
             }
-            Refused::NotReady { task, waits } => {
+            VerbRefusal::NotReady { task, waits } => {
                 write!(f, "task `{task}` is not ready: {}", waits.join(", "))
             }
-            Refused::UnknownStatus { task, written } => {
+            VerbRefusal::UnknownStatus { task, written } => {
                 write!(
                     f,
                     "task `{task}` has the status `{written}`, which its dialect does not know"
@@ -116,18 +116,18 @@ impl fmt::Display for Refused {
 }
 
 /// Returns the moves of all tasks that a request brings about, that of the task itself first.
-pub(crate) fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
+pub(crate) fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &VerbRequest<'_>) -> Result<Vec<Move>, Halt> {
     WorkingPlan::new(plan, links).moves(task_ix, request)
 }
 
 impl WorkingPlan<'_> {
     /// Returns the moves of all tasks that a request brings about, that of the task itself first. A plan in which nothing has
     /// moved yet has read all that there is to know.
-    pub(crate) fn moves(&self, task_ix: usize, request: &Request<'_>) -> Result<Vec<Move>, Halt> {
+    pub(crate) fn moves(&self, task_ix: usize, request: &VerbRequest<'_>) -> Result<Vec<Move>, Halt> {
         let plan = self.plan();
         let task = &plan.tasks()[task_ix];
         let Some(from) = task.status.state() else {
-            return Err(Halt::Refused(Refused::UnknownStatus {
+            return Err(Halt::Refused(VerbRefusal::UnknownStatus {
                 task: name(plan, task_ix),
                 written: visible(plan.source().slice(task.status_span)).into_owned(),
             }));
@@ -190,7 +190,7 @@ fn name(plan: &Plan, task_ix: usize) -> String {
     visible(&plan.task_name(task_ix)).into_owned()
 }
 
-fn outcome(plan: &Plan, task_ix: usize, from: State, request: &Request<'_>) -> Result<State, Refused> {
+fn outcome(plan: &Plan, task_ix: usize, from: State, request: &VerbRequest<'_>) -> Result<State, VerbRefusal> {
     let machine = &plan.lifecycle.machine;
     if let Some(to) = machine.outcome(from, request.verb, request.force) {
         return Ok(to);
@@ -198,13 +198,13 @@ fn outcome(plan: &Plan, task_ix: usize, from: State, request: &Request<'_>) -> R
     let allowed: Vec<Verb> = machine.allowed(from).collect();
     let task = name(plan, task_ix);
     Err(if request.verb == Verb::Block && !machine.can_block {
-        Refused::NoSuchState {
+        VerbRefusal::NoSuchState {
             task,
             verb: request.verb,
             allowed,
         }
     } else {
-        Refused::NotAllowed {
+        VerbRefusal::NotAllowed {
             task,
             from,
             verb: request.verb,
@@ -214,7 +214,7 @@ fn outcome(plan: &Plan, task_ix: usize, from: State, request: &Request<'_>) -> R
     })
 }
 
-fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Result<(), Refused> {
+fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Result<(), VerbRefusal> {
     let waits = readiness.waits(task_ix);
     if waits.is_empty() {
         return Ok(());
@@ -236,7 +236,7 @@ fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Res
         ),
         Wait::Held => "the file marks it as one to skip".to_owned(),
     };
-    Err(Refused::NotReady {
+    Err(VerbRefusal::NotReady {
         task: name(plan, task_ix),
         waits: waits.iter().map(words).collect(),
     })

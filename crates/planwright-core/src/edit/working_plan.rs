@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::moves::retries;
 use super::reasons::causes;
-use super::{Move, Refused, Request};
+use super::{Move, VerbRefusal, VerbRequest};
 use crate::plan::links::Dependents;
 use crate::plan::{Links, Overview, Plan, Readiness, State, Verb};
 
@@ -15,13 +15,13 @@ use crate::plan::{Links, Overview, Plan, Readiness, State, Verb};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
     /// The request is refused.
-    Refused(Refused),
+    Refused(VerbRefusal),
     /// The answer stands in the text of a task that has moved since the plan was read.
     Unread,
 }
 
-impl From<Refused> for Halt {
-    fn from(refused: Refused) -> Self {
+impl From<VerbRefusal> for Halt {
+    fn from(refused: VerbRefusal) -> Self {
         Halt::Refused(refused)
     }
 }
@@ -70,7 +70,7 @@ impl<'p> WorkingPlan<'p> {
     }
 
     /// Has the moves of a request happen.
-    pub(crate) fn take(&mut self, moves: &[Move], request: &Request<'_>) {
+    pub(crate) fn take(&mut self, moves: &[Move], request: &VerbRequest<'_>) {
         let counts = self.now.lifecycle.machine.counts_retries;
         for step in moves {
             match request.verb {

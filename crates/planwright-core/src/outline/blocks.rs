@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::json_values::{LooseValue, SyntaxProblem, read_value};
-use super::value::{Data, Node};
+use super::value::{OutlineData, OutlineNode};
 use crate::document::yaml;
 use crate::text::Span;
 
@@ -15,7 +15,7 @@ const MAX_FENCES: usize = 200;
 
 /// A fenced block.
 #[derive(Debug)]
-pub(super) struct Fence<'t> {
+pub(super) struct CodeFence<'t> {
     /// The language, in lower case as models write it.
     pub(super) language: &'t str,
     pub(super) body: Span,
@@ -24,7 +24,7 @@ pub(super) struct Fence<'t> {
 }
 
 /// Returns the fenced blocks of a text; one that is not closed ends with the text.
-pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
+pub(super) fn fences(text: &str) -> Vec<CodeFence<'_>> {
     let mut found = Vec::new();
     let mut open: Option<(char, usize, usize, usize, &str)> = None;
     let mut at = 0;
@@ -44,7 +44,7 @@ pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
             (Some((own, n_own, start, body, language)), Some(mark))
                 if mark == own && n_marks >= n_own && info.is_empty() =>
             {
-                found.push(Fence {
+                found.push(CodeFence {
                     language,
                     body: Span::new(body, at),
                     whole: Span::new(start, at + line.len()),
@@ -60,7 +60,7 @@ pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
         }
     }
     if let Some((_, _, start, body, language)) = open {
-        found.push(Fence {
+        found.push(CodeFence {
             language,
             body: Span::new(body, text.len()),
             whole: Span::new(start, text.len()),
@@ -71,10 +71,10 @@ pub(super) fn fences(text: &str) -> Vec<Fence<'_>> {
 }
 
 /// The values of JSON in a text with their places, and the places where one begins that cannot be read.
-type Values = (Vec<(LooseValue, Span)>, Vec<(usize, SyntaxProblem)>);
+type FoundJson = (Vec<(LooseValue, Span)>, Vec<(usize, SyntaxProblem)>);
 
 /// Returns the values of JSON in a part of a text. Objects with nothing between them are the elements of one list.
-pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> Values {
+pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> FoundJson {
     let mut found: Vec<(LooseValue, Span)> = Vec::new();
     let mut problems = Vec::new();
     let mut at = part.start as usize;
@@ -117,29 +117,29 @@ pub(super) fn json_within(text: &str, part: Span, taken: &[Span]) -> Values {
 
 /// Adds a value, or makes it an element of the list that the objects right before it form.
 fn push(found: &mut Vec<(LooseValue, Span)>, value: LooseValue, place: Span, text: &str) {
-    let is_object = matches!(value.node.data, Data::Object(_));
+    let is_object = matches!(value.node.data, OutlineData::Object(_));
     if let Some((last, span)) = found.last_mut().filter(|_| is_object) {
         let gap = text.get(span.end as usize..place.start as usize).unwrap_or("x");
         let is_next = gap.chars().all(|c| c.is_whitespace() || c == ',');
-        let is_line = matches!(last.node.data, Data::Object(_))
-            || matches!(&last.node.data, Data::List(_))
+        let is_line = matches!(last.node.data, OutlineData::Object(_))
+            || matches!(&last.node.data, OutlineData::List(_))
                 && text
                     .get(span.start as usize..)
                     .is_some_and(|rest| rest.starts_with('{'));
         if is_next && is_line {
             let whole = span.to(place);
-            let old = std::mem::replace(&mut last.node.data, Data::Null);
+            let old = std::mem::replace(&mut last.node.data, OutlineData::Null);
             let mut elements = match old {
-                Data::List(elements) => elements,
-                data => vec![Node { span: *span, data }],
+                OutlineData::List(elements) => elements,
+                data => vec![OutlineNode { span: *span, data }],
             };
             // An element that is not finished is none.
             if value.cut.is_none() {
                 elements.push(value.node);
             }
-            last.node = Node {
+            last.node = OutlineNode {
                 span: whole,
-                data: Data::List(elements),
+                data: OutlineData::List(elements),
             };
             last.end = value.end;
             last.cut = last.cut.or(value.cut);

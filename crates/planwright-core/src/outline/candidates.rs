@@ -1,9 +1,9 @@
 //! Which part of an answer is the plan: the only one that can be, a corrected one, or none where two have equal standing.
 
-use super::blocks::{Fence, fences, json_within, yaml_within};
+use super::blocks::{CodeFence, fences, json_within, yaml_within};
 use super::choice::{
-    Candidate, Kind, Labels, Seen, cut_off, draw_edges, empty_list, equal_standing, joined, left_out_between, nothing,
-    nothing_but, one_of, single_tasks,
+    EmptyAnswer, Labels, OutlineCandidate, PartKind, cut_off, draw_edges, empty_list, equal_standing, joined,
+    left_out_between, nothing, nothing_but, one_of, single_tasks,
 };
 use super::cleanup::cleaned;
 use super::dependency_sentences::arrows_lead_to_dependencies;
@@ -20,7 +20,7 @@ use super::resolve::resolve;
 use super::rules::{GUESS, NO_TASKS, UNREADABLE};
 use super::structure::{Structure, plan_of, texts_within};
 use super::tables;
-use super::value::Node;
+use super::value::OutlineNode;
 use super::written_links::add_links;
 use super::yaml_values::read_yaml;
 use super::{Outline, json_values};
@@ -158,15 +158,15 @@ fn base_in_words(text: &str) -> Option<usize> {
 
 #[derive(Default)]
 struct Parts {
-    candidates: Vec<Candidate>,
+    candidates: Vec<OutlineCandidate>,
     /// Values that are no plan, which may contain one as text.
-    values: Vec<Node>,
+    values: Vec<OutlineNode>,
     empty: Option<Span>,
     questions: Option<Span>,
     options: Option<(Span, Span)>,
     /// The parts that are no prose.
     taken: Vec<Span>,
-    seen: Seen,
+    seen: EmptyAnswer,
 }
 
 impl Parts {
@@ -208,19 +208,19 @@ impl Parts {
             {
                 self.taken.push(span);
                 plan.notes.extend(read.repaired.map(colon_in_value));
-                self.push(Kind::Value, span, *plan, None, true);
+                self.push(PartKind::Value, span, *plan, None, true);
             }
         }
         self.taken.sort_unstable();
         if mermaid::is_flowchart(text)
             && let Some(plan) = mermaid::plan_of(text, 0)
         {
-            return self.push(Kind::Graph, whole, plan, None, true);
+            return self.push(PartKind::Graph, whole, plan, None, true);
         }
         if dot::is_digraph(text)
             && let Some(plan) = dot::plan_of(text, 0)
         {
-            return self.push(Kind::Graph, whole, plan, None, true);
+            return self.push(PartKind::Graph, whole, plan, None, true);
         }
         let taken = std::mem::take(&mut self.taken);
         let cut = ends_as_cut(text);
@@ -229,8 +229,8 @@ impl Parts {
         self.candidates.sort_by_key(|candidate| candidate.place);
     }
 
-    fn push(&mut self, kind: Kind, place: Span, plan: RawPlan, cut: Option<Span>, is_strong: bool) {
-        self.candidates.push(Candidate {
+    fn push(&mut self, kind: PartKind, place: Span, plan: RawPlan, cut: Option<Span>, is_strong: bool) {
+        self.candidates.push(OutlineCandidate {
             kind,
             place,
             plan,
@@ -240,20 +240,20 @@ impl Parts {
         });
     }
 
-    fn fence(&mut self, source: &SourceText, fence: &Fence<'_>) {
+    fn fence(&mut self, source: &SourceText, fence: &CodeFence<'_>) {
         let text = source.as_str();
         let body = source.slice(fence.body);
         let language = fence.language.to_lowercase();
         let open_end = (!fence.is_closed).then(|| Span::at(text.trim_end().len()));
         if ["dot", "graphviz", "gv"].contains(&language.as_str()) || dot::is_digraph(body) {
             if let Some(plan) = dot::plan_of(body, fence.body.start as usize) {
-                self.push(Kind::Graph, fence.whole, plan, open_end, true);
+                self.push(PartKind::Graph, fence.whole, plan, open_end, true);
             }
             return;
         }
         if language == "mermaid" || mermaid::is_flowchart(body) {
             if let Some(plan) = mermaid::plan_of(body, fence.body.start as usize) {
-                self.push(Kind::Graph, fence.whole, plan, open_end, true);
+                self.push(PartKind::Graph, fence.whole, plan, open_end, true);
             }
             return;
         }
@@ -306,7 +306,7 @@ impl Parts {
                         plan.tasks.pop();
                     }
                     plan.notes.extend(repaired.map(colon_in_value));
-                    return self.push(Kind::Value, fence.whole, *plan, open_end, is_strong);
+                    return self.push(PartKind::Value, fence.whole, *plan, open_end, is_strong);
                 }
                 Structure::Empty(place) if is_yaml => drop(self.empty.get_or_insert(place)),
                 _ if is_yaml && node.is_none() => {
@@ -341,8 +341,8 @@ impl Parts {
         }
         let error = Diagnostic::new(&UNREADABLE, Span::at(problem.at), problem.message)
             .with_help("correct the text here, and import it again");
-        self.candidates.push(Candidate {
-            kind: Kind::Value,
+        self.candidates.push(OutlineCandidate {
+            kind: PartKind::Value,
             place,
             plan: RawPlan::default(),
             cut: None,
@@ -363,10 +363,10 @@ impl Parts {
                         message,
                     ));
                 }
-                self.push(Kind::Value, place, *plan, value.cut, is_strong);
+                self.push(PartKind::Value, place, *plan, value.cut, is_strong);
             }
             Structure::Empty(empty) if value.cut.is_none() => drop(self.empty.get_or_insert(empty)),
-            _ if value.cut.is_some() => self.push(Kind::Value, place, RawPlan::default(), value.cut, true),
+            _ if value.cut.is_some() => self.push(PartKind::Value, place, RawPlan::default(), value.cut, true),
             _ => {
                 self.seen.value.get_or_insert(value.node.span);
                 self.values.push(value.node);
@@ -378,7 +378,7 @@ impl Parts {
     fn markdown(&mut self, text: &str, part: Span, taken: &[Span], cut: Option<Span>) {
         let lines = lines(text, part, taken);
         for table in tables::plans_of(&lines) {
-            self.push(Kind::Table, table.place, table.plan, table.cut.or(cut), true);
+            self.push(PartKind::Table, table.place, table.plan, table.cut.or(cut), true);
         }
         match lists::plan_of(&lines) {
             Lists::Plan {
@@ -392,7 +392,7 @@ impl Parts {
                     // The last task may be cut off itself.
                     plan.tasks.pop();
                 }
-                self.push(Kind::List, place, plan, own.or(cut), is_strong);
+                self.push(PartKind::List, place, plan, own.or(cut), is_strong);
             }
             Lists::Alternatives(first, second) => drop(self.options.get_or_insert((first, second))),
             Lists::Questions(place) => drop(self.questions.get_or_insert(place)),
@@ -406,17 +406,20 @@ impl Parts {
     }
 
     /// Chooses the part that is the plan.
-    fn choose(self, text: &str) -> Result<Candidate, Vec<Diagnostic>> {
+    fn choose(self, text: &str) -> Result<OutlineCandidate, Vec<Diagnostic>> {
         let labels = Labels {
             text,
             taken: &self.taken,
         };
         let plans: Vec<Span> = {
-            let others = self.candidates.iter().filter(|candidate| candidate.kind != Kind::List);
+            let others = self
+                .candidates
+                .iter()
+                .filter(|candidate| candidate.kind != PartKind::List);
             others.map(|candidate| candidate.place).collect()
         };
-        let is_value = |candidate: &&Candidate| candidate.kind == Kind::Value;
-        let (single, others): (Vec<Candidate>, Vec<Candidate>) =
+        let is_value = |candidate: &&OutlineCandidate| candidate.kind == PartKind::Value;
+        let (single, others): (Vec<OutlineCandidate>, Vec<OutlineCandidate>) =
             self.candidates.into_iter().partition(|candidate| is_value(&candidate));
         let whole = single_tasks(&single);
         let mut candidates = if whole.is_some() { Vec::new() } else { single };
@@ -426,18 +429,18 @@ impl Parts {
         let (mut graphs, mut tables, mut lists) = (Vec::new(), Vec::new(), Vec::new());
         let has_other = candidates
             .iter()
-            .any(|candidate| candidate.kind != Kind::Value && candidate.plan.tasks.len() > 1);
+            .any(|candidate| candidate.kind != PartKind::Value && candidate.plan.tasks.len() > 1);
         let is_reversed = arrows_lead_to_dependencies(text);
         for mut candidate in candidates {
-            if candidate.kind == Kind::Graph && is_reversed && !mermaid::has_reversed_labels(&candidate.plan) {
+            if candidate.kind == PartKind::Graph && is_reversed && !mermaid::has_reversed_labels(&candidate.plan) {
                 mermaid::reverse(&mut candidate.plan, candidate.place);
             }
             match candidate.kind {
-                Kind::Value if candidate.is_strong || !has_other => values.push(candidate),
-                Kind::Value => {}
-                Kind::Graph => graphs.push(candidate),
-                Kind::Table => tables.push(candidate),
-                Kind::List => lists.push(candidate),
+                PartKind::Value if candidate.is_strong || !has_other => values.push(candidate),
+                PartKind::Value => {}
+                PartKind::Graph => graphs.push(candidate),
+                PartKind::Table => tables.push(candidate),
+                PartKind::List => lists.push(candidate),
             }
         }
         if values
@@ -472,25 +475,25 @@ impl Parts {
             draw_edges(&mut chosen, graph)?;
         }
         // The fields of values say more than the prose around them.
-        let has_own = chosen.kind == Kind::Value && chosen.plan.has_dependencies();
-        if chosen.kind != Kind::Graph && !has_own && chosen.error.is_none() {
+        let has_own = chosen.kind == PartKind::Value && chosen.plan.has_dependencies();
+        if chosen.kind != PartKind::Graph && !has_own && chosen.error.is_none() {
             let own = self
                 .taken
                 .iter()
-                .find(|span| span.contains(chosen.place) && chosen.kind != Kind::Value);
+                .find(|span| span.contains(chosen.place) && chosen.kind != PartKind::Value);
             let whole = Span::new(0, text.len());
             let lines = own.map_or_else(|| lines(text, whole, &self.taken), |part| lines(text, *part, &[]));
             add_links(&mut chosen.plan, &lines, text)?;
         }
         if chosen.plan.goal.is_none() {
             let inner = self.taken.iter().find(|span| span.contains(chosen.place));
-            let inner = inner.filter(|_| matches!(chosen.kind, Kind::List | Kind::Table));
+            let inner = inner.filter(|_| matches!(chosen.kind, PartKind::List | PartKind::Table));
             let inner = inner.and_then(|part| goal_above(&lines(text, *part, &[]), &chosen.plan));
             let whole = Span::new(0, text.len());
             chosen.plan.goal = inner.or_else(|| goal_above(&lines(text, whole, &self.taken), &chosen.plan));
         }
         let is_block = |span: &&Span| !plans.iter().any(|plan| plan.contains(**span) || span.contains(*plan));
-        if chosen.kind == Kind::List && !self.taken.iter().any(|span| span.contains(chosen.place)) {
+        if chosen.kind == PartKind::List && !self.taken.iter().any(|span| span.contains(chosen.place)) {
             let blocks = self.taken.iter().take(MAX_BLOCKS).filter(is_block);
             add_blocks(&mut chosen.plan, blocks, text);
         }

@@ -11,7 +11,7 @@ use crate::text::{Span, visible};
 
 /// What a part is written as.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum PartKind {
     Value,
     Graph,
     Table,
@@ -19,8 +19,8 @@ pub(super) enum Kind {
 }
 
 /// A part of an answer that can be the plan.
-pub(super) struct Candidate {
-    pub(super) kind: Kind,
+pub(super) struct OutlineCandidate {
+    pub(super) kind: PartKind,
     pub(super) place: Span,
     pub(super) plan: RawPlan,
     /// Where it stops before it is complete.
@@ -79,13 +79,16 @@ impl Labels<'_> {
     }
 }
 
-fn titles(candidate: &Candidate) -> HashSet<String> {
+fn titles(candidate: &OutlineCandidate) -> HashSet<String> {
     candidate.plan.tasks.iter().map(|raw| folded(&raw.task.title)).collect()
 }
 
 /// Chooses one of several parts of the same kind.
-pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Result<Candidate, Vec<Diagnostic>> {
-    let is_sample = |candidate: &Candidate| is_example(&labels.line_before(candidate.place));
+pub(super) fn one_of(
+    mut candidates: Vec<OutlineCandidate>,
+    labels: &Labels<'_>,
+) -> Result<OutlineCandidate, Vec<Diagnostic>> {
+    let is_sample = |candidate: &OutlineCandidate| is_example(&labels.line_before(candidate.place));
     if !candidates.iter().all(is_sample) {
         candidates.retain(|candidate| !is_sample(candidate));
     }
@@ -93,7 +96,7 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
     if candidates.iter().any(|candidate| candidate.is_strong) {
         candidates.retain(|candidate| candidate.is_strong);
     }
-    let is_old = |candidate: &Candidate| is_outdated(&labels.line_before(candidate.place));
+    let is_old = |candidate: &OutlineCandidate| is_outdated(&labels.line_before(candidate.place));
     let mut outdated = None;
     if !candidates.iter().all(is_old) {
         outdated = candidates
@@ -102,8 +105,9 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
             .map(|old| old.place);
         candidates.retain(|candidate| !is_old(candidate));
     }
-    let is_part =
-        |candidate: &Candidate| is_phase(labels.line_before(candidate.place).trim_start_matches(['#', ' ', '*']));
+    let is_part = |candidate: &OutlineCandidate| {
+        is_phase(labels.line_before(candidate.place).trim_start_matches(['#', ' ', '*']))
+    };
     if candidates.len() > 1 && candidates.iter().all(is_part) {
         return joined(candidates, labels);
     }
@@ -155,8 +159,8 @@ pub(super) fn one_of(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
 }
 
 /// Makes one plan of single tasks that stand in blocks of their own; none where they are not that.
-pub(super) fn single_tasks(candidates: &[Candidate]) -> Option<Candidate> {
-    let is_single = |candidate: &Candidate| {
+pub(super) fn single_tasks(candidates: &[OutlineCandidate]) -> Option<OutlineCandidate> {
+    let is_single = |candidate: &OutlineCandidate| {
         candidate.plan.tasks.len() == 1 && candidate.error.is_none() && candidate.cut.is_none() && !candidate.is_strong
     };
     let ids: HashSet<&str> = candidates
@@ -165,7 +169,7 @@ pub(super) fn single_tasks(candidates: &[Candidate]) -> Option<Candidate> {
         .collect();
     let is_plan = candidates.len() > 1 && candidates.iter().all(is_single) && ids.len() == candidates.len();
     let first = candidates.first().filter(|_| is_plan)?;
-    let mut whole = Candidate {
+    let mut whole = OutlineCandidate {
         is_strong: true,
         ..empty_candidate(first)
     };
@@ -200,12 +204,15 @@ fn same_dependencies(one: &RawPlan, other: &RawPlan) -> bool {
 }
 
 /// Makes one plan of several parts that follow each other.
-pub(super) fn joined(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Result<Candidate, Vec<Diagnostic>> {
+pub(super) fn joined(
+    mut candidates: Vec<OutlineCandidate>,
+    labels: &Labels<'_>,
+) -> Result<OutlineCandidate, Vec<Diagnostic>> {
     if candidates.len() == 1
         && let Some(mut only) = candidates.pop()
     {
         // A heading above a single table is no group.
-        if only.kind == Kind::Table
+        if only.kind == PartKind::Table
             && only.plan.groups.len() == 1
             && only.plan.tasks.iter().all(|raw| raw.group == Some(0))
         {
@@ -220,12 +227,12 @@ pub(super) fn joined(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
     if let (Some(first), Some(second)) = (options.next(), options.next()) {
         return Err(vec![equal_standing(first.place, second.place)]);
     }
-    let mut whole: Option<Candidate> = None;
+    let mut whole: Option<OutlineCandidate> = None;
     for candidate in candidates {
         let name = labels.line_before(candidate.place);
         let name = name.trim_matches(['#', ' ', '*', ':']).to_owned();
         let place = candidate.place;
-        let own = whole.get_or_insert_with(|| Candidate {
+        let own = whole.get_or_insert_with(|| OutlineCandidate {
             plan: RawPlan::default(),
             cut: None,
             error: None,
@@ -238,8 +245,8 @@ pub(super) fn joined(mut candidates: Vec<Candidate>, labels: &Labels<'_>) -> Res
     whole.ok_or_else(|| vec![nothing(None, None)])
 }
 
-fn empty_candidate(like: &Candidate) -> Candidate {
-    Candidate {
+fn empty_candidate(like: &OutlineCandidate) -> OutlineCandidate {
+    OutlineCandidate {
         kind: like.kind,
         place: like.place,
         plan: RawPlan::default(),
@@ -250,7 +257,7 @@ fn empty_candidate(like: &Candidate) -> Candidate {
 }
 
 /// Takes the dependencies of a graph that draws the tasks of a plan; another graph is about something else.
-pub(super) fn draw_edges(chosen: &mut Candidate, graph: Candidate) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn draw_edges(chosen: &mut OutlineCandidate, graph: OutlineCandidate) -> Result<(), Vec<Diagnostic>> {
     let mut names: HashSet<String> = titles(chosen);
     names.extend(
         chosen
@@ -310,22 +317,22 @@ pub(super) fn equal_standing(first: Span, second: Span) -> Diagnostic {
 
 /// What an answer without tasks has.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct EmptyAnswer {
     pub(super) table: Option<Span>,
     pub(super) value: Option<Span>,
     pub(super) list: Option<Span>,
 }
 
 /// Returns that an answer has no tasks, with what it has.
-pub(super) fn nothing_but(seen: Seen) -> Diagnostic {
+pub(super) fn nothing_but(seen: EmptyAnswer) -> Diagnostic {
     let found = match seen {
-        Seen { value: Some(place), .. } => Diagnostic::new(&NO_TASKS, place, "this value has no list of tasks")
+        EmptyAnswer { value: Some(place), .. } => Diagnostic::new(&NO_TASKS, place, "this value has no list of tasks")
             .with_help("give it a list `tasks` whose elements have a `title`, and import it again"),
-        Seen { table: Some(place), .. } => {
+        EmptyAnswer { table: Some(place), .. } => {
             Diagnostic::new(&NO_TASKS, place, "this table has no column with the title of a task")
                 .with_help("call that column `Task`, and import it again")
         }
-        Seen { list: Some(place), .. } => Diagnostic::new(
+        EmptyAnswer { list: Some(place), .. } => Diagnostic::new(
             &NO_TASKS,
             place,
             "this list is no list of tasks, by what is written before it",

@@ -12,7 +12,7 @@ const MAX_BYTES: usize = 2_000;
 
 /// A name in a sentence.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Name {
+pub(super) struct SentenceName {
     pub(super) text: String,
     pub(super) range: Range<usize>,
     /// Whether it has the form of an id or a number, and is no words.
@@ -23,8 +23,8 @@ pub(super) struct Name {
 #[derive(Debug, PartialEq)]
 pub(super) struct Link {
     /// The tasks that depend on the others.
-    pub(super) after: Vec<Name>,
-    pub(super) before: Vec<Name>,
+    pub(super) after: Vec<SentenceName>,
+    pub(super) before: Vec<SentenceName>,
     /// Whether an arrow says so, which is drawn in both directions.
     pub(super) is_arrow: bool,
 }
@@ -34,7 +34,7 @@ pub(super) struct Link {
 pub(super) struct Statements {
     pub(super) links: Vec<Link>,
     /// Tasks that can run next to each other.
-    pub(super) parallel: Vec<Name>,
+    pub(super) parallel: Vec<SentenceName>,
     /// Parts that name tasks and are not understood.
     pub(super) doubts: Vec<Range<usize>>,
 }
@@ -145,7 +145,7 @@ const FILLERS: &[&str] = &[
 pub(super) fn statements(text: &str, is_section: bool) -> Statements {
     let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
     let mut out = Statements::default();
-    let mut both: Vec<Name> = Vec::new();
+    let mut both: Vec<SentenceName> = Vec::new();
     for sentence in sentences(text) {
         let body = text.get(sentence.clone()).unwrap_or("");
         // What stands in brackets explains a name.
@@ -254,7 +254,7 @@ fn verb_in(lower: &str) -> Option<(Range<usize>, bool)> {
     None
 }
 
-fn clause_links(clause: &str, offset: usize, is_section: bool, both: &mut Vec<Name>, out: &mut Statements) {
+fn clause_links(clause: &str, offset: usize, is_section: bool, both: &mut Vec<SentenceName>, out: &mut Statements) {
     let lower = clause.to_ascii_lowercase();
     let Some((verb, is_after)) = verb_in(&lower) else {
         return without_verb(clause, &lower, offset, is_section, out);
@@ -353,15 +353,15 @@ fn arrows(text: &str, offset: usize, is_section: bool, out: &mut Statements) {
             .or_else(|| rest.starts_with('←').then_some(('←'.len_utf8(), false)))
     };
     // The names before and after each arrow, with the arrow that leads to them.
-    let mut chain: Vec<(Vec<Name>, Option<bool>)> = Vec::new();
-    let mut pending: Vec<Name> = Vec::new();
-    let mut last_left: Vec<Name> = Vec::new();
+    let mut chain: Vec<(Vec<SentenceName>, Option<bool>)> = Vec::new();
+    let mut pending: Vec<SentenceName> = Vec::new();
+    let mut last_left: Vec<SentenceName> = Vec::new();
     let mut start = 0;
     for segment in text.split_inclusive(',') {
         let (from, end) = (start, start + segment.len());
         start = end;
         let body = segment.trim_end_matches(',');
-        let mut nodes: Vec<(Vec<Name>, Option<bool>)> = Vec::new();
+        let mut nodes: Vec<(Vec<SentenceName>, Option<bool>)> = Vec::new();
         let (mut at, mut node_at, mut arrow) = (0, 0, None);
         let mut is_sound = true;
         let mut push = |node: Range<usize>, arrow: Option<bool>, is_sound: &mut bool| {
@@ -428,7 +428,7 @@ fn arrows(text: &str, offset: usize, is_section: bool, out: &mut Statements) {
 }
 
 /// Returns the names of one end of an arrow: ids, or a title.
-fn node_names(text: &str, start: usize, end: usize, offset: usize, is_section: bool) -> Vec<Name> {
+fn node_names(text: &str, start: usize, end: usize, offset: usize, is_section: bool) -> Vec<SentenceName> {
     let node = text.get(..end).unwrap_or("");
     let lower = node.to_ascii_lowercase();
     let from = start + (lower.get(start..).unwrap_or("").len() - lower.get(start..).unwrap_or("").trim_start().len());
@@ -450,11 +450,11 @@ fn node_names(text: &str, start: usize, end: usize, offset: usize, is_section: b
 }
 
 /// Returns a part of a text as a title.
-fn title(text: &str, start: usize, end: usize, offset: usize) -> Option<Name> {
+fn title(text: &str, start: usize, end: usize, offset: usize) -> Option<SentenceName> {
     let part = text.get(start..end)?;
     let words = part.trim().trim_matches(['"', '“', '”', '\'', ':', ',', '.']).trim();
     let at = start + part.find(words)?;
-    (!words.is_empty()).then(|| Name {
+    (!words.is_empty()).then(|| SentenceName {
         text: words.to_owned(),
         range: offset + at..offset + at + words.len(),
         is_id: false,
@@ -462,7 +462,7 @@ fn title(text: &str, start: usize, end: usize, offset: usize) -> Option<Name> {
 }
 
 /// Reads names at a place: "Tasks 2 and 3". Returns where they end.
-fn names_at(text: &str, lower: &str, start: usize, offset: usize) -> (Vec<Name>, usize) {
+fn names_at(text: &str, lower: &str, start: usize, offset: usize) -> (Vec<SentenceName>, usize) {
     let rest = lower.get(start..).unwrap_or("");
     let mut at = start + (rest.len() - rest.trim_start_matches([' ', '"', '[', '-', '•', '\t']).len());
     let (mut names, mut end) = (Vec::new(), start);
@@ -483,7 +483,7 @@ fn names_at(text: &str, lower: &str, start: usize, offset: usize) -> (Vec<Name>,
         let last = range_end(text, lower, token.end, Strength::Strong).map_or(token.end, |to| to.end);
         let written = text.get(at..last).unwrap_or("").trim_matches(['"', '[', ']', '#']);
         let is_phase = matches!(noun, Some("phase" | "phases" | "stage" | "stages" | "milestone"));
-        names.push(Name {
+        names.push(SentenceName {
             text: match noun {
                 Some(noun) if is_phase => format!("{} {written}", noun.trim_end_matches('s')),
                 _ => written.to_owned(),
@@ -585,7 +585,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, is_section: bool, expected: &[&str]) {
         let said = statements(text, is_section);
-        let names = |names: &[Name]| names.iter().map(|name| name.text.clone()).collect::<Vec<_>>().join("+");
+        let names = |names: &[SentenceName]| names.iter().map(|name| name.text.clone()).collect::<Vec<_>>().join("+");
         let found: Vec<String> = said
             .links
             .iter()

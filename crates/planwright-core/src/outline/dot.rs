@@ -22,7 +22,7 @@ pub(super) fn is_digraph(text: &str) -> bool {
 /// Reads a graph that stands at an offset of an answer.
 pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
     let open = text.find('{')?;
-    let mut reader = Reader::default();
+    let mut reader = DotReader::default();
     let mut before: Vec<Reference> = Vec::new();
     let mut nodes: Vec<Reference> = Vec::new();
     // The nodes of a list in braces, `a -> {b c}`.
@@ -77,12 +77,12 @@ fn is_attribute(name: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Reader {
+struct DotReader {
     plan: RawPlan,
     nodes: HashMap<String, usize>,
 }
 
-impl Reader {
+impl DotReader {
     fn node(&mut self, name: &str, place: Span) {
         self.nodes.entry(name.to_owned()).or_insert_with(|| {
             self.plan.tasks.push(RawTask {
@@ -141,13 +141,13 @@ enum TokenKind {
     End,
 }
 
-struct Token {
+struct DotToken {
     kind: TokenKind,
     start: usize,
     end: usize,
 }
 
-fn tokens(text: &str, start: usize) -> Vec<Token> {
+fn tokens(text: &str, start: usize) -> Vec<DotToken> {
     let mut out = Vec::new();
     let mut at = start;
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
@@ -178,7 +178,7 @@ fn tokens(text: &str, start: usize) -> Vec<Token> {
             }
             c => (None, c.len_utf8()),
         };
-        out.extend(kind.map(|kind| Token {
+        out.extend(kind.map(|kind| DotToken {
             kind,
             start: at,
             end: at + n_bytes,

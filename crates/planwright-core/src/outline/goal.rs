@@ -1,12 +1,12 @@
 //! What a plan is for, where no field of it says so: the first heading above its tasks that says more than that this is a plan.
 
-use super::markdown_lines::{Line, LineKind};
+use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::plain;
 use super::phrases::{is_option, is_other_heading, is_outdated, is_phase};
 use super::raw::RawPlan;
 
 /// Returns the goal that the lines above the first task of a plan give.
-pub(super) fn goal_above(lines: &[Line<'_>], plan: &RawPlan) -> Option<String> {
+pub(super) fn goal_above(lines: &[MarkdownLine<'_>], plan: &RawPlan) -> Option<String> {
     let first = plan.tasks.iter().map(|raw| raw.task.place.start).min()?;
     let above = lines.iter().take_while(|line| line.at < first as usize);
     let headings = above.filter(|line| matches!(line.kind, LineKind::Heading(_)));

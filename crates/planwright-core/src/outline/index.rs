@@ -11,7 +11,7 @@ const MAX_COMPARED: usize = 200;
 
 /// What a dependency names.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum NameLookup {
     Tasks {
         tasks: Vec<usize>,
         /// What was guessed, in words.
@@ -25,13 +25,13 @@ pub(super) enum Found {
     None,
 }
 
-impl Found {
+impl NameLookup {
     fn one(task: usize) -> Self {
-        Found::many(vec![task])
+        NameLookup::many(vec![task])
     }
 
     fn many(tasks: Vec<usize>) -> Self {
-        Found::Tasks {
+        NameLookup::Tasks {
             tasks,
             guess: None,
             by_place: false,
@@ -132,13 +132,19 @@ impl Index {
     }
 
     /// Finds what a reference of a task names.
-    pub(super) fn find(&self, plan: &RawPlan, reference: &Reference, owner: usize, base: usize) -> Found {
+    pub(super) fn find(&self, plan: &RawPlan, reference: &Reference, owner: usize, base: usize) -> NameLookup {
         let list = plan.tasks.get(owner).map(|raw| raw.list);
         self.find_in(plan, reference, list, owner, base)
     }
 
     /// Finds what a reference of a group names: a group or a task next to it, where there is one of this name.
-    pub(super) fn find_for_group(&self, plan: &RawPlan, reference: &Reference, group: usize, base: usize) -> Found {
+    pub(super) fn find_for_group(
+        &self,
+        plan: &RawPlan,
+        reference: &Reference,
+        group: usize,
+        base: usize,
+    ) -> NameLookup {
         let list = plan.groups.get(group).and_then(|group| group.list);
         let owner = self
             .members
@@ -150,28 +156,35 @@ impl Index {
         let name = reference.text.trim().trim_start_matches('#').to_lowercase();
         let own = self.groups.get(&name).filter(|groups| groups.len() == 1 && is_heading);
         match own.and_then(|groups| groups.first()) {
-            Some(&other) if other != group => Found::Group(other),
+            Some(&other) if other != group => NameLookup::Group(other),
             _ => self.find_in(plan, reference, list, owner, base),
         }
     }
 
-    fn find_in(&self, plan: &RawPlan, reference: &Reference, list: Option<usize>, owner: usize, base: usize) -> Found {
+    fn find_in(
+        &self,
+        plan: &RawPlan,
+        reference: &Reference,
+        list: Option<usize>,
+        owner: usize,
+        base: usize,
+    ) -> NameLookup {
         let text = plain(&reference.text);
         // Ids can be those of the list that a task is in, as sub-tasks often have them.
         if let Some([only]) = list.and_then(|list| self.in_lists.get(&(list, text.to_lowercase())).map(Vec::as_slice)) {
             return match only {
-                InList::Task(task) => Found::one(*task),
-                InList::Group(group) => Found::Group(*group),
+                InList::Task(task) => NameLookup::one(*task),
+                InList::Group(group) => NameLookup::Group(*group),
             };
         }
         match self.find_text(plan, &text, owner, base) {
-            Found::None => self.find_parts(plan, &text, owner, base),
+            NameLookup::None => self.find_parts(plan, &text, owner, base),
             found => found,
         }
     }
 
     /// Finds every name of a list such as "1, 2 and 5".
-    fn find_parts(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> Found {
+    fn find_parts(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> NameLookup {
         let spaced = text
             .replace(" and ", ",")
             .replace(" & ", ",")
@@ -187,19 +200,19 @@ impl Index {
         }
         for part in parts {
             match self.find_text(plan, part.strip_prefix("and ").unwrap_or(part), owner, base) {
-                Found::Tasks { tasks, guess, by_place } => {
+                NameLookup::Tasks { tasks, guess, by_place } => {
                     all.extend(tasks);
                     guesses.extend(guess);
                     is_by_place |= by_place;
                 }
-                Found::Group(group) => all.extend(self.members.get(group).into_iter().flatten()),
-                Found::None => match self.find_alike(part, owner) {
-                    Found::Tasks { tasks, guess, .. } => {
+                NameLookup::Group(group) => all.extend(self.members.get(group).into_iter().flatten()),
+                NameLookup::None => match self.find_alike(part, owner) {
+                    NameLookup::Tasks { tasks, guess, .. } => {
                         all.extend(tasks);
                         guesses.extend(guess);
                     }
                     other => {
-                        return if matches!(other, Found::Several(..)) {
+                        return if matches!(other, NameLookup::Several(..)) {
                             other
                         } else {
                             self.find_alike(text, owner)
@@ -209,7 +222,7 @@ impl Index {
                 found => return found,
             }
         }
-        Found::Tasks {
+        NameLookup::Tasks {
             tasks: all,
             guess: (!guesses.is_empty()).then(|| guesses.join("; ")),
             by_place: is_by_place,
@@ -217,13 +230,13 @@ impl Index {
     }
 
     /// Finds one name, by everything but likeness.
-    fn find_text(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> Found {
+    fn find_text(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> NameLookup {
         let lower = text.to_lowercase();
         if let Some(tasks) = self.ids.get(&lower) {
             return several(tasks);
         }
         if is_none_word(text) {
-            return Found::many(Vec::new());
+            return NameLookup::many(Vec::new());
         }
         if let Some((all, others)) = lower.split_once(" except ") {
             let others = others.strip_prefix("for ").unwrap_or(others);
@@ -241,7 +254,7 @@ impl Index {
             .filter(|groups| groups.len() == 1)
             .and_then(|groups| groups.first())
         {
-            return Found::Group(*group);
+            return NameLookup::Group(*group);
         }
         let bare = lower.trim_start_matches('#').trim();
         let noun = ["tasks", "task", "steps", "step", "item", "story", "issue", "no.", "t"];
@@ -279,29 +292,29 @@ impl Index {
     }
 
     /// Finds the tasks that "all … except 3" names.
-    fn find_except(&self, plan: &RawPlan, (all, others): (&str, &str), owner: usize, base: usize) -> Found {
+    fn find_except(&self, plan: &RawPlan, (all, others): (&str, &str), owner: usize, base: usize) -> NameLookup {
         let others = match self.find_text(plan, others, owner, base) {
-            Found::None => self.find_parts(plan, others, owner, base),
+            NameLookup::None => self.find_parts(plan, others, owner, base),
             found => found,
         };
         let (others, by_place) = match others {
-            Found::Tasks { tasks, by_place, .. } => (tasks, by_place),
-            Found::Group(group) => (self.members.get(group).cloned().unwrap_or_default(), false),
+            NameLookup::Tasks { tasks, by_place, .. } => (tasks, by_place),
+            NameLookup::Group(group) => (self.members.get(group).cloned().unwrap_or_default(), false),
             found => return found,
         };
         match self.find_phrase(all, owner) {
-            Some(Found::Tasks { mut tasks, guess, .. }) => {
+            Some(NameLookup::Tasks { mut tasks, guess, .. }) => {
                 tasks.retain(|task| !others.contains(task));
-                Found::Tasks { tasks, guess, by_place }
+                NameLookup::Tasks { tasks, guess, by_place }
             }
-            _ => Found::None,
+            _ => NameLookup::None,
         }
     }
 
     /// Finds an id that is followed by more: "T1: Create the table", "T1 (schema)".
-    fn find_before_mark(&self, text: &str) -> Found {
+    fn find_before_mark(&self, text: &str) -> NameLookup {
         let Some(at) = text.find([':', '(', '–', '—']).or_else(|| text.find(" - ")) else {
-            return Found::None;
+            return NameLookup::None;
         };
         let start = plain(text.get(..at).unwrap_or(""));
         let noun = ["Task ", "Step ", "task ", "step "]
@@ -309,15 +322,15 @@ impl Index {
             .find_map(|noun| start.strip_prefix(noun))
             .unwrap_or(&start);
         match self.ids.get(&noun.to_lowercase()).map(Vec::as_slice) {
-            Some([only]) => Found::one(*only),
+            Some([only]) => NameLookup::one(*only),
             _ => match self.numbers.get(noun).map(Vec::as_slice) {
-                Some([only]) => Found::one(*only),
-                _ => Found::None,
+                Some([only]) => NameLookup::one(*only),
+                _ => NameLookup::None,
             },
         }
     }
 
-    fn find_phrase(&self, lower: &str, owner: usize) -> Option<Found> {
+    fn find_phrase(&self, lower: &str, owner: usize) -> Option<NameLookup> {
         let is_previous = [
             "previous",
             "the previous step",
@@ -336,20 +349,20 @@ impl Index {
         let is_others =
             lower.starts_with("all other") || lower == "all tasks" || lower == "all steps" || is_all.contains(&lower);
         if is_previous.contains(&lower) {
-            return Some(owner.checked_sub(1).map_or(Found::None, Found::one));
+            return Some(owner.checked_sub(1).map_or(NameLookup::None, NameLookup::one));
         }
         if is_above && lower.len() < 30 {
-            return Some(Found::many((0..owner).collect()));
+            return Some(NameLookup::many((0..owner).collect()));
         }
         // All tasks are those before this one, unless it is the first.
         is_others.then(|| match owner {
-            0 => Found::many((1..self.n_tasks).collect()),
-            owner => Found::many((0..owner).collect()),
+            0 => NameLookup::many((1..self.n_tasks).collect()),
+            owner => NameLookup::many((0..owner).collect()),
         })
     }
 
     /// Finds a number: within the list of its owner, at the end of an id, or as a place.
-    fn find_number(&self, plan: &RawPlan, name: &str, owner: usize, base: usize) -> Option<Found> {
+    fn find_number(&self, plan: &RawPlan, name: &str, owner: usize, base: usize) -> Option<NameLookup> {
         let is_number = !name.is_empty() && name.chars().all(|c| c.is_ascii_digit() || c == '.');
         if !is_number {
             return None;
@@ -364,7 +377,7 @@ impl Index {
             return Some(if own.is_empty() { several(tasks) } else { several(&own) });
         }
         if let Some(group) = self.groups.get(name).and_then(|groups| groups.first()) {
-            return Some(Found::Group(*group));
+            return Some(NameLookup::Group(*group));
         }
         let number: u64 = name.parse().ok()?;
         if let Some(numbers) = &self.id_numbers {
@@ -376,7 +389,7 @@ impl Index {
             return None;
         }
         let place = usize::try_from(number).ok()?.checked_sub(base)?;
-        (place < self.n_tasks).then(|| Found::Tasks {
+        (place < self.n_tasks).then(|| NameLookup::Tasks {
             tasks: vec![place],
             guess: None,
             by_place: true,
@@ -384,7 +397,7 @@ impl Index {
     }
 
     /// Finds the tasks of a range such as "1-3" and "T001 to T003".
-    fn find_range(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> Option<Found> {
+    fn find_range(&self, plan: &RawPlan, text: &str, owner: usize, base: usize) -> Option<NameLookup> {
         let marks = ["..", "–", "—", " to ", " through ", "-"];
         marks.iter().find_map(|mark| {
             let (from, to) = text.split_once(mark)?;
@@ -396,12 +409,12 @@ impl Index {
                     .map(|tasks| several(tasks))
                     .or_else(|| self.find_number(plan, name, owner, base))
                 {
-                    Some(Found::Tasks { tasks, by_place, .. }) => Some((*tasks.first()?, by_place)),
+                    Some(NameLookup::Tasks { tasks, by_place, .. }) => Some((*tasks.first()?, by_place)),
                     _ => None,
                 }
             };
             let ((from, by_place), (to, _)) = (end(from)?, end(to)?);
-            (from < to).then(|| Found::Tasks {
+            (from < to).then(|| NameLookup::Tasks {
                 tasks: (from..=to).collect(),
                 guess: None,
                 by_place,
@@ -410,10 +423,10 @@ impl Index {
     }
 
     /// Finds the only title that has the words of a name, or almost its letters.
-    fn find_alike(&self, text: &str, owner: usize) -> Found {
+    fn find_alike(&self, text: &str, owner: usize) -> NameLookup {
         let words = key_words(text);
         if words.is_empty() {
-            return Found::None;
+            return NameLookup::None;
         }
         if let Some(tasks) = self.word_sets.get(&words) {
             return alike(tasks, text, owner);
@@ -434,7 +447,7 @@ impl Index {
             return alike(&shared, text, owner);
         }
         if self.n_tasks > MAX_COMPARED || text.len() < 8 || text.len() > 120 {
-            return Found::None;
+            return NameLookup::None;
         }
         let near: Vec<usize> = {
             let own = folded(text);
@@ -454,19 +467,19 @@ impl Index {
     }
 }
 
-fn several(tasks: &[usize]) -> Found {
+fn several(tasks: &[usize]) -> NameLookup {
     match tasks {
-        [] => Found::None,
-        [only] => Found::one(*only),
-        [first, second, ..] => Found::Several(*first, *second),
+        [] => NameLookup::None,
+        [only] => NameLookup::one(*only),
+        [first, second, ..] => NameLookup::Several(*first, *second),
     }
 }
 
 /// Returns the only task among some that are alike to a name; a task does not name itself.
-fn alike(tasks: &[usize], text: &str, owner: usize) -> Found {
+fn alike(tasks: &[usize], text: &str, owner: usize) -> NameLookup {
     let others: Vec<usize> = tasks.iter().copied().filter(|&task| task != owner).collect();
     match others.as_slice() {
-        [only] => Found::Tasks {
+        [only] => NameLookup::Tasks {
             tasks: vec![*only],
             guess: Some(format!(
                 "`{}` is read as task {}, whose title has these words",
@@ -479,13 +492,13 @@ fn alike(tasks: &[usize], text: &str, owner: usize) -> Found {
     }
 }
 
-fn guessed(task: usize, plan: &RawPlan, text: &str) -> Found {
+fn guessed(task: usize, plan: &RawPlan, text: &str) -> NameLookup {
     let id = plan
         .tasks
         .get(task)
         .and_then(|raw| raw.task.id.as_deref())
         .unwrap_or("");
-    Found::Tasks {
+    NameLookup::Tasks {
         tasks: vec![task],
         guess: Some(format!(
             "`{}` is read as `{}`",

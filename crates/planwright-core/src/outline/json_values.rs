@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::task_keys::LISTS;
-use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
+use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
 use crate::text::Span;
 
 /// A value, and how it was written.
 #[derive(Debug)]
 pub(super) struct LooseValue {
-    pub(super) node: Node,
+    pub(super) node: OutlineNode,
     pub(super) end: usize,
     /// What strict JSON does not allow, in words.
     pub(super) repairs: BTreeSet<&'static str>,
@@ -27,7 +27,7 @@ pub(super) struct SyntaxProblem {
 
 /// Reads the value at a place of a text that ends at `end`.
 pub(super) fn read_value(text: &str, at: usize, end: usize) -> Result<LooseValue, SyntaxProblem> {
-    let mut reader = Reader {
+    let mut reader = LooseJsonReader {
         text: text.get(..end).unwrap_or(text),
         at,
         repairs: BTreeSet::new(),
@@ -46,7 +46,7 @@ pub(super) fn read_value(text: &str, at: usize, end: usize) -> Result<LooseValue
     })
 }
 
-struct Reader<'t> {
+struct LooseJsonReader<'t> {
     text: &'t str,
     at: usize,
     repairs: BTreeSet<&'static str>,
@@ -55,7 +55,7 @@ struct Reader<'t> {
     is_over: bool,
 }
 
-impl Reader<'_> {
+impl LooseJsonReader<'_> {
     fn rest(&self) -> &str {
         self.text.get(self.at..).unwrap_or("")
     }
@@ -103,7 +103,7 @@ impl Reader<'_> {
     }
 
     /// Reads a value; none where the text is over.
-    fn value(&mut self, depth: usize) -> Result<Option<Node>, SyntaxProblem> {
+    fn value(&mut self, depth: usize) -> Result<Option<OutlineNode>, SyntaxProblem> {
         self.skip();
         let start = self.at;
         let Some(first) = self.peek() else {
@@ -116,16 +116,16 @@ impl Reader<'_> {
         let data = match first {
             '{' => Some(self.object(depth)?),
             '[' => Some(self.list(depth)?),
-            quote if closing_quotes(quote).is_some() => self.string()?.map(Data::Text),
+            quote if closing_quotes(quote).is_some() => self.string()?.map(OutlineData::Text),
             _ => Some(self.word()?),
         };
-        Ok(data.map(|data| Node {
+        Ok(data.map(|data| OutlineNode {
             span: Span::new(start, self.at),
             data,
         }))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Data, SyntaxProblem> {
+    fn list(&mut self, depth: usize) -> Result<OutlineData, SyntaxProblem> {
         self.at += 1;
         let mut elements = Vec::new();
         loop {
@@ -134,7 +134,7 @@ impl Reader<'_> {
                 None => self.end_here(),
                 Some(']') => {
                     self.at += 1;
-                    return Ok(Data::List(elements));
+                    return Ok(OutlineData::List(elements));
                 }
                 Some(',') => {
                     self.at += 1;
@@ -152,12 +152,12 @@ impl Reader<'_> {
                 }
             }
             if self.is_over {
-                return Ok(Data::List(elements));
+                return Ok(OutlineData::List(elements));
             }
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Data, SyntaxProblem> {
+    fn object(&mut self, depth: usize) -> Result<OutlineData, SyntaxProblem> {
         self.at += 1;
         let mut members = Vec::new();
         loop {
@@ -170,7 +170,7 @@ impl Reader<'_> {
                 }
                 Some('}') => {
                     self.at += 1;
-                    return Ok(Data::Object(members));
+                    return Ok(OutlineData::Object(members));
                 }
                 Some(',' | ';') => {
                     self.at += 1;
@@ -193,22 +193,23 @@ impl Reader<'_> {
             let key_span = Span::new(start, self.at);
             self.skip();
             match self.peek() {
-                _ if self.is_over => return Ok(Data::Object(members)),
+                _ if self.is_over => return Ok(OutlineData::Object(members)),
                 None => self.end_here(),
                 Some(':' | '=') => self.at += 1,
                 Some(_) => return self.problem("a `:` belongs here"),
             }
             if self.is_over {
-                return Ok(Data::Object(members));
+                return Ok(OutlineData::Object(members));
             }
             let value = self.value(depth + 1)?;
             let is_whole = !self.is_over;
-            let is_kept = |node: &Node| is_whole || matches!(node.data, Data::List(_) | Data::Object(_));
+            let is_kept =
+                |node: &OutlineNode| is_whole || matches!(node.data, OutlineData::List(_) | OutlineData::Object(_));
             if let (Some(key), Some(value)) = (key, value.filter(is_kept)) {
-                members.push(Member { key, key_span, value });
+                members.push(OutlineMember { key, key_span, value });
             }
             if self.is_over {
-                return Ok(Data::Object(members));
+                return Ok(OutlineData::Object(members));
             }
         }
     }
@@ -275,7 +276,7 @@ impl Reader<'_> {
     }
 
     /// Reads a number, a literal, or a word without quotes.
-    fn word(&mut self) -> Result<Data, SyntaxProblem> {
+    fn word(&mut self) -> Result<OutlineData, SyntaxProblem> {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.' | '/' | '$');
         let word: String = self.rest().chars().take_while(|c| is_part(*c)).collect();
         if word.is_empty() {
@@ -286,19 +287,19 @@ impl Reader<'_> {
             self.end_here();
         }
         Ok(match word.as_str() {
-            "true" => Data::Bool(true),
-            "false" => Data::Bool(false),
-            "null" => Data::Null,
+            "true" => OutlineData::Bool(true),
+            "false" => OutlineData::Bool(false),
+            "null" => OutlineData::Null,
             number if number.parse::<f64>().is_ok() && number.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
-                Data::Number(word)
+                OutlineData::Number(word)
             }
             other => {
                 self.repairs.insert("words without quotes");
                 match other {
-                    "True" => Data::Bool(true),
-                    "False" => Data::Bool(false),
-                    "None" | "undefined" | "nil" | "NaN" => Data::Null,
-                    _ => Data::Text(word),
+                    "True" => OutlineData::Bool(true),
+                    "False" => OutlineData::Bool(false),
+                    "None" | "undefined" | "nil" | "NaN" => OutlineData::Null,
+                    _ => OutlineData::Text(word),
                 }
             }
         })
@@ -348,9 +349,10 @@ fn is_elision(words: &str) -> bool {
 }
 
 /// Returns whether an unfinished element contains finished work.
-fn has_list_of_work(node: &Node) -> bool {
-    let is_list =
-        |member: &Member| LISTS.contains(&plain_key(&member.key).as_str()) && !member.value.elements().is_empty();
+fn has_list_of_work(node: &OutlineNode) -> bool {
+    let is_list = |member: &OutlineMember| {
+        LISTS.contains(&plain_key(&member.key).as_str()) && !member.value.elements().is_empty()
+    };
     node.members().iter().any(is_list)
 }
 
@@ -358,14 +360,14 @@ fn has_list_of_work(node: &Node) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(node: &Node) -> String {
+    fn shown(node: &OutlineNode) -> String {
         match &node.data {
-            Data::Null => "null".to_owned(),
-            Data::Bool(value) => value.to_string(),
-            Data::Number(number) => number.clone(),
-            Data::Text(text) => format!("{text:?}"),
-            Data::List(list) => format!("[{}]", list.iter().map(shown).collect::<Vec<_>>().join(",")),
-            Data::Object(members) => {
+            OutlineData::Null => "null".to_owned(),
+            OutlineData::Bool(value) => value.to_string(),
+            OutlineData::Number(number) => number.clone(),
+            OutlineData::Text(text) => format!("{text:?}"),
+            OutlineData::List(list) => format!("[{}]", list.iter().map(shown).collect::<Vec<_>>().join(",")),
+            OutlineData::Object(members) => {
                 let members = members
                     .iter()
                     .map(|member| format!("{}:{}", member.key, shown(&member.value)));

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::dependency_sentences::statements;
 use super::item_text::{read_dependency, read_detail, read_item};
-use super::markdown_lines::{Line, LineKind, begins_with_symbol};
+use super::markdown_lines::{LineKind, MarkdownLine, begins_with_symbol};
 use super::names::{one_line, plain};
 use super::phrases::{
     is_criteria_label, is_dependency_field, is_field, is_left_out, is_phase, is_step_line, is_version,
@@ -12,7 +12,7 @@ use super::phrases::{
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
 use super::rules::GUESS;
-use super::sections::{Scan, ScannedItem, Section, scan};
+use super::sections::{OutlineScan, OutlineSection, ScannedItem, scan};
 use super::task_keys::state_of;
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
@@ -36,13 +36,13 @@ pub(super) enum Lists {
 }
 
 /// Reads the lists of a text.
-pub(super) fn plan_of(lines: &[Line<'_>]) -> Lists {
+pub(super) fn plan_of(lines: &[MarkdownLine<'_>]) -> Lists {
     let scan = scan(lines);
     let Some(kind) = kind_of(&scan) else {
         let questions = scan.items.iter().find(|item| item.is_question());
         return questions.map_or(Lists::Nothing, |item| Lists::Questions(item.line.span()));
     };
-    if kind == Kind::Headings {
+    if kind == ListKind::Headings {
         return of_headings(&scan);
     }
     let mut chosen = chosen_items(&scan, kind);
@@ -77,7 +77,7 @@ pub(super) fn plan_of(lines: &[Line<'_>]) -> Lists {
     if let [first, second, ..] = options.as_slice() {
         return Lists::Alternatives(*first, *second);
     }
-    let mut reader = Reader::new(&scan, kind, chosen);
+    let mut reader = ListReader::new(&scan, kind, chosen);
     reader.read();
     if let (Some(other), Some(own)) = (superseded, reader.plan.tasks.first().map(|raw| raw.task.place)) {
         let message = "there is another version of this plan, which the text replaces or rejects: this one is read";
@@ -88,13 +88,13 @@ pub(super) fn plan_of(lines: &[Line<'_>]) -> Lists {
     reader.finish()
 }
 
-fn first_place(scan: &Scan<'_>, items: &[usize]) -> Option<Span> {
+fn first_place(scan: &OutlineScan<'_>, items: &[usize]) -> Option<Span> {
     let first = items.first().and_then(|&ix| scan.items.get(ix))?;
     Some(Span::at(first.line.at))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum ListKind {
     Checklist,
     Headings,
     Numbered,
@@ -102,7 +102,7 @@ enum Kind {
 }
 
 /// Returns which of its lists are the plan.
-fn kind_of(scan: &Scan<'_>) -> Option<Kind> {
+fn kind_of(scan: &OutlineScan<'_>) -> Option<ListKind> {
     let has = |wanted: &dyn Fn(&ScannedItem<'_>) -> bool| scan.items.iter().any(wanted);
     let n_headings = heading_tasks(scan).len();
     let is_open = |item: &ScannedItem<'_>| item.parent.is_none() && scan.is_work_list(item.list);
@@ -112,27 +112,27 @@ fn kind_of(scan: &Scan<'_>) -> Option<Kind> {
     if has(&is_work_box) && !(has_numbered() && are_criteria_of_numbered(scan))
         || has(&|item| item.is_box()) && n_headings < 2 && !has_numbered()
     {
-        return Some(Kind::Checklist);
+        return Some(ListKind::Checklist);
     }
     if n_headings >= 2 {
-        return Some(Kind::Headings);
+        return Some(ListKind::Headings);
     }
     if has_numbered() {
-        return Some(Kind::Numbered);
+        return Some(ListKind::Numbered);
     }
     if has(&is_open) {
-        return Some(Kind::Bullets);
+        return Some(ListKind::Bullets);
     }
     let is_step = |ix: &usize| {
         scan.sections
             .get(*ix)
             .is_some_and(|section| is_step_line(section.title))
     };
-    heading_tasks(scan).iter().any(is_step).then_some(Kind::Headings)
+    heading_tasks(scan).iter().any(is_step).then_some(ListKind::Headings)
 }
 
 /// Returns whether the boxes of a text are remarks on the items of a numbered list: some of these have boxes below them, and some have none.
-fn are_criteria_of_numbered(scan: &Scan<'_>) -> bool {
+fn are_criteria_of_numbered(scan: &OutlineScan<'_>) -> bool {
     let mut with_boxes = BTreeSet::new();
     for item in scan
         .items
@@ -153,8 +153,8 @@ fn are_criteria_of_numbered(scan: &Scan<'_>) -> bool {
 }
 
 /// Returns the sections that are tasks themselves: "Task 3: …", or numbered ones without lists.
-fn heading_tasks(scan: &Scan<'_>) -> Vec<usize> {
-    let is_named = |section: &Section<'_>| {
+fn heading_tasks(scan: &OutlineScan<'_>) -> Vec<usize> {
+    let is_named = |section: &OutlineSection<'_>| {
         let title = plain(section.title);
         let lower = title.to_lowercase();
         let noun = ["task ", "step ", "story ", "ticket ", "issue "]
@@ -167,7 +167,7 @@ fn heading_tasks(scan: &Scan<'_>) -> Vec<usize> {
         let id = read_item(section.title, None, 0).task.id;
         has_number || id.is_some_and(|id| id.len() > 1 && id.starts_with(|c: char| c.is_ascii_uppercase()))
     };
-    let is_numbered = |section: &Section<'_>| {
+    let is_numbered = |section: &OutlineSection<'_>| {
         read_item(section.title, None, 0).task.id.is_some() && !is_phase(section.title) && !is_version(section.title)
     };
     let named: Vec<usize> = (0..scan.sections.len())
@@ -194,7 +194,7 @@ fn heading_tasks(scan: &Scan<'_>) -> Vec<usize> {
 }
 
 /// Returns whether the items below numbered headings describe these, so that the headings are the tasks.
-fn are_fields(scan: &Scan<'_>, below: &[&ScannedItem<'_>]) -> bool {
+fn are_fields(scan: &OutlineScan<'_>, below: &[&ScannedItem<'_>]) -> bool {
     let is_task = |item: &&&ScannedItem<'_>| item.is_box() && !scan.is_criterion(item) || item.number().is_some();
     if below.iter().any(|item| is_task(&item)) {
         return false;
@@ -206,7 +206,7 @@ fn are_fields(scan: &Scan<'_>, below: &[&ScannedItem<'_>]) -> bool {
 }
 
 /// Reads headings as tasks, and all that stands below them as their details.
-fn of_headings(scan: &Scan<'_>) -> Lists {
+fn of_headings(scan: &OutlineScan<'_>) -> Lists {
     let own = heading_tasks(scan);
     let mut plan = RawPlan::default();
     let mut tasks: HashMap<usize, usize> = HashMap::new();
@@ -268,11 +268,11 @@ fn of_headings(scan: &Scan<'_>) -> Lists {
 }
 
 /// Returns the items that are tasks or contain tasks, in order.
-fn chosen_items(scan: &Scan<'_>, kind: Kind) -> Vec<usize> {
+fn chosen_items(scan: &OutlineScan<'_>, kind: ListKind) -> Vec<usize> {
     let all = 0..scan.items.len();
     let list_is_open = |ix: &usize| scan.items.get(*ix).is_some_and(|item| scan.is_work_list(item.list));
     match kind {
-        Kind::Checklist => {
+        ListKind::Checklist => {
             let is_box = |ix: &usize| scan.items.get(*ix).is_some_and(|item| item.is_box());
             let boxes: Vec<usize> = all.clone().filter(is_box).collect();
             let open: Vec<usize> = boxes.iter().copied().filter(list_is_open).collect();
@@ -293,7 +293,7 @@ fn chosen_items(scan: &Scan<'_>, kind: Kind) -> Vec<usize> {
                     continue;
                 };
                 let is_chosen = match item.parent {
-                    None => (kind == Kind::Bullets || item.is_ordered()) && !item.is_legend(),
+                    None => (kind == ListKind::Bullets || item.is_ordered()) && !item.is_legend(),
                     Some(parent) => chosen.binary_search(&parent).is_ok() && scan.is_task_below(item, parent),
                 };
                 if is_chosen {
@@ -305,9 +305,9 @@ fn chosen_items(scan: &Scan<'_>, kind: Kind) -> Vec<usize> {
     }
 }
 
-struct Reader<'s, 't> {
-    scan: &'s Scan<'t>,
-    kind: Kind,
+struct ListReader<'s, 't> {
+    scan: &'s OutlineScan<'t>,
+    kind: ListKind,
     chosen: Vec<usize>,
     plan: RawPlan,
     /// The group of a section and of an item that contains others.
@@ -318,9 +318,9 @@ struct Reader<'s, 't> {
     cut: Option<Span>,
 }
 
-impl<'s, 't> Reader<'s, 't> {
-    fn new(scan: &'s Scan<'t>, kind: Kind, chosen: Vec<usize>) -> Self {
-        Reader {
+impl<'s, 't> ListReader<'s, 't> {
+    fn new(scan: &'s OutlineScan<'t>, kind: ListKind, chosen: Vec<usize>) -> Self {
+        ListReader {
             scan,
             kind,
             chosen,
@@ -530,7 +530,7 @@ impl<'s, 't> Reader<'s, 't> {
 
     fn finish(self) -> Lists {
         let place = self.plan.tasks.first().map_or(Span::at(0), |task| task.task.place);
-        let is_asking = self.kind != Kind::Checklist && self.plan.tasks.is_empty();
+        let is_asking = self.kind != ListKind::Checklist && self.plan.tasks.is_empty();
         if is_asking && let Some(item) = self.scan.items.iter().find(|item| item.is_question()) {
             return Lists::Questions(item.line.span());
         }
@@ -538,7 +538,7 @@ impl<'s, 't> Reader<'s, 't> {
             .cut
             .or_else(|| elision_after(self.scan, place.start))
             .or_else(|| jump_in(self.scan, &self.numbers()));
-        finish_plan(self.plan, place, cut, self.kind != Kind::Bullets)
+        finish_plan(self.plan, place, cut, self.kind != ListKind::Bullets)
     }
 }
 
@@ -574,7 +574,7 @@ fn finish_plan(mut plan: RawPlan, place: Span, cut: Option<Span>, is_strong: boo
 }
 
 /// Returns the first line after a place that stands for tasks that are left out.
-fn elision_after(scan: &Scan<'_>, start: u32) -> Option<Span> {
+fn elision_after(scan: &OutlineScan<'_>, start: u32) -> Option<Span> {
     let span = |text: &str, at: usize| Span::new(at, at + text.trim_end().len());
     scan.details
         .iter()
@@ -584,7 +584,7 @@ fn elision_after(scan: &Scan<'_>, start: u32) -> Option<Span> {
 }
 
 /// Returns the first number that is more than one above the number before it. Numbers in even steps, as 10, 20, 30, leave none out.
-fn jump_in(scan: &Scan<'_>, numbers: &[(u64, Span)]) -> Option<Span> {
+fn jump_in(scan: &OutlineScan<'_>, numbers: &[(u64, Span)]) -> Option<Span> {
     let steps: Vec<u64> = numbers
         .windows(2)
         .filter_map(|pair| match pair {

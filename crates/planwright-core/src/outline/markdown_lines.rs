@@ -5,7 +5,7 @@ use crate::text::Span;
 
 /// A line, or the part of it that counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'t> {
+pub(super) struct MarkdownLine<'t> {
     pub(super) kind: LineKind<'t>,
     /// How many columns it is indented.
     pub(super) indent: usize,
@@ -27,14 +27,14 @@ pub(super) enum LineKind<'t> {
     Text,
 }
 
-impl Line<'_> {
+impl MarkdownLine<'_> {
     pub(super) fn span(&self) -> Span {
         Span::new(self.at, self.at + self.text.trim_end().len())
     }
 }
 
 /// Returns the lines of a part of a text, without those that lie in `taken`, which are read otherwise: each of these is a blank line.
-pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Line<'t>> {
+pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<MarkdownLine<'t>> {
     let mut out = Vec::new();
     let mut at = part.start as usize;
     let mut taken = taken.iter().copied().peekable();
@@ -56,7 +56,7 @@ pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<Line<'
 }
 
 /// Reads "II. Add the engine" as an item where "I. …" comes before it.
-fn read_roman_numbers(lines: &mut [Line<'_>]) {
+fn read_roman_numbers(lines: &mut [MarkdownLine<'_>]) {
     const NUMBERS: [&str; 20] = [
         "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV", "XVI", "XVII",
         "XVIII", "XIX", "XX",
@@ -88,8 +88,8 @@ fn read_roman_numbers(lines: &mut [Line<'_>]) {
 }
 
 /// Reads the rows of a table whose lines neither begin nor end with a bar: `ID | Task`, `---|---`.
-fn read_rows_without_outer_bars<'t>(lines: &mut [Line<'t>], text: &'t str) {
-    let is_rule = |line: &Line<'_>| {
+fn read_rows_without_outer_bars<'t>(lines: &mut [MarkdownLine<'t>], text: &'t str) {
+    let is_rule = |line: &MarkdownLine<'_>| {
         line.kind == LineKind::Text
             && line.text.contains('|')
             && line.text.contains('-')
@@ -118,7 +118,7 @@ fn read_rows_without_outer_bars<'t>(lines: &mut [Line<'t>], text: &'t str) {
                 break;
             }
             let trimmed = whole.trim_start();
-            *line = Line {
+            *line = MarkdownLine {
                 kind: LineKind::TableRow,
                 indent: line.indent,
                 text: trimmed,
@@ -129,8 +129,8 @@ fn read_rows_without_outer_bars<'t>(lines: &mut [Line<'t>], text: &'t str) {
 }
 
 /// Reads `[D]` and `[done]` as boxes where other items of the text have boxes.
-fn read_other_boxes(lines: &mut [Line<'_>]) {
-    let is_box = |line: &Line<'_>| matches!(line.kind, LineKind::Item { checkbox: Some(_), .. });
+fn read_other_boxes(lines: &mut [MarkdownLine<'_>]) {
+    let is_box = |line: &MarkdownLine<'_>| matches!(line.kind, LineKind::Item { checkbox: Some(_), .. });
     if !lines.iter().any(is_box) {
         return;
     }
@@ -154,8 +154,8 @@ fn is_letter_mark(mark: &str) -> bool {
     mark.chars().count() == 1 && mark.chars().all(|c| c.is_alphabetic() && !matches!(c, 'P' | 'p'))
 }
 
-fn blank<'t>(at: usize) -> Line<'t> {
-    Line {
+fn blank<'t>(at: usize) -> MarkdownLine<'t> {
+    MarkdownLine {
         kind: LineKind::Blank,
         indent: 0,
         text: "",
@@ -163,7 +163,7 @@ fn blank<'t>(at: usize) -> Line<'t> {
     }
 }
 
-fn line_of(line: &str, at: usize) -> Line<'_> {
+fn line_of(line: &str, at: usize) -> MarkdownLine<'_> {
     // Quoted text is text.
     let unquoted = line.trim_start().strip_prefix("> ").unwrap_or(line);
     let trimmed = unquoted.trim_start();
@@ -191,7 +191,7 @@ fn line_of(line: &str, at: usize) -> Line<'_> {
     } else {
         (LineKind::Text, 0)
     };
-    Line {
+    MarkdownLine {
         kind,
         indent,
         text: trimmed.get(skipped..).unwrap_or(""),

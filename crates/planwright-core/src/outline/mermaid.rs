@@ -24,7 +24,7 @@ pub(super) fn is_flowchart(text: &str) -> bool {
 
 /// Reads a flowchart that stands at an offset of an answer.
 pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
-    let mut reader = Reader::default();
+    let mut reader = MermaidReader::default();
     let mut at = offset;
     let mut is_begun = false;
     for line in text.split_inclusive('\n') {
@@ -82,7 +82,7 @@ fn split_statements(line: &str) -> Vec<&str> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct MermaidReader {
     plan: RawPlan,
     nodes: HashMap<String, usize>,
     subgraphs: HashSet<String>,
@@ -90,7 +90,7 @@ struct Reader {
     has_reversed: bool,
 }
 
-impl Reader {
+impl MermaidReader {
     fn statement(&mut self, text: &str, at: usize) {
         if let Some(rest) = text.strip_prefix("subgraph") {
             let (id, label, _) = node_at(rest.trim_start()).unwrap_or((rest.trim(), None, rest.len()));

@@ -72,7 +72,7 @@ pub(super) fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
     (after + (gap.len() - trimmed.len()), lower.get(start..after))
 }
 
-pub(super) struct Token {
+pub(super) struct NameToken {
     pub(super) end: usize,
     pub(super) is_certain: bool,
     /// Nothing but digits: may be a quantity.
@@ -80,7 +80,7 @@ pub(super) struct Token {
 }
 
 /// Reads an id or a number: `T001`, `US-1`, `2.1`, `#3`, or a single capital letter.
-pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<Token> {
+pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<NameToken> {
     let rest = text.get(at..)?;
     let body = rest.trim_start_matches(['`', '*', '"', '#', '[']);
     let n_marks = rest.len() - body.len();
@@ -118,7 +118,7 @@ pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<Token> 
                 .all(|byte| matches!(byte, b'I' | b'V' | b'X'))
             && !body.get(letters..)?.starts_with(|c: char| c.is_alphanumeric());
         if is_roman {
-            return Some(Token {
+            return Some(NameToken {
                 end: at + n_marks + letters + closing_marks(body.get(letters..).unwrap_or("")),
                 is_certain: false,
                 is_number: false,
@@ -126,7 +126,7 @@ pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<Token> 
         }
         let is_letter = is_letter || is_small;
         let is_name = is_letter && is_alone;
-        return is_name.then(|| Token {
+        return is_name.then(|| NameToken {
             end: at + n_marks + 1 + closing_marks(body.get(1..).unwrap_or("")),
             is_certain: false,
             is_number: false,
@@ -152,7 +152,7 @@ pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<Token> 
     if letters > 12 || !is_id && !matches!(bytes.get(letters), Some(b'-' | b'_')) {
         return None;
     }
-    Some(Token {
+    Some(NameToken {
         end: at + n_marks + end + closing_marks(after),
         is_certain: is_id,
         is_number: letters == 0 && !is_marked,
@@ -174,7 +174,7 @@ fn closing_marks(after: &str) -> usize {
 }
 
 /// Reads the end of a range: "–3" of "1–3".
-pub(super) fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<Token> {
+pub(super) fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<NameToken> {
     let rest = lower.get(at..)?;
     let body = rest.trim_start();
     let marks = ["-", "–", "—", "..", "to ", "through "];

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::Outline;
 use super::bracketed_titles::read_bracketed_titles;
 use super::cycles::find_cycle;
-use super::index::{Found, Index};
+use super::index::{Index, NameLookup};
 use super::names::one_line;
 use super::phrases::is_phase;
 use super::raw::{RawPlan, Reference};
@@ -116,7 +116,7 @@ fn hints_of(plan: &RawPlan, index: &Index) -> Vec<(Span, usize)> {
     let mut found = Vec::new();
     for (task_ix, raw) in plan.tasks.iter().enumerate() {
         let named = |reference: &Reference| match index.find(plan, reference, task_ix, 1) {
-            Found::Tasks { tasks, .. } => tasks.first().copied().filter(|&named| named < task_ix),
+            NameLookup::Tasks { tasks, .. } => tasks.first().copied().filter(|&named| named < task_ix),
             _ => None,
         };
         let named: Option<Vec<usize>> = raw.hints.iter().map(named).collect();
@@ -326,7 +326,7 @@ impl EdgeReader<'_> {
             None => self.index.find(self.plan, reference, owner, self.base),
         };
         match found {
-            Found::Tasks { tasks, guess, by_place } => {
+            NameLookup::Tasks { tasks, guess, by_place } => {
                 if by_place {
                     self.counts_places.get_or_insert(reference.place);
                     self.n_forward += usize::from(tasks.iter().any(|task| *task > owner));
@@ -339,16 +339,16 @@ impl EdgeReader<'_> {
                 }
                 Some(tasks)
             }
-            Found::Group(group_ix) => Some(self.index.members.get(group_ix).cloned().unwrap_or_default()),
-            Found::Several(first, second) => {
+            NameLookup::Group(group_ix) => Some(self.index.members.get(group_ix).cloned().unwrap_or_default()),
+            NameLookup::Several(first, second) => {
                 self.error(self.two_tasks(reference, first, second));
                 None
             }
-            Found::None if reference.is_certain => {
+            NameLookup::None if reference.is_certain => {
                 self.error(self.unknown(reference));
                 None
             }
-            Found::None => {
+            NameLookup::None => {
                 let message = format!(
                     "`{}` names no task and is no dependency",
                     visible(&one_line(&reference.text, 60))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::dependency_sentences::statements;
 use super::item_text::read_item;
-use super::markdown_lines::{Line, LineKind};
+use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::plain;
 use super::phrases::{
     is_asking, is_bold_heading, is_criteria_label, is_dependency_field, is_label_of_details, is_numbered_bold,
@@ -15,11 +15,11 @@ use crate::text::Span;
 
 /// A text by its headings and lists.
 #[derive(Debug, Default)]
-pub(super) struct Scan<'t> {
-    pub(super) sections: Vec<Section<'t>>,
+pub(super) struct OutlineScan<'t> {
+    pub(super) sections: Vec<OutlineSection<'t>>,
     pub(super) items: Vec<ScannedItem<'t>>,
     /// The lines that are neither headings nor tables, items included.
-    pub(super) details: Vec<Detail<'t>>,
+    pub(super) details: Vec<ItemDetail<'t>>,
     /// The lines of each section before its first list.
     pub(super) intros: HashMap<usize, Vec<(&'t str, usize)>>,
     lists: Vec<ListHead<'t>>,
@@ -29,14 +29,14 @@ pub(super) struct Scan<'t> {
 }
 
 #[derive(Debug)]
-pub(super) struct Section<'t> {
+pub(super) struct OutlineSection<'t> {
     level: usize,
     pub(super) title: &'t str,
     pub(super) at: usize,
     pub(super) parent: Option<usize>,
 }
 
-impl Section<'_> {
+impl OutlineSection<'_> {
     pub(super) fn span(&self) -> Span {
         Span::new(self.at, self.at + self.title.len())
     }
@@ -44,7 +44,7 @@ impl Section<'_> {
 
 #[derive(Debug)]
 pub(super) struct ScannedItem<'t> {
-    pub(super) line: Line<'t>,
+    pub(super) line: MarkdownLine<'t>,
     pub(super) parent: Option<usize>,
     pub(super) section: Option<usize>,
     pub(super) list: usize,
@@ -53,7 +53,7 @@ pub(super) struct ScannedItem<'t> {
 }
 
 #[derive(Debug)]
-pub(super) struct Detail<'t> {
+pub(super) struct ItemDetail<'t> {
     pub(super) section: Option<usize>,
     /// The item whose first line it is.
     pub(super) item: Option<usize>,
@@ -84,7 +84,7 @@ const STEP_LEVEL: usize = 8;
 const LABEL_LEVEL: usize = 9;
 
 /// Returns what a line of text stands for.
-fn kind_of<'t>(line: &Line<'t>, has_items: bool) -> LineKind<'t> {
+fn kind_of<'t>(line: &MarkdownLine<'t>, has_items: bool) -> LineKind<'t> {
     let is_step = is_step_line(line.text);
     match line.kind {
         LineKind::Text if line.indent < 2 && (is_step || is_numbered_bold(line.text)) => LineKind::Heading(STEP_LEVEL),
@@ -106,8 +106,8 @@ fn kind_of<'t>(line: &Line<'t>, has_items: bool) -> LineKind<'t> {
 }
 
 /// Reads lines into headings and lists.
-pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
-    let mut scan = Scan::default();
+pub(super) fn scan<'t>(lines: &[MarkdownLine<'t>]) -> OutlineScan<'t> {
+    let mut scan = OutlineScan::default();
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut intro: Option<(&'t str, usize)> = None;
     let mut section: Option<usize> = None;
@@ -135,7 +135,7 @@ pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
                 {
                     parent = own.parent;
                 }
-                scan.sections.push(Section {
+                scan.sections.push(OutlineSection {
                     level,
                     title: line.text.trim_end(),
                     at: line.at,
@@ -218,15 +218,15 @@ pub(super) fn scan<'t>(lines: &[Line<'t>]) -> Scan<'t> {
     scan
 }
 
-impl<'t> Scan<'t> {
-    fn push_detail(&mut self, section: Option<usize>, line: &Line<'t>) {
+impl<'t> OutlineScan<'t> {
+    fn push_detail(&mut self, section: Option<usize>, line: &MarkdownLine<'t>) {
         let is_intro = self.items.last().is_none_or(|item| item.section != section);
         if let Some(section) = section.filter(|_| is_intro) {
             self.intros.entry(section).or_default().push((line.text, line.at));
         }
         let item = self.items.len().checked_sub(1);
         let is_own = |ix: &usize| self.items.get(*ix).is_some_and(|item| item.line.at == line.at);
-        self.details.push(Detail {
+        self.details.push(ItemDetail {
             section,
             item: item.filter(is_own),
             text: line.text,

@@ -14,7 +14,7 @@ use super::task_fields::{
     texts_of, title_of, words_of_key, words_of_value, written_dependencies,
 };
 use super::task_keys as keys;
-use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
+use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
 use super::work_lists::{children_of, find_lists, is_single_task};
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
@@ -31,10 +31,10 @@ pub(super) enum Structure {
 }
 
 /// Reads a value as a plan.
-pub(super) fn plan_of(root: &Node) -> Structure {
+pub(super) fn plan_of(root: &OutlineNode) -> Structure {
     let mut empty = None;
     let found = find_lists(root, &mut empty);
-    let mut reader = Reader::default();
+    let mut reader = StructureReader::default();
     let Some(first) = found.first() else {
         if empty.is_none() && is_single_task(root) {
             reader.object(root, None, "tasks", None, 0, 0);
@@ -68,17 +68,22 @@ pub(super) fn plan_of(root: &Node) -> Structure {
 }
 
 /// Returns the number that a phase gives itself.
-fn number_of_group(node: &Node) -> Option<String> {
+fn number_of_group(node: &OutlineNode) -> Option<String> {
     let member = node.get(keys::GROUPS)?;
     match &member.value.data {
-        Data::Number(number) => Some(number.clone()),
+        OutlineData::Number(number) => Some(number.clone()),
         _ => None,
     }
 }
 
 /// Returns what is written about a phase, apart from its name and its tasks.
-fn group_description(node: &Node, title: Option<&Member>, words: &str, children: &Member) -> String {
-    let is_title = |member: &Member| title.is_some_and(|title| title.key_span == member.key_span);
+fn group_description(
+    node: &OutlineNode,
+    title: Option<&OutlineMember>,
+    words: &str,
+    children: &OutlineMember,
+) -> String {
+    let is_title = |member: &OutlineMember| title.is_some_and(|title| title.key_span == member.key_span);
     let tables = [keys::IDS, keys::GROUPS, keys::BLOCKS, keys::STATES, keys::PARALLEL];
     let is_known = |key: &str| keys::is_dependency(key) || tables.iter().any(|table| table.contains(&key));
     let others = node.members().iter().filter(|member| {
@@ -97,14 +102,14 @@ fn group_description(node: &Node, title: Option<&Member>, words: &str, children:
 }
 
 /// Returns the texts within a value that are long enough to be an answer of their own.
-pub(super) fn texts_within(root: &Node) -> Vec<&Node> {
+pub(super) fn texts_within(root: &OutlineNode) -> Vec<&OutlineNode> {
     let mut found = Vec::new();
     let mut open = vec![root];
     while let Some(node) = open.pop().filter(|_| found.len() < 16) {
         match &node.data {
-            Data::Text(text) if text.contains(['\n', '{', '[']) => found.push(node),
-            Data::List(elements) => open.extend(elements.iter().rev()),
-            Data::Object(members) => open.extend(members.iter().rev().map(|member| &member.value)),
+            OutlineData::Text(text) if text.contains(['\n', '{', '[']) => found.push(node),
+            OutlineData::List(elements) => open.extend(elements.iter().rev()),
+            OutlineData::Object(members) => open.extend(members.iter().rev().map(|member| &member.value)),
             _ => {}
         }
     }
@@ -112,14 +117,14 @@ pub(super) fn texts_within(root: &Node) -> Vec<&Node> {
 }
 
 /// Returns whether a field of a task has all of a member.
-fn is_read(key: &str, value: &Node, task: &OutlineTask) -> bool {
+fn is_read(key: &str, value: &OutlineNode, task: &OutlineTask) -> bool {
     let has = |tables: &[&[&str]]| tables.iter().any(|table| table.contains(&key));
-    let is_flag = matches!(value.data, Data::Bool(_));
+    let is_flag = matches!(value.data, OutlineData::Bool(_));
     // An order in addition to the id says nothing new.
-    let is_number = matches!(value.data, Data::Number(_));
+    let is_number = matches!(value.data, OutlineData::Number(_));
     keys::is_dependency(key)
         || has(&[keys::BLOCKS, keys::FILES, keys::CRITERIA])
-        || has(&[keys::GROUPS]) && !matches!(value.data, Data::List(_) | Data::Object(_))
+        || has(&[keys::GROUPS]) && !matches!(value.data, OutlineData::List(_) | OutlineData::Object(_))
         || has(&[keys::STATES]) && (is_flag || value.text().is_some_and(|word| keys::state_of(word).is_some()))
         || has(&[keys::PARALLEL, keys::OPTIONAL]) && is_flag
         || has(&[keys::IDS]) && (is_number || value.text().is_some_and(|text| task.id.as_deref() == Some(text)))
@@ -132,13 +137,13 @@ fn is_written(words: &str, task: &OutlineTask) -> bool {
 }
 
 /// Returns whether all elements of a list are lists.
-fn is_list_of_lists(node: &Node) -> bool {
-    let is_list = |element: &Node| matches!(element.data, Data::List(_));
+fn is_list_of_lists(node: &OutlineNode) -> bool {
+    let is_list = |element: &OutlineNode| matches!(element.data, OutlineData::List(_));
     node.elements().len() > 1 && node.elements().iter().all(is_list)
 }
 
 #[derive(Default)]
-struct Reader {
+struct StructureReader {
     plan: RawPlan,
     /// Keys that no field of a task has.
     unknown: BTreeSet<String>,
@@ -146,7 +151,7 @@ struct Reader {
     n_lists: usize,
 }
 
-impl Reader {
+impl StructureReader {
     fn finish(mut self) -> RawPlan {
         if let Some(place) = self.unknown_place {
             let names: Vec<String> = self
@@ -166,7 +171,7 @@ impl Reader {
         self.plan
     }
 
-    fn list(&mut self, node: &Node, key: &str, group: Option<usize>, depth: usize) {
+    fn list(&mut self, node: &OutlineNode, key: &str, group: Option<usize>, depth: usize) {
         if depth <= MAX_DEPTH && keys::WAVES.contains(&key) && is_list_of_lists(node) {
             return self.waves(node, key, group, depth);
         }
@@ -181,7 +186,7 @@ impl Reader {
     }
 
     /// Reads a list of lists: the tasks of each depend on those of the one before it.
-    fn waves(&mut self, node: &Node, key: &str, group: Option<usize>, depth: usize) {
+    fn waves(&mut self, node: &OutlineNode, key: &str, group: Option<usize>, depth: usize) {
         let name = words_of_key(key);
         let name = name.strip_suffix('s').unwrap_or(&name);
         let mut before: Option<Reference> = None;
@@ -205,30 +210,38 @@ impl Reader {
         self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
     }
 
-    fn element(&mut self, node: &Node, name: Option<&str>, key: &str, group: Option<usize>, list: usize, depth: usize) {
+    fn element(
+        &mut self,
+        node: &OutlineNode,
+        name: Option<&str>,
+        key: &str,
+        group: Option<usize>,
+        list: usize,
+        depth: usize,
+    ) {
         if depth > MAX_DEPTH {
             return;
         }
         match &node.data {
-            Data::Text(text) => {
+            OutlineData::Text(text) => {
                 let mut task = read_item(text.trim(), Some(node.span), 0);
                 task.task.place = node.span;
                 task.group = group;
                 task.list = list;
                 self.plan.tasks.push(task);
             }
-            Data::List(_) => self.list(node, key, group, depth + 1),
-            Data::Object(members) => {
-                if let [Member { value, key: own, .. }] = members.as_slice() {
+            OutlineData::List(_) => self.list(node, key, group, depth + 1),
+            OutlineData::Object(members) => {
+                if let [OutlineMember { value, key: own, .. }] = members.as_slice() {
                     let is_known =
                         |tables: &[&[&str]]| tables.iter().any(|table| table.contains(&plain_key(own).as_str()));
                     let is_children = children_of(node, key).is_some();
                     match &value.data {
-                        Data::Object(_) if !is_children => {
+                        OutlineData::Object(_) if !is_children => {
                             let name = (!is_known(&[keys::TITLES, keys::LISTS])).then_some(own.as_str());
                             return self.element(value, name, key, group, list, depth + 1);
                         }
-                        Data::Text(text) if !is_known(&[keys::TITLES, keys::IDS]) => {
+                        OutlineData::Text(text) if !is_known(&[keys::TITLES, keys::IDS]) => {
                             let mut task = read_item(&format!("{own}: {text}"), Some(node.span), 0);
                             task.task.place = node.span;
                             task.group = group;
@@ -240,7 +253,7 @@ impl Reader {
                 }
                 self.object(node, name, key, group, list, depth);
             }
-            Data::Null => {
+            OutlineData::Null => {
                 let message = "`null` in a list of tasks is skipped";
                 self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
             }
@@ -248,7 +261,15 @@ impl Reader {
         }
     }
 
-    fn object(&mut self, node: &Node, name: Option<&str>, key: &str, group: Option<usize>, list: usize, depth: usize) {
+    fn object(
+        &mut self,
+        node: &OutlineNode,
+        name: Option<&str>,
+        key: &str,
+        group: Option<usize>,
+        list: usize,
+        depth: usize,
+    ) {
         let title = title_of(node);
         let id = id_of(node, title).or_else(|| name.map(str::to_owned));
         let named = node.get(keys::GROUPS).filter(|_| title.is_none());
@@ -260,7 +281,7 @@ impl Reader {
             .unwrap_or_default();
         let words = words.as_str();
         let written = written_dependencies(node).or_else(|| self.described_dependencies(node, title));
-        for member in dependency_members(node).filter(|member| member.value.data == Data::Bool(true)) {
+        for member in dependency_members(node).filter(|member| member.value.data == OutlineData::Bool(true)) {
             let message = format!("`{}: true` is not understood as a dependency", visible(&member.key));
             let place = member.key_span.to(member.value.span);
             self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
@@ -299,7 +320,8 @@ impl Reader {
                 .flat_map(|member| texts_of(&member.value))
                 .collect()
         };
-        let is_set = |names: &[&str]| members_with(node, names).any(|member| member.value.data == Data::Bool(true));
+        let is_set =
+            |names: &[&str]| members_with(node, names).any(|member| member.value.data == OutlineData::Bool(true));
         let first_line = words.lines().next().unwrap_or(words);
         let task = OutlineTask {
             id,
@@ -330,8 +352,8 @@ impl Reader {
     }
 
     /// Returns the dependencies that the description of a task names, where no field does: "Depends on task 1."
-    fn described_dependencies(&mut self, node: &Node, title: Option<&Member>) -> Option<Vec<Reference>> {
-        let is_title = |member: &Member| title.is_some_and(|title| title.key_span == member.key_span);
+    fn described_dependencies(&mut self, node: &OutlineNode, title: Option<&OutlineMember>) -> Option<Vec<Reference>> {
+        let is_title = |member: &OutlineMember| title.is_some_and(|title| title.key_span == member.key_span);
         let member = node.get(keys::DESCRIPTIONS).filter(|member| !is_title(member))?;
         let text = member.value.text()?;
         let lower = text.to_ascii_lowercase();
@@ -356,12 +378,12 @@ impl Reader {
     }
 
     /// Returns the group that a field of a task names; it is made where there is none of that name yet.
-    fn group_by_field(&mut self, node: &Node, group: Option<usize>) -> Option<usize> {
+    fn group_by_field(&mut self, node: &OutlineNode, group: Option<usize>) -> Option<usize> {
         let Some(member) = node.get(keys::GROUPS).filter(|_| group.is_none()) else {
             return group;
         };
         let name = match &member.value.data {
-            Data::Number(number) => format!("{} {number}", member.key),
+            OutlineData::Number(number) => format!("{} {number}", member.key),
             _ => member.value.text()?.to_owned(),
         };
         let known = self.plan.groups.iter().rposition(|group| group.name == name);
@@ -375,11 +397,11 @@ impl Reader {
         }))
     }
 
-    fn state_of(&mut self, node: &Node) -> Option<State> {
+    fn state_of(&mut self, node: &OutlineNode) -> Option<State> {
         let member = node.get(keys::STATES)?;
         match &member.value.data {
-            Data::Bool(true) => Some(State::Done),
-            Data::Text(word) => {
+            OutlineData::Bool(true) => Some(State::Done),
+            OutlineData::Text(word) => {
                 let (state, guess) = keys::read_status(word);
                 let note = guess.map(|guess| Diagnostic::new(&GUESS, member.value.span, guess));
                 self.plan.notes.extend(note);
@@ -390,7 +412,7 @@ impl Reader {
     }
 
     /// Returns what no field of a task has, as lines. Keys that no field knows are noted.
-    fn details_of(&mut self, node: &Node, title: Option<&Member>, task: &OutlineTask) -> Vec<String> {
+    fn details_of(&mut self, node: &OutlineNode, title: Option<&OutlineMember>, task: &OutlineTask) -> Vec<String> {
         let mut details = Vec::new();
         for member in node.members() {
             let key = plain_key(&member.key);
@@ -411,7 +433,7 @@ impl Reader {
     }
 
     /// Reads dependencies that stand next to the tasks as texts: "T2 depends on T1", "1 → 2".
-    fn sentence_edges(&mut self, node: &Node) {
+    fn sentence_edges(&mut self, node: &OutlineNode) {
         let ids: HashMap<String, usize> = {
             let ids = self.plan.tasks.iter().enumerate();
             ids.filter_map(|(ix, raw)| Some((raw.task.id.as_ref()?.to_lowercase(), ix)))
@@ -459,7 +481,7 @@ impl Reader {
     }
 
     /// Reads lists of ids next to the tasks, each of which can run after the one before it; only where no task names a dependency.
-    fn wave_edges(&mut self, node: &Node) {
+    fn wave_edges(&mut self, node: &OutlineNode) {
         const MAX_EDGES: usize = 250_000;
         if self.plan.has_dependencies() {
             return;
@@ -491,8 +513,8 @@ impl Reader {
     }
 
     /// Reads dependencies that stand next to the list of tasks.
-    fn edges(&mut self, holder: &Node) {
-        let end = |node: &Node, names: &[&str]| {
+    fn edges(&mut self, holder: &OutlineNode) {
+        let end = |node: &OutlineNode, names: &[&str]| {
             let member = node.get(names)?;
             reference_of(&member.value)
         };

@@ -2,7 +2,7 @@
 
 use super::OutlineTask;
 use super::item_text::read_item;
-use super::markdown_lines::{Line, LineKind};
+use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::{is_none_word, one_line, plain};
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::rules::GUESS;
@@ -90,7 +90,7 @@ impl Cell<'_> {
 }
 
 /// A table that is a plan.
-pub(super) struct Table {
+pub(super) struct PlanTable {
     pub(super) plan: RawPlan,
     pub(super) place: Span,
     /// Where its last row breaks off.
@@ -98,10 +98,10 @@ pub(super) struct Table {
 }
 
 /// Reads the tables of a text as plans.
-pub(super) fn plans_of(lines: &[Line<'_>]) -> Vec<Table> {
+pub(super) fn plans_of(lines: &[MarkdownLine<'_>]) -> Vec<PlanTable> {
     let mut found = Vec::new();
-    let mut rows: Vec<Line<'_>> = Vec::new();
-    let mut label: Option<Line<'_>> = None;
+    let mut rows: Vec<MarkdownLine<'_>> = Vec::new();
+    let mut label: Option<MarkdownLine<'_>> = None;
     let last = lines.iter().rposition(|line| line.kind != LineKind::Blank);
     for (ix, line) in lines.iter().chain([&END]).enumerate() {
         match line.kind {
@@ -116,7 +116,7 @@ pub(super) fn plans_of(lines: &[Line<'_>]) -> Vec<Table> {
                     {
                         plan.tasks.pop();
                     }
-                    found.push(Table { plan, place, cut });
+                    found.push(PlanTable { plan, place, cut });
                 }
                 if matches!(kind, LineKind::Heading(_)) {
                     label = Some(*line);
@@ -128,13 +128,13 @@ pub(super) fn plans_of(lines: &[Line<'_>]) -> Vec<Table> {
 }
 
 /// Returns the last row of a table where it has no bar at its end and all others have one: the text breaks off within it.
-fn broken_row(rows: &[Line<'_>]) -> Option<Span> {
+fn broken_row(rows: &[MarkdownLine<'_>]) -> Option<Span> {
     let (last, others) = rows.split_last()?;
-    let is_closed = |line: &Line<'_>| line.text.trim_end().ends_with(['|', '│', '+']);
+    let is_closed = |line: &MarkdownLine<'_>| line.text.trim_end().ends_with(['|', '│', '+']);
     (others.len() > 1 && others.iter().all(is_closed) && !is_closed(last)).then(|| last.span())
 }
 
-const END: Line<'static> = Line {
+const END: MarkdownLine<'static> = MarkdownLine {
     kind: LineKind::Blank,
     indent: 0,
     text: "",
@@ -142,7 +142,7 @@ const END: Line<'static> = Line {
 };
 
 /// Splits a row at its bars; one after a backslash, or in a span of code, belongs to a cell.
-fn cells<'t>(line: &Line<'t>) -> Vec<Cell<'t>> {
+fn cells<'t>(line: &MarkdownLine<'t>) -> Vec<Cell<'t>> {
     let mut out = Vec::new();
     let (mut start, mut is_escaped, mut in_code) = (0, false, false);
     // A border is a row of rules.
@@ -275,7 +275,7 @@ fn is_rule(row: &Vec<Cell<'_>>) -> bool {
             .all(|cell| !cell.text.is_empty() && cell.text.chars().all(is_mark))
 }
 
-fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<Line<'_>>) -> Option<(RawPlan, Span)> {
+fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<MarkdownLine<'_>>) -> Option<(RawPlan, Span)> {
     let n_borders = rows.iter().take_while(|row| is_rule(row)).count();
     let (header, rows) = rows.get(n_borders..)?.split_first()?;
     let (rule, rows) = rows.split_first()?;

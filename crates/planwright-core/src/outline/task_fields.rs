@@ -3,16 +3,16 @@
 use super::names::is_none_word;
 use super::raw::Reference;
 use super::task_keys as keys;
-use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
+use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
 use crate::text::Span;
 
-pub(super) fn members_with<'n>(node: &'n Node, names: &'n [&str]) -> impl Iterator<Item = &'n Member> {
-    let is_one = |member: &&Member| names.contains(&plain_key(&member.key).as_str());
+pub(super) fn members_with<'n>(node: &'n OutlineNode, names: &'n [&str]) -> impl Iterator<Item = &'n OutlineMember> {
+    let is_one = |member: &&OutlineMember| names.contains(&plain_key(&member.key).as_str());
     node.members().iter().filter(is_one)
 }
 
 /// Returns the members that name what a task depends on.
-pub(super) fn dependency_members(node: &Node) -> impl Iterator<Item = &Member> {
+pub(super) fn dependency_members(node: &OutlineNode) -> impl Iterator<Item = &OutlineMember> {
     node.members()
         .iter()
         .filter(|member| keys::is_dependency(&plain_key(&member.key)))
@@ -24,7 +24,7 @@ fn is_id_like(text: &str) -> bool {
         && (text.contains(|c: char| c.is_ascii_digit()) || text.len() <= 2)
 }
 
-pub(super) fn title_of(node: &Node) -> Option<&Member> {
+pub(super) fn title_of(node: &OutlineNode) -> Option<&OutlineMember> {
     let mut titles = keys::TITLES
         .iter()
         .filter_map(|key| node.get(&[key]))
@@ -35,15 +35,15 @@ pub(super) fn title_of(node: &Node) -> Option<&Member> {
     titles.find(|_| is_id).or(Some(first))
 }
 
-pub(super) fn id_of(node: &Node, title: Option<&Member>) -> Option<String> {
+pub(super) fn id_of(node: &OutlineNode, title: Option<&OutlineMember>) -> Option<String> {
     let members = keys::IDS.iter().filter_map(|key| node.get(&[key]));
-    let is_own = |member: &&Member| title.is_none_or(|title| title.key_span != member.key_span);
+    let is_own = |member: &&OutlineMember| title.is_none_or(|title| title.key_span != member.key_span);
     let id = members.filter(is_own).find_map(|member| member.value.scalar())?;
     let is_id = id.len() <= 100 && !id.contains('\n');
     is_id.then(|| id.trim_end_matches(['.', ')', ':']).to_owned())
 }
 
-pub(super) fn description_of(node: &Node, title: Option<&Member>, words: &str) -> String {
+pub(super) fn description_of(node: &OutlineNode, title: Option<&OutlineMember>, words: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     if words.lines().count() > 1 || words.len() > 500 {
         parts.push(words.trim());
@@ -73,12 +73,12 @@ pub(super) fn description_of(node: &Node, title: Option<&Member>, words: &str) -
     parts.join("\n\n")
 }
 
-pub(super) fn place_of(node: &Node, title: Option<&Member>) -> Span {
+pub(super) fn place_of(node: &OutlineNode, title: Option<&OutlineMember>) -> Span {
     title.map_or(node.span, |member| member.value.span)
 }
 
-pub(super) fn written_dependencies(node: &Node) -> Option<Vec<Reference>> {
-    let is_named = |member: &&Member| member.value.data != Data::Bool(true);
+pub(super) fn written_dependencies(node: &OutlineNode) -> Option<Vec<Reference>> {
+    let is_named = |member: &&OutlineMember| member.value.data != OutlineData::Bool(true);
     let mut members = dependency_members(node).filter(is_named).peekable();
     members.peek()?;
     Some(members.flat_map(|member| references_of(&member.value)).collect())
@@ -93,9 +93,9 @@ pub(super) fn certain(text: &str, place: Span) -> Reference {
 }
 
 /// Returns the tasks that a value names.
-pub(super) fn references_of(node: &Node) -> Vec<Reference> {
+pub(super) fn references_of(node: &OutlineNode) -> Vec<Reference> {
     match &node.data {
-        Data::List(elements) => {
+        OutlineData::List(elements) => {
             // `[["1", "2"]]` names the same tasks as `["1", "2"]`.
             let names = elements.iter().flat_map(|element| match element.elements() {
                 [] => std::slice::from_ref(element),
@@ -103,7 +103,7 @@ pub(super) fn references_of(node: &Node) -> Vec<Reference> {
             });
             names.filter_map(reference_of).collect()
         }
-        Data::Object(members) => match reference_of(node) {
+        OutlineData::Object(members) => match reference_of(node) {
             Some(reference) => vec![reference],
             None => members
                 .iter()
@@ -114,9 +114,9 @@ pub(super) fn references_of(node: &Node) -> Vec<Reference> {
     }
 }
 
-pub(super) fn reference_of(node: &Node) -> Option<Reference> {
+pub(super) fn reference_of(node: &OutlineNode) -> Option<Reference> {
     match &node.data {
-        Data::Object(_) => {
+        OutlineData::Object(_) => {
             // Some trackers have links that hold nothing back.
             let kind = node
                 .get(&["type", "kind", "relation"])
@@ -152,9 +152,9 @@ pub(super) fn reference_of(node: &Node) -> Option<Reference> {
 }
 
 /// Returns the elements of a list in words, or a value alone as one.
-pub(super) fn texts_of(node: &Node) -> Vec<String> {
+pub(super) fn texts_of(node: &OutlineNode) -> Vec<String> {
     let nodes = match &node.data {
-        Data::List(elements) => elements.as_slice(),
+        OutlineData::List(elements) => elements.as_slice(),
         _ => std::slice::from_ref(node),
     };
     let words = nodes.iter().map(words_of_value);
@@ -163,27 +163,27 @@ pub(super) fn texts_of(node: &Node) -> Vec<String> {
 
 /// Returns a value in words: the elements of a list with commas between them, `path: a.py, action: create` for an object. Nothing for
 /// `null`, `false` and what is empty.
-pub(super) fn words_of_value(node: &Node) -> String {
+pub(super) fn words_of_value(node: &OutlineNode) -> String {
     let mut out = String::new();
     write_words(node, &mut out, 0);
     out
 }
 
-fn write_words(node: &Node, out: &mut String, depth: usize) {
+fn write_words(node: &OutlineNode, out: &mut String, depth: usize) {
     if depth > MAX_DEPTH {
         return;
     }
     match &node.data {
-        Data::Null | Data::Bool(false) => {}
-        Data::Bool(true) => out.push_str("yes"),
-        Data::Number(number) => out.push_str(number),
-        Data::Text(text) => out.push_str(text.trim()),
-        Data::List(elements) => {
+        OutlineData::Null | OutlineData::Bool(false) => {}
+        OutlineData::Bool(true) => out.push_str("yes"),
+        OutlineData::Number(number) => out.push_str(number),
+        OutlineData::Text(text) => out.push_str(text.trim()),
+        OutlineData::List(elements) => {
             for element in elements {
                 write_part("", element, out, depth);
             }
         }
-        Data::Object(members) => {
+        OutlineData::Object(members) => {
             for member in members {
                 write_part(&member.key, &member.value, out, depth);
             }
@@ -192,7 +192,7 @@ fn write_words(node: &Node, out: &mut String, depth: usize) {
 }
 
 /// Adds an element or a member after those before it, where it says something.
-fn write_part(key: &str, value: &Node, out: &mut String, depth: usize) {
+fn write_part(key: &str, value: &OutlineNode, out: &mut String, depth: usize) {
     let n_before = out.len();
     if n_before > 0 && !out.ends_with(": ") {
         out.push_str(", ");

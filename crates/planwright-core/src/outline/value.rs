@@ -6,45 +6,45 @@ use crate::text::Span;
 pub(super) const MAX_DEPTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub(super) struct OutlineNode {
     pub(super) span: Span,
-    pub(super) data: Data,
+    pub(super) data: OutlineData,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Data {
+pub(super) enum OutlineData {
     Null,
     Bool(bool),
     Number(String),
     Text(String),
-    List(Vec<Node>),
-    Object(Vec<Member>),
+    List(Vec<OutlineNode>),
+    Object(Vec<OutlineMember>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Member {
+pub(super) struct OutlineMember {
     pub(super) key: String,
     pub(super) key_span: Span,
-    pub(super) value: Node,
+    pub(super) value: OutlineNode,
 }
 
-impl Node {
-    pub(super) fn members(&self) -> &[Member] {
+impl OutlineNode {
+    pub(super) fn members(&self) -> &[OutlineMember] {
         match &self.data {
-            Data::Object(members) => members,
+            OutlineData::Object(members) => members,
             _ => &[],
         }
     }
 
-    pub(super) fn elements(&self) -> &[Node] {
+    pub(super) fn elements(&self) -> &[OutlineNode] {
         match &self.data {
-            Data::List(elements) => elements,
+            OutlineData::List(elements) => elements,
             _ => &[],
         }
     }
 
     /// Returns the first member with one of these keys, in the order of the keys; they are compared as [`plain_key`] has them.
-    pub(super) fn get(&self, keys: &[&str]) -> Option<&Member> {
+    pub(super) fn get(&self, keys: &[&str]) -> Option<&OutlineMember> {
         let find = |key: &&str| self.members().iter().find(|member| plain_key(&member.key) == **key);
         keys.iter().find_map(find)
     }
@@ -52,7 +52,7 @@ impl Node {
     /// Returns a text that says something.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.data {
-            Data::Text(text) if !text.trim().is_empty() => Some(text.trim()),
+            OutlineData::Text(text) if !text.trim().is_empty() => Some(text.trim()),
             _ => None,
         }
     }
@@ -60,7 +60,7 @@ impl Node {
     /// Returns a text or a number as text.
     pub(super) fn scalar(&self) -> Option<&str> {
         match &self.data {
-            Data::Number(number) => Some(number),
+            OutlineData::Number(number) => Some(number),
             _ => self.text(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::task_keys as keys;
-use super::value::{Data, MAX_DEPTH, Member, Node, plain_key};
+use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
 use crate::text::Span;
 
 /// How many values are looked at in search of lists.
@@ -15,15 +15,15 @@ const MAX_WRAPPERS: usize = 16;
 /// A list of tasks within a value.
 pub(super) struct FoundList<'n> {
     pub(super) key: &'n str,
-    pub(super) node: &'n Node,
+    pub(super) node: &'n OutlineNode,
     pub(super) is_strong: bool,
     /// The objects around it, the innermost first.
-    pub(super) holders: Vec<&'n Node>,
+    pub(super) holders: Vec<&'n OutlineNode>,
 }
 
 /// Returns the lists of tasks at the smallest depth that has any.
-pub(super) fn find_lists<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
-    if let Data::List(elements) = &root.data {
+pub(super) fn find_lists<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
+    if let OutlineData::List(elements) = &root.data {
         let is_work = are_work(elements, true);
         if is_work {
             let is_strong = elements.iter().any(has_sign_of_work);
@@ -37,8 +37,9 @@ pub(super) fn find_lists<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
         // A wrapper can be a list of one.
         return match elements.as_slice() {
             [
-                only @ Node {
-                    data: Data::Object(_), ..
+                only @ OutlineNode {
+                    data: OutlineData::Object(_),
+                    ..
                 },
             ] => find_lists_in_objects(only, empty),
             [] => {
@@ -52,17 +53,17 @@ pub(super) fn find_lists<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
 }
 
 /// An object in which lists of tasks are looked for.
-struct Holder<'n> {
+struct ListParent<'n> {
     name: &'n str,
     /// The objects around it, the innermost first.
-    around: Vec<&'n Node>,
-    object: &'n Node,
+    around: Vec<&'n OutlineNode>,
+    object: &'n OutlineNode,
     /// Which element of a list it is or is in, counted over all lists.
     branch: usize,
 }
 
-fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
-    let mut level = vec![Holder {
+fn find_lists_in_objects<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
+    let mut level = vec![ListParent {
         name: "",
         around: Vec::new(),
         object: root,
@@ -75,7 +76,7 @@ fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
         let mut branches = BTreeSet::new();
         let mut below = Vec::new();
         for holder in level {
-            let holders: Vec<&Node> = [holder.object].into_iter().chain(holder.around).collect();
+            let holders: Vec<&OutlineNode> = [holder.object].into_iter().chain(holder.around).collect();
             let own = lists_of(holder.name, holder.object, &holders, empty);
             if !own.is_empty() {
                 branches.insert(holder.branch);
@@ -86,7 +87,7 @@ fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
                 let elements = member.value.elements();
                 // `{"output": [{"type": "message", "content": {…}}]}`: the elements of a short list can be wrappers.
                 let objects = match &member.value.data {
-                    Data::Object(_) => std::slice::from_ref(&member.value),
+                    OutlineData::Object(_) => std::slice::from_ref(&member.value),
                     _ if elements.len() <= MAX_WRAPPERS => elements,
                     _ => &[],
                 };
@@ -94,7 +95,10 @@ fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
                 if !is_open || n_left == 0 {
                     continue;
                 }
-                for object in objects.iter().filter(|object| matches!(object.data, Data::Object(_))) {
+                for object in objects
+                    .iter()
+                    .filter(|object| matches!(object.data, OutlineData::Object(_)))
+                {
                     let branch = match elements {
                         [] => holder.branch,
                         _ => {
@@ -102,7 +106,7 @@ fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
                             n_branches
                         }
                     };
-                    below.push(Holder {
+                    below.push(ListParent {
                         name: if elements.is_empty() { &member.key } else { "" },
                         around: holders.clone(),
                         object,
@@ -138,13 +142,18 @@ fn find_lists_in_objects<'n>(root: &'n Node, empty: &mut Option<Span>) -> Vec<Fo
 }
 
 /// Returns whether an object is a single task: it has an id and words for it.
-pub(super) fn is_single_task(node: &Node) -> bool {
+pub(super) fn is_single_task(node: &OutlineNode) -> bool {
     let has = |keys: &[&str]| node.get(keys).is_some_and(|member| member.value.scalar().is_some());
     has(&["id", "taskid", "key"]) && has(&["title", "task", "content", "summary"])
 }
 
 /// Returns the lists of tasks among the members of an object: the one with the best key, or all of those that have no common key.
-fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
+fn lists_of<'n>(
+    name: &'n str,
+    object: &'n OutlineNode,
+    holders: &[&'n OutlineNode],
+    empty: &mut Option<Span>,
+) -> Vec<FoundList<'n>> {
     let mut strong: Vec<(usize, FoundList<'n>)> = Vec::new();
     let mut weak = Vec::new();
     for member in object.members() {
@@ -166,7 +175,7 @@ fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &m
         let is_list_key = rank.is_some() || is_named_so;
         let elements = member.value.elements();
         let is_map = rank.is_some() && is_map_of_work(&member.value);
-        if matches!(&member.value.data, Data::List(elements) if elements.is_empty()) && is_list_key {
+        if matches!(&member.value.data, OutlineData::List(elements) if elements.is_empty()) && is_list_key {
             empty.get_or_insert(member.value.span);
         }
         let is_list = are_work(elements, is_list_key);
@@ -212,18 +221,21 @@ fn lists_of<'n>(name: &'n str, object: &'n Node, holders: &[&'n Node], empty: &m
 }
 
 /// Returns whether the elements of a list can be tasks. `null` is skipped in a list of others.
-fn are_work(elements: &[Node], may_be_text: bool) -> bool {
-    let mut others = elements.iter().filter(|element| element.data != Data::Null).peekable();
+fn are_work(elements: &[OutlineNode], may_be_text: bool) -> bool {
+    let mut others = elements
+        .iter()
+        .filter(|element| element.data != OutlineData::Null)
+        .peekable();
     others.peek().is_some() && others.all(|element| is_work(element, may_be_text))
 }
 
 /// Returns whether an element of a list can be a task; texts only where the key of the list says so.
-fn is_work(element: &Node, may_be_text: bool) -> bool {
+fn is_work(element: &OutlineNode, may_be_text: bool) -> bool {
     match &element.data {
-        Data::Text(_) => may_be_text && element.text().is_some(),
-        Data::Object(members) => {
+        OutlineData::Text(_) => may_be_text && element.text().is_some(),
+        OutlineData::Object(members) => {
             let has = |keys: &[&str]| element.get(keys).is_some_and(|member| member.value.text().is_some());
-            let is_wrapped = matches!(members.as_slice(), [only] if matches!(only.value.data, Data::Object(_)));
+            let is_wrapped = matches!(members.as_slice(), [only] if matches!(only.value.data, OutlineData::Object(_)));
             let is_short = may_be_text && members.len() == 1;
             has(keys::WORK_TITLES)
                 || has(keys::TITLES) && (may_be_text || has_sign_of_work(element))
@@ -232,7 +244,7 @@ fn is_work(element: &Node, may_be_text: bool) -> bool {
                 || is_wrapped && may_be_text
                 || is_short
         }
-        Data::List(elements) => {
+        OutlineData::List(elements) => {
             may_be_text && !elements.is_empty() && elements.iter().all(|element| element.text().is_some())
         }
         _ => false,
@@ -240,20 +252,21 @@ fn is_work(element: &Node, may_be_text: bool) -> bool {
 }
 
 /// Returns whether an object has a field that tasks have, and other records rarely.
-fn has_sign_of_work(element: &Node) -> bool {
+fn has_sign_of_work(element: &OutlineNode) -> bool {
     let has = |keys: &[&str]| element.get(keys).is_some();
     let mut names = element.members().iter().map(|member| plain_key(&member.key));
     names.any(|key| keys::is_dependency(&key)) || has(keys::BLOCKS) || has(keys::STATES) || has(keys::CRITERIA)
 }
 
 /// Returns whether an object has tasks by their ids.
-fn is_map_of_work(node: &Node) -> bool {
-    let is_task = |member: &Member| matches!(member.value.data, Data::Object(_)) && is_work(&member.value, true);
+fn is_map_of_work(node: &OutlineNode) -> bool {
+    let is_task =
+        |member: &OutlineMember| matches!(member.value.data, OutlineData::Object(_)) && is_work(&member.value, true);
     !node.members().is_empty() && node.members().iter().all(is_task)
 }
 
 /// Returns the list of tasks below an element of a list.
-pub(super) fn children_of<'n>(element: &'n Node, list_key: &str) -> Option<&'n Member> {
+pub(super) fn children_of<'n>(element: &'n OutlineNode, list_key: &str) -> Option<&'n OutlineMember> {
     let is_group = keys::GROUP_LISTS.contains(&list_key);
     element.members().iter().find(|member| {
         let key = plain_key(&member.key);
@@ -269,13 +282,13 @@ pub(super) fn children_of<'n>(element: &'n Node, list_key: &str) -> Option<&'n M
 }
 
 /// The same as [`is_work`] without a look further down, so that deep values cost no more than others.
-fn is_work_below(element: &Node) -> bool {
+fn is_work_below(element: &OutlineNode) -> bool {
     let has_title = || {
         element
             .get(keys::TITLES)
             .is_some_and(|member| member.value.scalar().is_some())
     };
-    element.data == Data::Null
+    element.data == OutlineData::Null
         || element.text().is_some()
         || has_title()
         || element.members().len() == 1

@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::dependency_sentences::{Link, Name, arrows_lead_to_dependencies, statements};
-use super::index::{Found, Index};
-use super::markdown_lines::{Line, LineKind};
+use super::dependency_sentences::{Link, SentenceName, arrows_lead_to_dependencies, statements};
+use super::index::{Index, NameLookup};
+use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::{one_line, plain};
 use super::phrases::is_bold_heading;
 use super::raw::{RawPlan, Reference};
@@ -20,7 +20,7 @@ const MAX_TITLE: usize = 120;
 
 /// What a part of a text lists.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
+enum TextPart {
     Prose,
     Dependencies,
     /// An order in which the tasks can be done: dependencies only where no others are written.
@@ -32,9 +32,9 @@ enum Part {
 /// Adds the dependencies that the lines of an answer state apart from its tasks.
 ///
 /// Refused where a section of dependencies names tasks and is not understood, and nothing else is written.
-pub(super) fn add_links(plan: &mut RawPlan, lines: &[Line<'_>], text: &str) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &str) -> Result<(), Vec<Diagnostic>> {
     let index = Index::new(plan);
-    let mut reader = Reader {
+    let mut reader = LinkReader {
         plan,
         index: &index,
         links: Vec::new(),
@@ -117,7 +117,7 @@ struct Resolved {
     place: Span,
 }
 
-struct Reader<'p> {
+struct LinkReader<'p> {
     plan: &'p RawPlan,
     index: &'p Index,
     links: Vec<Resolved>,
@@ -127,9 +127,9 @@ struct Reader<'p> {
     doubts: Vec<(Span, usize)>,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, lines: &[Line<'_>], places: &HashSet<u32>) {
-        let mut part = Part::Prose;
+impl LinkReader<'_> {
+    fn read(&mut self, lines: &[MarkdownLine<'_>], places: &HashSet<u32>) {
+        let mut part = TextPart::Prose;
         // The level of the heading that began the part; none for a sentence.
         let mut level: Option<usize> = None;
         let (mut was_blank, mut has_lines) = (false, false);
@@ -143,9 +143,9 @@ impl Reader<'_> {
             match (line.kind, heading) {
                 (LineKind::Blank, _) => {}
                 (_, Some(own)) => {
-                    let begun = if is_task { Part::Prose } else { part_of(line.text) };
-                    let is_below = level.is_some_and(|level| own > level) && part != Part::Prose && !is_task;
-                    if !is_below || begun != Part::Prose {
+                    let begun = if is_task { TextPart::Prose } else { part_of(line.text) };
+                    let is_below = level.is_some_and(|level| own > level) && part != TextPart::Prose && !is_task;
+                    if !is_below || begun != TextPart::Prose {
                         (part, level) = (begun, Some(own));
                     }
                     has_lines = false;
@@ -154,12 +154,12 @@ impl Reader<'_> {
                 _ if is_task => {
                     // A list of tasks ends what a sentence began.
                     if level.is_none() {
-                        part = Part::Prose;
+                        part = TextPart::Prose;
                     }
                 }
                 (kind, _) => {
                     if kind == LineKind::Text && level.is_none() && was_blank && has_lines {
-                        part = Part::Prose;
+                        part = TextPart::Prose;
                     }
                     let (own, text, at) = match label_of(line.text) {
                         Some((own, n_bytes)) if line.indent < 2 => {
@@ -181,17 +181,17 @@ impl Reader<'_> {
         }
     }
 
-    fn line(&mut self, text: &str, at: usize, part: Part, indent: usize) {
-        if part == Part::Other || part == Part::Prose && indent > 1 {
+    fn line(&mut self, text: &str, at: usize, part: TextPart, indent: usize) {
+        if part == TextPart::Other || part == TextPart::Prose && indent > 1 {
             return;
         }
-        let is_section = part != Part::Prose;
+        let is_section = part != TextPart::Prose;
         let said = statements(text, is_section);
         for link in &said.links {
             match self.resolved(link, at, is_section) {
-                Some(resolved) if part == Part::Order => self.ordered.push(resolved),
+                Some(resolved) if part == TextPart::Order => self.ordered.push(resolved),
                 Some(resolved) => self.links.push(resolved),
-                None if part == Part::Dependencies => {
+                None if part == TextPart::Dependencies => {
                     let n_tasks = self.n_tasks(&link.after, at) + self.n_tasks(&link.before, at);
                     self.doubts.push((Span::new(at, at + text.trim_end().len()), n_tasks));
                 }
@@ -203,7 +203,7 @@ impl Reader<'_> {
                 self.parallel.extend(tasks);
             }
         }
-        for doubt in said.doubts.iter().filter(|_| part == Part::Dependencies) {
+        for doubt in said.doubts.iter().filter(|_| part == TextPart::Dependencies) {
             let span = Span::new(at + doubt.start, at + doubt.end);
             let n_tasks = words_with_digits(text.get(doubt.clone()).unwrap_or("")).saturating_sub(1);
             self.doubts.push((span, n_tasks));
@@ -211,37 +211,37 @@ impl Reader<'_> {
     }
 
     /// Returns how many ids of tasks there are among some names.
-    fn n_tasks(&self, names: &[Name], at: usize) -> usize {
-        let is_task = |name: &&Name| name.is_id && !name.text.contains(' ') && self.tasks(name, at).is_some();
+    fn n_tasks(&self, names: &[SentenceName], at: usize) -> usize {
+        let is_task = |name: &&SentenceName| name.is_id && !name.text.contains(' ') && self.tasks(name, at).is_some();
         names.iter().filter(is_task).count()
     }
 
     /// Returns the tasks that a name means without a guess.
-    fn tasks(&self, name: &Name, at: usize) -> Option<Vec<usize>> {
+    fn tasks(&self, name: &SentenceName, at: usize) -> Option<Vec<usize>> {
         if !name.is_id && name.text.len() > MAX_TITLE {
             return None;
         }
         // The sentence belongs to none of the tasks.
         let owner = self.plan.tasks.len();
         match self.index.find(self.plan, &reference(name, at), owner, 1) {
-            Found::Tasks {
+            NameLookup::Tasks {
                 tasks,
                 guess: None,
                 by_place: false,
             } if !tasks.is_empty() => Some(tasks),
-            Found::Tasks {
+            NameLookup::Tasks {
                 tasks, by_place: true, ..
             } if name.is_id => Some(tasks),
             // Words that one title has: the guess is named when the plan is resolved.
-            Found::Tasks { tasks, .. } if !name.is_id && tasks.len() == 1 => Some(tasks),
-            Found::Group(group) => self.index.members.get(group).cloned(),
+            NameLookup::Tasks { tasks, .. } if !name.is_id && tasks.len() == 1 => Some(tasks),
+            NameLookup::Group(group) => self.index.members.get(group).cloned(),
             _ => None,
         }
     }
 
     /// Returns a link where all of its names are tasks. In a section of dependencies, an id that names none stays, and is refused later.
     fn resolved(&self, link: &Link, at: usize, is_section: bool) -> Option<Resolved> {
-        let side = |names: &[Name], others: &[Name]| -> Option<(Vec<Reference>, Vec<usize>)> {
+        let side = |names: &[SentenceName], others: &[SentenceName]| -> Option<(Vec<Reference>, Vec<usize>)> {
             let mut found = (Vec::new(), Vec::new());
             for name in names {
                 if is_everything(&name.text) {
@@ -304,7 +304,7 @@ fn is_everything(name: &str) -> bool {
     .contains(&lower.as_str())
 }
 
-fn reference(name: &Name, at: usize) -> Reference {
+fn reference(name: &SentenceName, at: usize) -> Reference {
     Reference {
         text: name.text.clone(),
         place: Span::new(at + name.range.start, at + name.range.end),
@@ -318,7 +318,7 @@ fn words_with_digits(text: &str) -> usize {
 }
 
 /// Returns what a heading announces.
-fn part_of(title: &str) -> Part {
+fn part_of(title: &str) -> TextPart {
     let lower = plain(title).to_lowercase();
     let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
     let starts = |words: &[&str]| words.iter().any(|word| bare.starts_with(word));
@@ -331,7 +331,7 @@ fn part_of(title: &str) -> Part {
             "ordering constraint",
         ]) =>
         {
-            Part::Dependencies
+            TextPart::Dependencies
         }
         () if starts(&[
             "execution order",
@@ -341,18 +341,18 @@ fn part_of(title: &str) -> Part {
             "implementation order",
         ]) =>
         {
-            Part::Order
+            TextPart::Order
         }
-        () if starts(&["critical path", "example", "parallel example"]) => Part::Other,
-        () => Part::Prose,
+        () if starts(&["critical path", "example", "parallel example"]) => TextPart::Other,
+        () => TextPart::Prose,
     }
 }
 
 /// Returns what a label such as "**Dependencies:**" at the start of a line announces, and its length.
-fn label_of(text: &str) -> Option<(Part, usize)> {
+fn label_of(text: &str) -> Option<(TextPart, usize)> {
     let colon = text.find(':').filter(|at| *at <= 40)?;
     let part = part_of(text.get(..colon)?);
     let rest = text.get(colon + 1..)?;
     let n_marks = rest.len() - rest.trim_start_matches('*').len();
-    (part != Part::Prose).then_some((part, colon + 1 + n_marks))
+    (part != TextPart::Prose).then_some((part, colon + 1 + n_marks))
 }

@@ -1,8 +1,8 @@
 //! YAML as values with places. A value with a colon that has no quotes, as models write it, is read to the end of its line.
 
 use super::mapped_text::MappedText;
-use super::value::{Data, MAX_DEPTH, Member, Node};
-use crate::document::{Kind, NodeRef, yaml};
+use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode};
+use crate::document::{NodeKind, NodeRef, yaml};
 use crate::text::{SourceText, Span};
 
 /// How many values an answer may have: aliases can repeat what they stand for.
@@ -10,7 +10,7 @@ const MAX_VALUES: usize = 200_000;
 
 /// A value of YAML.
 pub(super) struct YamlValue {
-    pub(super) node: Node,
+    pub(super) node: OutlineNode,
     /// The first line with a value that needs quotes and has none.
     pub(super) repaired: Option<Span>,
 }
@@ -34,7 +34,7 @@ pub(super) fn read_yaml(source: &SourceText, span: Span) -> Result<YamlValue, Op
     })
 }
 
-fn read_sound(source: &SourceText, span: Span) -> Result<Node, Option<Span>> {
+fn read_sound(source: &SourceText, span: Span) -> Result<OutlineNode, Option<Span>> {
     let parsed = yaml::parse_span(source, span);
     if let Some(found) = parsed.diagnostics.first() {
         return Err(found.span);
@@ -90,18 +90,18 @@ fn value_with_colon(line: &str) -> Option<(usize, usize)> {
 }
 
 /// Gives a value the places of the text before.
-fn place_before(node: &mut Node, text: &MappedText, original: &str, depth: usize) {
+fn place_before(node: &mut OutlineNode, text: &MappedText, original: &str, depth: usize) {
     node.span = text.span_before(node.span, original);
     if depth > MAX_DEPTH {
         return;
     }
     match &mut node.data {
-        Data::List(elements) => {
+        OutlineData::List(elements) => {
             for element in elements {
                 place_before(element, text, original, depth + 1);
             }
         }
-        Data::Object(members) => {
+        OutlineData::Object(members) => {
             for member in members {
                 member.key_span = text.span_before(member.key_span, original);
                 place_before(&mut member.value, text, original, depth + 1);
@@ -111,7 +111,7 @@ fn place_before(node: &mut Node, text: &MappedText, original: &str, depth: usize
     }
 }
 
-fn node_of(node: NodeRef<'_>, depth: usize, n_left: &mut usize) -> Option<Node> {
+fn node_of(node: NodeRef<'_>, depth: usize, n_left: &mut usize) -> Option<OutlineNode> {
     *n_left = n_left.checked_sub(1)?;
     if depth > MAX_DEPTH {
         return None;
@@ -119,25 +119,25 @@ fn node_of(node: NodeRef<'_>, depth: usize, n_left: &mut usize) -> Option<Node> 
     let span = node.span();
     let node = node.resolved();
     let data = match node.kind() {
-        Kind::Object => {
+        NodeKind::Object => {
             let members = node.members().map(|member| {
-                Some(Member {
+                Some(OutlineMember {
                     key: member.key.value().into_owned(),
                     key_span: member.key.span(),
                     value: node_of(member.value, depth + 1, n_left)?,
                 })
             });
-            Data::Object(members.collect::<Option<_>>()?)
+            OutlineData::Object(members.collect::<Option<_>>()?)
         }
-        Kind::Array => {
+        NodeKind::Array => {
             let elements = node.elements().map(|element| node_of(element, depth + 1, n_left));
-            Data::List(elements.collect::<Option<_>>()?)
+            OutlineData::List(elements.collect::<Option<_>>()?)
         }
-        Kind::True => Data::Bool(true),
-        Kind::False => Data::Bool(false),
-        Kind::Number => Data::Number(node.value().into_owned()),
-        Kind::String => Data::Text(node.value().into_owned()),
-        _ => Data::Null,
+        NodeKind::True => OutlineData::Bool(true),
+        NodeKind::False => OutlineData::Bool(false),
+        NodeKind::Number => OutlineData::Number(node.value().into_owned()),
+        NodeKind::String => OutlineData::Text(node.value().into_owned()),
+        _ => OutlineData::Null,
     };
-    Some(Node { span, data })
+    Some(OutlineNode { span, data })
 }

@@ -5,7 +5,7 @@ use super::{Machine, State, Status};
 
 /// Which tasks go first among those that are ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum TaskOrder {
     /// As they stand in the file.
     File,
     /// Lower priority first, then as in the file.
@@ -100,7 +100,7 @@ pub struct Lifecycle {
     /// What a failure does.
     pub on_failure: OnFailure,
     /// Who goes first.
-    pub order: Order,
+    pub order: TaskOrder,
     /// How many at once, unless the plan says.
     pub slots: Slots,
     /// Whether a plan may be without tasks.

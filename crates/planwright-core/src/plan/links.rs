@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{Name, Plan, Target, Text};
+use super::{DependencyTarget, Plan, TaskName, Text};
 
 /// Something that keeps a dependency from being a plain edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Links {
         let mut index = NameIndex::new(plan);
         let mut duplicate_ids = Vec::new();
         for (task_ix, task) in plan.tasks().iter().enumerate() {
-            if let Name::Id(id) = task.name
+            if let TaskName::Id(id) = task.name
                 && let Some(earlier) = index.insert(id, task_ix)
             {
                 duplicate_ids.push((task_ix, earlier));
@@ -90,10 +90,12 @@ impl Links {
             for (offset, dependency) in plan.dependencies(task).iter().enumerate() {
                 let dependency_ix = first + offset;
                 let to = match dependency.target {
-                    Target::Id(id) => index.get(id),
-                    Target::Position(position) => Some(position as usize).filter(|&at| at < plan.tasks().len()),
-                    Target::NoSuchNumber => None,
-                    Target::Unreadable => {
+                    DependencyTarget::Id(id) => index.get(id),
+                    DependencyTarget::Position(position) => {
+                        Some(position as usize).filter(|&at| at < plan.tasks().len())
+                    }
+                    DependencyTarget::NoSuchNumber => None,
+                    DependencyTarget::Unreadable => {
                         self.problems.push(LinkProblem::Unreadable { task_ix, dependency_ix });
                         continue;
                     }
@@ -203,7 +205,7 @@ struct NameIndex<'p> {
 impl<'p> NameIndex<'p> {
     fn new(plan: &'p Plan) -> Self {
         let first = plan.tasks().iter().find_map(|task| match task.name {
-            Name::Id(id) => Some(plan.str(id)),
+            TaskName::Id(id) => Some(plan.str(id)),
             _ => None,
         });
         NameIndex {
@@ -216,7 +218,7 @@ impl<'p> NameIndex<'p> {
 
     fn is_named(&self, task_ix: u32, id: &[u8]) -> bool {
         match self.plan.tasks().get(task_ix as usize).map(|task| task.name) {
-            Some(Name::Id(name)) => self.plan.bytes(name) == id,
+            Some(TaskName::Id(name)) => self.plan.bytes(name) == id,
             _ => false,
         }
     }
@@ -258,7 +260,7 @@ impl<'p> NameIndex<'p> {
     /// Tasks named by number may have an id as well, and be referred to by it.
     fn add_second_names(&mut self, plan: &'p Plan, duplicates: &mut Vec<(usize, usize)>) {
         for (task_ix, task) in plan.tasks().iter().enumerate() {
-            if matches!(task.name, Name::Number(_))
+            if matches!(task.name, TaskName::Number(_))
                 && let Some(id) = plan.task_str(task, super::Field::Id)
             {
                 match self.others.entry(id) {

@@ -12,12 +12,12 @@ use std::borrow::Cow;
 
 use crate::text::{SourceText, Span};
 pub use approval::{NO_PLAN_STATUS, PlanMachine, PlanRow, PlanVerb, RunLift, RunRefusal};
-pub use lifecycle::{Lifecycle, Order, Slots, Wording};
+pub use lifecycle::{Lifecycle, Slots, TaskOrder, Wording};
 pub use links::{LinkProblem, Links};
 pub(crate) use readiness::Overview;
-pub use readiness::{Progress, Readiness, Verdict, Wait};
-pub(crate) use transition::Fate;
-pub use transition::{Machine, State, Tally, Verb};
+pub use readiness::{PlanProgress, Readiness, StartVerdict, Wait};
+pub(crate) use transition::TaskFate;
+pub use transition::{Machine, State, StateCounts, Verb};
 
 /// A field of a plan or a task, by what it means. Each dialect has its own name for those it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -124,7 +124,7 @@ const LEN_MASK: u32 = (1 << 30) - 1;
 
 /// A value in a plan, with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum FieldValue {
     /// Text.
     Text(Text),
     /// A number, as written.
@@ -154,11 +154,11 @@ struct List {
 
 /// A field that is present, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct FieldEntry {
     /// Which field.
     pub field: Field,
     /// Its value.
-    pub value: Value,
+    pub value: FieldValue,
 }
 
 /// What became of a task.
@@ -189,7 +189,7 @@ impl Status {
 
 /// How users name a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
+pub enum TaskName {
     /// By its id.
     Id(Text),
     /// By its number, counted as the dialect counts.
@@ -200,7 +200,7 @@ pub enum Name {
 
 /// What a dependency refers to, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum DependencyTarget {
     /// A task's id.
     Id(Text),
     /// A place in the list of tasks, counted from 0.
@@ -217,7 +217,7 @@ pub struct Dependency {
     /// Where it is written.
     pub span: Span,
     /// What it refers to.
-    pub target: Target,
+    pub target: DependencyTarget,
 }
 
 impl Dependency {
@@ -225,7 +225,7 @@ impl Dependency {
     pub fn unreadable(span: Span) -> Self {
         Dependency {
             span,
-            target: Target::Unreadable,
+            target: DependencyTarget::Unreadable,
         }
     }
 }
@@ -236,7 +236,7 @@ pub struct Task {
     /// The whole task.
     pub span: Span,
     /// How users name it.
-    pub name: Name,
+    pub name: TaskName,
     /// What became of it.
     pub status: Status,
     /// Where its status is written; the task itself where it is not.
@@ -292,8 +292,8 @@ pub struct Plan {
     source: SourceText,
     decoded: Vec<(Span, Box<str>)>,
     lists: Vec<List>,
-    items: Vec<Value>,
-    entries: Vec<Entry>,
+    items: Vec<FieldValue>,
+    entries: Vec<FieldEntry>,
     dependencies: Vec<Dependency>,
     head: Slice,
     tasks: Vec<Task>,
@@ -365,13 +365,15 @@ impl Plan {
     }
 
     /// Returns where a value stands.
-    pub fn span(&self, value: Value) -> Span {
+    pub fn span(&self, value: FieldValue) -> Span {
         match value {
-            Value::Text(text) => self.text_span(text),
-            Value::Number(span) | Value::True(span) | Value::False(span) | Value::Null(span) | Value::Opaque(span) => {
-                span
-            }
-            Value::List(list) => self
+            FieldValue::Text(text) => self.text_span(text),
+            FieldValue::Number(span)
+            | FieldValue::True(span)
+            | FieldValue::False(span)
+            | FieldValue::Null(span)
+            | FieldValue::Opaque(span) => span,
+            FieldValue::List(list) => self
                 .lists
                 .get(list.0 as usize)
                 .map_or(Span::default(), |list| list.span),
@@ -379,7 +381,7 @@ impl Plan {
     }
 
     /// Returns the items of a list.
-    pub fn items(&self, list: ListId) -> &[Value] {
+    pub fn items(&self, list: ListId) -> &[FieldValue] {
         self.lists.get(list.0 as usize).map_or(&[], |list| {
             Slice {
                 first: list.first,
@@ -390,22 +392,22 @@ impl Plan {
     }
 
     /// Returns the fields of the plan itself.
-    pub fn head(&self) -> &[Entry] {
+    pub fn head(&self) -> &[FieldEntry] {
         self.head.of(&self.entries)
     }
 
     /// Returns the fields of a task.
-    pub fn entries(&self, task: &Task) -> &[Entry] {
+    pub fn entries(&self, task: &Task) -> &[FieldEntry] {
         task.entries.of(&self.entries)
     }
 
     /// Returns a field of the plan itself.
-    pub fn head_value(&self, field: Field) -> Option<Value> {
+    pub fn head_value(&self, field: Field) -> Option<FieldValue> {
         find(self.head(), field)
     }
 
     /// Returns a field of a task.
-    pub fn value(&self, task: &Task, field: Field) -> Option<Value> {
+    pub fn value(&self, task: &Task, field: Field) -> Option<FieldValue> {
         find(self.entries(task), field)
     }
 
@@ -422,23 +424,23 @@ impl Plan {
     /// Returns the texts of a list field of a task.
     pub fn task_list(&self, task: &Task, field: Field) -> Vec<&str> {
         match self.value(task, field) {
-            Some(Value::List(list)) => self.items(list).iter().filter_map(|&item| self.as_str(item)).collect(),
+            Some(FieldValue::List(list)) => self.items(list).iter().filter_map(|&item| self.as_str(item)).collect(),
             _ => Vec::new(),
         }
     }
 
     /// Returns the text of a text value.
-    pub fn as_str(&self, value: Value) -> Option<&str> {
+    pub fn as_str(&self, value: FieldValue) -> Option<&str> {
         match value {
-            Value::Text(text) => Some(self.str(text)),
+            FieldValue::Text(text) => Some(self.str(text)),
             _ => None,
         }
     }
 
     /// Returns the number of a number value.
-    pub fn as_number(&self, value: Value) -> Option<f64> {
+    pub fn as_number(&self, value: FieldValue) -> Option<f64> {
         match value {
-            Value::Number(span) => self.source.slice(span).parse().ok(),
+            FieldValue::Number(span) => self.source.slice(span).parse().ok(),
             _ => None,
         }
     }
@@ -467,16 +469,16 @@ impl Plan {
     /// Returns how users name a task: its id, or its number as the dialect counts.
     pub fn task_name(&self, task_ix: usize) -> Cow<'_, str> {
         match self.tasks.get(task_ix).map(|task| task.name) {
-            Some(Name::Id(id)) => Cow::Borrowed(self.str(id)),
-            Some(Name::Number(number)) => Cow::Owned(number.to_string()),
-            Some(Name::Missing) | None => Cow::Owned(format!("#{}", task_ix + 1)),
+            Some(TaskName::Id(id)) => Cow::Borrowed(self.str(id)),
+            Some(TaskName::Number(number)) => Cow::Owned(number.to_string()),
+            Some(TaskName::Missing) | None => Cow::Owned(format!("#{}", task_ix + 1)),
         }
     }
 
     /// Returns a task's id, whether users name it by that or by its number.
     pub fn task_id(&self, task: &Task) -> Option<Text> {
         match (task.name, self.value(task, Field::Id)) {
-            (Name::Id(id), _) | (_, Some(Value::Text(id))) => Some(id),
+            (TaskName::Id(id), _) | (_, Some(FieldValue::Text(id))) => Some(id),
             _ => None,
         }
     }
@@ -484,8 +486,8 @@ impl Plan {
     /// Returns where a task's name stands; the task itself where it has no name of its own.
     pub fn name_span(&self, task: &Task) -> Span {
         match task.name {
-            Name::Id(id) => self.text_span(id),
-            Name::Number(_) | Name::Missing => {
+            TaskName::Id(id) => self.text_span(id),
+            TaskName::Number(_) | TaskName::Missing => {
                 let first = self.source.slice(task.span).chars().next().map_or(0, char::len_utf8);
                 Span {
                     start: task.span.start,
@@ -535,7 +537,7 @@ impl Plan {
     }
 }
 
-fn find(entries: &[Entry], field: Field) -> Option<Value> {
+fn find(entries: &[FieldEntry], field: Field) -> Option<FieldValue> {
     entries
         .iter()
         .find(|entry| entry.field == field)
@@ -545,7 +547,7 @@ fn find(entries: &[Entry], field: Field) -> Option<Value> {
 /// Puts a plan together while a dialect reads. Tasks come one after another, the plan's own fields in between or after.
 pub struct PlanBuilder {
     plan: Plan,
-    head: Vec<Entry>,
+    head: Vec<FieldEntry>,
 }
 
 impl PlanBuilder {
@@ -611,7 +613,7 @@ impl PlanBuilder {
     }
 
     /// Adds an item to the list that was begun last.
-    pub fn list_item(&mut self, item: Value) {
+    pub fn list_item(&mut self, item: FieldValue) {
         self.plan.items.push(item);
     }
 
@@ -626,22 +628,22 @@ impl PlanBuilder {
     }
 
     /// Returns a list of the given items.
-    pub fn list(&mut self, span: Span, items: impl IntoIterator<Item = Value>) -> ListId {
+    pub fn list(&mut self, span: Span, items: impl IntoIterator<Item = FieldValue>) -> ListId {
         let first = self.begin_list();
         self.plan.items.extend(items);
         self.end_list(span, first)
     }
 
     /// Records a field of the plan itself.
-    pub fn head_entry(&mut self, field: Field, value: Value) {
-        self.head.push(Entry { field, value });
+    pub fn head_entry(&mut self, field: Field, value: FieldValue) {
+        self.head.push(FieldEntry { field, value });
     }
 
     /// Adds a task with its fields and dependencies and returns its place.
     pub fn task(
         &mut self,
         span: Span,
-        entries: impl IntoIterator<Item = Entry>,
+        entries: impl IntoIterator<Item = FieldEntry>,
         dependencies: impl IntoIterator<Item = Dependency>,
     ) -> usize {
         let (first_entry, first_dependency) = (self.plan.entries.len(), self.plan.dependencies.len());
@@ -649,7 +651,7 @@ impl PlanBuilder {
         self.plan.dependencies.extend(dependencies);
         self.plan.tasks.push(Task {
             span,
-            name: Name::Missing,
+            name: TaskName::Missing,
             status: Status::Pending,
             status_span: span,
             priority: Priority(0.0),
@@ -679,7 +681,7 @@ impl PlanBuilder {
     }
 
     /// Replaces what a dependency refers to, once all tasks are known.
-    pub fn retarget(&mut self, mut target_of: impl FnMut(&Dependency) -> Target) {
+    pub fn retarget(&mut self, mut target_of: impl FnMut(&Dependency) -> DependencyTarget) {
         for dependency in &mut self.plan.dependencies {
             dependency.target = target_of(dependency);
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::links::Links;
-use super::{Order, Plan, Slots, Status, Task};
+use super::{Plan, Slots, Status, Task, TaskOrder};
 use crate::text::Span;
 
 /// One reason a pending task may not start.
@@ -34,7 +34,7 @@ pub enum Wait {
 
 /// Whether a task may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StartVerdict {
     /// It may start now.
     Ready,
     /// It is not pending.
@@ -45,7 +45,7 @@ pub enum Verdict {
 
 /// How far a plan is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct PlanProgress {
     /// All tasks.
     pub total: usize,
     /// Not started.
@@ -170,16 +170,16 @@ impl<'p> Readiness<'p> {
     }
 
     /// Returns whether a task may start now, and if not, every reason.
-    pub fn verdict(&self, task_ix: usize) -> Verdict {
+    pub fn verdict(&self, task_ix: usize) -> StartVerdict {
         let task = &self.plan.tasks()[task_ix];
         if !is_open(task) {
-            return Verdict::NotPending(task.status);
+            return StartVerdict::NotPending(task.status);
         }
         let waits = self.waits(task_ix);
         if waits.is_empty() {
-            Verdict::Ready
+            StartVerdict::Ready
         } else {
-            Verdict::Waits(waits)
+            StartVerdict::Waits(waits)
         }
     }
 
@@ -216,9 +216,9 @@ impl<'p> Readiness<'p> {
         let mut ready: Vec<usize> = (0..self.plan.tasks().len()).filter(|&ix| self.is_ready(ix)).collect();
         let tasks = self.plan.tasks();
         match self.plan.lifecycle.order {
-            Order::File => {}
-            Order::Priority => ready.sort_by_key(|&ix| tasks[ix].priority),
-            Order::Stage => ready.sort_by_key(|&ix| (tasks[ix].stage, tasks[ix].priority)),
+            TaskOrder::File => {}
+            TaskOrder::Priority => ready.sort_by_key(|&ix| tasks[ix].priority),
+            TaskOrder::Stage => ready.sort_by_key(|&ix| (tasks[ix].stage, tasks[ix].priority)),
         }
         ready
     }
@@ -302,10 +302,10 @@ impl<'p> Readiness<'p> {
     }
 
     /// Returns how far the plan is.
-    pub fn progress(&self) -> Progress {
-        let mut progress = Progress {
+    pub fn progress(&self) -> PlanProgress {
+        let mut progress = PlanProgress {
             total: self.plan.tasks().len(),
-            ..Progress::default()
+            ..PlanProgress::default()
         };
         for task in self.plan.tasks() {
             let count = match task.status {

@@ -159,16 +159,16 @@ impl Machine {
 
 /// What became of a task, as far as it can be told without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fate {
+pub(crate) struct TaskFate {
     status: Status,
     held: bool,
 }
 
-impl Fate {
+impl TaskFate {
     /// Returns the fate of a task; none where a word of the text belongs to it.
     pub(crate) fn of(task: &Task) -> Option<Self> {
         let has_words = matches!(task.status, Status::Blocked(_) | Status::Unknown(_));
-        (!has_words).then_some(Fate {
+        (!has_words).then_some(TaskFate {
             status: task.status,
             held: task.held,
         })
@@ -176,7 +176,7 @@ impl Fate {
 
     /// Returns the fate of a task whose text says nothing of what became of it.
     pub(crate) fn unwritten(task: &Task) -> Self {
-        Fate {
+        TaskFate {
             status: Status::Pending,
             held: task.held,
         }
@@ -185,20 +185,20 @@ impl Fate {
 
 /// How many tasks of a plan are in which state.
 #[derive(Clone, Copy, Debug)]
-pub struct Tally {
+pub struct StateCounts {
     n_tasks: usize,
     n_in: [usize; State::ALL.len()],
 }
 
-impl Tally {
+impl StateCounts {
     /// Counts the tasks of a plan.
     pub fn of(plan: &Plan) -> Self {
-        Tally::of_states(plan.tasks().iter().map(|task| task.status.state()))
+        StateCounts::of_states(plan.tasks().iter().map(|task| task.status.state()))
     }
 
     /// Counts states; none stands for a status that nobody knows.
     pub fn of_states(states: impl Iterator<Item = Option<State>>) -> Self {
-        let mut tally = Tally {
+        let mut tally = StateCounts {
             n_tasks: 0,
             n_in: [0; State::ALL.len()],
         };
@@ -263,7 +263,7 @@ impl Plan {
     }
 
     /// Takes over what became of a task in a newer text.
-    pub(crate) fn take_fate(&mut self, task_ix: usize, fate: Fate) {
+    pub(crate) fn take_fate(&mut self, task_ix: usize, fate: TaskFate) {
         if let Some(task) = self.tasks.get_mut(task_ix) {
             task.status = fate.status;
             task.held = fate.held;

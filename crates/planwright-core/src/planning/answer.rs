@@ -11,7 +11,7 @@
 //! ```
 
 use crate::convert::owned;
-use crate::document::{Format, Kind, NodeRef, json, write, yaml};
+use crate::document::{DocumentFormat, NodeKind, NodeRef, json, write, yaml};
 use crate::text::SourceText;
 
 /// The longest answer that is looked at, in bytes.
@@ -32,7 +32,7 @@ const MAX_DEPTH: usize = 5;
 
 /// A part of an answer that may be a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct AnswerCandidate {
     /// The part.
     pub text: String,
     /// What is said around it.
@@ -42,14 +42,14 @@ pub struct Candidate {
 }
 
 /// Returns the parts of an answer that may be a plan, the likeliest first: of several the last, because planners think aloud.
-pub fn candidates(answer: &str) -> Vec<Candidate> {
+pub fn candidates(answer: &str) -> Vec<AnswerCandidate> {
     let mut found = Vec::new();
     look_through(answer, MAX_WRAPPINGS, &mut found);
     found.truncate(MAX_CANDIDATES);
     found
 }
 
-fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<Candidate>) {
+fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<AnswerCandidate>) {
     let fences = fences(answer);
     let whole = answer.trim();
     // A fence inside of a text that is data as a whole belongs to one of its strings.
@@ -73,15 +73,15 @@ fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<Candidate>) {
     }
 }
 
-fn add(found: &mut Vec<Candidate>, text: &str, around: &str, n_wrappings: usize) {
-    let is_known = |known: &Candidate| known.text.trim() == text.trim();
+fn add(found: &mut Vec<AnswerCandidate>, text: &str, around: &str, n_wrappings: usize) {
+    let is_known = |known: &AnswerCandidate| known.text.trim() == text.trim();
     if text.trim().is_empty() || found.len() >= MAX_CANDIDATES || found.iter().any(is_known) {
         return;
     }
     if let (Some(inner), Some(n_left)) = (wrapped(text), n_wrappings.checked_sub(1)) {
         look_through(&inner, n_left, found);
     }
-    let own = Candidate {
+    let own = AnswerCandidate {
         text: text.to_owned(),
         reasoning: around.trim().to_owned(),
         changes: None,
@@ -92,7 +92,7 @@ fn add(found: &mut Vec<Candidate>, text: &str, around: &str, n_wrappings: usize)
 }
 
 /// Returns the plan inside an object that gives its reasons as well.
-fn enclosed(text: &str, around: &str) -> Option<Candidate> {
+fn enclosed(text: &str, around: &str) -> Option<AnswerCandidate> {
     let source = SourceText::new(text);
     let parsed = match text.trim_start().starts_with('{') {
         true => json::parse(&source),
@@ -106,14 +106,14 @@ fn enclosed(text: &str, around: &str) -> Option<Candidate> {
         Some(words(value)).filter(|words| !words.trim().is_empty())
     };
     let text = match plan.kind() {
-        Kind::String => plan.value().into_owned(),
-        Kind::Object => match parsed.document.format() {
-            Format::Json => plan.slice().to_owned(),
-            Format::Yaml => write::yaml(&owned(plan, &mut 0)),
+        NodeKind::String => plan.value().into_owned(),
+        NodeKind::Object => match parsed.document.format() {
+            DocumentFormat::Json => plan.slice().to_owned(),
+            DocumentFormat::Yaml => write::yaml(&owned(plan, &mut 0)),
         },
         _ => return None,
     };
-    Some(Candidate {
+    Some(AnswerCandidate {
         text,
         reasoning: said("reasoning").unwrap_or_else(|| around.trim().to_owned()),
         changes: said("changes"),
@@ -135,10 +135,10 @@ fn wrapped(text: &str) -> Option<String> {
 fn unwrapped(value: NodeRef<'_>, depth: usize) -> Option<String> {
     let value = value.resolved();
     match value.kind() {
-        Kind::String => Some(value.value().into_owned()),
+        NodeKind::String => Some(value.value().into_owned()),
         _ if depth == 0 => None,
-        Kind::Array => unwrapped(value.elements().last()?, depth - 1),
-        Kind::Object => {
+        NodeKind::Array => unwrapped(value.elements().last()?, depth - 1),
+        NodeKind::Object => {
             let mut values = WRAPPING_KEYS.iter().filter_map(|key| value.get(key));
             values.find_map(|value| unwrapped(value, depth - 1))
         }
@@ -150,8 +150,8 @@ fn unwrapped(value: NodeRef<'_>, depth: usize) -> Option<String> {
 fn words(value: NodeRef<'_>) -> String {
     let value = value.resolved();
     match value.kind() {
-        Kind::String => value.value().into_owned(),
-        Kind::Array => {
+        NodeKind::String => value.value().into_owned(),
+        NodeKind::Array => {
             let lines = value.elements().map(|element| format!("- {}\n", element.value()));
             lines.collect::<String>().trim_end().to_owned()
         }
@@ -172,7 +172,10 @@ fn is_sound_yaml(text: &str) -> bool {
         return false;
     }
     let parsed = yaml::parse(&SourceText::new(text));
-    let is_object = parsed.document.root().is_some_and(|root| root.kind() == Kind::Object);
+    let is_object = parsed
+        .document
+        .root()
+        .is_some_and(|root| root.kind() == NodeKind::Object);
     is_object && parsed.diagnostics.is_empty()
 }
 

@@ -24,12 +24,12 @@
 //! assert!(told(&unusable.text, &unusable.findings).contains("has no `description`"));
 //! ```
 
-use super::answer::{Candidate, MAX_ANSWER_BYTES, candidates};
+use super::answer::{AnswerCandidate, MAX_ANSWER_BYTES, candidates};
 use crate::convert::rules::REFUSED;
-use crate::convert::{Wish, adopt};
+use crate::convert::{PlanningRequest, adopt};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::id_source::IdSource;
-use crate::dialect::{Choice, Dialect, Facts};
+use crate::dialect::{Choice, Dialect, DiskFacts};
 use crate::inspect::{inspect, inspect_as};
 use crate::text::SourceText;
 
@@ -64,14 +64,14 @@ pub struct Unusable {
 pub fn draft(
     answer: &str,
     dialect: &'static dyn Dialect,
-    wish: &Wish<'_>,
+    wish: &PlanningRequest<'_>,
     id_source: &mut IdSource<'_>,
 ) -> Result<Drafted, Unusable> {
     if let Some(unusable) = hopeless(answer) {
         return Err(unusable);
     }
     let mut best: Option<Unusable> = None;
-    for Candidate {
+    for AnswerCandidate {
         text,
         reasoning,
         changes,
@@ -151,7 +151,7 @@ fn is_nearer(one: &Unusable, other: &Unusable, dialect: &'static dyn Dialect) ->
 
 /// Returns the dialect that a text is a plan of, where it is another than the one that was wanted.
 fn other_dialect(text: &str, wanted: &dyn Dialect) -> Option<&'static str> {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let inspection = inspect(&SourceText::new(text), &Choice::by_content(&facts));
     let has_tasks = inspection.plan.is_some_and(|linked| !linked.plan.tasks().is_empty());
     inspection

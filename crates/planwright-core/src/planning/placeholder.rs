@@ -4,7 +4,7 @@ use super::prompt::Purpose;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+pub(super) enum PlanningValueSource {
     /// What plans of the dialect are called.
     Dialect,
     /// The word that marks the block with the plan.
@@ -42,7 +42,7 @@ pub(super) enum Source {
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum PlanningForm {
     /// Within a sentence.
     Inline,
     /// As a block of its own.
@@ -51,21 +51,21 @@ enum Form {
 
 /// A name that a planning template may use.
 #[derive(Debug)]
-pub struct Placeholder {
+pub struct PlanningPlaceholder {
     /// The name, as it stands between the braces.
     pub name: &'static str,
     /// What it stands for, for documentation.
     pub about: &'static str,
     /// The prompts whose templates may use it.
     pub purposes: &'static [Purpose],
-    pub(super) source: Source,
-    form: Form,
+    pub(super) source: PlanningValueSource,
+    form: PlanningForm,
 }
 
-impl Placeholder {
+impl PlanningPlaceholder {
     /// Returns whether its value stands within a sentence; otherwise it is a block of its own.
     pub fn is_inline(&self) -> bool {
-        self.form == Form::Inline
+        self.form == PlanningForm::Inline
     }
 }
 
@@ -75,100 +75,150 @@ const AFTER_A_PLAN: &[Purpose] = &[Purpose::Replan, Purpose::Repair];
 const AFTER_AN_ANSWER: &[Purpose] = &[Purpose::Repair, Purpose::Derive];
 const FROM_A_SOURCE: &[Purpose] = &[Purpose::Derive];
 
-const fn inline(name: &'static str, source: Source, purposes: &'static [Purpose], about: &'static str) -> Placeholder {
-    Placeholder {
+const fn inline(
+    name: &'static str,
+    source: PlanningValueSource,
+    purposes: &'static [Purpose],
+    about: &'static str,
+) -> PlanningPlaceholder {
+    PlanningPlaceholder {
         name,
         about,
         purposes,
         source,
-        form: Form::Inline,
+        form: PlanningForm::Inline,
     }
 }
 
-const fn block(name: &'static str, source: Source, purposes: &'static [Purpose], about: &'static str) -> Placeholder {
-    Placeholder {
+const fn block(
+    name: &'static str,
+    source: PlanningValueSource,
+    purposes: &'static [Purpose],
+    about: &'static str,
+) -> PlanningPlaceholder {
+    PlanningPlaceholder {
         name,
         about,
         purposes,
         source,
-        form: Form::Block,
+        form: PlanningForm::Block,
     }
 }
 
 /// All placeholders of planning templates.
-pub static PLACEHOLDERS: &[Placeholder] = &[
+pub static PLACEHOLDERS: &[PlanningPlaceholder] = &[
     inline(
         "dialect",
-        Source::Dialect,
+        PlanningValueSource::Dialect,
         EVERYWHERE,
         "what plans of the dialect are called",
     ),
     inline(
         "fence",
-        Source::Fence,
+        PlanningValueSource::Fence,
         EVERYWHERE,
         "the word that marks the block with the plan: json or yaml",
     ),
     block(
         "guide",
-        Source::Guide,
+        PlanningValueSource::Guide,
         EVERYWHERE,
         "what a valid plan is: its fields, its rules, an example",
     ),
-    block("schema", Source::Schema, EVERYWHERE, "the dialect's JSON Schema"),
-    block("goal", Source::Goal, EVERYWHERE, "what the plan is to achieve"),
+    block(
+        "schema",
+        PlanningValueSource::Schema,
+        EVERYWHERE,
+        "the dialect's JSON Schema",
+    ),
+    block(
+        "goal",
+        PlanningValueSource::Goal,
+        EVERYWHERE,
+        "what the plan is to achieve",
+    ),
     block(
         "constraints",
-        Source::Constraints,
+        PlanningValueSource::Constraints,
         EVERYWHERE,
         "what must hold whatever is done",
     ),
-    block("memories", Source::Memories, EVERYWHERE, "what earlier work taught"),
+    block(
+        "memories",
+        PlanningValueSource::Memories,
+        EVERYWHERE,
+        "what earlier work taught",
+    ),
     block(
         "context",
-        Source::Context,
+        PlanningValueSource::Context,
         EVERYWHERE,
         "the files that the user gave, each with its path",
     ),
     block(
         "agents",
-        Source::Agents,
+        PlanningValueSource::Agents,
         EVERYWHERE,
         "the agents that a task may suggest",
     ),
-    block("plan", Source::Plan, OVER_A_PLAN, "the plan that is replaced"),
-    inline("failed_task", Source::FailedTask, AFTER_A_PLAN, "the task that failed"),
-    block("error", Source::Error, AFTER_A_PLAN, "how it failed"),
-    block("log_tail", Source::LogTail, AFTER_A_PLAN, "the end of its log"),
+    block(
+        "plan",
+        PlanningValueSource::Plan,
+        OVER_A_PLAN,
+        "the plan that is replaced",
+    ),
+    inline(
+        "failed_task",
+        PlanningValueSource::FailedTask,
+        AFTER_A_PLAN,
+        "the task that failed",
+    ),
+    block("error", PlanningValueSource::Error, AFTER_A_PLAN, "how it failed"),
+    block(
+        "log_tail",
+        PlanningValueSource::LogTail,
+        AFTER_A_PLAN,
+        "the end of its log",
+    ),
     block(
         "discoveries",
-        Source::Discoveries,
+        PlanningValueSource::Discoveries,
         AFTER_A_PLAN,
         "what was found out in the meantime",
     ),
     block(
         "done",
-        Source::Done,
+        PlanningValueSource::Done,
         AFTER_A_PLAN,
         "the tasks that are done, and stay as they are",
     ),
     block(
         "answer",
-        Source::Answer,
+        PlanningValueSource::Answer,
         AFTER_AN_ANSWER,
         "what the planner answered before",
     ),
-    block("findings", Source::Findings, AFTER_AN_ANSWER, "why that cannot be used"),
+    block(
+        "findings",
+        PlanningValueSource::Findings,
+        AFTER_AN_ANSWER,
+        "why that cannot be used",
+    ),
     inline(
         "source_path",
-        Source::Origin,
+        PlanningValueSource::Origin,
         FROM_A_SOURCE,
         "where the source plan lies, from the root of the repository",
     ),
-    block("source_plan", Source::OriginText, FROM_A_SOURCE, "its text"),
+    block(
+        "source_plan",
+        PlanningValueSource::OriginText,
+        FROM_A_SOURCE,
+        "its text",
+    ),
     block(
         "anchors",
-        Source::Anchors,
+        PlanningValueSource::Anchors,
         FROM_A_SOURCE,
         "the units and requirements that were found in it",
     ),

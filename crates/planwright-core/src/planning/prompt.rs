@@ -1,14 +1,14 @@
 //! The prompts for a planner agent: to make a plan, to replace one that failed, to derive a pack, to put an answer right.
 //! Text of others is quoted and bounded as in the prompts for tasks; what a valid plan is comes from the dialect.
 
-pub use super::placeholder::{PLACEHOLDERS, Placeholder};
+pub use super::placeholder::{PLACEHOLDERS, PlanningPlaceholder};
 
 use super::derive::SourcePlan;
-use super::placeholder::Source;
+use super::placeholder::PlanningValueSource;
 use crate::diagnostic::Diagnostic;
 use crate::dialect::{CarrierKind, Dialect};
 use crate::prompt::fill::{Filling, Piece, PieceWords, Raw};
-use crate::prompt::{Names, Prompt, Template};
+use crate::prompt::{Prompt, Template, TemplateNames};
 use crate::text::SourceText;
 
 /// How many names of units, and of requirements, a prompt lists.
@@ -16,7 +16,7 @@ const MAX_ANCHORS: usize = 200;
 
 /// What a planner is told in any case.
 #[derive(Clone, Copy)]
-pub struct Brief<'b> {
+pub struct PlanningBrief<'b> {
     /// The dialect the plan is to be in.
     pub dialect: &'static dyn Dialect,
     /// What the plan is to achieve.
@@ -125,14 +125,14 @@ impl Purpose {
     }
 
     /// Returns the placeholders that its templates may use.
-    pub fn placeholders(self) -> impl Iterator<Item = &'static Placeholder> {
+    pub fn placeholders(self) -> impl Iterator<Item = &'static PlanningPlaceholder> {
         PLACEHOLDERS
             .iter()
             .filter(move |placeholder| placeholder.purposes.contains(&self))
     }
 
-    fn names(self) -> Names {
-        Names {
+    fn names(self) -> TemplateNames {
+        TemplateNames {
             purpose: self.word(),
             names: self.placeholders().map(|placeholder| placeholder.name).collect(),
         }
@@ -140,55 +140,60 @@ impl Purpose {
 }
 
 /// Returns the prompt that asks for a plan.
-pub fn plan_prompt(brief: &Brief<'_>) -> Prompt {
-    Matter::new(brief).prompt(Purpose::Plan)
+pub fn plan_prompt(brief: &PlanningBrief<'_>) -> Prompt {
+    PromptContent::new(brief).prompt(Purpose::Plan)
 }
 
 /// Returns the prompt that asks for a new version of a plan.
-pub fn replan_prompt(brief: &Brief<'_>, setback: &Setback<'_>) -> Prompt {
+pub fn replan_prompt(brief: &PlanningBrief<'_>, setback: &Setback<'_>) -> Prompt {
     let setback = Some(setback);
-    let matter = Matter {
+    let matter = PromptContent {
         setback,
-        ..Matter::new(brief)
+        ..PromptContent::new(brief)
     };
     matter.prompt(Purpose::Replan)
 }
 
 /// Returns the prompt that sends an answer back: what came, and why it cannot be used.
-pub fn repair_prompt(brief: &Brief<'_>, answer: &str, findings: &str) -> Prompt {
-    let matter = Matter {
+pub fn repair_prompt(brief: &PlanningBrief<'_>, answer: &str, findings: &str) -> Prompt {
+    let matter = PromptContent {
         answer,
         findings,
-        ..Matter::new(brief)
+        ..PromptContent::new(brief)
     };
     matter.prompt(Purpose::Repair)
 }
 
 /// Returns the same for an answer that was to replace a plan. A planner may remember nothing of what it was told before, so
 /// that it gets to see again what it must not change.
-pub fn repair_replan_prompt(brief: &Brief<'_>, setback: &Setback<'_>, answer: &str, findings: &str) -> Prompt {
-    let matter = Matter {
+pub fn repair_replan_prompt(brief: &PlanningBrief<'_>, setback: &Setback<'_>, answer: &str, findings: &str) -> Prompt {
+    let matter = PromptContent {
         setback: Some(setback),
         answer,
         findings,
-        ..Matter::new(brief)
+        ..PromptContent::new(brief)
     };
     matter.prompt(Purpose::Repair)
 }
 
 /// Returns the prompt that asks for the tasks of a pack.
-pub fn derive_prompt(brief: &Brief<'_>, derivation: &Derivation<'_>) -> Prompt {
+pub fn derive_prompt(brief: &PlanningBrief<'_>, derivation: &Derivation<'_>) -> Prompt {
     repair_derive_prompt(brief, derivation, "", "")
 }
 
 /// Returns the prompt that sends an answer back which makes no pack, with all that it was made from.
-pub fn repair_derive_prompt(brief: &Brief<'_>, derivation: &Derivation<'_>, answer: &str, findings: &str) -> Prompt {
+pub fn repair_derive_prompt(
+    brief: &PlanningBrief<'_>,
+    derivation: &Derivation<'_>,
+    answer: &str,
+    findings: &str,
+) -> Prompt {
     let derivation = Some(derivation);
-    let matter = Matter {
+    let matter = PromptContent {
         derivation,
         answer,
         findings,
-        ..Matter::new(brief)
+        ..PromptContent::new(brief)
     };
     matter.prompt(Purpose::Derive)
 }
@@ -201,17 +206,17 @@ static FILES: PieceWords = PieceWords {
 
 /// Everything that one prompt may tell.
 #[derive(Clone, Copy)]
-struct Matter<'m> {
-    brief: &'m Brief<'m>,
+struct PromptContent<'m> {
+    brief: &'m PlanningBrief<'m>,
     setback: Option<&'m Setback<'m>>,
     derivation: Option<&'m Derivation<'m>>,
     answer: &'m str,
     findings: &'m str,
 }
 
-impl<'m> Matter<'m> {
-    fn new(brief: &'m Brief<'m>) -> Self {
-        Matter {
+impl<'m> PromptContent<'m> {
+    fn new(brief: &'m PlanningBrief<'m>) -> Self {
+        PromptContent {
             brief,
             setback: None,
             derivation: None,
@@ -240,30 +245,32 @@ impl<'m> Matter<'m> {
         self.derivation.map_or(Raw::Absent, value)
     }
 
-    fn value(&self, source: Source) -> Raw<'m> {
+    fn value(&self, source: PlanningValueSource) -> Raw<'m> {
         let brief = self.brief;
         match source {
-            Source::Dialect => Raw::Own(brief.dialect.title().to_owned()),
-            Source::Fence => Raw::Own(fence(brief.dialect).to_owned()),
-            Source::Guide => Raw::Own(guide(brief.dialect, self.setback.map(|setback| setback.form))),
-            Source::Schema => Raw::block(brief.dialect.schema()),
-            Source::Goal => Raw::block(brief.goal),
-            Source::Constraints => Raw::block(&list(brief.constraints)),
-            Source::Memories => Raw::block(&list(brief.memories)),
-            Source::Context => Raw::pieces(brief.context.iter().map(file), &FILES),
-            Source::Agents => Raw::block(&agents(brief.agents)),
-            Source::Answer => Raw::beginning(self.answer),
-            Source::Findings => Raw::block(self.findings),
-            Source::Origin => self.derived(|source| Raw::inline(source.path)),
-            Source::OriginText => self.derived(|source| Raw::block(source.plan_text)),
-            Source::Anchors => self.derived(|source| anchors(source.plan_text)),
-            Source::Plan if self.derivation.is_some() => self.derived(|source| Raw::beginning(source.previous)),
-            Source::Plan
-            | Source::FailedTask
-            | Source::Error
-            | Source::LogTail
-            | Source::Discoveries
-            | Source::Done => self.setback.map_or(Raw::Absent, |setback| told(setback, source)),
+            PlanningValueSource::Dialect => Raw::Own(brief.dialect.title().to_owned()),
+            PlanningValueSource::Fence => Raw::Own(fence(brief.dialect).to_owned()),
+            PlanningValueSource::Guide => Raw::Own(guide(brief.dialect, self.setback.map(|setback| setback.form))),
+            PlanningValueSource::Schema => Raw::block(brief.dialect.schema()),
+            PlanningValueSource::Goal => Raw::block(brief.goal),
+            PlanningValueSource::Constraints => Raw::block(&list(brief.constraints)),
+            PlanningValueSource::Memories => Raw::block(&list(brief.memories)),
+            PlanningValueSource::Context => Raw::pieces(brief.context.iter().map(file), &FILES),
+            PlanningValueSource::Agents => Raw::block(&agents(brief.agents)),
+            PlanningValueSource::Answer => Raw::beginning(self.answer),
+            PlanningValueSource::Findings => Raw::block(self.findings),
+            PlanningValueSource::Origin => self.derived(|source| Raw::inline(source.path)),
+            PlanningValueSource::OriginText => self.derived(|source| Raw::block(source.plan_text)),
+            PlanningValueSource::Anchors => self.derived(|source| anchors(source.plan_text)),
+            PlanningValueSource::Plan if self.derivation.is_some() => {
+                self.derived(|source| Raw::beginning(source.previous))
+            }
+            PlanningValueSource::Plan
+            | PlanningValueSource::FailedTask
+            | PlanningValueSource::Error
+            | PlanningValueSource::LogTail
+            | PlanningValueSource::Discoveries
+            | PlanningValueSource::Done => self.setback.map_or(Raw::Absent, |setback| told(setback, source)),
         }
     }
 }
@@ -289,14 +296,14 @@ fn anchors(plan_text: &str) -> Raw<'static> {
 }
 
 /// Returns what a setback says.
-fn told<'s>(setback: &'s Setback<'s>, source: Source) -> Raw<'s> {
+fn told<'s>(setback: &'s Setback<'s>, source: PlanningValueSource) -> Raw<'s> {
     match source {
-        Source::Plan => Raw::block(setback.plan_text),
-        Source::FailedTask => Raw::inline(setback.failed_task.unwrap_or("")),
-        Source::Error => Raw::block(setback.error),
-        Source::LogTail => Raw::ending(setback.log_tail),
-        Source::Discoveries => Raw::block(&list(setback.discoveries)),
-        Source::Done => Raw::block(&list(setback.done)),
+        PlanningValueSource::Plan => Raw::block(setback.plan_text),
+        PlanningValueSource::FailedTask => Raw::inline(setback.failed_task.unwrap_or("")),
+        PlanningValueSource::Error => Raw::block(setback.error),
+        PlanningValueSource::LogTail => Raw::ending(setback.log_tail),
+        PlanningValueSource::Discoveries => Raw::block(&list(setback.discoveries)),
+        PlanningValueSource::Done => Raw::block(&list(setback.done)),
         _ => Raw::Absent,
     }
 }

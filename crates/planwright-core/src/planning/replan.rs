@@ -3,29 +3,29 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::answer::{Candidate, candidates};
+use super::answer::{AnswerCandidate, candidates};
 use super::draft::{Unusable, hopeless, n_tasks_of};
 use super::rules::{CHANGES_DONE, UNCLEAR_TASK};
-use crate::change::rewrite::{Origin, Slot};
-use crate::convert::{Wish, adopt, draft_of, owned, tasks_of, with_more_tasks};
+use crate::change::rewrite::{RewrittenTask, TaskOrigin};
+use crate::convert::{PlanningRequest, adopt, draft_of, owned, tasks_of, with_more_tasks};
 use crate::diagnostic::Diagnostic;
-use crate::dialect::draft::{Draft, DraftTask, State, is_void};
+use crate::dialect::draft::{DraftState, DraftTask, PlanDraft, is_void};
 use crate::dialect::id_source::IdSource;
 use crate::dialect::{Dialect, name_of};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::document::{json, write};
 use crate::inspect::{Inspection, LinkedPlan, inspect_as};
-use crate::plan::lifecycle::Order;
-use crate::plan::{Field, Name, Plan};
+use crate::plan::lifecycle::TaskOrder;
+use crate::plan::{Field, Plan, TaskName};
 use crate::text::{SourceText, visible};
 
 /// The tasks of a new version.
 #[derive(Clone, Debug)]
 pub struct NewVersion {
     /// The list as it is to be.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<RewrittenTask>,
     /// What is different.
-    pub difference: Difference,
+    pub difference: PlanDifference,
     /// Why, in the planner's words.
     pub reasoning: String,
     /// What the planner says that it changed.
@@ -34,7 +34,7 @@ pub struct NewVersion {
 
 /// How a plan differs from another, in terms of tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct PlanDifference {
     /// The tasks that come.
     pub added: Vec<NamedTask>,
     /// The tasks that go.
@@ -56,7 +56,7 @@ pub struct NamedTask {
     pub title: String,
 }
 
-impl Difference {
+impl PlanDifference {
     /// Returns the names of the tasks that go.
     pub fn removed_names(&self) -> impl Iterator<Item = &str> {
         self.removed.iter().map(|removed| removed.task.as_str())
@@ -64,7 +64,7 @@ impl Difference {
 
     /// Returns whether nothing is different.
     pub fn is_empty(&self) -> bool {
-        *self == Difference::default()
+        *self == PlanDifference::default()
     }
 }
 
@@ -107,7 +107,7 @@ pub fn new_version(
 }
 
 /// Returns how two plans of a dialect differ; none where they cannot be compared.
-pub fn difference(before: &Inspection, after: &Inspection, dialect: &'static dyn Dialect) -> Option<Difference> {
+pub fn difference(before: &Inspection, after: &Inspection, dialect: &'static dyn Dialect) -> Option<PlanDifference> {
     with_comparison(before, after, dialect, |comparison| {
         let (_, difference) = comparison.slots(tasks_of(after)?).ok()?;
         Some(difference)
@@ -156,7 +156,7 @@ pub fn grown(
         let message = "such plans take no proposals";
         unusable(vec![Diagnostic::of_file(&UNCLEAR_TASK, message)])
     })?;
-    let candidate = Candidate {
+    let candidate = AnswerCandidate {
         text,
         reasoning: String::new(),
         changes: None,
@@ -167,14 +167,14 @@ pub fn grown(
 fn version_of(
     old: &Inspection,
     dialect: &'static dyn Dialect,
-    candidate: &Candidate,
+    candidate: &AnswerCandidate,
     id_source: &mut IdSource<'_>,
 ) -> Result<NewVersion, Vec<Diagnostic>> {
     let goal = old.plan.as_ref().and_then(|linked| linked.plan.head_str(Field::Goal));
-    let wish = Wish {
+    let wish = PlanningRequest {
         goal: goal.unwrap_or("a plan"),
         keeps_ids: true,
-        ..Wish::default()
+        ..PlanningRequest::default()
     };
     let older = in_older_form(old, dialect, &candidate.text);
     let text = older.as_deref().unwrap_or(&candidate.text);
@@ -214,11 +214,11 @@ fn version_of(
 fn in_older_form(old: &Inspection, dialect: &'static dyn Dialect, text: &str) -> Option<String> {
     let form = old.plan.as_ref()?.plan.form;
     let parsed = json::parse(&SourceText::new(text));
-    let Value::Object(mut members) = owned(parsed.document.root()?, &mut 0) else {
+    let PlainValue::Object(mut members) = owned(parsed.document.root()?, &mut 0) else {
         return None;
     };
     let is_older = dialect.writer()?.in_older_form(&mut members, form);
-    (is_older && parsed.diagnostics.is_empty()).then(|| write::json(&Value::Object(members)))
+    (is_older && parsed.diagnostics.is_empty()).then(|| write::json(&PlainValue::Object(members)))
 }
 
 /// Two plans beside each other.
@@ -226,21 +226,24 @@ struct Comparison<'c> {
     dialect: &'static dyn Dialect,
     before: &'c LinkedPlan,
     after: &'c LinkedPlan,
-    was: &'c Draft,
-    is: &'c Draft,
+    was: &'c PlanDraft,
+    is: &'c PlanDraft,
     /// Whether what is done must stay as it was.
     freezes: bool,
 }
 
 impl Comparison<'_> {
-    fn slots(&self, members: Vec<Vec<(String, Value)>>) -> Result<(Vec<Slot>, Difference), Vec<Diagnostic>> {
+    fn slots(
+        &self,
+        members: Vec<Vec<(String, PlainValue)>>,
+    ) -> Result<(Vec<RewrittenTask>, PlanDifference), Vec<Diagnostic>> {
         let old_of = self.matched()?;
         let mut findings = if self.freezes {
             self.dropped(&old_of)
         } else {
             Vec::new()
         };
-        let mut difference = Difference::default();
+        let mut difference = PlanDifference::default();
         let mut slots = Vec::with_capacity(members.len());
         let new_of: HashMap<usize, usize> = old_of
             .iter()
@@ -258,7 +261,7 @@ impl Comparison<'_> {
                         task: self.after.plan.task_name(new).into_owned(),
                         title: self.title(&self.after.plan, new),
                     });
-                    Origin::New(self.with_priority(members, given))
+                    TaskOrigin::New(self.with_priority(members, given))
                 }
                 Some(task_ix) => {
                     let known = &self.was.tasks[task_ix];
@@ -273,7 +276,7 @@ impl Comparison<'_> {
                         .iter()
                         .filter_map(|&on| new_of.get(&(on as usize)).copied())
                         .collect();
-                    let is_frozen = self.freezes && known.state == State::Done;
+                    let is_frozen = self.freezes && known.state == DraftState::Done;
                     // Who says nothing about dependencies of what is done has nothing to say about them.
                     if is_frozen && on.is_empty() {
                         on = was_on.iter().copied().collect();
@@ -290,10 +293,10 @@ impl Comparison<'_> {
                         let keys = fields.iter().filter_map(|(field, _)| self.key(*field));
                         difference.changed.push((name, keys.collect()));
                     }
-                    Origin::Kept { task_ix, fields }
+                    TaskOrigin::Kept { task_ix, fields }
                 }
             };
-            slots.push(Slot { origin, on });
+            slots.push(RewrittenTask { origin, on });
         }
         if !findings.is_empty() {
             return Err(findings);
@@ -315,7 +318,7 @@ impl Comparison<'_> {
 
     /// Gives new tasks ids by the dialect's rule, where those of the plan follow it and theirs do not. One that a task had which is gone is not given again:
     /// what is known of that one is not known of another.
-    fn mint_ids(&self, slots: &mut [Slot]) {
+    fn mint_ids(&self, slots: &mut [RewrittenTask]) {
         let rule = self
             .dialect
             .edits()
@@ -340,12 +343,12 @@ impl Comparison<'_> {
         let mut last = taken.iter().filter_map(|id| number(id)).max().unwrap_or(0);
         let mut odd = Vec::new();
         for (ix, slot) in slots.iter().enumerate() {
-            let Origin::New(members) = &slot.origin else {
+            let TaskOrigin::New(members) = &slot.origin else {
                 continue;
             };
             let id = members.iter().find(|(own, _)| own == key);
             match id {
-                Some((_, Value::String(id))) if (number(id).is_some() || !follows_rule) && !taken.contains(id) => {
+                Some((_, PlainValue::String(id))) if (number(id).is_some() || !follows_rule) && !taken.contains(id) => {
                     last = last.max(number(id).unwrap_or(0));
                     taken.insert(id.clone());
                 }
@@ -353,11 +356,11 @@ impl Comparison<'_> {
             }
         }
         for ix in odd {
-            let Some(Origin::New(members)) = slots.get_mut(ix).map(|slot| &mut slot.origin) else {
+            let Some(TaskOrigin::New(members)) = slots.get_mut(ix).map(|slot| &mut slot.origin) else {
                 continue;
             };
             last = last.saturating_add(1);
-            let id = Value::String(format!("{prefix}{last:0width$}"));
+            let id = PlainValue::String(format!("{prefix}{last:0width$}"));
             match members.iter_mut().find(|(own, _)| own == key) {
                 Some((_, own)) => *own = id,
                 None => members.insert(0, (key.to_owned(), id)),
@@ -384,7 +387,7 @@ impl Comparison<'_> {
             // Of several with the same words the first is the first.
             matched.push(known.get(*n_taken).copied());
             *n_taken += 1;
-            let is_done = |task_ix: &usize| self.was.tasks[*task_ix].state == State::Done;
+            let is_done = |task_ix: &usize| self.was.tasks[*task_ix].state == DraftState::Done;
             if self.freezes
                 && known.len() > 1
                 && known.iter().any(is_done)
@@ -408,7 +411,7 @@ impl Comparison<'_> {
     fn dropped(&self, old_of: &[Option<usize>]) -> Vec<Diagnostic> {
         let is_kept: BTreeSet<usize> = old_of.iter().copied().flatten().collect();
         let tasks = self.was.tasks.iter().enumerate();
-        let dropped = tasks.filter(|(task_ix, task)| task.state == State::Done && !is_kept.contains(task_ix));
+        let dropped = tasks.filter(|(task_ix, task)| task.state == DraftState::Done && !is_kept.contains(task_ix));
         let finding = |(task_ix, _): (usize, &DraftTask)| {
             let name = self.before.plan.task_name(task_ix);
             let title = self.title(&self.before.plan, task_ix);
@@ -422,7 +425,7 @@ impl Comparison<'_> {
         dropped.map(finding).collect()
     }
 
-    fn changes_done(&self, name: &str, fields: &[(Field, Value)]) -> Diagnostic {
+    fn changes_done(&self, name: &str, fields: &[(Field, PlainValue)]) -> Diagnostic {
         let keys: Vec<String> = fields
             .iter()
             .filter_map(|(field, _)| self.key(*field))
@@ -438,10 +441,10 @@ impl Comparison<'_> {
     }
 
     /// Returns the fields that a task has otherwise than before. What is not said stays as it was.
-    fn changes(&self, known: &DraftTask, given: &DraftTask) -> Vec<(Field, Value)> {
+    fn changes(&self, known: &DraftTask, given: &DraftTask) -> Vec<(Field, PlainValue)> {
         let of_runs = self.dialect.writer().map_or(&[][..], |writer| writer.planned().task);
         let is_content = |field: Field| !of_runs.contains(&field) && !matches!(field, Field::Id | Field::Position);
-        let differs = |field: Field, value: &Value| match known.fields.get(field) {
+        let differs = |field: Field, value: &PlainValue| match known.fields.get(field) {
             Some(own) => !is_same(field, own, value),
             None => !is_void(field, value),
         };
@@ -451,17 +454,19 @@ impl Comparison<'_> {
     }
 
     /// Returns the priority that a task has otherwise than before, where tasks go by it.
-    fn other_priority(&self, known: &DraftTask, given: &DraftTask) -> Option<(Field, Value)> {
-        let goes_by_it = self.is.order == Order::Priority && self.key(Field::Priority).is_some();
+    fn other_priority(&self, known: &DraftTask, given: &DraftTask) -> Option<(Field, PlainValue)> {
+        let goes_by_it = self.is.order == TaskOrder::Priority && self.key(Field::Priority).is_some();
         (goes_by_it && known.priority != given.priority)
-            .then(|| (Field::Priority, Value::Number(given.priority.0.to_string())))
+            .then(|| (Field::Priority, PlainValue::Number(given.priority.0.to_string())))
     }
 
     /// Returns the members of a new task with the priority that the planner gave it.
-    fn with_priority(&self, mut members: Vec<(String, Value)>, given: &DraftTask) -> Vec<(String, Value)> {
-        let key = self.key(Field::Priority).filter(|_| self.is.order == Order::Priority);
+    fn with_priority(&self, mut members: Vec<(String, PlainValue)>, given: &DraftTask) -> Vec<(String, PlainValue)> {
+        let key = self
+            .key(Field::Priority)
+            .filter(|_| self.is.order == TaskOrder::Priority);
         if let Some((_, value)) = members.iter_mut().find(|(own, _)| Some(own.as_str()) == key) {
-            *value = Value::Number(given.priority.0.to_string());
+            *value = PlainValue::Number(given.priority.0.to_string());
         }
         members
     }
@@ -478,9 +483,9 @@ impl Comparison<'_> {
 }
 
 /// Returns whether two values say the same. What kind of task it is, is read in any case.
-fn is_same(field: Field, one: &Value, other: &Value) -> bool {
+fn is_same(field: Field, one: &PlainValue, other: &PlainValue) -> bool {
     match (field, one, other) {
-        (Field::TaskKind, Value::String(one), Value::String(other)) => one.eq_ignore_ascii_case(other),
+        (Field::TaskKind, PlainValue::String(one), PlainValue::String(other)) => one.eq_ignore_ascii_case(other),
         _ => one == other,
     }
 }
@@ -491,8 +496,8 @@ fn key_of(plan: &Plan, task_ix: usize) -> String {
         return String::new();
     };
     let id = match task.name {
-        Name::Id(id) => Some(plan.str(id)),
-        Name::Number(_) | Name::Missing => plan.task_str(task, Field::Id),
+        TaskName::Id(id) => Some(plan.str(id)),
+        TaskName::Number(_) | TaskName::Missing => plan.task_str(task, Field::Id),
     };
     match id {
         Some(id) => format!("id {id}"),

@@ -1,7 +1,7 @@
 //! Fills templates: values quoted, and cut where the whole would be too large.
 //! Knows neither what the values are nor where they come from.
 
-use super::template::{Template, Values};
+use super::template::{PlaceholderValues, Template};
 use super::{Prompt, quote};
 
 /// The least that one piece is cut to, in bytes, before further pieces are left out altogether.
@@ -86,8 +86,8 @@ impl<'p> Filling<'p> {
     }
 
     /// Returns the values as they stand in the prompt.
-    fn values(&self, caps: Caps) -> Values {
-        Values::new(self.raw.iter().map(|raw| raw.quoted(caps)))
+    fn values(&self, caps: Caps) -> PlaceholderValues {
+        PlaceholderValues::new(self.raw.iter().map(|raw| raw.quoted(caps)))
     }
 
     /// Returns the placeholders of a template whose values are cut.

@@ -31,11 +31,11 @@ mod template;
 
 use std::collections::HashMap;
 
-use crate::plan::{Links, Plan, Value};
+use crate::plan::{FieldValue, Links, Plan};
 use fill::{Filling, Piece, PieceWords, Raw};
-pub use placeholder::{PLACEHOLDERS, Placeholder};
-use placeholder::{Shape, Source};
-pub(crate) use template::Names;
+pub use placeholder::{PLACEHOLDERS, PromptPlaceholder};
+use placeholder::{PromptForm, PromptValueSource};
+pub(crate) use template::TemplateNames;
 pub use template::{MAX_TEMPLATE_BYTES, Template};
 
 /// How large a prompt may be where nobody says otherwise, in bytes.
@@ -49,7 +49,7 @@ static OUTPUTS: PieceWords = PieceWords {
 
 /// What the run knows, and the plan does not.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'c> {
+pub struct PromptContext<'c> {
     /// The outputs of tasks that are done, by place in the plan. Those of other tasks than the dependencies are not used.
     pub outputs: &'c [(usize, &'c str)],
     /// Which attempt it is, counted from 1.
@@ -70,9 +70,9 @@ pub struct Context<'c> {
     pub max_bytes: usize,
 }
 
-impl Default for Context<'_> {
+impl Default for PromptContext<'_> {
     fn default() -> Self {
-        Context {
+        PromptContext {
             outputs: &[],
             attempt: 1,
             last_failure: None,
@@ -97,7 +97,7 @@ pub struct Prompt {
 
 impl Prompt {
     /// Returns the prompt for a task of a plan; it is never larger than the context allows.
-    pub fn of(plan: &Plan, links: &Links, task_ix: usize, context: &Context<'_>) -> Prompt {
+    pub fn of(plan: &Plan, links: &Links, task_ix: usize, context: &PromptContext<'_>) -> Prompt {
         let built_in;
         let template = match context.template.filter(|template| template.is_for(template::TASKS)) {
             Some(template) => template,
@@ -111,7 +111,7 @@ impl Prompt {
 }
 
 /// Returns the values of all placeholders, in their order.
-fn filling<'p>(plan: &'p Plan, links: &Links, task_ix: usize, context: &Context<'p>) -> Filling<'p> {
+fn filling<'p>(plan: &'p Plan, links: &Links, task_ix: usize, context: &PromptContext<'p>) -> Filling<'p> {
     let raw = PLACEHOLDERS
         .iter()
         .map(|placeholder| raw_value(placeholder, plan, links, task_ix, context));
@@ -119,34 +119,34 @@ fn filling<'p>(plan: &'p Plan, links: &Links, task_ix: usize, context: &Context<
 }
 
 fn raw_value<'p>(
-    placeholder: &Placeholder,
+    placeholder: &PromptPlaceholder,
     plan: &'p Plan,
     links: &Links,
     task_ix: usize,
-    context: &Context<'p>,
+    context: &PromptContext<'p>,
 ) -> Raw<'p> {
     let task = plan.tasks().get(task_ix);
     let text = match placeholder.source {
-        Source::Head(field) => plan.head_value(field).map(|value| words(plan, value)),
-        Source::Task(field) => task
+        PromptValueSource::Head(field) => plan.head_value(field).map(|value| words(plan, value)),
+        PromptValueSource::Task(field) => task
             .and_then(|task| plan.value(task, field))
             .map(|value| words(plan, value)),
-        Source::TaskName => Some(plan.task_name(task_ix).into_owned()),
-        Source::PlanPath => Some(context.plan_path.to_owned()),
-        Source::ResultFile => context.result_file.map(str::to_owned),
-        Source::TaskWord => return Raw::Own(plan.lifecycle.wording.task.to_owned()),
-        Source::Attempt => return own_if(context.attempt > 1, || context.attempt.to_string()),
-        Source::Dependencies => return outputs(plan, links, task_ix, context),
-        Source::Verification => {
+        PromptValueSource::TaskName => Some(plan.task_name(task_ix).into_owned()),
+        PromptValueSource::PlanPath => Some(context.plan_path.to_owned()),
+        PromptValueSource::ResultFile => context.result_file.map(str::to_owned),
+        PromptValueSource::TaskWord => return Raw::Own(plan.lifecycle.wording.task.to_owned()),
+        PromptValueSource::Attempt => return own_if(context.attempt > 1, || context.attempt.to_string()),
+        PromptValueSource::Dependencies => return outputs(plan, links, task_ix, context),
+        PromptValueSource::Verification => {
             let commands = context.verification.iter().map(|command| format!("{command}\n"));
             return Raw::block(&commands.collect::<String>());
         }
-        Source::LastFailure => return Raw::ending(context.last_failure.unwrap_or("")),
+        PromptValueSource::LastFailure => return Raw::ending(context.last_failure.unwrap_or("")),
     };
     let text = text.as_deref().unwrap_or("").trim();
     match placeholder.shape {
-        Shape::Inline => Raw::inline(text),
-        Shape::Block => Raw::block(text),
+        PromptForm::Inline => Raw::inline(text),
+        PromptForm::Block => Raw::block(text),
     }
 }
 
@@ -155,11 +155,11 @@ fn own_if(condition: bool, words: impl FnOnce() -> String) -> Raw<'static> {
 }
 
 /// Returns what a value says: text as it is, a list one item to a line, anything else as it is written.
-fn words(plan: &Plan, value: Value) -> String {
+fn words(plan: &Plan, value: FieldValue) -> String {
     match value {
-        Value::Text(text) => plan.str(text).to_owned(),
-        Value::Null(_) => String::new(),
-        Value::List(list) => {
+        FieldValue::Text(text) => plan.str(text).to_owned(),
+        FieldValue::Null(_) => String::new(),
+        FieldValue::List(list) => {
             let items = plan.items(list).iter().map(|&item| words(plan, item));
             let items = items.filter(|item| !item.trim().is_empty());
             items.map(|item| format!("- {}\n", item.trim_end())).collect()
@@ -168,7 +168,7 @@ fn words(plan: &Plan, value: Value) -> String {
     }
 }
 
-fn outputs<'p>(plan: &'p Plan, links: &Links, task_ix: usize, context: &Context<'p>) -> Raw<'p> {
+fn outputs<'p>(plan: &'p Plan, links: &Links, task_ix: usize, context: &PromptContext<'p>) -> Raw<'p> {
     let known: HashMap<usize, &'p str> = context.outputs.iter().copied().collect();
     let found = links.of(task_ix).iter().filter_map(|edge| {
         let dependency_ix = edge.to as usize;

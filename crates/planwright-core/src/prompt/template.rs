@@ -19,7 +19,7 @@ const GENERAL: &str = include_str!("templates/general.md");
 
 /// A piece of a template.
 #[derive(Clone, Debug)]
-enum Part {
+enum TemplatePart {
     Text(Span),
     /// The value of a placeholder.
     Value(usize),
@@ -36,16 +36,16 @@ pub(super) const TASKS: &str = "task";
 
 /// The names that templates for one purpose may use.
 #[derive(Clone, Debug)]
-pub(crate) struct Names {
+pub(crate) struct TemplateNames {
     /// What they are for, in one word.
     pub(crate) purpose: &'static str,
     /// The names, in the order of their values.
     pub(crate) names: Vec<&'static str>,
 }
 
-impl Names {
+impl TemplateNames {
     fn of_tasks() -> Self {
-        Names {
+        TemplateNames {
             purpose: TASKS,
             names: PLACEHOLDERS.iter().map(|placeholder| placeholder.name).collect(),
         }
@@ -64,16 +64,16 @@ impl Names {
 #[derive(Clone, Debug)]
 pub struct Template {
     text: String,
-    parts: Vec<Part>,
-    names: Names,
+    parts: Vec<TemplatePart>,
+    names: TemplateNames,
 }
 
 /// The values of all placeholders, in their order; empty where there is none.
-pub(super) struct Values(Vec<String>);
+pub(super) struct PlaceholderValues(Vec<String>);
 
-impl Values {
+impl PlaceholderValues {
     pub(super) fn new(values: impl Iterator<Item = String>) -> Self {
-        Values(values.collect())
+        PlaceholderValues(values.collect())
     }
 
     fn get(&self, placeholder: usize) -> &str {
@@ -84,11 +84,11 @@ impl Values {
 impl Template {
     /// Reads a template for attempts at tasks; where it has errors, returns them all, with their places.
     pub fn parse(text: &str) -> Result<Template, Vec<Diagnostic>> {
-        Template::parse_with(Names::of_tasks(), text)
+        Template::parse_with(TemplateNames::of_tasks(), text)
     }
 
     /// Reads a template that may use these names; where it has errors, returns them all, with their places.
-    pub(crate) fn parse_with(names: Names, text: &str) -> Result<Template, Vec<Diagnostic>> {
+    pub(crate) fn parse_with(names: TemplateNames, text: &str) -> Result<Template, Vec<Diagnostic>> {
         if text.len() > MAX_TEMPLATE_BYTES {
             let message = format!(
                 "the template has {} bytes, and may have {MAX_TEMPLATE_BYTES}",
@@ -106,12 +106,12 @@ impl Template {
     }
 
     /// Reads one of planwright's own templates, which a test proves to be free of errors.
-    pub(crate) fn own(names: Names, text: &str) -> Template {
+    pub(crate) fn own(names: TemplateNames, text: &str) -> Template {
         Template::read(names, text).0
     }
 
-    fn read(names: Names, text: &str) -> (Template, Vec<Diagnostic>) {
-        let mut parser = Parser::new(text, &names);
+    fn read(names: TemplateNames, text: &str) -> (Template, Vec<Diagnostic>) {
+        let mut parser = TemplateParser::new(text, &names);
         parser.run();
         let (parts, findings) = (parser.parts, parser.findings);
         let text = text.to_owned();
@@ -120,7 +120,7 @@ impl Template {
 
     /// Returns the built-in template, with the part of a dialect or the general one.
     pub fn built_in(part: Option<&str>) -> Template {
-        Template::own(Names::of_tasks(), &Template::built_in_text(part))
+        Template::own(TemplateNames::of_tasks(), &Template::built_in_text(part))
     }
 
     /// Returns whether it was written for this purpose: only then its places and the values are in the same order.
@@ -135,7 +135,7 @@ impl Template {
 
     /// Returns whether a placeholder's value stands in it.
     pub(super) fn uses(&self, placeholder: usize) -> bool {
-        let is_it = |part: &Part| matches!(part, Part::Value(used) if *used == placeholder);
+        let is_it = |part: &TemplatePart| matches!(part, TemplatePart::Value(used) if *used == placeholder);
         self.parts.iter().any(is_it)
     }
 
@@ -152,16 +152,16 @@ impl Template {
     }
 
     /// Fills the template.
-    pub(super) fn render(&self, values: &Values) -> String {
+    pub(super) fn render(&self, values: &PlaceholderValues) -> String {
         let mut out = String::new();
         let mut at = 0;
         while let Some(part) = self.parts.get(at) {
             at += 1;
             match part {
-                Part::Text(span) => out.push_str(self.text.get(span.range()).unwrap_or("")),
-                Part::Value(placeholder) => out.push_str(values.get(*placeholder)),
-                Part::Begin { placeholder, end } if values.get(*placeholder).is_empty() => at = *end,
-                Part::Begin { .. } | Part::End => {}
+                TemplatePart::Text(span) => out.push_str(self.text.get(span.range()).unwrap_or("")),
+                TemplatePart::Value(placeholder) => out.push_str(values.get(*placeholder)),
+                TemplatePart::Begin { placeholder, end } if values.get(*placeholder).is_empty() => at = *end,
+                TemplatePart::Begin { .. } | TemplatePart::End => {}
             }
         }
         out
@@ -176,19 +176,19 @@ enum Tag {
     End,
 }
 
-struct Parser<'t> {
+struct TemplateParser<'t> {
     text: &'t str,
-    names: &'t Names,
+    names: &'t TemplateNames,
     at: usize,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
     /// The sections that are open: the part that begins each, its placeholder, its place.
     open: Vec<(usize, usize, Span)>,
     findings: Vec<Diagnostic>,
 }
 
-impl<'t> Parser<'t> {
-    fn new(text: &'t str, names: &'t Names) -> Self {
-        Parser {
+impl<'t> TemplateParser<'t> {
+    fn new(text: &'t str, names: &'t TemplateNames) -> Self {
+        TemplateParser {
             text,
             names,
             at: 0,
@@ -227,7 +227,7 @@ impl<'t> Parser<'t> {
 
     fn push_text(&mut self, end: usize) {
         if end > self.at {
-            self.parts.push(Part::Text(Span::new(self.at, end)));
+            self.parts.push(TemplatePart::Text(Span::new(self.at, end)));
         }
         self.at = end;
     }
@@ -250,10 +250,10 @@ impl<'t> Parser<'t> {
         match (self.names.position(name), tag) {
             (None, _) if name.is_empty() => self.syntax(span, "these braces name nothing".to_owned()),
             (None, _) => self.unknown(span, name),
-            (Some(placeholder), Tag::Value) => self.parts.push(Part::Value(placeholder)),
+            (Some(placeholder), Tag::Value) => self.parts.push(TemplatePart::Value(placeholder)),
             (Some(placeholder), Tag::Begin) => {
                 self.open.push((self.parts.len(), placeholder, span));
-                self.parts.push(Part::Begin { placeholder, end: 0 });
+                self.parts.push(TemplatePart::Begin { placeholder, end: 0 });
             }
             (Some(placeholder), Tag::End) => self.close(placeholder, span),
         }
@@ -263,10 +263,10 @@ impl<'t> Parser<'t> {
         match self.open.pop() {
             Some((begin, opened, _)) if opened == placeholder => {
                 let end = self.parts.len();
-                if let Some(Part::Begin { end: open_end, .. }) = self.parts.get_mut(begin) {
+                if let Some(TemplatePart::Begin { end: open_end, .. }) = self.parts.get_mut(begin) {
                     *open_end = end;
                 }
-                self.parts.push(Part::End);
+                self.parts.push(TemplatePart::End);
             }
             Some((begin, opened, at)) => {
                 let name = self.names.get(opened);

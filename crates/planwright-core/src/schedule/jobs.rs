@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::graph::TaskGraph;
-use crate::plan::{Links, Order, Plan, Priority, State, Task};
+use crate::plan::{Links, Plan, Priority, State, Task, TaskOrder};
 
 /// One task.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Job {
     /// Whether nothing may run beside it.
     pub is_alone: bool,
     /// The files that it uses.
-    pub claims: Vec<Claim>,
+    pub claims: Vec<FileUse>,
     /// How often it may be tried in this run.
     pub max_attempts: u32,
     /// Whether somebody has to approve what it made before it counts as done.
@@ -32,7 +32,7 @@ pub struct Job {
 
 /// A file that a task uses while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct FileUse {
     /// The file, as a number.
     pub file: u32,
     /// Whether nobody else may use it meanwhile; those who only read share.
@@ -97,14 +97,14 @@ impl Jobs {
         let heights = heights(links, graph, tasks.len());
         let mut turns: Vec<usize> = (0..tasks.len()).collect();
         let priority = |ix: usize| match plan.lifecycle.order {
-            Order::File => Priority(0.0),
-            Order::Priority | Order::Stage => tasks[ix].priority,
+            TaskOrder::File => Priority(0.0),
+            TaskOrder::Priority | TaskOrder::Stage => tasks[ix].priority,
         };
         let stage = |ix: usize| if plan.has_stages { tasks[ix].stage } else { 0 };
         match plan.lifecycle.order {
-            Order::File => {}
-            Order::Priority => turns.sort_by_key(|&ix| (priority(ix), Reverse(heights[ix]))),
-            Order::Stage => turns.sort_by_key(|&ix| (stage(ix), priority(ix))),
+            TaskOrder::File => {}
+            TaskOrder::Priority => turns.sort_by_key(|&ix| (priority(ix), Reverse(heights[ix]))),
+            TaskOrder::Stage => turns.sort_by_key(|&ix| (stage(ix), priority(ix))),
         }
         let mut turn_of = vec![0; tasks.len()];
         for (turn, &ix) in turns.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The pure scheduler: what happened goes in, what to do comes out. Knows no clock, no process and no file; the same events
 //! lead to the same state and the same actions.
 //!
-//! It is told of everything by [`Event`]s, also of what it asked for itself: a task that it wants started runs once
-//! [`Event::Started`] says so. Time reaches it as an event too: who rests is woken by [`Event::Rested`].
+//! It is told of everything by [`ScheduleEvent`]s, also of what it asked for itself: a task that it wants started runs once
+//! [`ScheduleEvent::Started`] says so. Time reaches it as an event too: who rests is woken by [`ScheduleEvent::Rested`].
 //!
 //! ```
 //! use planwright_core::dialect::{Choice, Facts};
@@ -44,7 +44,7 @@
 mod jobs;
 mod queue;
 
-pub use jobs::{Claim, Job, Jobs};
+pub use jobs::{FileUse, Job, Jobs};
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -76,7 +76,7 @@ pub struct Policy {
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ScheduleEvent {
     /// An attempt that was asked for has begun.
     Started {
         /// The task.
@@ -146,22 +146,22 @@ pub enum Event {
 
 /// Something to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Begin an attempt, and say [`Event::Started`] or [`Event::Failed`].
+pub enum ScheduleAction {
+    /// Begin an attempt, and say [`ScheduleEvent::Started`] or [`ScheduleEvent::Failed`].
     Start {
         /// The task.
         task: u32,
         /// Which attempt of this run it is, counted from 1.
         attempt: u32,
     },
-    /// Wait a while before the next attempt, and say [`Event::Rested`].
+    /// Wait a while before the next attempt, and say [`ScheduleEvent::Rested`].
     Rest {
         /// The task.
         task: u32,
         /// The attempt that failed.
         attempt: u32,
     },
-    /// Have somebody look at what a task made, and say [`Event::Approved`].
+    /// Have somebody look at what a task made, and say [`ScheduleEvent::Approved`].
     Review {
         /// The task.
         task: u32,
@@ -198,7 +198,7 @@ pub enum Stop {
 
 /// How the run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ScheduleStatus {
     /// Tasks run, or rest between attempts.
     Busy,
     /// Nothing runs, because the run is paused.
@@ -217,7 +217,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unexpected {
     /// The event.
-    pub event: Event,
+    pub event: ScheduleEvent,
 }
 
 impl fmt::Display for Unexpected {
@@ -269,7 +269,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// Begins a run, and returns what to do first.
-    pub fn begin(jobs: Jobs, policy: Policy) -> (Self, Vec<Action>) {
+    pub fn begin(jobs: Jobs, policy: Policy) -> (Self, Vec<ScheduleAction>) {
         let mut schedule = Schedule {
             queue: Queue::new(&jobs),
             attempts: vec![0; jobs.all().len()],
@@ -296,7 +296,7 @@ impl Schedule {
 
     /// Returns the same run over other tasks, as when somebody edits the plan meanwhile, and what to do next. `old_of` tells for
     /// each of the tasks which of the old ones it is: what has begun of it goes on.
-    pub fn over(&self, jobs: Jobs, old_of: &[Option<u32>]) -> (Self, Vec<Action>) {
+    pub fn over(&self, jobs: Jobs, old_of: &[Option<u32>]) -> (Self, Vec<ScheduleAction>) {
         let old = |task: usize| old_of.get(task).copied().flatten();
         let count = |counts: &[u32], task: usize| old(task).and_then(|old| counts.get(old as usize).copied());
         let carried = |counts: &[u32]| {
@@ -327,7 +327,7 @@ impl Schedule {
     }
 
     /// Counts what the phases amount to, and begins what may run.
-    fn take_stock(&mut self) -> Vec<Action> {
+    fn take_stock(&mut self) -> Vec<ScheduleAction> {
         for task in self.tasks() {
             match self.phases[task as usize] {
                 Phase::Running => {
@@ -356,29 +356,29 @@ impl Schedule {
     }
 
     /// Takes note of something that happened, and returns what to do about it.
-    pub fn apply(&mut self, event: Event) -> Result<Vec<Action>, Unexpected> {
+    pub fn apply(&mut self, event: ScheduleEvent) -> Result<Vec<ScheduleAction>, Unexpected> {
         let mut actions = Vec::new();
         let is_expected = match event {
-            Event::Started { task } => self.phase(task) == Some(Phase::Running),
-            Event::Done { task } => self.done(task, false, &mut actions),
-            Event::DoneForReview { task } => self.done(task, true, &mut actions),
-            Event::Failed { task, may_retry } => self.failed(task, may_retry, &mut actions),
-            Event::Deferred { task } => self.deferred(task, &mut actions),
-            Event::Stopped { task } => self.stopped(task),
-            Event::Approved { task } => self.approved(task),
-            Event::Rejected { task } => self.rejected(task, &mut actions),
-            Event::Rested { task } => self.rested(task, &mut actions),
-            Event::Moved { task, to } => self.moved(task, to),
-            Event::Spent { units } => {
+            ScheduleEvent::Started { task } => self.phase(task) == Some(Phase::Running),
+            ScheduleEvent::Done { task } => self.done(task, false, &mut actions),
+            ScheduleEvent::DoneForReview { task } => self.done(task, true, &mut actions),
+            ScheduleEvent::Failed { task, may_retry } => self.failed(task, may_retry, &mut actions),
+            ScheduleEvent::Deferred { task } => self.deferred(task, &mut actions),
+            ScheduleEvent::Stopped { task } => self.stopped(task),
+            ScheduleEvent::Approved { task } => self.approved(task),
+            ScheduleEvent::Rejected { task } => self.rejected(task, &mut actions),
+            ScheduleEvent::Rested { task } => self.rested(task, &mut actions),
+            ScheduleEvent::Moved { task, to } => self.moved(task, to),
+            ScheduleEvent::Spent { units } => {
                 self.spent = self.spent.saturating_add(units);
                 if self.policy.budget.is_some_and(|budget| self.spent >= budget) {
                     self.stop_for(Stop::Budget);
                 }
                 true
             }
-            Event::Paused => !std::mem::replace(&mut self.is_paused, true),
-            Event::Resumed => std::mem::replace(&mut self.is_paused, false),
-            Event::StopRequested => {
+            ScheduleEvent::Paused => !std::mem::replace(&mut self.is_paused, true),
+            ScheduleEvent::Resumed => std::mem::replace(&mut self.is_paused, false),
+            ScheduleEvent::StopRequested => {
                 self.stop_for(Stop::Requested);
                 true
             }
@@ -411,18 +411,18 @@ impl Schedule {
     }
 
     /// Returns how the run stands.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> ScheduleStatus {
         let is_resting = self.n_resting > 0 && self.stop.is_none();
         match self.stop {
-            _ if self.n_running > 0 || is_resting => Standing::Busy,
+            _ if self.n_running > 0 || is_resting => ScheduleStatus::Busy,
             // Whatever was to end the run came too late.
-            Some(_) if !self.tasks().any(|task| self.is_left_over(task)) => Standing::Finished,
-            Some(stop) => Standing::Stopped(stop),
-            None if !self.queue.is_empty() && self.is_paused => Standing::Paused,
-            None if self.n_review > 0 => Standing::AwaitsReview,
-            None if !self.tasks().any(|task| self.is_left_over(task)) => Standing::Finished,
-            None if self.is_full() => Standing::Stopped(Stop::MaxTasks),
-            None => Standing::Stuck,
+            Some(_) if !self.tasks().any(|task| self.is_left_over(task)) => ScheduleStatus::Finished,
+            Some(stop) => ScheduleStatus::Stopped(stop),
+            None if !self.queue.is_empty() && self.is_paused => ScheduleStatus::Paused,
+            None if self.n_review > 0 => ScheduleStatus::AwaitsReview,
+            None if !self.tasks().any(|task| self.is_left_over(task)) => ScheduleStatus::Finished,
+            None if self.is_full() => ScheduleStatus::Stopped(Stop::MaxTasks),
+            None => ScheduleStatus::Stuck,
         }
     }
 
@@ -478,7 +478,7 @@ impl Schedule {
         }
     }
 
-    fn done(&mut self, task: u32, is_to_be_reviewed: bool, actions: &mut Vec<Action>) -> bool {
+    fn done(&mut self, task: u32, is_to_be_reviewed: bool, actions: &mut Vec<ScheduleAction>) -> bool {
         if self.phase(task) != Some(Phase::Running) {
             return false;
         }
@@ -487,14 +487,14 @@ impl Schedule {
             if is_to_be_reviewed {
                 self.in_doubt.insert(task);
             }
-            actions.push(Action::Review { task });
+            actions.push(ScheduleAction::Review { task });
         } else {
             self.enter(task, Phase::Over(State::Done));
         }
         true
     }
 
-    fn failed(&mut self, task: u32, may_retry: bool, actions: &mut Vec<Action>) -> bool {
+    fn failed(&mut self, task: u32, may_retry: bool, actions: &mut Vec<ScheduleAction>) -> bool {
         if self.phase(task) != Some(Phase::Running) {
             return false;
         }
@@ -502,14 +502,14 @@ impl Schedule {
         let n_counted = attempt - self.n_deferred[task as usize];
         if may_retry && n_counted < self.jobs.all()[task as usize].max_attempts && self.stop.is_none() {
             self.enter(task, Phase::Resting);
-            actions.push(Action::Rest { task, attempt });
+            actions.push(ScheduleAction::Rest { task, attempt });
             return true;
         }
         self.fail_for_good(task, actions);
         true
     }
 
-    fn rejected(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {
+    fn rejected(&mut self, task: u32, actions: &mut Vec<ScheduleAction>) -> bool {
         let awaits_it = self.phase(task) == Some(Phase::Review);
         if awaits_it {
             self.fail_for_good(task, actions);
@@ -517,7 +517,7 @@ impl Schedule {
         awaits_it
     }
 
-    fn fail_for_good(&mut self, task: u32, actions: &mut Vec<Action>) {
+    fn fail_for_good(&mut self, task: u32, actions: &mut Vec<ScheduleAction>) {
         self.enter(task, Phase::Over(State::Failed));
         match self.policy.on_failure {
             OnFailure::DependentsSkipped => self.skip_dependents(task, actions),
@@ -529,25 +529,25 @@ impl Schedule {
         }
     }
 
-    fn deferred(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {
+    fn deferred(&mut self, task: u32, actions: &mut Vec<ScheduleAction>) -> bool {
         if self.phase(task) != Some(Phase::Running) {
             return false;
         }
         let attempt = self.attempts[task as usize];
         self.n_deferred[task as usize] += 1;
         self.enter(task, Phase::Resting);
-        actions.push(Action::Rest { task, attempt });
+        actions.push(ScheduleAction::Rest { task, attempt });
         true
     }
 
     /// Skips all that depend on a failed task, directly, through others or by coming in a later stage, and have not begun.
-    fn skip_dependents(&mut self, failed: u32, actions: &mut Vec<Action>) {
+    fn skip_dependents(&mut self, failed: u32, actions: &mut Vec<ScheduleAction>) {
         let stage = self.jobs.all()[failed as usize].stage;
         for task in self.tasks() {
             let job = &self.jobs.all()[task as usize];
             if job.stage > stage && self.phases[task as usize] == Phase::Waiting {
                 self.enter(task, Phase::Over(State::Skipped));
-                actions.push(Action::Skip { task, because: failed });
+                actions.push(ScheduleAction::Skip { task, because: failed });
             }
         }
         let mut queue = vec![failed];
@@ -555,7 +555,7 @@ impl Schedule {
             for dependent in self.jobs.dependents(at).to_vec() {
                 if self.phases[dependent as usize] == Phase::Waiting {
                     self.enter(dependent, Phase::Over(State::Skipped));
-                    actions.push(Action::Skip {
+                    actions.push(ScheduleAction::Skip {
                         task: dependent,
                         because: failed,
                     });
@@ -582,7 +582,7 @@ impl Schedule {
         awaits_it
     }
 
-    fn rested(&mut self, task: u32, actions: &mut Vec<Action>) -> bool {
+    fn rested(&mut self, task: u32, actions: &mut Vec<ScheduleAction>) -> bool {
         if self.phase(task) != Some(Phase::Resting) {
             return false;
         }
@@ -610,7 +610,7 @@ impl Schedule {
     }
 
     /// Begins as many tasks as may run.
-    fn fill(&mut self, actions: &mut Vec<Action>) {
+    fn fill(&mut self, actions: &mut Vec<ScheduleAction>) {
         if self.policy.waits_for_resting && (self.n_resting > 0 || !self.in_doubt.is_empty()) {
             return;
         }
@@ -628,12 +628,12 @@ impl Schedule {
     }
 
     /// Begins an attempt at a task that has its files already.
-    fn start(&mut self, task: u32, actions: &mut Vec<Action>) {
+    fn start(&mut self, task: u32, actions: &mut Vec<ScheduleAction>) {
         self.runs_alone = self.jobs.all()[task as usize].is_alone;
         let attempt = &mut self.attempts[task as usize];
         *attempt += 1;
         self.n_begun += u32::from(*attempt == 1);
-        actions.push(Action::Start {
+        actions.push(ScheduleAction::Start {
             task,
             attempt: *attempt,
         });

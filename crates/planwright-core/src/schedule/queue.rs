@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Claim, Job, Jobs};
+use super::{FileUse, Job, Jobs};
 
 /// Where tasks wait, and for what.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ struct Holders {
 }
 
 impl Holders {
-    fn allows(self, claim: Claim) -> bool {
+    fn allows(self, claim: FileUse) -> bool {
         !self.is_exclusive && (self.n_shared == 0 || !claim.is_exclusive)
     }
 }
@@ -160,7 +160,7 @@ impl Queue {
             self.withdraw(jobs, task);
             let job = &jobs.all()[task as usize];
             let stage = self.stage_of(job);
-            let is_held = |claim: &&Claim| !self.holders[claim.file as usize].allows(**claim);
+            let is_held = |claim: &&FileUse| !self.holders[claim.file as usize].allows(**claim);
             let held = job.claims.iter().find(is_held).copied();
             let begins = match held {
                 _ if !may_begin(task) => false,
@@ -188,7 +188,7 @@ impl Queue {
     /// Takes this task with its files, if it is ready and they are free.
     pub(super) fn take_this(&mut self, jobs: &Jobs, task: u32) -> bool {
         let job = &jobs.all()[task as usize];
-        let is_free = |claim: &Claim| self.holders[claim.file as usize].allows(*claim);
+        let is_free = |claim: &FileUse| self.holders[claim.file as usize].allows(*claim);
         let is_free = job.claims.iter().all(is_free);
         let is_taken = is_free && self.lane(job).remove(&(job.turn, task));
         if is_taken {
@@ -213,7 +213,7 @@ impl Queue {
     /// Returns the first of those who wait for a file and could have it now.
     fn first_behind(&self, file: usize) -> Option<(u32, u32, bool)> {
         let first = |is_exclusive: bool| {
-            let claim = Claim {
+            let claim = FileUse {
                 file: file as u32,
                 is_exclusive,
             };

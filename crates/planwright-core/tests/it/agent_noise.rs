@@ -1,9 +1,9 @@
 //! Output that is noise, half an event, garbage or endless: nothing of it does harm, and nothing of it is kept but a little.
 
-use planwright_core::agent::{Exit, Format, Listener, MAX_HEARD, MAX_MESSAGE};
+use planwright_core::agent::{AgentExit, EventFormat, Listener, MAX_HEARD, MAX_MESSAGE};
 use proptest::prelude::*;
 
-use Format::{Claude, Codex, Gemini, Opencode, Qwen};
+use EventFormat::{Claude, Codex, Gemini, Opencode, Qwen};
 
 use crate::agents::{AIDER_WORK, CODEX_WORK, GEMINI_WORK, OK, OPENCODE_WORK, check, claude, opencode_step};
 
@@ -57,7 +57,7 @@ proptest! {
         code in any::<i32>(),
     ) {
         let lines = telling_lines();
-        for format in Format::ALL {
+        for format in EventFormat::ALL {
             let mut listener = Listener::new(*format);
             for (pick, at, insert, cut) in &picks {
                 let mut line = lines[pick % lines.len()].clone();
@@ -65,7 +65,7 @@ proptest! {
                 line.truncate(line.floor_char_boundary(line.len().saturating_sub(cut % 40)));
                 prop_assert!(listener.line(&line).len() <= MAX_HEARD);
             }
-            let verdict = listener.finish(Exit::Code(code));
+            let verdict = listener.finish(AgentExit::Code(code));
             prop_assert!(verdict.final_message.len() <= MAX_MESSAGE);
         }
     }
@@ -83,7 +83,7 @@ fn huge_output_is_kept_small() {
     let denials = vec![serde_json::json!({"tool_name": text.get(..5_000)}); 300];
     let result =
         serde_json::json!({"type": "result", "is_error": false, "result": text, "permission_denials": denials});
-    for format in Format::ALL {
+    for format in EventFormat::ALL {
         let mut listener = Listener::new(*format);
         for line in [
             &text,

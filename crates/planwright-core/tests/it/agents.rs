@@ -1,10 +1,10 @@
 //! What agents print, line by line, and what planwright makes of it: successes, and every known way to fail.
 
-use planwright_core::agent::{Exit, Format, Heard, Listener, Outcome, Verdict};
+use planwright_core::agent::{AgentEvent, AgentExit, AgentOutcome, AgentVerdict, EventFormat, Listener};
 
-use Format::{Aider, Claude, Codex, Gemini, Opencode, Plain, Qwen};
+use EventFormat::{Aider, Claude, Codex, Gemini, Opencode, Plain, Qwen};
 
-fn listen(format: Format, output: &str, exit: Exit) -> (Vec<Heard>, Verdict) {
+fn listen(format: EventFormat, output: &str, exit: AgentExit) -> (Vec<AgentEvent>, AgentVerdict) {
     let mut listener = Listener::new(format);
     let heard = output.lines().flat_map(|line| listener.line(line)).collect();
     (heard, listener.finish(exit))
@@ -12,15 +12,15 @@ fn listen(format: Format, output: &str, exit: Exit) -> (Vec<Heard>, Verdict) {
 
 /// Checks what became of an attempt: the first word is the outcome; the rest, if any, is part of its reason.
 #[track_caller]
-pub(crate) fn check(format: Format, output: &str, exit: Exit, expected: &str) -> Verdict {
+pub(crate) fn check(format: EventFormat, output: &str, exit: AgentExit, expected: &str) -> AgentVerdict {
     let (_, verdict) = listen(format, output, exit);
     let told = match &verdict.outcome {
-        Outcome::Done => "done".to_owned(),
-        Outcome::Interrupted => "interrupted".to_owned(),
-        Outcome::Failed { why } => format!("failed {why}"),
-        Outcome::Broken { why } => format!("broken {why}"),
-        Outcome::RateLimited { wait: Some(wait), why } => format!("limited {wait} {why}"),
-        Outcome::RateLimited { wait: None, why } => format!("limited {why}"),
+        AgentOutcome::Done => "done".to_owned(),
+        AgentOutcome::Interrupted => "interrupted".to_owned(),
+        AgentOutcome::Failed { why } => format!("failed {why}"),
+        AgentOutcome::Broken { why } => format!("broken {why}"),
+        AgentOutcome::RateLimited { wait: Some(wait), why } => format!("limited {wait} {why}"),
+        AgentOutcome::RateLimited { wait: None, why } => format!("limited {why}"),
     };
     let (word, rest) = expected.split_once(' ').unwrap_or((expected, ""));
     assert!(
@@ -30,8 +30,8 @@ pub(crate) fn check(format: Format, output: &str, exit: Exit, expected: &str) ->
     verdict
 }
 
-pub(crate) const OK: Exit = Exit::Code(0);
-const ONE: Exit = Exit::Code(1);
+pub(crate) const OK: AgentExit = AgentExit::Code(0);
+const ONE: AgentExit = AgentExit::Code(1);
 
 const CLAUDE_WORK: &str = r#"{"type":"system","subtype":"init","session_id":"s-1","tools":["Write"]}
 {"type":"assistant","session_id":"s-1","message":{"content":[{"type":"text","text":"I will write it.\nNow."},{"type":"tool_use","name":"Write","input":{"file_path":"a.txt","content":"x"}}]}}
@@ -48,8 +48,8 @@ fn claude_is_done_when_its_result_says_so() {
         r#""subtype":"success","is_error":false,"terminal_reason":"completed","result":"Wrote a.txt.","total_cost_usd":0.25,"permission_denials":[],"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":42}"#,
     );
     let verdict = check(Claude, &output, OK, "done");
-    let expected = Verdict {
-        outcome: Outcome::Done,
+    let expected = AgentVerdict {
+        outcome: AgentOutcome::Done,
         final_message: "Wrote a.txt.".to_owned(),
         session: Some("s-1".to_owned()),
         cost_usd: Some(0.25),
@@ -59,13 +59,17 @@ fn claude_is_done_when_its_result_says_so() {
     };
     assert_eq!(verdict, expected);
     let (heard, _) = listen(Claude, &output, OK);
-    let tool = Heard::Tool {
+    let tool = AgentEvent::Tool {
         name: "Write".to_owned(),
         about: "a.txt".to_owned(),
     };
     assert_eq!(
         heard,
-        [Heard::Session("s-1".to_owned()), Heard::Text("Now.".to_owned()), tool]
+        [
+            AgentEvent::Session("s-1".to_owned()),
+            AgentEvent::Text("Now.".to_owned()),
+            tool
+        ]
     );
 }
 
@@ -150,53 +154,66 @@ fn denied_tools_are_no_success() {
 fn interrupts_are_not_failures_of_the_task() {
     let aborted = claude(r#""subtype":"success","is_error":true,"terminal_reason":"aborted_tools""#);
     check(Claude, &aborted, OK, "interrupted");
-    check(Claude, CLAUDE_WORK, Exit::Stopped, "interrupted");
-    check(Claude, CLAUDE_WORK, Exit::Code(143), "interrupted");
+    check(Claude, CLAUDE_WORK, AgentExit::Stopped, "interrupted");
+    check(Claude, CLAUDE_WORK, AgentExit::Code(143), "interrupted");
     check(Claude, CLAUDE_WORK, OK, "broken");
-    check(Codex, "{\"type\":\"turn.started\"}", Exit::Signal(15), "interrupted");
+    check(
+        Codex,
+        "{\"type\":\"turn.started\"}",
+        AgentExit::Signal(15),
+        "interrupted",
+    );
     check(
         Gemini,
         "{\"type\":\"init\",\"session_id\":\"g\"}",
-        Exit::Stopped,
+        AgentExit::Stopped,
         "interrupted",
     );
-    check(Opencode, "{\"type\":\"step_start\"}", Exit::Signal(2), "interrupted");
-    check(Qwen, "", Exit::Signal(2), "interrupted");
+    check(
+        Opencode,
+        "{\"type\":\"step_start\"}",
+        AgentExit::Signal(2),
+        "interrupted",
+    );
+    check(Qwen, "", AgentExit::Signal(2), "interrupted");
     check(Aider, "working\n\n^C again to exit\n", OK, "interrupted");
-    check(Aider, "working\n", Exit::Signal(15), "interrupted");
-    check(Plain, "working\n", Exit::Stopped, "interrupted");
-    check(Plain, "working\n", Exit::Code(130), "interrupted");
+    check(Aider, "working\n", AgentExit::Signal(15), "interrupted");
+    check(Plain, "working\n", AgentExit::Stopped, "interrupted");
+    check(Plain, "working\n", AgentExit::Code(130), "interrupted");
 }
 
 #[test]
 fn work_that_was_closed_counts_whatever_ended_the_process() {
-    check(Claude, &claude(r#""is_error":false"#), Exit::Stopped, "done");
-    check(Codex, "{\"type\":\"turn.completed\"}", Exit::Signal(15), "done");
+    check(Claude, &claude(r#""is_error":false"#), AgentExit::Stopped, "done");
+    check(Codex, "{\"type\":\"turn.completed\"}", AgentExit::Signal(15), "done");
 }
 
 #[test]
 fn retries_because_of_a_limit_are_heard_at_once() {
     let notice = r#"{"type":"system","subtype":"api_retry","error":"rate_limit","error_status":429,"attempt":1,"retry_delay_ms":1500,"session_id":"s"}"#;
-    let (heard, verdict) = listen(Claude, notice, Exit::Stopped);
+    let (heard, verdict) = listen(Claude, notice, AgentExit::Stopped);
     assert!(
-        matches!(&heard[1], Heard::RateLimited { wait: Some(2), .. }),
+        matches!(&heard[1], AgentEvent::RateLimited { wait: Some(2), .. }),
         "{heard:?}"
     );
-    assert!(matches!(verdict.outcome, Outcome::RateLimited { wait: Some(2), .. }));
+    assert!(matches!(
+        verdict.outcome,
+        AgentOutcome::RateLimited { wait: Some(2), .. }
+    ));
     let other = r#"{"type":"system","subtype":"api_retry","error":"server_error","attempt":1}"#;
-    let (heard, verdict) = listen(Claude, other, Exit::Stopped);
+    let (heard, verdict) = listen(Claude, other, AgentExit::Stopped);
     assert_eq!(
         heard,
-        [Heard::Retrying {
+        [AgentEvent::Retrying {
             why: "server_error".to_owned()
         }]
     );
-    assert_eq!(verdict.outcome, Outcome::Interrupted);
+    assert_eq!(verdict.outcome, AgentOutcome::Interrupted);
     // Once it goes on, the limit is over.
     check(
         Claude,
         &format!("{notice}\n{CLAUDE_WORK}"),
-        Exit::Stopped,
+        AgentExit::Stopped,
         "interrupted",
     );
     check(
@@ -255,7 +272,7 @@ fn codex_is_done_when_its_turn_completes() {
         (Some(500), Some(60), None)
     );
     let (heard, _) = listen(Codex, &output, OK);
-    assert!(heard.contains(&Heard::Tool {
+    assert!(heard.contains(&AgentEvent::Tool {
         name: "command_execution".to_owned(),
         about: "cargo test".to_owned()
     }));
@@ -320,11 +337,11 @@ fn codex_fails_in_these_ways() {
         r#"{"type":"error","message":"Reconnecting... waiting for network"}"#
     );
     check(Codex, &offline, ONE, "broken waiting for network");
-    check(Codex, &offline, Exit::Stopped, "interrupted");
+    check(Codex, &offline, AgentExit::Stopped, "interrupted");
     check(
         Codex,
         "error: unexpected argument '--bogus' found\n",
-        Exit::Code(2),
+        AgentExit::Code(2),
         "broken unexpected argument",
     );
     check(
@@ -334,7 +351,7 @@ fn codex_fails_in_these_ways() {
         "broken input_too_large",
     );
     let (heard, _) = listen(Codex, &failed("x"), ONE);
-    assert!(heard.contains(&Heard::Retrying {
+    assert!(heard.contains(&AgentEvent::Retrying {
         why: "Reconnecting... 1/5".to_owned()
     }));
 }
@@ -356,7 +373,7 @@ fn gemini_is_done_when_its_status_is_success() {
     assert_eq!(verdict.session.as_deref(), Some("g-1"));
     assert_eq!((verdict.tokens_in, verdict.tokens_out), (Some(7), Some(8)));
     let (heard, _) = listen(Gemini, GEMINI_WORK, OK);
-    assert_eq!(heard.last(), Some(&Heard::Text("Wrote b.txt.".to_owned())));
+    assert_eq!(heard.last(), Some(&AgentEvent::Text("Wrote b.txt.".to_owned())));
     check(Gemini, &format!("{GEMINI_WORK}{result}"), ONE, "broken");
 }
 
@@ -371,34 +388,34 @@ fn gemini_fails_in_these_ways() {
     check(
         Gemini,
         &format!("{attempts}{GEMINI_WORK}"),
-        Exit::Code(173),
+        AgentExit::Code(173),
         "limited 429",
     );
     check(
         Gemini,
         &error("Suggested retry after 3600s."),
-        Exit::Code(173),
+        AgentExit::Code(173),
         "limited 3600",
     );
     check(
         Gemini,
         &error("You have exhausted your daily quota"),
-        Exit::Code(173),
+        AgentExit::Code(173),
         "limited daily quota",
     );
-    check(Gemini, &error("bad key"), Exit::Code(145), "broken bad key");
-    check(Gemini, &error("internal"), Exit::Code(244), "broken internal");
-    check(Gemini, "", Exit::Code(244), "broken status 500");
+    check(Gemini, &error("bad key"), AgentExit::Code(145), "broken bad key");
+    check(Gemini, &error("internal"), AgentExit::Code(244), "broken internal");
+    check(Gemini, "", AgentExit::Code(244), "broken status 500");
     check(
         Gemini,
         "Please set an auth method\n",
-        Exit::Code(41),
+        AgentExit::Code(41),
         "broken not logged in: Please set",
     );
     check(
         Gemini,
         "FatalTurnLimitedError: enough\n",
-        Exit::Code(53),
+        AgentExit::Code(53),
         "failed limit of turns",
     );
     check(Gemini, &error("empty answer"), OK, "broken empty answer");
@@ -414,7 +431,7 @@ fn gemini_fails_in_these_ways() {
     check(Gemini, &error("error inside a stream"), OK, "broken");
     check(Gemini, &error("not JSON"), ONE, "broken not JSON");
     check(Gemini, GEMINI_WORK, OK, "broken without saying");
-    check(Gemini, attempts, Exit::Stopped, "limited 429");
+    check(Gemini, attempts, AgentExit::Stopped, "limited 429");
 }
 
 pub(crate) fn opencode_step(reason: &str, tokens: u64) -> String {
@@ -495,22 +512,22 @@ fn opencode_fails_in_these_ways() {
     let colours = "\u{1b}[93m\u{1b}[1m! \u{1b}[0mpermission requested: bash (make); auto-rejecting";
     let given_up = format!("{colours}\n{rejected}\n{}", opencode_step("tool-calls", 1));
     check(Opencode, &given_up, OK, "failed tools were denied to it: bash");
-    check(Opencode, &given_up, Exit::Stopped, "interrupted");
+    check(Opencode, &given_up, AgentExit::Stopped, "interrupted");
 }
 
 #[test]
 fn reasons_have_no_colours() {
     let output = "\u{1b}[93m\u{1b}[1m! \u{1b}[0mno such \u{1b}[4mmodel\u{1b}[\n";
     let verdict = check(Opencode, output, ONE, "broken ! no such model");
-    assert!(matches!(verdict.outcome, Outcome::Broken { why } if !why.contains('\u{1b}')));
+    assert!(matches!(verdict.outcome, AgentOutcome::Broken { why } if !why.contains('\u{1b}')));
 }
 
 #[test]
 fn opencode_going_in_circles_is_noticed() {
     let output = format!("{OPENCODE_WORK}{}", opencode_step("unknown", 0)).repeat(6);
-    let (heard, verdict) = listen(Opencode, &output, Exit::Stopped);
-    assert_eq!(heard.iter().filter(|heard| **heard == Heard::Looping).count(), 1);
-    assert!(matches!(verdict.outcome, Outcome::Broken { why } if why.contains("circles")));
+    let (heard, verdict) = listen(Opencode, &output, AgentExit::Stopped);
+    assert_eq!(heard.iter().filter(|heard| **heard == AgentEvent::Looping).count(), 1);
+    assert!(matches!(verdict.outcome, AgentOutcome::Broken { why } if why.contains("circles")));
     check(Opencode, &format!("{output}{}", opencode_step("stop", 3)), OK, "done");
 }
 
@@ -537,8 +554,8 @@ fn qwen_has_its_own_signs() {
         "broken Connection error",
     );
     check(Qwen, &error("[API Error: 429 quota]"), ONE, "limited 429");
-    check(Qwen, CLAUDE_WORK, Exit::Code(53), "failed limit of turns");
-    check(Qwen, CLAUDE_WORK, Exit::Code(55), "failed tool calls or of time");
+    check(Qwen, CLAUDE_WORK, AgentExit::Code(53), "failed limit of turns");
+    check(Qwen, CLAUDE_WORK, AgentExit::Code(55), "failed tool calls or of time");
     check(
         Qwen,
         "estimate 502k tokens > hard limit 177k\n",
@@ -546,14 +563,14 @@ fn qwen_has_its_own_signs() {
         "broken hard limit",
     );
     let long = r#"{"type":"system","subtype":"retry","delayMs":60000,"attempt":1}"#;
-    check(Qwen, long, Exit::Stopped, "limited 60 ");
+    check(Qwen, long, AgentExit::Stopped, "limited 60 ");
     let nested =
         r#"{"type":"system","subtype":"retry","data":{"reason":"retry","attempt":1,"maxRetries":10,"delayMs":60000}}"#;
-    check(Qwen, nested, Exit::Stopped, "limited 60 ");
+    check(Qwen, nested, AgentExit::Stopped, "limited 60 ");
     let short = r#"{"type":"system","subtype":"retry","delayMs":900,"attempt":1}"#;
-    check(Qwen, short, Exit::Stopped, "interrupted");
+    check(Qwen, short, AgentExit::Stopped, "interrupted");
     let stderr = "Retrying in 60s (attempt 1/10): [API Error: 429 too fast]\n";
-    check(Qwen, stderr, Exit::Stopped, "limited 60 ");
+    check(Qwen, stderr, AgentExit::Stopped, "limited 60 ");
 }
 
 pub(crate) const AIDER_WORK: &str = "Aider v0.86\nhello.py\nTokens: 2.1k sent, 89 received. Cost: $0.01 message, $0.01 session.\n\
@@ -578,7 +595,7 @@ fn aider_is_done_when_it_applied_an_edit() {
     check(
         Aider,
         "usage: aider\naider: error: unrecognized arguments\n",
-        Exit::Code(2),
+        AgentExit::Code(2),
         "broken error",
     );
 }
@@ -589,7 +606,7 @@ fn aider_ends_with_zero_whatever_happens() {
     check(Aider, limit, OK, "limited RateLimitError");
     check(Aider, &format!("{limit}{AIDER_WORK}"), OK, "done");
     check(Aider, &format!("{AIDER_WORK}{limit}"), OK, "limited");
-    check(Aider, limit, Exit::Stopped, "limited");
+    check(Aider, limit, AgentExit::Stopped, "limited");
     for error in [
         "BadRequestError: 401",
         "InternalServerError: 500",
@@ -607,10 +624,10 @@ fn plain_commands_speak_by_their_exit_status() {
     check(
         Plain,
         "it is too hard\n",
-        Exit::Code(3),
+        AgentExit::Code(3),
         "failed exit status 3: it is too hard",
     );
-    check(Plain, "sh: nope: not found\n", Exit::Code(127), "broken not found");
+    check(Plain, "sh: nope: not found\n", AgentExit::Code(127), "broken not found");
     check(Plain, "HTTP 429 Too Many Requests, retry after 5s\n", ONE, "limited 5 ");
     check(Plain, "HTTP 429 Too Many Requests\n", OK, "done");
     check(
@@ -623,10 +640,10 @@ fn plain_commands_speak_by_their_exit_status() {
 
 #[test]
 fn names_of_formats_lead_back_to_them() {
-    for format in Format::ALL {
-        assert_eq!(Format::named(format.as_str()), Some(*format));
+    for format in EventFormat::ALL {
+        assert_eq!(EventFormat::named(format.as_str()), Some(*format));
     }
-    assert_eq!(Format::named("Claude"), None);
+    assert_eq!(EventFormat::named("Claude"), None);
 }
 
 /// How each agent tells a limit of its provider from a task that failed and from itself being broken.
@@ -645,7 +662,7 @@ fn limits_failures_and_broken_agents_are_told_apart() {
         |data: &str| format!("{{\"type\":\"error\",\"error\":{{\"name\":\"APIError\",\"data\":{{{data}}}}}}}\n");
     let qwen = |text: &str| result(&format!(r#""is_error":true,"error":{{"message":"{text}"}}"#));
     let retry = r#"{"type":"system","subtype":"retry","delayMs":60000,"message":"later"}"#;
-    let code = Exit::Code;
+    let code = AgentExit::Code;
     let cases = [
         (Claude, api("429", "API Error: Rate limited"), ONE, "limited"),
         (Claude, api("529", "API Error: Overloaded"), ONE, "limited"),
@@ -710,11 +727,11 @@ fn limits_failures_and_broken_agents_are_told_apart() {
         (Opencode, error(r#""statusCode":401,"message":"no key""#), ONE, "broken"),
         (Opencode, error(r#""statusCode":503,"message":"down""#), ONE, "broken"),
         (Opencode, error(r#""message":"Cannot connect to API""#), ONE, "broken"),
-        (Qwen, retry.to_owned(), Exit::Stopped, "limited 60 "),
+        (Qwen, retry.to_owned(), AgentExit::Stopped, "limited 60 "),
         (
             Qwen,
             "Retrying in 60s (attempt 1/10): [API Error: 429 x]\n".to_owned(),
-            Exit::Stopped,
+            AgentExit::Stopped,
             "limited 60 ",
         ),
         (Qwen, qwen("[API Error: 429 x]"), ONE, "limited"),

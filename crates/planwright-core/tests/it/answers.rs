@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use expect_test::expect_file;
-use planwright_core::convert::{Wish, outlined_plan};
+use planwright_core::convert::{PlanningRequest, outlined_plan};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::DIALECTS;
 use planwright_core::outline::{Outline, read};
@@ -102,9 +102,9 @@ fn outlines_become_sound_plans_of_every_dialect() {
             continue;
         };
         for dialect in DIALECTS {
-            let wish = Wish {
+            let wish = PlanningRequest {
                 goal: "Try it",
-                ..Wish::default()
+                ..PlanningRequest::default()
             };
             let made = with_id_source(|id_source| outlined_plan(&outline, *dialect, &wish, id_source));
             let made = made.unwrap_or_else(|refused| panic!("{name} as {}: {refused}", dialect.name()));
@@ -128,9 +128,9 @@ fn missing_words<'t>(text: &'t str, plan: &str) -> Vec<&'t str> {
 }
 
 fn planned_as(outline: &Outline, dialect: &'static dyn planwright_core::dialect::Dialect) -> String {
-    let wish = Wish {
+    let wish = PlanningRequest {
         goal: "Try it",
-        ..Wish::default()
+        ..PlanningRequest::default()
     };
     let made = with_id_source(|id_source| outlined_plan(outline, dialect, &wish, id_source));
     made.unwrap_or_else(|refused| panic!("{}: {refused}", dialect.name()))

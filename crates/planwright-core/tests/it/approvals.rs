@@ -3,7 +3,7 @@
 
 use planwright_core::change::{Open, Problem, transition_plan};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, Facts, find};
+use planwright_core::dialect::{Choice, DiskFacts, find};
 use planwright_core::edit::{PlanRefused, PlanRequest};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::{Field, PlanVerb, RunLift};
@@ -70,7 +70,7 @@ fn rawko(status: &str) -> String {
 }
 
 fn attempt(text: &str, request: &PlanRequest<'_>) -> Result<(String, String), Problem> {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     let open = Open::new(&SourceText::new(text), &choice);
     let (changed, step) = transition_plan(&open, &choice, request)?;
@@ -83,7 +83,7 @@ fn attempt(text: &str, request: &PlanRequest<'_>) -> Result<(String, String), Pr
 }
 
 fn status_of(text: &str) -> String {
-    let inspection = inspect(&SourceText::new(text), &Choice::by_content(&Facts::default()));
+    let inspection = inspect(&SourceText::new(text), &Choice::by_content(&DiskFacts::default()));
     assert_eq!(inspection.count(Severity::Error), 0, "{text}");
     let plan = &inspection.plan.as_ref().expect("a plan").plan;
     plan.head_str(Field::Status).unwrap_or("none").to_owned()
@@ -268,7 +268,7 @@ fn what_stands_where_constraints_should_stays() {
         ..PlanRequest::new(PlanVerb::Cancel, NOW)
     };
     for odd in ["metadata: [a]\n", "metadata:\n  constraints: a\n"] {
-        let facts = Facts::default();
+        let facts = DiskFacts::default();
         let choice = Choice::by_content(&facts);
         let open = Open::new(&SourceText::new(rawko("draft") + odd), &choice);
         let (changed, _) = transition_plan(&open, &choice, &request).expect("it is allowed");
@@ -278,7 +278,7 @@ fn what_stands_where_constraints_should_stays() {
 
 /// Returns what lets a plan run that is refused; none where it runs.
 fn lift(text: &str) -> Option<RunLift> {
-    let inspection = inspect(&SourceText::new(text), &Choice::by_content(&Facts::default()));
+    let inspection = inspect(&SourceText::new(text), &Choice::by_content(&DiskFacts::default()));
     let plan = &inspection.plan.as_ref().expect("a plan").plan;
     let refusal = find(plan.dialect)
         .expect("a dialect")

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use planwright_core::arbiter::{Brief, Entry, Past, current_task};
+use planwright_core::arbiter::{ArbiterBrief, Past, PastAttempt, current_task};
 use planwright_core::dialect::DIALECTS;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::prompt::DEFAULT_MAX_BYTES;
@@ -45,9 +45,9 @@ fn plan(text: &str) -> LinkedPlan {
     inspect_text(text).plan.expect("a plan")
 }
 
-fn brief(linked: &LinkedPlan, past: Past<'_>) -> Brief {
+fn brief(linked: &LinkedPlan, past: Past<'_>) -> ArbiterBrief {
     let current = current_task(&linked.plan, &linked.links);
-    Brief::of_plan(&linked.plan, &linked.links, current, past)
+    ArbiterBrief::of_plan(&linked.plan, &linked.links, current, past)
 }
 
 #[track_caller]
@@ -140,33 +140,33 @@ fn the_brief_of_a_rawko_plan_is_the_one_of_the_specification() {
 
 #[test]
 fn without_a_plan_there_is_the_task_alone() {
-    let text = Brief::of_task("Fix the typo", Past::default()).text();
+    let text = ArbiterBrief::of_task("Fix the typo", Past::default()).text();
     assert_eq!(text, "## Current Task\n\nFix the typo\n\n");
 }
 
 #[test]
 fn what_happened_before_stands_behind_the_plan() {
     let history = [
-        Entry {
+        PastAttempt {
             agent: "planner".to_owned(),
             task: "0".to_owned(),
             outcome: "done".to_owned(),
             milliseconds: Some(12_340),
             output: Some("There is a table\nof users.".to_owned()),
-            ..Entry::default()
+            ..PastAttempt::default()
         },
-        Entry {
+        PastAttempt {
             agent: "developer".to_owned(),
             task: "1".to_owned(),
             outcome: "failed".to_owned(),
             milliseconds: Some(900),
             error: Some("exit status 1".to_owned()),
-            ..Entry::default()
+            ..PastAttempt::default()
         },
-        Entry {
+        PastAttempt {
             agent: "developer".to_owned(),
             outcome: "interrupted".to_owned(),
-            ..Entry::default()
+            ..PastAttempt::default()
         },
     ];
     let past = Past {
@@ -210,7 +210,7 @@ fn what_happened_before_stands_behind_the_plan() {
                 # not a heading
         "]],
     );
-    let text = Brief::of_task("Fix it", past).text();
+    let text = ArbiterBrief::of_task("Fix it", past).text();
     assert!(
         text.starts_with("## Current Task\n\nFix it\n\n## Execution History\n\n1. planner"),
         "{text}"
@@ -219,7 +219,7 @@ fn what_happened_before_stands_behind_the_plan() {
 
 #[test]
 fn the_question_ends_with_who_can_be_chosen_and_how_to_answer() {
-    let brief = Brief::of_task("Fix the typo", Past::default());
+    let brief = ArbiterBrief::of_task("Fix the typo", Past::default());
     let question = brief.question(&["claude", "codex"]);
     let rest = question.strip_prefix(&brief.text()).expect("the brief comes first");
     expect![[r#"
@@ -394,8 +394,8 @@ fn text_of_a_plan_begins_no_section_and_fills_no_prompt() {
         .collect();
     let head = HEAD.replace("Let people log in", &format!("\"{evil} {long}\""));
     let linked = plan(&format!("{head}currentStepIndex: 0\nsteps:\n{steps}"));
-    let history: Vec<Entry> = (0..1_000)
-        .map(|_| Entry {
+    let history: Vec<PastAttempt> = (0..1_000)
+        .map(|_| PastAttempt {
             agent: "a\n## b".to_owned(),
             task: long.clone(),
             outcome: long.clone(),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use planwright_core::change::{Asked, Batch, Made, Open, Unmade, transition, transitions};
-use planwright_core::dialect::{Choice, Facts};
-use planwright_core::document::{Kind, NodeRef, yaml};
-use planwright_core::edit::Request;
+use planwright_core::change::{Batch, Open, RequestResult, TaskRequest, Unmade, transition, transitions};
+use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::document::{NodeKind, NodeRef, yaml};
+use planwright_core::edit::VerbRequest;
 use planwright_core::edit::moves::retries;
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
@@ -85,10 +85,10 @@ impl Wish {
         wish
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked {
+    fn asked(&self) -> TaskRequest<'_> {
+        TaskRequest {
             task_ix: self.task_ix,
-            request: Request {
+            request: VerbRequest {
                 verb: self.verb,
                 note: self.note.as_deref(),
                 output: self.output.as_deref(),
@@ -107,7 +107,7 @@ impl Wish {
 }
 
 fn with_choice<T>(call: impl FnOnce(&Choice<'_>) -> T) -> T {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     call(&Choice::by_content(&facts))
 }
 
@@ -125,7 +125,7 @@ fn states(open: &Open) -> Vec<Option<State>> {
 struct Outcome {
     text: String,
     states: Vec<Option<State>>,
-    results: Vec<Result<Made, String>>,
+    results: Vec<Result<RequestResult, String>>,
 }
 
 /// Puts a refusal into words, with the text of its place.
@@ -162,7 +162,7 @@ fn one_by_one(text: &str, wishes: &[Wish]) -> Outcome {
                 if let Some(linked) = &mut now.inspection.plan {
                     linked.plan.take_states(|name| kept.get(name).copied());
                 }
-                results.push(Ok(Made {
+                results.push(Ok(RequestResult {
                     moves: changed.moves,
                     attempt,
                 }));
@@ -178,7 +178,7 @@ fn one_by_one(text: &str, wishes: &[Wish]) -> Outcome {
 
 fn all_at_once(text: &str, wishes: &[Wish]) -> Outcome {
     let mut now = open(text);
-    let asked: Vec<Asked<'_>> = wishes.iter().map(Wish::asked).collect();
+    let asked: Vec<TaskRequest<'_>> = wishes.iter().map(Wish::asked).collect();
     let Batch { changed, results } = with_choice(|choice| transitions(&now, choice, &asked));
     let n_moves: usize = results.iter().flatten().map(|made| made.moves.len()).sum();
     assert_eq!(changed.moves.len(), n_moves);
@@ -214,15 +214,15 @@ fn apply(text: &str, edits: &[planwright_core::diagnostic::Replacement]) -> Stri
 fn unquoted(text: &str) -> String {
     fn write(node: NodeRef<'_>, out: &mut String) {
         match node.kind() {
-            Kind::Object => node.own_members().for_each(|member| {
+            NodeKind::Object => node.own_members().for_each(|member| {
                 let _ = write!(out, "{}: ", member.key.text().unwrap_or_default());
                 write(member.value, out);
             }),
-            Kind::Array => node.elements().for_each(|element| {
+            NodeKind::Array => node.elements().for_each(|element| {
                 out.push_str("- ");
                 write(element, out);
             }),
-            Kind::String => {
+            NodeKind::String => {
                 let _ = writeln!(out, "{:?}", node.value());
             }
             _ => {
@@ -395,7 +395,7 @@ fn check_law(shape: &str) {
             n_made += found.results.iter().filter(|result| result.is_ok()).count();
             n_refused += found.results.iter().filter(|result| result.is_err()).count();
             let is_unpatchable =
-                |result: &&Result<Made, String>| matches!(result, Err(why) if why.contains("Unpatchable"));
+                |result: &&Result<RequestResult, String>| matches!(result, Err(why) if why.contains("Unpatchable"));
             n_unpatchable += found.results.iter().filter(is_unpatchable).count();
             text = found.text;
         }
@@ -456,7 +456,7 @@ fn a_whole_run_costs_a_few_readings() {
         let now = open(&text);
         let reading = start.elapsed();
         let wishes = whole_run(N_TASKS);
-        let asked: Vec<Asked<'_>> = wishes.iter().map(Wish::asked).collect();
+        let asked: Vec<TaskRequest<'_>> = wishes.iter().map(Wish::asked).collect();
         let start = Instant::now();
         let batch = with_choice(|choice| transitions(&now, choice, &asked));
         let elapsed = start.elapsed();

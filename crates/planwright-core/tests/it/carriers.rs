@@ -3,8 +3,8 @@
 
 use planwright_core::change::{Open, transition};
 use planwright_core::diagnostic::{Safety, Severity};
-use planwright_core::dialect::{CarrierKind, Choice, Facts, recognise};
-use planwright_core::edit::Request;
+use planwright_core::dialect::{CarrierKind, Choice, DiskFacts, recognise};
+use planwright_core::edit::VerbRequest;
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::Verb;
@@ -17,7 +17,7 @@ const FENCED: &str =
     "Done:\n```json\n{\"goal\": \"g\", \"tasks\": [{\"id\": \"t1\", \"description\": \"d\"}]}\n```\nBye";
 
 fn inspected(text: &str, path: Option<&str>) -> Inspection {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice {
         path,
         ..Choice::by_content(&facts)
@@ -26,7 +26,7 @@ fn inspected(text: &str, path: Option<&str>) -> Inspection {
 }
 
 fn fixed(text: &str, path: Option<&str>, safety: Safety) -> String {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice {
         path,
         ..Choice::by_content(&facts)
@@ -187,7 +187,7 @@ fn a_document_around_a_plan_is_never_removed() {
 /// What an agent prints lands in the plan: every text that is written is read again as the same plan.
 #[test]
 fn a_plan_stays_a_plan_when_output_with_a_fence_is_written() {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     for path in [Some(".rawko/plans/plan-cellar.yaml"), None] {
         let choice = Choice {
             path,
@@ -195,10 +195,10 @@ fn a_plan_stays_a_plan_when_output_with_a_fence_is_written() {
         };
         let mut open = Open::new(&SourceText::new(rawko("swept")), &choice);
         for verb in [Verb::Start, Verb::Done] {
-            let request = Request {
+            let request = VerbRequest {
                 output: Some(FENCED),
                 note: Some(FENCED),
-                ..Request::new(verb, "2026-05-02T08:00:00Z")
+                ..VerbRequest::new(verb, "2026-05-02T08:00:00Z")
             };
             let changed = transition(&open, &choice, 1, &request).unwrap_or_else(|problem| panic!("{problem}"));
             open.take(changed);

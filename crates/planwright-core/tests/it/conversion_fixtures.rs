@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::{Converted, Options};
+use planwright_core::convert::{ConversionOptions, Converted};
 use planwright_core::dialect::{CarrierKind, DIALECTS, Dialect};
 use planwright_core::inspect::Inspection;
 
@@ -75,7 +75,8 @@ fn rich_plans_become_what_the_files_say() {
         let folder = folder(from.name());
         known.insert(folder.join(format!("plan.{}", extension(*from))));
         for to in DIALECTS.iter().filter(|to| to.name() != from.name()) {
-            let converted = convert_with(&source, to.name(), &Options::default()).expect("a rich plan converts");
+            let converted =
+                convert_with(&source, to.name(), &ConversionOptions::default()).expect("a rich plan converts");
             let name = format!("to-{}", to.name());
             let text = folder.join(format!("{name}.{}", extension(*to)));
             let losses = folder.join(format!("{name}.losses"));

@@ -1,16 +1,16 @@
 //! Conversion, import, migration and new plans: what comes out is sound, and what went in can be had back.
 
 use planwright_core::convert::{
-    Converted, Embed, LossKind, MigrationOrder, Options, Refused, convert, import, migrate,
+    ConversionOptions, ConversionRefusal, Converted, Embed, LossKind, MigrationOrder, convert, import, migrate,
 };
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::id_source::IdSource;
-use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, Facts, Looked, find};
+use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, DiskFacts, Looked, find};
 use planwright_core::document::patch::{Patch, patch};
 use planwright_core::document::route::Route;
 use planwright_core::document::{json, yaml};
 use planwright_core::inspect::{Inspection, inspect};
-use planwright_core::plan::{Field, Plan, Value};
+use planwright_core::plan::{Field, FieldValue, Plan};
 use planwright_core::text::SourceText;
 use planwright_testkit::conformance::listing;
 use planwright_testkit::generate::SHAPES;
@@ -26,7 +26,7 @@ pub(crate) fn dialect(name: &str) -> &'static dyn Dialect {
 
 /// Inspects a text as a plan of one dialect.
 pub(crate) fn inspect_as(text: &str, name: &str) -> Inspection {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice {
         dialects: DIALECTS,
         forced: Some(dialect(name)),
@@ -37,7 +37,11 @@ pub(crate) fn inspect_as(text: &str, name: &str) -> Inspection {
 }
 
 /// Converts with a source of ids that always makes the same.
-pub(crate) fn convert_with(inspection: &Inspection, target: &str, options: &Options) -> Result<Converted, Refused> {
+pub(crate) fn convert_with(
+    inspection: &Inspection,
+    target: &str,
+    options: &ConversionOptions,
+) -> Result<Converted, ConversionRefusal> {
     with_id_source(|id_source| convert(inspection, dialect(target), options, id_source))
 }
 
@@ -51,10 +55,10 @@ pub(crate) fn with_id_source<T>(run: impl FnOnce(&mut IdSource<'_>) -> T) -> T {
     run(&mut IdSource::new("2026-05-01T12:00:00Z", &mut fresh))
 }
 
-pub(crate) fn embedding() -> Options {
-    Options {
+pub(crate) fn embedding() -> ConversionOptions {
+    ConversionOptions {
         embed: Embed::Originals,
-        ..Options::default()
+        ..ConversionOptions::default()
     }
 }
 
@@ -118,7 +122,7 @@ fn json_data(text: &str) -> String {
     value.to_string()
 }
 
-fn line(plan: &Plan, field: Field, value: Value) -> Option<String> {
+fn line(plan: &Plan, field: Field, value: FieldValue) -> Option<String> {
     if matches!(
         field,
         Field::Tasks | Field::Metadata | Field::Dependencies | Field::Waves
@@ -128,18 +132,18 @@ fn line(plan: &Plan, field: Field, value: Value) -> Option<String> {
     Some(format!("  {field:?} = {}", shown(plan, value)))
 }
 
-fn shown(plan: &Plan, value: Value) -> String {
+fn shown(plan: &Plan, value: FieldValue) -> String {
     match value {
-        Value::Text(text) => format!("{:?}", plan.str(text)),
-        Value::Number(span) => plan.source().slice(span).to_owned(),
-        Value::True(_) => "true".to_owned(),
-        Value::False(_) => "false".to_owned(),
-        Value::Null(_) => "null".to_owned(),
-        Value::List(list) => {
+        FieldValue::Text(text) => format!("{:?}", plan.str(text)),
+        FieldValue::Number(span) => plan.source().slice(span).to_owned(),
+        FieldValue::True(_) => "true".to_owned(),
+        FieldValue::False(_) => "false".to_owned(),
+        FieldValue::Null(_) => "null".to_owned(),
+        FieldValue::List(list) => {
             let items: Vec<String> = plan.items(list).iter().map(|&item| shown(plan, item)).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::Opaque(span) => {
+        FieldValue::Opaque(span) => {
             let slice = plan.source().slice(span);
             serde_json::from_str::<serde_json::Value>(slice).map_or(slice.to_owned(), |value| value.to_string())
         }
@@ -176,7 +180,7 @@ fn every_plan_converts_to_every_other_dialect() {
             let text = plan(from, &mut Dice::new(bytes.clone()));
             let inspection = inspect_as(&text, from);
             let n_tasks = inspection.plan.as_ref().map_or(0, |linked| linked.plan.tasks().len());
-            for options in [Options::default(), embedding()] {
+            for options in [ConversionOptions::default(), embedding()] {
                 match convert_with(&inspection, to, &options) {
                     Ok(converted) => {
                         prop_assert_eq!(converted.inspection.count(Severity::Error), 0);
@@ -202,7 +206,7 @@ fn embedded_originals_come_back_exactly() {
             let Ok(there) = convert_with(&inspection, to, &embedding()) else {
                 continue;
             };
-            let back = convert_with(&there.inspection, from, &Options::default());
+            let back = convert_with(&there.inspection, from, &ConversionOptions::default());
             let back = match back {
                 Ok(back) => back,
                 Err(refused) => {
@@ -263,7 +267,7 @@ fn check_text(text: &str) {
         if to == "rawko" || to == "task-pack" || to == "aimi" {
             assert_eq!(plan.task_str(task, noted), Some(text), "{to}:\n{}", converted.text);
         }
-        let back = convert_with(&converted.inspection, "clido", &Options::default()).expect("and back");
+        let back = convert_with(&converted.inspection, "clido", &ConversionOptions::default()).expect("and back");
         assert_eq!(model(&back.inspection), model(&source), "{to}:\n{}", converted.text);
     }
 }
@@ -315,7 +319,7 @@ fn edited(from: &str, plan: &str, to: &str, edit: impl FnOnce(&str) -> String) -
     assert_ne!(text, there.text, "the edit changes nothing:\n{text}");
     let inspection = inspect_as(&text, to);
     assert_eq!(inspection.count(Severity::Error), 0, "{text}\n{}", listing(&inspection));
-    let back = convert_with(&inspection, from, &Options::default()).expect("it converts back");
+    let back = convert_with(&inspection, from, &ConversionOptions::default()).expect("it converts back");
     (back, source)
 }
 
@@ -357,7 +361,7 @@ fn with_other_text(inspection: &Inspection, task_ix: usize) -> String {
         .expect("a dialect");
     let edit = Patch::ReplaceScalar {
         at: Route::root().key(list).index(task_ix).key(key),
-        value: planwright_core::document::patch::Value::String("Other words".to_owned()),
+        value: planwright_core::document::patch::PlainValue::String("Other words".to_owned()),
     };
     patch(&parsed.document, &[edit]).expect("one scalar can be replaced")
 }
@@ -378,7 +382,7 @@ fn an_edit_of_one_task_wins_there_and_nowhere_else() {
             }
             let task_ix = dice.roll(n_tasks);
             let edited = inspect_as(&with_other_text(&there.inspection, task_ix), to);
-            let back = convert_with(&edited, from, &Options::default()).expect("it converts back");
+            let back = convert_with(&edited, from, &ConversionOptions::default()).expect("it converts back");
             let (before, after) = (task_models(&source), task_models(&back.inspection));
             prop_assert_eq!(before.len(), after.len());
             for (ix, (before, after)) in before.iter().zip(&after).enumerate() {
@@ -520,18 +524,18 @@ fn three_dialects_deep_and_all_the_way_back() {
     let source = inspect_as(STORIES, "aimi");
     let one = convert_with(&source, "clido", &embedding()).expect("there");
     let two = convert_with(&one.inspection, "rawko", &embedding()).expect("and further");
-    let three = convert_with(&two.inspection, "clido", &Options::default()).expect("back");
+    let three = convert_with(&two.inspection, "clido", &ConversionOptions::default()).expect("back");
     assert_eq!(three.text, one.text);
-    let four = convert_with(&three.inspection, "aimi", &Options::default()).expect("home");
+    let four = convert_with(&three.inspection, "aimi", &ConversionOptions::default()).expect("home");
     assert_eq!(model(&four.inspection), model(&source));
 }
 
 #[test]
 fn a_plan_that_is_not_utf8_is_not_converted() {
     let bytes = b"{\"goal\": \"caf\xe9\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read\"}]}";
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let inspection = inspect(&SourceText::from_bytes(bytes.to_vec()), &Choice::by_content(&facts));
-    let refused = convert_with(&inspection, "rawko", &Options::default())
+    let refused = convert_with(&inspection, "rawko", &ConversionOptions::default())
         .map(|converted| converted.text)
         .expect_err("its text is not known for certain");
     assert_eq!(
@@ -543,7 +547,7 @@ fn a_plan_that_is_not_utf8_is_not_converted() {
 #[test]
 fn what_cannot_be_converted_is_refused_with_a_reason() {
     let refused = |text: &str, from: &str, to: &str| {
-        let found = convert_with(&inspect_as(text, from), to, &Options::default())
+        let found = convert_with(&inspect_as(text, from), to, &ConversionOptions::default())
             .err()
             .expect("it is refused");
         assert!(!found.to_diagnostics().is_empty());
@@ -566,12 +570,12 @@ fn what_cannot_be_converted_is_refused_with_a_reason() {
 
 #[test]
 fn a_task_pack_draft_names_its_source_and_no_hash() {
-    let options = Options {
-        source_plan: Some(planwright_core::convert::SourcePlan {
+    let options = ConversionOptions {
+        source_plan: Some(planwright_core::convert::SourcePlanRef {
             path: "docs/plans/p.md".to_owned(),
             spec_id: Some("2026-05-01-001-x".to_owned()),
         }),
-        ..Options::default()
+        ..ConversionOptions::default()
     };
     let draft = convert_with(&inspect_as(STORIES, "aimi"), "task-pack", &options).expect("a draft");
     let plan = &draft.inspection.plan.as_ref().expect("a plan").plan;
@@ -587,17 +591,22 @@ fn a_task_pack_draft_names_no_source_that_nobody_has_looked_for() {
         "\"brainstormPath\"",
         "\"planPath\": \"docs/plans/p.md\", \"brainstormPath\"",
     );
-    let draft = convert_with(&inspect_as(&stories, "aimi"), "task-pack", &Options::default()).expect("a draft");
+    let draft = convert_with(
+        &inspect_as(&stories, "aimi"),
+        "task-pack",
+        &ConversionOptions::default(),
+    )
+    .expect("a draft");
     assert!(!draft.text.contains("source_plan:"), "{}", draft.text);
     let is_told = |loss: &planwright_core::convert::Loss| loss.kind == LossKind::Lost && loss.field == "planPath";
     assert!(draft.losses.iter().any(is_told), "{:?}", draft.losses);
     // Who has made sure of it says so, and then nothing is lost.
-    let options = Options {
-        source_plan: Some(planwright_core::convert::SourcePlan {
+    let options = ConversionOptions {
+        source_plan: Some(planwright_core::convert::SourcePlanRef {
             path: "docs/plans/p.md".to_owned(),
             spec_id: None,
         }),
-        ..Options::default()
+        ..ConversionOptions::default()
     };
     let draft = convert_with(&inspect_as(&stories, "aimi"), "task-pack", &options).expect("a draft");
     assert!(
@@ -611,15 +620,15 @@ fn a_task_pack_draft_names_no_source_that_nobody_has_looked_for() {
 #[test]
 fn a_pack_converts_without_its_source_plan_and_says_so() {
     let pack = include_str!("../../../../examples/task-pack/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
-    let facts = Facts {
+    let facts = DiskFacts {
         looked: Looked::Done,
-        ..Facts::default()
+        ..DiskFacts::default()
     };
     let choice = Choice::by_content(&facts);
     let inspection = inspect(&SourceText::new(pack), &choice);
     assert_eq!(inspection.count(Severity::Error), 1);
     for target in ["clido", "aimi", "opencrabs", "rawko"] {
-        let converted = convert_with(&inspection, target, &Options::default()).expect("its tasks are sound");
+        let converted = convert_with(&inspection, target, &ConversionOptions::default()).expect("its tasks are sound");
         let told = converted
             .losses
             .iter()
@@ -637,8 +646,8 @@ fn a_pack_converts_without_its_source_plan_and_says_so() {
         &SourceText::new(pack.replacen("\"dependencies\": []", "\"dependencies\": [\"T999\"]", 1)),
         &choice,
     );
-    let refused = convert_with(&broken, "clido", &Options::default()).err();
-    assert!(matches!(refused, Some(Refused::Unsound(_))), "{refused:?}");
+    let refused = convert_with(&broken, "clido", &ConversionOptions::default()).err();
+    assert!(matches!(refused, Some(ConversionRefusal::Unsound(_))), "{refused:?}");
 }
 
 #[test]
@@ -651,8 +660,8 @@ fn too_many_dependencies_for_the_waves_are_refused() {
         "{{\"schemaVersion\": \"2.2\", \"userStories\": [{}]}}",
         stories.join(",")
     );
-    let refused = convert_with(&inspect_as(&text, "aimi"), "clido", &Options::default()).err();
-    assert_eq!(refused, Some(Refused::TooManyEdges(1_440_000)));
+    let refused = convert_with(&inspect_as(&text, "aimi"), "clido", &ConversionOptions::default()).err();
+    assert_eq!(refused, Some(ConversionRefusal::TooManyEdges(1_440_000)));
 }
 
 #[test]
@@ -667,7 +676,8 @@ fn accepted_fixtures_convert_and_come_back() {
                 // Only what needs the disk to be judged has errors here.
                 Err(refused) => panic!("{path} to {}: {refused}", to.name()),
             };
-            let back = convert_with(&there.inspection, fixture.dialect, &Options::default()).expect("it converts back");
+            let back = convert_with(&there.inspection, fixture.dialect, &ConversionOptions::default())
+                .expect("it converts back");
             assert_eq!(
                 model(&back.inspection),
                 model(&source),
@@ -694,7 +704,8 @@ fn damaged_carriers_convert_or_are_refused() {
                     Err(refused) => prop_assert!(!refused.to_diagnostics().is_empty()),
                 }
             }
-            with_id_source(|id_source| import(&damaged.source, dialect(to), &Options::default(), id_source)).ok();
+            with_id_source(|id_source| import(&damaged.source, dialect(to), &ConversionOptions::default(), id_source))
+                .ok();
             with_id_source(|id_source| migrate(&damaged, dialect(to), &MigrationOrder::default(), id_source)).ok();
         }
         Ok(())
@@ -708,7 +719,7 @@ fn records_that_make_no_sense_are_left_aside() {
     let plain = convert_with(
         &inspect_as(&without_records(&there.text), "clido"),
         "aimi",
-        &Options::default(),
+        &ConversionOptions::default(),
     );
     let plain = plain.expect("it converts").text;
     let edits: [fn(&mut serde_json::Value); 7] = [
@@ -724,7 +735,7 @@ fn records_that_make_no_sense_are_left_aside() {
         let mut value: serde_json::Value = serde_json::from_str(&there.text).expect("JSON");
         edit(&mut value);
         let carrier = inspect_as(&value.to_string(), "clido");
-        let back = convert_with(&carrier, "aimi", &Options::default()).expect("it converts");
+        let back = convert_with(&carrier, "aimi", &ConversionOptions::default()).expect("it converts");
         assert_eq!(back.text, plain, "edit {ix}");
     }
 }
@@ -780,7 +791,7 @@ fn what_came_in_between_and_has_no_place_is_reported_on_the_way_back() {
         let edited = there.text.replacen(old, new, 1);
         assert_ne!(edited, there.text, "{from}");
         let edited = inspect_as(&edited, "clido");
-        let back = convert_with(&edited, from, &Options::default()).expect("it converts back");
+        let back = convert_with(&edited, from, &ConversionOptions::default()).expect("it converts back");
         let losses = back.losses.iter().filter(|loss| loss.kind == LossKind::Lost);
         let fields: Vec<&str> = losses.map(|loss| &*loss.field).collect();
         assert!(fields.contains(&lost), "{from}: {:?}\n{}", back.losses, back.text);
@@ -803,7 +814,7 @@ fn a_prd_with_dependencies_comes_back_with_its_edits() {
         .text
         .replacen("\"status\": \"pending\"", "\"status\": \"done\"", 1);
     let edited = inspect_as(&edited, "clido");
-    let back = convert_with(&edited, "aimi", &Options::default()).expect("it converts back");
+    let back = convert_with(&edited, "aimi", &ConversionOptions::default()).expect("it converts back");
     let plan: serde_json::Value = serde_json::from_str(&back.text).expect("JSON");
     assert_eq!(plan["userStories"][1]["dependsOn"][0], "US-001", "{}", back.text);
     assert_eq!(plan["userStories"][0]["passes"], true, "{}", back.text);

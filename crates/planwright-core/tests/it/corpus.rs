@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::{Embed, MigrationOrder, Options, import, migrate};
+use planwright_core::convert::{ConversionOptions, Embed, MigrationOrder, import, migrate};
 use planwright_core::diagnostic::{Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Facts, Looked, Questions, SourcePlan};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts, Looked, Questions, SourcePlanLookup};
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
@@ -27,15 +27,15 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn facts_of(questions: &Questions, root: &Path) -> Facts {
+fn facts_of(questions: &Questions, root: &Path) -> DiskFacts {
     let read = |path: &String| std::fs::read(root.join(path)).ok();
-    Facts {
+    DiskFacts {
         looked: Looked::Done,
         source_plan: match questions.source_plan.as_ref().and_then(read) {
-            Some(bytes) => SourcePlan::Bytes(bytes),
-            None => SourcePlan::Missing,
+            Some(bytes) => SourcePlanLookup::Bytes(bytes),
+            None => SourcePlanLookup::Missing,
         },
-        ..Facts::default()
+        ..DiskFacts::default()
     }
 }
 
@@ -47,7 +47,7 @@ fn inspect_file(path: &Path, root: &Path) -> Inspection {
         path: Some(&*name),
         ..Choice::by_content(facts)
     };
-    let nothing = Facts::default();
+    let nothing = DiskFacts::default();
     let first = inspect(&source, &choice(&nothing));
     let facts = facts_of(&first.questions, root);
     // Fixes must not fail either, whatever they do.
@@ -205,9 +205,9 @@ fn every_real_plan_converts_or_is_refused_with_a_reason() {
             };
             for target in DIALECTS.iter().filter(|target| target.name() != own) {
                 for embed in [Embed::Nothing, Embed::Originals] {
-                    let options = Options {
+                    let options = ConversionOptions {
                         embed,
-                        ..Options::default()
+                        ..ConversionOptions::default()
                     };
                     match convert_with(&inspection, target.name(), &options) {
                         Ok(converted) => {
@@ -239,7 +239,7 @@ fn has_no_tasks(inspection: &Inspection) -> bool {
 }
 
 fn import_and_migrate(inspection: &Inspection, name: &str) {
-    let (dialect, options) = (dialect(name), Options::default());
+    let (dialect, options) = (dialect(name), ConversionOptions::default());
     let imported = with_id_source(|id_source| import(&inspection.source, dialect, &options, id_source));
     assert!(imported.is_ok() || inspection.count(Severity::Error) > 0);
     let migrated = with_id_source(|id_source| migrate(inspection, dialect, &MigrationOrder::default(), id_source));

@@ -6,7 +6,8 @@ use planwright_core::check::check;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::{
-    Dependency, Lifecycle, Links, Name, Order, Plan, PlanBuilder, Priority, Readiness, Status, Target, Verdict, Wait,
+    Dependency, DependencyTarget, Lifecycle, Links, Plan, PlanBuilder, Priority, Readiness, StartVerdict, Status,
+    TaskName, TaskOrder, Wait,
 };
 use planwright_core::text::{SourceText, Span};
 use planwright_testkit::generate;
@@ -74,8 +75,8 @@ fn build(specs: &[Spec], lifecycle: &'static Lifecycle, has_stages: bool) -> (Pl
             Dependency {
                 span: Span::new(place - 1, place),
                 target: match *need {
-                    Need::On(task_ix) => Target::Position(task_ix as u32),
-                    Need::Unknown => Target::NoSuchNumber,
+                    Need::On(task_ix) => DependencyTarget::Position(task_ix as u32),
+                    Need::Unknown => DependencyTarget::NoSuchNumber,
                 },
             }
         });
@@ -83,7 +84,7 @@ fn build(specs: &[Spec], lifecycle: &'static Lifecycle, has_stages: bool) -> (Pl
         let name = builder.bare_text(Span::new(ix * 2, ix * 2 + 2));
         let task_ix = builder.task(Span::new(ix * 2, ix * 2 + 2), [], needs);
         let task = builder.task_mut(task_ix);
-        task.name = Name::Id(name);
+        task.name = TaskName::Id(name);
         task.status = match spec.status {
             0 => Status::Pending,
             1 => Status::Running,
@@ -171,7 +172,7 @@ fn cycle_of(found: &Diagnostic, plan: &Plan, edges: &Edges) -> Result<Vec<usize>
             let first = plan.first_dependency(task);
             (first..first + plan.dependencies(task).len()).contains(&dependency_ix)
         });
-        let Target::Position(to) = plan.all_dependencies()[dependency_ix].target else {
+        let DependencyTarget::Position(to) = plan.all_dependencies()[dependency_ix].target else {
             return Err(TestCaseError::fail("a circle through nowhere"));
         };
         steps.push((owner.expect("every dependency has a task"), to as usize));
@@ -330,9 +331,9 @@ fn check_readiness(dialect: &str, lifecycle: &'static Lifecycle, specs: &[Spec],
         let ready = is_ready(dialect, specs, has_stages, ix);
         prop_assert_eq!(readiness.is_ready(ix), ready, "{} in {}", ix, dialect);
         match readiness.verdict(ix) {
-            Verdict::Ready => prop_assert!(ready),
-            Verdict::NotPending(_) => prop_assert!(spec.status != 0),
-            Verdict::Waits(waits) => {
+            StartVerdict::Ready => prop_assert!(ready),
+            StartVerdict::NotPending(_) => prop_assert!(spec.status != 0),
+            StartVerdict::Waits(waits) => {
                 prop_assert!(!ready && spec.status == 0 && !waits.is_empty());
                 check_waits(dialect, specs, ix, &waits)?;
             }
@@ -342,9 +343,9 @@ fn check_readiness(dialect: &str, lifecycle: &'static Lifecycle, specs: &[Spec],
         }
     }
     match lifecycle.order {
-        Order::File => {}
-        Order::Priority => expected.sort_by_key(|&ix| specs[ix].priority),
-        Order::Stage => expected.sort_by_key(|&ix| (specs[ix].stage, specs[ix].priority)),
+        TaskOrder::File => {}
+        TaskOrder::Priority => expected.sort_by_key(|&ix| specs[ix].priority),
+        TaskOrder::Stage => expected.sort_by_key(|&ix| (specs[ix].stage, specs[ix].priority)),
     }
     prop_assert_eq!(readiness.ready(), expected);
     let progress = readiness.progress();

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::find;
 use planwright_core::dialect::task_pack::drift::{cards, drift, with_cards_renewed};
-use planwright_core::dialect::task_pack::original::{Facts, Pack, SourcePlan as Found, Validity, validate};
-use planwright_core::planning::derive::compare::Difference;
-use planwright_core::planning::derive::{DeriveError, Derived, Order, Previous, derive};
+use planwright_core::dialect::task_pack::original::{
+    OriginalFacts, OriginalPack, SourcePlanText as Found, Validity, validate,
+};
+use planwright_core::planning::derive::compare::PackDifference;
+use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, derive};
 use planwright_core::planning::draft::told;
-use planwright_core::planning::prompt::{Brief, Derivation, Purpose, derive_prompt, repair_derive_prompt};
+use planwright_core::planning::prompt::{Derivation, PlanningBrief, Purpose, derive_prompt, repair_derive_prompt};
 use planwright_core::text::SourceText;
 use planwright_testkit::corpus;
 use serde_json::{Value, json};
@@ -23,8 +25,8 @@ const PLAN: &str = "---\ntitle: Import photos\ntype: feat\nspec_id: 2026-05-11-0
     - R2. Two cards at once.\n- AE1. A card with three photos is read.\n\n## Scope Boundaries\n\n- No video.\n\n\
     ## Implementation Units\n\n### U1. Core types\n\n### U2. Reader\n\n## Notes\n\nNothing.\n";
 
-fn order<'a>(plan: &'a SourceText, answer: &'a str) -> Order<'a> {
-    Order {
+fn order<'a>(plan: &'a SourceText, answer: &'a str) -> DerivationRequest<'a> {
+    DerivationRequest {
         plan_path: PATH,
         plan,
         answer,
@@ -93,11 +95,11 @@ fn answer() -> Value {
 }
 
 fn validity(plan: &str, pack: &str) -> Validity {
-    let facts = Facts {
+    let facts = OriginalFacts {
         source_plan: Found::Text(SourceText::new(plan)),
         directories: HashSet::new(),
     };
-    validate(&Pack::parse(&SourceText::new(pack)), &facts).validity
+    validate(&OriginalPack::parse(&SourceText::new(pack)), &facts).validity
 }
 
 fn contract(pack: &str) -> Value {
@@ -265,7 +267,7 @@ fn a_plan_that_cannot_be_hashed_or_pointed_to_is_refused() {
         Err(DeriveError::UnclosedPlan)
     ));
     let (plan, answer) = (SourceText::new(PLAN), SourceText::new(json));
-    let order = Order {
+    let order = DerivationRequest {
         plan_path: "../plan.md",
         ..order(&plan, answer.as_str())
     };
@@ -485,7 +487,7 @@ fn a_card_that_leaves_fields_out_contradicts_nobody() {
 
 fn again(old: &Derived, plan: &str, answer: &Value, touched: &[&str]) -> Derived {
     let (plan, answer) = (SourceText::new(plan), SourceText::new(answer.to_string()));
-    let order = Order {
+    let order = DerivationRequest {
         previous: Some(Previous {
             pack: &old.text,
             is_touched: &|id| touched.contains(&id),
@@ -521,7 +523,7 @@ fn a_pack_made_anew_keeps_the_ids_of_unchanged_tasks_and_gives_away_none_that_wa
     assert_eq!(tasks[1]["dependencies"], json!(["T001"]));
     assert_eq!(validity(&plan, made.text.as_str()), Validity::Valid);
     assert_eq!(validity(&plan, old.text.as_str()), Validity::Stale);
-    let difference = Difference::between(&old.text, &made.text);
+    let difference = PackDifference::between(&old.text, &made.text);
     assert_eq!(
         difference.added,
         [("T003".to_owned(), "Goal of T001".to_owned())].map(|(id, _)| (id, "Goal of T001".to_owned()))
@@ -543,8 +545,8 @@ fn of_several_blocks_the_last_counts_because_planners_think_aloud() {
     );
 }
 
-fn brief(max_bytes: usize) -> Brief<'static> {
-    Brief {
+fn brief(max_bytes: usize) -> PlanningBrief<'static> {
+    PlanningBrief {
         dialect: find("task-pack").expect("a dialect"),
         goal: "The tasks.",
         constraints: &[],
@@ -614,7 +616,7 @@ fn a_template_of_the_users_is_used_for_repairs_where_it_tells_what_is_wrong() {
     let whole = Purpose::Derive
         .parse("Split {{source_path}}. {{#findings}}Wrong: {{findings}}{{/findings}}")
         .expect("a template");
-    let with = |template| Brief {
+    let with = |template| PlanningBrief {
         templates: std::slice::from_ref(template),
         ..brief(20_000)
     };
@@ -651,7 +653,7 @@ fn the_contracts_of_real_packs_make_valid_packs_of_their_own_plans() {
                 Err(refused) => assert!(refused.span.start > 0, "{}", refused.message),
             }
         }
-        let parsed = Pack::parse(&pack);
+        let parsed = OriginalPack::parse(&pack);
         let Some(path) = parsed.source_plan() else {
             continue;
         };
@@ -662,7 +664,7 @@ fn the_contracts_of_real_packs_make_valid_packs_of_their_own_plans() {
             continue;
         }
         let plan = SourceText::new(plan);
-        let order = Order {
+        let order = DerivationRequest {
             plan_path: path,
             is_directory: &|_| false,
             ..order(&plan, pack.as_str())

@@ -1,7 +1,7 @@
 //! What holds for every document: the table fits the text, and others read the same values.
 
-use planwright_core::document::patch::Value;
-use planwright_core::document::{Document, Format, Kind, NodeRef, Parsed, Style, json, rules, yaml};
+use planwright_core::document::patch::PlainValue;
+use planwright_core::document::{Document, DocumentFormat, NodeKind, NodeRef, Parsed, Style, json, rules, yaml};
 use planwright_core::text::SourceText;
 use planwright_testkit::judge::{as_serde, with_doubles};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ pub(crate) fn check_table(parsed: &Parsed) -> TestCaseResult {
 }
 
 fn check_children(node: NodeRef<'_>) -> TestCaseResult {
-    if !matches!(node.kind(), Kind::Object | Kind::Array) {
+    if !matches!(node.kind(), NodeKind::Object | NodeKind::Array) {
         prop_assert_eq!(node.n_rows(), 1);
         return Ok(());
     }
@@ -64,13 +64,13 @@ fn check_children(node: NodeRef<'_>) -> TestCaseResult {
         Ok(())
     };
     for member in node.own_members() {
-        prop_assert_eq!(member.key.kind(), Kind::Key);
-        prop_assert!(member.value.kind() != Kind::Key, "a key without a value");
+        prop_assert_eq!(member.key.kind(), NodeKind::Key);
+        prop_assert!(member.value.kind() != NodeKind::Key, "a key without a value");
         check(member.key)?;
         check(member.value)?;
     }
     for element in node.elements() {
-        prop_assert!(element.kind() != Kind::Key, "a key in a list");
+        prop_assert!(element.kind() != NodeKind::Key, "a key in a list");
         check(element)?;
     }
     prop_assert_eq!(rows, node.n_rows());
@@ -84,7 +84,7 @@ fn check_gaps(document: &Document) -> TestCaseResult {
     let mut last_end = 0;
     for node in document.nodes() {
         let span = node.span().range();
-        if matches!(node.kind(), Kind::Object | Kind::Array) {
+        if matches!(node.kind(), NodeKind::Object | NodeKind::Array) {
             continue;
         }
         gaps.push_str(&text[last_end..span.start]);
@@ -95,12 +95,12 @@ fn check_gaps(document: &Document) -> TestCaseResult {
     gaps.push_str(&text[last_end..]);
     for line in gaps.lines() {
         let content = match document.format() {
-            Format::Json => line,
-            Format::Yaml => line.split(['#']).next().unwrap_or(line),
+            DocumentFormat::Json => line,
+            DocumentFormat::Yaml => line.split(['#']).next().unwrap_or(line),
         };
         let content = content.strip_prefix("---").unwrap_or(content);
         let is_separator = |c: char| matches!(c, '\u{1}' | ' ' | '\t' | ',' | ':' | '[' | ']' | '{' | '}');
-        let is_dash = |c: char| c == '-' && document.format() == Format::Yaml;
+        let is_dash = |c: char| c == '-' && document.format() == DocumentFormat::Yaml;
         prop_assert!(
             content.chars().all(|c| is_separator(c) || is_dash(c)),
             "between nodes: {line:?}"
@@ -112,7 +112,7 @@ fn check_gaps(document: &Document) -> TestCaseResult {
 /// Checks that a node's slice alone holds the same value.
 fn check_slices(document: &Document) -> TestCaseResult {
     for node in document.nodes() {
-        if node.kind() == Kind::Key || node.style() == Style::Block || node.slice().is_empty() {
+        if node.kind() == NodeKind::Key || node.style() == Style::Block || node.slice().is_empty() {
             continue;
         }
         let mut slice = node.slice().to_owned();
@@ -122,8 +122,8 @@ fn check_slices(document: &Document) -> TestCaseResult {
             slice.push('\n');
         }
         let alone = match document.format() {
-            Format::Json => parse_json(&slice),
-            Format::Yaml => parse_yaml(&slice),
+            DocumentFormat::Json => parse_json(&slice),
+            DocumentFormat::Yaml => parse_yaml(&slice),
         };
         prop_assert!(
             alone.diagnostics.is_empty(),
@@ -132,7 +132,7 @@ fn check_slices(document: &Document) -> TestCaseResult {
             alone.diagnostics
         );
         let root = alone.document.root().expect("a slice that is not empty");
-        prop_assert_eq!(Value::of(root), Value::of(node), "{:?}", node.slice());
+        prop_assert_eq!(PlainValue::of(root), PlainValue::of(node), "{:?}", node.slice());
     }
     Ok(())
 }
@@ -143,7 +143,7 @@ fn json_nodes_and_gaps_tile_the_text() {
         let text = generate::json(&value, &mut Dice::new(dice));
         let parsed = parse_json(&text);
         prop_assert!(parsed.diagnostics.is_empty(), "{text}: {:?}", parsed.diagnostics);
-        prop_assert_eq!(Value::of(parsed.document.root().expect("a value")), value);
+        prop_assert_eq!(PlainValue::of(parsed.document.root().expect("a value")), value);
         check_table(&parsed)?;
         check_gaps(&parsed.document)?;
         check_slices(&parsed.document)
@@ -171,7 +171,7 @@ fn json_agrees_with_serde_on_valid_and_broken_texts() {
                 Ok(theirs) => {
                     prop_assert!(is_valid, "{text:?}: {:?}", parsed.diagnostics);
                     if parsed.diagnostics.is_empty() {
-                        let ours = as_serde(&Value::of(parsed.document.root().expect("a value")));
+                        let ours = as_serde(&PlainValue::of(parsed.document.root().expect("a value")));
                         prop_assert_eq!(ours, with_doubles(theirs));
                     }
                 }
@@ -187,16 +187,16 @@ fn json_agrees_with_serde_on_valid_and_broken_texts() {
     assert!(n_broken.get() > 1000, "only {} texts were broken", n_broken.get());
 }
 
-fn agrees(ours: &Value, theirs: &yaml_serde::Value) -> bool {
+fn agrees(ours: &PlainValue, theirs: &yaml_serde::Value) -> bool {
     match (ours, theirs) {
-        (Value::Null, yaml_serde::Value::Null) => true,
-        (Value::Bool(ours), yaml_serde::Value::Bool(theirs)) => ours == theirs,
-        (Value::Number(ours), yaml_serde::Value::Number(theirs)) => ours.parse().ok() == theirs.as_f64(),
-        (Value::String(ours), yaml_serde::Value::String(theirs)) => ours == theirs,
-        (Value::Array(ours), yaml_serde::Value::Sequence(theirs)) => {
+        (PlainValue::Null, yaml_serde::Value::Null) => true,
+        (PlainValue::Bool(ours), yaml_serde::Value::Bool(theirs)) => ours == theirs,
+        (PlainValue::Number(ours), yaml_serde::Value::Number(theirs)) => ours.parse().ok() == theirs.as_f64(),
+        (PlainValue::String(ours), yaml_serde::Value::String(theirs)) => ours == theirs,
+        (PlainValue::Array(ours), yaml_serde::Value::Sequence(theirs)) => {
             ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| agrees(ours, theirs))
         }
-        (Value::Object(ours), yaml_serde::Value::Mapping(theirs)) => {
+        (PlainValue::Object(ours), yaml_serde::Value::Mapping(theirs)) => {
             ours.len() == theirs.len()
                 && ours.iter().zip(theirs).all(|((key, ours), (their_key, theirs))| {
                     their_key.as_str() == Some(key.as_str()) && agrees(ours, theirs)
@@ -212,7 +212,12 @@ fn yaml_nodes_and_gaps_tile_the_text() {
         let text = generate::yaml(&value, &mut Dice::new(dice));
         let parsed = parse_yaml(&text);
         prop_assert!(parsed.diagnostics.is_empty(), "{text}\n{:?}", parsed.diagnostics);
-        prop_assert_eq!(Value::of(parsed.document.root().expect("a value")), value, "{}", text);
+        prop_assert_eq!(
+            PlainValue::of(parsed.document.root().expect("a value")),
+            value,
+            "{}",
+            text
+        );
         check_table(&parsed)?;
         check_gaps(&parsed.document)?;
         check_slices(&parsed.document)
@@ -227,7 +232,7 @@ fn yaml_agrees_with_a_second_parser() {
             Ok(theirs) => theirs,
             Err(error) => return Err(TestCaseError::fail(format!("{text}\n{error}"))),
         };
-        let ours = Value::of(parse_yaml(&text).document.root().expect("a value"));
+        let ours = PlainValue::of(parse_yaml(&text).document.root().expect("a value"));
         prop_assert!(agrees(&ours, &theirs), "{}\n{:?}\n{:?}", text, ours, theirs);
         Ok(())
     });

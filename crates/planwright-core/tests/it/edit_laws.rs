@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::change::{Open, Problem, transition};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, Facts};
-use planwright_core::edit::Request;
+use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::edit::VerbRequest;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
@@ -38,16 +38,16 @@ struct World {
     n_refused: usize,
 }
 
-fn choice(facts: &Facts) -> Choice<'_> {
+fn choice(facts: &DiskFacts) -> Choice<'_> {
     Choice::by_content(facts)
 }
 
 fn look(text: &str) -> Inspection {
-    inspect(&SourceText::new(text), &choice(&Facts::default()))
+    inspect(&SourceText::new(text), &choice(&DiskFacts::default()))
 }
 
 fn open(text: &str) -> Open {
-    Open::new(&SourceText::new(text), &choice(&Facts::default()))
+    Open::new(&SourceText::new(text), &choice(&DiskFacts::default()))
 }
 
 /// Returns the tasks as a text has them; marks are their descriptions.
@@ -202,15 +202,15 @@ impl World {
     }
 
     fn edit(&self, change: &Edit<'_>) -> Result<String, Problem> {
-        let facts = Facts::default();
+        let facts = DiskFacts::default();
         let changed = edit(&open(&self.text), &choice(&facts), change, NOW)?;
         Ok(changed.source.as_str().to_owned())
     }
 
     fn transition(&self, ix: usize, verb: Verb, predicted: &mut [Row]) -> Result<String, Problem> {
-        let facts = Facts::default();
+        let facts = DiskFacts::default();
         let inspection = look(&self.text);
-        let request = Request::new(verb, NOW);
+        let request = VerbRequest::new(verb, NOW);
         let changed = transition(&open(&self.text), &choice(&facts), ix, &request)?;
         let moved: BTreeSet<usize> = changed.moves.iter().map(|step| step.task_ix).collect();
         self.check_bytes(&inspection, changed.source.as_str(), &moved);

@@ -1,10 +1,10 @@
 //! Edits of the list of tasks: what is written, what follows, what is refused.
 
 use planwright_core::change::tasks::{Edit, NewTask, edit};
-use planwright_core::change::{Asked, Open, Problem, transitions};
+use planwright_core::change::{Open, Problem, TaskRequest, transitions};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, Facts};
-use planwright_core::edit::Request;
+use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::edit::VerbRequest;
 use planwright_core::inspect::inspect;
 use planwright_core::plan::Verb;
 use planwright_core::text::SourceText;
@@ -12,7 +12,7 @@ use planwright_core::text::SourceText;
 const NOW: &str = "2026-11-15T12:00:00.000Z";
 
 fn attempt(text: &str, change: &Edit<'_>) -> Result<String, Problem> {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     let changed = edit(&Open::new(&SourceText::new(text), &choice), &choice, change, NOW)?;
     let after = inspect(&changed.source, &choice);
@@ -385,7 +385,7 @@ fn the_step_to_look_at_stays_where_the_order_does() {
 
 /// Makes an edit of a plan that has errors, and returns the messages of those it has then.
 fn errors_after(text: &str, change: &Edit<'_>) -> Result<Vec<String>, Problem> {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     let changed = edit(&Open::new(&SourceText::new(text), &choice), &choice, change, NOW)?;
     let after = inspect(&changed.source, &choice);
@@ -599,7 +599,7 @@ fn what_is_no_task_at_all_can_be_removed_and_passed_by() {
         detach: false,
     };
     let change = |change: &Edit<'_>| {
-        let facts = Facts::default();
+        let facts = DiskFacts::default();
         let choice = Choice::by_content(&facts);
         let open = Open::new(&SourceText::new(text.as_str()), &choice);
         let changed = edit(&open, &choice, change, NOW).unwrap_or_else(|problem| panic!("{problem}"));
@@ -689,12 +689,12 @@ fn tasks_that_are_not_there_are_refused() {
             "there is no task at place 3: the plan has 3, counted from 0",
         );
     }
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     let open = Open::new(&SourceText::new(CLIDO), &choice);
-    let start = |task_ix| Asked {
+    let start = |task_ix| TaskRequest {
         task_ix,
-        request: Request::new(Verb::Start, NOW),
+        request: VerbRequest::new(Verb::Start, NOW),
     };
     let batch = transitions(&open, &choice, &[start(3), start(0), start(usize::MAX)]);
     let made: Vec<bool> = batch.results.iter().map(Result::is_ok).collect();

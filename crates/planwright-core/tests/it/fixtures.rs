@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use planwright_core::dialect::{Choice, DIALECTS, Facts};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 use planwright_testkit::repository;
@@ -48,7 +48,7 @@ pub(crate) fn fixtures(kind: &str) -> Vec<Fixture> {
 
 /// Calls a function with the choice between the five dialects, without a path and without a look at the disk.
 pub(crate) fn with_choice<T>(run: impl FnOnce(&Choice<'_>) -> T) -> T {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     run(&Choice::by_content(&facts))
 }
 

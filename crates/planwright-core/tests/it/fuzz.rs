@@ -9,7 +9,7 @@ use planwright_core::dialect::{Choice, DIALECTS};
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::{Inspection, inspect};
-use planwright_core::plan::{Readiness, Value};
+use planwright_core::plan::{FieldValue, Readiness};
 use planwright_core::text::{SourceText, Span};
 
 use crate::fixtures::{Fixture, fixtures, with_choice};
@@ -278,7 +278,7 @@ fn check_inspection(inspection: &Inspection) -> Result<(), String> {
         }
         for entry in plan.entries(task).iter().chain(plan.head()) {
             check_span(text, plan.span(entry.value), "a field")?;
-            if let Value::List(list) = entry.value {
+            if let FieldValue::List(list) = entry.value {
                 for &item in plan.items(list) {
                     check_span(text, plan.span(item), "an item")?;
                 }

@@ -1,6 +1,6 @@
 //! Random values, and texts that hold them: JSON and YAML as odd as the formats allow.
 
-use planwright_core::document::patch::Value;
+use planwright_core::document::patch::PlainValue;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 
@@ -143,31 +143,31 @@ fn number() -> impl Strategy<Value = String> {
 }
 
 /// Returns values up to a few levels deep.
-pub(crate) fn value() -> impl Strategy<Value = Value> {
+pub(crate) fn value() -> impl Strategy<Value = PlainValue> {
     let leaf = prop_oneof![
-        1 => Just(Value::Null),
-        1 => any::<bool>().prop_map(Value::Bool),
-        2 => number().prop_map(Value::Number),
-        4 => text().prop_map(Value::String),
+        1 => Just(PlainValue::Null),
+        1 => any::<bool>().prop_map(PlainValue::Bool),
+        2 => number().prop_map(PlainValue::Number),
+        4 => text().prop_map(PlainValue::String),
     ];
     leaf.prop_recursive(4, 24, 5, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::Array),
-            prop::collection::vec((text(), inner), 0..5).prop_map(|members| Value::Object(distinct(members))),
+            prop::collection::vec(inner.clone(), 0..5).prop_map(PlainValue::Array),
+            prop::collection::vec((text(), inner), 0..5).prop_map(|members| PlainValue::Object(distinct(members))),
         ]
     })
 }
 
 /// Returns values that are collections.
-pub(crate) fn collection() -> impl Strategy<Value = Value> {
+pub(crate) fn collection() -> impl Strategy<Value = PlainValue> {
     prop_oneof![
-        prop::collection::vec(value(), 0..5).prop_map(Value::Array),
-        prop::collection::vec((text(), value()), 1..6).prop_map(|members| Value::Object(distinct(members))),
+        prop::collection::vec(value(), 0..5).prop_map(PlainValue::Array),
+        prop::collection::vec((text(), value()), 1..6).prop_map(|members| PlainValue::Object(distinct(members))),
     ]
 }
 
-fn distinct(members: Vec<(String, Value)>) -> Vec<(String, Value)> {
-    let mut out: Vec<(String, Value)> = Vec::new();
+fn distinct(members: Vec<(String, PlainValue)>) -> Vec<(String, PlainValue)> {
+    let mut out: Vec<(String, PlainValue)> = Vec::new();
     for (key, value) in members {
         if out.iter().all(|(other, _)| *other != key) {
             out.push((key, value));
@@ -177,7 +177,7 @@ fn distinct(members: Vec<(String, Value)>) -> Vec<(String, Value)> {
 }
 
 /// Writes a value as JSON with odd white space and needless escapes.
-pub(crate) fn json(value: &Value, dice: &mut Dice) -> String {
+pub(crate) fn json(value: &PlainValue, dice: &mut Dice) -> String {
     let mut out = String::new();
     write_json(&mut out, value, dice);
     out
@@ -187,15 +187,15 @@ fn space(dice: &mut Dice) -> &'static str {
     dice.pick(&["", " ", "", "\n", "\r\n  ", "\t", "  "])
 }
 
-fn write_json(out: &mut String, value: &Value, dice: &mut Dice) {
+fn write_json(out: &mut String, value: &PlainValue, dice: &mut Dice) {
     out.push_str(space(dice));
     match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Value::Number(number) => out.push_str(number),
-        Value::String(text) => write_json_string(out, text, dice),
-        Value::Alias(_) => unreachable!("JSON has no aliases"),
-        Value::Array(elements) => {
+        PlainValue::Null => out.push_str("null"),
+        PlainValue::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        PlainValue::Number(number) => out.push_str(number),
+        PlainValue::String(text) => write_json_string(out, text, dice),
+        PlainValue::Alias(_) => unreachable!("JSON has no aliases"),
+        PlainValue::Array(elements) => {
             out.push('[');
             for (ix, element) in elements.iter().enumerate() {
                 out.push_str(if ix > 0 { "," } else { "" });
@@ -204,7 +204,7 @@ fn write_json(out: &mut String, value: &Value, dice: &mut Dice) {
             out.push_str(space(dice));
             out.push(']');
         }
-        Value::Object(members) => {
+        PlainValue::Object(members) => {
             out.push('{');
             for (ix, (key, value)) in members.iter().enumerate() {
                 out.push_str(if ix > 0 { "," } else { "" });
@@ -239,7 +239,7 @@ fn write_json_string(out: &mut String, text: &str, dice: &mut Dice) {
 
 /// Writes a value as YAML: block and flow, all scalar styles, comments and blank lines, lists that are not
 /// indented, LF or CRLF.
-pub(crate) fn yaml(value: &Value, dice: &mut Dice) -> String {
+pub(crate) fn yaml(value: &PlainValue, dice: &mut Dice) -> String {
     let mut writer = YamlWriter {
         out: String::new(),
         unit: 1 + dice.roll(4),
@@ -252,8 +252,10 @@ pub(crate) fn yaml(value: &Value, dice: &mut Dice) -> String {
         writer.end_line();
     }
     match value {
-        Value::Array(elements) if !elements.is_empty() && !writer.dice.one_in(5) => writer.list(elements, 0, true),
-        Value::Object(members) if !members.is_empty() && !writer.dice.one_in(5) => writer.mapping(members, 0, true),
+        PlainValue::Array(elements) if !elements.is_empty() && !writer.dice.one_in(5) => writer.list(elements, 0, true),
+        PlainValue::Object(members) if !members.is_empty() && !writer.dice.one_in(5) => {
+            writer.mapping(members, 0, true)
+        }
         other => {
             writer.flow(other, 0);
             writer.end_line();
@@ -303,7 +305,7 @@ impl YamlWriter<'_> {
         }
     }
 
-    fn mapping(&mut self, members: &[(String, Value)], column: usize, on_own_line: bool) {
+    fn mapping(&mut self, members: &[(String, PlainValue)], column: usize, on_own_line: bool) {
         for (ix, (key, value)) in members.iter().enumerate() {
             if ix > 0 || on_own_line {
                 self.comments(column);
@@ -317,7 +319,7 @@ impl YamlWriter<'_> {
         }
     }
 
-    fn list(&mut self, elements: &[Value], column: usize, on_own_line: bool) {
+    fn list(&mut self, elements: &[PlainValue], column: usize, on_own_line: bool) {
         for (ix, element) in elements.iter().enumerate() {
             if ix > 0 || on_own_line {
                 self.comments(column);
@@ -327,11 +329,11 @@ impl YamlWriter<'_> {
             let gap = 1 + self.dice.roll(3) / 2 * 2;
             let is_compact = !self.dice.one_in(5);
             match element {
-                Value::Object(members) if !members.is_empty() && is_compact => {
+                PlainValue::Object(members) if !members.is_empty() && is_compact => {
                     self.out.push_str(&" ".repeat(gap));
                     self.mapping(members, column + 1 + gap, false);
                 }
-                Value::Array(elements) if !elements.is_empty() && is_compact => {
+                PlainValue::Array(elements) if !elements.is_empty() && is_compact => {
                     self.out.push_str(&" ".repeat(gap));
                     self.list(elements, column + 1 + gap, false);
                 }
@@ -344,19 +346,19 @@ impl YamlWriter<'_> {
     }
 
     /// Writes what follows a colon or dash; a nested mapping or list begins in the columns given.
-    fn value(&mut self, value: &Value, column: usize, (mapping, list): (usize, usize)) {
+    fn value(&mut self, value: &PlainValue, column: usize, (mapping, list): (usize, usize)) {
         self.keeps_breaks = false;
         match value {
-            Value::Object(members) if !members.is_empty() && !self.dice.one_in(4) => {
+            PlainValue::Object(members) if !members.is_empty() && !self.dice.one_in(4) => {
                 self.end_line();
                 self.mapping(members, mapping, true);
             }
-            Value::Array(elements) if !elements.is_empty() && !self.dice.one_in(4) => {
+            PlainValue::Array(elements) if !elements.is_empty() && !self.dice.one_in(4) => {
                 self.end_line();
                 self.list(elements, list, true);
             }
-            Value::Null if self.dice.one_in(2) => self.end_line(),
-            Value::String(text) if self.dice.one_in(2) && self.block_scalar(text, column) => {}
+            PlainValue::Null if self.dice.one_in(2) => self.end_line(),
+            PlainValue::String(text) if self.dice.one_in(2) && self.block_scalar(text, column) => {}
             other => {
                 self.out.push(' ');
                 self.flow(other, column + 1);
@@ -434,14 +436,14 @@ impl YamlWriter<'_> {
     }
 
     /// Writes a value between brackets, over several lines at times; lines begin right of a column.
-    fn flow(&mut self, value: &Value, column: usize) {
+    fn flow(&mut self, value: &PlainValue, column: usize) {
         match value {
-            Value::Null => self.out.push_str(self.dice.pick(&["null", "~", "Null"])),
-            Value::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
-            Value::Number(number) => self.out.push_str(number),
-            Value::String(text) => self.scalar(text),
-            Value::Alias(alias) => self.out.push_str(alias),
-            Value::Array(elements) => {
+            PlainValue::Null => self.out.push_str(self.dice.pick(&["null", "~", "Null"])),
+            PlainValue::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
+            PlainValue::Number(number) => self.out.push_str(number),
+            PlainValue::String(text) => self.scalar(text),
+            PlainValue::Alias(alias) => self.out.push_str(alias),
+            PlainValue::Array(elements) => {
                 self.out.push('[');
                 for (ix, element) in elements.iter().enumerate() {
                     self.flow_separator(ix, column);
@@ -450,7 +452,7 @@ impl YamlWriter<'_> {
                 self.flow_end(elements.len(), column);
                 self.out.push(']');
             }
-            Value::Object(members) => {
+            PlainValue::Object(members) => {
                 self.out.push('{');
                 for (ix, (key, value)) in members.iter().enumerate() {
                     self.flow_separator(ix, column);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use planwright_core::diagnostic::{Diagnostic, MAX_FINDINGS, Safety, Severity};
 use planwright_core::dialect::task_pack::contract;
-use planwright_core::dialect::task_pack::original::{Facts, Pack, validate};
+use planwright_core::dialect::task_pack::original::{OriginalFacts, OriginalPack, validate};
 use planwright_core::document::yaml;
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
@@ -245,9 +245,12 @@ fn a_pack_that_is_wrong_everywhere_is_said_to_be_so() {
     let tasks = vec!["{}"; 60_000].join(",");
     let contract = format!("{{\"schema_version\": \"task-pack/v1\", \"execution_waves\": [], \"tasks\": [{tasks}]}}");
     let text = format!("---\ntype: task-pack\n---\n\n## Task Pack Contract\n\n```json\n{contract}\n```\n");
-    let n_errors = validate(&Pack::parse(&SourceText::new(text.as_str())), &Facts::default())
-        .errors
-        .len();
+    let n_errors = validate(
+        &OriginalPack::parse(&SourceText::new(text.as_str())),
+        &OriginalFacts::default(),
+    )
+    .errors
+    .len();
     assert_eq!(n_errors, contract::MAX_FINDINGS);
     let inspection = inspect_text(text);
     assert!(inspection.diagnostics.len() <= 2 * MAX_FINDINGS);

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
-use planwright_core::convert::{Options, import};
+use planwright_core::convert::{ConversionOptions, import};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, Facts, FieldSpec, Need, Shape};
+use planwright_core::dialect::{self, Choice, DIALECTS, Dialect, DiskFacts, FieldShape, FieldSpec, Need};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
@@ -92,7 +92,7 @@ fn guides_name_the_fields_of_their_dialects() {
 fn tells_bounds(dialect: &str, spec: &FieldSpec, about: &str) {
     let name = spec.name;
     match spec.shape {
-        Shape::OneOf(words) => {
+        FieldShape::OneOf(words) => {
             for word in words {
                 assert!(
                     about.contains(&format!("`{word}`")),
@@ -100,7 +100,7 @@ fn tells_bounds(dialect: &str, spec: &FieldSpec, about: &str) {
                 );
             }
         }
-        Shape::Integer(least, most) if most < i64::from(u32::MAX) => {
+        FieldShape::Integer(least, most) if most < i64::from(u32::MAX) => {
             let has = |number: i64| {
                 about
                     .split(|c: char| !c.is_ascii_digit())
@@ -108,7 +108,7 @@ fn tells_bounds(dialect: &str, spec: &FieldSpec, about: &str) {
             };
             assert!(has(least) && has(most), "{dialect}: `{name}` is from {least} to {most}");
         }
-        Shape::List | Shape::TextList | Shape::TextListOrNull => {
+        FieldShape::List | FieldShape::TextList | FieldShape::TextListOrNull => {
             let says = about.to_lowercase().contains("list of ");
             assert!(says, "{dialect}: `{name}` is a list");
         }
@@ -125,7 +125,7 @@ fn the_reading_of_guides_can_fail() {
 }
 
 fn inspect_in(dialect: &'static dyn Dialect, text: &str) -> Inspection {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice {
         dialects: &[dialect],
         forced: Some(dialect),
@@ -214,7 +214,8 @@ fn pack(tasks: &str) -> String {
 fn examples_in_an_import_form_are_imported() {
     for name in ["opencrabs", "clido"] {
         let text = SourceText::new(example(guide_of(dialect(name))).1);
-        let imported = with_id_source(|id_source| import(&text, dialect(name), &Options::default(), id_source));
+        let imported =
+            with_id_source(|id_source| import(&text, dialect(name), &ConversionOptions::default(), id_source));
         let imported = imported.unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
         let stored = inspect_in(dialect(name), &imported.text);
         assert_eq!(stored.plan.expect("a plan").plan.tasks().len(), 2);

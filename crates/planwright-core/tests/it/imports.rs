@@ -1,6 +1,8 @@
 //! Import, migration and new plans, by the examples of each system's own documentation.
 
-use planwright_core::convert::{Imported, MigrationOrder, Options, Refused, import, migrate, new_plan};
+use planwright_core::convert::{
+    ConversionOptions, ConversionRefusal, Imported, MigrationOrder, import, migrate, new_plan,
+};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::DIALECTS;
 use planwright_core::text::SourceText;
@@ -11,9 +13,9 @@ use crate::conversions::{dialect, inspect_as, with_id_source};
 use crate::fixtures::inspect_text;
 
 fn import_text(text: &str, name: &str) -> Result<Imported, Vec<Diagnostic>> {
-    let options = Options {
+    let options = ConversionOptions {
         session: (name == "opencrabs").then(|| "0b7e4c52-33a1-4c7b-8f62-5a9d0e1f2c34".to_owned()),
-        ..Options::default()
+        ..ConversionOptions::default()
     };
     with_id_source(|id_source| import(&SourceText::new(text), dialect(name), &options, id_source))
 }
@@ -209,7 +211,7 @@ fn other_plans_are_taken_out_of_what_surrounds_them() {
     assert!(!refused("```json\n{\"userStories\": []}\n```", "aimi").is_empty());
 }
 
-fn migrated(text: &str, order: MigrationOrder) -> Result<(String, Vec<String>), Refused> {
+fn migrated(text: &str, order: MigrationOrder) -> Result<(String, Vec<String>), ConversionRefusal> {
     let found = inspect_as(text, "aimi");
     let migrated = with_id_source(|id_source| migrate(&found, dialect("aimi"), &order, id_source))?;
     assert_eq!(migrated.inspection.count(Severity::Error), 0);
@@ -337,18 +339,18 @@ fn what_would_not_be_sound_is_not_migrated() {
     let untested = text.replace("Typecheck passes", "Looks good");
     let refused = migrated(&untested, MigrationOrder::default()).expect_err("it is refused");
     assert!(
-        matches!(&refused, Refused::Invalid { diagnostics, .. } if diagnostics[0].rule.id == "aimi-missing-typecheck")
+        matches!(&refused, ConversionRefusal::Invalid { diagnostics, .. } if diagnostics[0].rule.id == "aimi-missing-typecheck")
     );
     let v3 = migrated(&text, MigrationOrder::default()).expect("it migrates").0;
     assert_eq!(
         migrated(&v3, MigrationOrder::default()).err(),
-        Some(Refused::UpToDate("aimi"))
+        Some(ConversionRefusal::UpToDate("aimi"))
     );
     let wide: Vec<String> = (0..2002)
         .map(|ix| story_v2(&format!("US-{ix:04}"), ix % 2, "\"passes\": false"))
         .collect();
     let refused = migrated(&file_v2(&wide), MigrationOrder::default()).err();
-    assert_eq!(refused, Some(Refused::TooManyEdges(1001 * 1001)));
+    assert_eq!(refused, Some(ConversionRefusal::TooManyEdges(1001 * 1001)));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use planwright_core::change::Open;
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, Facts};
+use planwright_core::dialect::{Choice, DiskFacts};
 use planwright_core::text::SourceText;
 
 use crate::packs::{
@@ -238,7 +238,7 @@ fn drafts_that_were_converted_can_be_edited() {
 
 /// Makes an edit of a pack that has errors already.
 fn attempt_broken(text: &str, change: &Edit<'_>) -> Result<String, String> {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     let open = Open::new(&SourceText::new(text), &choice);
     assert!(open.inspection.count(Severity::Error) > 0);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use planwright_core::change::tasks::{Edit, NewTask, edit};
 use planwright_core::change::{Open, Problem};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, Facts};
+use planwright_core::dialect::{Choice, DiskFacts};
 use planwright_core::text::SourceText;
 use planwright_testkit::corpus;
 use serde_json::{Value, json};
@@ -17,16 +17,16 @@ const NOW: &str = "2026-11-15T12:00:00.000Z";
 const N_RUNS: u64 = 24;
 const N_STEPS: usize = 50;
 
-fn choice(facts: &Facts) -> Choice<'_> {
+fn choice(facts: &DiskFacts) -> Choice<'_> {
     Choice::by_content(facts)
 }
 
 fn open(text: &str) -> Open {
-    Open::new(&SourceText::new(text), &choice(&Facts::default()))
+    Open::new(&SourceText::new(text), &choice(&DiskFacts::default()))
 }
 
 fn attempt(text: &str, change: &Edit<'_>) -> Result<String, Problem> {
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let changed = edit(&open(text), &choice(&facts), change, NOW)?;
     Ok(changed.source.as_str().to_owned())
 }

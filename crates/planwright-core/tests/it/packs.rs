@@ -1,15 +1,15 @@
 //! A task pack to edit, in the layouts that packs have, and what edits of it are held to.
 
 use planwright_core::change::tasks::{Edit, NewTask, edit};
-use planwright_core::change::{Changed, Open, Problem};
+use planwright_core::change::{ChangedText, Open, Problem};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, Facts};
+use planwright_core::dialect::{Choice, DiskFacts};
 use planwright_core::text::SourceText;
 
 pub(crate) const NOW: &str = "2026-11-15T12:00:00.000Z";
 
-pub(crate) fn attempt(text: &str, change: &Edit<'_>) -> Result<Changed, Problem> {
-    let facts = Facts::default();
+pub(crate) fn attempt(text: &str, change: &Edit<'_>) -> Result<ChangedText, Problem> {
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     let open = Open::new(&SourceText::new(text), &choice);
     assert_eq!(
@@ -21,7 +21,7 @@ pub(crate) fn attempt(text: &str, change: &Edit<'_>) -> Result<Changed, Problem>
     edit(&open, &choice, change, NOW)
 }
 
-pub(crate) fn text_of(changed: &Changed) -> String {
+pub(crate) fn text_of(changed: &ChangedText) -> String {
     changed.source.as_str().to_owned()
 }
 

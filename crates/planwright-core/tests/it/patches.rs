@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-use planwright_core::document::patch::{self, Patch, Refusal, Value};
+use planwright_core::document::patch::{self, Patch, PatchRefusal, PlainValue};
 use planwright_core::document::route::Route;
-use planwright_core::document::{Document, Kind, NodeRef, json, yaml};
+use planwright_core::document::{Document, NodeKind, NodeRef, json, yaml};
 use planwright_core::text::SourceText;
 use planwright_testkit::judge::some_patch;
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ impl Tally {
 fn check_patch(document: &Document, patch: &Patch, tally: &Tally) -> TestCaseResult {
     let text = document.source().as_str();
     let root = document.root().expect("a document with nodes");
-    let mut expect = Value::of(root);
+    let mut expect = PlainValue::of(root);
     let predicted = patch.apply_to(&mut expect);
     match patch::patch(document, std::slice::from_ref(patch)) {
         Ok(patched) => {
@@ -96,11 +96,11 @@ fn check_patch(document: &Document, patch: &Patch, tally: &Tally) -> TestCaseRes
             prop_assert_eq!(predicted, Ok(()), "{:?}", patch);
             let source = SourceText::new(patched.as_str());
             let parsed = match document.format() {
-                planwright_core::document::Format::Json => json::parse(&source),
-                planwright_core::document::Format::Yaml => yaml::parse(&source),
+                planwright_core::document::DocumentFormat::Json => json::parse(&source),
+                planwright_core::document::DocumentFormat::Yaml => yaml::parse(&source),
             };
             check_table(&parsed)?;
-            let value = Value::of(parsed.document.root().expect("still has a root"));
+            let value = PlainValue::of(parsed.document.root().expect("still has a root"));
             prop_assert_eq!(value, expect, "{:?}\n{}\n---- became\n{}", patch, text, patched);
             check_outside(document, patch, &patched)?;
             let is_removal = matches!(patch, Patch::RemoveMember { .. } | Patch::RemoveElement { .. });
@@ -109,13 +109,13 @@ fn check_patch(document: &Document, patch: &Patch, tally: &Tally) -> TestCaseRes
             }
             Ok(())
         }
-        Err(Refusal::KeyExists { .. }) => {
+        Err(PatchRefusal::KeyExists { .. }) => {
             prop_assert!(predicted.is_err());
             Ok(())
         }
         Err(refusal) => {
             Tally::count(&tally.n_refused);
-            let is_expected = matches!(refusal, Refusal::Unwritable { .. } | Refusal::Mismatch(_));
+            let is_expected = matches!(refusal, PatchRefusal::Unwritable { .. } | PatchRefusal::Mismatch(_));
             let lowered = patch::lower(document, std::slice::from_ref(patch))
                 .and_then(|edits| patch::apply(document.source(), &edits));
             prop_assert!(is_expected, "{refusal:?} for {patch:?} in\n{text}\n{lowered:?}");
@@ -186,14 +186,14 @@ fn scalars_replaced_together_or_one_by_one_give_the_same_text() {
     check_law(500, cases, |(value, new, layout)| {
         let text = generate::yaml(&value, &mut Dice::new(layout));
         let document = yaml::parse(&SourceText::new(text.as_str())).document;
-        let is_scalar = |node: &NodeRef<'_>| !matches!(node.kind(), Kind::Object | Kind::Array | Kind::Key);
+        let is_scalar = |node: &NodeRef<'_>| !matches!(node.kind(), NodeKind::Object | NodeKind::Array | NodeKind::Key);
         let patches: Vec<Patch> = document
             .nodes()
             .filter(is_scalar)
             .zip(&new)
             .map(|(node, new)| Patch::ReplaceScalar {
                 at: Route::of(node),
-                value: if new.is_scalar() { new.clone() } else { Value::Null },
+                value: if new.is_scalar() { new.clone() } else { PlainValue::Null },
             })
             .collect();
         let together = patch::patch(&document, &patches);
@@ -205,10 +205,10 @@ fn scalars_replaced_together_or_one_by_one_give_the_same_text() {
         });
         match (together, one_by_one) {
             (Ok(together), Ok(one_by_one)) => {
-                let value = |text: String| yaml::parse(&SourceText::new(text)).document.root().map(Value::of);
+                let value = |text: String| yaml::parse(&SourceText::new(text)).document.root().map(PlainValue::of);
                 prop_assert_eq!(value(together), value(one_by_one));
             }
-            (Err(Refusal::Mismatch(_)), _) | (_, Err(Refusal::Mismatch(_))) => {}
+            (Err(PatchRefusal::Mismatch(_)), _) | (_, Err(PatchRefusal::Mismatch(_))) => {}
             (together, one_by_one) => {
                 return Err(TestCaseError::fail(format!("{together:?} and {one_by_one:?}")));
             }
@@ -247,7 +247,7 @@ fn many_patches_take_linear_time() {
     let patches: Vec<Patch> = (0..20_000)
         .map(|n| Patch::ReplaceScalar {
             at: Route::root().key("tasks").index(n).key("status"),
-            value: Value::String("done".to_owned()),
+            value: PlainValue::String("done".to_owned()),
         })
         .collect();
     let patched = patch::patch(&document, &patches);

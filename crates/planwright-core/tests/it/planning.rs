@@ -2,13 +2,13 @@
 
 use planwright_core::change::Open;
 use planwright_core::change::rewrite::rewrite;
-use planwright_core::convert::Wish;
+use planwright_core::convert::PlanningRequest;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::id_source::IdSource;
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};
 use planwright_core::inspect::inspect;
 use planwright_core::planning::draft::{draft, told};
-use planwright_core::planning::replan::{Difference, new_version};
+use planwright_core::planning::replan::{PlanDifference, new_version};
 use planwright_core::text::SourceText;
 
 const NOW: &str = "2026-11-16T09:00:00Z";
@@ -51,11 +51,11 @@ const BARE: [(&str, &str); 4] = [
     ),
 ];
 
-fn wish() -> Wish<'static> {
-    Wish {
+fn wish() -> PlanningRequest<'static> {
+    PlanningRequest {
         goal: "Limit how often a client may call",
         by: Some("planner"),
-        ..Wish::default()
+        ..PlanningRequest::default()
     }
 }
 
@@ -68,7 +68,7 @@ fn drafted(name: &str, answer: &str) -> Result<String, String> {
 
 fn states_of(text: &str, name: &str) -> String {
     let own = dialect(name);
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice {
         dialects: DIALECTS,
         forced: Some(own),
@@ -134,7 +134,7 @@ fn what_planners_say_of_the_state_of_tasks_is_not_believed() {
 
 #[test]
 fn constraints_and_memories_go_where_the_dialect_has_a_place_for_them() {
-    let wish = Wish {
+    let wish = PlanningRequest {
         constraints: &["no new dependency".to_owned()],
         memories: &["the last try broke the cache".to_owned()],
         ..wish()
@@ -183,9 +183,9 @@ fn answers_that_hold_no_plan_are_refused_with_a_reason() {
 }
 
 /// Returns the new text and the difference, or what is wrong.
-fn replanned(name: &str, old: &str, answer: &str) -> Result<(String, Difference), String> {
+fn replanned(name: &str, old: &str, answer: &str) -> Result<(String, PlanDifference), String> {
     let own = dialect(name);
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice {
         dialects: DIALECTS,
         forced: Some(own),

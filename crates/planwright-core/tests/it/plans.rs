@@ -1,6 +1,6 @@
 //! Random plans of every dialect: sound, with all their fields, and with texts as odd as JSON and YAML allow.
 
-use planwright_core::document::patch::Value;
+use planwright_core::document::patch::PlainValue;
 
 use crate::generate::{Dice, TEXTS, json, yaml};
 
@@ -17,12 +17,12 @@ pub(crate) fn plan(dialect: &str, dice: &mut Dice) -> String {
     }
 }
 
-fn text(text: impl Into<String>) -> Value {
-    Value::String(text.into())
+fn text(text: impl Into<String>) -> PlainValue {
+    PlainValue::String(text.into())
 }
 
-fn number(number: impl ToString) -> Value {
-    Value::Number(number.to_string())
+fn number(number: impl ToString) -> PlainValue {
+    PlainValue::Number(number.to_string())
 }
 
 /// Returns a text that says something.
@@ -35,22 +35,22 @@ fn filled(dice: &mut Dice) -> String {
     }
 }
 
-fn any_text(dice: &mut Dice) -> Value {
+fn any_text(dice: &mut Dice) -> PlainValue {
     text(dice.pick(TEXTS))
 }
 
-fn texts(dice: &mut Dice) -> Value {
+fn texts(dice: &mut Dice) -> PlainValue {
     let n_texts = dice.roll(4);
-    Value::Array((0..n_texts).map(|_| text(filled(dice))).collect())
+    PlainValue::Array((0..n_texts).map(|_| text(filled(dice))).collect())
 }
 
-fn time(dice: &mut Dice) -> Value {
+fn time(dice: &mut Dice) -> PlainValue {
     text(dice.pick(&["2026-03-22T10:00:00Z", "2026-01-23", "2025-12-31T23:59:59.5+02:00"]))
 }
 
 /// An object that is filled by dice.
 struct Object<'d> {
-    members: Vec<(String, Value)>,
+    members: Vec<(String, PlainValue)>,
     dice: &'d mut Dice,
 }
 
@@ -62,13 +62,13 @@ impl<'d> Object<'d> {
         }
     }
 
-    fn with(&mut self, key: &str, value: impl FnOnce(&mut Dice) -> Value) -> &mut Self {
+    fn with(&mut self, key: &str, value: impl FnOnce(&mut Dice) -> PlainValue) -> &mut Self {
         let value = value(self.dice);
         self.members.push((key.to_owned(), value));
         self
     }
 
-    fn maybe(&mut self, key: &str, value: impl FnOnce(&mut Dice) -> Value) -> &mut Self {
+    fn maybe(&mut self, key: &str, value: impl FnOnce(&mut Dice) -> PlainValue) -> &mut Self {
         if self.dice.roll(2) == 1 {
             self.with(key, value)
         } else {
@@ -80,7 +80,7 @@ impl<'d> Object<'d> {
     fn unknown(&mut self) -> &mut Self {
         if self.dice.one_in(4) {
             self.with("custom", |dice| {
-                Value::Object(vec![
+                PlainValue::Object(vec![
                     ("id".to_owned(), any_text(dice)),
                     ("deep".to_owned(), texts(dice)),
                 ])
@@ -89,8 +89,8 @@ impl<'d> Object<'d> {
         self
     }
 
-    fn done(&mut self) -> Value {
-        Value::Object(std::mem::take(&mut self.members))
+    fn done(&mut self) -> PlainValue {
+        PlainValue::Object(std::mem::take(&mut self.members))
     }
 }
 
@@ -117,7 +117,7 @@ fn opencrabs(dice: &mut Dice) -> String {
     }
     root.with("title", |dice| text(filled(dice)))
         .with("description", |dice| text(filled(dice)))
-        .with("tasks", |_| Value::Array(tasks))
+        .with("tasks", |_| PlainValue::Array(tasks))
         .maybe("context", any_text)
         .maybe("risks", texts)
         .maybe("test_strategy", any_text)
@@ -136,13 +136,13 @@ fn opencrabs(dice: &mut Dice) -> String {
         })
         .maybe("created_at", time)
         .maybe("updated_at", time)
-        .maybe("approved_at", |_| Value::Null);
+        .maybe("approved_at", |_| PlainValue::Null);
     }
     let root = root.done();
     json(&root, dice)
 }
 
-fn opencrabs_task(dice: &mut Dice, ix: usize, is_full: bool, by_id: bool) -> Value {
+fn opencrabs_task(dice: &mut Dice, ix: usize, is_full: bool, by_id: bool) -> PlainValue {
     let dependencies = earlier(dice, ix);
     let mut task = Object::new(dice);
     if is_full {
@@ -162,7 +162,7 @@ fn opencrabs_task(dice: &mut Dice, ix: usize, is_full: bool, by_id: bool) -> Val
             }
         };
         task.with("dependencies", |_| {
-            Value::Array(dependencies.into_iter().map(reference).collect())
+            PlainValue::Array(dependencies.into_iter().map(reference).collect())
         });
     }
     task.maybe("complexity", |dice| number(1 + dice.roll(5)))
@@ -170,17 +170,17 @@ fn opencrabs_task(dice: &mut Dice, ix: usize, is_full: bool, by_id: bool) -> Val
         .unknown();
     if is_full {
         task.maybe("status", |dice| match dice.roll(6) {
-            0 => Value::Object(vec![("Blocked".to_owned(), any_text(dice))]),
+            0 => PlainValue::Object(vec![("Blocked".to_owned(), any_text(dice))]),
             n => text(["Pending", "InProgress", "Completed", "Failed", "Skipped"][n - 1]),
         })
         .maybe("notes", any_text)
         .maybe("completed_at", time)
         .maybe("execution_history", |dice| {
             let attempt = vec![
-                ("success".to_owned(), Value::Bool(true)),
+                ("success".to_owned(), PlainValue::Bool(true)),
                 ("output".to_owned(), any_text(dice)),
             ];
-            Value::Array(vec![Value::Object(attempt)])
+            PlainValue::Array(vec![PlainValue::Object(attempt)])
         })
         .maybe("retry_count", |dice| number(dice.roll(3)))
         .maybe("max_retries", |dice| number(dice.roll(5)))
@@ -199,22 +199,25 @@ fn clido(dice: &mut Dice) -> String {
         task.with("id", |_| text(ids[ix].as_str()))
             .with("description", |dice| text(filled(dice)))
             .with("depends_on", |_| {
-                Value::Array(dependencies.iter().map(|&ix| text(ids[ix].as_str())).collect())
+                PlainValue::Array(dependencies.iter().map(|&ix| text(ids[ix].as_str())).collect())
             })
             .maybe("complexity", |dice| text(dice.pick(&["low", "medium", "high"])))
-            .maybe("skip", |dice| Value::Bool(dice.roll(2) == 1))
+            .maybe("skip", |dice| PlainValue::Bool(dice.roll(2) == 1))
             .maybe("notes", any_text)
             .maybe("status", |dice| {
                 text(dice.pick(&["pending", "running", "done", "failed", "skipped"]))
             })
-            .maybe(
-                "tools",
-                |dice| if dice.roll(2) == 1 { texts(dice) } else { Value::Null },
-            )
+            .maybe("tools", |dice| {
+                if dice.roll(2) == 1 {
+                    texts(dice)
+                } else {
+                    PlainValue::Null
+                }
+            })
             .unknown();
         task.done()
     });
-    let tasks = Value::Array(tasks.collect());
+    let tasks = PlainValue::Array(tasks.collect());
     let mut root = Object::new(dice);
     if root.dice.roll(2) == 1 {
         root.with("goal", |dice| text(filled(dice)))
@@ -252,7 +255,7 @@ fn aimi_v3(dice: &mut Dice) -> String {
             .with("acceptanceCriteria", |dice| {
                 let mut criteria = vec![text("Typecheck passes")];
                 criteria.extend((0..dice.roll(3)).map(|_| any_text(dice)));
-                Value::Array(criteria)
+                PlainValue::Array(criteria)
             })
             // Priorities need not rise with the file.
             .with("priority", |_| number((ix * 3) % 7))
@@ -260,13 +263,13 @@ fn aimi_v3(dice: &mut Dice) -> String {
                 text(dice.pick(&["pending", "in_progress", "completed", "failed", "skipped"]))
             })
             .with("dependsOn", |_| {
-                Value::Array(dependencies.into_iter().map(|ix| text(story_id(ix))).collect())
+                PlainValue::Array(dependencies.into_iter().map(|ix| text(story_id(ix))).collect())
             })
             .maybe("notes", any_text)
             .unknown();
         story.done()
     });
-    let stories = Value::Array(stories.collect());
+    let stories = PlainValue::Array(stories.collect());
     let mut metadata = Object::new(dice);
     metadata
         .with("title", |dice| text(filled(dice)))
@@ -277,7 +280,7 @@ fn aimi_v3(dice: &mut Dice) -> String {
             if dice.roll(2) == 1 {
                 text("docs/plans/p.md")
             } else {
-                Value::Null
+                PlainValue::Null
             }
         })
         .maybe("brainstormPath", any_text)
@@ -303,13 +306,13 @@ fn aimi_v2(dice: &mut Dice) -> String {
             .maybe("description", any_text)
             .maybe("acceptanceCriteria", texts)
             .with("priority", |dice| number(1 + dice.roll(3)))
-            .with("passes", |dice| Value::Bool(dice.roll(2) == 1))
-            .maybe("skipped", |dice| Value::Bool(dice.roll(2) == 1))
+            .with("passes", |dice| PlainValue::Bool(dice.roll(2) == 1))
+            .maybe("skipped", |dice| PlainValue::Bool(dice.roll(2) == 1))
             .maybe("notes", any_text)
             .unknown();
         story.done()
     });
-    let stories = Value::Array(stories.collect());
+    let stories = PlainValue::Array(stories.collect());
     let mut root = Object::new(dice);
     if root.dice.roll(2) == 1 {
         root.with("project", |dice| text(filled(dice)))
@@ -347,17 +350,17 @@ fn rawko(dice: &mut Dice) -> String {
             .maybe("error", any_text)
             .maybe("affectedFiles", |dice| {
                 let files = ["src/a.rs", "src/b.rs", "/etc/passwd", "src/*.rs", ".env", "a b/c"];
-                Value::Array((0..dice.roll(4)).map(|_| text(dice.pick(&files))).collect())
+                PlainValue::Array((0..dice.roll(4)).map(|_| text(dice.pick(&files))).collect())
             })
             .maybe("dependsOn", |_| {
-                Value::Array(dependencies.into_iter().map(number).collect())
+                PlainValue::Array(dependencies.into_iter().map(number).collect())
             })
             .maybe("instructions", any_text)
             .maybe("acceptanceCriteria", texts)
             .unknown();
         step.done()
     });
-    let steps = Value::Array(steps.collect());
+    let steps = PlainValue::Array(steps.collect());
     let is_later = dice.one_in(3);
     let mut root = Object::new(dice);
     root.with("id", |dice| text(dice.pick(&["plan-20260123-auth", "odd id", "p"])))
@@ -390,7 +393,7 @@ fn rawko(dice: &mut Dice) -> String {
 
 fn task_pack(dice: &mut Dice) -> String {
     let n_tasks = 1 + dice.roll(5);
-    let mut waves: Vec<Vec<Value>> = vec![Vec::new(); 2 * n_tasks];
+    let mut waves: Vec<Vec<PlainValue>> = vec![Vec::new(); 2 * n_tasks];
     let mut wave_of: Vec<usize> = Vec::new();
     let mut tasks = Vec::new();
     for ix in 0..n_tasks {
@@ -409,18 +412,18 @@ fn task_pack(dice: &mut Dice) -> String {
             .maybe("requirement_refs", texts)
             .with("goal", |dice| text(filled(dice)))
             .with("dependencies", |_| {
-                Value::Array(dependencies.iter().map(|ix| text(format!("T{ix}"))).collect())
+                PlainValue::Array(dependencies.iter().map(|ix| text(format!("T{ix}"))).collect())
             })
-            .with("files", |_| Value::Array(vec![text(format!("src/f{ix}.rs"))]))
+            .with("files", |_| PlainValue::Array(vec![text(format!("src/f{ix}.rs"))]))
             .with("test_focus", |dice| text(filled(dice)))
             .with("done_signal", |dice| text(filled(dice)))
             .with("stop_if", |dice| text(filled(dice)))
             .with("wave", |_| number(wave + 1))
             .maybe("context_refs", texts)
             .maybe("entry_hint", |dice| text(filled(dice)))
-            .maybe("parallelizable", |dice| Value::Bool(dice.roll(2) == 1))
+            .maybe("parallelizable", |dice| PlainValue::Bool(dice.roll(2) == 1))
             .maybe("expected_side_effects", |_| {
-                Value::Array(vec![text("package-lock.json"), text("gen/*.rs")])
+                PlainValue::Array(vec![text("package-lock.json"), text("gen/*.rs")])
             })
             .maybe("risk_note", |dice| text(filled(dice)))
             .maybe("notes", |dice| text(filled(dice)))
@@ -433,15 +436,15 @@ fn task_pack(dice: &mut Dice) -> String {
     }
     let waves = waves.into_iter().enumerate().filter(|(_, tasks)| !tasks.is_empty());
     let waves = waves.map(|(ix, tasks)| {
-        Value::Object(vec![
+        PlainValue::Object(vec![
             ("wave".to_owned(), number(ix + 1)),
-            ("tasks".to_owned(), Value::Array(tasks)),
+            ("tasks".to_owned(), PlainValue::Array(tasks)),
         ])
     });
-    let contract = Value::Object(vec![
+    let contract = PlainValue::Object(vec![
         ("schema_version".to_owned(), text("task-pack/v1")),
-        ("execution_waves".to_owned(), Value::Array(waves.collect())),
-        ("tasks".to_owned(), Value::Array(tasks)),
+        ("execution_waves".to_owned(), PlainValue::Array(waves.collect())),
+        ("tasks".to_owned(), PlainValue::Array(tasks)),
     ]);
     let contract = json(&contract, dice);
     let title = dice.pick(&["Import photos", "\"Quoted: title\"", "'Single'"]);

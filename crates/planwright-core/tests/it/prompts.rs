@@ -6,7 +6,9 @@ use expect_test::{Expect, ExpectFile, expect, expect_file};
 use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
-use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, MAX_TEMPLATE_BYTES, PLACEHOLDERS, Prompt, Template, rules};
+use planwright_core::prompt::{
+    DEFAULT_MAX_BYTES, MAX_TEMPLATE_BYTES, PLACEHOLDERS, Prompt, PromptContext, Template, rules,
+};
 use planwright_core::text::SourceText;
 use planwright_testkit::sixth_dialect::Todo;
 use planwright_testkit::{judge, repository};
@@ -18,8 +20,8 @@ fn plan(text: &str) -> LinkedPlan {
     inspect_text(text).plan.expect("a plan")
 }
 
-fn prompt(plan: &LinkedPlan, task_ix: usize, context: &Context<'_>) -> Prompt {
-    let context = Context {
+fn prompt(plan: &LinkedPlan, task_ix: usize, context: &PromptContext<'_>) -> Prompt {
+    let context = PromptContext {
         own_part: plan.dialect.prompt(),
         ..*context
     };
@@ -164,16 +166,16 @@ fn sample(dialect: &str) -> LinkedPlan {
     inspection.plan.expect("a plan")
 }
 
-fn first_context() -> Context<'static> {
-    Context {
+fn first_context() -> PromptContext<'static> {
+    PromptContext {
         plan_path: "plans/it.plan",
         result_file: Some(".planwright/results/1.json"),
-        ..Context::default()
+        ..PromptContext::default()
     }
 }
 
 #[track_caller]
-fn check(dialect: &str, context: &Context<'_>, expected: ExpectFile) {
+fn check(dialect: &str, context: &PromptContext<'_>, expected: ExpectFile) {
     let found = prompt(&sample(dialect), 1, context);
     assert_eq!(found.left_out, [""; 0]);
     expected.assert_eq(&found.text);
@@ -182,7 +184,7 @@ fn check(dialect: &str, context: &Context<'_>, expected: ExpectFile) {
 #[test]
 fn prompts_of_all_dialects() {
     let outputs = [(0, "Read it all; see `docs/format.md`.")];
-    let context = Context {
+    let context = PromptContext {
         outputs: &outputs,
         ..first_context()
     };
@@ -195,7 +197,7 @@ fn prompts_of_all_dialects() {
 
 #[test]
 fn prompt_of_a_second_attempt() {
-    let context = Context {
+    let context = PromptContext {
         attempt: 2,
         last_failure: Some("cargo test\n```\nassertion failed: left == right\n```\n"),
         ..first_context()
@@ -239,7 +241,7 @@ fn everything_a_task_says_reaches_its_agent() {
             .filter(|entry| !BOOKKEEPING.contains(&entry.field))
         {
             let words = match entry.value {
-                planwright_core::plan::Value::List(list) => plan.items(list).to_vec(),
+                planwright_core::plan::FieldValue::List(list) => plan.items(list).to_vec(),
                 other => vec![other],
             };
             for word in words {
@@ -282,13 +284,13 @@ fn text_of_a_plan_cannot_pose_as_planwright() {
     let text = serde_json::json!({"goal": evil, "tasks": [{"id": evil, "description": evil},
         {"id": "`EVIL", "description": evil, "notes": evil, "depends_on": [evil], "tools": [evil]}]});
     let plan = plan(&text.to_string());
-    let context = Context {
+    let context = PromptContext {
         outputs: &[(0, evil)],
         last_failure: Some(evil),
         plan_path: evil,
         result_file: Some(evil),
         attempt: 2,
-        ..Context::default()
+        ..PromptContext::default()
     };
     let text = prompt(&plan, 1, &context).text;
     assert!(text.matches("EVIL").count() > 10);
@@ -314,13 +316,13 @@ fn a_dialect_without_a_template_gets_the_general_one() {
 
 #[test]
 fn a_task_that_does_not_exist_has_a_prompt_all_the_same() {
-    let found = prompt(&sample("clido"), 99, &Context::default());
+    let found = prompt(&sample("clido"), 99, &PromptContext::default());
     assert!(found.text.contains("# Rules"));
 }
 
 fn filled(template: &str) -> String {
     let template = Template::parse(template).expect("a good template");
-    let context = Context {
+    let context = PromptContext {
         template: Some(&template),
         ..first_context()
     };
@@ -345,7 +347,7 @@ fn templates_of_users_are_filled() {
 fn placeholders_in_the_text_of_a_plan_are_text() {
     let plan = plan(r#"{"goal": "g", "tasks": [{"id": "{{notes}}", "description": "{{#risk}}x", "notes": "SECRET"}]}"#);
     let template = Template::parse("{{task}} {{description}}").expect("a good template");
-    let context = Context {
+    let context = PromptContext {
         template: Some(&template),
         ..first_context()
     };
@@ -408,7 +410,7 @@ fn slips_in_templates_are_told_with_their_place() {
 fn what_others_wrote_is_cut_first() {
     let long = "o".repeat(300_000);
     let failure = format!("{}THE END", "f".repeat(300_000));
-    let context = Context {
+    let context = PromptContext {
         outputs: &[(0, &long)],
         last_failure: Some(&failure),
         attempt: 2,
@@ -429,7 +431,7 @@ fn what_others_wrote_is_cut_first() {
     let tight = prompt(
         &sample("clido"),
         1,
-        &Context {
+        &PromptContext {
             max_bytes: 3_000,
             ..context
         },
@@ -453,7 +455,7 @@ fn many_dependencies_are_counted_where_they_do_not_fit() {
     let outputs: Vec<(usize, &str)> = (0..5_000)
         .map(|n| (n, "It went well, and here is a lot to say about it."))
         .collect();
-    let context = Context {
+    let context = PromptContext {
         outputs: &outputs,
         ..first_context()
     };
@@ -483,7 +485,7 @@ proptest! {
         ]});
         let plan = plan(&text.to_string());
         let outputs = [(0, texts[4].as_str())];
-        let context = Context {
+        let context = PromptContext {
             outputs: &outputs,
             last_failure: Some(&texts[5]),
             attempt,
@@ -502,7 +504,7 @@ proptest! {
     #[test]
     fn any_template_is_read_without_harm(text in r"(\{\{|\}\}|#|/|notes|risk|task| |\n|é|\{|\}){0,60}") {
         if let Ok(template) = Template::parse(&text) {
-            let context = Context { template: Some(&template), ..first_context() };
+            let context = PromptContext { template: Some(&template), ..first_context() };
             prompt(&sample("clido"), 1, &context);
         }
     }

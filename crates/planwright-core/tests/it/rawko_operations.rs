@@ -3,10 +3,10 @@
 
 use planwright_core::arbiter::current_task;
 use planwright_core::change::{Open, Problem, transition};
-use planwright_core::dialect::{Choice, Facts};
-use planwright_core::edit::Request;
+use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::edit::VerbRequest;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Field, Plan, Readiness, Tally, Value, Verb};
+use planwright_core::plan::{Field, FieldValue, Plan, Readiness, StateCounts, Verb};
 use planwright_core::text::SourceText;
 
 use crate::fixtures::inspect_text;
@@ -35,15 +35,15 @@ fn look(text: &str) -> LinkedPlan {
     inspect_text(text).plan.expect("a plan")
 }
 
-fn attempted(text: &str, step: usize, request: &Request<'_>) -> Result<String, Problem> {
-    let facts = Facts::default();
+fn attempted(text: &str, step: usize, request: &VerbRequest<'_>) -> Result<String, Problem> {
+    let facts = DiskFacts::default();
     let choice = Choice::by_content(&facts);
     let open = Open::new(&SourceText::new(text), &choice);
     transition(&open, &choice, step, request).map(|changed| changed.source.as_str().to_owned())
 }
 
 #[track_caller]
-fn done(text: &str, step: usize, request: &Request<'_>) -> LinkedPlan {
+fn done(text: &str, step: usize, request: &VerbRequest<'_>) -> LinkedPlan {
     match attempted(text, step, request) {
         Ok(text) => look(&text),
         Err(problem) => panic!("{problem}\n{text}"),
@@ -90,7 +90,7 @@ fn starting_a_step() {
         ),
     ] {
         let text = written(status, current, steps);
-        let linked = done(&text, step, &Request::new(Verb::Start, NOW));
+        let linked = done(&text, step, &VerbRequest::new(Verb::Start, NOW));
         let plan = &linked.plan;
         assert_eq!(standing(plan), expected, "{steps}");
         assert_eq!(plan.head_str(Field::UpdatedAt), Some(NOW));
@@ -114,7 +114,7 @@ fn a_step_that_cannot_start_is_refused() {
     ] {
         let text = written(status, 0, steps);
         assert!(
-            attempted(&text, step, &Request::new(Verb::Start, NOW)).is_err(),
+            attempted(&text, step, &VerbRequest::new(Verb::Start, NOW)).is_err(),
             "{status}: {steps}"
         );
     }
@@ -163,10 +163,10 @@ fn completing_a_step() {
     ] {
         let text = written("in_progress", current.parse().expect("a number"), steps);
         let files = ["src/a.rs".to_owned(), "src/b.rs".to_owned()];
-        let request = Request {
+        let request = VerbRequest {
             output: Some("made it"),
             files: &files,
-            ..Request::new(Verb::Done, NOW)
+            ..VerbRequest::new(Verb::Done, NOW)
         };
         let linked = done(&text, step, &request);
         let plan = &linked.plan;
@@ -186,10 +186,13 @@ fn completing_without_touched_files_writes_none() {
     let linked = done(
         &written("in_progress", 0, "in_progress"),
         0,
-        &Request::new(Verb::Done, NOW),
+        &VerbRequest::new(Verb::Done, NOW),
     );
     let step = &linked.plan.tasks()[0];
-    assert!(!matches!(linked.plan.value(step, Field::Files), Some(Value::List(_))));
+    assert!(!matches!(
+        linked.plan.value(step, Field::Files),
+        Some(FieldValue::List(_))
+    ));
 }
 
 #[test]
@@ -201,9 +204,9 @@ fn failing_a_step() {
         (0, "in_progress in_progress", 1, "replanning 0: in_progress failed"),
     ] {
         let text = written("in_progress", current, steps);
-        let request = Request {
+        let request = VerbRequest {
             note: Some("exit status 1"),
-            ..Request::new(Verb::Fail, NOW)
+            ..VerbRequest::new(Verb::Fail, NOW)
         };
         let linked = done(&text, step, &request);
         let plan = &linked.plan;
@@ -222,7 +225,11 @@ fn skipping_a_step_takes_along_what_waits_for_it() {
         ("pending pending<0", 0, "complete 2: skipped skipped"),
         ("complete pending", 1, "complete 2: complete skipped"),
     ] {
-        let linked = done(&written("in_progress", 0, steps), step, &Request::new(Verb::Skip, NOW));
+        let linked = done(
+            &written("in_progress", 0, steps),
+            step,
+            &VerbRequest::new(Verb::Skip, NOW),
+        );
         assert_eq!(standing(&linked.plan), expected, "{steps}");
     }
 }
@@ -271,7 +278,7 @@ fn progress_counts_complete_steps_and_completion_skipped_ones_too() {
             "{steps}"
         );
         let states = linked.plan.tasks().iter().map(|step| step.status.state());
-        assert_eq!(Tally::of_states(states).is_over(), is_over, "{steps}");
+        assert_eq!(StateCounts::of_states(states).is_over(), is_over, "{steps}");
         let is_left = current_task(&linked.plan, &linked.links).is_some();
         assert_eq!(is_left, !is_over, "{steps}");
     }

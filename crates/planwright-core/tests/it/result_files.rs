@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};
-use planwright_core::agent::result_file::{COST_MEMBERS, MAX_RESULT_BYTES, MEMBERS, Member, Report, SCHEMA};
-use planwright_core::agent::{Basis, Conclusion, End, Format, Outcome, ResultFile, Verdict, conclude, rules};
+use planwright_core::agent::result_file::{
+    COST_MEMBERS, MAX_RESULT_BYTES, MEMBERS, ResultMember, ResultStatus, SCHEMA,
+};
+use planwright_core::agent::{
+    AgentOutcome, AgentVerdict, Basis, Conclusion, End, EventFormat, ResultFile, conclude, rules,
+};
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
 use planwright_testkit::repository;
@@ -51,7 +55,7 @@ const FULL: &str = r#"{
 #[test]
 fn everything_in_a_file_is_read() {
     let expected = ResultFile {
-        report: Report::Done,
+        report: ResultStatus::Done,
         output: "Made it.".to_owned(),
         affected_files: vec!["src/a.rs".to_owned(), "b c.txt".to_owned()],
         notes: "Mind the gap.".to_owned(),
@@ -69,7 +73,7 @@ fn everything_in_a_file_is_read() {
     let least = ResultFile::read("\u{feff}{\"planwright_result\": 1, \"outcome\": \"failed\"}\n").expect("a good file");
     assert_eq!(
         (least.report, least.output.as_str(), least.cost_usd),
-        (Report::Failed, "", None)
+        (ResultStatus::Failed, "", None)
     );
 }
 
@@ -195,8 +199,8 @@ fn large_files_are_refused() {
     assert_eq!(findings[0].rule.id, "result-too-large");
 }
 
-fn verdict(outcome: Outcome) -> Verdict {
-    Verdict {
+fn verdict(outcome: AgentOutcome) -> AgentVerdict {
+    AgentVerdict {
         outcome,
         final_message: "I am happy.".to_owned(),
         session: Some("s".to_owned()),
@@ -207,14 +211,14 @@ fn verdict(outcome: Outcome) -> Verdict {
     }
 }
 
-fn conclusion(outcome: Outcome, file: Option<&str>, format: Format) -> Conclusion {
+fn conclusion(outcome: AgentOutcome, file: Option<&str>, format: EventFormat) -> Conclusion {
     let file = file.map(|text| ResultFile::read(text).expect("a good file"));
     conclude(verdict(outcome), file, format)
 }
 
 #[track_caller]
-fn check_end(outcome: Outcome, file: Option<&str>, expected: End, basis: Basis) {
-    let found = conclusion(outcome, file, Format::Claude);
+fn check_end(outcome: AgentOutcome, file: Option<&str>, expected: End, basis: Basis) {
+    let found = conclusion(outcome, file, EventFormat::Claude);
     assert_eq!((found.end, found.basis), (expected, basis));
 }
 
@@ -224,7 +228,7 @@ const FAILED: &str = r#"{"planwright_result": 1, "outcome": "failed", "notes": "
 #[test]
 fn bad_news_wins() {
     let why = || "x".to_owned();
-    let limited = || Outcome::RateLimited {
+    let limited = || AgentOutcome::RateLimited {
         wait: Some(3),
         why: why(),
     };
@@ -234,36 +238,46 @@ fn bad_news_wins() {
     let no_compiler = || End::Failed {
         why: "No compiler.".to_owned(),
     };
-    check_end(Outcome::Done, None, End::Done, Basis::ClosingEvent);
-    check_end(Outcome::Done, Some(FULL), End::Done, Basis::ResultFile);
-    check_end(Outcome::Done, Some(FAILED), no_compiler(), Basis::ResultFile);
-    check_end(Outcome::Done, Some(STOP), stopped(), Basis::ResultFile);
+    check_end(AgentOutcome::Done, None, End::Done, Basis::ClosingEvent);
+    check_end(AgentOutcome::Done, Some(FULL), End::Done, Basis::ResultFile);
+    check_end(AgentOutcome::Done, Some(FAILED), no_compiler(), Basis::ResultFile);
+    check_end(AgentOutcome::Done, Some(STOP), stopped(), Basis::ResultFile);
     check_end(
-        Outcome::Failed { why: why() },
+        AgentOutcome::Failed { why: why() },
         Some(FULL),
         End::Failed { why: why() },
         Basis::ClosingEvent,
     );
     check_end(
-        Outcome::Failed { why: why() },
+        AgentOutcome::Failed { why: why() },
         Some(FAILED),
         no_compiler(),
         Basis::ResultFile,
     );
     check_end(
-        Outcome::Broken { why: why() },
+        AgentOutcome::Broken { why: why() },
         Some(FULL),
         End::Broken { why: why() },
         Basis::ClosingEvent,
     );
     check_end(
-        Outcome::Broken { why: why() },
+        AgentOutcome::Broken { why: why() },
         Some(FAILED),
         End::Broken { why: why() },
         Basis::ClosingEvent,
     );
-    check_end(Outcome::Broken { why: why() }, Some(STOP), stopped(), Basis::ResultFile);
-    check_end(Outcome::Interrupted, Some(FULL), End::Interrupted, Basis::ClosingEvent);
+    check_end(
+        AgentOutcome::Broken { why: why() },
+        Some(STOP),
+        stopped(),
+        Basis::ResultFile,
+    );
+    check_end(
+        AgentOutcome::Interrupted,
+        Some(FULL),
+        End::Interrupted,
+        Basis::ClosingEvent,
+    );
     let still_limited = End::RateLimited {
         wait: Some(3),
         why: why(),
@@ -274,7 +288,7 @@ fn bad_news_wins() {
 
 #[test]
 fn both_witnesses_are_used() {
-    let found = conclusion(Outcome::Done, Some(FULL), Format::Claude);
+    let found = conclusion(AgentOutcome::Done, Some(FULL), EventFormat::Claude);
     assert_eq!(found.output, "Made it.");
     assert_eq!(found.affected_files, ["src/a.rs", "b c.txt"]);
     assert_eq!(
@@ -282,9 +296,12 @@ fn both_witnesses_are_used() {
         (Some(0.5), Some(7), Some(2))
     );
     assert_eq!(found.session.as_deref(), Some("s"));
-    let alone = conclusion(Outcome::Done, None, Format::Plain);
+    let alone = conclusion(AgentOutcome::Done, None, EventFormat::Plain);
     assert_eq!((alone.output.as_str(), alone.basis), ("I am happy.", Basis::ExitStatus));
-    assert_eq!(conclusion(Outcome::Done, None, Format::Aider).basis, Basis::Text);
+    assert_eq!(
+        conclusion(AgentOutcome::Done, None, EventFormat::Aider).basis,
+        Basis::Text
+    );
 }
 
 /// Reads the tables of the page: member, required.
@@ -302,7 +319,7 @@ fn documented(page: &str, heading: &str) -> BTreeMap<String, bool> {
     rows.collect()
 }
 
-fn coded(members: &[Member]) -> BTreeMap<String, bool> {
+fn coded(members: &[ResultMember]) -> BTreeMap<String, bool> {
     members
         .iter()
         .map(|member| (member.name.to_owned(), member.is_required))
@@ -340,7 +357,8 @@ fn the_schema_says_the_same() {
     let validator = jsonschema::validator_for(&schema).expect("a schema that can be used");
     let names =
         |value: &serde_json::Value| -> Vec<String> { value.as_object().expect("an object").keys().cloned().collect() };
-    let coded = |members: &[Member]| -> Vec<String> { members.iter().map(|member| member.name.to_owned()).collect() };
+    let coded =
+        |members: &[ResultMember]| -> Vec<String> { members.iter().map(|member| member.name.to_owned()).collect() };
     assert_eq!(names(&schema["properties"]), coded(MEMBERS));
     assert_eq!(names(&schema["properties"]["cost"]["properties"]), coded(COST_MEMBERS));
     let texts = [

@@ -3,7 +3,9 @@
 
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Readiness, Slots, State};
-use planwright_core::schedule::{Action, Claim, Event, Job, Jobs, Phase, Policy, Schedule, Standing, Stop};
+use planwright_core::schedule::{
+    FileUse, Job, Jobs, Phase, Policy, Schedule, ScheduleAction, ScheduleEvent, ScheduleStatus, Stop,
+};
 use planwright_testkit::generate::plan;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -47,7 +49,7 @@ fn job(n_tasks: usize) -> impl Strategy<Value = Job> {
             is_alone,
             claims: claims
                 .into_iter()
-                .map(|(file, is_exclusive)| Claim { file, is_exclusive })
+                .map(|(file, is_exclusive)| FileUse { file, is_exclusive })
                 .collect(),
             max_attempts,
             needs_review,
@@ -153,7 +155,7 @@ impl Model<'_> {
     fn share(&self, a: usize, b: usize) -> bool {
         let jobs = &self.story.jobs;
         jobs[a].claims.iter().any(|one| {
-            let clash = |other: &Claim| other.file == one.file && (one.is_exclusive || other.is_exclusive);
+            let clash = |other: &FileUse| other.file == one.file && (one.is_exclusive || other.is_exclusive);
             jobs[b].claims.iter().any(clash)
         })
     }
@@ -206,15 +208,15 @@ impl Model<'_> {
     /// Checks what was asked for, as the run was when it was asked.
     fn check_actions(
         &mut self,
-        event: Event,
+        event: ScheduleEvent,
         before: &Schedule,
         after: &Schedule,
-        actions: &[Action],
+        actions: &[ScheduleAction],
     ) -> TestCaseResult {
         let starts: Vec<usize> = actions
             .iter()
             .filter_map(|action| match action {
-                Action::Start { task, .. } => Some(*task as usize),
+                ScheduleAction::Start { task, .. } => Some(*task as usize),
                 _ => None,
             })
             .collect();
@@ -224,7 +226,7 @@ impl Model<'_> {
         );
         for &task in &starts {
             prop_assert!(self.is_ready(after, task), "{task} begins too early");
-            let is_reset = matches!(event, Event::Moved { task: moved, .. } if moved as usize == task);
+            let is_reset = matches!(event, ScheduleEvent::Moved { task: moved, .. } if moved as usize == task);
             prop_assert!(
                 is_reset || self.phase(before, task) != Phase::Running,
                 "{task} begins twice"
@@ -244,7 +246,7 @@ impl Model<'_> {
 }
 
 /// Chooses what happens next.
-fn next_event(story: &Story, schedule: &Schedule, is_paused: bool, dice: u32) -> Option<Event> {
+fn next_event(story: &Story, schedule: &Schedule, is_paused: bool, dice: u32) -> Option<ScheduleEvent> {
     let of_phase = |phase: Phase| {
         let tasks = 0..story.jobs.len() as u32;
         tasks.filter(move |&task| schedule.phase(task) == Some(phase))
@@ -252,37 +254,37 @@ fn next_event(story: &Story, schedule: &Schedule, is_paused: bool, dice: u32) ->
     let mut events = Vec::new();
     for task in of_phase(Phase::Running) {
         events.extend([
-            Event::Done { task },
-            Event::Done { task },
-            Event::Failed { task, may_retry: true },
-            Event::Failed {
+            ScheduleEvent::Done { task },
+            ScheduleEvent::Done { task },
+            ScheduleEvent::Failed { task, may_retry: true },
+            ScheduleEvent::Failed {
                 task,
                 may_retry: dice.is_multiple_of(2),
             },
         ]);
         if dice.is_multiple_of(11) {
-            events.push(Event::Deferred { task });
+            events.push(ScheduleEvent::Deferred { task });
         }
         if dice.is_multiple_of(13) {
-            events.push(Event::Stopped { task });
+            events.push(ScheduleEvent::Stopped { task });
         }
     }
-    events.extend(of_phase(Phase::Resting).map(|task| Event::Rested { task }));
+    events.extend(of_phase(Phase::Resting).map(|task| ScheduleEvent::Rested { task }));
     events.extend(of_phase(Phase::Review).map(|task| match dice.is_multiple_of(3) {
-        true => Event::Rejected { task },
-        false => Event::Approved { task },
+        true => ScheduleEvent::Rejected { task },
+        false => ScheduleEvent::Approved { task },
     }));
     if is_paused {
-        events.push(Event::Resumed);
+        events.push(ScheduleEvent::Resumed);
     }
     match dice % 17 {
-        0 if !is_paused => events.push(Event::Paused),
-        1 => events.push(Event::Spent { units: 1 }),
-        2 if dice.is_multiple_of(5) => events.push(Event::StopRequested),
+        0 if !is_paused => events.push(ScheduleEvent::Paused),
+        1 => events.push(ScheduleEvent::Spent { units: 1 }),
+        2 if dice.is_multiple_of(5) => events.push(ScheduleEvent::StopRequested),
         3 | 4 => {
             let task = dice / 17 % story.jobs.len() as u32;
             let to = State::ALL[(dice / 289) as usize % State::ALL.len()];
-            events.push(Event::Moved { task, to });
+            events.push(ScheduleEvent::Moved { task, to });
         }
         _ => {}
     }
@@ -302,7 +304,7 @@ fn follow(story: &Story) -> TestCaseResult {
     let waiting = schedule.clone();
     model.n_begun = actions
         .iter()
-        .filter(|action| matches!(action, Action::Start { .. }))
+        .filter(|action| matches!(action, ScheduleAction::Start { .. }))
         .count();
     model.check(&waiting)?;
     // Thrown numbers first; then whatever is under way ends well, so that the run ends.
@@ -310,14 +312,14 @@ fn follow(story: &Story) -> TestCaseResult {
     for (step, dice) in story.dice.iter().copied().chain(calm).enumerate() {
         let is_calm = step >= story.dice.len();
         let event = match next_event(story, &schedule, model.is_paused, dice) {
-            Some(Event::Paused | Event::Moved { .. }) if is_calm => continue,
-            Some(Event::Failed { task, .. }) if is_calm => Event::Done { task },
+            Some(ScheduleEvent::Paused | ScheduleEvent::Moved { .. }) if is_calm => continue,
+            Some(ScheduleEvent::Failed { task, .. }) if is_calm => ScheduleEvent::Done { task },
             Some(event) => event,
             None => break,
         };
         match event {
-            Event::Paused => model.is_paused = true,
-            Event::Resumed => model.is_paused = false,
+            ScheduleEvent::Paused => model.is_paused = true,
+            ScheduleEvent::Resumed => model.is_paused = false,
             _ => {}
         }
         let before = schedule.clone();
@@ -328,7 +330,7 @@ fn follow(story: &Story) -> TestCaseResult {
         events.push(event);
         told.push(actions);
     }
-    prop_assert_ne!(schedule.standing(), Standing::Busy, "the run ends");
+    prop_assert_ne!(schedule.standing(), ScheduleStatus::Busy, "the run ends");
     check_end(story, &schedule)?;
     // Any prefix of the events leads to the same state by the same actions.
     let (mut again, first) = Schedule::begin(jobs(), story.policy);
@@ -384,11 +386,11 @@ fn check_end(story: &Story, schedule: &Schedule) -> TestCaseResult {
     };
     let is_all_over = (0..story.jobs.len()).all(|task| !story.jobs[task].is_wanted || is_settled(task));
     match schedule.standing() {
-        Standing::Finished => prop_assert!(is_all_over),
-        Standing::Stuck => prop_assert!(!is_all_over),
-        Standing::Stopped(Stop::MaxTasks) => prop_assert!(story.policy.max_tasks.is_some() && !is_all_over),
-        Standing::Stopped(_) | Standing::AwaitsReview | Standing::Paused => {}
-        Standing::Busy => prop_assert!(false, "the run goes on"),
+        ScheduleStatus::Finished => prop_assert!(is_all_over),
+        ScheduleStatus::Stuck => prop_assert!(!is_all_over),
+        ScheduleStatus::Stopped(Stop::MaxTasks) => prop_assert!(story.policy.max_tasks.is_some() && !is_all_over),
+        ScheduleStatus::Stopped(_) | ScheduleStatus::AwaitsReview | ScheduleStatus::Paused => {}
+        ScheduleStatus::Busy => prop_assert!(false, "the run goes on"),
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A dialect that the core has never heard of is told apart, read and checked like the five it knows.
 
-use planwright_core::convert::{Options, Refused, convert};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts};
+use planwright_core::convert::{ConversionOptions, ConversionRefusal, convert};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::{Inspection, inspect};
@@ -24,7 +24,7 @@ fn six() -> Vec<&'static dyn Dialect> {
 }
 
 fn inspect_among_six(text: &str, path: Option<&str>) -> Inspection {
-    let (dialects, facts) = (six(), Facts::default());
+    let (dialects, facts) = (six(), DiskFacts::default());
     let choice = Choice {
         dialects: &dialects,
         forced: None,
@@ -73,7 +73,7 @@ fn it_is_checked_by_the_rules_of_all() {
 
 #[test]
 fn it_is_mended_like_the_others() {
-    let (dialects, facts) = (six(), Facts::default());
+    let (dialects, facts) = (six(), DiskFacts::default());
     let choice = Choice {
         dialects: &dialects,
         forced: None,
@@ -101,8 +101,8 @@ fn it_takes_nothing_from_the_five() {
 #[test]
 fn without_a_writer_nothing_is_converted_to_it() {
     let source = crate::fixtures::inspect_text(generate::plan("clido", 3));
-    let converted = with_id_source(|id_source| convert(&source, &SIXTH, &Options::default(), id_source));
-    assert_eq!(converted.err(), Some(Refused::NotWritable("todo")));
+    let converted = with_id_source(|id_source| convert(&source, &SIXTH, &ConversionOptions::default(), id_source));
+    assert_eq!(converted.err(), Some(ConversionRefusal::NotWritable("todo")));
 }
 
 #[test]

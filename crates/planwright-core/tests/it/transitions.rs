@@ -1,9 +1,9 @@
 //! Every cell of the table in every dialect, through the text and back; and what each dialect keeps of it.
 
-use planwright_core::change::{Changed, Open, Problem, transition};
+use planwright_core::change::{ChangedText, Open, Problem, transition};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, Facts};
-use planwright_core::edit::{Refused, Request};
+use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::edit::{VerbRefusal, VerbRequest};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
@@ -59,17 +59,17 @@ fn one_task(dialect: &str, state: State) -> Option<String> {
 }
 
 fn look(text: &str) -> Inspection {
-    inspect(&SourceText::new(text), &choice(&Facts::default()))
+    inspect(&SourceText::new(text), &choice(&DiskFacts::default()))
 }
 
-fn choice(facts: &Facts) -> Choice<'_> {
+fn choice(facts: &DiskFacts) -> Choice<'_> {
     Choice::by_content(facts)
 }
 
-fn attempt(text: &str, task_ix: usize, request: &Request<'_>) -> Result<Changed, Problem> {
+fn attempt(text: &str, task_ix: usize, request: &VerbRequest<'_>) -> Result<ChangedText, Problem> {
     transition(
-        &Open::new(&SourceText::new(text), &choice(&Facts::default())),
-        &choice(&Facts::default()),
+        &Open::new(&SourceText::new(text), &choice(&DiskFacts::default())),
+        &choice(&DiskFacts::default()),
         task_ix,
         request,
     )
@@ -94,9 +94,9 @@ fn every_verb_from_every_state_in_every_dialect_does_what_the_table_says() {
             let machine = &before.plan.as_ref().expect("a plan").plan.lifecycle.machine;
             for (verb, force) in Verb::ALL.into_iter().flat_map(|verb| [(verb, false), (verb, true)]) {
                 n_cells += 1;
-                let request = Request {
+                let request = VerbRequest {
                     force,
-                    ..Request::new(verb, NOW)
+                    ..VerbRequest::new(verb, NOW)
                 };
                 let result = attempt(&text, 0, &request);
                 let what = format!("{dialect}: {} from {}", verb.as_str(), from.as_str());
@@ -132,10 +132,10 @@ fn every_verb_from_every_state_in_every_dialect_does_what_the_table_says() {
 fn after(text: &str, steps: &[(usize, Verb, Option<&str>)]) -> String {
     let mut text = text.to_owned();
     for (task_ix, verb, note) in steps {
-        let request = Request {
+        let request = VerbRequest {
             note: *note,
             starts: true,
-            ..Request::new(*verb, NOW)
+            ..VerbRequest::new(*verb, NOW)
         };
         let changed = attempt(&text, *task_ix, &request).unwrap_or_else(|problem| panic!("{verb:?}: {problem}"));
         text = changed.source.as_str().to_owned();
@@ -193,24 +193,24 @@ fn a_failed_clido_task_takes_its_dependents_along_and_brings_exactly_them_back()
 
 #[test]
 fn readiness_is_asked_for_and_force_overrides_it() {
-    let problem = attempt(CHAIN, 4, &Request::new(Verb::Start, NOW))
+    let problem = attempt(CHAIN, 4, &VerbRequest::new(Verb::Start, NOW))
         .err()
         .expect("it is not ready");
     assert_eq!(
         problem.to_string(),
         "task `y` is not ready: it waits for `x`, which is pending, it waits for `b`, which is pending"
     );
-    assert!(matches!(problem, Problem::Refused(Refused::NotReady { .. })));
-    let held = attempt(CHAIN, 5, &Request::new(Verb::Start, NOW))
+    assert!(matches!(problem, Problem::Refused(VerbRefusal::NotReady { .. })));
+    let held = attempt(CHAIN, 5, &VerbRequest::new(Verb::Start, NOW))
         .err()
         .expect("it is held");
     assert_eq!(
         held.to_string(),
         "task `z` is not ready: the file marks it as one to skip"
     );
-    let request = Request {
+    let request = VerbRequest {
         force: true,
-        ..Request::new(Verb::Start, NOW)
+        ..VerbRequest::new(Verb::Start, NOW)
     };
     let changed = attempt(CHAIN, 5, &request).expect("force");
     let started = changed.source.as_str();
@@ -220,7 +220,7 @@ fn readiness_is_asked_for_and_force_overrides_it() {
 #[test]
 fn only_the_spans_of_the_change_differ() {
     let text = CHAIN.replace('\n', "\r\n");
-    let changed = attempt(&text, 0, &Request::new(Verb::Start, NOW)).expect("it is ready");
+    let changed = attempt(&text, 0, &VerbRequest::new(Verb::Start, NOW)).expect("it is ready");
     let new = changed.source.as_str();
     assert_eq!(
         new,
@@ -289,10 +289,10 @@ fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
     assert_eq!((&task["status"], &task["retry_count"]), (&"Failed".into(), &2.into()));
     assert_eq!(task["execution_history"].as_array().map(Vec::len), Some(2));
     // Tried again at once, and finished.
-    let request = Request {
+    let request = VerbRequest {
         output: Some("done it"),
         files: &["old.rs".to_owned(), "new.rs".to_owned()],
-        ..Request::new(Verb::Done, NOW)
+        ..VerbRequest::new(Verb::Done, NOW)
     };
     let retried = after(&last, &[(0, Verb::Retry, None)]);
     let done = attempt_text(&retried, 0, &request);
@@ -312,9 +312,9 @@ fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
     );
     assert_eq!(plan["status"], "Completed");
     // Opened again: nothing of the end is left.
-    let request = Request {
+    let request = VerbRequest {
         force: true,
-        ..Request::new(Verb::Reset, NOW)
+        ..VerbRequest::new(Verb::Reset, NOW)
     };
     let plan = json(&attempt_text(&done, 0, &request));
     let task = &plan["tasks"][0];
@@ -327,11 +327,11 @@ fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
 
 #[test]
 fn what_came_of_the_work_and_why_are_both_kept() {
-    let both = |verb| Request {
+    let both = |verb| VerbRequest {
         starts: true,
         output: Some("built"),
         note: Some("at last"),
-        ..Request::new(verb, NOW)
+        ..VerbRequest::new(verb, NOW)
     };
     let started = after(STORED, &[(0, Verb::Start, None)]);
     let task = &json(&attempt_text(&started, 0, &both(Verb::Done)))["tasks"][0];
@@ -362,7 +362,7 @@ fn what_came_of_the_work_and_why_are_both_kept() {
     assert!(failed.contains("    output: built\n    error: at last\n"), "{failed}");
 }
 
-fn attempt_text(text: &str, task_ix: usize, request: &Request<'_>) -> String {
+fn attempt_text(text: &str, task_ix: usize, request: &VerbRequest<'_>) -> String {
     let changed = attempt(text, task_ix, request).unwrap_or_else(|problem| panic!("{problem}"));
     changed.source.as_str().to_owned()
 }
@@ -425,11 +425,11 @@ fn rawko_keeps_times_authors_results_and_the_step_to_look_at() {
     );
     assert_eq!(after(&failed, &[(0, Verb::Retry, None)]), started);
     // Completing a step does not complete the plan while steps are pending.
-    let request = Request {
+    let request = VerbRequest {
         output: Some("ok"),
         files: &["a.rs".to_owned()],
         by: Some("codex"),
-        ..Request::new(Verb::Done, NOW)
+        ..VerbRequest::new(Verb::Done, NOW)
     };
     let done = attempt_text(&started, 0, &request);
     assert!(
@@ -450,9 +450,9 @@ fn rawko_keeps_times_authors_results_and_the_step_to_look_at() {
         skipped.contains("    output: \"Skipped: step 1 was skipped: not needed\"\n"),
         "{skipped}"
     );
-    let alone = Request {
+    let alone = VerbRequest {
         cascade: false,
-        ..Request::new(Verb::Skip, NOW)
+        ..VerbRequest::new(Verb::Skip, NOW)
     };
     assert_eq!(states(&attempt_text(&done, 1, &alone)), "dsp");
     // A reset leaves no trace of the attempt.
@@ -463,8 +463,8 @@ fn rawko_keeps_times_authors_results_and_the_step_to_look_at() {
 }
 
 /// Takes a transition over, and returns whether the text was read again as a whole.
-fn is_read_whole(text: &str, task_ix: usize, request: &Request<'_>) -> bool {
-    let facts = Facts::default();
+fn is_read_whole(text: &str, task_ix: usize, request: &VerbRequest<'_>) -> bool {
+    let facts = DiskFacts::default();
     let mut open = Open::new(&SourceText::new(text), &choice(&facts));
     let changed = transition(&open, &choice(&facts), task_ix, request).expect("it is allowed");
     let expected = look(changed.source.as_str());
@@ -489,7 +489,7 @@ fn is_read_whole(text: &str, task_ix: usize, request: &Request<'_>) -> bool {
 
 #[test]
 fn a_transition_in_a_large_plan_reads_its_part_again() {
-    let start = Request::new(Verb::Start, NOW);
+    let start = VerbRequest::new(Verb::Start, NOW);
     for dialect in ["clido", "aimi", "rawko"] {
         let text = planwright_testkit::generate::plan(dialect, 20);
         assert!(!is_read_whole(&text, 0, &start), "{dialect}");
@@ -505,7 +505,7 @@ fn a_transition_in_a_large_plan_reads_its_part_again() {
     assert!(is_read_whole(
         &clido.replacen("\"complexity\"", "\"id\": \"t19\", \"complexity\"", 1),
         5,
-        &Request { force: true, ..start }
+        &VerbRequest { force: true, ..start }
     ));
     assert!(is_read_whole(
         &planwright_testkit::generate::plan("clido", 1),
@@ -535,10 +535,10 @@ fn a_failure_behind_which_another_task_has_failed_is_a_reason_as_well() {
     for steps in [[1, 0], [0, 1]] {
         let failed = after(text, &steps.map(|ix| (ix, Verb::Fail, None)));
         assert_eq!(states(&failed), "ffs");
-        let request = Request {
+        let request = VerbRequest {
             force: true,
             starts: true,
-            ..Request::new(Verb::Retry, NOW)
+            ..VerbRequest::new(Verb::Retry, NOW)
         };
         let retried = attempt_text(&failed, 1, &request);
         assert_eq!(states(&retried), "frs", "`a` is still a reason");
@@ -603,9 +603,9 @@ fn a_rawko_step_that_is_reset_brings_back_what_was_skipped_along_with_it() {
         &[(3, Verb::Skip, None), (0, Verb::Skip, None), (0, Verb::Reset, None)],
     );
     assert_eq!(states(&own), "pppsp");
-    let alone = Request {
+    let alone = VerbRequest {
         cascade: false,
-        ..Request::new(Verb::Reset, NOW)
+        ..VerbRequest::new(Verb::Reset, NOW)
     };
     assert_eq!(states(&attempt_text(&both, 1, &alone)), "spsss");
 }
@@ -623,10 +623,10 @@ fn only_retry_and_reset_bring_back_what_a_failure_skipped() {
 fn an_empty_word_beside_another_adds_nothing() {
     let rawko = one_task("rawko", State::Running).expect("a plan");
     for (output, note) in [(Some(""), Some("n")), (Some("n"), Some(""))] {
-        let request = Request {
+        let request = VerbRequest {
             output,
             note,
-            ..Request::new(Verb::Done, NOW)
+            ..VerbRequest::new(Verb::Done, NOW)
         };
         let done = attempt_text(&rawko, 0, &request);
         assert!(

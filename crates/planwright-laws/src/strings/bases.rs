@@ -1,12 +1,12 @@
 //! Sound plans of every dialect and form, with a place for one word in each text that the dialect stores.
 
-use planwright_core::dialect::{Choice, Dialect, Facts, find};
+use planwright_core::dialect::{Choice, Dialect, DiskFacts, find};
 
 /// Stands for the word.
 const PLACE: &str = "%WORD%";
 
 /// A plan with places for a word.
-pub(super) struct Base {
+pub(super) struct PlanTemplate {
     dialect: &'static str,
     /// Where its tool would keep it.
     pub(super) path: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Base {
     defect: (&'static str, &'static str),
 }
 
-impl Base {
+impl PlanTemplate {
     pub(super) fn dialect(&self) -> &'static dyn Dialect {
         find(self.dialect).expect("a known dialect")
     }
@@ -35,7 +35,7 @@ impl Base {
     }
 
     pub(super) fn with_choice<T>(&self, run: impl FnOnce(&Choice<'_>) -> T) -> T {
-        let facts = Facts::default();
+        let facts = DiskFacts::default();
         run(&Choice {
             path: Some(self.path),
             ..Choice::by_content(&facts)
@@ -70,64 +70,64 @@ fn in_fence(word: &str) -> String {
     in_json(word).replace('`', "\\u0060")
 }
 
-pub(super) const BASES: &[Base] = &[
-    Base {
+pub(super) const BASES: &[PlanTemplate] = &[
+    PlanTemplate {
         dialect: "rawko",
         path: ".rawko/plans/plan-words.yaml",
         template: include_str!("rawko-quoted.yaml"),
         encode: in_yaml,
         defect: ("version: 1\n", "version: \"1\"\n"),
     },
-    Base {
+    PlanTemplate {
         dialect: "rawko",
         path: ".rawko/plans/plan-words.yaml",
         template: include_str!("rawko-plain.yaml"),
         encode: in_yaml,
         defect: ("version: 1\n", "version: \"1\"\n"),
     },
-    Base {
+    PlanTemplate {
         dialect: "rawko",
         path: "plan-words.json",
         template: include_str!("rawko.json"),
         encode: in_json,
         defect: ("\"version\": 1", "\"version\": \"1\""),
     },
-    Base {
+    PlanTemplate {
         dialect: "clido",
         path: ".clido/plans/plan-words.json",
         template: include_str!("clido-saved.json"),
         encode: in_json,
         defect: ("\"depends_on\"", "\"dependsOn\""),
     },
-    Base {
+    PlanTemplate {
         dialect: "clido",
         path: "plan-words.json",
         template: include_str!("clido-flat.json"),
         encode: in_json,
         defect: ("\"goal\":", "goal:"),
     },
-    Base {
+    PlanTemplate {
         dialect: "opencrabs",
         path: "plan-words.json",
         template: include_str!("opencrabs.json"),
         encode: in_json,
         defect: ("\"status\": \"Draft\"", "\"status\": \"draft\""),
     },
-    Base {
+    PlanTemplate {
         dialect: "aimi",
         path: "docs/tasks/2026-03-03-words-tasks.json",
         template: include_str!("aimi-3.json"),
         encode: in_json,
         defect: ("\"schemaVersion\": \"3.0\"", "\"schemaVersion\": 3"),
     },
-    Base {
+    PlanTemplate {
         dialect: "aimi",
         path: "docs/tasks/2026-03-03-words-tasks.json",
         template: include_str!("aimi-2.json"),
         encode: in_json,
         defect: ("\"passes\": false", "\"passes\": \"false\""),
     },
-    Base {
+    PlanTemplate {
         dialect: "task-pack",
         path: "docs/tasks/2026-05-11-001-feat-words-tasks.md",
         template: include_str!("task-pack.md"),

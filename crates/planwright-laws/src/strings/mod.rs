@@ -10,7 +10,7 @@ mod verbs;
 use self::bases::BASES;
 use self::reading::compare;
 use self::verbs::VERBS;
-use crate::input::{Dice, parts, text};
+use crate::input::{ByteChoices, parts, text};
 
 /// A word that every field takes. Nothing that is derived from it contains it, for such things are in lower case.
 const HARMLESS: &str = "QzWordQz";
@@ -19,7 +19,7 @@ const HARMLESS: &str = "QzWordQz";
 pub(crate) fn hold(bytes: &[u8]) {
     let [choices, word] = parts(bytes);
     let word = text(word);
-    let mut dice = Dice::new(choices);
+    let mut dice = ByteChoices::new(choices);
     let base = &BASES[dice.below(BASES.len())];
     let (_, verb) = VERBS[dice.below(VERBS.len())];
     let harmless = verb(base, HARMLESS, &mut dice.clone());
@@ -48,7 +48,8 @@ mod tests {
                                 .to_be_bytes()
                         })
                         .concat();
-                    verb(base, HARMLESS, &mut Dice::new(&choices)).is_ok_and(|written| written.text.contains(HARMLESS))
+                    verb(base, HARMLESS, &mut ByteChoices::new(&choices))
+                        .is_ok_and(|written| written.text.contains(HARMLESS))
                 };
                 let does = (0..128).any(writes);
                 println!("{name} {} {does}", base.path);

@@ -3,27 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::diagnostic::{Safety, Severity};
-use planwright_core::dialect::{Choice, Facts, find, recognise};
+use planwright_core::dialect::{Choice, DiskFacts, find, recognise};
 use planwright_core::document::markdown::Markdown;
-use planwright_core::document::{Kind, NodeRef, Parsed, json, yaml};
+use planwright_core::document::{NodeKind, NodeRef, Parsed, json, yaml};
 use planwright_core::fix::fix;
 use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 
 /// A text that a verb wrote.
-pub(super) struct Written {
+pub(super) struct VerbOutput {
     pub(super) dialect: &'static str,
     /// Where it is kept.
     pub(super) path: &'static str,
     pub(super) text: String,
-    pub(super) origin: Origin,
+    pub(super) origin: TextOrigin,
     /// Whether the verb reported that it changed some text on the way.
     pub(super) reports_changes: bool,
 }
 
 /// How a text came to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum TextOrigin {
     /// By an edit of another.
     Edited,
     /// From the values alone. A text that is blank is absent then, and the title of a plan may be the first line of its goal.
@@ -35,9 +35,9 @@ pub(super) type Scalars = BTreeMap<String, String>;
 
 /// Reads a text by its path, without a path, and with an extension that says nothing: each gives the same sound plan. Returns what it
 /// says.
-pub(super) fn read_again(written: &Written) -> Scalars {
+pub(super) fn read_again(written: &VerbOutput) -> Scalars {
     let source = SourceText::from_bytes(written.text.clone().into_bytes());
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let mut n_tasks = None;
     for path in [Some(written.path), None, Some("plan.txt")] {
         let choice = Choice {
@@ -83,7 +83,7 @@ pub(super) fn read_again(written: &Written) -> Scalars {
 }
 
 /// Checks that a word reads back wherever the harmless one stands in what was written with that.
-pub(super) fn compare(harmless: &Written, word: &Written, [sentinel, said]: [&str; 2]) {
+pub(super) fn compare(harmless: &VerbOutput, word: &VerbOutput, [sentinel, said]: [&str; 2]) {
     let (expected, found) = (read_again(harmless), read_again(word));
     // A note that says nothing is none.
     if said.trim().is_empty() {
@@ -97,7 +97,10 @@ pub(super) fn compare(harmless: &Written, word: &Written, [sentinel, said]: [&st
         let is_first_line = || {
             let first = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
             let read = read.map_or("", |read| read.trim_end_matches('…').trim_end());
-            word.origin == Origin::Composed && place.ends_with("title") && !read.is_empty() && first.starts_with(read)
+            word.origin == TextOrigin::Composed
+                && place.ends_with("title")
+                && !read.is_empty()
+                && first.starts_with(read)
         };
         assert!(
             read == Some(&value) || word.reports_changes || is_first_line(),
@@ -139,17 +142,17 @@ fn document(source: &SourceText) -> Parsed {
 fn flatten(node: NodeRef<'_>, place: String, found: &mut Scalars) {
     let node = node.resolved();
     match node.kind() {
-        Kind::Object => {
+        NodeKind::Object => {
             for member in node.members() {
                 flatten(member.value, format!("{place}/{}", member.key.value()), found);
             }
         }
-        Kind::Array => {
+        NodeKind::Array => {
             for (ix, element) in node.elements().enumerate() {
                 flatten(element, format!("{place}/{ix}"), found);
             }
         }
-        Kind::String => {
+        NodeKind::String => {
             found.insert(place, node.value().into_owned());
         }
         _ => {

@@ -2,14 +2,15 @@
 
 use planwright_core::change::rewrite::rewrite;
 use planwright_core::change::tasks::{Edit, NewTask, edit};
-use planwright_core::change::{Asked, Changed, Open, Problem, transition, transition_plan, transitions};
+use planwright_core::change::{ChangedText, Open, Problem, TaskRequest, transition, transition_plan, transitions};
 use planwright_core::convert::rules::CHANGED;
 use planwright_core::convert::{
-    Embed, Loss, LossKind, MigrationOrder, Options, Wish, convert, import, migrate, new_plan, single_plan,
+    ConversionOptions, Embed, Loss, LossKind, MigrationOrder, PlanningRequest, convert, import, migrate, new_plan,
+    single_plan,
 };
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Need, Shape};
-use planwright_core::edit::{Owner, PlanRequest, Request};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, FieldShape, Need};
+use planwright_core::edit::{Owner, PlanRequest, VerbRequest};
 use planwright_core::fix::fix;
 use planwright_core::inspect::inspect;
 use planwright_core::plan::{Field, PlanVerb, Verb};
@@ -17,15 +18,15 @@ use planwright_core::planning::draft::draft;
 use planwright_core::planning::replan::new_version;
 use planwright_core::text::SourceText;
 
-use super::bases::Base;
-use super::reading::{Origin, Written};
-use crate::input::{Dice, NOW, with_id_source};
+use super::bases::PlanTemplate;
+use super::reading::{TextOrigin, VerbOutput};
+use crate::input::{ByteChoices, NOW, with_id_source};
 
 /// What a verb wrote, or why it refused to.
-pub(super) type Outcome = Result<Written, String>;
+pub(super) type VerbOutcome = Result<VerbOutput, String>;
 
 /// A verb with a word for it.
-pub(super) type Verbal = fn(&Base, &str, &mut Dice<'_>) -> Outcome;
+pub(super) type Verbal = fn(&PlanTemplate, &str, &mut ByteChoices<'_>) -> VerbOutcome;
 
 /// All of them, by name.
 pub(super) const VERBS: &[(&str, Verbal)] = &[
@@ -61,28 +62,28 @@ fn words_of(found: &[Diagnostic]) -> String {
         .join("; ")
 }
 
-fn in_place(base: &Base, changed: Changed) -> Outcome {
-    Ok(Written {
+fn in_place(base: &PlanTemplate, changed: ChangedText) -> VerbOutcome {
+    Ok(VerbOutput {
         dialect: base.dialect().name(),
         path: base.path,
         text: changed.source.as_str().to_owned(),
-        origin: Origin::Edited,
+        origin: TextOrigin::Edited,
         reports_changes: false,
     })
 }
 
 /// Returns a fresh text of a dialect, at the place where its tool would keep it.
-fn anew(dialect: &'static dyn Dialect, text: String, reports_changes: bool) -> Written {
+fn anew(dialect: &'static dyn Dialect, text: String, reports_changes: bool) -> VerbOutput {
     let path = match dialect.name() {
         "task-pack" => "docs/tasks/2026-05-11-001-feat-words-tasks.md",
         "rawko" => "plan-words.yaml",
         _ => "plan-words.json",
     };
-    Written {
+    VerbOutput {
         dialect: dialect.name(),
         path,
         text,
-        origin: Origin::Composed,
+        origin: TextOrigin::Composed,
         reports_changes,
     }
 }
@@ -92,21 +93,21 @@ fn n_tasks(open: &Open) -> usize {
 }
 
 /// Moves a task without a word, then with one.
-fn transitioned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn transitioned(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     base.with_choice(|choice| {
         let mut open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
         let task_ix = dice.below(n_tasks(&open));
         for _ in 0..dice.below(3) {
-            let request = Request {
+            let request = VerbRequest {
                 force: true,
-                ..Request::new(Verb::ALL[dice.below(Verb::ALL.len())], NOW)
+                ..VerbRequest::new(Verb::ALL[dice.below(Verb::ALL.len())], NOW)
             };
             if let Ok(changed) = transition(&open, choice, task_ix, &request) {
                 open = Open::new(&changed.source, choice);
             }
         }
         let files = [word.to_owned()];
-        let request = Request {
+        let request = VerbRequest {
             force: true,
             ..request(word, &files, dice)
         };
@@ -115,9 +116,9 @@ fn transitioned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     })
 }
 
-fn request<'a>(word: &'a str, files: &'a [String], dice: &mut Dice<'_>) -> Request<'a> {
+fn request<'a>(word: &'a str, files: &'a [String], dice: &mut ByteChoices<'_>) -> VerbRequest<'a> {
     let verb = Verb::ALL[dice.below(Verb::ALL.len())];
-    Request {
+    VerbRequest {
         note: dice.flip().then_some(word),
         output: dice.flip().then_some(word),
         files: if dice.flip() { files } else { &[] },
@@ -126,22 +127,22 @@ fn request<'a>(word: &'a str, files: &'a [String], dice: &mut Dice<'_>) -> Reque
         keeps_notes: dice.flip(),
         work: None,
         user: None,
-        ..Request::new(verb, NOW)
+        ..VerbRequest::new(verb, NOW)
     }
 }
 
 /// A task starts and ends in one change, as in a run.
-fn batched(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn batched(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
         let task_ix = dice.below(n_tasks(&open));
         let files = [word.to_owned()];
-        let start = Request {
+        let start = VerbRequest {
             force: true,
-            ..Request::new(Verb::Start, NOW)
+            ..VerbRequest::new(Verb::Start, NOW)
         };
         let requests = [start, request(word, &files, dice), request(word, &files, dice)];
-        let asked = requests.map(|request| Asked { task_ix, request });
+        let asked = requests.map(|request| TaskRequest { task_ix, request });
         let batch = transitions(&open, choice, &asked);
         for result in batch.results {
             if let Err(unmade) = result {
@@ -152,7 +153,7 @@ fn batched(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     })
 }
 
-fn set(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn set(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     if word == "null" {
         return Err("`null` is the absence of a text".to_owned());
     }
@@ -163,7 +164,7 @@ fn set(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
         let spec = &table.fields[dice.below(table.fields.len())];
         let value = match spec.shape {
             // Otherwise each line is a text of the list.
-            Shape::TextList | Shape::TextListOrNull => serde_json::to_string(&[word]).expect("a list"),
+            FieldShape::TextList | FieldShape::TextListOrNull => serde_json::to_string(&[word]).expect("a list"),
             _ => word.to_owned(),
         };
         let set = Edit::Set {
@@ -177,7 +178,7 @@ fn set(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
 }
 
 /// Adds a task that has the word in its title and in all texts that a task must have.
-fn added(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn added(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
         let plan = &open.inspection.plan.as_ref().expect("a plan").plan;
@@ -197,11 +198,13 @@ fn added(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
         });
         let fields: Vec<(&str, &str)> = chosen
             .map(|(_, spec)| match spec.shape {
-                Shape::OneOf(words) => (spec.name, words[0]),
+                FieldShape::OneOf(words) => (spec.name, words[0]),
                 _ if spec.field == Field::TaskKind => (spec.name, "edit"),
-                Shape::TextList | Shape::TextListOrNull if spec.field == Field::Files => (spec.name, "src/new.rs"),
-                Shape::TextList | Shape::TextListOrNull => (spec.name, list.as_str()),
-                Shape::Integer(..) | Shape::Number => (spec.name, "1"),
+                FieldShape::TextList | FieldShape::TextListOrNull if spec.field == Field::Files => {
+                    (spec.name, "src/new.rs")
+                }
+                FieldShape::TextList | FieldShape::TextListOrNull => (spec.name, list.as_str()),
+                FieldShape::Integer(..) | FieldShape::Number => (spec.name, "1"),
                 _ if spec.field == Field::Wave => (spec.name, "2"),
                 _ => (spec.name, word),
             })
@@ -238,7 +241,7 @@ fn is_kept_by_verbs(field: Field) -> bool {
 }
 
 /// A word as an id, and as a reference to it, which follows.
-fn renamed(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn renamed(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
         let rename = Edit::Rename {
@@ -250,7 +253,7 @@ fn renamed(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     })
 }
 
-fn plan_transitioned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn plan_transitioned(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
         let request = PlanRequest {
@@ -263,7 +266,7 @@ fn plan_transitioned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     })
 }
 
-fn fresh(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn fresh(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     let dialect = base.dialect();
     let said = [word.to_owned()];
     let made = match dice.flip() {
@@ -274,34 +277,34 @@ fn fresh(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     Ok(anew(dialect, text, tells_changes(&notes)))
 }
 
-fn wish<'w>(word: &'w str, said: &'w [String], dice: &mut Dice<'_>) -> Wish<'w> {
-    Wish {
+fn wish<'w>(word: &'w str, said: &'w [String], dice: &mut ByteChoices<'_>) -> PlanningRequest<'w> {
+    PlanningRequest {
         goal: word,
         constraints: if dice.flip() { said } else { &[] },
         memories: if dice.flip() { said } else { &[] },
         by: dice.flip().then_some(word),
-        ..Wish::default()
+        ..PlanningRequest::default()
     }
 }
 
-fn imported(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
+fn imported(base: &PlanTemplate, word: &str, _dice: &mut ByteChoices<'_>) -> VerbOutcome {
     let source = SourceText::new(base.text(word));
-    let made = with_id_source(|id_source| import(&source, base.dialect(), &Options::default(), id_source));
+    let made = with_id_source(|id_source| import(&source, base.dialect(), &ConversionOptions::default(), id_source));
     let made = made.map_err(|found| words_of(&found))?;
-    Ok(Written {
+    Ok(VerbOutput {
         path: base.path,
         ..anew(base.dialect(), made.text, tells_changes(&made.notes))
     })
 }
 
-fn converted(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn converted(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     convert_to(base, word, DIALECTS[dice.below(DIALECTS.len())], Embed::Nothing)
 }
 
-fn convert_to(base: &Base, word: &str, target: &'static dyn Dialect, embed: Embed) -> Outcome {
-    let options = Options {
+fn convert_to(base: &PlanTemplate, word: &str, target: &'static dyn Dialect, embed: Embed) -> VerbOutcome {
+    let options = ConversionOptions {
         embed,
-        ..Options::default()
+        ..ConversionOptions::default()
     };
     let source = SourceText::new(base.text(word));
     let inspection = base.with_choice(|choice| inspect(&source, choice));
@@ -313,7 +316,7 @@ fn convert_to(base: &Base, word: &str, target: &'static dyn Dialect, embed: Embe
 }
 
 /// What is carried along comes back as it was.
-fn converted_back(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn converted_back(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     let there = convert_to(base, word, DIALECTS[dice.below(DIALECTS.len())], Embed::Originals)?;
     super::reading::read_again(&there);
     let inspection = base.with_choice(|choice| {
@@ -323,27 +326,27 @@ fn converted_back(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
         };
         inspect(&SourceText::new(there.text.as_str()), &choice)
     });
-    let options = Options::default();
+    let options = ConversionOptions::default();
     let made = with_id_source(|id_source| convert(&inspection, base.dialect(), &options, id_source));
     let made = made.map_err(|refused| refused.to_string())?;
     Ok(anew(base.dialect(), made.text, false))
 }
 
-fn migrated(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
+fn migrated(base: &PlanTemplate, word: &str, _dice: &mut ByteChoices<'_>) -> VerbOutcome {
     let source = SourceText::new(base.text(word));
     let inspection = base.with_choice(|choice| inspect(&source, choice));
     let order = MigrationOrder::default();
     let made = with_id_source(|id_source| migrate(&inspection, base.dialect(), &order, id_source));
     let made = made.map_err(|refused| refused.to_string())?;
-    Ok(Written {
+    Ok(VerbOutput {
         path: base.path,
-        origin: Origin::Edited,
+        origin: TextOrigin::Edited,
         ..anew(base.dialect(), made.text, false)
     })
 }
 
 /// Returns a plan as a planner answers with it: alone, or in a fence that nothing in it can end.
-fn answer(base: &Base, word: &str, dice: &mut Dice<'_>) -> String {
+fn answer(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> String {
     let plan = base.text(word);
     match dice.flip() {
         true => plan,
@@ -351,7 +354,7 @@ fn answer(base: &Base, word: &str, dice: &mut Dice<'_>) -> String {
     }
 }
 
-fn drafted(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn drafted(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     let dialect = base.dialect();
     let answer = answer(base, word, dice);
     let wish = wish("A goal", &[], dice);
@@ -370,7 +373,7 @@ fn tells_changes(notes: &[Diagnostic]) -> bool {
     notes.iter().any(|note| note.rule.id == CHANGED.id)
 }
 
-fn replanned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
+fn replanned(base: &PlanTemplate, word: &str, dice: &mut ByteChoices<'_>) -> VerbOutcome {
     let answer = answer(base, word, dice);
     base.with_choice(|choice| {
         let open = Open::new(&SourceText::new(base.text(PLAIN)), choice);
@@ -381,7 +384,7 @@ fn replanned(base: &Base, word: &str, dice: &mut Dice<'_>) -> Outcome {
     })
 }
 
-fn fixed(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
+fn fixed(base: &PlanTemplate, word: &str, _dice: &mut ByteChoices<'_>) -> VerbOutcome {
     let sound = base.with_choice(|choice| inspect(&SourceText::new(base.text(word)), choice));
     if sound.count(Severity::Error) > 0 {
         return Err("the dialect does not take this word".to_owned());
@@ -389,9 +392,9 @@ fn fixed(base: &Base, word: &str, _dice: &mut Dice<'_>) -> Outcome {
     let source = SourceText::new(base.defective(word));
     let fixed = base.with_choice(|choice| fix(&source, choice, Safety::Safe));
     assert!(!fixed.applied.is_empty(), "nothing to fix:\n{}", source.as_str());
-    Ok(Written {
+    Ok(VerbOutput {
         path: base.path,
-        origin: Origin::Edited,
+        origin: TextOrigin::Edited,
         ..anew(base.dialect(), fixed.source.as_str().to_owned(), false)
     })
 }

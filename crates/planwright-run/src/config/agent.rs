@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::Origin;
+use super::SettingOrigin;
 use super::presets::preset;
 use crate::programs::program;
 
@@ -41,7 +41,7 @@ impl Channel {
 
 /// What the output of an agent is, and so where its verdict is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum OutputFormat {
     /// What `claude --output-format stream-json` prints.
     ClaudeStreamJson,
     /// What `codex exec --json` prints.
@@ -69,32 +69,32 @@ pub const FORMATS: &[&str] = &[
     "plain",
 ];
 
-impl Format {
-    const ALL: [Format; 7] = [
-        Format::ClaudeStreamJson,
-        Format::CodexJson,
-        Format::GeminiStreamJson,
-        Format::OpencodeJson,
-        Format::QwenStreamJson,
-        Format::Aider,
-        Format::Plain,
+impl OutputFormat {
+    const ALL: [OutputFormat; 7] = [
+        OutputFormat::ClaudeStreamJson,
+        OutputFormat::CodexJson,
+        OutputFormat::GeminiStreamJson,
+        OutputFormat::OpencodeJson,
+        OutputFormat::QwenStreamJson,
+        OutputFormat::Aider,
+        OutputFormat::Plain,
     ];
 
     /// Returns its word.
     pub fn as_str(self) -> &'static str {
         match self {
-            Format::ClaudeStreamJson => "claude-stream-json",
-            Format::CodexJson => "codex-json",
-            Format::GeminiStreamJson => "gemini-stream-json",
-            Format::OpencodeJson => "opencode-json",
-            Format::QwenStreamJson => "qwen-stream-json",
-            Format::Aider => "aider",
-            Format::Plain => "plain",
+            OutputFormat::ClaudeStreamJson => "claude-stream-json",
+            OutputFormat::CodexJson => "codex-json",
+            OutputFormat::GeminiStreamJson => "gemini-stream-json",
+            OutputFormat::OpencodeJson => "opencode-json",
+            OutputFormat::QwenStreamJson => "qwen-stream-json",
+            OutputFormat::Aider => "aider",
+            OutputFormat::Plain => "plain",
         }
     }
 
     pub(super) fn of(word: &str) -> Option<Self> {
-        Format::ALL.into_iter().find(|format| format.as_str() == word)
+        OutputFormat::ALL.into_iter().find(|format| format.as_str() == word)
     }
 }
 
@@ -105,8 +105,8 @@ pub struct Agent {
     pub name: String,
     /// The preset that it follows where nothing else is said.
     pub preset: Option<&'static str>,
-    /// Where it is configured; [`Origin::Preset`] where it is not, and known all the same.
-    pub origin: Origin,
+    /// Where it is configured; [`SettingOrigin::Preset`] where it is not, and known all the same.
+    pub origin: SettingOrigin,
     /// The words of its command, the program first, with placeholders; never empty.
     pub command: Vec<String>,
     /// Words that have it continue a conversation; `{session}` stands for its own name of it. Empty where it cannot.
@@ -116,7 +116,7 @@ pub struct Agent {
     /// How it takes its prompt.
     pub prompt: Channel,
     /// What its output is.
-    pub output: Format,
+    pub output: OutputFormat,
     /// Variables of the environment that reach it beside the usual ones; `*` stands for any ending.
     pub env: Vec<String>,
     /// Variables that are set for it.
@@ -209,7 +209,7 @@ pub const PLACEHOLDERS: &[&str] = &["prompt_file", "result_file", "task", "folde
 
 /// A name in braces.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Placeholder<'w> {
+pub(super) struct CommandPlaceholder<'w> {
     pub(super) name: &'w str,
     /// Where it begins and ends, braces included.
     pub(super) at: (usize, usize),
@@ -218,7 +218,7 @@ pub(super) struct Placeholder<'w> {
 }
 
 /// Finds names in braces: small letters and underscores. Other braces, as those of JSON, mean themselves.
-pub(super) fn placeholders(word: &str) -> impl Iterator<Item = Placeholder<'_>> {
+pub(super) fn placeholders(word: &str) -> impl Iterator<Item = CommandPlaceholder<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
@@ -232,7 +232,7 @@ pub(super) fn placeholders(word: &str) -> impl Iterator<Item = Placeholder<'_>> 
             let closing = if is_escaped { "}}" } else { "}" };
             if end > 0 && rest[end..].starts_with(closing) {
                 from = start + end + closing.len();
-                return Some(Placeholder {
+                return Some(CommandPlaceholder {
                     name: &rest[..end],
                     at: (open, from),
                     is_escaped,
@@ -318,6 +318,6 @@ mod tests {
     #[test]
     fn words_are_those_of_the_values() {
         assert_eq!(Channel::ALL.map(Channel::as_str), CHANNELS);
-        assert_eq!(Format::ALL.map(Format::as_str), FORMATS);
+        assert_eq!(OutputFormat::ALL.map(OutputFormat::as_str), FORMATS);
     }
 }

@@ -7,19 +7,19 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_core::diagnostic::nearest;
 use planwright_core::text::visible;
 
-use super::agent::{Agent, Channel, Format, PLACEHOLDERS, placeholders};
-use super::assemble::{Assembly, Place, parts};
+use super::agent::{Agent, Channel, OutputFormat, PLACEHOLDERS, placeholders};
+use super::assemble::{Assembly, SettingLocation, parts};
 use super::presets::{PRESETS, Preset, preset};
 use super::rules::CONFIG_VALUE;
-use super::{Config, Origin};
+use super::{Config, SettingOrigin};
 
 /// What is said of an agent, field by field.
 struct AgentFields {
-    preset: Option<(String, Place)>,
-    command: Option<(Vec<String>, Place)>,
-    args: Option<(Vec<String>, Place)>,
-    prompt: Option<(String, Place)>,
-    retries: Option<(u64, Place)>,
+    preset: Option<(String, SettingLocation)>,
+    command: Option<(Vec<String>, SettingLocation)>,
+    args: Option<(Vec<String>, SettingLocation)>,
+    prompt: Option<(String, SettingLocation)>,
+    retries: Option<(u64, SettingLocation)>,
 }
 
 impl Assembly {
@@ -74,7 +74,10 @@ impl Assembly {
         } else if fields.command.is_some() {
             base.prompt = implied(&base.command);
         }
-        if let Some(output) = self.text(&member("output")).and_then(|(word, _)| Format::of(&word)) {
+        if let Some(output) = self
+            .text(&member("output"))
+            .and_then(|(word, _)| OutputFormat::of(&word))
+        {
             base.output = output;
         }
         if let Some((env, _)) = self.words(&member("env")) {
@@ -124,12 +127,12 @@ impl Assembly {
         let mut faults = misplaced(agent);
         let stands = |name: &str| agent.command.iter().any(|word| holds(word, name));
         match (agent.prompt, stands("prompt_file")) {
-            (Channel::File, false) => faults.push(Fault {
+            (Channel::File, false) => faults.push(CommandProblem {
                 word_ix: None,
                 message: "the prompt is in a file, and `{prompt_file}` does not stand in the command".to_owned(),
                 help: "write it where the agent wants the path of the file".to_owned(),
             }),
-            (Channel::Stdin | Channel::Argument, true) => faults.push(Fault {
+            (Channel::Stdin | Channel::Argument, true) => faults.push(CommandProblem {
                 word_ix: None,
                 message: format!(
                     "`{{prompt_file}}` stands in the command, and prompt is \"{}\"",
@@ -149,7 +152,7 @@ impl Assembly {
 
     /// Reports names of agents that are not there.
     pub(super) fn look_for_agents(&mut self, config: &Config) {
-        let mut named: Vec<(String, Place)> = self.text(&parts("run.agent")).into_iter().collect();
+        let mut named: Vec<(String, SettingLocation)> = self.text(&parts("run.agent")).into_iter().collect();
         for name in self.names(&["run", "types"]) {
             named.extend(self.text(&["run", "types", &name].map(str::to_owned)));
         }
@@ -177,7 +180,7 @@ impl Assembly {
 
 impl Assembly {
     /// Returns who takes an agent's place, and where that is written.
-    fn fallback(&self, agent: &str) -> Option<(String, Place)> {
+    fn fallback(&self, agent: &str) -> Option<(String, SettingLocation)> {
         self.text(&["agents", agent, "fallback"].map(str::to_owned))
     }
 
@@ -253,7 +256,7 @@ const MAX_SUGGESTIONS: usize = 20;
 
 impl AgentFields {
     /// Returns where a word of the whole command was written; of what is the preset's, what was written instead.
-    fn place_of(&self, word_ix: Option<usize>) -> Option<Place> {
+    fn place_of(&self, word_ix: Option<usize>) -> Option<SettingLocation> {
         let [command, args] = [&self.command, &self.args].map(|field| field.as_ref().map(|(_, place)| *place));
         let n_command = self.command.as_ref().map_or(0, |(words, _)| words.len());
         match word_ix {
@@ -265,7 +268,7 @@ impl AgentFields {
 }
 
 /// Something that is wrong with the command of an agent.
-struct Fault {
+struct CommandProblem {
     /// The word of the command that it is about, where it is about one.
     word_ix: Option<usize>,
     message: String,
@@ -278,7 +281,7 @@ fn holds(word: &str, name: &str) -> bool {
 }
 
 /// Returns the placeholders of a command that cannot stand where they do.
-fn misplaced(agent: &Agent) -> Vec<Fault> {
+fn misplaced(agent: &Agent) -> Vec<CommandProblem> {
     let script = script_of(&agent.command);
     let mut faults = Vec::new();
     for (ix, word) in agent.command.iter().enumerate() {
@@ -298,7 +301,7 @@ fn misplaced(agent: &Agent) -> Vec<Fault> {
                 _ => continue,
             };
             let word_ix = Some(ix);
-            faults.push(Fault { word_ix, message, help });
+            faults.push(CommandProblem { word_ix, message, help });
         }
     }
     faults
@@ -326,7 +329,7 @@ fn known(preset: &'static Preset) -> Agent {
     Agent {
         name: preset.name.to_owned(),
         preset: Some(preset.name),
-        origin: Origin::Preset(preset.name),
+        origin: SettingOrigin::Preset(preset.name),
         command: owned(&[preset.command, preset.last].concat()),
         prompt: preset.prompt,
         output: preset.output,
@@ -342,10 +345,10 @@ fn plain(command: &[String]) -> Agent {
     Agent {
         name: String::new(),
         preset: None,
-        origin: Origin::Default,
+        origin: SettingOrigin::Default,
         command: command.to_vec(),
         prompt: implied(command),
-        output: Format::Plain,
+        output: OutputFormat::Plain,
         env: Vec::new(),
         set: BTreeMap::new(),
         resume: Vec::new(),

@@ -7,19 +7,19 @@ use planwright_core::diagnostic::nearest;
 use planwright_core::diagnostic::{Diagnostic, sort};
 use planwright_core::text::{LineIndex, SourceText, Span, visible};
 
-use super::keys::{KEYS, Key, Kind};
+use super::keys::{KEYS, Key, SettingType};
 use super::load::Flag;
-use super::read::{Command, Level, Reading, Setting, Typed};
+use super::read::{Command, ConfigLevel, ConfigReading, SettingValue, WrittenSetting};
 use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
-use super::value::{Node, Value, parse};
+use super::value::{TomlNode, TomlValue, parse};
 use super::{
-    Budget, Checks, Cleaning, Config, Configuration, CriterionRule, FenceMode, Isolation, Keep, LandingStyle,
-    NoChanges, OnBaseline, OnInterrupted, OnProtected, Origin, Planning, Run, Source, SourceKind, Verify, Wanted,
-    units,
+    Budget, CheckCommands, Cleaning, Config, ConfigSource, Configuration, CriterionPattern, CriterionRule, FenceMode,
+    IsolationSetting, Keep, LandingStyle, NoChanges, OnBaseline, OnInterrupted, OnProtected, PlanningConfig, RunConfig,
+    SettingOrigin, SourceKind, Verify, units,
 };
 
 /// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
-pub fn assemble(files: Vec<Source>, variables: &[(String, String)], flags: &[Flag]) -> Configuration {
+pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags: &[Flag]) -> Configuration {
     let mut assembly = Assembly::default();
     for file in files {
         assembly.take_file(file);
@@ -65,24 +65,24 @@ pub fn assemble(files: Vec<Source>, variables: &[(String, String)], flags: &[Fla
 
 /// A place in one of the texts.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SettingLocation {
     pub(super) source_ix: usize,
     pub(super) span: Span,
 }
 
 #[derive(Default)]
 pub(super) struct Assembly {
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<ConfigSource>,
     /// The settings that hold, by path.
-    pub(super) settings: BTreeMap<Vec<String>, (usize, Setting)>,
+    pub(super) settings: BTreeMap<Vec<String>, (usize, WrittenSetting)>,
     /// The tables that somebody wrote, with the last place, and whether nothing was wrong there.
-    pub(super) tables: BTreeMap<Vec<String>, (Place, bool)>,
+    pub(super) tables: BTreeMap<Vec<String>, (SettingLocation, bool)>,
 }
 
 // Taking in.
 
 impl Assembly {
-    fn take_file(&mut self, mut file: Source) {
+    fn take_file(&mut self, mut file: ConfigSource) {
         let SourceKind::File { level, .. } = file.kind else {
             return;
         };
@@ -92,7 +92,7 @@ impl Assembly {
                 .push(Diagnostic::new(&CONFIG_UNREADABLE, damage.span, message));
         } else {
             match parse(&file.text) {
-                Ok(entries) => return self.take(file, Reading::of(&entries, level)),
+                Ok(entries) => return self.take(file, ConfigReading::of(&entries, level)),
                 Err(findings) => file.findings.extend(findings),
             }
         }
@@ -101,7 +101,7 @@ impl Assembly {
 
     fn take_variable(&mut self, name: &str, value: &str) {
         let key = KEYS.iter().find(|key| key.variable().as_deref() == Some(name));
-        let mut source = Source {
+        let mut source = ConfigSource {
             kind: SourceKind::Variable(name.to_owned()),
             text: SourceText::new(format!("{name}={value}")),
             findings: Vec::new(),
@@ -123,7 +123,7 @@ impl Assembly {
     }
 
     fn take_flag(&mut self, flag: &Flag) {
-        let source = Source {
+        let source = ConfigSource {
             kind: SourceKind::Flag(flag.name.clone()),
             text: SourceText::new(format!("{} {}", flag.name, flag.value)),
             findings: Vec::new(),
@@ -134,31 +134,31 @@ impl Assembly {
     }
 
     /// Takes a setting whose value is given as text; empty means not set.
-    fn take_text(&mut self, source: Source, key: &'static Key, text: &str, at: usize) {
+    fn take_text(&mut self, source: ConfigSource, key: &'static Key, text: &str, at: usize) {
         if text.is_empty() {
             return;
         }
         let value = match key.kind {
-            Kind::Count { .. } => text.parse().ok().map(|n| Value::Integer(Some(n))),
-            Kind::Money => text.parse().ok().map(Value::Number),
-            Kind::Flag => text.parse().ok().map(Value::Flag),
+            SettingType::Count { .. } => text.parse().ok().map(|n| TomlValue::Integer(Some(n))),
+            SettingType::Money => text.parse().ok().map(TomlValue::Number),
+            SettingType::Flag => text.parse().ok().map(TomlValue::Flag),
             _ => None,
         };
-        let node = Node {
+        let node = TomlNode {
             span: Span::new(at, at + text.len()),
-            value: value.unwrap_or_else(|| Value::Text(text.to_owned())),
+            value: value.unwrap_or_else(|| TomlValue::Text(text.to_owned())),
         };
-        let mut reading = Reading::new(Level::User);
+        let mut reading = ConfigReading::new(ConfigLevel::User);
         let parts: Vec<String> = key.parts().map(str::to_owned).collect();
         let place = node.span;
         reading.setting(key, &node, place, &parts);
         self.take(source, reading);
     }
 
-    fn take(&mut self, mut source: Source, mut reading: Reading) {
+    fn take(&mut self, mut source: ConfigSource, mut reading: ConfigReading) {
         let source_ix = self.sources.len();
         source.findings.append(&mut reading.findings);
-        if reading.level == Level::Project {
+        if reading.level == ConfigLevel::Project {
             reading.settings.retain(|setting| {
                 let loosened = self.loosened(setting);
                 source.findings.extend(loosened.clone());
@@ -175,7 +175,7 @@ impl Assembly {
         for table in reading.tables {
             let span = table.span;
             self.tables
-                .insert(table.parts, (Place { source_ix, span }, table.is_sound));
+                .insert(table.parts, (SettingLocation { source_ix, span }, table.is_sound));
         }
         for setting in reading.settings {
             self.settings.insert(setting.parts.clone(), (source_ix, setting));
@@ -185,7 +185,7 @@ impl Assembly {
 
 impl Assembly {
     /// Returns the finding about a setting of the project's that would loosen the user's.
-    fn loosened(&self, setting: &Setting) -> Option<Diagnostic> {
+    fn loosened(&self, setting: &WrittenSetting) -> Option<Diagnostic> {
         let (_, own) = self.settings.get(&setting.parts)?;
         let (new, old) = (setting.value.word()?, own.value.word()?);
         setting.key.is_looser(&new, &old).then(|| {
@@ -200,24 +200,24 @@ impl Assembly {
 
     /// Fences commands of the project that are to run without a fence, where the user has asked for one.
     fn hold_fence(&mut self) {
-        let is_of_project = |sources: &[Source], source_ix: usize| {
+        let is_of_project = |sources: &[ConfigSource], source_ix: usize| {
             let source = sources.get(source_ix).map(|source| &source.kind);
             matches!(
                 source,
                 Some(SourceKind::File {
-                    level: Level::Project,
+                    level: ConfigLevel::Project,
                     ..
                 })
             )
         };
-        let Some((Typed::Text(fence), place)) = self.get(&parts("run.fence")) else {
+        let Some((SettingValue::Text(fence), place)) = self.get(&parts("run.fence")) else {
             return;
         };
         if !matches!(fence.as_str(), "write" | "strict") || is_of_project(&self.sources, place.source_ix) {
             return;
         }
         for (source_ix, setting) in self.settings.values_mut() {
-            let Typed::Commands(commands) = &mut setting.value else {
+            let SettingValue::Commands(commands) = &mut setting.value else {
                 continue;
             };
             if !is_of_project(&self.sources, *source_ix) || !commands.iter().any(Command::is_unfenced) {
@@ -240,7 +240,7 @@ impl Assembly {
     }
 
     fn flag(&self, path: &str) -> bool {
-        matches!(self.get(&parts(path)), Some((Typed::Flag(true), _)))
+        matches!(self.get(&parts(path)), Some((SettingValue::Flag(true), _)))
     }
 }
 
@@ -251,9 +251,9 @@ pub(super) fn parts(path: &str) -> Vec<String> {
 }
 
 impl Assembly {
-    fn get(&self, parts: &[String]) -> Option<(&Typed, Place)> {
+    fn get(&self, parts: &[String]) -> Option<(&SettingValue, SettingLocation)> {
         let (source_ix, setting) = self.settings.get(parts)?;
-        let place = Place {
+        let place = SettingLocation {
             source_ix: *source_ix,
             span: setting.span,
         };
@@ -274,23 +274,23 @@ impl Assembly {
             .collect()
     }
 
-    pub(super) fn text(&self, path: &[String]) -> Option<(String, Place)> {
+    pub(super) fn text(&self, path: &[String]) -> Option<(String, SettingLocation)> {
         match self.get(path)? {
-            (Typed::Text(text), place) => Some((text.clone(), place)),
+            (SettingValue::Text(text), place) => Some((text.clone(), place)),
             _ => None,
         }
     }
 
-    pub(super) fn words(&self, path: &[String]) -> Option<(Vec<String>, Place)> {
+    pub(super) fn words(&self, path: &[String]) -> Option<(Vec<String>, SettingLocation)> {
         match self.get(path)? {
-            (Typed::Words(words), place) => Some((words.clone(), place)),
+            (SettingValue::Words(words), place) => Some((words.clone(), place)),
             _ => None,
         }
     }
 
-    pub(super) fn count(&self, path: &[String]) -> Option<(u64, Place)> {
+    pub(super) fn count(&self, path: &[String]) -> Option<(u64, SettingLocation)> {
         match self.get(path)? {
-            (Typed::Count(n), place) => Some((*n, place)),
+            (SettingValue::Count(n), place) => Some((*n, place)),
             _ => None,
         }
     }
@@ -308,7 +308,7 @@ impl Assembly {
 
     fn duration(&self, path: &[String]) -> Option<Duration> {
         match self.get(path)? {
-            (Typed::Duration(length), _) => Some(*length),
+            (SettingValue::Duration(length), _) => Some(*length),
             _ => None,
         }
     }
@@ -323,7 +323,7 @@ impl Assembly {
     fn size_or(&self, path: &str) -> u64 {
         let usual = || units::size(super::keys::find(path)?.default?);
         let set = match self.get(&parts(path)) {
-            Some((Typed::Size(n_bytes), _)) => Some(*n_bytes),
+            Some((SettingValue::Size(n_bytes), _)) => Some(*n_bytes),
             _ => None,
         };
         set.or_else(usual).unwrap_or_default()
@@ -331,40 +331,40 @@ impl Assembly {
 
     fn command(&self, path: &str) -> Option<Command> {
         match self.get(&parts(path))? {
-            (Typed::Command(command), _) => Some(command.clone()),
+            (SettingValue::Command(command), _) => Some(command.clone()),
             _ => None,
         }
     }
 
     fn commands(&self, path: &[String]) -> Option<Vec<Command>> {
         match self.get(path)? {
-            (Typed::Commands(commands), _) => Some(commands.clone()),
+            (SettingValue::Commands(commands), _) => Some(commands.clone()),
             _ => None,
         }
     }
 
-    pub(super) fn find_fault(&mut self, place: Place, finding: Diagnostic) {
+    pub(super) fn find_fault(&mut self, place: SettingLocation, finding: Diagnostic) {
         if let Some(source) = self.sources.get_mut(place.source_ix) {
             source.findings.push(finding);
         }
     }
 
-    pub(super) fn origin(&self, place: Place, indices: &[LineIndex<'_>]) -> Origin {
+    pub(super) fn origin(&self, place: SettingLocation, indices: &[LineIndex<'_>]) -> SettingOrigin {
         let (Some(source), Some(index)) = (self.sources.get(place.source_ix), indices.get(place.source_ix)) else {
-            return Origin::Default;
+            return SettingOrigin::Default;
         };
         match &source.kind {
             SourceKind::File { level, path } => {
                 let position = index.position(place.span.start);
-                Origin::File {
+                SettingOrigin::File {
                     level: *level,
                     path: path.clone(),
                     line: position.line,
                     column: position.column,
                 }
             }
-            SourceKind::Variable(name) => Origin::Variable(name.clone()),
-            SourceKind::Flag(name) => Origin::Flag(name.clone()),
+            SourceKind::Variable(name) => SettingOrigin::Variable(name.clone()),
+            SourceKind::Flag(name) => SettingOrigin::Flag(name.clone()),
         }
     }
 }
@@ -372,14 +372,14 @@ impl Assembly {
 // Putting together.
 
 impl Assembly {
-    fn run(&self) -> Run {
+    fn run(&self) -> RunConfig {
         let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
         let words = |path: &str| self.words(&parts(path)).map_or_else(Vec::new, |(words, _)| words);
         let types = self.names(&["run", "types"]).into_iter().filter_map(|name| {
             let (agent, _) = self.text(&["run", "types", &name].map(str::to_owned))?;
             Some((name, agent))
         });
-        Run {
+        RunConfig {
             agent: text("run.agent"),
             slots: self.small_count("run.slots"),
             attempts: self.small_count("run.attempts"),
@@ -390,9 +390,9 @@ impl Assembly {
             budget: self.budget("run.budget"),
             task_budget: self.budget("run.task_budget"),
             isolation: match text("run.isolation").as_deref() {
-                Some("checkouts" | "worktrees") => Isolation::Checkouts,
-                Some("shared") => Isolation::Shared,
-                _ => Isolation::Auto,
+                Some("checkouts" | "worktrees") => IsolationSetting::Checkouts,
+                Some("shared") => IsolationSetting::Shared,
+                _ => IsolationSetting::Auto,
             },
             fence: match text("run.fence").as_deref() {
                 Some("off") => FenceMode::Off,
@@ -403,7 +403,7 @@ impl Assembly {
             fence_write: words("run.fence_write"),
             fence_read: words("run.fence_read"),
             fence_ports: match self.get(&parts("run.fence_ports")) {
-                Some((Typed::Ports(ports), _)) => ports.clone(),
+                Some((SettingValue::Ports(ports), _)) => ports.clone(),
                 _ => Vec::new(),
             },
             branch: text("run.branch"),
@@ -442,7 +442,7 @@ impl Assembly {
         let member = |name: &str| parts(&format!("{table}.{name}"));
         Budget {
             cost: match self.get(&member("cost")) {
-                Some((Typed::Money(amount), _)) => Some(*amount),
+                Some((SettingValue::Money(amount), _)) => Some(*amount),
                 _ => None,
             },
             tokens: self.count(&member("tokens")).map(|(n, _)| n),
@@ -451,9 +451,9 @@ impl Assembly {
         }
     }
 
-    fn planning(&self) -> Planning {
+    fn planning(&self) -> PlanningConfig {
         let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
-        Planning {
+        PlanningConfig {
             agent: text("plan.agent"),
             dialect: text("plan.dialect"),
             template: text("plan.template"),
@@ -508,10 +508,10 @@ impl Assembly {
         }
     }
 
-    fn checks(&mut self, table: &[String], usual: Duration) -> Option<Checks> {
+    fn checks(&mut self, table: &[String], usual: Duration) -> Option<CheckCommands> {
         let member = |name: &str| [table, &[name.to_owned()]].concat();
         match self.commands(&member("run")).filter(|run| !run.is_empty()) {
-            Some(run) => Some(Checks {
+            Some(run) => Some(CheckCommands {
                 run,
                 timeout: self.duration(&member("timeout")).unwrap_or(usual),
             }),
@@ -523,11 +523,11 @@ impl Assembly {
         }
     }
 
-    fn wanted(&mut self, table: &[String]) -> Option<Wanted> {
+    fn wanted(&mut self, table: &[String]) -> Option<CriterionPattern> {
         let member = |name: &str| [table, &[name.to_owned()]].concat();
         match (self.text(&member("text")), self.text(&member("pattern"))) {
-            (Some((text, _)), None) => Some(Wanted::Text(text)),
-            (None, Some((pattern, _))) => Some(Wanted::Pattern(pattern)),
+            (Some((text, _)), None) => Some(CriterionPattern::Text(text)),
+            (None, Some((pattern, _))) => Some(CriterionPattern::Pattern(pattern)),
             (Some(_), Some((_, place))) => {
                 let message = "a rule has either a `text` or a `pattern`";
                 let help = "write two rules where both are meant";

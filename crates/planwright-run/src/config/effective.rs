@@ -3,24 +3,24 @@
 use planwright_core::text::LineIndex;
 
 use super::agent::Agent;
-use super::assemble::{Assembly, Place, parts};
-use super::keys::{self, KEYS, Key, Kind};
+use super::assemble::{Assembly, SettingLocation, parts};
+use super::keys::{self, KEYS, Key, SettingType};
 use super::presets::{Preset, preset};
-use super::read::{Setting, Typed, quoted};
-use super::{Config, Effective, Origin};
+use super::read::{SettingValue, WrittenSetting, quoted};
+use super::{Config, Effective, SettingOrigin};
 
 /// A row and its place in the order: by table, by agent or criterion, by key, by path.
-struct Row {
+struct SortedSetting {
     table_rank: usize,
     group: String,
     key_rank: usize,
     told: Effective,
 }
 
-impl Row {
+impl SortedSetting {
     fn new(key: &Key, group: &str, told: Effective) -> Self {
         let rank = |is_meant: &dyn Fn(&Key) -> bool| KEYS.iter().position(is_meant).unwrap_or(KEYS.len());
-        Row {
+        SortedSetting {
             table_rank: rank(&|other| other.table() == key.table()),
             group: group.to_owned(),
             key_rank: rank(&|other| other.path == key.path),
@@ -37,18 +37,18 @@ impl Assembly {
     /// Returns what holds, setting by setting.
     pub(super) fn effective(&self, config: &Config, indices: &[LineIndex<'_>]) -> Vec<Effective> {
         let settings = self.settings.values().map(|(source_ix, setting)| {
-            let place = Place {
+            let place = SettingLocation {
                 source_ix: *source_ix,
                 span: setting.span,
             };
             of_setting(setting, config, self.origin(place, indices))
         });
         let defaults = KEYS.iter().filter(|key| !self.settings.contains_key(&parts(key.path)));
-        let mut rows: Vec<Row> = settings.chain(defaults.filter_map(of_default)).collect();
+        let mut rows: Vec<SortedSetting> = settings.chain(defaults.filter_map(of_default)).collect();
         for agent in config.agents.values() {
             let is_named = |name: &String| *name == agent.name;
             let is_used = config.run.agent.iter().chain(config.run.types.values()).any(is_named);
-            let is_configured = !matches!(agent.origin, Origin::Preset(_));
+            let is_configured = !matches!(agent.origin, SettingOrigin::Preset(_));
             if let Some(preset) = agent.preset.and_then(preset).filter(|_| is_configured || is_used) {
                 self.of_preset(agent, preset, &mut rows);
             }
@@ -58,27 +58,27 @@ impl Assembly {
     }
 
     /// Adds what an agent has from its preset.
-    fn of_preset(&self, agent: &Agent, preset: &Preset, rows: &mut Vec<Row>) {
-        let owned = |words: &[&str]| Typed::Words(words.iter().map(|&word| word.to_owned()).collect());
+    fn of_preset(&self, agent: &Agent, preset: &Preset, rows: &mut Vec<SortedSetting>) {
+        let owned = |words: &[&str]| SettingValue::Words(words.iter().map(|&word| word.to_owned()).collect());
         let mut fields = vec![
             ("command", owned(&[preset.command, preset.last].concat())),
-            ("prompt", Typed::Text(agent.prompt.as_str().to_owned())),
-            ("output", Typed::Text(preset.output.as_str().to_owned())),
+            ("prompt", SettingValue::Text(agent.prompt.as_str().to_owned())),
+            ("output", SettingValue::Text(preset.output.as_str().to_owned())),
             ("env", owned(preset.env)),
         ];
-        fields.extend(preset.retries.map(|knob| ("retries", Typed::Count(knob.usual))));
+        fields.extend(preset.retries.map(|knob| ("retries", SettingValue::Count(knob.usual))));
         let path = |field: &[&str]| {
             let words = ["agents", &agent.name].into_iter().chain(field.iter().copied());
             words.map(str::to_owned).collect::<Vec<_>>()
         };
-        let mut tell = |key_path: &str, parts: Vec<String>, value: Typed| {
+        let mut tell = |key_path: &str, parts: Vec<String>, value: SettingValue| {
             if let (Some(key), false) = (keys::find(key_path), self.settings.contains_key(&parts)) {
                 let told = Effective {
                     path: path_text(&parts),
                     value: value.to_string(),
-                    origin: Origin::Preset(preset.name),
+                    origin: SettingOrigin::Preset(preset.name),
                 };
-                rows.push(Row::new(key, &agent.name, told));
+                rows.push(SortedSetting::new(key, &agent.name, told));
             }
         };
         // With a command of the user's own, that decides how the prompt is taken.
@@ -93,17 +93,20 @@ impl Assembly {
             tell(
                 "agents.NAME.set.VARIABLE",
                 path(&["set", name]),
-                Typed::Text(value.to_owned()),
+                SettingValue::Text(value.to_owned()),
             );
         }
     }
 }
 
-fn of_setting(setting: &Setting, config: &Config, origin: Origin) -> Row {
+fn of_setting(setting: &WrittenSetting, config: &Config, origin: SettingOrigin) -> SortedSetting {
     let (group, value) = match setting.parts.as_slice() {
         // What is added to the variables of a preset holds together with them.
         [agents, name, env] if agents == "agents" && env == "env" => {
-            let all = config.agents.get(name).map(|agent| Typed::Words(agent.env.clone()));
+            let all = config
+                .agents
+                .get(name)
+                .map(|agent| SettingValue::Words(agent.env.clone()));
             (name.as_str(), all.unwrap_or_else(|| setting.value.clone()))
         }
         [agents, name, ..] if agents == "agents" => (name.as_str(), setting.value.clone()),
@@ -115,20 +118,20 @@ fn of_setting(setting: &Setting, config: &Config, origin: Origin) -> Row {
         value: value.to_string(),
         origin,
     };
-    Row::new(setting.key, group, told)
+    SortedSetting::new(setting.key, group, told)
 }
 
-fn of_default(key: &'static Key) -> Option<Row> {
+fn of_default(key: &'static Key) -> Option<SortedSetting> {
     let default = key.default?;
     let told = Effective {
         path: key.path.to_owned(),
         value: match key.kind {
-            Kind::Flag | Kind::Count { .. } | Kind::Money => default.to_owned(),
+            SettingType::Flag | SettingType::Count { .. } | SettingType::Money => default.to_owned(),
             _ => quoted(default),
         },
-        origin: Origin::Default,
+        origin: SettingOrigin::Default,
     };
-    Some(Row::new(key, "", told))
+    Some(SortedSetting::new(key, "", told))
 }
 
 /// Returns a path as it would be written; criteria count from 1, as people do.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use planwright_core::text::SourceText;
 
-use super::{Configuration, Flag, Level, Origin, Source, SourceKind, assemble};
+use super::{ConfigLevel, ConfigSource, Configuration, Flag, SettingOrigin, SourceKind, assemble};
 
 /// What the paths of rules for criteria begin with, before their number.
 const CRITERIA: &str = "verify.criteria[";
@@ -16,7 +16,7 @@ impl Configuration {
         let mut text = String::new();
         let mut criteria: BTreeMap<usize, String> = BTreeMap::new();
         let set = self.effective.iter();
-        for row in set.filter(|row| !matches!(row.origin, Origin::Default | Origin::Preset(_))) {
+        for row in set.filter(|row| !matches!(row.origin, SettingOrigin::Default | SettingOrigin::Preset(_))) {
             match criterion(&row.path) {
                 Some((number, name)) => {
                     let rule = criteria.entry(number).or_default();
@@ -54,9 +54,9 @@ fn criterion(path: &str) -> Option<(usize, &str)> {
 
 /// Reads what [`Configuration::frozen`] wrote. Flags hold over it.
 pub fn thaw(text: &str, flags: &[Flag]) -> Configuration {
-    let source = Source {
+    let source = ConfigSource {
         kind: SourceKind::File {
-            level: Level::User,
+            level: ConfigLevel::User,
             path: PathBuf::from("the configuration of the run"),
         },
         text: SourceText::new(text),

@@ -10,7 +10,7 @@ pub struct Key {
     /// Its path; `NAME` and `VARIABLE` stand for names of the user's, `[]` for each table of a list.
     pub path: &'static str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: SettingType,
     /// What holds where nobody sets it, as it would be written; none where that depends, or is nothing.
     pub default: Option<&'static str>,
     /// Whether there is a variable of the environment for it.
@@ -23,7 +23,7 @@ pub struct Key {
 
 /// What a setting holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingType {
     /// Any text but none.
     Text,
     /// One of some words.
@@ -62,29 +62,29 @@ pub enum Kind {
     Ports,
 }
 
-impl Kind {
+impl SettingType {
     /// Returns what is needed, for messages.
     pub fn wanted(self) -> &'static str {
         match self {
-            Kind::Text | Kind::Choice(_) | Kind::Dialect => "a string",
-            Kind::Program => "a list of words, as in [\"my-agent\", \"--json\"]",
-            Kind::Words => "a list of strings",
-            Kind::Variables => "a list of names of variables, as in [\"MY_API_KEY\"]",
-            Kind::Count { .. } => "an integer",
-            Kind::Duration { .. } => "a duration, as \"90s\", \"15m\" or \"2h\"",
-            Kind::Size => "a size, as \"10MB\"",
-            Kind::Money => "a number of US dollars",
-            Kind::Flag => "true or false",
-            Kind::Command => "a command: a list of words, or a string for the shell",
-            Kind::Commands => {
+            SettingType::Text | SettingType::Choice(_) | SettingType::Dialect => "a string",
+            SettingType::Program => "a list of words, as in [\"my-agent\", \"--json\"]",
+            SettingType::Words => "a list of strings",
+            SettingType::Variables => "a list of names of variables, as in [\"MY_API_KEY\"]",
+            SettingType::Count { .. } => "an integer",
+            SettingType::Duration { .. } => "a duration, as \"90s\", \"15m\" or \"2h\"",
+            SettingType::Size => "a size, as \"10MB\"",
+            SettingType::Money => "a number of US dollars",
+            SettingType::Flag => "true or false",
+            SettingType::Command => "a command: a list of words, or a string for the shell",
+            SettingType::Commands => {
                 "a list of commands, each a list of words, a string for the shell, or { run = …, fence = \"off\" }"
             }
-            Kind::Ports => "a list of ports, as [5432]",
+            SettingType::Ports => "a list of ports, as [5432]",
         }
     }
 }
 
-const fn key(path: &'static str, kind: Kind) -> Key {
+const fn key(path: &'static str, kind: SettingType) -> Key {
     Key {
         path,
         kind,
@@ -181,113 +181,119 @@ pub(super) const BASELINES: &[&str] = &["check", "allow-failing", "skip"];
 /// The ranks of a setting that is off or on.
 const OFF_ON: &[&str] = &["false", "true"];
 
-const ATTEMPTS: Kind = Kind::Count { least: 1, most: 100 };
+const ATTEMPTS: SettingType = SettingType::Count { least: 1, most: 100 };
 /// An amount that has no sensible bound.
-const AMOUNT: Kind = Kind::Count {
+const AMOUNT: SettingType = SettingType::Count {
     least: 1,
     most: i64::MAX as u64,
 };
-const LIMIT: Kind = Kind::Duration { least: 1_000 };
-const PAUSE: Kind = Kind::Duration { least: 0 };
+const LIMIT: SettingType = SettingType::Duration { least: 1_000 };
+const PAUSE: SettingType = SettingType::Duration { least: 0 };
 
 /// Every setting, in the order of the documentation.
 pub static KEYS: &[Key] = &[
-    key("agents.NAME.preset", Kind::Choice(PRESET_NAMES)),
-    key("agents.NAME.command", Kind::Program),
-    key("agents.NAME.args", Kind::Words),
-    key("agents.NAME.prompt", Kind::Choice(CHANNELS)),
-    key("agents.NAME.output", Kind::Choice(FORMATS)),
-    key("agents.NAME.env", Kind::Variables),
-    key("agents.NAME.set.VARIABLE", Kind::Text),
-    key("agents.NAME.retries", Kind::Count { least: 0, most: 100 }),
-    key("agents.NAME.resume", Kind::Words),
-    key("agents.NAME.fallback", Kind::Text),
-    key("run.agent", Kind::Text).with_variable(),
-    key("run.slots", Kind::Count { least: 1, most: 1_000 }).with_variable(),
+    key("agents.NAME.preset", SettingType::Choice(PRESET_NAMES)),
+    key("agents.NAME.command", SettingType::Program),
+    key("agents.NAME.args", SettingType::Words),
+    key("agents.NAME.prompt", SettingType::Choice(CHANNELS)),
+    key("agents.NAME.output", SettingType::Choice(FORMATS)),
+    key("agents.NAME.env", SettingType::Variables),
+    key("agents.NAME.set.VARIABLE", SettingType::Text),
+    key("agents.NAME.retries", SettingType::Count { least: 0, most: 100 }),
+    key("agents.NAME.resume", SettingType::Words),
+    key("agents.NAME.fallback", SettingType::Text),
+    key("run.agent", SettingType::Text).with_variable(),
+    key("run.slots", SettingType::Count { least: 1, most: 1_000 }).with_variable(),
     key("run.attempts", ATTEMPTS).with_variable(),
     key("run.backoff", PAUSE).or("10s").with_variable(),
     key("run.wall_limit", LIMIT).or("1h").with_variable(),
     key("run.silence_limit", LIMIT).or("15m").with_variable(),
     key("run.grace", PAUSE).or("10s").with_variable(),
-    key("run.budget.cost", Kind::Money).with_variable(),
+    key("run.budget.cost", SettingType::Money).with_variable(),
     key("run.budget.tokens", AMOUNT).with_variable(),
     key("run.budget.attempts", AMOUNT).with_variable(),
     key("run.budget.duration", LIMIT).with_variable(),
-    key("run.task_budget.cost", Kind::Money).with_variable(),
+    key("run.task_budget.cost", SettingType::Money).with_variable(),
     key("run.task_budget.tokens", AMOUNT).with_variable(),
     key("run.task_budget.attempts", AMOUNT).with_variable(),
     key("run.task_budget.duration", LIMIT).with_variable(),
-    key("run.isolation", Kind::Choice(ISOLATIONS))
+    key("run.isolation", SettingType::Choice(ISOLATIONS))
         .or("auto")
         .with_variable(),
-    key("run.fence", Kind::Choice(FENCES))
+    key("run.fence", SettingType::Choice(FENCES))
         .or("auto")
         .with_variable()
         .ranked(FENCES),
-    key("run.fence_write", Kind::Words).of_the_user(),
-    key("run.fence_read", Kind::Words).of_the_user(),
-    key("run.fence_ports", Kind::Ports).of_the_user(),
-    key("run.branch", Kind::Text).with_variable(),
-    key("run.landing", Kind::Choice(LANDINGS)).or("squash").with_variable(),
-    key("run.hooks", Kind::Flag).or("false").with_variable(),
-    key("run.resolutions", Kind::Count { least: 0, most: 100 })
+    key("run.fence_write", SettingType::Words).of_the_user(),
+    key("run.fence_read", SettingType::Words).of_the_user(),
+    key("run.fence_ports", SettingType::Ports).of_the_user(),
+    key("run.branch", SettingType::Text).with_variable(),
+    key("run.landing", SettingType::Choice(LANDINGS))
+        .or("squash")
+        .with_variable(),
+    key("run.hooks", SettingType::Flag).or("false").with_variable(),
+    key("run.resolutions", SettingType::Count { least: 0, most: 100 })
         .or("2")
         .with_variable(),
-    key("run.setup", Kind::Commands),
-    key("run.copy", Kind::Words),
-    key("run.keep_ignored", Kind::Words),
-    key("run.checkouts", Kind::Text).of_the_user().with_variable(),
+    key("run.setup", SettingType::Commands),
+    key("run.copy", SettingType::Words),
+    key("run.keep_ignored", SettingType::Words),
+    key("run.checkouts", SettingType::Text).of_the_user().with_variable(),
     key("run.keep.age", PAUSE).or("7d").with_variable(),
     key(
         "run.keep.count",
-        Kind::Count {
+        SettingType::Count {
             least: 0,
             most: 100_000,
         },
     )
     .or("20")
     .with_variable(),
-    key("run.keep.bytes", Kind::Size).or("10GB").with_variable(),
-    key("run.on_interrupted", Kind::Choice(ON_INTERRUPTED))
+    key("run.keep.bytes", SettingType::Size).or("10GB").with_variable(),
+    key("run.on_interrupted", SettingType::Choice(ON_INTERRUPTED))
         .or("retry")
         .with_variable(),
-    key("run.no_changes", Kind::Choice(NO_CHANGES))
+    key("run.no_changes", SettingType::Choice(NO_CHANGES))
         .or("warn")
         .with_variable(),
-    key("run.log_cap", Kind::Size).or("10MB").with_variable(),
-    key("run.template", Kind::Text).with_variable(),
-    key("run.types.NAME", Kind::Text),
-    key("plan.agent", Kind::Text).with_variable(),
-    key("plan.dialect", Kind::Dialect).with_variable(),
-    key("plan.template", Kind::Text).with_variable(),
-    key("plan.replan_template", Kind::Text).with_variable(),
-    key("plan.derive_template", Kind::Text).with_variable(),
-    key("plan.repair_template", Kind::Text).with_variable(),
-    key("verify.every", Kind::Commands),
+    key("run.log_cap", SettingType::Size).or("10MB").with_variable(),
+    key("run.template", SettingType::Text).with_variable(),
+    key("run.types.NAME", SettingType::Text),
+    key("plan.agent", SettingType::Text).with_variable(),
+    key("plan.dialect", SettingType::Dialect).with_variable(),
+    key("plan.template", SettingType::Text).with_variable(),
+    key("plan.replan_template", SettingType::Text).with_variable(),
+    key("plan.derive_template", SettingType::Text).with_variable(),
+    key("plan.repair_template", SettingType::Text).with_variable(),
+    key("verify.every", SettingType::Commands),
     key("verify.timeout", LIMIT).or("10m").with_variable(),
-    key("verify.clean", Kind::Choice(CLEANINGS))
+    key("verify.clean", SettingType::Choice(CLEANINGS))
         .or("caches")
         .with_variable(),
-    key("verify.required", Kind::Flag).or("false").ranked(OFF_ON),
-    key("verify.allow_unverified", Kind::Flag).or("false").of_the_user(),
-    key("verify.baseline", Kind::Choice(BASELINES))
+    key("verify.required", SettingType::Flag).or("false").ranked(OFF_ON),
+    key("verify.allow_unverified", SettingType::Flag)
+        .or("false")
+        .of_the_user(),
+    key("verify.baseline", SettingType::Choice(BASELINES))
         .or("check")
         .with_variable(),
-    key("verify.protect", Kind::Words),
-    key("verify.on_protected", Kind::Choice(ON_PROTECTED))
+    key("verify.protect", SettingType::Words),
+    key("verify.on_protected", SettingType::Choice(ON_PROTECTED))
         .or("review")
         .with_variable(),
-    key("verify.allow_plan_commands", Kind::Flag).or("false").of_the_user(),
-    key("verify.types.NAME.run", Kind::Commands),
+    key("verify.allow_plan_commands", SettingType::Flag)
+        .or("false")
+        .of_the_user(),
+    key("verify.types.NAME.run", SettingType::Commands),
     key("verify.types.NAME.timeout", LIMIT),
-    key("verify.criteria[].text", Kind::Text),
-    key("verify.criteria[].pattern", Kind::Text),
-    key("verify.criteria[].run", Kind::Commands),
+    key("verify.criteria[].text", SettingType::Text),
+    key("verify.criteria[].pattern", SettingType::Text),
+    key("verify.criteria[].run", SettingType::Commands),
     key("verify.criteria[].timeout", LIMIT),
-    key("check.exclude", Kind::Words),
-    key("approval.required", Kind::Flag).or("false").ranked(OFF_ON),
-    key("compat.strict", Kind::Flag).or("false").with_variable(),
-    key("notify.command", Kind::Command),
+    key("check.exclude", SettingType::Words),
+    key("approval.required", SettingType::Flag).or("false").ranked(OFF_ON),
+    key("compat.strict", SettingType::Flag).or("false").with_variable(),
+    key("notify.command", SettingType::Command),
 ];
 
 /// Returns a setting by its path.

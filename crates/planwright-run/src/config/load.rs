@@ -6,7 +6,7 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
 
 use super::rules::CONFIG_UNREADABLE;
-use super::{Configuration, Level, Source, SourceKind, assemble};
+use super::{ConfigLevel, ConfigSource, Configuration, SourceKind, assemble};
 use crate::layout::CONFIG_FILE;
 use crate::store;
 
@@ -26,7 +26,7 @@ pub struct Flag {
 
 /// What a configuration depends on beside the project's file.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct ConfigInputs {
     /// The user's own file, whether it is there or not.
     pub user_file: Option<PathBuf>,
     /// Variables of the environment; those that are not planwright's do not matter.
@@ -35,7 +35,7 @@ pub struct Surroundings {
     pub flags: Vec<Flag>,
 }
 
-impl Surroundings {
+impl ConfigInputs {
     /// Returns the surroundings of this process, without flags.
     pub fn of_process() -> Self {
         let folder = |name: &str| {
@@ -50,7 +50,7 @@ impl Surroundings {
         });
         let mut variables: Vec<_> = variables.filter(|(name, _)| name.starts_with("PLANWRIGHT_")).collect();
         variables.sort();
-        Surroundings {
+        ConfigInputs {
             user_file: config.map(|config| config.join("planwright").join("config.toml")),
             variables,
             flags: Vec::new(),
@@ -59,15 +59,18 @@ impl Surroundings {
 }
 
 /// Reads the configuration of the workspace at a root.
-pub fn load(root: &Path, surroundings: &Surroundings) -> Configuration {
-    let user = surroundings.user_file.iter().map(|path| (Level::User, path.clone()));
-    let files = user.chain([(Level::Project, root.join(CONFIG_FILE))]);
+pub fn load(root: &Path, surroundings: &ConfigInputs) -> Configuration {
+    let user = surroundings
+        .user_file
+        .iter()
+        .map(|path| (ConfigLevel::User, path.clone()));
+    let files = user.chain([(ConfigLevel::Project, root.join(CONFIG_FILE))]);
     let files = files.filter_map(|(level, path)| file(level, path)).collect();
     assemble(files, &surroundings.variables, &surroundings.flags)
 }
 
 /// Reads a file; none where there is none.
-fn file(level: Level, path: PathBuf) -> Option<Source> {
+fn file(level: ConfigLevel, path: PathBuf) -> Option<ConfigSource> {
     let metadata = match std::fs::metadata(&path) {
         Ok(metadata) => Some(metadata),
         // A link that leads nowhere was meant to be a file.
@@ -80,7 +83,7 @@ fn file(level: Level, path: PathBuf) -> Option<Source> {
     } else {
         store::load(&path).map_err(|error| why(&error))
     };
-    let mut source = Source {
+    let mut source = ConfigSource {
         kind: SourceKind::File { level, path },
         text: SourceText::new(""),
         findings: Vec::new(),

@@ -19,12 +19,12 @@ mod load;
 mod read;
 mod value;
 
-pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, Format, PLACEHOLDERS};
+pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, OutputFormat, PLACEHOLDERS};
 pub(crate) use agents::chain_of;
 pub use assemble::assemble;
 pub use frozen::thaw;
-pub use load::{Flag, MAX_CONFIG_BYTES, Surroundings, load};
-pub use read::{Command, Level};
+pub use load::{ConfigInputs, Flag, MAX_CONFIG_BYTES, load};
+pub use read::{Command, ConfigLevel};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,9 +39,9 @@ pub struct Config {
     /// The agents by name: those that are configured, and the presets.
     pub agents: BTreeMap<String, Agent>,
     /// How plans are run.
-    pub run: Run,
+    pub run: RunConfig,
     /// How plans are made.
-    pub plan: Planning,
+    pub plan: PlanningConfig,
     /// How finished work is verified.
     pub verify: Verify,
     /// What is started when a run ends.
@@ -58,7 +58,7 @@ impl Config {
     /// Returns the agents that somebody has configured, presets left out.
     pub fn own_agents(&self) -> impl Iterator<Item = &Agent> {
         let agents = self.agents.values();
-        agents.filter(|agent| !matches!(agent.origin, Origin::Preset(_)))
+        agents.filter(|agent| !matches!(agent.origin, SettingOrigin::Preset(_)))
     }
 
     /// Returns the one that is configured, where there is no other.
@@ -79,7 +79,7 @@ impl Config {
 
 /// How plans are made.
 #[derive(Clone, Debug, Default)]
-pub struct Planning {
+pub struct PlanningConfig {
     /// The agent that plans; none for the one that takes tasks.
     pub agent: Option<String>,
     /// The dialect of new plans; none for that of the plans that exist.
@@ -96,7 +96,7 @@ pub struct Planning {
 
 /// How plans are run.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct RunConfig {
     /// The agent for tasks that nothing else names one for.
     pub agent: Option<String>,
     /// How many tasks may run side by side; none leaves it to the plan.
@@ -116,7 +116,7 @@ pub struct Run {
     /// What each of its tasks may spend.
     pub task_budget: Budget,
     /// How tasks are kept apart.
-    pub isolation: Isolation,
+    pub isolation: IsolationSetting,
     /// Whether processes are fenced.
     pub fence: FenceMode,
     /// What fenced processes may write to in addition.
@@ -208,7 +208,7 @@ pub struct Keep {
 
 /// How tasks are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Isolation {
+pub enum IsolationSetting {
     /// By checkouts in a git repository with a commit, else not at all.
     Auto,
     /// By a checkout for each.
@@ -300,14 +300,14 @@ pub struct Verify {
     /// Whether commands that are written inside a plan may be run.
     pub allow_plan_commands: bool,
     /// What is run for types of tasks.
-    pub types: BTreeMap<String, Checks>,
+    pub types: BTreeMap<String, CheckCommands>,
     /// What is run for criteria.
     pub criteria: Vec<CriterionRule>,
 }
 
 /// Commands that verify something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checks {
+pub struct CheckCommands {
     /// The commands, all of which must succeed.
     pub run: Vec<Command>,
     /// How long each may take.
@@ -318,26 +318,28 @@ pub struct Checks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriterionRule {
     /// Which criteria are meant.
-    pub wanted: Wanted,
+    pub wanted: CriterionPattern,
     /// What verifies them.
-    pub checks: Checks,
+    pub checks: CheckCommands,
 }
 
 /// Which criteria are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum CriterionPattern {
     /// The one with exactly this text.
     Text(String),
     /// Those that fit: `*` stands for any text, and letter case is ignored.
     Pattern(String),
 }
 
-impl Wanted {
+impl CriterionPattern {
     /// Returns whether a criterion is meant. White space around it does not count.
     pub fn fits(&self, criterion: &str) -> bool {
         match self {
-            Wanted::Text(text) => text.trim() == criterion.trim(),
-            Wanted::Pattern(pattern) => fits(&pattern.trim().to_lowercase(), &criterion.trim().to_lowercase()),
+            CriterionPattern::Text(text) => text.trim() == criterion.trim(),
+            CriterionPattern::Pattern(pattern) => {
+                fits(&pattern.trim().to_lowercase(), &criterion.trim().to_lowercase())
+            }
         }
     }
 }
@@ -362,7 +364,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Nobody set it.
     Default,
     /// A preset has it.
@@ -370,7 +372,7 @@ pub enum Origin {
     /// A file says so.
     File {
         /// Whose file.
-        level: Level,
+        level: ConfigLevel,
         /// The file.
         path: PathBuf,
         /// The line, from 1.
@@ -392,12 +394,12 @@ pub struct Effective {
     /// Its value as it would be written.
     pub value: String,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 /// A text that settings come from, and what is wrong with it.
 #[derive(Debug)]
-pub struct Source {
+pub struct ConfigSource {
     /// What it is.
     pub kind: SourceKind,
     /// Its text; empty where it cannot be read.
@@ -412,7 +414,7 @@ pub enum SourceKind {
     /// A file.
     File {
         /// Whose.
-        level: Level,
+        level: ConfigLevel,
         /// Where it is.
         path: PathBuf,
     },
@@ -422,7 +424,7 @@ pub enum SourceKind {
     Flag(String),
 }
 
-impl Source {
+impl ConfigSource {
     /// Returns the name to show it under.
     pub fn name(&self) -> PathBuf {
         match &self.kind {
@@ -441,7 +443,7 @@ pub struct Configuration {
     /// The same for people, in the order of the documentation.
     pub effective: Vec<Effective>,
     /// The texts that it comes from, what wins last.
-    pub sources: Vec<Source>,
+    pub sources: Vec<ConfigSource>,
 }
 
 impl Configuration {
@@ -464,8 +466,8 @@ mod tests {
 
     #[test]
     fn criteria_fit_by_text_or_pattern() {
-        let text = |text: &str| Wanted::Text(text.to_owned());
-        let pattern = |pattern: &str| Wanted::Pattern(pattern.to_owned());
+        let text = |text: &str| CriterionPattern::Text(text.to_owned());
+        let pattern = |pattern: &str| CriterionPattern::Pattern(pattern.to_owned());
         for (wanted, criterion, expected) in [
             (text("Typecheck passes"), " Typecheck passes\n", true),
             (text("Typecheck passes"), "typecheck passes", false),

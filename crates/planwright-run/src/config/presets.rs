@@ -1,7 +1,7 @@
 //! The agent command lines that are known by name, as data. Starts none of them. They change with their versions, and so
 //! everything here can be overridden in the configuration.
 
-use super::agent::{Channel, Format};
+use super::agent::{Channel, OutputFormat};
 
 /// How a known agent command line is driven.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Preset {
     /// How it takes the prompt.
     pub prompt: Channel,
     /// What its output is.
-    pub output: Format,
+    pub output: OutputFormat,
     /// Variables that it needs from the environment: keys, addresses, folders. `*` stands for any ending.
     pub env: &'static [&'static str],
     /// Variables that are set for it.
@@ -72,7 +72,7 @@ pub static PRESETS: &[Preset] = &[
         ],
         last: &[],
         prompt: Channel::Stdin,
-        output: Format::ClaudeStreamJson,
+        output: OutputFormat::ClaudeStreamJson,
         env: &["ANTHROPIC_*", "CLAUDE_*"],
         set: &[
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
@@ -99,7 +99,7 @@ pub static PRESETS: &[Preset] = &[
         ],
         last: &["-"],
         prompt: Channel::Stdin,
-        output: Format::CodexJson,
+        output: OutputFormat::CodexJson,
         env: &["CODEX_*", "OPENAI_*"],
         set: &[],
         // It keeps no conversations: `--ephemeral`.
@@ -118,7 +118,7 @@ pub static PRESETS: &[Preset] = &[
         command: &["gemini", "--approval-mode", "yolo", "-o", "stream-json"],
         last: &[],
         prompt: Channel::Stdin,
-        output: Format::GeminiStreamJson,
+        output: OutputFormat::GeminiStreamJson,
         env: &["GEMINI_*", "GOOGLE_*"],
         set: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
         resume: &["--resume", "{session}"],
@@ -131,7 +131,7 @@ pub static PRESETS: &[Preset] = &[
         command: &["opencode", "run", "--format", "json", "--auto"],
         last: &[],
         prompt: Channel::Stdin,
-        output: Format::OpencodeJson,
+        output: OutputFormat::OpencodeJson,
         env: &["OPENCODE_*"],
         set: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
         resume: &["--session", "{session}"],
@@ -155,7 +155,7 @@ pub static PRESETS: &[Preset] = &[
         ],
         last: &[],
         prompt: Channel::File,
-        output: Format::Aider,
+        output: OutputFormat::Aider,
         env: &["OPENAI_*"],
         set: &[],
         resume: &[],
@@ -168,7 +168,7 @@ pub static PRESETS: &[Preset] = &[
         command: &["qwen", "--approval-mode", "yolo", "-o", "stream-json"],
         last: &[],
         prompt: Channel::Stdin,
-        output: Format::QwenStreamJson,
+        output: OutputFormat::QwenStreamJson,
         env: &["OPENAI_*"],
         set: &[],
         resume: &[],
@@ -181,7 +181,7 @@ pub static PRESETS: &[Preset] = &[
         command: &["clido", "--print", "--permission-mode", "accept-all"],
         last: &[],
         prompt: Channel::Stdin,
-        output: Format::Plain,
+        output: OutputFormat::Plain,
         env: &["CLIDO_*", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"],
         set: &[],
         resume: &[],

@@ -8,10 +8,10 @@ use planwright_core::diagnostic::nearest;
 use planwright_core::dialect::DIALECTS;
 use planwright_core::text::{Span, visible};
 
-use super::keys::{KEYS, Key, Kind};
+use super::keys::{KEYS, Key, SettingType};
 use super::rules::{CONFIG_TYPE, CONFIG_UNKNOWN_KEY, CONFIG_USER_ONLY, CONFIG_VALUE, CONFIG_WORDS};
 use super::units;
-use super::value::{Entry, Node, Value};
+use super::value::{TomlMember, TomlNode, TomlValue};
 
 /// A command of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Command {
 
 /// What a setting holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Typed {
+pub(super) enum SettingValue {
     Text(String),
     Words(Vec<String>),
     Count(u64),
@@ -64,31 +64,31 @@ pub(super) enum Typed {
     Ports(Vec<u16>),
 }
 
-impl Typed {
+impl SettingValue {
     /// Returns a word or a flag as it is written.
     pub(super) fn word(&self) -> Option<String> {
         match self {
-            Typed::Text(text) => Some(text.clone()),
-            Typed::Flag(flag) => Some(flag.to_string()),
+            SettingValue::Text(text) => Some(text.clone()),
+            SettingValue::Flag(flag) => Some(flag.to_string()),
             _ => None,
         }
     }
 }
 
 /// As it would be written in TOML.
-impl fmt::Display for Typed {
+impl fmt::Display for SettingValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Typed::Text(text) => f.write_str(&quoted(text)),
-            Typed::Words(words) => f.write_str(&list(words.iter().map(|word| quoted(word)))),
-            Typed::Count(n) => n.fmt(f),
-            Typed::Duration(length) => f.write_str(&quoted(&units::duration_text(*length))),
-            Typed::Size(n_bytes) => f.write_str(&quoted(&units::size_text(*n_bytes))),
-            Typed::Money(amount) => write!(f, "{amount:?}"),
-            Typed::Flag(flag) => flag.fmt(f),
-            Typed::Command(command) => f.write_str(&command_text(command)),
-            Typed::Commands(commands) => f.write_str(&list(commands.iter().map(command_text))),
-            Typed::Ports(ports) => f.write_str(&list(ports.iter().map(u16::to_string))),
+            SettingValue::Text(text) => f.write_str(&quoted(text)),
+            SettingValue::Words(words) => f.write_str(&list(words.iter().map(|word| quoted(word)))),
+            SettingValue::Count(n) => n.fmt(f),
+            SettingValue::Duration(length) => f.write_str(&quoted(&units::duration_text(*length))),
+            SettingValue::Size(n_bytes) => f.write_str(&quoted(&units::size_text(*n_bytes))),
+            SettingValue::Money(amount) => write!(f, "{amount:?}"),
+            SettingValue::Flag(flag) => flag.fmt(f),
+            SettingValue::Command(command) => f.write_str(&command_text(command)),
+            SettingValue::Commands(commands) => f.write_str(&list(commands.iter().map(command_text))),
+            SettingValue::Ports(ports) => f.write_str(&list(ports.iter().map(u16::to_string))),
         }
     }
 }
@@ -124,11 +124,11 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// A setting that somebody made.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
+pub(super) struct WrittenSetting {
     pub(super) key: &'static Key,
     /// Its path, with the user's names in the place of `NAME`, and numbers in that of `[]`.
     pub(super) parts: Vec<String>,
-    pub(super) value: Typed,
+    pub(super) value: SettingValue,
     pub(super) span: Span,
 }
 
@@ -142,7 +142,7 @@ pub(super) struct TableSeen {
 
 /// Who may have written a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum ConfigLevel {
     /// The user, for all projects.
     User,
     /// Whoever wrote the project.
@@ -156,9 +156,9 @@ const MAX_FINDINGS: usize = 1_000;
 const MAX_SUGGESTIONS: usize = 200;
 
 /// What one text says.
-pub(super) struct Reading {
-    pub(super) level: Level,
-    pub(super) settings: Vec<Setting>,
+pub(super) struct ConfigReading {
+    pub(super) level: ConfigLevel,
+    pub(super) settings: Vec<WrittenSetting>,
     pub(super) tables: Vec<TableSeen>,
     pub(super) findings: Vec<Diagnostic>,
     /// How many findings there were, those included that were too many to keep.
@@ -166,9 +166,9 @@ pub(super) struct Reading {
     n_suggestions: usize,
 }
 
-impl Reading {
-    pub(super) fn new(level: Level) -> Self {
-        Reading {
+impl ConfigReading {
+    pub(super) fn new(level: ConfigLevel) -> Self {
+        ConfigReading {
             level,
             settings: Vec::new(),
             tables: Vec::new(),
@@ -179,8 +179,8 @@ impl Reading {
     }
 
     /// Reads the members of the outermost table.
-    pub(super) fn of(entries: &[Entry], level: Level) -> Self {
-        let mut reading = Reading::new(level);
+    pub(super) fn of(entries: &[TomlMember], level: ConfigLevel) -> Self {
+        let mut reading = ConfigReading::new(level);
         reading.members(entries, "", &mut Vec::new());
         reading
     }
@@ -193,7 +193,7 @@ impl Reading {
     }
 
     /// Reads the members of a table whose path among the keys is a prefix, empty or ending with a dot.
-    fn members(&mut self, entries: &[Entry], prefix: &str, parts: &mut Vec<String>) {
+    fn members(&mut self, entries: &[TomlMember], prefix: &str, parts: &mut Vec<String>) {
         for entry in entries {
             let children = children(prefix);
             let listed = format!("{}[]", entry.key);
@@ -218,18 +218,18 @@ impl Reading {
     }
 
     /// Reads a member whose path among the keys is known.
-    fn member(&mut self, entry: &Entry, path: &str, parts: &mut Vec<String>) {
+    fn member(&mut self, entry: &TomlMember, path: &str, parts: &mut Vec<String>) {
         if let Some(key) = KEYS.iter().find(|key| key.path == path) {
             return self.setting(key, &entry.node, entry.key_span, parts);
         }
         let prefix = format!("{path}.");
         match (&entry.node.value, path.ends_with("[]")) {
-            (Value::Table(entries), false) => {
+            (TomlValue::Table(entries), false) => {
                 self.table(entries, entry.key_span, &prefix, parts);
             }
-            (Value::List(nodes), true) => {
+            (TomlValue::List(nodes), true) => {
                 for (ix, node) in nodes.iter().enumerate() {
-                    let Value::Table(entries) = &node.value else {
+                    let TomlValue::Table(entries) = &node.value else {
                         self.mistyped(node.span, &entry.key, &node.value, "tables");
                         continue;
                     };
@@ -245,7 +245,7 @@ impl Reading {
         }
     }
 
-    fn table(&mut self, entries: &[Entry], place: Span, prefix: &str, parts: &mut Vec<String>) {
+    fn table(&mut self, entries: &[TomlMember], place: Span, prefix: &str, parts: &mut Vec<String>) {
         let n_found = self.n_found;
         self.members(entries, prefix, parts);
         self.tables.push(TableSeen {
@@ -256,8 +256,8 @@ impl Reading {
     }
 
     /// Reads the value of a setting.
-    pub(super) fn setting(&mut self, key: &'static Key, node: &Node, place: Span, parts: &[String]) {
-        if key.is_user_only && self.level == Level::Project {
+    pub(super) fn setting(&mut self, key: &'static Key, node: &TomlNode, place: Span, parts: &[String]) {
+        if key.is_user_only && self.level == ConfigLevel::Project {
             let message = format!("`{}` cannot be set by a project", key.path);
             let help =
                 "another person may have written the project's file: put the setting into your own configuration file";
@@ -265,7 +265,7 @@ impl Reading {
         }
         let name = parts.last().map_or("", String::as_str);
         if let Some(value) = self.typed(key.kind, node, name) {
-            self.settings.push(Setting {
+            self.settings.push(WrittenSetting {
                 key,
                 parts: parts.to_vec(),
                 value,
@@ -274,26 +274,28 @@ impl Reading {
         }
     }
 
-    fn typed(&mut self, kind: Kind, node: &Node, name: &str) -> Option<Typed> {
+    fn typed(&mut self, kind: SettingType, node: &TomlNode, name: &str) -> Option<SettingValue> {
         match (kind, &node.value) {
-            (Kind::Text, Value::Text(text)) => self.text(text, node.span, name).map(Typed::Text),
-            (Kind::Choice(words), Value::Text(text)) => self.choice(text, words, node.span, name),
-            (Kind::Dialect, Value::Text(text)) => {
+            (SettingType::Text, TomlValue::Text(text)) => self.text(text, node.span, name).map(SettingValue::Text),
+            (SettingType::Choice(words), TomlValue::Text(text)) => self.choice(text, words, node.span, name),
+            (SettingType::Dialect, TomlValue::Text(text)) => {
                 let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name()).collect();
                 self.choice(text, &names, node.span, name)
             }
-            (Kind::Program, Value::List(nodes)) => self.program(nodes, node.span, name).map(Typed::Words),
-            (Kind::Words, Value::List(nodes)) => self.words(nodes, name).map(Typed::Words),
-            (Kind::Variables, Value::List(nodes)) => self.variables(nodes, name),
-            (Kind::Count { least, most }, Value::Integer(n)) => self.count(*n, least, most, node.span, name),
-            (Kind::Duration { least }, Value::Text(text)) => self.duration(text, least, node.span, name),
-            (Kind::Size, Value::Text(text)) => self.size(text, node.span, name),
-            (Kind::Money, Value::Number(amount)) => self.money(*amount, node.span, name),
-            (Kind::Money, Value::Integer(Some(amount))) => self.money(*amount as f64, node.span, name),
-            (Kind::Flag, Value::Flag(flag)) => Some(Typed::Flag(*flag)),
-            (Kind::Command, _) => self.command(node, name).map(Typed::Command),
-            (Kind::Commands, Value::List(nodes)) => self.commands(nodes, node.span, name),
-            (Kind::Ports, Value::List(nodes)) => self.ports(nodes, name),
+            (SettingType::Program, TomlValue::List(nodes)) => {
+                self.program(nodes, node.span, name).map(SettingValue::Words)
+            }
+            (SettingType::Words, TomlValue::List(nodes)) => self.words(nodes, name).map(SettingValue::Words),
+            (SettingType::Variables, TomlValue::List(nodes)) => self.variables(nodes, name),
+            (SettingType::Count { least, most }, TomlValue::Integer(n)) => self.count(*n, least, most, node.span, name),
+            (SettingType::Duration { least }, TomlValue::Text(text)) => self.duration(text, least, node.span, name),
+            (SettingType::Size, TomlValue::Text(text)) => self.size(text, node.span, name),
+            (SettingType::Money, TomlValue::Number(amount)) => self.money(*amount, node.span, name),
+            (SettingType::Money, TomlValue::Integer(Some(amount))) => self.money(*amount as f64, node.span, name),
+            (SettingType::Flag, TomlValue::Flag(flag)) => Some(SettingValue::Flag(*flag)),
+            (SettingType::Command, _) => self.command(node, name).map(SettingValue::Command),
+            (SettingType::Commands, TomlValue::List(nodes)) => self.commands(nodes, node.span, name),
+            (SettingType::Ports, TomlValue::List(nodes)) => self.ports(nodes, name),
             (_, value) => {
                 self.mistyped(node.span, name, value, kind.wanted());
                 None
@@ -314,9 +316,9 @@ impl Reading {
         Some(text.to_owned())
     }
 
-    fn choice(&mut self, text: &str, words: &[&str], span: Span, name: &str) -> Option<Typed> {
+    fn choice(&mut self, text: &str, words: &[&str], span: Span, name: &str) -> Option<SettingValue> {
         if words.contains(&text) {
-            return Some(Typed::Text(text.to_owned()));
+            return Some(SettingValue::Text(text.to_owned()));
         }
         let message = format!("`{name}` cannot be `{}`", visible(text));
         let mut finding =
@@ -328,21 +330,21 @@ impl Reading {
         None
     }
 
-    fn words(&mut self, nodes: &[Node], name: &str) -> Option<Vec<String>> {
+    fn words(&mut self, nodes: &[TomlNode], name: &str) -> Option<Vec<String>> {
         let mut words = Vec::new();
         for node in nodes {
             match &node.value {
-                Value::Text(word) if word.contains('\0') => {
+                TomlValue::Text(word) if word.contains('\0') => {
                     self.bad(node.span, format!("`{name}` holds a zero byte"), "");
                 }
-                Value::Text(word) => words.push(word.clone()),
+                TomlValue::Text(word) => words.push(word.clone()),
                 value => self.mistyped(node.span, name, value, "strings"),
             }
         }
         (words.len() == nodes.len()).then_some(words)
     }
 
-    fn program(&mut self, nodes: &[Node], span: Span, name: &str) -> Option<Vec<String>> {
+    fn program(&mut self, nodes: &[TomlNode], span: Span, name: &str) -> Option<Vec<String>> {
         let words = self.words(nodes, name)?;
         if words.first().is_none_or(|program| program.trim().is_empty()) {
             self.bad(
@@ -355,7 +357,7 @@ impl Reading {
         Some(words)
     }
 
-    fn variables(&mut self, nodes: &[Node], name: &str) -> Option<Typed> {
+    fn variables(&mut self, nodes: &[TomlNode], name: &str) -> Option<SettingValue> {
         let words = self.words(nodes, name)?;
         let mut all_good = true;
         for (word, node) in words.iter().zip(nodes) {
@@ -366,10 +368,10 @@ impl Reading {
                 all_good = false;
             }
         }
-        all_good.then_some(Typed::Words(words))
+        all_good.then_some(SettingValue::Words(words))
     }
 
-    fn count(&mut self, n: Option<i64>, least: u64, most: u64, span: Span, name: &str) -> Option<Typed> {
+    fn count(&mut self, n: Option<i64>, least: u64, most: u64, span: Span, name: &str) -> Option<SettingValue> {
         let fitting = n
             .and_then(|n| u64::try_from(n).ok())
             .filter(|n| (least..=most).contains(n));
@@ -380,10 +382,10 @@ impl Reading {
             };
             self.bad(span, format!("`{name}` is out of range"), &help);
         }
-        fitting.map(Typed::Count)
+        fitting.map(SettingValue::Count)
     }
 
-    fn duration(&mut self, text: &str, least: u64, span: Span, name: &str) -> Option<Typed> {
+    fn duration(&mut self, text: &str, least: u64, span: Span, name: &str) -> Option<SettingValue> {
         let Some(length) = units::duration(text) else {
             let message = format!("`{name}` is not a duration: `{}`", visible(text));
             self.bad(
@@ -398,10 +400,10 @@ impl Reading {
             self.bad(span, format!("`{name}` is too short"), &help);
             return None;
         }
-        Some(Typed::Duration(length))
+        Some(SettingValue::Duration(length))
     }
 
-    fn size(&mut self, text: &str, span: Span, name: &str) -> Option<Typed> {
+    fn size(&mut self, text: &str, span: Span, name: &str) -> Option<SettingValue> {
         let size = units::size(text).filter(|n_bytes| *n_bytes >= 1_000);
         if size.is_none() {
             let message = format!("`{name}` is not a size: `{}`", visible(text));
@@ -411,12 +413,12 @@ impl Reading {
                 "a number and a unit (KB, MB, GB, KiB, MiB, GiB), as \"10MB\"; at least 1KB",
             );
         }
-        size.map(Typed::Size)
+        size.map(SettingValue::Size)
     }
 
-    fn money(&mut self, amount: f64, span: Span, name: &str) -> Option<Typed> {
+    fn money(&mut self, amount: f64, span: Span, name: &str) -> Option<SettingValue> {
         if amount.is_finite() && amount > 0.0 {
-            return Some(Typed::Money(amount));
+            return Some(SettingValue::Money(amount));
         }
         self.bad(
             span,
@@ -426,47 +428,47 @@ impl Reading {
         None
     }
 
-    fn command(&mut self, node: &Node, name: &str) -> Option<Command> {
+    fn command(&mut self, node: &TomlNode, name: &str) -> Option<Command> {
         match &node.value {
-            Value::List(nodes) => self.program(nodes, node.span, name).map(Command::Words),
-            Value::Text(line) if line.trim_start().starts_with('-') => {
+            TomlValue::List(nodes) => self.program(nodes, node.span, name).map(Command::Words),
+            TomlValue::Text(line) if line.trim_start().starts_with('-') => {
                 let message = format!("a command cannot begin with `-`: `{}`", visible(line));
                 let help = "a string is a whole command; one command as a list of words is a list of its own";
                 self.bad(node.span, message, help);
                 None
             }
-            Value::Text(line) => self.text(line.trim(), node.span, name).map(Command::Shell),
+            TomlValue::Text(line) => self.text(line.trim(), node.span, name).map(Command::Shell),
             value => {
-                self.mistyped(node.span, name, value, Kind::Command.wanted());
+                self.mistyped(node.span, name, value, SettingType::Command.wanted());
                 None
             }
         }
     }
 
-    fn ports(&mut self, nodes: &[Node], name: &str) -> Option<Typed> {
+    fn ports(&mut self, nodes: &[TomlNode], name: &str) -> Option<SettingValue> {
         let mut ports = Vec::new();
         for node in nodes {
             match &node.value {
-                Value::Integer(n) => match n.and_then(|n| u16::try_from(n).ok()).filter(|port| *port > 0) {
+                TomlValue::Integer(n) => match n.and_then(|n| u16::try_from(n).ok()).filter(|port| *port > 0) {
                     Some(port) => ports.push(port),
                     None => self.bad(node.span, format!("`{name}` is out of range"), "from 1 to 65535"),
                 },
                 value => self.mistyped(node.span, name, value, "integers"),
             }
         }
-        (ports.len() == nodes.len()).then_some(Typed::Ports(ports))
+        (ports.len() == nodes.len()).then_some(SettingValue::Ports(ports))
     }
 
     /// Reads a command of a list: one that runs without a fence is a table.
-    fn listed_command(&mut self, node: &Node, name: &str) -> Option<Command> {
-        let Value::Table(entries) = &node.value else {
+    fn listed_command(&mut self, node: &TomlNode, name: &str) -> Option<Command> {
+        let TomlValue::Table(entries) = &node.value else {
             return self.command(node, name);
         };
         let (mut command, mut is_unfenced) = (None, false);
         for entry in entries {
             match (entry.key.as_str(), &entry.node.value) {
                 ("run", _) => command = Some(self.command(&entry.node, "run")?),
-                ("fence", Value::Text(word)) if word == "off" => is_unfenced = true,
+                ("fence", TomlValue::Text(word)) if word == "off" => is_unfenced = true,
                 ("fence", _) => {
                     self.bad(
                         entry.node.span,
@@ -498,7 +500,7 @@ impl Reading {
         })
     }
 
-    fn commands(&mut self, nodes: &[Node], span: Span, name: &str) -> Option<Typed> {
+    fn commands(&mut self, nodes: &[TomlNode], span: Span, name: &str) -> Option<SettingValue> {
         let commands: Vec<Command> = nodes
             .iter()
             .filter_map(|node| self.listed_command(node, name))
@@ -517,11 +519,11 @@ impl Reading {
             );
             self.find(Diagnostic::new(&CONFIG_WORDS, span, message).with_help(help));
         }
-        (commands.len() == nodes.len()).then_some(Typed::Commands(commands))
+        (commands.len() == nodes.len()).then_some(SettingValue::Commands(commands))
     }
 
     /// Checks a name of the user's.
-    fn name(&mut self, entry: &Entry, stands_for: &str, prefix: &str) -> bool {
+    fn name(&mut self, entry: &TomlMember, stands_for: &str, prefix: &str) -> bool {
         let name = entry.key.as_str();
         let (is_good, help) = match (stands_for, prefix) {
             ("VARIABLE", _) if name.starts_with("PLANWRIGHT_") => (false, "planwright sets these itself"),
@@ -542,7 +544,7 @@ impl Reading {
         is_good
     }
 
-    fn unknown(&mut self, entry: &Entry, prefix: &str, children: &[&str]) {
+    fn unknown(&mut self, entry: &TomlMember, prefix: &str, children: &[&str]) {
         let name = visible(&entry.key).into_owned();
         let table = prefix.trim_end_matches('.').replace("[]", "");
         let message = match table.as_str() {
@@ -567,9 +569,9 @@ impl Reading {
         (self.n_suggestions <= MAX_SUGGESTIONS).then(|| nearest(written, words))?
     }
 
-    fn mistyped(&mut self, span: Span, name: &str, value: &Value, wanted: &str) {
+    fn mistyped(&mut self, span: Span, name: &str, value: &TomlValue, wanted: &str) {
         let message = match value {
-            Value::Deep => format!("`{}` is nested too deeply", visible(name)),
+            TomlValue::Deep => format!("`{}` is nested too deeply", visible(name)),
             value => format!("`{}` is {}, and has to be {wanted}", visible(name), value.kind()),
         };
         self.find(Diagnostic::new(&CONFIG_TYPE, span, message));

@@ -8,30 +8,30 @@ use toml::de::{DeTable, DeValue};
 use super::rules::CONFIG_SYNTAX;
 
 /// A value and where it stands.
-pub(super) struct Node {
+pub(super) struct TomlNode {
     pub(super) span: Span,
-    pub(super) value: Value,
+    pub(super) value: TomlValue,
 }
 
 /// A value of TOML.
-pub(super) enum Value {
+pub(super) enum TomlValue {
     Text(String),
     /// None where it does not fit into 64 bits.
     Integer(Option<i64>),
     Number(f64),
     Flag(bool),
     Date,
-    List(Vec<Node>),
-    Table(Vec<Entry>),
+    List(Vec<TomlNode>),
+    Table(Vec<TomlMember>),
     /// What lies deeper than any setting.
     Deep,
 }
 
 /// A member of a table.
-pub(super) struct Entry {
+pub(super) struct TomlMember {
     pub(super) key: String,
     pub(super) key_span: Span,
-    pub(super) node: Node,
+    pub(super) node: TomlNode,
 }
 
 /// No setting lies deeper than half of this.
@@ -41,7 +41,7 @@ const MAX_DEPTH: usize = 12;
 const MAX_SYNTAX_ERRORS: usize = 20;
 
 /// Reads a text as TOML. Where it is none, there are findings and no members.
-pub(super) fn parse(source: &SourceText) -> Result<Vec<Entry>, Vec<Diagnostic>> {
+pub(super) fn parse(source: &SourceText) -> Result<Vec<TomlMember>, Vec<Diagnostic>> {
     let shift = source.bom_len();
     let text = source.as_str().get(shift..).unwrap_or("");
     let (table, errors) = DeTable::parse_recoverable(text);
@@ -59,11 +59,11 @@ pub(super) fn parse(source: &SourceText) -> Result<Vec<Entry>, Vec<Diagnostic>> 
 }
 
 /// Returns the members of a table in the order of the text.
-fn entries_of(table: DeTable<'_>, shift: usize, depth: usize) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn entries_of(table: DeTable<'_>, shift: usize, depth: usize) -> Vec<TomlMember> {
+    let mut entries: Vec<TomlMember> = Vec::new();
     for (key, value) in table {
         let key_span = span_of(&key, shift);
-        entries.push(Entry {
+        entries.push(TomlMember {
             key: key.into_inner().into_owned(),
             key_span,
             node: node_of(value, shift, depth),
@@ -73,25 +73,25 @@ fn entries_of(table: DeTable<'_>, shift: usize, depth: usize) -> Vec<Entry> {
     entries
 }
 
-fn node_of(value: Spanned<DeValue<'_>>, shift: usize, depth: usize) -> Node {
+fn node_of(value: Spanned<DeValue<'_>>, shift: usize, depth: usize) -> TomlNode {
     let span = span_of(&value, shift);
     let value = match value.into_inner() {
-        DeValue::String(text) => Value::Text(text.into_owned()),
-        DeValue::Integer(digits) => Value::Integer(i64::from_str_radix(digits.as_str(), digits.radix()).ok()),
-        DeValue::Float(digits) => Value::Number(digits.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(flag) => Value::Flag(flag),
-        DeValue::Datetime(_) => Value::Date,
+        DeValue::String(text) => TomlValue::Text(text.into_owned()),
+        DeValue::Integer(digits) => TomlValue::Integer(i64::from_str_radix(digits.as_str(), digits.radix()).ok()),
+        DeValue::Float(digits) => TomlValue::Number(digits.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => TomlValue::Flag(flag),
+        DeValue::Datetime(_) => TomlValue::Date,
         DeValue::Array(list) if depth > 0 => {
             let nodes = list.into_iter().map(|node| node_of(node, shift, depth - 1));
-            Value::List(nodes.collect())
+            TomlValue::List(nodes.collect())
         }
-        DeValue::Table(table) if depth > 0 => Value::Table(entries_of(table, shift, depth - 1)),
+        DeValue::Table(table) if depth > 0 => TomlValue::Table(entries_of(table, shift, depth - 1)),
         deep => {
             take_apart(deep);
-            Value::Deep
+            TomlValue::Deep
         }
     };
-    Node { span, value }
+    TomlNode { span, value }
 }
 
 /// Drops a value without recursion: a key with a hundred thousand dots nests as many tables.
@@ -111,18 +111,18 @@ fn span_of<T>(spanned: &Spanned<T>, shift: usize) -> Span {
     Span::new(at.start + shift, at.end + shift)
 }
 
-impl Value {
+impl TomlValue {
     /// Returns what it is, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Value::Text(_) => "a string",
-            Value::Integer(_) => "an integer",
-            Value::Number(_) => "a number",
-            Value::Flag(_) => "a boolean",
-            Value::Date => "a date",
-            Value::List(_) => "a list",
-            Value::Table(_) => "a table",
-            Value::Deep => "nested too deeply",
+            TomlValue::Text(_) => "a string",
+            TomlValue::Integer(_) => "an integer",
+            TomlValue::Number(_) => "a number",
+            TomlValue::Flag(_) => "a boolean",
+            TomlValue::Date => "a date",
+            TomlValue::List(_) => "a list",
+            TomlValue::Table(_) => "a table",
+            TomlValue::Deep => "nested too deeply",
         }
     }
 }

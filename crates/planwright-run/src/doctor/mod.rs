@@ -14,7 +14,7 @@ use planwright_core::text::visible;
 
 use crate::claims::Claims;
 use crate::clock;
-use crate::config::{self, Configuration, Surroundings};
+use crate::config::{self, ConfigInputs, Configuration};
 use crate::files::{DiskFiles, Files as _, open_to_read, read_bounded};
 use crate::git::Repository;
 use crate::inspect_file::inspect_file;
@@ -61,7 +61,7 @@ pub struct Health {
 /// Looks at a workspace. Whether its state folder can be written to is tried out with a file that is removed at once.
 pub fn examine_workspace(root: &Path) -> Health {
     let mut health = Health {
-        configuration: config::load(root, &Surroundings::of_process()),
+        configuration: config::load(root, &ConfigInputs::of_process()),
         n_plans: 0,
         n_journals: 0,
         findings: Vec::new(),
@@ -108,8 +108,8 @@ impl Health {
         }
         match tried {
             Ok(()) => {}
-            Err(Tried::NotWritten(why)) => self.findings.push(DoctorFinding::NotWritable { folder, why }),
-            Err(Tried::NotLocked(why)) => self.findings.push(DoctorFinding::NoLocks { folder, why }),
+            Err(TrialFailure::NotWritten(why)) => self.findings.push(DoctorFinding::NotWritable { folder, why }),
+            Err(TrialFailure::NotLocked(why)) => self.findings.push(DoctorFinding::NoLocks { folder, why }),
         }
         let repository = root.ancestors().find(|folder| folder.join(".git").exists());
         let Some(repository) = repository else {
@@ -376,28 +376,31 @@ fn id_of(inspection: &planwright_core::inspect::Inspection) -> Option<String> {
     plan_id(&linked.plan).map(str::to_owned)
 }
 
-enum Tried {
+enum TrialFailure {
     NotWritten(String),
     NotLocked(String),
 }
 
 /// Writes a file, locks it, and sees whether a second lock is refused.
-fn try_out(folder: &Path) -> Result<(), Tried> {
+fn try_out(folder: &Path) -> Result<(), TrialFailure> {
     let path = folder.join(new_temporary_name());
     let tried = try_file(&path);
     DiskFiles.remove(&path).ok();
     tried
 }
 
-fn try_file(path: &Path) -> Result<(), Tried> {
-    let failed = |error: io::Error| Tried::NotWritten(error.to_string());
+fn try_file(path: &Path) -> Result<(), TrialFailure> {
+    let failed = |error: io::Error| TrialFailure::NotWritten(error.to_string());
     let one = DiskFiles.create_private(path).map_err(failed)?;
     let other = DiskFiles.open_shared(path).map_err(failed)?;
-    one.try_lock().map_err(|error| Tried::NotLocked(error.to_string()))?;
+    one.try_lock()
+        .map_err(|error| TrialFailure::NotLocked(error.to_string()))?;
     match other.try_lock() {
         Err(std::fs::TryLockError::WouldBlock) => Ok(()),
-        Err(std::fs::TryLockError::Error(error)) => Err(Tried::NotLocked(error.to_string())),
-        Ok(()) => Err(Tried::NotLocked("a lock does not exclude other processes".to_owned())),
+        Err(std::fs::TryLockError::Error(error)) => Err(TrialFailure::NotLocked(error.to_string())),
+        Ok(()) => Err(TrialFailure::NotLocked(
+            "a lock does not exclude other processes".to_owned(),
+        )),
     }
 }
 

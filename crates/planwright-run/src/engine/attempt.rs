@@ -19,7 +19,7 @@ use crate::git::{Snapshot, TaskCheckout};
 use crate::redaction::Redaction;
 use crate::runs::{Approved, AttemptPlace, Receipt};
 use crate::verify::Check;
-use crate::worker::{self, Mark, Process, Spec, Stdin};
+use crate::worker::{self, Process, ProcessMark, Spec, Stdin};
 
 /// The variable that tells the processes of runs from those that only hear of a plan.
 const PLAN_MARK: &str = "PLANWRIGHT_MARK";
@@ -34,7 +34,7 @@ static OWN_NAME: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// An attempt that is under way.
-pub(super) struct Attempt {
+pub(super) struct RunningAttempt {
     /// The task, by its place in the plan.
     pub(super) task: u32,
     /// Its name when the attempt began: its files are called by it.
@@ -80,7 +80,7 @@ pub(super) struct Attempt {
     /// How far it is.
     pub(super) stage: Stage,
     /// Why it is being ended by the run; none while it is not.
-    pub(super) ending: Option<Ending>,
+    pub(super) ending: Option<AttemptEndReason>,
     /// The state to which another process moved the task.
     pub(super) moved: Option<planwright_core::plan::State>,
 }
@@ -97,7 +97,7 @@ pub(super) enum Stage {
 
 /// Why an attempt is ended by the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum AttemptEndReason {
     /// The user wants the run to end.
     Interrupted,
     /// The agent goes round in circles.
@@ -124,20 +124,20 @@ pub(super) struct Checking {
     pub(super) commit: Option<String>,
 }
 
-impl Attempt {
+impl RunningAttempt {
     /// The number of a task that is gone from the plan.
     pub(super) const GONE: u32 = u32::MAX;
 
     /// Returns whether its task is gone from the plan.
     pub(super) fn is_gone(&self) -> bool {
-        self.task == Attempt::GONE
+        self.task == RunningAttempt::GONE
     }
 
     /// Takes the new number of its task. Returns whether it is to be ended: its task is gone from the plan.
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) -> bool {
-        self.task = new_of.get(&self.task).copied().unwrap_or(Attempt::GONE);
+        self.task = new_of.get(&self.task).copied().unwrap_or(RunningAttempt::GONE);
         if self.is_gone() {
-            self.ending.get_or_insert(Ending::TakenAway);
+            self.ending.get_or_insert(AttemptEndReason::TakenAway);
         }
         self.is_gone()
     }
@@ -148,7 +148,7 @@ pub(super) struct Launch<'a> {
     pub(super) agent: &'a Agent,
     pub(super) config: &'a Config,
     pub(super) prompt: &'a str,
-    pub(super) attempt: &'a Attempt,
+    pub(super) attempt: &'a RunningAttempt,
     pub(super) plan: &'a Path,
     pub(super) run: &'a str,
     /// The environment of all processes of the agent.
@@ -211,23 +211,23 @@ impl Launch<'_> {
 }
 
 /// Returns what the processes of all runs of a plan are known by, whatever became of their logs.
-pub(super) fn mark_of_plan(plan: &Path) -> Mark {
-    Mark::new([(PLAN_MARK, plan.as_os_str().to_owned())])
+pub(super) fn mark_of_plan(plan: &Path) -> ProcessMark {
+    ProcessMark::new([(PLAN_MARK, plan.as_os_str().to_owned())])
 }
 
 /// Returns what all processes of a run are known by.
-pub(super) fn mark_of_run(run: &str, plan: &Path) -> Mark {
-    Mark::new([
+pub(super) fn mark_of_run(run: &str, plan: &Path) -> ProcessMark {
+    ProcessMark::new([
         (caller::RUN, OsString::from(run)),
         (caller::PLAN, plan.as_os_str().to_owned()),
     ])
 }
 
 /// Returns what the processes of an attempt are known by.
-pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) -> Mark {
+pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) -> ProcessMark {
     // A name of a plan is strangers' text: no variable can hold a zero.
     let task = task.replace('\0', "\u{fffd}");
-    Mark::new([
+    ProcessMark::new([
         (caller::RUN, OsString::from(run)),
         (caller::PLAN, plan.as_os_str().to_owned()),
         (caller::TASK, task.into()),

@@ -15,15 +15,15 @@ use crate::clock;
 use crate::config::{Command, OnBaseline};
 use crate::digest::Digest;
 use crate::fence::{Fencing, TemporaryFolders};
-use crate::git::Slot;
+use crate::git::CheckoutSlot;
 use crate::journal::Receipt;
 use crate::layout::STATE_FOLDER;
 use crate::redaction::Redaction;
 use crate::runs::state::failed_commands;
 use crate::shell::command_line;
 use crate::store::overwrite;
-use crate::verify::{self, Check, Logs, Scene, Watch};
-use crate::worker::{Manner, Mark, Workers};
+use crate::verify::{self, Check, CheckEnvironment, Logs, Watch};
+use crate::worker::{ProcessMark, StopManner, Workers};
 
 /// How many results are kept.
 const MAX_KEPT: usize = 200;
@@ -33,20 +33,20 @@ const NOT_STARTED: &[&str] = &["exit 126", "exit 127"];
 
 /// Results of earlier baselines, by tree and command.
 #[derive(Default, Serialize, Deserialize)]
-struct Known {
+struct BaselineCache {
     /// The time of each result, and whether the command passed.
     results: BTreeMap<String, (String, bool)>,
 }
 
 /// Where the commands run, and what they run on.
-struct Base<'a> {
+struct BaselineTarget<'a> {
     folder: PathBuf,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     setup: Vec<Check>,
     /// The tree; none where files are not committed, so that nothing is known by it.
     tree: Option<String>,
     commit: Option<String>,
-    slot: Option<(&'a LandingSite, Slot)>,
+    slot: Option<(&'a LandingSite, CheckoutSlot)>,
 }
 
 /// Runs the baseline. Returns what the user should know; the error is why the run does not begin.
@@ -65,7 +65,7 @@ pub(super) fn check(
     }
     let place = snapshot.place();
     let known_path = place.root.join(STATE_FOLDER).join("checks").join("baseline.json");
-    let mut known = Known::read(&known_path);
+    let mut known = BaselineCache::read(&known_path);
     let tree = tree_of(workplace);
     let checks: Vec<Check> = rules.every.iter().map(|command| check_of(request, command)).collect();
     let result = |check: &Check| {
@@ -100,16 +100,16 @@ pub(super) fn check(
         let made = temporary.make(0);
         fence.give_temporary(made.map_err(RunError::io("a folder for temporary files cannot be made"))?);
     }
-    let scene = Scene {
+    let scene = CheckEnvironment {
         fence,
         redaction: Redaction::of_environment(&base.environment),
         environment: base.environment.clone(),
-        mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+        mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
         max_log_bytes: request.config.run.log_cap,
         grace: request.config.run.grace,
         folder: base.folder.clone(),
     };
-    let mut shown = Shown { watcher, interrupts };
+    let mut shown = BaselineView { watcher, interrupts };
     let receipts = verify::run_all(workers, &all, &scene, &logs, base.commit.as_deref(), &mut shown)
         .map_err(|_| RunError::refused("interrupted before the first attempt", "nothing was changed"))?;
     refuse_unstarted(&all, &receipts)?;
@@ -200,10 +200,10 @@ fn open_base<'a>(
     snapshot: &PlanSnapshot,
     workplace: &'a Workplace,
     tree: Option<String>,
-) -> Result<Base<'a>, RunError> {
+) -> Result<BaselineTarget<'a>, RunError> {
     let place = snapshot.place();
     let Workplace::Checkouts(site) = workplace else {
-        return Ok(Base {
+        return Ok(BaselineTarget {
             environment: verify::environment(std::env::vars_os(), &place.target, "", &place.root),
             folder: place.root.clone(),
             setup: Vec::new(),
@@ -221,7 +221,7 @@ fn open_base<'a>(
     let folder = site.root_in(&slot.path());
     let variables = site.environment(std::env::vars_os(), &slot.path());
     let variables = variables.into_iter().chain(slot.environment());
-    Ok(Base {
+    Ok(BaselineTarget {
         environment: verify::environment(variables, &place.target, "", &folder),
         setup: setup.map(|command| check_of(request, command)).collect(),
         folder,
@@ -236,7 +236,7 @@ fn key(tree: &str, check: &Check) -> String {
     format!("{tree} {command}")
 }
 
-impl Known {
+impl BaselineCache {
     fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
@@ -264,12 +264,12 @@ impl Known {
 }
 
 /// Shows the commands of the baseline, and ends them where the user does not want to wait.
-struct Shown<'w> {
+struct BaselineView<'w> {
     watcher: &'w mut dyn Watcher,
     interrupts: &'w AtomicU32,
 }
 
-impl Watch for Shown<'_> {
+impl Watch for BaselineView<'_> {
     fn begins(&mut self, check: &Check) {
         self.watcher.baseline(&command_line(&check.command.arguments()));
     }
@@ -278,12 +278,12 @@ impl Watch for Shown<'_> {
         self.watcher.tick();
     }
 
-    fn interruption(&mut self) -> Option<Manner> {
+    fn interruption(&mut self) -> Option<StopManner> {
         self.watcher.tick();
         match self.interrupts.load(Ordering::Relaxed) {
             0 => None,
-            1 | 2 => Some(Manner::Politely),
-            _ => Some(Manner::AtOnce),
+            1 | 2 => Some(StopManner::Politely),
+            _ => Some(StopManner::AtOnce),
         }
     }
 }

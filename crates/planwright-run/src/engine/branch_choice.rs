@@ -4,7 +4,7 @@ use planwright_core::plan::Field;
 
 use super::isolation::branch_of_plan;
 use super::landing_site::failed;
-use super::{PlanSnapshot, Prepared, RunError, RunRequest};
+use super::{PlanSnapshot, PreparedRun, RunError, RunRequest};
 use crate::checkout_home::CheckoutHome;
 use crate::files::DiskFiles;
 use crate::git::{BranchStart, GitError, Repository, valid_branch};
@@ -70,7 +70,7 @@ pub fn branch_preview(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Opti
 }
 
 /// Refuses a run whose branch cannot be used, as its beginning would.
-pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &Prepared) -> Result<(), RunError> {
+pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &PreparedRun) -> Result<(), RunError> {
     let snapshot = &prepared.snapshot;
     let Ok(Some(repository)) = Repository::around(&snapshot.place().root) else {
         return Ok(());

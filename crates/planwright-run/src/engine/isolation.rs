@@ -46,14 +46,14 @@ pub(super) fn choose(
                 remarks: Vec::new(),
             });
         }
-        _ if wanted == config::Isolation::Shared => return Ok(shared(slots, Vec::new())),
+        _ if wanted == config::IsolationSetting::Shared => return Ok(shared(slots, Vec::new())),
         Some(IsolationMode::Shared) => return Ok(one_at_a_time(request, slots, "as when the run began")),
         _ => {}
     }
     // Where git itself fails there may well be a repository, and the user has not asked for agents to work in it directly.
     let found = match repository_of(snapshot)? {
         Ok(repository) => repository,
-        Err(why) if wanted == config::Isolation::Auto => return Ok(one_at_a_time(request, slots, why)),
+        Err(why) if wanted == config::IsolationSetting::Auto => return Ok(one_at_a_time(request, slots, why)),
         Err(why) => {
             return Err(RunError::refused(
                 format!("tasks cannot have checkouts of their own: {why}"),

@@ -13,7 +13,7 @@ use crate::checkout_home::CheckoutHome;
 use crate::config::{Cleaning, LandingStyle};
 use crate::error_chain::with_causes;
 use crate::git::{
-    BranchStart, Candidate, Checkouts, FolderIdentity, GitError, Pool, Prepared, Replay, Repository, Slot,
+    BranchStart, Candidate, CheckoutSlot, Checkouts, FolderIdentity, GitError, Pool, PreparedSlot, Replay, Repository,
     SnapshotRequest, TargetBranch, TaskCheckout, message_of_uncommitted, subject, with_trailers,
 };
 use crate::layout::{PlanKey, PlanPlace};
@@ -570,12 +570,12 @@ impl LandingSite {
     }
 
     /// Takes a checkout for verification.
-    pub(super) fn take_slot(&self) -> Result<Slot, GitError> {
+    pub(super) fn take_slot(&self) -> Result<CheckoutSlot, GitError> {
         self.pool.take(self.checkouts.frozen())
     }
 
     /// Checks a commit out in a slot.
-    pub(super) fn prepare(&self, slot: &Slot, commit: &str) -> Result<Prepared, GitError> {
+    pub(super) fn prepare(&self, slot: &CheckoutSlot, commit: &str) -> Result<PreparedSlot, GitError> {
         let root = self.root_in(&slot.path());
         let tree = slot.path();
         let failed = path_error(&tree);

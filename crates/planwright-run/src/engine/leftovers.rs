@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::own_files::OwnFiles;
 use crate::checkout_home::CheckoutHome;
-use crate::config::{Keep, Run};
+use crate::config::{Keep, RunConfig};
 use crate::files::DiskFiles;
 use crate::git::{Checkouts, FolderIdentity, GitError, Pool, Repository, TargetBranch, TaskCheckout};
 use crate::layout::{PlanKey, PlanPlace};
@@ -49,7 +49,7 @@ pub enum LeftoverState {
 }
 
 /// A checkout that is there.
-struct Found {
+struct LeftoverCheckout {
     run: String,
     whose: Whose,
     task: String,
@@ -80,7 +80,7 @@ pub struct Leftovers {
 
 impl Leftovers {
     /// Opens them; none where there is no repository with checkouts.
-    pub fn open(root: &Path, config: &Run) -> Result<Option<Self>, GitError> {
+    pub fn open(root: &Path, config: &RunConfig) -> Result<Option<Self>, GitError> {
         let Some(repository) = Repository::around(root)? else {
             return Ok(None);
         };
@@ -101,7 +101,7 @@ impl Leftovers {
 
     /// Returns all checkouts that are there, the oldest run first. One in which the next run would continue is in use.
     pub fn list(&self) -> io::Result<Vec<Leftover>> {
-        let listed = |found: &Found| {
+        let listed = |found: &LeftoverCheckout| {
             let mut leftover = self.judged(found);
             if found.continues && leftover.state == LeftoverState::Removable {
                 leftover.state =
@@ -112,7 +112,7 @@ impl Leftovers {
         Ok(self.found()?.iter().map(listed).collect())
     }
 
-    fn found(&self) -> io::Result<Vec<Found>> {
+    fn found(&self) -> io::Result<Vec<LeftoverCheckout>> {
         let known = runs::list(&DiskFiles, &self.root)?;
         let folders = fs::read_dir(self.home.runs()).into_iter().flatten().flatten();
         let mut ids: Vec<String> = folders
@@ -123,7 +123,7 @@ impl Leftovers {
         Ok(ids.iter().flat_map(|id| self.of_run(id, run_of(id))).collect())
     }
 
-    fn of_run(&self, id: &str, run: Option<&RunPlace>) -> Vec<Found> {
+    fn of_run(&self, id: &str, run: Option<&RunPlace>) -> Vec<LeftoverCheckout> {
         let Some(run) = run else {
             return self.unknown(id, "its run is not one of this workspace, or was removed");
         };
@@ -158,7 +158,7 @@ impl Leftovers {
             let in_use = in_use
                 .as_ref()
                 .filter(|in_use| !(in_use.is_interrupted() && is_taken_over));
-            Some(Found {
+            Some(LeftoverCheckout {
                 continues: is_newest && is_stopped && !is_taken_over,
                 run: id.to_owned(),
                 whose: match in_use {
@@ -175,14 +175,14 @@ impl Leftovers {
     }
 
     /// Returns the checkouts of a run that nothing is known of.
-    fn unknown(&self, id: &str, why: &str) -> Vec<Found> {
+    fn unknown(&self, id: &str, why: &str) -> Vec<LeftoverCheckout> {
         let entries = fs::read_dir(self.home.run(id).join("tasks"))
             .into_iter()
             .flatten()
             .flatten();
         let found = entries.map(|entry| {
             let (n_bytes, age) = size_and_age(&entry.path());
-            Found {
+            LeftoverCheckout {
                 run: id.to_owned(),
                 continues: false,
                 whose: Whose::Unknown(why.to_owned()),
@@ -195,7 +195,7 @@ impl Leftovers {
         found.collect()
     }
 
-    fn judged(&self, found: &Found) -> Leftover {
+    fn judged(&self, found: &LeftoverCheckout) -> Leftover {
         let (state, checkout) = match &found.whose {
             Whose::InUse(why) => (LeftoverState::InUse(why.clone()), None),
             Whose::Unknown(why) => (LeftoverState::Kept(why.clone()), None),

@@ -37,9 +37,9 @@ pub use isolation::{Isolation, undo_unfinished_move};
 pub use leftovers::{Leftover, LeftoverState, Leftovers};
 pub use own_files::OwnFiles;
 pub use plan_snapshot::PlanSnapshot;
-pub use prepare::{Prepared, USUAL_ATTEMPTS, prepare};
+pub use prepare::{PreparedRun, USUAL_ATTEMPTS, prepare};
 pub use preview::{Preview, VerificationPreview, prompt_of, verification_of};
-pub use request::{Options, RunRequest};
+pub use request::{RunOptions, RunRequest};
 pub use run_loop::{RunOutcome, run};
 pub use user_command::{notify, run_hook};
 

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::Dialect;
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Field, Links, Name, Plan, State};
+use planwright_core::plan::{Field, Links, Plan, State, TaskName};
 use planwright_core::text::SourceText;
 
 use super::RunError;
@@ -35,22 +35,22 @@ pub struct PlanSnapshot {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
     keys: Vec<String>,
-    seen: Seen,
+    seen: SnapshotStamps,
 }
 
 /// What tells cheaply whether somebody has touched the plan or its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
-    plan: Option<Stamp>,
-    journal: Option<Stamp>,
+struct SnapshotStamps {
+    plan: Option<FileStamp>,
+    journal: Option<FileStamp>,
     /// What the plan was derived from, where it says so.
-    origin: Option<Stamp>,
+    origin: Option<FileStamp>,
     /// Whether the plan must be read again whatever its stamp is. A missing file has no stamp, and is not the same.
     is_plan_stale: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     n_bytes: u64,
     modified: Option<SystemTime>,
     inode: u64,
@@ -61,7 +61,7 @@ impl PlanSnapshot {
     pub fn open(path: &Path, forced: Option<&'static dyn Dialect>) -> Result<Self, RunError> {
         let place = PlanPlace::of(&DiskFiles, path).map_err(|source| LoadError::new(path, source))?;
         // Looked at before it is read: what comes in between is noticed afterwards.
-        let mut seen = Seen::of(&place, None);
+        let mut seen = SnapshotStamps::of(&place, None);
         let source = load(path)?.source;
         let mut inspection = inspect_file(&source, Some(path), forced).inspection;
         if inspection.count(Severity::Error) > 0 || inspection.plan.is_none() {
@@ -77,7 +77,7 @@ impl PlanSnapshot {
             .plan
             .as_ref()
             .and_then(|linked| origin_of(&linked.plan, &place));
-        seen.origin = Seen::of(&place, origin.as_deref()).origin;
+        seen.origin = SnapshotStamps::of(&place, origin.as_deref()).origin;
         match inspection.plan {
             Some(linked) => Ok(PlanSnapshot::of(path, forced, place, text, linked, seen)),
             None => Err(RunError::refused("there is no plan in the file", "")),
@@ -90,7 +90,7 @@ impl PlanSnapshot {
         place: PlanPlace,
         text: SourceText,
         linked: LinkedPlan,
-        seen: Seen,
+        seen: SnapshotStamps,
     ) -> Self {
         let plan = &linked.plan;
         let origin = origin_of(plan, &place);
@@ -188,7 +188,7 @@ impl PlanSnapshot {
     pub(super) fn wrote(&mut self, before: &SourceText, text: &SourceText, recorded: &Range<u64>) {
         let was_known = before.as_str() == self.text.as_str();
         let n_known = self.seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
-        let mut seen = Seen::of(&self.place, None);
+        let mut seen = SnapshotStamps::of(&self.place, None);
         seen.origin = self.seen.origin.take();
         // Another process may have replaced the file since, also by a text of the same length.
         let is_there = holds(&DiskFiles, &self.place.target, text).unwrap_or(false);
@@ -204,7 +204,7 @@ impl PlanSnapshot {
 
     /// Returns whether somebody may have touched the plan since. Cheap, and wrong only by saying yes.
     pub(super) fn may_have_changed(&self) -> bool {
-        Seen::of(&self.place, self.origin.as_deref()) != self.seen
+        SnapshotStamps::of(&self.place, self.origin.as_deref()) != self.seen
     }
 
     /// Reads the plan again where it may have changed; none where it says what it said.
@@ -212,7 +212,7 @@ impl PlanSnapshot {
         if !self.may_have_changed() {
             return Ok(None);
         }
-        let seen = Seen::of(&self.place, self.origin.as_deref());
+        let seen = SnapshotStamps::of(&self.place, self.origin.as_deref());
         let unreadable = |why: String| Unreadable {
             why,
             seen: Box::new(seen.clone()),
@@ -250,7 +250,7 @@ impl PlanSnapshot {
 
     /// Does not ask again about a text that cannot be used, until it changes.
     pub(super) fn overlook(&mut self, unreadable: &Unreadable) {
-        self.seen = Seen::clone(&unreadable.seen);
+        self.seen = SnapshotStamps::clone(&unreadable.seen);
         // Whatever comes next is to be compared with nothing.
         self.text = SourceText::new(String::new());
     }
@@ -309,13 +309,13 @@ impl PlanSnapshot {
 pub(super) struct Unreadable {
     /// Why, with the place.
     pub(super) why: String,
-    seen: Box<Seen>,
+    seen: Box<SnapshotStamps>,
 }
 
-impl Seen {
+impl SnapshotStamps {
     fn of(place: &PlanPlace, origin: Option<&Path>) -> Self {
-        let stamp = |path: &Path| std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata));
-        Seen {
+        let stamp = |path: &Path| std::fs::metadata(path).ok().map(|metadata| FileStamp::of(&metadata));
+        SnapshotStamps {
             plan: stamp(&place.target),
             journal: stamp(&place.journal()),
             origin: origin.and_then(stamp),
@@ -324,9 +324,9 @@ impl Seen {
     }
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(metadata: &Metadata) -> Self {
-        Stamp {
+        FileStamp {
             n_bytes: metadata.len(),
             modified: metadata.modified().ok(),
             inode: inode(metadata),
@@ -357,8 +357,8 @@ const BY_WORDS: &str = "title ";
 fn key(plan: &Plan, task_ix: usize) -> String {
     let task = &plan.tasks()[task_ix];
     match task.name {
-        Name::Id(id) => format!("id {}", plan.str(id)),
-        Name::Number(_) | Name::Missing => match plan.task_str(task, Field::Id) {
+        TaskName::Id(id) => format!("id {}", plan.str(id)),
+        TaskName::Number(_) | TaskName::Missing => match plan.task_str(task, Field::Id) {
             Some(id) => format!("id {id}"),
             None => {
                 let about = plan.task_str(task, Field::Description).unwrap_or_default();
@@ -403,18 +403,18 @@ fn first_error(inspection: &Inspection, path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::revise::{Deed, Target, transitions};
+    use crate::revise::{BatchRequest, ChangeTarget, transitions};
     use planwright_core::plan::Verb;
 
     fn moved(path: &Path, task: &str, verb: Verb) -> crate::revise::Revised {
-        let target = Target {
+        let target = ChangeTarget {
             path,
             forced: None,
             dry: false,
         };
-        let update = Deed {
+        let update = BatchRequest {
             force: true,
-            ..Deed::new(task, verb, "2026-11-16T08:00:00Z")
+            ..BatchRequest::new(task, verb, "2026-11-16T08:00:00Z")
         };
         let (revised, results) = transitions(target, verb.as_str(), &[update]).expect("it is written");
         assert!(results.iter().all(Result::is_ok));

@@ -9,7 +9,7 @@ use planwright_core::graph::TaskGraph;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Field, Links, Plan, RunLift, Slots, State};
 use planwright_core::prompt::Template;
-use planwright_core::schedule::{Claim, Job, Jobs, Policy};
+use planwright_core::schedule::{FileUse, Job, Jobs, Policy};
 
 use super::agent_choice::{AgentChoice, choose_agents};
 use super::held_tasks::HeldTask;
@@ -24,16 +24,16 @@ use crate::journal::plan_id;
 use crate::layout::root_of;
 use crate::proofs::Proofs;
 use crate::revise::ReviseError;
-use crate::runs::{IsolationMode, Remark, RemarkKind};
+use crate::runs::{IsolationMode, RemarkKind, RemarkRecord};
 use crate::shell::with_plan;
 use crate::store::{PlanFile, history};
-use crate::verify::Checks;
+use crate::verify::TaskChecks;
 
 /// The budget is kept by the run, in several currencies: the scheduler only hears that it is spent.
 pub(super) const SPENT: u64 = 1;
 
 /// A run that could begin.
-pub struct Prepared {
+pub struct PreparedRun {
     /// The plan.
     pub snapshot: PlanSnapshot,
     /// Its tasks, as the scheduler sees them.
@@ -51,7 +51,7 @@ pub struct Prepared {
     /// Whether the processes of the run are fenced.
     pub fencing: Fencing,
     /// What the user should know.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<RemarkRecord>,
     /// The tasks that are marked as done without a proof, where the configuration requires one: the run opens them again.
     unproven: Vec<u32>,
     /// The tasks that were skipped because of failures that the run tries again.
@@ -81,7 +81,7 @@ fn refuse_link_to_elsewhere(path: &Path, snapshot: &PlanSnapshot) -> Result<(), 
 }
 
 /// Reads a plan and decides what is to be run of it.
-pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
+pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
     let snapshot = PlanSnapshot::open(request.path, request.forced)?;
     refuse_link_to_elsewhere(request.path, &snapshot)?;
     let recovered = Recovered::of(snapshot.place(), plan_id(snapshot.plan()));
@@ -100,14 +100,14 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
     refuse_unverified(request, &snapshot, &jobs)?;
     let fencing = Fencing::of(&request.config.run, request.options.fence_program.as_deref())
         .map_err(|error| RunError::refused(error.to_string(), error.help()))?;
-    let not_fenced = fencing.remark().map(|text| Remark {
+    let not_fenced = fencing.remark().map(|text| RemarkRecord {
         kind: Some(RemarkKind::NotFenced),
-        ..Remark::new(text)
+        ..RemarkRecord::new(text)
     });
     let held = recovered
         .as_ref()
         .map_or_else(|_| Vec::new(), |recovered| HeldTask::all(&snapshot, recovered));
-    Ok(Prepared {
+    Ok(PreparedRun {
         unproven: unproven(request, &snapshot)?,
         reopened,
         held,
@@ -118,9 +118,9 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
         remarks: choice
             .remarks
             .into_iter()
-            .map(Remark::new)
-            .chain(request.options.remarks.iter().map(Remark::new))
-            .chain(isolation.remarks.iter().map(Remark::new))
+            .map(RemarkRecord::new)
+            .chain(request.options.remarks.iter().map(RemarkRecord::new))
+            .chain(isolation.remarks.iter().map(RemarkRecord::new))
             .chain(not_fenced)
             .chain(unverified_remark(request))
             .collect(),
@@ -133,11 +133,11 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<Prepared, RunError> {
 }
 
 /// Returns the remark that no command verifies what agents make.
-fn unverified_remark(request: &RunRequest<'_>) -> Option<Remark> {
+fn unverified_remark(request: &RunRequest<'_>) -> Option<RemarkRecord> {
     let rules = &request.config.verify;
     let is_verified = rules.has_rules() || rules.allow_plan_commands || request.options.allow_plan_commands;
     let text = "nothing verifies the tasks: each is done when its agent reports success. [verify] in planwright.toml names commands";
-    (!is_verified).then(|| Remark::new(text))
+    (!is_verified).then(|| RemarkRecord::new(text))
 }
 
 /// The tasks of a plan, and who takes them.
@@ -172,7 +172,7 @@ pub(super) fn lay_out(
     Ok(LaidOut { jobs, graph, choice })
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Returns whether a task is to run, be it again.
     pub(crate) fn is_to_run(&self, request: &RunRequest<'_>, task: u32) -> bool {
         let Some(job) = self.jobs.get(task as usize) else {
@@ -291,7 +291,7 @@ fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[
     let is_open = |job: &Job| job.is_wanted && !matches!(job.state, State::Done | State::Skipped);
     let open = jobs.iter().enumerate().filter(|(_, job)| is_open(job));
     let uncovered: Vec<&str> = open
-        .filter(|(ix, _)| !Checks::of(rules, snapshot.plan(), *ix, allows).is_covered)
+        .filter(|(ix, _)| !TaskChecks::of(rules, snapshot.plan(), *ix, allows).is_covered)
         .map(|(ix, _)| snapshot.name(ix as u32))
         .collect();
     if uncovered.is_empty() {
@@ -411,7 +411,7 @@ fn reached(from: &[u32], next: impl Fn(usize) -> Vec<u32>) -> HashSet<u32> {
 }
 
 /// Returns the files that each task uses: what it declares is its own while it runs, what it only refers to is shared.
-pub(super) fn claims(plan: &Plan) -> Vec<Vec<Claim>> {
+pub(super) fn claims(plan: &Plan) -> Vec<Vec<FileUse>> {
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut number = |path: &str| {
         let next = numbers.len() as u32;
@@ -429,7 +429,7 @@ pub(super) fn claims(plan: &Plan) -> Vec<Vec<Claim>> {
             numbers.get(path).copied()
         })
     };
-    let claim = |is_exclusive: bool| move |file: u32| Claim { file, is_exclusive };
+    let claim = |is_exclusive: bool| move |file: u32| FileUse { file, is_exclusive };
     let of = |(ix, files): (usize, &Vec<u32>)| {
         let own = files.iter().copied().map(claim(true));
         own.chain(referred(ix).map(claim(false))).collect()

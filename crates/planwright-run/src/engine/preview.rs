@@ -2,15 +2,15 @@
 //! nothing.
 
 use planwright_core::plan::State;
-use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
-use planwright_core::schedule::{Action, Event, Job, Jobs, Schedule};
+use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
+use planwright_core::schedule::{Job, Jobs, Schedule, ScheduleAction, ScheduleEvent};
 
 use super::prepare::template_of;
 use super::protected::Protection;
 use super::recovery::Recovered;
-use super::{PlanSnapshot, Prepared, RunError, RunRequest};
+use super::{PlanSnapshot, PreparedRun, RunError, RunRequest};
 use crate::shell::command_line;
-use crate::verify::{self, Checks};
+use crate::verify::{self, TaskChecks};
 
 /// What a run would do.
 pub struct Preview {
@@ -20,7 +20,7 @@ pub struct Preview {
     pub left: Vec<u32>,
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Returns whether a task could start; a run that was interrupted is brought to its end in any case.
     pub fn has_work(&self, request: &RunRequest<'_>) -> bool {
         let continues = |recovered: &Recovered| recovered.interrupted().is_some();
@@ -30,7 +30,7 @@ impl Prepared {
 
 impl Preview {
     /// Plays a run through.
-    pub fn of(request: &RunRequest<'_>, prepared: &Prepared) -> Self {
+    pub fn of(request: &RunRequest<'_>, prepared: &PreparedRun) -> Self {
         let job = |(task, job): (u32, &Job)| Job {
             state: if prepared.is_to_run(request, task) {
                 State::Pending
@@ -50,7 +50,7 @@ impl Preview {
         };
         loop {
             let started = actions.iter().filter_map(|action| match action {
-                Action::Start { task, .. } => Some(*task),
+                ScheduleAction::Start { task, .. } => Some(*task),
                 _ => None,
             });
             let round: Vec<u32> = started.collect();
@@ -60,7 +60,7 @@ impl Preview {
             // All of a round end together: what begins meanwhile is the next.
             actions = Vec::new();
             for &task in &round {
-                actions.extend(schedule.apply(Event::Done { task }).unwrap_or_default());
+                actions.extend(schedule.apply(ScheduleEvent::Done { task }).unwrap_or_default());
             }
             preview.rounds.push(round);
         }
@@ -78,14 +78,14 @@ impl Preview {
 pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Result<String, RunError> {
     let template = template_of(request)?;
     let verification = commands_of(request, snapshot, task);
-    let context = Context {
+    let context = PromptContext {
         verification: &verification,
         plan_path: &snapshot.place().relative,
         result_file: Some("$PLANWRIGHT_RESULT"),
         template: template.as_ref(),
         own_part: snapshot.linked().dialect.prompt(),
         max_bytes: DEFAULT_MAX_BYTES,
-        ..Context::default()
+        ..PromptContext::default()
     };
     Ok(Prompt::of(snapshot.plan(), snapshot.links(), task as usize, &context).text)
 }
@@ -94,7 +94,7 @@ pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -
 pub(super) fn commands_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Vec<String> {
     let rules = &request.config.verify;
     let allows = request.options.allow_plan_commands || rules.allow_plan_commands;
-    let checks = Checks::of(rules, snapshot.plan(), task as usize, allows).checks;
+    let checks = TaskChecks::of(rules, snapshot.plan(), task as usize, allows).checks;
     checks
         .iter()
         .map(|check| command_line(&check.command.arguments()))
@@ -116,7 +116,7 @@ pub struct VerificationPreview {
 pub fn verification_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> VerificationPreview {
     let rules = &request.config.verify;
     let allows = request.options.allow_plan_commands || rules.allow_plan_commands;
-    let checks = Checks::of(rules, snapshot.plan(), task as usize, allows);
+    let checks = TaskChecks::of(rules, snapshot.plan(), task as usize, allows);
     let plan = snapshot.plan();
     let own = plan.tasks().get(task as usize);
     let folder = own

@@ -13,8 +13,8 @@ use crate::git::{Candidate, FolderIdentity, Repository};
 use crate::journal::JournalError;
 use crate::layout::PlanPlace;
 use crate::revise::was_started_by_hand;
-use crate::runs::state::{AttemptRun, Progress, RunState, StartedProcess, TaskRun, TaskState};
-use crate::runs::{self, Approved, Conditions, Held, IsolationMode, Merged, RunPlace, Spent, StopReason};
+use crate::runs::state::{AttemptRun, RunState, StartedProcess, TaskRun, TaskState, WorkProgress};
+use crate::runs::{self, Approved, Conditions, HeldWork, IsolationMode, Merged, RunPlace, Spent, StopReason};
 use crate::worker::Process;
 
 /// How many earlier runs are read.
@@ -85,9 +85,9 @@ impl Unattended {
         let found = recovered.task(name);
         let progress = found.map(|found| found.progress());
         let is_open = found.is_some_and(|found| !found.is_of_ended_run);
-        let is_of_run = is_open && matches!(progress, Some(Progress::Running | Progress::Resting));
+        let is_of_run = is_open && matches!(progress, Some(WorkProgress::Running | WorkProgress::Resting));
         match progress {
-            Some(Progress::Review) => Unattended::InReview,
+            Some(WorkProgress::Review) => Unattended::InReview,
             _ if found.is_some_and(RecoveredTask::is_approved) => Unattended::Approved,
             _ if !is_of_run && was_started_by_hand(snapshot.path(), snapshot.plan(), name) => Unattended::StartedByHand,
             _ => Unattended::Interrupted,
@@ -112,12 +112,12 @@ pub(super) struct Unlanded {
 
 impl Unlanded {
     /// Returns the record of it.
-    pub(super) fn held(&self, task: &str) -> Held {
+    pub(super) fn held(&self, task: &str) -> HeldWork {
         let Candidate { commit, tree, base, .. } = self.candidate.clone();
         let checkout = self.checkout.as_ref();
-        Held {
+        HeldWork {
             task: task.to_owned(),
-            candidate: runs::Candidate {
+            candidate: runs::CandidateRecord {
                 task: task.to_owned(),
                 attempt: 0,
                 commit,
@@ -139,7 +139,7 @@ impl Unlanded {
     }
 
     /// Returns work that waited for a review, with its approval where it has one.
-    pub(super) fn of_held(held: &Held, approved: Option<&Approved>) -> Self {
+    pub(super) fn of_held(held: &HeldWork, approved: Option<&Approved>) -> Self {
         let folder = held.folder.clone().zip(held.identity.clone()).zip(held.base.clone());
         Unlanded {
             candidate: candidate_of(&held.candidate, &held.files),
@@ -277,11 +277,11 @@ impl Recovered {
         };
         let changed_at = task.run.changed_at.as_str().max(since);
         let state = match (task.progress(), &task.run.state) {
-            (Progress::Done, _) => State::Done,
-            (Progress::Failed, _) => State::Failed,
-            (Progress::Running | Progress::Resting | Progress::Review, _) => State::Running,
-            (Progress::Unknown, TaskState::Skipped { .. }) => State::Skipped,
-            (Progress::Unknown, _) => return found(),
+            (WorkProgress::Done, _) => State::Done,
+            (WorkProgress::Failed, _) => State::Failed,
+            (WorkProgress::Running | WorkProgress::Resting | WorkProgress::Review, _) => State::Running,
+            (WorkProgress::Unknown, TaskState::Skipped { .. }) => State::Skipped,
+            (WorkProgress::Unknown, _) => return found(),
         };
         Some((state, changed_at))
     }
@@ -357,9 +357,9 @@ impl Recovered {
 
 impl RecoveredTask {
     /// Returns how far the work on it got.
-    pub(super) fn progress(&self) -> Progress {
+    pub(super) fn progress(&self) -> WorkProgress {
         match self.landed {
-            Some(_) => Progress::Done,
+            Some(_) => WorkProgress::Done,
             None => self.run.progress(),
         }
     }
@@ -375,13 +375,13 @@ impl RecoveredTask {
     }
 
     fn awaits_landing(&self) -> bool {
-        self.progress() == Progress::Running && self.run.held_work().is_some()
+        self.progress() == WorkProgress::Running && self.run.held_work().is_some()
     }
 
     /// Returns the work that waits for a review.
-    pub(super) fn held(&self) -> Option<&Held> {
+    pub(super) fn held(&self) -> Option<&HeldWork> {
         let held = self.run.held.as_deref();
-        held.filter(|_| self.progress() == Progress::Review)
+        held.filter(|_| self.progress() == WorkProgress::Review)
     }
 
     /// Returns whether its work was approved, and only has to land.
@@ -400,7 +400,7 @@ impl RecoveredTask {
 
     /// Returns the checkout of an attempt that was interrupted: the next one finds its work there.
     pub(super) fn interrupted_checkout(&self) -> Option<KnownCheckout> {
-        let is_open = matches!(self.progress(), Progress::Running | Progress::Resting);
+        let is_open = matches!(self.progress(), WorkProgress::Running | WorkProgress::Resting);
         self.run
             .last()
             .filter(|_| is_open && !self.awaits_landing())
@@ -416,7 +416,7 @@ fn original_of(state: &RunState, root: &Path) -> Option<PathBuf> {
     (!is_it(root) && is_it(&path)).then_some(path)
 }
 
-fn candidate_of(kept: &runs::Candidate, touched: &[String]) -> Candidate {
+fn candidate_of(kept: &runs::CandidateRecord, touched: &[String]) -> Candidate {
     Candidate {
         commit: kept.commit.clone(),
         tree: kept.tree.clone(),

@@ -19,12 +19,12 @@ pub struct RunRequest<'a> {
     /// What is configured, flags included.
     pub config: &'a Config,
     /// What is wanted of this run alone.
-    pub options: &'a Options,
+    pub options: &'a RunOptions,
 }
 
 /// What is wanted of one run.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct RunOptions {
     /// The agent for all tasks.
     pub agent: Option<String>,
     /// The agent that is asked who takes each task.

@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 8;
 
 /// What lies at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Entry {
+enum PathContent {
     File {
         bytes: Vec<u8>,
         permissions: Permissions,
@@ -46,7 +46,7 @@ enum Entry {
 #[derive(Debug)]
 pub(super) struct SharedGuard {
     roots: Vec<PathBuf>,
-    before: BTreeMap<PathBuf, Entry>,
+    before: BTreeMap<PathBuf, PathContent>,
     /// The repository's folder, which must stay the same one.
     repository: Option<(PathBuf, Option<FolderIdentity>)>,
     workspace: PathBuf,
@@ -165,7 +165,7 @@ impl SharedGuard {
             .filter(|(path, before)| now.get(*path) != Some(before))
         {
             let done = match now.get(path) {
-                Some(Entry::Folder) if *before == Entry::Folder => Ok(()),
+                Some(PathContent::Folder) if *before == PathContent::Folder => Ok(()),
                 Some(_) => self.keep(path, &restored.kept_in).and_then(|()| put_back(path, before)),
                 None => put_back(path, before),
             };
@@ -219,7 +219,7 @@ impl SharedGuard {
         let permissions = kept.or_else(|_| fs::metadata(&self.workspace).map(|found| found.permissions()));
         let done = permissions.and_then(|permissions| {
             let bytes = self.journal.clone();
-            put_back(&path, &Entry::File { bytes, permissions })
+            put_back(&path, &PathContent::File { bytes, permissions })
         });
         restored.kept_in = folder;
         self.note(&path, done, restored);
@@ -311,8 +311,8 @@ fn require_no_links(folder: &Path) -> io::Result<()> {
 }
 
 /// Puts back what was there before, by a rename where it is a file.
-fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
-    let is_in_the_way = |found: &Metadata| found.is_dir() && *before != Entry::Folder;
+fn put_back(path: &Path, before: &PathContent) -> io::Result<()> {
+    let is_in_the_way = |found: &Metadata| found.is_dir() && *before != PathContent::Folder;
     if fs::symlink_metadata(path).is_ok_and(|found| is_in_the_way(&found)) {
         fs::remove_dir(path)?;
     }
@@ -321,7 +321,7 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
         require_no_links(above)?;
     }
     match before {
-        Entry::File { bytes, permissions } => {
+        PathContent::File { bytes, permissions } => {
             let temporary = path.with_file_name(new_temporary_name());
             let mut file = File::create_new(&temporary)?;
             file.write_all(bytes)?;
@@ -329,19 +329,19 @@ fn put_back(path: &Path, before: &Entry) -> io::Result<()> {
             file.sync_data()?;
             fs::rename(&temporary, path)
         }
-        Entry::Link(target) => {
+        PathContent::Link(target) => {
             if fs::symlink_metadata(path).is_ok() {
                 fs::remove_file(path)?;
             }
             link(target, path)
         }
-        Entry::Folder => {
+        PathContent::Folder => {
             if fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir()) {
                 fs::remove_file(path)?;
             }
             fs::create_dir_all(path)
         }
-        Entry::Other(_) => Err(io::Error::other("it is too large to be remembered")),
+        PathContent::Other(_) => Err(io::Error::other("it is too large to be remembered")),
     }
 }
 
@@ -356,7 +356,7 @@ fn link(_target: &Path, _at: &Path) -> io::Result<()> {
 }
 
 /// Reads what lies at some paths, and below them where they are folders. Links are not followed.
-fn entries_of(roots: &[PathBuf]) -> BTreeMap<PathBuf, Entry> {
+fn entries_of(roots: &[PathBuf]) -> BTreeMap<PathBuf, PathContent> {
     let mut entries = BTreeMap::new();
     let mut n_bytes = 0;
     let mut rest: Vec<(PathBuf, usize)> = roots.iter().map(|root| (root.clone(), 0)).collect();
@@ -374,7 +374,7 @@ fn entries_of(roots: &[PathBuf]) -> BTreeMap<PathBuf, Entry> {
             rest.extend(below.into_iter().map(|path| (path, depth + 1)));
         }
         let entry = entry_of(&path, &found, MAX_BYTES - n_bytes);
-        if let Entry::File { bytes, .. } = &entry {
+        if let PathContent::File { bytes, .. } = &entry {
             n_bytes = (n_bytes + bytes.len() as u64).min(MAX_BYTES);
         }
         entries.insert(path, entry);
@@ -387,17 +387,17 @@ fn stamp(found: &Metadata) -> String {
     format!("{} {:?}", found.len(), found.modified().ok())
 }
 
-fn entry_of(path: &Path, found: &Metadata, most: u64) -> Entry {
-    let other = || Entry::Other(stamp(found));
+fn entry_of(path: &Path, found: &Metadata, most: u64) -> PathContent {
+    let other = || PathContent::Other(stamp(found));
     match () {
-        () if found.is_dir() => Entry::Folder,
-        () if found.is_symlink() => fs::read_link(path).map_or_else(|_| other(), Entry::Link),
+        () if found.is_dir() => PathContent::Folder,
+        () if found.is_symlink() => fs::read_link(path).map_or_else(|_| other(), PathContent::Link),
         () if found.is_file() && found.len() <= MAX_FILE_BYTES.min(most) => {
             let mut bytes = Vec::new();
             let read =
                 crate::files::open_to_read(path).and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut bytes));
             match read {
-                Ok(_) => Entry::File {
+                Ok(_) => PathContent::File {
                     bytes,
                     permissions: found.permissions(),
                 },

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use planwright_core::edit::Work;
+use planwright_core::edit::WorkReport;
 use planwright_core::plan::{State, Verb};
 
 use super::naming::and_more;
@@ -11,10 +11,10 @@ use super::{PlanSnapshot, RunRequest};
 use crate::claims::RUN_VERB;
 use crate::clock;
 use crate::error_chain::with_causes;
-use crate::journal::{Receipt, Verified};
+use crate::journal::{ManualVerification, Receipt};
 use crate::redaction::Redaction;
-use crate::revise::{self, ReviseError, Target};
-use crate::runs::{Remark, RemarkKind, Skipped};
+use crate::revise::{self, ChangeTarget, ReviseError};
+use crate::runs::{RemarkKind, RemarkRecord, SkippedTask};
 
 /// What the history of a plan calls what a run does.
 pub(super) const VERB: &str = RUN_VERB;
@@ -49,7 +49,7 @@ pub(super) struct StatusUpdate {
     /// For a task that is done: what verified it; empty where nothing did.
     pub(super) receipts: Option<Vec<Receipt>>,
     /// How the work went, where its agent told.
-    pub(super) work: Work,
+    pub(super) work: WorkReport,
 }
 
 impl StatusUpdate {
@@ -64,8 +64,8 @@ impl StatusUpdate {
         redaction.clean_all(texts);
     }
 
-    fn named(&self, snapshot: &PlanSnapshot) -> revise::Deed {
-        revise::Deed {
+    fn named(&self, snapshot: &PlanSnapshot) -> revise::BatchRequest {
+        revise::BatchRequest {
             note: self.note.clone(),
             output: self.output.clone(),
             files: self.files.clone(),
@@ -75,13 +75,13 @@ impl StatusUpdate {
             force: matches!(self.verb, Verb::Start | Verb::Reset),
             keeps_notes: true,
             work: self.work.clone(),
-            verified: self.receipts.as_ref().map(|receipts| Verified {
+            verified: self.receipts.as_ref().map(|receipts| ManualVerification {
                 task: snapshot.name(self.task).to_owned(),
                 passed: !receipts.is_empty(),
                 receipts: receipts.iter().map(without_output).collect(),
-                ..Verified::default()
+                ..ManualVerification::default()
             }),
-            ..revise::Deed::new(snapshot.name(self.task), self.verb, self.now.as_str())
+            ..revise::BatchRequest::new(snapshot.name(self.task), self.verb, self.now.as_str())
         }
     }
 }
@@ -95,11 +95,11 @@ fn without_output(receipt: &Receipt) -> Receipt {
 }
 
 /// What was written.
-pub(super) struct Written {
+pub(super) struct WrittenUpdates {
     /// The tasks that moved, and where they are now.
     pub(super) moved: Vec<(String, State)>,
     /// The tasks that were skipped along with others that failed.
-    pub(super) along: Vec<Skipped>,
+    pub(super) along: Vec<SkippedTask>,
     /// The number of the change in the plan's journal.
     pub(super) change: Option<u64>,
     /// Updates that the plan refused, and why: another process was first.
@@ -153,7 +153,7 @@ impl PendingUpdates {
     }
 
     /// Writes what waits. Where that fails all of it waits on.
-    pub(super) fn write(&mut self, snapshot: &mut PlanSnapshot) -> Result<Written, ReviseError> {
+    pub(super) fn write(&mut self, snapshot: &mut PlanSnapshot) -> Result<WrittenUpdates, ReviseError> {
         let began = clock::instant();
         let written = write(&self.pending, snapshot);
         let wait = match &written {
@@ -168,13 +168,13 @@ impl PendingUpdates {
     }
 }
 
-fn write(updates: &[StatusUpdate], snapshot: &mut PlanSnapshot) -> Result<Written, ReviseError> {
-    let target = Target {
+fn write(updates: &[StatusUpdate], snapshot: &mut PlanSnapshot) -> Result<WrittenUpdates, ReviseError> {
+    let target = ChangeTarget {
         path: snapshot.path(),
         forced: snapshot.forced(),
         dry: false,
     };
-    let named: Vec<revise::Deed> = updates.iter().map(|update| update.named(snapshot)).collect();
+    let named: Vec<revise::BatchRequest> = updates.iter().map(|update| update.named(snapshot)).collect();
     let (revised, results) = revise::transitions(target, VERB, &named)?;
     let refused = updates
         .iter()
@@ -184,12 +184,12 @@ fn write(updates: &[StatusUpdate], snapshot: &mut PlanSnapshot) -> Result<Writte
     snapshot.wrote(&revised.before, &revised.text, &revised.recorded);
     let along = revised.steps.iter().filter(|step| step.to == State::Skipped);
     let along = along.filter_map(|step| {
-        Some(Skipped {
+        Some(SkippedTask {
             task: step.task.clone(),
             because: step.cause.clone()?,
         })
     });
-    Ok(Written {
+    Ok(WrittenUpdates {
         along: along.collect(),
         moved: revised.steps.into_iter().map(|step| (step.task, step.to)).collect(),
         change: revised.change,
@@ -222,7 +222,7 @@ pub(super) const NOT_SKIPPED: &str =
     "the plan file marks it as one to skip, and no verb did: it is run. To leave it out, call `planwright skip`";
 
 /// Returns the remark about statuses in the plan file that do not count: the task, the state found, and the state that holds.
-pub(super) fn set_back_remark(tasks: &[(&str, State, State)]) -> Remark {
+pub(super) fn set_back_remark(tasks: &[(&str, State, State)]) -> RemarkRecord {
     let words =
         |(name, found, holds): &(&str, State, State)| format!("`{name}` from {} to {}", found.as_str(), holds.as_str());
     let text = format!(
@@ -234,10 +234,10 @@ pub(super) fn set_back_remark(tasks: &[(&str, State, State)]) -> Remark {
         [(only, ..)] => Some((*only).to_owned()),
         _ => None,
     };
-    Remark {
+    RemarkRecord {
         kind: Some(RemarkKind::StatusSetBack),
         task,
-        ..Remark::new(text)
+        ..RemarkRecord::new(text)
     }
 }
 
@@ -253,7 +253,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
         word_of: None,
         now: clock::now(),
         receipts: None,
-        work: Work::default(),
+        work: WorkReport::default(),
     }
 }
 

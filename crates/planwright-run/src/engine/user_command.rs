@@ -11,7 +11,7 @@ use crate::agent_output::end_all;
 use crate::config::Command;
 use crate::git::{GitError, Repository};
 use crate::redaction::Redaction;
-use crate::worker::{Cause, Event, Exit, Manner, Mark, Spec, Stdin, Workers};
+use crate::worker::{EndCause, ProcessExit, ProcessMark, Spec, Stdin, StopManner, WorkerEvent, Workers};
 
 /// How long the command for the end of a run may take.
 const NOTIFY_LIMIT: Duration = Duration::from_secs(60);
@@ -64,7 +64,7 @@ pub fn run_hook(
     workers: &mut Workers,
     repository: &Repository,
     log: PathBuf,
-    mark: Mark,
+    mark: ProcessMark,
     n_asked: &AtomicU32,
 ) -> Result<Option<String>, GitError> {
     let Some(hook) = repository.hook(POST_MERGE)? else {
@@ -86,7 +86,7 @@ fn spec(
     arguments: Vec<OsString>,
     folder: &Path,
     environment: Vec<(OsString, OsString)>,
-    mark: Mark,
+    mark: ProcessMark,
     log: PathBuf,
     limit: Duration,
 ) -> Spec {
@@ -118,20 +118,20 @@ fn wait_for(workers: &mut Workers, spec: &Spec, n_asked: &AtomicU32) -> Option<S
         let events = workers.wait(None);
         match n_asked.load(Ordering::Relaxed).saturating_sub(before) {
             0 => {}
-            1 => drop(workers.cancel(KEY, Manner::Politely)),
-            _ => drop(workers.cancel(KEY, Manner::AtOnce)),
+            1 => drop(workers.cancel(KEY, StopManner::Politely)),
+            _ => drop(workers.cancel(KEY, StopManner::AtOnce)),
         }
         for event in events {
-            let Event::Ended(ended) = event else {
+            let WorkerEvent::Ended(ended) = event else {
                 continue;
             };
             if ended.was_outlived {
                 end_all(&spec.mark);
             }
             return match (ended.cause, ended.exit) {
-                (Cause::Itself, Exit::Code(0)) => None,
-                (Cause::Itself, Exit::Code(code)) => Some(format!("it ended with status {code}")),
-                (Cause::WallLimit, _) => {
+                (EndCause::Itself, ProcessExit::Code(0)) => None,
+                (EndCause::Itself, ProcessExit::Code(code)) => Some(format!("it ended with status {code}")),
+                (EndCause::WallLimit, _) => {
                     let limit = spec.wall_limit.unwrap_or_default();
                     Some(format!("it took longer than {} seconds", limit.as_secs()))
                 }

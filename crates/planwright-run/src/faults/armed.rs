@@ -1,6 +1,6 @@
 //! Counts steps and strikes at the one that the environment names:
 //!
-//! - `PLANWRIGHT_FAULT=KIND@STEP`, where the first step is number 0 and KIND is one of [`Kind`];
+//! - `PLANWRIGHT_FAULT=KIND@STEP`, where the first step is number 0 and KIND is one of [`FaultKind`];
 //! - `PLANWRIGHT_FAULT_COMMAND` is what `command` has `sh` do;
 //! - `PLANWRIGHT_FAULT_LOG` names a file that gets a line for every step, and one with `!` where a fault struck.
 //!
@@ -20,7 +20,7 @@ const EIO: i32 = 5;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FaultKind {
     /// `kill`: the process is killed before the step.
     Kill,
     /// `tear`: half of a write arrives, and the process is killed.
@@ -41,14 +41,14 @@ enum Kind {
     GitWithin(u64),
 }
 
-struct Plan {
-    kind: Kind,
+struct FaultPlan {
+    kind: FaultKind,
     at: u64,
 }
 
 /// What a step is like.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum StepKind {
     /// It may fail.
     Fallible,
     /// It may fail, and it may be done in part.
@@ -70,17 +70,17 @@ thread_local! {
 
 /// Stands before a step that may fail.
 pub fn step(name: &'static str) -> io::Result<()> {
-    match struck(name, Step::Fallible) {
-        None | Some(Kind::Command | Kind::Clock(_) | Kind::GitWithin(_)) => Ok(()),
-        Some(Kind::Kill | Kind::Tear) => die(),
-        Some(Kind::Short | Kind::Full | Kind::FullFrom) => Err(io::Error::from_raw_os_error(ENOSPC)),
-        Some(Kind::Io) => Err(io::Error::from_raw_os_error(EIO)),
+    match struck(name, StepKind::Fallible) {
+        None | Some(FaultKind::Command | FaultKind::Clock(_) | FaultKind::GitWithin(_)) => Ok(()),
+        Some(FaultKind::Kill | FaultKind::Tear) => die(),
+        Some(FaultKind::Short | FaultKind::Full | FaultKind::FullFrom) => Err(io::Error::from_raw_os_error(ENOSPC)),
+        Some(FaultKind::Io) => Err(io::Error::from_raw_os_error(EIO)),
     }
 }
 
 /// Stands after a step, where the process may die and nothing can fail.
 pub fn point(name: &'static str) {
-    if let Some(Kind::Kill) = struck(name, Step::Over) {
+    if let Some(FaultKind::Kill) = struck(name, StepKind::Over) {
         die();
     }
 }
@@ -120,19 +120,19 @@ pub fn went(process: &std::process::Child) {
 /// Writes bytes in the given way.
 pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let half = bytes.get(..bytes.len() / 2).unwrap_or_default();
-    match struck("write", Step::Write) {
-        None | Some(Kind::Command | Kind::Clock(_) | Kind::GitWithin(_)) => write(bytes),
-        Some(Kind::Kill) => die(),
-        Some(Kind::Tear) => {
+    match struck("write", StepKind::Write) {
+        None | Some(FaultKind::Command | FaultKind::Clock(_) | FaultKind::GitWithin(_)) => write(bytes),
+        Some(FaultKind::Kill) => die(),
+        Some(FaultKind::Tear) => {
             write(half)?;
             die()
         }
-        Some(Kind::Short) => {
+        Some(FaultKind::Short) => {
             write(half)?;
             Err(io::Error::from_raw_os_error(ENOSPC))
         }
-        Some(Kind::Full | Kind::FullFrom) => Err(io::Error::from_raw_os_error(ENOSPC)),
-        Some(Kind::Io) => Err(io::Error::from_raw_os_error(EIO)),
+        Some(FaultKind::Full | FaultKind::FullFrom) => Err(io::Error::from_raw_os_error(ENOSPC)),
+        Some(FaultKind::Io) => Err(io::Error::from_raw_os_error(EIO)),
     }
 }
 
@@ -181,72 +181,72 @@ fn hurry() -> Option<&'static Hurry> {
 }
 
 /// Counts a step and returns what goes wrong at it. What only needs to be done once is done.
-fn struck(name: &str, step: Step) -> Option<Kind> {
+fn struck(name: &str, step: StepKind) -> Option<FaultKind> {
     let number = N_STEPS.fetch_add(1, Ordering::SeqCst);
     // What makes room needs none.
     let needs_room = !matches!(name, "truncate" | "remove");
     let kind = plan().and_then(|plan| plan.strikes(number, name, step, needs_room));
     note(name, step, kind.is_some());
     match kind {
-        Some(Kind::Command) => run_command(),
-        Some(Kind::Clock(seconds)) => CLOCK_SHIFT.store(seconds, Ordering::Relaxed),
-        Some(Kind::GitWithin(micros)) => GIT_DELAY.with(|delay| delay.set(Some(micros))),
+        Some(FaultKind::Command) => run_command(),
+        Some(FaultKind::Clock(seconds)) => CLOCK_SHIFT.store(seconds, Ordering::Relaxed),
+        Some(FaultKind::GitWithin(micros)) => GIT_DELAY.with(|delay| delay.set(Some(micros))),
         _ => {}
     }
     kind
 }
 
-impl Plan {
-    fn strikes(&self, number: u64, name: &str, step: Step, needs_room: bool) -> Option<Kind> {
+impl FaultPlan {
+    fn strikes(&self, number: u64, name: &str, step: StepKind, needs_room: bool) -> Option<FaultKind> {
         let is_reached = match self.kind {
-            Kind::FullFrom => number >= self.at,
+            FaultKind::FullFrom => number >= self.at,
             _ => number == self.at,
         };
         let is_possible = match self.kind {
-            Kind::Kill | Kind::Command | Kind::Clock(_) => true,
-            Kind::Tear | Kind::Short => step == Step::Write,
-            Kind::Full | Kind::FullFrom => step != Step::Over && needs_room,
-            Kind::Io => step != Step::Over,
-            Kind::GitWithin(_) => name == "git",
+            FaultKind::Kill | FaultKind::Command | FaultKind::Clock(_) => true,
+            FaultKind::Tear | FaultKind::Short => step == StepKind::Write,
+            FaultKind::Full | FaultKind::FullFrom => step != StepKind::Over && needs_room,
+            FaultKind::Io => step != StepKind::Over,
+            FaultKind::GitWithin(_) => name == "git",
         };
         (is_reached && is_possible).then_some(self.kind)
     }
 }
 
-fn plan() -> Option<&'static Plan> {
-    static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
+fn plan() -> Option<&'static FaultPlan> {
+    static PLAN: OnceLock<Option<FaultPlan>> = OnceLock::new();
     PLAN.get_or_init(|| parse(&std::env::var("PLANWRIGHT_FAULT").ok()?))
         .as_ref()
 }
 
-fn parse(text: &str) -> Option<Plan> {
+fn parse(text: &str) -> Option<FaultPlan> {
     let (kind, at) = text.split_once('@')?;
     let kind = match kind {
-        "kill" => Kind::Kill,
-        "tear" => Kind::Tear,
-        "short" => Kind::Short,
-        "full" => Kind::Full,
-        "full-from" => Kind::FullFrom,
-        "io" => Kind::Io,
-        "command" => Kind::Command,
+        "kill" => FaultKind::Kill,
+        "tear" => FaultKind::Tear,
+        "short" => FaultKind::Short,
+        "full" => FaultKind::Full,
+        "full-from" => FaultKind::FullFrom,
+        "io" => FaultKind::Io,
+        "command" => FaultKind::Command,
         _ => match kind.split_once('=')? {
-            ("clock", seconds) => Kind::Clock(seconds.parse().ok()?),
-            ("git-within", micros) => Kind::GitWithin(micros.parse().ok()?),
+            ("clock", seconds) => FaultKind::Clock(seconds.parse().ok()?),
+            ("git-within", micros) => FaultKind::GitWithin(micros.parse().ok()?),
             _ => return None,
         },
     };
     let at = at.parse().ok()?;
-    Some(Plan { kind, at })
+    Some(FaultPlan { kind, at })
 }
 
-fn note(name: &str, step: Step, is_struck: bool) {
+fn note(name: &str, step: StepKind, is_struck: bool) {
     let Some(path) = std::env::var_os("PLANWRIGHT_FAULT_LOG") else {
         return;
     };
     let kind = match step {
-        Step::Fallible => "step",
-        Step::Write => "write",
-        Step::Over => "point",
+        StepKind::Fallible => "step",
+        StepKind::Write => "write",
+        StepKind::Over => "point",
     };
     let mark = if is_struck { "!" } else { "" };
     if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) {

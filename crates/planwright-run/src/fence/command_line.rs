@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use super::{Fence, FencePolicy, Level, kernel};
+use super::{Fence, FenceLevel, FencePolicy, kernel};
 
 /// The word by which planwright knows that it is to fence itself.
 pub const VERB: &str = "fence-exec";
@@ -49,7 +49,7 @@ struct Orders {
 /// Reads the words behind [`VERB`]; none where they are not ours.
 fn orders(words: &[OsString]) -> Option<Orders> {
     let mut policy = FencePolicy {
-        level: Level::Write,
+        level: FenceLevel::Write,
         writable: Vec::new(),
         readable: None,
         tcp_ports: None,
@@ -73,7 +73,7 @@ fn orders(words: &[OsString]) -> Option<Orders> {
         }
     }
     if policy.readable.is_some() {
-        policy.level = Level::Strict;
+        policy.level = FenceLevel::Strict;
     }
     Some(Orders {
         policy,
@@ -119,9 +119,9 @@ mod tests {
     fn what_is_allowed_survives_the_command_line() {
         let policy = |readable: Option<&[&str]>, ports: Option<&[u16]>| FencePolicy {
             level: if readable.is_some() {
-                Level::Strict
+                FenceLevel::Strict
             } else {
-                Level::Write
+                FenceLevel::Write
             },
             writable: vec!["/w".into(), "/with space/-r".into()],
             readable: readable.map(|paths| paths.iter().map(PathBuf::from).collect()),

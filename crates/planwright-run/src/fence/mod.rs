@@ -23,10 +23,10 @@ use std::path::{Path, PathBuf};
 
 pub use command_line::{VERB, execute};
 pub use kernel::support;
-pub use policy::{FencePolicy, Surroundings};
+pub use policy::{FencePolicy, ToolchainEnvironment};
 pub use temporary::TemporaryFolders;
 
-use crate::config::{FenceMode, Run};
+use crate::config::{FenceMode, RunConfig};
 
 /// The oldest version of Landlock that can keep a process from truncating files.
 pub const OLDEST_ABI: u32 = 3;
@@ -62,19 +62,19 @@ pub struct Fence {
 
 /// How strictly a process is fenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum FenceLevel {
     /// It may write to its own folders and to caches.
     Write,
     /// It may read no more than it needs as well, and connect to few ports.
     Strict,
 }
 
-impl Level {
+impl FenceLevel {
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
-            Level::Write => "write",
-            Level::Strict => "strict",
+            FenceLevel::Write => "write",
+            FenceLevel::Strict => "strict",
         }
     }
 }
@@ -92,8 +92,8 @@ pub enum Fencing {
 #[derive(Clone, Debug)]
 pub struct ActiveFence {
     program: PathBuf,
-    level: Level,
-    surroundings: Surroundings,
+    level: FenceLevel,
+    surroundings: ToolchainEnvironment,
     extra_writable: Vec<PathBuf>,
     extra_readable: Vec<PathBuf>,
     extra_ports: Vec<u16>,
@@ -109,7 +109,7 @@ pub struct FenceError {
 
 /// The folders of one process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ground<'a> {
+pub struct ProcessFolders<'a> {
     /// Folders and files that it works on.
     pub writable: &'a [PathBuf],
     /// What it has to read in addition, as its prompt and the objects that its git borrows.
@@ -125,16 +125,16 @@ pub struct Ground<'a> {
 impl Fencing {
     /// Decides whether processes are fenced. `program` is planwright itself, as [`own_program`] finds it; without one there is no
     /// fence.
-    pub fn of(config: &Run, program: Option<&Path>) -> Result<Self, FenceError> {
+    pub fn of(config: &RunConfig, program: Option<&Path>) -> Result<Self, FenceError> {
         let (level, is_wanted) = match config.fence {
             FenceMode::Off => return Ok(Fencing::Inactive(String::new())),
-            FenceMode::Auto => (Level::Write, false),
-            FenceMode::Write => (Level::Write, true),
-            FenceMode::Strict => (Level::Strict, true),
+            FenceMode::Auto => (FenceLevel::Write, false),
+            FenceMode::Write => (FenceLevel::Write, true),
+            FenceMode::Strict => (FenceLevel::Strict, true),
         };
         let why = match (obstacle(&support()), program) {
             (None, Some(program)) => {
-                let surroundings = Surroundings::of_process();
+                let surroundings = ToolchainEnvironment::of_process();
                 let expanded = |paths: &[String]| -> Vec<PathBuf> {
                     let paths = paths.iter().filter_map(|path| surroundings.expanded(path));
                     paths.collect()
@@ -161,7 +161,7 @@ impl Fencing {
     }
 
     /// Returns how strictly processes are fenced.
-    pub fn level(&self) -> Option<Level> {
+    pub fn level(&self) -> Option<FenceLevel> {
         match self {
             Fencing::Active(active) => Some(active.level),
             Fencing::Inactive(_) => None,
@@ -183,7 +183,7 @@ impl Fencing {
     }
 
     /// Returns what a process would be allowed, where it would be fenced. Makes nothing.
-    pub fn preview(&self, ground: &Ground<'_>) -> Option<FencePolicy> {
+    pub fn preview(&self, ground: &ProcessFolders<'_>) -> Option<FencePolicy> {
         match self {
             Fencing::Active(active) => Some(active.policy(ground, false)),
             Fencing::Inactive(_) => None,
@@ -191,7 +191,7 @@ impl Fencing {
     }
 
     /// Returns the fence of one process, where there is one. Makes folders that its toolchains and its agent fail without.
-    pub fn fence(&self, ground: &Ground<'_>) -> Option<Fence> {
+    pub fn fence(&self, ground: &ProcessFolders<'_>) -> Option<Fence> {
         let Fencing::Active(active) = self else {
             return None;
         };

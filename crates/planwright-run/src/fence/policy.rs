@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-use super::tables::{AGENTS, CACHES, DEVICES, PORTS, Row, SYSTEM, TOOLCHAINS};
-use super::{ActiveFence, Ground, Level};
+use super::tables::{AGENTS, CACHES, DEVICES, HomePath, PORTS, SYSTEM, TOOLCHAINS};
+use super::{ActiveFence, FenceLevel, ProcessFolders};
 use crate::programs::program_in;
 
 /// What a process may do.
@@ -16,7 +16,7 @@ use crate::programs::program_in;
 pub struct FencePolicy {
     /// How strict it is.
     #[serde(serialize_with = "word_of")]
-    pub level: Level,
+    pub level: FenceLevel,
     /// The folders, with all below them, and the files that it may write to.
     #[serde(serialize_with = "texts_of")]
     pub writable: Vec<PathBuf>,
@@ -28,7 +28,7 @@ pub struct FencePolicy {
     pub tcp_ports: Option<Vec<u16>>,
 }
 
-fn word_of<S: Serializer>(level: &Level, serializer: S) -> Result<S::Ok, S::Error> {
+fn word_of<S: Serializer>(level: &FenceLevel, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(level.as_str())
 }
 
@@ -42,19 +42,19 @@ fn optional_texts_of<S: Serializer>(paths: &Option<Vec<PathBuf>>, serializer: S)
 
 /// What decides where toolchains and agents keep their things.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct ToolchainEnvironment {
     /// The user's home folder.
     pub home: Option<PathBuf>,
     /// The environment of planwright.
     pub variables: Vec<(OsString, OsString)>,
 }
 
-impl Surroundings {
+impl ToolchainEnvironment {
     /// Returns those of this process.
     pub fn of_process() -> Self {
         let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-        let surroundings = Surroundings { home: None, variables };
-        Surroundings {
+        let surroundings = ToolchainEnvironment { home: None, variables };
+        ToolchainEnvironment {
             home: surroundings.folder_in("HOME"),
             ..surroundings
         }
@@ -98,7 +98,7 @@ impl Surroundings {
     }
 
     /// Returns the paths of a row.
-    fn paths(&self, row: &Row) -> Vec<PathBuf> {
+    fn paths(&self, row: &HomePath) -> Vec<PathBuf> {
         let named = self.folder_in(row.variable);
         let folder = match (named, row.folder) {
             (Some(folder), _) => Some(folder),
@@ -149,7 +149,7 @@ impl Paths {
 
 impl ActiveFence {
     /// Returns what a process may do. Folders that programs fail without are made where `makes` says so.
-    pub(super) fn policy(&self, ground: &Ground<'_>, makes: bool) -> FencePolicy {
+    pub(super) fn policy(&self, ground: &ProcessFolders<'_>, makes: bool) -> FencePolicy {
         let mut writable = Paths::default();
         // Its own folders come first: what the tables name below them is covered already.
         let own = ground.writable.iter().map(PathBuf::as_path).chain(ground.temporary);
@@ -169,7 +169,7 @@ impl ActiveFence {
             self.make_missing(row, &writable);
         }
         DEVICES.iter().for_each(|device| writable.take(Path::new(device)));
-        let is_strict = self.level == Level::Strict;
+        let is_strict = self.level == FenceLevel::Strict;
         FencePolicy {
             level: self.level,
             readable: is_strict.then(|| self.readable(ground, &writable)),
@@ -179,7 +179,7 @@ impl ActiveFence {
     }
 
     /// Makes the paths of a row that are missing, where their program is installed and fails without them.
-    fn make_missing(&self, row: &Row, writable: &Paths) {
+    fn make_missing(&self, row: &HomePath, writable: &Paths) {
         let paths = self.surroundings.paths(row);
         let is_missing = |path: &PathBuf| !writable.covers(path) && fs::symlink_metadata(path).is_err();
         if !row.makers.is_empty() && paths.iter().any(is_missing) && self.surroundings.has_program(row.makers) {
@@ -195,7 +195,7 @@ impl ActiveFence {
         }
     }
 
-    fn readable(&self, ground: &Ground<'_>, writable: &Paths) -> Vec<PathBuf> {
+    fn readable(&self, ground: &ProcessFolders<'_>, writable: &Paths) -> Vec<PathBuf> {
         let mut readable = Paths::default();
         SYSTEM.iter().for_each(|path| readable.take(Path::new(path)));
         ground.readable.iter().for_each(|path| readable.take(path));
@@ -216,7 +216,7 @@ impl ActiveFence {
     }
 
     /// Returns the folders of the search path, and around those in which toolchains are installed: what lies next to `bin`.
-    fn program_folders(&self, ground: &Ground<'_>) -> BTreeSet<PathBuf> {
+    fn program_folders(&self, ground: &ProcessFolders<'_>) -> BTreeSet<PathBuf> {
         let home = self.surroundings.home.as_deref();
         let path = ground.environment.iter().rfind(|(name, _)| name == "PATH");
         let path = path.map_or_else(
@@ -254,7 +254,7 @@ impl ActiveFence {
 
     /// Returns the ports that a process may connect to: the usual ones, those of the configuration, and those of the addresses in its
     /// environment, as of its model or a proxy.
-    fn ports(&self, ground: &Ground<'_>) -> Vec<u16> {
+    fn ports(&self, ground: &ProcessFolders<'_>) -> Vec<u16> {
         let mut ports: BTreeSet<u16> = PORTS.iter().chain(&self.extra_ports).copied().collect();
         let values = ground.environment.iter().filter(|(name, _)| is_address(name));
         ports.extend(values.filter_map(|(_, value)| port_of(value.to_str()?)));
@@ -299,11 +299,11 @@ fn port_of(address: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    fn fence(home: &Path, level: Level) -> ActiveFence {
+    fn fence(home: &Path, level: FenceLevel) -> ActiveFence {
         ActiveFence {
             program: PathBuf::from("/planwright"),
             level,
-            surroundings: Surroundings {
+            surroundings: ToolchainEnvironment {
                 home: Some(home.to_owned()),
                 variables: vec![("PATH".into(), "/nowhere".into())],
             },
@@ -325,12 +325,12 @@ mod tests {
         let home = made(folder.path(), "home");
         let (registry, checkout) = (made(&home, ".cargo/registry"), made(folder.path(), "checkout"));
         let projects = made(&home, ".claude/projects");
-        let ground = Ground {
+        let ground = ProcessFolders {
             writable: std::slice::from_ref(&checkout),
             agent: Some("claude"),
-            ..Ground::default()
+            ..ProcessFolders::default()
         };
-        let policy = fence(&home, Level::Write).policy(&ground, true);
+        let policy = fence(&home, FenceLevel::Write).policy(&ground, true);
         for path in [&registry, &checkout, &projects] {
             assert!(policy.writable.contains(path), "{policy:?}");
         }
@@ -344,9 +344,9 @@ mod tests {
             !home.join(".npm").exists(),
             "no toolchain is installed that would need it"
         );
-        let other = Ground { agent: None, ..ground };
+        let other = ProcessFolders { agent: None, ..ground };
         assert!(
-            !fence(&home, Level::Write)
+            !fence(&home, FenceLevel::Write)
                 .policy(&other, true)
                 .writable
                 .contains(&projects)
@@ -360,12 +360,12 @@ mod tests {
         let (home, checkout) = (made(folder.path(), "home"), made(folder.path(), "checkout"));
         // As an agent left it whose caches are in its own folder.
         std::os::unix::fs::symlink(&home, checkout.join("registry")).expect("ours");
-        let mut active = fence(&home, Level::Write);
+        let mut active = fence(&home, FenceLevel::Write);
         let own = ("CARGO_HOME".into(), checkout.clone().into_os_string());
         active.surroundings.variables.push(own);
-        let ground = Ground {
+        let ground = ProcessFolders {
             writable: std::slice::from_ref(&checkout),
-            ..Ground::default()
+            ..ProcessFolders::default()
         };
         let policy = active.policy(&ground, true);
         assert!(!policy.writable.contains(&home), "{policy:?}");
@@ -383,11 +383,11 @@ mod tests {
             ("PATH".into(), path),
             ("ANTHROPIC_BASE_URL".into(), "http://127.0.0.1:8081/v1".into()),
         ];
-        let ground = Ground {
+        let ground = ProcessFolders {
             environment: &environment,
-            ..Ground::default()
+            ..ProcessFolders::default()
         };
-        let policy = fence(&home, Level::Strict).policy(&ground, true);
+        let policy = fence(&home, FenceLevel::Strict).policy(&ground, true);
         let readable = policy.readable.expect("a limit");
         assert!(!readable.iter().any(|path| ssh.starts_with(path)), "{readable:?}");
         assert!(

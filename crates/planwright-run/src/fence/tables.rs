@@ -3,7 +3,7 @@
 
 /// A folder or file in the user's home.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct HomePath {
     /// A variable of the environment that names the folder in which `below` lies, where it is set.
     pub(super) variable: &'static str,
     /// Where that folder lies otherwise, from the home folder. `.cache` stands for `XDG_CACHE_HOME`, and so on.
@@ -16,8 +16,8 @@ pub(super) struct Row {
     pub(super) are_files: bool,
 }
 
-const fn row(variable: &'static str, folder: &'static str, below: &'static [&'static str]) -> Row {
-    Row {
+const fn row(variable: &'static str, folder: &'static str, below: &'static [&'static str]) -> HomePath {
+    HomePath {
         variable,
         folder,
         below,
@@ -26,13 +26,13 @@ const fn row(variable: &'static str, folder: &'static str, below: &'static [&'st
     }
 }
 
-impl Row {
-    const fn made_for(self, makers: &'static [&'static str]) -> Row {
-        Row { makers, ..self }
+impl HomePath {
+    const fn made_for(self, makers: &'static [&'static str]) -> HomePath {
+        HomePath { makers, ..self }
     }
 
-    const fn files_made_for(self, makers: &'static [&'static str]) -> Row {
-        Row {
+    const fn files_made_for(self, makers: &'static [&'static str]) -> HomePath {
+        HomePath {
             makers,
             are_files: true,
             ..self
@@ -54,7 +54,7 @@ pub(super) const DEVICES: &[&str] = &[
 ];
 
 /// The caches of toolchains.
-pub(super) static CACHES: &[Row] = &[
+pub(super) static CACHES: &[HomePath] = &[
     // Rust. Not `config.toml`, `credentials.toml` and `bin`.
     row("CARGO_HOME", ".cargo", &["registry", "git"]).made_for(&["cargo"]),
     row(
@@ -143,9 +143,9 @@ pub(super) struct AgentRows {
     /// Its preset, which is the name of its program.
     pub(super) name: &'static str,
     /// What it may write to: conversations, logs, caches, the tokens that it renews. Not settings, hooks, commands, plug-ins.
-    pub(super) state: &'static [Row],
+    pub(super) state: &'static [HomePath],
     /// What it has to read in addition.
-    pub(super) settings: &'static [Row],
+    pub(super) settings: &'static [HomePath],
     /// Where it keeps its settings, if it has to make files next to them.
     pub(super) private_home: Option<PrivateHome>,
 }
@@ -328,7 +328,7 @@ pub(super) const SYSTEM: &[&str] = &[
 ];
 
 /// What a strictly fenced process may read of the user's home in addition to caches: toolchains, and what git and shells need.
-pub(super) static TOOLCHAINS: &[Row] = &[
+pub(super) static TOOLCHAINS: &[HomePath] = &[
     row(
         "CARGO_HOME",
         ".cargo",

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::GitError;
 use super::answers::{line_of, parts, path_of, require_id, text_of};
-use super::command::Place;
+use super::command::GitLocation;
 use super::repository::Repository;
 use crate::faults;
 use crate::files::open_folders;
@@ -86,7 +86,7 @@ impl FrozenSettings {
         let mut words = vec!["init", "--quiet", "--template=", "--initial-branch=planwright", &format];
         words.extend(is_bare.then_some("--bare"));
         // A repository around the folder is none of its business.
-        let place = Place::at(above);
+        let place = GitLocation::at(above);
         let call = place.git(&words).setting("core.sharedRepository=false");
         call.variable("GIT_DEFAULT_REF_FORMAT", "files")
             .arg("--")

@@ -10,7 +10,7 @@ use super::GitError;
 use super::answers::{line_of, parts, path_of, text_of};
 use super::borrowed::{make_folder, path_error, remove_folder};
 use super::checkout::{Checkouts, TaskCheckout};
-use super::command::Place;
+use super::command::GitLocation;
 use super::messages::commit_message;
 use super::repository::LIST_IGNORED;
 use super::special_files::remove_special_files;
@@ -126,7 +126,7 @@ impl Checkouts {
         if candidate.touched.is_empty() {
             return Ok(candidate);
         }
-        let place = Place::with_git_dir(self.folder(), &self.snapshots);
+        let place = GitLocation::with_git_dir(self.folder(), &self.snapshots);
         let words = ["commit-tree", "--no-gpg-sign", "-p", checkout.base(), &candidate.tree];
         let call = self.repository.committing(place.git(&words))?;
         let call = call
@@ -158,7 +158,7 @@ struct Scratch<'c> {
     checkouts: &'c Checkouts,
     checkout: &'c TaskCheckout,
     folder: PathBuf,
-    place: Place,
+    place: GitLocation,
 }
 
 impl Drop for Scratch<'_> {
@@ -175,7 +175,7 @@ impl<'c> Scratch<'c> {
         remove_folder(&folder).map_err(path_error(&folder))?;
         make_folder(&folder)?;
         let index = folder.join("index");
-        let place = Place::with_git_dir(checkout.path(), &checkouts.snapshots).with_index(&index);
+        let place = GitLocation::with_git_dir(checkout.path(), &checkouts.snapshots).with_index(&index);
         place.git(&["read-tree", checkout.base()]).run()?;
         Ok(Scratch {
             checkouts,
@@ -215,7 +215,7 @@ impl<'c> Scratch<'c> {
         let own = staged.iter().filter(|change| (request.is_own)(&text_of(&change.path)));
         let own: BTreeSet<&[u8]> = own.map(|change| change.path.as_slice()).collect();
         let since_prepared = self.since(request.prepared)?;
-        let is_left_out = |change: &&Change| {
+        let is_left_out = |change: &&ChangedPath| {
             let path = change.path.as_slice();
             since_prepared.as_ref().is_some_and(|changed| !changed.contains(path))
                 || own.contains(path)
@@ -223,7 +223,7 @@ impl<'c> Scratch<'c> {
                 || is_copied(path)
                 || change.is_removed_submodule() && !is_about_submodules
         };
-        let (left_out, touched): (Vec<&Change>, Vec<&Change>) = staged.iter().partition(is_left_out);
+        let (left_out, touched): (Vec<&ChangedPath>, Vec<&ChangedPath>) = staged.iter().partition(is_left_out);
         let replaced = touched.iter().filter(|change| !change.is_new());
         self.restore(&left_out)?;
         self.refuse_emptied(request)?;
@@ -258,7 +258,7 @@ impl<'c> Scratch<'c> {
     }
 
     /// Returns what differs from the base in the index.
-    fn staged(&self) -> Result<Vec<Change>, GitError> {
+    fn staged(&self) -> Result<Vec<ChangedPath>, GitError> {
         let words = [
             "diff-index",
             "--cached",
@@ -272,7 +272,7 @@ impl<'c> Scratch<'c> {
         let mut parts = parts(&output);
         let mut changes = Vec::new();
         while let (Some(kinds), Some(path)) = (parts.next(), parts.next()) {
-            changes.extend(Change::of(kinds, path));
+            changes.extend(ChangedPath::of(kinds, path));
         }
         Ok(changes)
     }
@@ -314,7 +314,7 @@ impl<'c> Scratch<'c> {
     }
 
     /// Refuses work that git does not take along: files in a submodule that is not checked out, and commits in one that is.
-    fn refuse_work_in_submodules(&self, staged: &[Change]) -> Result<(), GitError> {
+    fn refuse_work_in_submodules(&self, staged: &[ChangedPath]) -> Result<(), GitError> {
         let has_files = |path: &&Vec<u8>| {
             let folder = self.checkout.path().join(path_of(path));
             let is_checked_out = folder.join(".git").symlink_metadata().is_ok();
@@ -355,7 +355,7 @@ impl<'c> Scratch<'c> {
 
     /// Returns new files and links that would be ignored if they were folders: `node_modules/` in a `.gitignore` means a link of that
     /// name too. Git is asked about a path below each, in a folder that has nothing but the `.gitignore` files.
-    fn ignored_as_folders(&self, walked: &Walk, staged: &[Change]) -> Result<BTreeSet<Vec<u8>>, GitError> {
+    fn ignored_as_folders(&self, walked: &Walk, staged: &[ChangedPath]) -> Result<BTreeSet<Vec<u8>>, GitError> {
         let new: Vec<&[u8]> = staged
             .iter()
             .filter(|change| change.is_new())
@@ -378,7 +378,7 @@ impl<'c> Scratch<'c> {
             input.extend_from_slice(path);
             input.extend_from_slice(b"/x\0");
         }
-        let place = Place::with_git_dir(&rules, &self.checkouts.snapshots);
+        let place = GitLocation::with_git_dir(&rules, &self.checkouts.snapshots);
         let call = place
             .git(&["check-ignore", "--no-index", "-z", "--stdin"])
             .with_common_paths();
@@ -393,7 +393,7 @@ impl<'c> Scratch<'c> {
     }
 
     /// Makes paths in the index what they are in the base.
-    fn restore(&self, changes: &[&Change]) -> Result<(), GitError> {
+    fn restore(&self, changes: &[&ChangedPath]) -> Result<(), GitError> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -443,7 +443,7 @@ impl<'c> Scratch<'c> {
 
     fn rule_that_ignores(&self, path: &[u8], as_folders: &BTreeSet<Vec<u8>>) -> GitError {
         let place = match as_folders.contains(path) {
-            true => Place::with_git_dir(&self.folder.join("rules"), &self.checkouts.snapshots),
+            true => GitLocation::with_git_dir(&self.folder.join("rules"), &self.checkouts.snapshots),
             false => self.place.clone(),
         };
         let mut asked = b"./".to_vec();
@@ -471,7 +471,7 @@ impl<'c> Scratch<'c> {
 }
 
 /// A path that differs from the base.
-struct Change {
+struct ChangedPath {
     path: Vec<u8>,
     /// As git has it in the base: `0` where it is not there.
     old_mode: String,
@@ -483,7 +483,7 @@ struct Change {
     is_removed: bool,
 }
 
-impl Change {
+impl ChangedPath {
     /// Reads what `git diff-index --raw` says of a path.
     fn of(kinds: &[u8], path: &[u8]) -> Option<Self> {
         let kinds = text_of(kinds);
@@ -495,7 +495,7 @@ impl Change {
         let is_moved_submodule = new_mode == "160000" && old_mode == "160000";
         let is_removed = new_mode == "000000";
         let old_mode = if old_mode == "000000" { "0".to_owned() } else { old_mode };
-        Some(Change {
+        Some(ChangedPath {
             path: path.to_vec(),
             old_mode,
             old_id,

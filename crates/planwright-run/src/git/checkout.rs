@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use super::GitError;
 use super::answers::{line_of, parts, require_id, text_of};
 use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, remove_locks, set_refs, tags_of, write};
-use super::command::Place;
+use super::command::GitLocation;
 use super::repository::Repository;
 use super::special_files::remove_special_files;
 
@@ -202,7 +202,7 @@ impl Checkouts {
     fn fill(&self, folder: &Path, base: &str) -> Result<(), GitError> {
         let git_dir = self.frozen.init_work_tree(folder)?;
         set_refs(&git_dir, TASK_BRANCH, base, self.tags()?)?;
-        let place = Place::with_git_dir(folder, &git_dir);
+        let place = GitLocation::with_git_dir(folder, &git_dir);
         let words = ["reset", "--quiet", "--hard", "--no-recurse-submodules"];
         place.git(&words).run()
     }
@@ -220,7 +220,7 @@ impl Checkouts {
         self.put_git_aside(checkout)?;
         let git_dir = self.frozen.init_work_tree(&checkout.folder)?;
         set_refs(&git_dir, TASK_BRANCH, &checkout.base, self.tags()?)?;
-        let place = Place::with_git_dir(&checkout.folder, &git_dir);
+        let place = GitLocation::with_git_dir(&checkout.folder, &git_dir);
         place.git(&["read-tree", &checkout.base]).run()
     }
 
@@ -250,7 +250,7 @@ impl Checkouts {
         if paths.is_empty() {
             return Ok(());
         }
-        let place = Place::with_git_dir(&checkout.folder, &checkout.folder.join(".git"));
+        let place = GitLocation::with_git_dir(&checkout.folder, &checkout.folder.join(".git"));
         let call = place.git(&["ls-files", "--others", "-z", "--"]);
         let files = paths.iter().fold(call, |call, path| call.arg(path)).output()?;
         write(&self.copied_file(checkout), &files)
@@ -359,7 +359,7 @@ impl Checkouts {
         [from_tree, tree, tip].into_iter().try_for_each(require_id)?;
         checkout.require_identity()?;
         let index = self.folder.join(format!("index.{}", std::process::id()));
-        let place = Place::with_git_dir(checkout.path(), &self.snapshots).with_index(&index);
+        let place = GitLocation::with_git_dir(checkout.path(), &self.snapshots).with_index(&index);
         let laid_out = place
             .git(&["read-tree", from_tree])
             .run()
@@ -369,7 +369,7 @@ impl Checkouts {
         self.put_git_aside(checkout)?;
         let git_dir = self.frozen.init_work_tree(checkout.path())?;
         set_refs(&git_dir, TASK_BRANCH, tip, self.tags()?)?;
-        let place = Place::with_git_dir(checkout.path(), &git_dir);
+        let place = GitLocation::with_git_dir(checkout.path(), &git_dir);
         place.git(&["read-tree", tip]).run()?;
         if !stages.is_empty() {
             let call = place.git(&["update-index", "-z", "--index-info"]);
@@ -400,7 +400,7 @@ impl Checkouts {
 
     /// Returns whether a commit of an agent's has history that neither another one nor the base has; also where git cannot tell.
     fn has_more(&self, git_dir: &Path, tip: &str, head: Option<&str>, base: &str) -> bool {
-        let place = Place::with_git_dir(&self.folder, &self.snapshots);
+        let place = GitLocation::with_git_dir(&self.folder, &self.snapshots);
         let call = place.git(&["rev-list", "--max-count=1", tip, "--not", base]);
         let call = head.into_iter().fold(call, |call, head| call.arg(head));
         let objects = git_dir.join("objects");

@@ -98,7 +98,7 @@ const SETTINGS: &[&str] = &[
 
 /// Where git is run.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct GitLocation {
     pub(super) folder: PathBuf,
     /// Where the repository is kept, for a worktree of ours. Git does not search for it then: a worktree that lost its `.git`
     /// would otherwise be taken for a folder of the repository around it, and the commit would go there.
@@ -108,8 +108,8 @@ pub(super) struct Place {
 }
 
 /// A command that is being put together.
-pub(super) struct Call<'p> {
-    place: &'p Place,
+pub(super) struct GitCall<'p> {
+    place: &'p GitLocation,
     settings: Vec<OsString>,
     words: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
@@ -119,7 +119,7 @@ pub(super) struct Call<'p> {
 }
 
 /// What came of a command that ran.
-pub(super) struct Answer {
+pub(super) struct GitOutput {
     pub(super) code: Option<i32>,
     pub(super) output: Vec<u8>,
     pub(super) was_cut: bool,
@@ -127,10 +127,10 @@ pub(super) struct Answer {
     command: String,
 }
 
-impl Place {
+impl GitLocation {
     /// Returns the place of a folder in which git finds the repository.
     pub(super) fn at(folder: &Path) -> Self {
-        Place {
+        GitLocation {
             folder: folder.to_owned(),
             git_dir: None,
             index: None,
@@ -139,7 +139,7 @@ impl Place {
 
     /// Returns the place of a work tree whose git directory is named, so that git searches for none.
     pub(super) fn with_git_dir(folder: &Path, git_dir: &Path) -> Self {
-        Place {
+        GitLocation {
             folder: folder.to_owned(),
             git_dir: Some(git_dir.to_owned()),
             index: None,
@@ -153,8 +153,8 @@ impl Place {
     }
 
     /// Begins a command.
-    pub(super) fn git<'p>(&'p self, words: &[&str]) -> Call<'p> {
-        Call {
+    pub(super) fn git<'p>(&'p self, words: &[&str]) -> GitCall<'p> {
+        GitCall {
             place: self,
             settings: SETTINGS.iter().map(OsString::from).collect(),
             words: words.iter().map(OsString::from).collect(),
@@ -166,7 +166,7 @@ impl Place {
     }
 }
 
-impl Call<'_> {
+impl GitCall<'_> {
     pub(super) fn arg(mut self, word: impl AsRef<OsStr>) -> Self {
         self.words.push(word.as_ref().to_owned());
         self
@@ -255,7 +255,7 @@ impl Call<'_> {
     }
 
     /// Runs it, and again after a while for as long as it fails because of a lock.
-    pub(super) fn answer(self) -> Result<Answer, GitError> {
+    pub(super) fn answer(self) -> Result<GitOutput, GitError> {
         for pause in LOCK_PAUSES {
             let answer = self.once()?;
             if answer.code == Some(0) || !is_about_a_lock(&answer.complaint) {
@@ -273,7 +273,7 @@ impl Call<'_> {
         })
     }
 
-    fn once(&self) -> Result<Answer, GitError> {
+    fn once(&self) -> Result<GitOutput, GitError> {
         faults::step("git").map_err(|source| self.not_started(source))?;
         let mut child = self.start()?;
         faults::started(&child);
@@ -291,7 +291,7 @@ impl Call<'_> {
         self.start()
     }
 
-    fn listen(&self, child: &mut Child) -> Result<Answer, GitError> {
+    fn listen(&self, child: &mut Child) -> Result<GitOutput, GitError> {
         let refused = |source| GitError::Start {
             command: self.description(),
             source,
@@ -313,7 +313,7 @@ impl Call<'_> {
             after: PATIENCE,
         })?;
         let status = child.wait().map_err(refused)?;
-        Ok(Answer {
+        Ok(GitOutput {
             code: status.code(),
             output,
             was_cut,
@@ -379,7 +379,7 @@ impl Call<'_> {
     }
 }
 
-impl Answer {
+impl GitOutput {
     /// Returns the error that it stands for.
     pub(super) fn failure(self) -> GitError {
         let mut reason = first_useful_line(&self.complaint);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::command::Place;
+use super::command::GitLocation;
 
 /// Tells whether git takes a name for that of a branch, and for nothing else.
 pub fn valid_branch(name: &str) -> bool {
@@ -10,7 +10,7 @@ pub fn valid_branch(name: &str) -> bool {
         return false;
     }
     // No repository is needed: any folder will do. The answer is another name where git has a shorthand for one.
-    let place = Place::at(Path::new("."));
+    let place = GitLocation::at(Path::new("."));
     let answer = place.git(&["check-ref-format", "--branch"]).arg(name).output();
     answer.is_ok_and(|output| output.strip_suffix(b"\n") == Some(name.as_bytes()))
 }

@@ -12,13 +12,13 @@ use super::borrowed::{
     FrozenSettings, make_folder, mounted_below, path_error, remove_folder, remove_locks, set_refs, write,
 };
 use super::checkout::FolderIdentity;
-use super::command::Place;
+use super::command::GitLocation;
 use super::repository::LIST_IGNORED;
 use super::special_files::remove_special_files;
 use crate::clock;
 use crate::config::Cleaning;
 use crate::files::DiskFiles;
-use crate::lock::{self, Holder, LockError, PlanLock};
+use crate::lock::{self, LockError, LockHolder, PlanLock};
 
 /// How many verifications can run at once on a machine, over all runs.
 const MAX_SLOTS: u32 = 256;
@@ -34,7 +34,7 @@ pub struct Pool {
 
 /// A checkout in which one verification runs at a time.
 #[derive(Debug)]
-pub struct Slot {
+pub struct CheckoutSlot {
     folder: PathBuf,
     git_dir: PathBuf,
     frozen: FrozenSettings,
@@ -46,7 +46,7 @@ pub struct Slot {
 
 /// A slot that is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prepared {
+pub struct PreparedSlot {
     /// Whether there are no caches, so that the commands that set up a checkout have to run.
     pub is_fresh: bool,
 }
@@ -98,14 +98,14 @@ impl Pool {
     }
 
     /// Takes a slot that no other process uses.
-    pub fn take(&self, frozen: &FrozenSettings) -> Result<Slot, GitError> {
+    pub fn take(&self, frozen: &FrozenSettings) -> Result<CheckoutSlot, GitError> {
         for number in 1..=MAX_SLOTS {
             let folder = self.folder.join(number.to_string());
             put_aside_link(&folder)?;
             make_folder(&folder)?;
             let path = folder.join("lock");
             match lock::acquire(&DiskFiles, &path, &holder(), Duration::ZERO) {
-                Ok(lock) => return Slot::open(folder, frozen, lock),
+                Ok(lock) => return CheckoutSlot::open(folder, frozen, lock),
                 Err(LockError::Held { .. }) => {}
                 Err(LockError::Io { path, source }) => return Err(GitError::Path { path, source }),
             }
@@ -114,15 +114,15 @@ impl Pool {
     }
 }
 
-fn holder() -> Holder {
-    Holder::new("verify".to_owned(), clock::now())
+fn holder() -> LockHolder {
+    LockHolder::new("verify".to_owned(), clock::now())
 }
 
-impl Slot {
+impl CheckoutSlot {
     fn open(folder: PathBuf, frozen: &FrozenSettings, lock: PlanLock) -> Result<Self, GitError> {
         let git_dir = folder.join("git");
         let identity = FolderIdentity::of(&folder).ok_or_else(|| GitError::LostCheckout(folder.clone()))?;
-        let slot = Slot {
+        let slot = CheckoutSlot {
             git_dir,
             identity,
             folder,
@@ -205,7 +205,7 @@ impl Slot {
     }
 
     /// Checks a commit out, and throws away what an earlier verification left.
-    pub fn prepare(&self, commit: &str, cleaning: Cleaning) -> Result<Prepared, GitError> {
+    pub fn prepare(&self, commit: &str, cleaning: Cleaning) -> Result<PreparedSlot, GitError> {
         require_id(commit)?;
         self.require_whole()?;
         let state = self.folder.join("state");
@@ -219,7 +219,7 @@ impl Slot {
         // The git directory that commands see is made anew each time: nothing that one of them did to it has any effect.
         let seen = self.path().join(".git");
         remove_any(&seen)?;
-        let place = Place::with_git_dir(&self.path(), &self.git_dir);
+        let place = GitLocation::with_git_dir(&self.path(), &self.git_dir);
         if let Err(error) = self.check_out(&place, commit) {
             if !has_caches {
                 return Err(error);
@@ -230,10 +230,10 @@ impl Slot {
         }
         let git_dir = self.frozen.init_work_tree(&self.path())?;
         set_refs(&git_dir, "verification", commit, b"")?;
-        Place::with_git_dir(&self.path(), &git_dir)
+        GitLocation::with_git_dir(&self.path(), &git_dir)
             .git(&["read-tree", commit])
             .run()?;
-        Ok(Prepared { is_fresh: !has_caches })
+        Ok(PreparedSlot { is_fresh: !has_caches })
     }
 
     /// Gives the files of the commit the content again that they have in it, and returns which of them had another one: a command
@@ -241,7 +241,7 @@ impl Slot {
     pub fn restore_tracked(&self) -> Result<Vec<String>, GitError> {
         self.require_whole()?;
         remove_special_files(&self.path());
-        let place = Place::with_git_dir(&self.path(), &self.git_dir);
+        let place = GitLocation::with_git_dir(&self.path(), &self.git_dir);
         let changed = place.git(&["diff-files", "--name-only", "-z"]).output()?;
         let changed: Vec<String> = parts(&changed)
             .map(|path| path_of(path).to_string_lossy().into_owned())
@@ -255,7 +255,7 @@ impl Slot {
         Ok(changed)
     }
 
-    fn check_out(&self, place: &Place, commit: &str) -> Result<(), GitError> {
+    fn check_out(&self, place: &GitLocation, commit: &str) -> Result<(), GitError> {
         remove_special_files(&self.path());
         let _ = fs::remove_file(self.git_dir.join("index.lock"));
         place.git(&["read-tree", "--reset", "-u", commit]).run()?;
@@ -264,7 +264,7 @@ impl Slot {
     }
 
     /// Removes compiled Python files: they are told from newer sources by time and size alone, in seconds.
-    fn drop_bytecode(&self, place: &Place) -> Result<(), GitError> {
+    fn drop_bytecode(&self, place: &GitLocation) -> Result<(), GitError> {
         for path in parts(&place.git(LIST_IGNORED).output()?) {
             if path.ends_with(b"__pycache__/") || path.ends_with(b".pyc") {
                 remove_any(&self.path().join(path_of(path)))?;

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::GitError;
-use super::command::{LOCK_PAUSES, PATIENCE, Place, end, spawn};
+use super::command::{GitLocation, LOCK_PAUSES, PATIENCE, end, spawn};
 use super::complaint::{Complaint, first_useful_line, is_about_a_lock, lock_reason};
 use super::repository::Repository;
 use crate::clock;
@@ -25,7 +25,13 @@ pub(super) struct PreparedUpdate {
 
 impl PreparedUpdate {
     /// Locks a branch, and the HEAD that names it, for its move from one commit to another. Fails where the branch is elsewhere.
-    pub(super) fn prepare(place: &Place, branch: &str, from: &str, to: &str, why: &str) -> Result<Self, GitError> {
+    pub(super) fn prepare(
+        place: &GitLocation,
+        branch: &str,
+        from: &str,
+        to: &str,
+        why: &str,
+    ) -> Result<Self, GitError> {
         for pause in LOCK_PAUSES {
             match Self::once(place, branch, from, to, why) {
                 Err(GitError::Locked { .. }) => thread::sleep(clock::real(pause)),
@@ -35,7 +41,7 @@ impl PreparedUpdate {
         Self::once(place, branch, from, to, why)
     }
 
-    fn once(place: &Place, branch: &str, from: &str, to: &str, why: &str) -> Result<Self, GitError> {
+    fn once(place: &GitLocation, branch: &str, from: &str, to: &str, why: &str) -> Result<Self, GitError> {
         let words = ["update-ref", "--no-deref", "--create-reflog", "-m", why, "--stdin"];
         let request = format!("start\nupdate refs/heads/{branch} {to} {from}\nprepare\n");
         let call = place.git(&words).input(request.clone().into_bytes());

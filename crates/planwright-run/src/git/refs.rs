@@ -6,7 +6,7 @@ use std::path::Path;
 use super::GitError;
 use super::answers::{require_id, text_of};
 use super::borrowed::remove_locks_below;
-use super::command::Call;
+use super::command::GitCall;
 use super::repository::Repository;
 
 /// Where all of them are.
@@ -41,7 +41,7 @@ impl Repository {
 
     /// Runs a command that writes a ref of ours. Such a ref has the name of its run, and no other process writes it: a lock that stays
     /// was left by a git that was killed, and is removed.
-    fn writing<'r>(&'r self, name: &str, call: impl Fn() -> Call<'r>) -> Result<(), GitError> {
+    fn writing<'r>(&'r self, name: &str, call: impl Fn() -> GitCall<'r>) -> Result<(), GitError> {
         let lock = self.common_folder().join(format!("{OWN}/{name}.lock"));
         match call().run() {
             Err(GitError::Locked { .. }) if fs::remove_file(&lock).is_ok() => call().run(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::GitError;
 use super::answers::{line_of, parts, require_id, text_of};
-use super::command::Place;
+use super::command::GitLocation;
 use super::messages::commit_message;
 use super::repository::Repository;
 
@@ -58,8 +58,8 @@ impl Repository {
         let root = self.bare_commit(base, None)?;
         let ours = self.bare_commit(onto, Some(&root))?;
         let theirs = self.bare_commit(candidate, Some(&root))?;
-        let place =
-            Place::with_git_dir(attributes, self.common_folder()).with_index(&attributes.join(".git/planwright-none"));
+        let place = GitLocation::with_git_dir(attributes, self.common_folder())
+            .with_index(&attributes.join(".git/planwright-none"));
         let words = ["merge-tree", "--write-tree", "-z", "--no-messages", &ours, &theirs];
         let answer = place.git(&words).setting("core.fsync=committed").answer()?;
         match answer.code {

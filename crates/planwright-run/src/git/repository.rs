@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::GitError;
 use super::answers::{parts, path_line, require_id, text_of};
-use super::command::{Call, Place};
+use super::command::{GitCall, GitLocation};
 use super::names::valid_branch;
 
 /// The command that lists what git ignores; a folder that is ignored as a whole ends in `/` and is not looked into.
@@ -29,7 +29,7 @@ const FALLBACK_EMAIL: &str = "planwright@localhost";
 /// A git repository with a working tree.
 #[derive(Clone, Debug)]
 pub struct Repository {
-    pub(super) place: Place,
+    pub(super) place: GitLocation,
     pub(super) common: PathBuf,
     prefix: String,
     /// The settings that make up for an identity that the user has not got.
@@ -40,7 +40,7 @@ impl Repository {
     /// Finds the repository that a folder lies in. There is none without git, and none in a bare repository, which has no
     /// working tree. That git does not trust the folder, or cannot read the repository, is an error.
     pub fn around(folder: &Path) -> Result<Option<Self>, GitError> {
-        let place = Place::at(folder);
+        let place = GitLocation::at(folder);
         let toplevel = match place.git(&["rev-parse", "--show-toplevel"]).output() {
             Ok(output) => path_line(&output),
             Err(GitError::NoProgram) => return Ok(None),
@@ -52,7 +52,7 @@ impl Repository {
         Ok(Some(Repository {
             common: canonical(&folder.join(common))?,
             prefix: text_of(prefix.strip_suffix(b"\n").unwrap_or(&prefix)),
-            place: Place::at(&toplevel),
+            place: GitLocation::at(&toplevel),
             identity: OnceLock::new(),
         }))
     }
@@ -124,7 +124,7 @@ impl Repository {
 
     /// Returns what git ignores below a folder, as paths from there; a folder that is ignored as a whole ends in `/`.
     pub fn ignored_below(&self, folder: &Path) -> Result<Vec<String>, GitError> {
-        let place = Place::at(folder);
+        let place = GitLocation::at(folder);
         Ok(parts(&place.git(LIST_IGNORED).output()?).map(text_of).collect())
     }
 
@@ -163,7 +163,7 @@ impl Repository {
 
     /// Adds to a command that commits who does it, if the user has not said, and leaves their hooks out: the hooks are for what
     /// people commit, and some of them ask questions.
-    pub(super) fn committing<'c>(&self, call: Call<'c>) -> Result<Call<'c>, GitError> {
+    pub(super) fn committing<'c>(&self, call: GitCall<'c>) -> Result<GitCall<'c>, GitError> {
         let call = call.setting("i18n.commitEncoding=UTF-8");
         Ok(self
             .identity()?
@@ -209,31 +209,31 @@ pub(super) fn require_branch(name: &str) -> Result<(), GitError> {
 
 /// Returns the commit that is checked out in a folder; none without git, a repository or a commit.
 pub fn commit_at(folder: &Path) -> Option<String> {
-    head(&Place::at(folder)).ok().flatten()
+    head(&GitLocation::at(folder)).ok().flatten()
 }
 
 /// Returns the commit that is checked out in a place.
-pub(super) fn head(place: &Place) -> Result<Option<String>, GitError> {
+pub(super) fn head(place: &GitLocation) -> Result<Option<String>, GitError> {
     place.git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).line()
 }
 
 /// Returns the branch that is checked out in a place.
-pub(super) fn branch(place: &Place) -> Result<Option<String>, GitError> {
+pub(super) fn branch(place: &GitLocation) -> Result<Option<String>, GitError> {
     let name = place.git(&["symbolic-ref", "--quiet", "HEAD"]).line()?;
     Ok(name.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())))
 }
 
 /// Returns what is changed or new and not committed in a place.
-pub(super) fn dirt(place: &Place, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+pub(super) fn dirt(place: &GitLocation, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
     uncommitted(place, "--untracked-files=all", exclude)
 }
 
 /// Returns what is changed and not committed in a place; new files that git does not keep are left out.
-pub(super) fn changed_paths(place: &Place, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+pub(super) fn changed_paths(place: &GitLocation, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
     uncommitted(place, "--untracked-files=no", exclude)
 }
 
-fn uncommitted(place: &Place, untracked: &str, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+fn uncommitted(place: &GitLocation, untracked: &str, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
     let words = ["status", "--porcelain=v1", "-z", untracked, "--no-renames"];
     let answer = place.git(&words).answer()?;
     if answer.code != Some(0) {
@@ -261,7 +261,7 @@ fn status_paths(output: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Returns the paths that differ from a commit or tree in the working tree of a place, new ones included.
-pub(super) fn touched(place: &Place, since: &str) -> Result<BTreeSet<Vec<u8>>, GitError> {
+pub(super) fn touched(place: &GitLocation, since: &str) -> Result<BTreeSet<Vec<u8>>, GitError> {
     require_id(since)?;
     let words = [
         "diff",

@@ -24,12 +24,12 @@ pub struct Snapshot {
     /// The commit that was checked out, or the tree without files before the first.
     base: String,
     /// What differed from it then.
-    differing: BTreeMap<Vec<u8>, Option<Stamp>>,
+    differing: BTreeMap<Vec<u8>, Option<SavedFile>>,
 }
 
 /// A file as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
+struct SavedFile {
     kind: fs::FileType,
     mode: u32,
     len: u64,
@@ -55,7 +55,7 @@ impl Snapshot {
         let mut budget = MAX_BYTES;
         let paths = touched(&repository.place, &base)?.into_iter();
         let stamped = paths.map(|path| {
-            let stamp = Stamp::of(&repository.toplevel().join(path_of(&path)), &mut budget);
+            let stamp = SavedFile::of(&repository.toplevel().join(path_of(&path)), &mut budget);
             (path, stamp)
         });
         Ok(Snapshot {
@@ -73,7 +73,7 @@ impl Snapshot {
         candidates.extend(self.differing.keys().cloned());
         let is_changed = |path: &Vec<u8>| match self.differing.get(path) {
             None => true,
-            Some(before) => *before != Stamp::like(before.as_ref(), &repository.toplevel().join(path_of(path))),
+            Some(before) => *before != SavedFile::like(before.as_ref(), &repository.toplevel().join(path_of(path))),
         };
         let shown = |path: &Vec<u8>| Some(text_of(path)).filter(|name| !exclude(name));
         let changed = candidates.iter().filter(|path| is_changed(path));
@@ -81,7 +81,7 @@ impl Snapshot {
     }
 }
 
-impl Stamp {
+impl SavedFile {
     /// Looks at a file. Its content counts as long as there is a budget for reading.
     fn of(path: &Path, budget: &mut u64) -> Option<Self> {
         let metadata = path.symlink_metadata().ok()?;
@@ -103,7 +103,7 @@ impl Stamp {
     }
 
     fn new(metadata: &Metadata, content: Content) -> Self {
-        Stamp {
+        SavedFile {
             kind: metadata.file_type(),
             mode: mode(metadata),
             len: metadata.len(),

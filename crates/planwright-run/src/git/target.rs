@@ -10,7 +10,7 @@ use super::repository::{Repository, canonical, require_branch};
 use super::worktrees::list;
 use crate::clock;
 use crate::files::DiskFiles;
-use crate::lock::{self, Holder, LockError, PlanLock};
+use crate::lock::{self, LockError, LockHolder, PlanLock};
 
 /// The branch that work lands on.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ impl TargetBranch {
 
     /// Has one process of ours make or remove a worktree that holds a branch at a time.
     fn lock_holder(&self, folder: &Path) -> Result<PlanLock, GitError> {
-        let me = Holder::new("run".to_owned(), clock::now());
+        let me = LockHolder::new("run".to_owned(), clock::now());
         let path = folder.with_file_name("lock");
         lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
             LockError::Held { .. } => GitError::Locked {
@@ -139,7 +139,7 @@ impl TargetBranch {
             return Ok(());
         };
         let _only = self.lock_holder(folder)?;
-        let is_held = |listed: &super::Listed| {
+        let is_held = |listed: &super::ListedWorktree| {
             let is_whole = !listed.is_locked && folder.join(".git").exists();
             listed.path == *folder && listed.branch.as_deref() == Some(self.name.as_str()) && is_whole
         };
@@ -182,7 +182,7 @@ impl TargetBranch {
 
     /// Tells whether a worktree only holds the branch. Where the repository was moved, or the folder for checkouts is another one by now,
     /// that of an earlier run is elsewhere: it has the name that ours has, and no files.
-    fn is_held_by(&self, listed: &super::Listed) -> bool {
+    fn is_held_by(&self, listed: &super::ListedWorktree) -> bool {
         let Some(holder) = &self.holder else {
             return false;
         };
@@ -196,8 +196,9 @@ impl TargetBranch {
 
     /// Returns an error where the branch is checked out anywhere but in its own worktree.
     pub fn require_unused(&self) -> Result<(), GitError> {
-        let is_user =
-            |listed: &super::Listed| listed.branch.as_deref() == Some(self.name.as_str()) && !self.is_held_by(listed);
+        let is_user = |listed: &super::ListedWorktree| {
+            listed.branch.as_deref() == Some(self.name.as_str()) && !self.is_held_by(listed)
+        };
         match list(&self.repository)?.into_iter().find(is_user) {
             Some(listed) => Err(GitError::InUse {
                 branch: self.name.clone(),
@@ -244,8 +245,9 @@ impl Repository {
     /// Returns the checkout of the user's that has a branch checked out; worktrees below `holders` only hold branches.
     pub fn worktree_of(&self, name: &str, holders: &Path) -> Result<Option<PathBuf>, GitError> {
         let holders = holders.canonicalize().unwrap_or_else(|_| holders.to_owned());
-        let is_user =
-            |listed: &super::Listed| listed.branch.as_deref() == Some(name) && !listed.path.starts_with(&holders);
+        let is_user = |listed: &super::ListedWorktree| {
+            listed.branch.as_deref() == Some(name) && !listed.path.starts_with(&holders)
+        };
         Ok(list(self)?.into_iter().find(is_user).map(|listed| listed.path))
     }
 

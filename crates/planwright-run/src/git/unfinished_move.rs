@@ -12,9 +12,9 @@ use super::GitError;
 use super::answers::{parts, path_of, text_of};
 use super::borrowed::path_error;
 use super::checkout::identity_of;
-use super::command::{Place, end};
+use super::command::{GitLocation, end};
 use super::repository::{Repository, branch};
-use super::user_checkout::{Change, Changed, is_own_index_lock, remove_own_index, remove_own_index_lock};
+use super::user_checkout::{ChangedFile, FileChange, is_own_index_lock, remove_own_index, remove_own_index_lock};
 use crate::faults;
 
 /// The note of a move that has begun, in the git directory of the checkout.
@@ -141,11 +141,11 @@ pub(super) fn remove_own_locks(locks: &[(PathBuf, String)]) -> Result<(), GitErr
 #[derive(Default)]
 struct SetBack<'c> {
     /// Whose entries in the index become those of before.
-    index: Vec<&'c Changed>,
+    index: Vec<&'c ChangedFile>,
     /// The files that are removed.
-    removed: Vec<&'c Changed>,
+    removed: Vec<&'c ChangedFile>,
     /// The files that are written as they were.
-    restored: Vec<&'c Changed>,
+    restored: Vec<&'c ChangedFile>,
     /// The files that the user has changed since.
     except: Vec<String>,
 }
@@ -209,12 +209,12 @@ impl Repository {
     }
 
     /// Sets back what a plan says, with an index of planwright's own.
-    fn carry_out(&self, plan: &SetBack<'_>, place: &Place, except: &mut Vec<String>) -> Result<(), GitError> {
+    fn carry_out(&self, plan: &SetBack<'_>, place: &GitLocation, except: &mut Vec<String>) -> Result<(), GitError> {
         let mut entries = Vec::new();
         for changed in &plan.index {
             let mode = match changed.change {
-                Change::Added => "0",
-                Change::Removed | Change::Other => &changed.old_mode,
+                FileChange::Added => "0",
+                FileChange::Removed | FileChange::Other => &changed.old_mode,
             };
             entries.extend(format!("{mode} {}\t", changed.old_id).bytes());
             entries.extend_from_slice(&changed.path);
@@ -247,7 +247,7 @@ impl Repository {
     }
 
     /// Decides what is done with each file that differs between two commits. Changes nothing.
-    fn plan_to_set_back<'c>(&self, from: &str, to: &str, all: &'c [Changed]) -> Result<SetBack<'c>, GitError> {
+    fn plan_to_set_back<'c>(&self, from: &str, to: &str, all: &'c [ChangedFile]) -> Result<SetBack<'c>, GitError> {
         let staged_unlike_from = self.index_unlike(from)?;
         let staged_unlike_to = self.index_unlike(to)?;
         let unlike_from = self.files_unlike(all.iter().map(|one| (one, &one.old_mode, &one.old_id)))?;
@@ -257,7 +257,7 @@ impl Repository {
         let left_out: BTreeSet<&[u8]> = parts(&listed).filter_map(|line| line.strip_prefix(b"S ")).collect();
         let added: BTreeSet<&[u8]> = all
             .iter()
-            .filter(|one| one.change == Change::Added)
+            .filter(|one| one.change == FileChange::Added)
             .map(|one| one.path.as_slice())
             .collect();
         let mut plan = SetBack::default();
@@ -283,19 +283,19 @@ impl Repository {
             }
             match (found, changed.change) {
                 // A folder has come back in its place.
-                (Ok(found), Change::Added) if found.is_dir() => {}
-                (Err(_), Change::Added) => {}
+                (Ok(found), FileChange::Added) if found.is_dir() => {}
+                (Err(_), FileChange::Added) => {}
                 (Err(_), _) if left_out.contains(path.as_slice()) => {}
                 (Err(_), _) => plan.restored.push(changed),
                 // Something else is in its place, which may be gone by then.
-                (Ok(found), Change::Removed) if found.is_dir() => plan.restored.push(changed),
-                (Ok(_), Change::Removed | Change::Other) if !unlike_from.contains(path) => {}
-                (Ok(found), Change::Added | Change::Other)
+                (Ok(found), FileChange::Removed) if found.is_dir() => plan.restored.push(changed),
+                (Ok(_), FileChange::Removed | FileChange::Other) if !unlike_from.contains(path) => {}
+                (Ok(found), FileChange::Added | FileChange::Other)
                     if !found.is_dir()
                         && (!unlike_to.contains(path) || found.is_file() && self.is_beginning_of(path, to)?) =>
                 {
                     match changed.change {
-                        Change::Added => plan.removed.push(changed),
+                        FileChange::Added => plan.removed.push(changed),
                         _ => plan.restored.push(changed),
                     }
                 }
@@ -308,7 +308,7 @@ impl Repository {
     /// Returns the files whose content in the checkout is another one than these have, or that are not there.
     fn files_unlike<'c>(
         &self,
-        files: impl Iterator<Item = (&'c Changed, &'c String, &'c String)>,
+        files: impl Iterator<Item = (&'c ChangedFile, &'c String, &'c String)>,
     ) -> Result<BTreeSet<Vec<u8>>, GitError> {
         let mut entries = Vec::new();
         for (changed, mode, id) in files.filter(|(_, mode, _)| *mode != "000000" && *mode != SUBMODULE) {
@@ -368,7 +368,7 @@ fn link_above<'p>(top: &Path, path: &'p [u8]) -> Option<&'p [u8]> {
 }
 
 /// Has git compare the files with an index. It says by its exit status that some differ.
-fn refresh(place: &Place) -> Result<(), GitError> {
+fn refresh(place: &GitLocation) -> Result<(), GitError> {
     let answer = place.git(&["update-index", "-q", "--refresh"]).answer()?;
     match answer.code {
         Some(0 | 1) => Ok(()),

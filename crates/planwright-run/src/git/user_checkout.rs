@@ -12,7 +12,7 @@ use std::thread;
 use super::GitError;
 use super::answers::{parts, path_line, path_of, require_id, text_of};
 use super::borrowed::path_error;
-use super::command::{LOCK_PAUSES, Place};
+use super::command::{GitLocation, LOCK_PAUSES};
 use super::prepared_update::PreparedUpdate;
 use super::repository::{Repository, branch, changed_paths};
 use super::target::TargetBranch;
@@ -20,7 +20,7 @@ use super::unfinished_move::{BegunMove, remove_own_locks};
 use crate::clock;
 use crate::faults;
 use crate::files::DiskFiles;
-use crate::lock::{self, Holder, LockError, PlanLock};
+use crate::lock::{self, LockError, LockHolder, PlanLock};
 
 /// What the user's checkout is in the middle of: files in its git directory.
 const OPERATIONS: &[(&str, &str)] = &[
@@ -36,9 +36,9 @@ const OPERATIONS: &[(&str, &str)] = &[
 const INDEX: &str = "planwright-index";
 
 /// A file that differs between the two ends of a move.
-pub(super) struct Changed {
+pub(super) struct ChangedFile {
     pub(super) path: Vec<u8>,
-    pub(super) change: Change,
+    pub(super) change: FileChange,
     pub(super) old_mode: String,
     pub(super) old_id: String,
     pub(super) new_mode: String,
@@ -46,14 +46,14 @@ pub(super) struct Changed {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum FileChange {
     Added,
     Removed,
     /// It is there at both ends, perhaps as something else: a link for a file.
     Other,
 }
 
-impl Changed {
+impl ChangedFile {
     /// Reads what `git diff-tree --raw` says of a file.
     fn of(kinds: &[u8], path: &[u8]) -> Option<Self> {
         let kinds = text_of(kinds);
@@ -61,11 +61,11 @@ impl Changed {
         let (old_mode, new_mode) = (words.next()?, words.next()?);
         let (old_id, new_id) = (words.next()?, words.next()?);
         let change = match words.next()?.as_str() {
-            "A" => Change::Added,
-            "D" => Change::Removed,
-            _ => Change::Other,
+            "A" => FileChange::Added,
+            "D" => FileChange::Removed,
+            _ => FileChange::Other,
         };
-        Some(Changed {
+        Some(ChangedFile {
             path: path.to_vec(),
             change,
             old_mode,
@@ -181,7 +181,7 @@ impl Repository {
     pub(super) fn with_own_index(
         &self,
         git_dir: &Path,
-        work: impl FnOnce(&Place) -> Result<(), GitError>,
+        work: impl FnOnce(&GitLocation) -> Result<(), GitError>,
     ) -> Result<(), GitError> {
         let lock = lock_index(git_dir)?;
         faults::point("the index is locked");
@@ -210,7 +210,7 @@ impl Repository {
     }
 
     /// Returns the files that differ between two commits.
-    pub(super) fn changed_between(&self, from: &str, to: &str) -> Result<Vec<Changed>, GitError> {
+    pub(super) fn changed_between(&self, from: &str, to: &str) -> Result<Vec<ChangedFile>, GitError> {
         let words = [
             "diff-tree",
             "-r",
@@ -225,7 +225,7 @@ impl Repository {
         let mut fields = parts(&output);
         let mut changed = Vec::new();
         while let (Some(kinds), Some(path)) = (fields.next(), fields.next()) {
-            changed.extend(Changed::of(kinds, path));
+            changed.extend(ChangedFile::of(kinds, path));
         }
         Ok(changed)
     }
@@ -237,7 +237,7 @@ impl Repository {
 
     /// Has one process of ours move a checked-out branch at a time.
     pub(super) fn lock_checkout(&self) -> Result<PlanLock, GitError> {
-        let me = Holder::new("land".to_owned(), clock::now());
+        let me = LockHolder::new("land".to_owned(), clock::now());
         let path = self.common_folder().join("planwright.lock");
         lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
             LockError::Held { .. } => GitError::Locked {
@@ -287,16 +287,16 @@ impl Repository {
 }
 
 /// Returns the untracked and ignored files in a checkout that the move of a clean checkout would overwrite or remove, from its top.
-fn in_the_way(top: &Path, changed: &[Changed], ignores_case: bool) -> Vec<String> {
-    let of = |change: Change| changed.iter().filter(move |changed| changed.change == change);
-    let removed: BTreeSet<&[u8]> = of(Change::Removed).map(|changed| changed.path.as_slice()).collect();
+fn in_the_way(top: &Path, changed: &[ChangedFile], ignores_case: bool) -> Vec<String> {
+    let of = |change: FileChange| changed.iter().filter(move |changed| changed.change == change);
+    let removed: BTreeSet<&[u8]> = of(FileChange::Removed).map(|changed| changed.path.as_slice()).collect();
     let lower: BTreeSet<Vec<u8>> = match ignores_case {
         true => removed.iter().map(|path| path.to_ascii_lowercase()).collect(),
         false => BTreeSet::new(),
     };
     let is_removed = |path: &[u8]| removed.contains(path) || lower.contains(&path.to_ascii_lowercase());
     let mut found = BTreeSet::new();
-    for changed in changed.iter().filter(|changed| changed.change != Change::Removed) {
+    for changed in changed.iter().filter(|changed| changed.change != FileChange::Removed) {
         let path = changed.path.as_slice();
         let mut folders = path
             .iter()
@@ -315,7 +315,7 @@ fn in_the_way(top: &Path, changed: &[Changed], ignores_case: bool) -> Vec<String
             Ok(there) if there.is_dir() => files_below(top, path, &mut |file| {
                 found.extend((!is_removed(file)).then(|| file.to_vec()));
             }),
-            Ok(_) if changed.change == Change::Added && !is_removed(path) => {
+            Ok(_) if changed.change == FileChange::Added && !is_removed(path) => {
                 found.insert(path.to_vec());
             }
             _ => {}
@@ -414,35 +414,39 @@ mod tests {
         fs::create_dir_all(top.join("empty/folder")).expect("made");
         #[cfg(unix)]
         std::os::unix::fs::symlink("nowhere", top.join("broken")).expect("linked");
-        let check = |changed: &[(&str, Change)], ignores_case: bool, expected: &[&str]| {
-            let changed: Vec<Changed> = changed
+        let check = |changed: &[(&str, FileChange)], ignores_case: bool, expected: &[&str]| {
+            let changed: Vec<ChangedFile> = changed
                 .iter()
                 .map(|(path, change)| {
                     let status = match change {
-                        Change::Added => "A",
-                        Change::Removed => "D",
-                        Change::Other => "M",
+                        FileChange::Added => "A",
+                        FileChange::Removed => "D",
+                        FileChange::Other => "M",
                     };
                     let kinds = format!(":100644 100644 1 2 {status}");
-                    Changed::of(kinds.as_bytes(), path.as_bytes()).expect("a line")
+                    ChangedFile::of(kinds.as_bytes(), path.as_bytes()).expect("a line")
                 })
                 .collect();
             assert_eq!(in_the_way(top, &changed, ignores_case), expected);
         };
-        check(&[("new", Change::Added), ("a", Change::Other)], false, &[]);
-        check(&[("a", Change::Added)], false, &["a"]);
+        check(&[("new", FileChange::Added), ("a", FileChange::Other)], false, &[]);
+        check(&[("a", FileChange::Added)], false, &["a"]);
         #[cfg(unix)]
-        check(&[("broken", Change::Added)], false, &["broken"]);
-        check(&[("a/below", Change::Added)], false, &["a"]);
-        check(&[("a/below", Change::Added), ("a", Change::Removed)], false, &[]);
+        check(&[("broken", FileChange::Added)], false, &["broken"]);
+        check(&[("a/below", FileChange::Added)], false, &["a"]);
         check(
-            &[("deep", Change::Added), ("deep/tracked", Change::Removed)],
+            &[("a/below", FileChange::Added), ("a", FileChange::Removed)],
+            false,
+            &[],
+        );
+        check(
+            &[("deep", FileChange::Added), ("deep/tracked", FileChange::Removed)],
             false,
             &["deep/ignored"],
         );
-        check(&[("plain", Change::Other)], false, &["plain/x"]);
-        check(&[("empty", Change::Added)], false, &[]);
-        check(&[("A", Change::Added), ("a", Change::Removed)], true, &[]);
+        check(&[("plain", FileChange::Other)], false, &["plain/x"]);
+        check(&[("empty", FileChange::Added)], false, &[]);
+        check(&[("A", FileChange::Added), ("a", FileChange::Removed)], true, &[]);
     }
 
     #[test]

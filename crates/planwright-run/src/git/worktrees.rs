@@ -8,7 +8,7 @@ use super::repository::Repository;
 
 /// A worktree as git lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedWorktree {
     /// Where it is, or was.
     pub path: PathBuf,
     /// The commit that is checked out; none before the first.
@@ -20,7 +20,7 @@ pub struct Listed {
 }
 
 /// Returns all worktrees of a repository.
-pub(super) fn list(repository: &Repository) -> Result<Vec<Listed>, GitError> {
+pub(super) fn list(repository: &Repository) -> Result<Vec<ListedWorktree>, GitError> {
     let answer = repository
         .place
         .git(&["worktree", "list", "--porcelain", "-z"])
@@ -37,11 +37,11 @@ pub(super) fn list(repository: &Repository) -> Result<Vec<Listed>, GitError> {
 }
 
 /// Reads a list of worktrees: for each a line with its path first, and others about it.
-fn parse_list(output: &[u8], end: u8) -> Vec<Listed> {
-    let mut list: Vec<Listed> = Vec::new();
+fn parse_list(output: &[u8], end: u8) -> Vec<ListedWorktree> {
+    let mut list: Vec<ListedWorktree> = Vec::new();
     for line in output.split(|byte| *byte == end) {
         if let Some(path) = line.strip_prefix(b"worktree ") {
-            list.push(Listed {
+            list.push(ListedWorktree {
                 path: path_of(path),
                 head: None,
                 branch: None,
@@ -68,13 +68,13 @@ mod tests {
     fn lists_are_read_with_and_without_zeros() {
         let text = "worktree /a b\nHEAD 12\nbranch refs/heads/x/y\n\nworktree /c\nHEAD 00\ndetached\nlocked by me\n\n";
         let expected = [
-            Listed {
+            ListedWorktree {
                 path: PathBuf::from("/a b"),
                 head: Some("12".to_owned()),
                 branch: Some("x/y".to_owned()),
                 is_locked: false,
             },
-            Listed {
+            ListedWorktree {
                 path: PathBuf::from("/c"),
                 head: None,
                 branch: None,

@@ -5,17 +5,17 @@ use std::fs::Permissions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use planwright_core::dialect::{Choice, Facts};
+use planwright_core::dialect::{Choice, DiskFacts};
 use planwright_core::inspect::inspect;
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::{MAX_BYTES, SourceText};
 
-use super::{History, Identified, Journal, JournalError, Kind, Notice, Renamed, read, take_apart};
+use super::{History, Identified, Journal, JournalError, JournalEvent, Notice, PathChange, read, take_apart};
 use super::{frame, frame::Header};
 use crate::digest::Digest;
 use crate::files::Files;
 use crate::layout::{ARCHIVE, JOURNAL_EXTENSION, PlanKey, PlanPlace, TRASH};
-use crate::lock::{self, Holder, LockError};
+use crate::lock::{self, LockError, LockHolder};
 
 /// Returns what tells a plan from others wherever it lies; none in dialects without an id.
 pub fn plan_id(plan: &Plan) -> Option<&str> {
@@ -28,7 +28,7 @@ pub(crate) fn open_for<'f>(
     files: &'f dyn Files,
     place: &PlanPlace,
     id: Option<&str>,
-    me: &Holder,
+    me: &LockHolder,
 ) -> Result<Journal<'f>, JournalError> {
     let path = place.journal();
     let beginning = Header {
@@ -82,7 +82,7 @@ fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: O
         journal.notices.push(Notice::Moved {
             from: owner.path.clone(),
         });
-        journal.first.push(Kind::Moved(Renamed {
+        journal.first.push(JournalEvent::Moved(PathChange {
             from: owner.path,
             to: place.relative.clone(),
         }));
@@ -92,7 +92,7 @@ fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: O
             journal.history.is_of_another = true;
             journal.notices.push(Notice::Identified { from: owner.id.clone() });
         }
-        journal.first.push(Kind::Identified(Identified {
+        journal.first.push(JournalEvent::Identified(Identified {
             from: owner.id,
             to: id.map(str::to_owned),
         }));
@@ -203,7 +203,7 @@ fn is_at(files: &dyn Files, path: &Path, id: &str) -> bool {
         return false;
     };
     let name = path.to_string_lossy();
-    let facts = Facts::default();
+    let facts = DiskFacts::default();
     let choice = Choice {
         path: Some(&name),
         ..Choice::by_content(&facts)
@@ -214,7 +214,7 @@ fn is_at(files: &dyn Files, path: &Path, id: &str) -> bool {
 
 /// Gives a journal the name of its plan's new place. One that is there already belonged to a plan that is gone, and is kept
 /// under a number.
-fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &Holder) -> Result<(), JournalError> {
+fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &LockHolder) -> Result<(), JournalError> {
     let failed = |source| JournalError::Io {
         path: moved.journal.clone(),
         source,

@@ -33,7 +33,7 @@ pub struct Header {
 
 /// A journal taken apart.
 #[derive(Clone, Debug)]
-pub(crate) struct Scan {
+pub(crate) struct JournalScan {
     /// The version it was written by.
     pub version: u32,
     /// Its first line; none where not even that was written whole.
@@ -53,8 +53,8 @@ pub(crate) struct Damage {
     pub what: &'static str,
 }
 
-impl Scan {
-    const NOTHING: Scan = Scan {
+impl JournalScan {
+    const NOTHING: JournalScan = JournalScan {
         version: VERSION,
         header: None,
         records: Vec::new(),
@@ -98,17 +98,17 @@ pub(crate) fn header_line(header: &Header) -> serde_json::Result<String> {
 }
 
 /// Takes a journal apart. Lines that were not written whole are left out at the end, and are damage before it.
-pub(crate) fn scan(bytes: &[u8]) -> Result<Scan, Damage> {
-    let mut lines = Lines { bytes, at: 0 };
+pub(crate) fn scan(bytes: &[u8]) -> Result<JournalScan, Damage> {
+    let mut lines = JournalLines { bytes, at: 0 };
     let first = lines.next().unwrap_or(0..bytes.len());
     let Some((version, header)) = read_header(bytes, first.clone()) else {
         return match lines.any(|line| sound(bytes, &line).is_some()) {
-            false if is_begun(bytes) => Ok(Scan::NOTHING),
+            false if is_begun(bytes) => Ok(JournalScan::NOTHING),
             false => Err(Damage::at_start("it does not begin as a journal does")),
             true => Err(Damage::at_start("its first line is damaged, and sound records follow")),
         };
     };
-    let mut scan = Scan {
+    let mut scan = JournalScan {
         version,
         header: Some(header),
         records: Vec::new(),
@@ -206,12 +206,12 @@ fn checked(line: &[u8]) -> Option<Range<usize>> {
 }
 
 /// The lines that end in a line break, without it.
-struct Lines<'a> {
+struct JournalLines<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Iterator for Lines<'_> {
+impl Iterator for JournalLines<'_> {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Range<usize>> {

@@ -7,9 +7,9 @@ use std::ops::Range;
 use memchr::memmem;
 use planwright_core::plan::State;
 
-use super::frame::{Header, Scan, VERSION};
+use super::frame::{Header, JournalScan, VERSION};
 use super::hunks;
-use super::wire::{Change, Kind, Leaving, Record, StateChange, TextChange, Verified};
+use super::wire::{ChangeRecord, JournalEvent, Leaving, ManualVerification, Record, StateChange, TextChange};
 use crate::digest::Digest;
 
 /// The records of a plan, oldest first. They are taken apart when they are asked for.
@@ -37,9 +37,9 @@ pub struct PastChange {
     /// When it was made.
     pub time: String,
     /// The change.
-    pub change: Change,
+    pub change: ChangeRecord,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: ChangeOutcome,
     /// The change that took it back.
     pub undone_by: Option<u64>,
     /// The number of that change as people see it.
@@ -50,7 +50,7 @@ pub struct PastChange {
 
 /// What came of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ChangeOutcome {
     /// It holds.
     Landed,
     /// It never happened.
@@ -63,7 +63,7 @@ pub enum Outcome {
 
 /// The state of a task that only the journal knows.
 #[derive(Clone, Debug)]
-pub struct TaskState {
+pub struct JournalTaskState {
     /// The last change of its state.
     pub state: StateChange,
     /// The number of the change that brought it.
@@ -79,7 +79,7 @@ pub struct TaskState {
 }
 
 impl History {
-    pub(super) fn new(bytes: Vec<u8>, scan: Scan) -> Self {
+    pub(super) fn new(bytes: Vec<u8>, scan: JournalScan) -> Self {
         History {
             bytes,
             records: scan.records,
@@ -133,7 +133,7 @@ impl History {
         let mut leaving: Option<u64> = None;
         for Record { seq, time, kind } in self.records() {
             let (settled, outcome) = match kind {
-                Kind::Change(change) => {
+                JournalEvent::Change(change) => {
                     leaving = None;
                     places.insert(seq, changes.len());
                     changes.push(PastChange {
@@ -141,9 +141,9 @@ impl History {
                         number: 0,
                         time,
                         outcome: if change.text.is_some() {
-                            Outcome::Pending
+                            ChangeOutcome::Pending
                         } else {
-                            Outcome::Landed
+                            ChangeOutcome::Landed
                         },
                         change: *change,
                         undone_by: None,
@@ -152,26 +152,26 @@ impl History {
                     });
                     continue;
                 }
-                Kind::Leaving(departure) => {
+                JournalEvent::Leaving(departure) => {
                     places.insert(seq, changes.len());
                     changes.push(PastChange::of_departure(seq, time, departure));
                     leaving = Some(seq);
                     continue;
                 }
-                Kind::Verified(verified) => {
+                JournalEvent::Verified(verified) => {
                     changes.push(PastChange::of_verification(seq, time, *verified));
                     continue;
                 }
-                Kind::Moved(moved) => {
+                JournalEvent::Moved(moved) => {
                     let begun = leaving.take().and_then(|seq| changes.get_mut(*places.get(&seq)?));
                     if let Some(begun) = begun.filter(|begun| begun.moved_to.as_ref() == Some(&moved.to)) {
-                        begun.outcome = Outcome::Landed;
+                        begun.outcome = ChangeOutcome::Landed;
                     }
                     continue;
                 }
-                Kind::Landed(settled) => (settled.change, Outcome::Landed),
-                Kind::Void(settled) => (settled.change, Outcome::Void),
-                Kind::Lost(lost) => (lost.change, Outcome::Lost),
+                JournalEvent::Landed(settled) => (settled.change, ChangeOutcome::Landed),
+                JournalEvent::Void(settled) => (settled.change, ChangeOutcome::Void),
+                JournalEvent::Lost(lost) => (lost.change, ChangeOutcome::Lost),
                 _ => continue,
             };
             if let Some(change) = places.get(&settled).and_then(|&ix| changes.get_mut(ix)) {
@@ -185,12 +185,12 @@ impl History {
     /// Returns the changes that hold and can be taken back, the last first: neither undone nor themselves an undoing, no mere moves
     /// of the file and no mere verifications.
     pub fn undoables(&self) -> impl Iterator<Item = PastChange> + '_ {
-        let does_something = |change: &Change| {
+        let does_something = |change: &ChangeRecord| {
             let is_written = change.text.is_some() || !change.states.is_empty();
             is_written || !change.moves.is_empty() || change.approval.is_some()
         };
         let is_open = move |change: &&PastChange| {
-            change.outcome == Outcome::Landed
+            change.outcome == ChangeOutcome::Landed
                 && change.undone_by.is_none()
                 && change.change.undoes.is_none()
                 && change.moved_to.is_none()
@@ -206,7 +206,7 @@ impl History {
 
     /// Returns the last change that holds and gave a task a state, with that move.
     pub fn last_move_to(&self, task: &str, state: State) -> Option<(&PastChange, &StateChange)> {
-        let holds = |past: &&PastChange| past.outcome != Outcome::Void && past.undone_by.is_none();
+        let holds = |past: &&PastChange| past.outcome != ChangeOutcome::Void && past.undone_by.is_none();
         self.changes().iter().rev().filter(holds).find_map(|past| {
             let mut moves = past.change.moves.iter().chain(&past.change.states);
             let is_it = |moved: &&StateChange| moved.task == task && State::from_word(&moved.to) == Some(state);
@@ -216,17 +216,17 @@ impl History {
 
     /// Returns the states of tasks that only the journal holds, by the dialect's own names. Those of another plan that was at
     /// this path before do not count.
-    pub fn task_states(&self) -> BTreeMap<String, TaskState> {
+    pub fn task_states(&self) -> BTreeMap<String, JournalTaskState> {
         if self.is_of_another {
             return BTreeMap::new();
         }
         let since = self.records().rev().find_map(|record| match record.kind {
-            Kind::Identified(identified) if identified.from.is_some() => Some(record.seq),
+            JournalEvent::Identified(identified) if identified.from.is_some() => Some(record.seq),
             _ => None,
         });
         let mut states = BTreeMap::new();
         for past in self.changes() {
-            if past.outcome != Outcome::Landed || past.seq < since.unwrap_or(0) {
+            if past.outcome != ChangeOutcome::Landed || past.seq < since.unwrap_or(0) {
                 continue;
             }
             for state in &past.change.states {
@@ -234,7 +234,7 @@ impl History {
                 let output = state.output.clone().or_else(|| past.change.output.clone());
                 states.insert(
                     state.task.clone(),
-                    TaskState {
+                    JournalTaskState {
                         state: state.clone(),
                         seq: past.seq,
                         time: past.time.clone(),
@@ -252,7 +252,7 @@ impl History {
     pub fn is_approved(&self) -> bool {
         let mut is_approved = false;
         for past in self.changes() {
-            if past.outcome == Outcome::Void {
+            if past.outcome == ChangeOutcome::Void {
                 continue;
             }
             match past.change.approval {
@@ -280,8 +280,8 @@ impl History {
         }
         for json in self.json().filter(|json| is_about_owner(json)) {
             match Record::from_json(json).map(|record| record.kind) {
-                Ok(Kind::Moved(moved)) => owner.path = moved.to,
-                Ok(Kind::Identified(identified)) => owner.id = identified.to,
+                Ok(JournalEvent::Moved(moved)) => owner.path = moved.to,
+                Ok(JournalEvent::Identified(identified)) => owner.id = identified.to,
                 _ => {}
             }
         }
@@ -291,7 +291,7 @@ impl History {
     /// Returns how the plan was last moved, or was to be, by planwright itself.
     pub(super) fn last_departure(&self) -> Option<Leaving> {
         self.records().rev().find_map(|record| match record.kind {
-            Kind::Leaving(leaving) => Some(leaving),
+            JournalEvent::Leaving(leaving) => Some(leaving),
             _ => None,
         })
     }
@@ -301,8 +301,8 @@ impl History {
     pub(super) fn pending(&self) -> Option<(u64, TextChange)> {
         for record in self.records().rev() {
             match record.kind {
-                Kind::Change(change) => return Some((record.seq, change.text?)),
-                Kind::Landed(_) | Kind::Void(_) | Kind::Lost(_) => return None,
+                JournalEvent::Change(change) => return Some((record.seq, change.text?)),
+                JournalEvent::Landed(_) | JournalEvent::Void(_) | JournalEvent::Lost(_) => return None,
                 _ => {}
             }
         }
@@ -314,14 +314,14 @@ impl History {
         let mut records = self.records().rev();
         while let Some(record) = records.next() {
             let (settled, is_landed) = match record.kind {
-                Kind::External(external) => return Some(external.after),
-                Kind::Lost(lost) => return Some(lost.found),
-                Kind::Landed(settled) => (settled.change, true),
-                Kind::Void(settled) => (settled.change, false),
+                JournalEvent::External(external) => return Some(external.after),
+                JournalEvent::Lost(lost) => return Some(lost.found),
+                JournalEvent::Landed(settled) => (settled.change, true),
+                JournalEvent::Void(settled) => (settled.change, false),
                 _ => continue,
             };
             // What was to be moved, and was not, had no other text meanwhile.
-            if let Kind::Change(change) = records.find(|record| record.seq == settled)?.kind {
+            if let JournalEvent::Change(change) = records.find(|record| record.seq == settled)?.kind {
                 return change.text.map(|text| if is_landed { text.after } else { text.before });
             }
         }
@@ -340,7 +340,7 @@ fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
     counted.zip(1..).for_each(|(past, number)| past.number = number);
     let undoings: Vec<(u64, u64, u64)> = changes
         .iter()
-        .filter(|change| change.outcome == Outcome::Landed)
+        .filter(|change| change.outcome == ChangeOutcome::Landed)
         .filter_map(|change| Some((change.change.undoes?, change.seq, change.number)))
         .collect();
     for (undone, by, number) in undoings {
@@ -353,19 +353,19 @@ fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
 
 impl PastChange {
     /// It changed nothing, and so it holds.
-    fn of_verification(seq: u64, time: String, verified: Verified) -> Self {
+    fn of_verification(seq: u64, time: String, verified: ManualVerification) -> Self {
         PastChange {
             seq,
             number: 0,
             time,
-            change: Change {
+            change: ChangeRecord {
                 verb: "verify".to_owned(),
                 tasks: vec![verified.task.clone()],
                 by: verified.by.clone(),
                 verified: vec![verified],
-                ..Change::default()
+                ..ChangeRecord::default()
             },
-            outcome: Outcome::Landed,
+            outcome: ChangeOutcome::Landed,
             undone_by: None,
             undone_by_number: None,
             moved_to: None,
@@ -379,12 +379,12 @@ impl PastChange {
             seq,
             number: 0,
             time,
-            change: Change {
+            change: ChangeRecord {
                 verb,
                 by,
-                ..Change::default()
+                ..ChangeRecord::default()
             },
-            outcome: Outcome::Pending,
+            outcome: ChangeOutcome::Pending,
             undone_by: None,
             undone_by_number: None,
             moved_to: Some(to),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// A record as its line has it.
 #[derive(Deserialize)]
-pub(crate) struct Line<'a> {
+pub(crate) struct RecordLine<'a> {
     pub(crate) seq: u64,
     #[serde(borrow)]
     pub(crate) time: Cow<'a, str>,

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 pub use belonging::plan_id;
 pub(crate) use belonging::{follow, history_of, open_for};
 pub use frame::{Header, VERSION};
-pub use history::{History, Outcome, PastChange, TaskState};
+pub use history::{ChangeOutcome, History, JournalTaskState, PastChange};
 pub use hunks::Hunk;
 pub use wire::{
-    Change, Claimed, Cut, External, Identified, Kind, Leaving, Lost, Other, Receipt, Record, Renamed, Settled,
-    StateChange, TextChange, Verified,
+    ChangeRecord, Claimed, CutTail, External, Identified, JournalEvent, Leaving, Lost, ManualVerification, Other,
+    PathChange, Receipt, Record, SettledChange, StateChange, TextChange,
 };
 
 use crate::digest::Digest;
@@ -95,7 +95,7 @@ pub enum Notice {
         /// The number of the change.
         change: u64,
         /// What came of it.
-        outcome: Outcome,
+        outcome: ChangeOutcome,
     },
     /// The file was changed by somebody else since planwright last wrote it.
     External,
@@ -126,9 +126,9 @@ impl std::fmt::Display for Notice {
             }
             Notice::Settled { change, outcome } => {
                 let what = match outcome {
-                    Outcome::Landed => "it is in the file",
-                    Outcome::Void => "it never reached the file",
-                    Outcome::Lost | Outcome::Pending => {
+                    ChangeOutcome::Landed => "it is in the file",
+                    ChangeOutcome::Void => "it never reached the file",
+                    ChangeOutcome::Lost | ChangeOutcome::Pending => {
                         "the file has been changed since, so whether it was there is unknown"
                     }
                 };
@@ -169,7 +169,7 @@ pub(crate) struct Journal<'f> {
     file: Option<File>,
     history: History,
     /// What the next records must stand after.
-    first: Vec<Kind>,
+    first: Vec<JournalEvent>,
     notices: Vec<Notice>,
     /// Set where a record could be neither written nor taken back: what comes after it would be lost.
     is_broken: bool,
@@ -228,9 +228,9 @@ impl<'f> Journal<'f> {
         };
         let found = Digest::of(found);
         let (kind, outcome) = match found {
-            found if found == text.after => (Kind::Landed(Settled { change }), Outcome::Landed),
-            found if found == text.before => (Kind::Void(Settled { change }), Outcome::Void),
-            found => (Kind::Lost(Lost { change, found }), Outcome::Lost),
+            found if found == text.after => (JournalEvent::Landed(SettledChange { change }), ChangeOutcome::Landed),
+            found if found == text.before => (JournalEvent::Void(SettledChange { change }), ChangeOutcome::Void),
+            found => (JournalEvent::Lost(Lost { change, found }), ChangeOutcome::Lost),
         };
         self.append(time, kind)?;
         self.notice(Notice::Settled { change, outcome });
@@ -238,20 +238,20 @@ impl<'f> Journal<'f> {
     }
 
     /// Adds a change, and before it that somebody else changed the file, if so. Returns the number of the change.
-    pub(crate) fn append_change(&mut self, time: &str, change: Change) -> Result<u64, JournalError> {
+    pub(crate) fn append_change(&mut self, time: &str, change: ChangeRecord) -> Result<u64, JournalError> {
         if let Some(after) = change.text.as_ref().map(|text| text.before)
             && let Some(before) = self.history.last_seen()
             && before != after
         {
             self.notice(Notice::External);
-            self.first.push(Kind::External(External { before, after }));
+            self.first.push(JournalEvent::External(External { before, after }));
         }
-        self.append(time, Kind::Change(Box::new(change)))
+        self.append(time, JournalEvent::Change(Box::new(change)))
     }
 
     /// Adds a record in one durable step with what must stand before it, and returns its number. Where that fails nothing was
     /// added.
-    pub(crate) fn append(&mut self, time: &str, kind: Kind) -> Result<u64, JournalError> {
+    pub(crate) fn append(&mut self, time: &str, kind: JournalEvent) -> Result<u64, JournalError> {
         let mut lines = String::new();
         let is_new = self.history.bytes.is_empty();
         if is_new {
@@ -331,7 +331,7 @@ impl<'f> Journal<'f> {
             journal: self.path.clone(),
             n_bytes,
         });
-        self.first.push(Kind::Cut(Cut {
+        self.first.push(JournalEvent::Cut(CutTail {
             offset: n_sound as u64,
             n_bytes,
             text: String::from_utf8_lossy(torn.get(..N_KEPT).unwrap_or(&torn)).into_owned(),
@@ -349,7 +349,7 @@ impl<'f> Journal<'f> {
 
 /// What a look at a journal tells, without a lock.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct JournalSummary {
     /// Whose journal it is by now; none where it is empty.
     pub owner: Option<Header>,
     /// How many bytes at its end were never finished.
@@ -357,7 +357,7 @@ pub struct Sight {
 }
 
 /// Looks at a journal, and changes nothing. One of a later version is an error: it can be read, but not added to.
-pub(crate) fn look(files: &dyn Files, path: &Path) -> Result<Sight, JournalError> {
+pub(crate) fn look(files: &dyn Files, path: &Path) -> Result<JournalSummary, JournalError> {
     let bytes = read(files, path)?;
     let n_bytes = bytes.len();
     let (history, n_sound) = take_apart(path, bytes)?;
@@ -366,7 +366,7 @@ pub(crate) fn look(files: &dyn Files, path: &Path) -> Result<Sight, JournalError
             let path = path.to_owned();
             Err(JournalError::Newer { path, version })
         }
-        _ => Ok(Sight {
+        _ => Ok(JournalSummary {
             owner: history.owner(),
             n_torn: n_bytes.saturating_sub(n_sound) as u64,
         }),
@@ -436,9 +436,9 @@ mod tests {
             Journal::open(&DiskFiles, path.clone(), header).expect("a journal")
         };
         let add = |journal: &mut Journal<'_>| {
-            let change = Change {
+            let change = ChangeRecord {
                 verb: "set".to_owned(),
-                ..Change::default()
+                ..ChangeRecord::default()
             };
             journal.append_change("2026-01-01T00:00:00Z", change).expect("room")
         };

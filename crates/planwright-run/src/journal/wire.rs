@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::hunks::Hunk;
-use super::line::{Line, to_line};
+use super::line::{RecordLine, to_line};
 use crate::digest::Digest;
 
 /// One record.
@@ -16,41 +16,41 @@ pub struct Record {
     /// When it was written, as RFC 3339 in UTC.
     pub time: String,
     /// What happened.
-    pub kind: Kind,
+    pub kind: JournalEvent,
 }
 
 /// What can happen to a plan.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum JournalEvent {
     /// Somebody changed the plan through planwright. With a new text it is an intention, durable before the file is touched,
     /// until one of the next three says what came of it; without, it is done.
-    Change(Box<Change>),
+    Change(Box<ChangeRecord>),
     /// The text of a change is in the file.
-    Landed(Settled),
+    Landed(SettledChange),
     /// The text of a change never reached the file.
-    Void(Settled),
+    Void(SettledChange),
     /// The file held neither the text before a change nor the one after it when somebody looked: whether it was ever there
     /// cannot be told.
     Lost(Lost),
     /// The file is not what the last change left: somebody else wrote it.
     External(External),
     /// Somebody verified a task, and changed nothing.
-    Verified(Box<Verified>),
+    Verified(Box<ManualVerification>),
     /// The plan file has another path now.
-    Moved(Renamed),
+    Moved(PathChange),
     /// Planwright itself is about to move the plan file, to an archive or to the trash. It did where `Moved` to that path follows.
     Leaving(Leaving),
     /// The plan at this path has another id now. What was known of the tasks of the old one does not hold for the new one.
     Identified(Identified),
     /// The end of the journal was not written whole, and was cut.
-    Cut(Cut),
+    Cut(CutTail),
     /// Something that this version does not know.
     Other(Other),
 }
 
 /// A change of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct ChangeRecord {
     /// The verb that made it.
     pub verb: String,
     /// The tasks it is about, by the dialect's own names.
@@ -97,10 +97,10 @@ pub struct Change {
     pub undoes: Option<u64>,
     /// How the tasks were verified before they were said to be done, task by task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub verified: Vec<Verified>,
+    pub verified: Vec<ManualVerification>,
 }
 
-impl Change {
+impl ChangeRecord {
     /// Returns whether it only records what was done when planwright first read the plan.
     pub fn is_beginning(&self) -> bool {
         let changes_nothing = self.text.is_none() && self.states.is_empty() && self.tasks.is_empty();
@@ -123,7 +123,7 @@ pub struct Claimed {
 
 /// How a task was verified by hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verified {
+pub struct ManualVerification {
     /// The task, by the dialect's own name.
     pub task: String,
     /// Whether commands were run, and all of them succeeded.
@@ -202,7 +202,7 @@ pub struct StateChange {
 
 /// Which change something is known of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settled {
+pub struct SettledChange {
     /// The number of the change.
     pub change: u64,
 }
@@ -227,7 +227,7 @@ pub struct External {
 
 /// A path becoming another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Renamed {
+pub struct PathChange {
     /// The path before, from the root of the workspace.
     pub from: String,
     /// The path after.
@@ -260,7 +260,7 @@ pub struct Identified {
 
 /// What was cut from the end of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
+pub struct CutTail {
     /// Where it began.
     pub offset: u64,
     /// How long it was.
@@ -279,7 +279,7 @@ pub struct Other {
 }
 
 /// Returns a record as JSON, in one line.
-pub(crate) fn to_json(seq: u64, time: &str, kind: &Kind) -> serde_json::Result<String> {
+pub(crate) fn to_json(seq: u64, time: &str, kind: &JournalEvent) -> serde_json::Result<String> {
     let (name, body) = kind.to_wire()?;
     to_line(seq, time, name, &body)
 }
@@ -287,45 +287,45 @@ pub(crate) fn to_json(seq: u64, time: &str, kind: &Kind) -> serde_json::Result<S
 impl Record {
     /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.
     pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
-        let line: Line<'_> = serde_json::from_slice(json)?;
+        let line: RecordLine<'_> = serde_json::from_slice(json)?;
         Ok(Record {
             seq: line.seq,
-            kind: Kind::from_wire(&line.kind, line.body)?,
+            kind: JournalEvent::from_wire(&line.kind, line.body)?,
             time: line.time.into_owned(),
         })
     }
 }
 
-impl Kind {
+impl JournalEvent {
     /// Returns the name of the kind.
     pub fn name(&self) -> &str {
         match self {
-            Kind::Change(_) => "change",
-            Kind::Landed(_) => "landed",
-            Kind::Void(_) => "void",
-            Kind::Lost(_) => "lost",
-            Kind::External(_) => "external",
-            Kind::Verified(_) => "verified",
-            Kind::Moved(_) => "moved",
-            Kind::Leaving(_) => "leaving",
-            Kind::Identified(_) => "identified",
-            Kind::Cut(_) => "cut",
-            Kind::Other(other) => &other.kind,
+            JournalEvent::Change(_) => "change",
+            JournalEvent::Landed(_) => "landed",
+            JournalEvent::Void(_) => "void",
+            JournalEvent::Lost(_) => "lost",
+            JournalEvent::External(_) => "external",
+            JournalEvent::Verified(_) => "verified",
+            JournalEvent::Moved(_) => "moved",
+            JournalEvent::Leaving(_) => "leaving",
+            JournalEvent::Identified(_) => "identified",
+            JournalEvent::Cut(_) => "cut",
+            JournalEvent::Other(other) => &other.kind,
         }
     }
 
     fn to_wire(&self) -> serde_json::Result<(&str, Box<RawValue>)> {
         let body = match self {
-            Kind::Change(change) => to_raw_value(change),
-            Kind::Landed(settled) | Kind::Void(settled) => to_raw_value(settled),
-            Kind::Lost(lost) => to_raw_value(lost),
-            Kind::External(external) => to_raw_value(external),
-            Kind::Verified(verified) => to_raw_value(verified),
-            Kind::Moved(renamed) => to_raw_value(renamed),
-            Kind::Leaving(leaving) => to_raw_value(leaving),
-            Kind::Identified(identified) => to_raw_value(identified),
-            Kind::Cut(cut) => to_raw_value(cut),
-            Kind::Other(other) => Ok(other.body.clone()),
+            JournalEvent::Change(change) => to_raw_value(change),
+            JournalEvent::Landed(settled) | JournalEvent::Void(settled) => to_raw_value(settled),
+            JournalEvent::Lost(lost) => to_raw_value(lost),
+            JournalEvent::External(external) => to_raw_value(external),
+            JournalEvent::Verified(verified) => to_raw_value(verified),
+            JournalEvent::Moved(renamed) => to_raw_value(renamed),
+            JournalEvent::Leaving(leaving) => to_raw_value(leaving),
+            JournalEvent::Identified(identified) => to_raw_value(identified),
+            JournalEvent::Cut(cut) => to_raw_value(cut),
+            JournalEvent::Other(other) => Ok(other.body.clone()),
         }?;
         Ok((self.name(), body))
     }
@@ -333,17 +333,17 @@ impl Kind {
     fn from_wire(name: &str, body: &RawValue) -> serde_json::Result<Self> {
         let json = body.get();
         Ok(match name {
-            "change" => Kind::Change(serde_json::from_str(json)?),
-            "landed" => Kind::Landed(serde_json::from_str(json)?),
-            "void" => Kind::Void(serde_json::from_str(json)?),
-            "lost" => Kind::Lost(serde_json::from_str(json)?),
-            "external" => Kind::External(serde_json::from_str(json)?),
-            "verified" => Kind::Verified(serde_json::from_str(json)?),
-            "moved" => Kind::Moved(serde_json::from_str(json)?),
-            "leaving" => Kind::Leaving(serde_json::from_str(json)?),
-            "identified" => Kind::Identified(serde_json::from_str(json)?),
-            "cut" => Kind::Cut(serde_json::from_str(json)?),
-            name => Kind::Other(Other {
+            "change" => JournalEvent::Change(serde_json::from_str(json)?),
+            "landed" => JournalEvent::Landed(serde_json::from_str(json)?),
+            "void" => JournalEvent::Void(serde_json::from_str(json)?),
+            "lost" => JournalEvent::Lost(serde_json::from_str(json)?),
+            "external" => JournalEvent::External(serde_json::from_str(json)?),
+            "verified" => JournalEvent::Verified(serde_json::from_str(json)?),
+            "moved" => JournalEvent::Moved(serde_json::from_str(json)?),
+            "leaving" => JournalEvent::Leaving(serde_json::from_str(json)?),
+            "identified" => JournalEvent::Identified(serde_json::from_str(json)?),
+            "cut" => JournalEvent::Cut(serde_json::from_str(json)?),
+            name => JournalEvent::Other(Other {
                 kind: name.to_owned(),
                 body: body.to_owned(),
             }),

@@ -24,8 +24,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 pub use shapes::shape_names;
 pub use stream::RedactionStream;
 
-use shapes::{SHAPES, Shape};
-use values::{Value, values_of};
+use shapes::{SHAPES, SecretShape};
+use values::{SecretForm, values_of};
 
 /// With more anchors the quickest automaton would take megabytes.
 const MAX_DFA_ANCHORS: usize = 500;
@@ -131,12 +131,12 @@ enum Meaning {
     /// A value, by its place in the list.
     Value(usize),
     /// A shape.
-    Shape(&'static Shape),
+    Shape(&'static SecretShape),
 }
 
 /// A text by which a secret is found, and what it may be the start of.
 #[derive(Debug)]
-struct Anchor {
+struct SecretAnchor {
     bytes: Vec<u8>,
     meaning: Meaning,
 }
@@ -144,29 +144,29 @@ struct Anchor {
 /// Values and shapes, ready to be searched for.
 struct Patterns {
     automaton: AhoCorasick,
-    values: Vec<Value>,
+    values: Vec<SecretForm>,
     /// The anchors of values before those of shapes, and longer values before shorter ones.
-    anchors: Vec<Anchor>,
+    anchors: Vec<SecretAnchor>,
     /// The anchors that begin with a byte.
     by_first: Vec<Vec<usize>>,
     longest_anchor: usize,
 }
 
 impl Patterns {
-    fn new(values: Vec<Value>) -> Self {
-        let of_value = |(ix, value): (usize, &Value)| Anchor {
+    fn new(values: Vec<SecretForm>) -> Self {
+        let of_value = |(ix, value): (usize, &SecretForm)| SecretAnchor {
             bytes: value.anchor().to_vec(),
             meaning: Meaning::Value(ix),
         };
-        let of_shape = |shape: &'static Shape| {
+        let of_shape = |shape: &'static SecretShape| {
             let anchors = shape.anchors.iter();
-            anchors.map(move |anchor| Anchor {
+            anchors.map(move |anchor| SecretAnchor {
                 bytes: anchor.as_bytes().to_vec(),
                 meaning: Meaning::Shape(shape),
             })
         };
         let anchors = values.iter().enumerate().map(of_value);
-        let anchors: Vec<Anchor> = anchors.chain(SHAPES.iter().flat_map(of_shape)).collect();
+        let anchors: Vec<SecretAnchor> = anchors.chain(SHAPES.iter().flat_map(of_shape)).collect();
         let mut by_first = vec![Vec::new(); 256];
         for (ix, anchor) in anchors.iter().enumerate() {
             if let Some(&first) = anchor.bytes.first() {
@@ -191,7 +191,7 @@ impl Patterns {
     }
 
     /// Returns the anchors that begin with the first of these bytes.
-    fn candidates(&self, bytes: &[u8]) -> impl Iterator<Item = &Anchor> {
+    fn candidates(&self, bytes: &[u8]) -> impl Iterator<Item = &SecretAnchor> {
         let first = bytes.first().and_then(|&first| self.by_first.get(usize::from(first)));
         first.into_iter().flatten().filter_map(|&ix| self.anchors.get(ix))
     }

@@ -2,21 +2,21 @@
 //!
 //! A rule sees a bounded window behind its anchor, so that a stream decides the same wherever it is cut.
 
-use super::stream::{Cut, Window};
+use super::stream::{Window, WindowTooShort};
 
 /// A kind of secret.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct SecretShape {
     /// What it is called in the replacement.
     pub(super) name: &'static str,
     /// The texts by which it is found.
     pub(super) anchors: &'static [&'static str],
-    rule: Rule,
+    rule: ShapeRule,
 }
 
 /// How the text behind an anchor is told from ordinary words.
 #[derive(Clone, Copy, Debug)]
-enum Rule {
+enum ShapeRule {
     /// The anchor begins a word that continues with at least so many characters.
     Word(Chars, usize),
     /// The same with a digit, or with small and capital letters, among them.
@@ -71,36 +71,36 @@ impl Chars {
     }
 }
 
-const fn shape(name: &'static str, anchors: &'static [&'static str], rule: Rule) -> Shape {
-    Shape { name, anchors, rule }
+const fn shape(name: &'static str, anchors: &'static [&'static str], rule: ShapeRule) -> SecretShape {
+    SecretShape { name, anchors, rule }
 }
 
 /// The kinds that are known. Of two at one place the first one counts.
-pub(super) static SHAPES: &[Shape] = &[
+pub(super) static SHAPES: &[SecretShape] = &[
     // Vendors of models.
-    shape("anthropic key", &["sk-ant-"], Rule::Word(Chars::Base64Url, 16)),
-    shape("openrouter key", &["sk-or-v1-"], Rule::Word(Chars::Alnum, 20)),
+    shape("anthropic key", &["sk-ant-"], ShapeRule::Word(Chars::Base64Url, 16)),
+    shape("openrouter key", &["sk-or-v1-"], ShapeRule::Word(Chars::Alnum, 20)),
     shape(
         "openai key",
         &["sk-proj-", "sk-svcacct-", "sk-admin-"],
-        Rule::MixedWord(Chars::Base64Url, 20),
+        ShapeRule::MixedWord(Chars::Base64Url, 20),
     ),
-    shape("langfuse key", &["sk-lf-"], Rule::MixedWord(Chars::Base64Url, 20)),
+    shape("langfuse key", &["sk-lf-"], ShapeRule::MixedWord(Chars::Base64Url, 20)),
     // OpenAI's older keys, and those of vendors that follow it.
-    shape("api key", &["sk-"], Rule::MixedWord(Chars::Alnum, 20)),
-    shape("groq key", &["gsk_"], Rule::MixedWord(Chars::Alnum, 40)),
-    shape("xai key", &["xai-"], Rule::MixedWord(Chars::Alnum, 40)),
-    shape("perplexity key", &["pplx-"], Rule::MixedWord(Chars::Alnum, 40)),
-    shape("cerebras key", &["csk-"], Rule::MixedWord(Chars::Alnum, 40)),
-    shape("nvidia key", &["nvapi-"], Rule::MixedWord(Chars::Base64Url, 40)),
-    shape("huggingface token", &["hf_"], Rule::MixedWord(Chars::Alnum, 30)),
-    shape("replicate token", &["r8_"], Rule::MixedWord(Chars::Alnum, 36)),
-    shape("tavily key", &["tvly-"], Rule::MixedWord(Chars::Base64Url, 20)),
+    shape("api key", &["sk-"], ShapeRule::MixedWord(Chars::Alnum, 20)),
+    shape("groq key", &["gsk_"], ShapeRule::MixedWord(Chars::Alnum, 40)),
+    shape("xai key", &["xai-"], ShapeRule::MixedWord(Chars::Alnum, 40)),
+    shape("perplexity key", &["pplx-"], ShapeRule::MixedWord(Chars::Alnum, 40)),
+    shape("cerebras key", &["csk-"], ShapeRule::MixedWord(Chars::Alnum, 40)),
+    shape("nvidia key", &["nvapi-"], ShapeRule::MixedWord(Chars::Base64Url, 40)),
+    shape("huggingface token", &["hf_"], ShapeRule::MixedWord(Chars::Alnum, 30)),
+    shape("replicate token", &["r8_"], ShapeRule::MixedWord(Chars::Alnum, 36)),
+    shape("tavily key", &["tvly-"], ShapeRule::MixedWord(Chars::Base64Url, 20)),
     // Clouds.
     shape(
         "aws access key id",
         &["AKIA", "ASIA", "ABIA", "ACCA"],
-        Rule::Exact(Chars::Upper, 16),
+        ShapeRule::Exact(Chars::Upper, 16),
     ),
     shape(
         "aws secret key",
@@ -112,45 +112,61 @@ pub(super) static SHAPES: &[Shape] = &[
             "aws_secret_key",
             "AWS_SECRET_KEY",
         ],
-        Rule::Named(Chars::Base64, 40),
+        ShapeRule::Named(Chars::Base64, 40),
     ),
     shape(
         "aws session token",
         &["aws_session_token", "AWS_SESSION_TOKEN"],
-        Rule::NamedWord(Chars::Base64, 80),
+        ShapeRule::NamedWord(Chars::Base64, 80),
     ),
-    shape("google api key", &["AIza"], Rule::Word(Chars::Base64Url, 35)),
-    shape("google access token", &["ya29."], Rule::MixedWord(Chars::Base64Url, 20)),
-    shape("google client secret", &["GOCSPX-"], Rule::Word(Chars::Base64Url, 20)),
-    shape("azure storage key", &["AccountKey="], Rule::Word(Chars::Base64, 60)),
+    shape("google api key", &["AIza"], ShapeRule::Word(Chars::Base64Url, 35)),
+    shape(
+        "google access token",
+        &["ya29."],
+        ShapeRule::MixedWord(Chars::Base64Url, 20),
+    ),
+    shape(
+        "google client secret",
+        &["GOCSPX-"],
+        ShapeRule::Word(Chars::Base64Url, 20),
+    ),
+    shape(
+        "azure storage key",
+        &["AccountKey="],
+        ShapeRule::Word(Chars::Base64, 60),
+    ),
     shape(
         "digitalocean token",
         &["dop_v1_", "doo_v1_", "dor_v1_"],
-        Rule::Word(Chars::Hex, 40),
+        ShapeRule::Word(Chars::Hex, 40),
     ),
-    shape("databricks token", &["dapi"], Rule::Exact(Chars::Hex, 32)),
-    shape("vault token", &["hvs.", "hvb."], Rule::MixedWord(Chars::Base64Url, 24)),
+    shape("databricks token", &["dapi"], ShapeRule::Exact(Chars::Hex, 32)),
+    shape(
+        "vault token",
+        &["hvs.", "hvb."],
+        ShapeRule::MixedWord(Chars::Base64Url, 24),
+    ),
     // Code hosts and registries.
     shape(
         "github token",
         &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
-        Rule::Word(Chars::Ident, 30),
+        ShapeRule::Word(Chars::Ident, 30),
     ),
-    shape("github token", &["github_pat_"], Rule::Word(Chars::Ident, 30)),
+    shape("github token", &["github_pat_"], ShapeRule::Word(Chars::Ident, 30)),
     shape(
         "gitlab token",
         &[
             "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-", "glagent-",
         ],
-        Rule::Word(Chars::Base64Url, 20),
+        ShapeRule::Word(Chars::Base64Url, 20),
     ),
-    shape("npm token", &["npm_"], Rule::Word(Chars::Alnum, 36)),
-    shape("npm token", &["_authToken="], Rule::Word(Chars::Token68, 8)),
-    shape("pypi token", &["pypi-AgE"], Rule::Word(Chars::Base64Url, 30)),
+    shape("npm token", &["npm_"], ShapeRule::Word(Chars::Alnum, 36)),
+    shape("npm token", &["_authToken="], ShapeRule::Word(Chars::Token68, 8)),
+    shape("pypi token", &["pypi-AgE"], ShapeRule::Word(Chars::Base64Url, 30)),
     shape(
         "docker token",
         &["dckr_pat_", "dckr_oat_"],
-        Rule::Word(Chars::Base64Url, 20),
+        ShapeRule::Word(Chars::Base64Url, 20),
     ),
     // Services.
     shape(
@@ -158,43 +174,55 @@ pub(super) static SHAPES: &[Shape] = &[
         &[
             "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xoxc-", "xoxd-", "xapp-",
         ],
-        Rule::MixedWord(Chars::Dotted, 20),
+        ShapeRule::MixedWord(Chars::Dotted, 20),
     ),
     shape(
         "slack webhook",
         &["hooks.slack.com/services/"],
-        Rule::Word(Chars::Base64, 20),
+        ShapeRule::Word(Chars::Base64, 20),
     ),
     shape(
         "stripe key",
         &["sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"],
-        Rule::Word(Chars::Alnum, 16),
+        ShapeRule::Word(Chars::Alnum, 16),
     ),
-    shape("sendgrid key", &["SG."], Rule::MixedWord(Chars::Dotted, 60)),
+    shape("sendgrid key", &["SG."], ShapeRule::MixedWord(Chars::Dotted, 60)),
     shape(
         "shopify token",
         &["shpat_", "shpca_", "shppa_", "shpss_"],
-        Rule::Word(Chars::Hex, 32),
+        ShapeRule::Word(Chars::Hex, 32),
     ),
-    shape("linear key", &["lin_api_", "lin_oauth_"], Rule::Word(Chars::Alnum, 32)),
-    shape("notion token", &["ntn_"], Rule::MixedWord(Chars::Alnum, 40)),
-    shape("atlassian token", &["ATATT3", "ATCTT3"], Rule::Word(Chars::Token68, 50)),
+    shape(
+        "linear key",
+        &["lin_api_", "lin_oauth_"],
+        ShapeRule::Word(Chars::Alnum, 32),
+    ),
+    shape("notion token", &["ntn_"], ShapeRule::MixedWord(Chars::Alnum, 40)),
+    shape(
+        "atlassian token",
+        &["ATATT3", "ATCTT3"],
+        ShapeRule::Word(Chars::Token68, 50),
+    ),
     // Of any vendor.
-    shape("age secret key", &["AGE-SECRET-KEY-1"], Rule::Word(Chars::Upper, 50)),
-    shape("json web token", &["eyJ"], Rule::Jwt),
+    shape(
+        "age secret key",
+        &["AGE-SECRET-KEY-1"],
+        ShapeRule::Word(Chars::Upper, 50),
+    ),
+    shape("json web token", &["eyJ"], ShapeRule::Jwt),
     shape(
         "api key",
         &["x-api-key", "X-Api-Key", "X-API-Key", "X-API-KEY"],
-        Rule::NamedWord(Chars::Token68, 16),
+        ShapeRule::NamedWord(Chars::Token68, 16),
     ),
     shape(
         "credentials",
         &["authorization", "Authorization", "AUTHORIZATION"],
-        Rule::Authorization,
+        ShapeRule::Authorization,
     ),
-    shape("bearer token", &["bearer ", "Bearer ", "BEARER "], Rule::Bearer),
-    shape("password", &["://"], Rule::UrlPassword),
-    shape("private key", &["-----BEGIN "], Rule::PrivateKey),
+    shape("bearer token", &["bearer ", "Bearer ", "BEARER "], ShapeRule::Bearer),
+    shape("password", &["://"], ShapeRule::UrlPassword),
+    shape("private key", &["-----BEGIN "], ShapeRule::PrivateKey),
 ];
 
 /// Returns the names of the kinds, each once, in the order of the table.
@@ -244,16 +272,16 @@ const KEY_WINDOW: usize = 400;
 /// How many characters in a row make sure that a private key is one.
 const MIN_KEY_RUN: usize = 24;
 
-impl Shape {
+impl SecretShape {
     /// Returns the secret whose anchor is at the start of a window; none where it is none.
-    pub(super) fn find(&self, window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+    pub(super) fn find(&self, window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
         if self.is_word() && !window.begins_word() {
             return Ok(None);
         }
         match self.rule {
-            Rule::Word(chars, least) => word(window, n_anchor, chars, least, |_| true),
-            Rule::MixedWord(chars, least) => word(window, n_anchor, chars, least, is_mixed),
-            Rule::Exact(chars, n) => {
+            ShapeRule::Word(chars, least) => word(window, n_anchor, chars, least, |_| true),
+            ShapeRule::MixedWord(chars, least) => word(window, n_anchor, chars, least, is_mixed),
+            ShapeRule::Exact(chars, n) => {
                 let n_chars = window.run(n_anchor, chars, n + 1)?;
                 let is_over = match window.at(n_anchor + n)? {
                     Some(next) => !(next.is_ascii_alphanumeric() || next == b'_'),
@@ -265,24 +293,32 @@ impl Shape {
                     rest: Rest::Nothing,
                 }))
             }
-            Rule::Named(chars, n) => named(window, n_anchor, chars, |n_chars| n_chars == n),
-            Rule::NamedWord(chars, least) => named(window, n_anchor, chars, |n_chars| n_chars >= least),
-            Rule::Jwt => jwt(window),
-            Rule::Bearer => bearer(window, n_anchor),
-            Rule::Authorization => authorization(window, n_anchor),
-            Rule::UrlPassword => url_password(window, n_anchor),
-            Rule::PrivateKey => private_key(window, n_anchor),
+            ShapeRule::Named(chars, n) => named(window, n_anchor, chars, |n_chars| n_chars == n),
+            ShapeRule::NamedWord(chars, least) => named(window, n_anchor, chars, |n_chars| n_chars >= least),
+            ShapeRule::Jwt => jwt(window),
+            ShapeRule::Bearer => bearer(window, n_anchor),
+            ShapeRule::Authorization => authorization(window, n_anchor),
+            ShapeRule::UrlPassword => url_password(window, n_anchor),
+            ShapeRule::PrivateKey => private_key(window, n_anchor),
         }
     }
 
     /// Returns whether the anchor is the beginning of a word, and not a part of one.
     fn is_word(&self) -> bool {
         match self.rule {
-            Rule::Word(..) | Rule::MixedWord(..) | Rule::Exact(..) | Rule::Jwt | Rule::Bearer => {
+            ShapeRule::Word(..)
+            | ShapeRule::MixedWord(..)
+            | ShapeRule::Exact(..)
+            | ShapeRule::Jwt
+            | ShapeRule::Bearer => {
                 // `:_authToken=` and `;AccountKey=` are known by their names.
                 !self.anchors.iter().any(|anchor| anchor.ends_with(['=', '/']))
             }
-            Rule::Named(..) | Rule::NamedWord(..) | Rule::Authorization | Rule::UrlPassword | Rule::PrivateKey => false,
+            ShapeRule::Named(..)
+            | ShapeRule::NamedWord(..)
+            | ShapeRule::Authorization
+            | ShapeRule::UrlPassword
+            | ShapeRule::PrivateKey => false,
         }
     }
 }
@@ -293,7 +329,7 @@ fn word(
     chars: Chars,
     least: usize,
     fits: fn(&[u8]) -> bool,
-) -> Result<Option<Secret>, Cut> {
+) -> Result<Option<Secret>, WindowTooShort> {
     let n_chars = window.run(n_anchor, chars, WORD_WINDOW)?;
     let body = window.slice(n_anchor, n_anchor + n_chars);
     Ok((n_chars >= least && fits(body)).then_some(Secret {
@@ -309,7 +345,7 @@ fn is_mixed(body: &[u8]) -> bool {
 }
 
 /// Returns where the value behind a name and its separator begins; none where there is no separator.
-fn value_start(window: &Window<'_>, from: usize) -> Result<Option<usize>, Cut> {
+fn value_start(window: &Window<'_>, from: usize) -> Result<Option<usize>, WindowTooShort> {
     let mut at = from;
     let mut separates = false;
     while at < from + MAX_SEPARATOR {
@@ -328,7 +364,7 @@ fn named(
     n_anchor: usize,
     chars: Chars,
     fits: impl Fn(usize) -> bool,
-) -> Result<Option<Secret>, Cut> {
+) -> Result<Option<Secret>, WindowTooShort> {
     let Some(start) = value_start(window, n_anchor)? else {
         return Ok(None);
     };
@@ -342,7 +378,7 @@ fn named(
 }
 
 /// Three parts between dots, of which the first two are JSON objects.
-fn jwt(window: &Window<'_>) -> Result<Option<Secret>, Cut> {
+fn jwt(window: &Window<'_>) -> Result<Option<Secret>, WindowTooShort> {
     const LEAST: usize = 10;
     let n_header = window.run(0, Chars::Base64Url, MAX_JWT_HEADER)?;
     if n_header < LEAST || window.at(n_header)? != Some(b'.') {
@@ -360,7 +396,7 @@ fn jwt(window: &Window<'_>) -> Result<Option<Secret>, Cut> {
 }
 
 /// A token behind the word `Bearer`, which is an ordinary word as well.
-fn bearer(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+fn bearer(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
     let n_chars = window.run(n_anchor, Chars::Token68, WORD_WINDOW)?;
     let token = window.slice(n_anchor, n_anchor + n_chars);
     let n_digits = token.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -373,7 +409,7 @@ fn bearer(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
 }
 
 /// The header of a request: a scheme and what it is given.
-fn authorization(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+fn authorization(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
     let Some(at) = value_start(window, n_anchor)? else {
         return Ok(None);
     };
@@ -433,7 +469,7 @@ fn is_user_and_password(token: &[u8]) -> bool {
 }
 
 /// `scheme://user:password@host`. A password that names a variable or leaves something out is none.
-fn url_password(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+fn url_password(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
     let mut colon = None;
     let mut end = None;
     for at in n_anchor..n_anchor + MAX_USER_INFO {
@@ -464,7 +500,7 @@ fn url_password(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, 
 }
 
 /// The whole block of a private key, with its first and last line.
-fn private_key(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, Cut> {
+fn private_key(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, WindowTooShort> {
     let is_label = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ';
     let mut at = n_anchor;
     while at < n_anchor + 40 && window.at(at)?.is_some_and(is_label) {

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::shapes::{Chars, Rest, Secret, Shape};
+use super::shapes::{Chars, Rest, Secret, SecretShape};
 use super::{Meaning, Patterns};
 
 /// How many bytes before a window its rules can see.
@@ -12,7 +12,7 @@ const MAX_CONTEXT: usize = 8;
 
 /// A window ends before its rule could decide: more bytes may come.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cut;
+pub(super) struct WindowTooShort;
 
 /// The bytes from an anchor on, and those before it.
 #[derive(Debug)]
@@ -24,20 +24,20 @@ pub(super) struct Window<'b> {
 
 impl Window<'_> {
     /// Returns a byte; none behind the end of the stream.
-    pub(super) fn at(&self, at: usize) -> Result<Option<u8>, Cut> {
+    pub(super) fn at(&self, at: usize) -> Result<Option<u8>, WindowTooShort> {
         match self.bytes.get(at) {
             Some(&byte) => Ok(Some(byte)),
             None if self.is_last => Ok(None),
-            None => Err(Cut),
+            None => Err(WindowTooShort),
         }
     }
 
     /// Returns how many characters of a set there are in a row, up to a number.
-    pub(super) fn run(&self, from: usize, chars: Chars, most: usize) -> Result<usize, Cut> {
+    pub(super) fn run(&self, from: usize, chars: Chars, most: usize) -> Result<usize, WindowTooShort> {
         let rest = self.bytes.get(from..).unwrap_or_default();
         let n_chars = rest.iter().take(most).take_while(|&&byte| chars.has(byte)).count();
         match n_chars < most && n_chars == rest.len() && !self.is_last {
-            true => Err(Cut),
+            true => Err(WindowTooShort),
             false => Ok(n_chars),
         }
     }
@@ -122,7 +122,7 @@ impl RedactionStream {
                 break;
             };
             match self.secret_at(&patterns, bytes, start, is_last) {
-                Err(Cut) => {
+                Err(WindowTooShort) => {
                     out.extend_from_slice(bytes.get(at..start).unwrap_or_default());
                     self.hold(bytes, start);
                     return out;
@@ -190,7 +190,7 @@ impl RedactionStream {
         bytes: &[u8],
         at: usize,
         is_last: bool,
-    ) -> Result<Option<(Secret, String)>, Cut> {
+    ) -> Result<Option<(Secret, String)>, WindowTooShort> {
         let n_before = at.min(MAX_CONTEXT);
         let mut before = Vec::with_capacity(2 * MAX_CONTEXT);
         if n_before < MAX_CONTEXT {
@@ -224,16 +224,21 @@ impl RedactionStream {
 }
 
 /// Returns whether a window begins with these bytes.
-fn is_prefix(window: &Window<'_>, prefix: &[u8]) -> Result<bool, Cut> {
+fn is_prefix(window: &Window<'_>, prefix: &[u8]) -> Result<bool, WindowTooShort> {
     let n_common = window.bytes.iter().zip(prefix).take_while(|(a, b)| a == b).count();
     match n_common < prefix.len() && n_common == window.bytes.len() && !window.is_last {
-        true => Err(Cut),
+        true => Err(WindowTooShort),
         false => Ok(n_common == prefix.len()),
     }
 }
 
 impl Patterns {
-    fn value_in(&self, window: &Window<'_>, start: usize, ix: usize) -> Result<Option<(Secret, String)>, Cut> {
+    fn value_in(
+        &self,
+        window: &Window<'_>,
+        start: usize,
+        ix: usize,
+    ) -> Result<Option<(Secret, String)>, WindowTooShort> {
         let Some(value) = self.values.get(ix) else {
             return Ok(None);
         };
@@ -257,9 +262,9 @@ impl Patterns {
     fn shape_in(
         &self,
         window: &Window<'_>,
-        shape: &'static Shape,
+        shape: &'static SecretShape,
         n_anchor: usize,
-    ) -> Result<Option<(Secret, String)>, Cut> {
+    ) -> Result<Option<(Secret, String)>, WindowTooShort> {
         let Some(secret) = shape.find(window, n_anchor)? else {
             return Ok(None);
         };

@@ -24,12 +24,12 @@ const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 /// One form of a value, and what replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Value {
+pub(super) struct SecretForm {
     pub(super) bytes: Vec<u8>,
     pub(super) instead: String,
 }
 
-impl Value {
+impl SecretForm {
     /// Returns the bytes by which it is found.
     pub(super) fn anchor(&self) -> &[u8] {
         self.bytes.get(..MIN_BYTES).unwrap_or(&self.bytes)
@@ -37,7 +37,7 @@ impl Value {
 }
 
 /// Returns the secrets among variables in all their forms, the longest first: one that is part of another is looked for after it.
-pub(super) fn values_of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Vec<Value> {
+pub(super) fn values_of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v str)>) -> Vec<SecretForm> {
     let is_telling = |name: &str| {
         let name = name.to_ascii_uppercase();
         TELLING.iter().any(|part| name.contains(part))
@@ -51,7 +51,7 @@ pub(super) fn values_of<'v>(variables: impl IntoIterator<Item = (&'v str, &'v st
         for bytes in forms(value.trim()) {
             if bytes.len() >= MIN_BYTES && seen.insert(bytes.clone()) {
                 let instead = format!("[{name}]");
-                found.push(Value { bytes, instead });
+                found.push(SecretForm { bytes, instead });
             }
         }
     }

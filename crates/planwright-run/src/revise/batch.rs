@@ -3,16 +3,18 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use planwright_core::change::{self, Asked, Made};
-use planwright_core::edit::{Request, Work};
+use planwright_core::change::{self, RequestResult, TaskRequest};
+use planwright_core::edit::{VerbRequest, WorkReport};
 use planwright_core::plan::{Field, Plan, Verb};
 
-use super::{PendingChange, ReviseError, Revised, Step, Target, each_once, is_all_written, located, revise};
-use crate::journal::Verified;
+use super::{
+    ChangeTarget, PendingChange, ReviseError, Revised, TaskTransition, each_once, is_all_written, located, revise,
+};
+use crate::journal::ManualVerification;
 
 /// One verb for one task, as part of many.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deed {
+pub struct BatchRequest {
     /// The task's name.
     pub task: String,
     /// What to do.
@@ -33,18 +35,18 @@ pub struct Deed {
     pub force: bool,
     /// Whether skipping goes on to dependents, where the dialect has it so.
     pub cascade: bool,
-    /// Whether the notes of the task stay as they are; see [`Request::keeps_notes`].
+    /// Whether the notes of the task stay as they are; see [`VerbRequest::keeps_notes`].
     pub keeps_notes: bool,
     /// How it was verified.
-    pub verified: Option<Verified>,
+    pub verified: Option<ManualVerification>,
     /// How the work went, where an agent told.
-    pub work: Work,
+    pub work: WorkReport,
 }
 
-impl Deed {
+impl BatchRequest {
     /// Returns a deed with nothing but a task, a verb and a time.
     pub fn new(task: impl Into<String>, verb: Verb, now: impl Into<String>) -> Self {
-        Deed {
+        BatchRequest {
             task: task.into(),
             verb,
             note: None,
@@ -57,12 +59,12 @@ impl Deed {
             cascade: true,
             keeps_notes: false,
             verified: None,
-            work: Work::default(),
+            work: WorkReport::default(),
         }
     }
 
-    fn request(&self) -> Request<'_> {
-        Request {
+    fn request(&self) -> VerbRequest<'_> {
+        VerbRequest {
             verb: self.verb,
             note: self.note.as_deref(),
             output: self.output.as_deref(),
@@ -84,16 +86,16 @@ impl Deed {
 /// itself: what came of it is returned in its place. Where all are refused, nothing is written. A name that the plan does not
 /// have is refused without the names that it has.
 pub fn transitions(
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     verb: &str,
-    deeds: &[Deed],
+    deeds: &[BatchRequest],
 ) -> Result<(Revised, Vec<Result<(), ReviseError>>), ReviseError> {
     let mut results = Vec::new();
     let revised = revise(target, verb, |pending| {
         let asked: Vec<_> = deeds.iter().map(|deed| (deed.task.as_str(), deed.request())).collect();
-        results = pending.transitions(&asked, Kept::ByState)?;
+        results = pending.transitions(&asked, NotePlacement::ByState)?;
         let made = deeds.iter().zip(&results).filter(|(_, result)| result.is_ok());
-        let made: Vec<&Deed> = made.map(|(deed, _)| deed).collect();
+        let made: Vec<&BatchRequest> = made.map(|(deed, _)| deed).collect();
         pending.is_idle = made.is_empty();
         pending.change.tasks = each_once(made.iter().map(|deed| &deed.task));
         pending.change.verified = made.iter().filter_map(|deed| deed.verified.clone()).collect();
@@ -114,7 +116,7 @@ pub fn transitions(
 
 /// Where the words for states that only the journal holds are kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum NotePlacement {
     /// With the change, for all of them.
     ByChange,
     /// With each state.
@@ -122,15 +124,15 @@ pub(super) enum Kept {
 }
 
 /// The tasks of a plan by what users call them.
-struct Names<'p> {
+struct TaskNames<'p> {
     names: HashMap<Cow<'p, str>, usize>,
     /// Ids of tasks that have another name.
     ids: HashMap<&'p str, usize>,
 }
 
-impl<'p> Names<'p> {
+impl<'p> TaskNames<'p> {
     fn of(plan: &'p Plan) -> Self {
-        let mut known = Names {
+        let mut known = TaskNames {
             names: HashMap::with_capacity(plan.tasks().len()),
             ids: HashMap::new(),
         };
@@ -152,8 +154,8 @@ impl PendingChange<'_> {
     /// Does verbs to tasks by their names, one after another, and returns what came of each.
     pub(super) fn transitions(
         &mut self,
-        asked: &[(&str, Request<'_>)],
-        kept: Kept,
+        asked: &[(&str, VerbRequest<'_>)],
+        kept: NotePlacement,
     ) -> Result<Vec<Result<(), ReviseError>>, ReviseError> {
         self.catch_up();
         let plan = &self.linked()?.plan;
@@ -161,16 +163,16 @@ impl PendingChange<'_> {
         let places: Vec<Option<usize>> = match asked {
             [(only, _)] => vec![plan.find_task(only)],
             asked => {
-                let names = Names::of(plan);
+                let names = TaskNames::of(plan);
                 asked.iter().map(|(name, _)| names.find(name)).collect()
             }
         };
         let found = asked.iter().zip(&places);
         let found = found.filter_map(|(&(_, request), &task_ix)| {
             let task_ix = task_ix?;
-            Some(Asked { task_ix, request })
+            Some(TaskRequest { task_ix, request })
         });
-        let found: Vec<Asked<'_>> = found.collect();
+        let found: Vec<TaskRequest<'_>> = found.collect();
         let batch = self.with_choice(|open, choice| change::transitions(open, choice, &found));
         let mut results = Vec::with_capacity(asked.len());
         let mut came_of_found = batch.results.into_iter();
@@ -183,7 +185,7 @@ impl PendingChange<'_> {
                 Some(Err(unmade)) => Err(located(unmade.problem, &unmade.source)),
                 Some(Ok(made)) => {
                     let steps = steps_of(&self.linked()?.plan, &made);
-                    let words = Some(request).filter(|_| kept == Kept::ByState);
+                    let words = Some(request).filter(|_| kept == NotePlacement::ByState);
                     for step in steps.iter().filter(|_| !is_all_written) {
                         self.record_state(&step.task, Some(step.from), Some(step.to), words);
                     }
@@ -199,14 +201,14 @@ impl PendingChange<'_> {
 }
 
 /// Returns what became of tasks by one request.
-fn steps_of(plan: &Plan, made: &Made) -> Vec<Step> {
+fn steps_of(plan: &Plan, made: &RequestResult) -> Vec<TaskTransition> {
     let name_of = |ix: usize| plan.task_name(ix).into_owned();
     // One more reason for being skipped is no move.
     let moves = made
         .moves
         .iter()
         .filter(|step| step.cause.is_none() || step.from != step.to);
-    let steps = moves.map(|step| Step {
+    let steps = moves.map(|step| TaskTransition {
         task: name_of(step.task_ix),
         from: step.from,
         to: step.to,

@@ -8,7 +8,7 @@ use planwright_core::text::SourceText;
 
 use crate::claims::RUN_VERB;
 use crate::digest::Digest;
-use crate::journal::{Outcome, PastChange, plan_id};
+use crate::journal::{ChangeOutcome, PastChange, plan_id};
 use crate::runs::MovedTask;
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::store::{PlanFile, history};
@@ -92,7 +92,7 @@ pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, La
         change, time, outcome, ..
     } in history.changes()
     {
-        if *outcome == Outcome::Void {
+        if *outcome == ChangeOutcome::Void {
             continue;
         }
         let is_verified = |task: &str| {
@@ -166,7 +166,7 @@ impl CalledVerbs {
             last_text: history.last_seen(),
             ..CalledVerbs::default()
         };
-        let holds = |past: &&PastChange| past.seq >= since && past.outcome != Outcome::Void;
+        let holds = |past: &&PastChange| past.seq >= since && past.outcome != ChangeOutcome::Void;
         for PastChange { change, .. } in history.changes().iter().filter(holds) {
             for moved in change.moves.iter().chain(&change.states) {
                 if let Some(to) = State::from_word(&moved.to) {

@@ -13,9 +13,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::tasks::{self, Edit};
-use planwright_core::change::{self, Changed, Open, Problem};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, Facts, Note, Pointing};
-use planwright_core::edit::{PlanMove, PlanRequest, Request};
+use planwright_core::change::{self, ChangedText, Open, Problem};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts, Note, Pointing};
+use planwright_core::edit::{PlanMove, PlanRequest, VerbRequest};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, PlanVerb, State};
 use planwright_core::text::SourceText;
@@ -24,22 +24,24 @@ use crate::claims::{Claims, NotTheirs};
 use crate::clock;
 use crate::gate::{Closed, GatePolicy};
 use crate::inspect_file::open;
-use crate::journal::{Change, Claimed, History, Notice, PastChange, StateChange, TaskState, Verified, plan_id};
-use crate::store::{CreateError, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError, history, load};
+use crate::journal::{
+    ChangeRecord, Claimed, History, JournalTaskState, ManualVerification, Notice, PastChange, StateChange, plan_id,
+};
+use crate::store::{CreateError, LoadError, PlanFile, PreparedChange, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
-pub use batch::{Deed, transitions};
+pub use batch::{BatchRequest, transitions};
 pub use called_verbs::note_take_overs;
 pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, last_verbs_of, next_record, was_started_by_hand};
 use pointer::point;
 pub use pointer::{PointerError, point_at_new};
-pub use transition::{Call, expired_names, transition, transition_by};
+pub use transition::{VerbCall, expired_names, transition, transition_by};
 pub use undo::{UndoCall, undo};
-pub use version::{Matter, VersionRequest, Versioned, new_version_of, newest_version};
+pub use version::{VersionContent, VersionRequest, Versioned, new_version_of, newest_version};
 
 /// A plan file that is to be changed.
 #[derive(Clone, Copy)]
-pub struct Target<'a> {
+pub struct ChangeTarget<'a> {
     /// Where it is.
     pub path: &'a Path,
     /// The dialect to read it in, whatever it looks like.
@@ -59,7 +61,7 @@ pub enum Pick<'a> {
 
 /// What became of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct TaskTransition {
     /// Its name.
     pub task: String,
     /// The state before.
@@ -86,11 +88,11 @@ pub struct Revised {
     /// The tasks that were asked for.
     pub names: Vec<String>,
     /// What became of which task.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TaskTransition>,
     /// What became of the plan as a whole, where that was asked for.
     pub plan_step: Option<PlanMove>,
     /// How the tasks were verified before.
-    pub verified: Vec<Verified>,
+    pub verified: Vec<ManualVerification>,
     /// Who holds the tasks from now on.
     pub claim: Option<Claimed>,
     /// Whether the plan as a whole may be worked on from now on, where only the journal has that.
@@ -113,7 +115,7 @@ pub struct Revised {
 
 impl Revised {
     /// Reads the text after as a whole, where that was not needed to change it.
-    pub fn catch_up(&mut self, target: Target<'_>) {
+    pub fn catch_up(&mut self, target: ChangeTarget<'_>) {
         if !std::mem::take(&mut self.is_behind) {
             return;
         }
@@ -214,7 +216,7 @@ impl From<LoadError> for ReviseError {
 
 /// Does a verb to a whole plan. Where the configuration asks for approval and the file has no place for it, the journal has it.
 pub fn transition_plan(
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     request: &PlanRequest<'_>,
     policy: GatePolicy,
 ) -> Result<Revised, ReviseError> {
@@ -275,7 +277,7 @@ fn moved_states(before: &BTreeMap<String, State>, after: BTreeMap<String, State>
 /// Edits the list of tasks. `edit_of` is asked for one edit after another, each for the plan as it is by then, until it
 /// has no more: tasks are named by their place, which edits change.
 pub fn edit<'e>(
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     verb: &str,
     now: &str,
     names: &[String],
@@ -303,7 +305,7 @@ pub fn edit<'e>(
 
 /// Gives a plan the text that its user made of the text `seen`. Where the file has another text by now, nothing is written.
 pub fn edit_text(
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     seen: &SourceText,
     text: &SourceText,
     by: Option<&str>,
@@ -361,7 +363,7 @@ fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
 
 /// Gives a plan the states that only the journal holds, and returns all that it knows of them. Where the plan's own file has them all
 /// the journal is not read.
-pub fn take_states(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, TaskState>, StoreError> {
+pub fn take_states(inspection: &mut Inspection, path: &Path) -> Result<BTreeMap<String, JournalTaskState>, StoreError> {
     let needs_journal = |linked: &&mut LinkedPlan| !is_all_written(&linked.plan) || may_be_offered(&linked.plan);
     let Some(linked) = inspection.plan.as_mut().filter(needs_journal) else {
         return Ok(BTreeMap::new());
@@ -415,14 +417,14 @@ pub fn each_once<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String>
 struct PendingChange<'a> {
     path: &'a Path,
     forced: Option<&'static dyn Dialect>,
-    facts: Facts,
+    facts: DiskFacts,
     open: Open,
     history: &'a History,
     states: BTreeMap<String, State>,
-    steps: Vec<Step>,
+    steps: Vec<TaskTransition>,
     plan_step: Option<PlanMove>,
     notes: Vec<Note>,
-    change: Change,
+    change: ChangeRecord,
     /// The states before, where those after are to be compared with them.
     states_before: Option<BTreeMap<String, State>>,
     /// States that tasks have as before, and that only the journal has to record again.
@@ -490,7 +492,7 @@ impl PendingChange<'_> {
     }
 
     /// Goes over to a changed text; the states of the journal still hold.
-    fn take(&mut self, changed: Changed) {
+    fn take(&mut self, changed: ChangedText) {
         self.open.take(changed);
         self.take_states();
     }
@@ -516,7 +518,7 @@ impl PendingChange<'_> {
         Ok(())
     }
 
-    fn record_state(&mut self, task: &str, from: Option<State>, to: Option<State>, words: Option<&Request<'_>>) {
+    fn record_state(&mut self, task: &str, from: Option<State>, to: Option<State>, words: Option<&VerbRequest<'_>>) {
         let Some(to) = to else {
             return;
         };
@@ -582,7 +584,7 @@ fn located(problem: Problem, source: &SourceText) -> ReviseError {
 
 /// Prepares a change on the newest text and has it written.
 fn revise(
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     verb: &str,
     mut prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
 ) -> Result<Revised, ReviseError> {
@@ -604,7 +606,7 @@ fn revise(
     let mut read = Some((source.clone(), first));
     let mut revised = None;
     let mut is_idle = false;
-    let mut work = |source: &SourceText, history: &History| -> Result<Prepared, ReviseError> {
+    let mut work = |source: &SourceText, history: &History| -> Result<PreparedChange, ReviseError> {
         let (open, facts) = match read.take() {
             Some((before, opened)) if before.as_str() == source.as_str() => opened,
             _ => open(source, Some(&path), target.forced),
@@ -619,9 +621,9 @@ fn revise(
             steps: Vec::new(),
             plan_step: None,
             notes: Vec::new(),
-            change: Change {
+            change: ChangeRecord {
                 verb: verb.to_owned(),
-                ..Change::default()
+                ..ChangeRecord::default()
             },
             states_before: None,
             restated: Vec::new(),
@@ -648,7 +650,7 @@ fn revise(
         let taken_over_from = pending.change.taken_over_from.clone();
         let approval = pending.change.approval;
         let passed_gates = pending.change.passed_gates.clone();
-        let prepared = Prepared {
+        let prepared = PreparedChange {
             text: Some(text.clone()),
             change: pending.change,
         };

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::{Dialect, Pointer, Pointing};
-use planwright_core::document::patch::Refusal;
+use planwright_core::dialect::{Dialect, PlanPointer, Pointing};
+use planwright_core::document::patch::PatchRefusal;
 use planwright_core::plan::Plan;
 use planwright_core::text::SourceText;
 
-use super::{Revised, Target};
+use super::{ChangeTarget, Revised};
 use crate::clock;
 use crate::inspect_file::inspect_file;
 use crate::store::{CreateError, LoadError, ReplaceError, create, load, replace};
@@ -15,7 +15,12 @@ use crate::workspace::slashed;
 
 /// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
 /// by then: what goes wrong here is said, and loses nothing.
-pub(super) fn point(target: Target<'_>, revised: &mut Revised, pointing: Pointing, now: &str) -> Option<PointerError> {
+pub(super) fn point(
+    target: ChangeTarget<'_>,
+    revised: &mut Revised,
+    pointing: Pointing,
+    now: &str,
+) -> Option<PointerError> {
     let pointer = revised.after.dialect?.pointer()?;
     let file = pointer_of(target.path, pointer)?;
     revised.catch_up(target);
@@ -38,7 +43,7 @@ pub fn point_at_new(path: &Path, dialect: &'static dyn Dialect) -> Option<Pointe
 }
 
 /// Returns whether the file names a plan that does not exist any more.
-fn names_missing_plan(file: &Path, pointer: &dyn Pointer) -> bool {
+fn names_missing_plan(file: &Path, pointer: &dyn PlanPointer) -> bool {
     let Ok(loaded) = load(file) else {
         return false;
     };
@@ -47,13 +52,13 @@ fn names_missing_plan(file: &Path, pointer: &dyn Pointer) -> bool {
 }
 
 /// Returns the file that says which plan is being worked on, for a plan at a path.
-fn pointer_of(path: &Path, pointer: &dyn Pointer) -> Option<PathBuf> {
+fn pointer_of(path: &Path, pointer: &dyn PlanPointer) -> Option<PathBuf> {
     let absolute = std::fs::canonicalize(path).ok()?;
     let relative = pointer.file(&slashed(&absolute))?;
     Some(shown_path(absolute.parent()?, relative))
 }
 
-fn write(file: &Path, pointer: &dyn Pointer, plan: &Plan, pointing: Pointing, now: &str) -> Option<PointerError> {
+fn write(file: &Path, pointer: &dyn PlanPointer, plan: &Plan, pointing: Pointing, now: &str) -> Option<PointerError> {
     let old = match load(file) {
         Ok(loaded) => Some(loaded.source),
         Err(LoadError::Missing { .. }) => None,
@@ -110,7 +115,7 @@ pub enum PointerError {
         /// The line and the column, each after a colon; empty where it is the whole text.
         place: String,
         /// What is in the way.
-        refusal: Refusal,
+        refusal: PatchRefusal,
     },
     /// It cannot be replaced.
     #[error(transparent)]

@@ -1,20 +1,20 @@
 //! A verb on tasks, judged by the table, the gates and the claims, from a path to a durable change.
 
 use planwright_core::convert::is_untouched_placeholder;
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
-use super::batch::Kept;
-use super::{Pick, ReviseError, Revised, Target, each_once, no_such_task, revise, task_named};
+use super::batch::NotePlacement;
+use super::{ChangeTarget, Pick, ReviseError, Revised, each_once, no_such_task, revise, task_named};
 use crate::claims::{Authority, Claim, Claims, NotTheirs};
 use crate::gate::{Gate, GatePolicy, Gates};
-use crate::journal::{Claimed, Verified};
+use crate::journal::{Claimed, ManualVerification};
 use crate::user::owner_here;
 
 /// Who calls a verb on tasks, and by which rules it is judged in addition to the table.
 #[derive(Clone, Debug, Default)]
-pub struct Call<'a> {
+pub struct VerbCall<'a> {
     /// What the configuration asks of plans and tasks.
     pub policy: GatePolicy,
     /// Who calls it; the user on this machine where that is not given.
@@ -26,7 +26,7 @@ pub struct Call<'a> {
     /// When the claim that they make is over, as RFC 3339 in UTC.
     pub until: Option<String>,
     /// How the tasks were verified before.
-    pub verified: &'a [Verified],
+    pub verified: &'a [ManualVerification],
     /// What the history calls it, where that is not the verb.
     pub name: Option<&'a str>,
     /// Who decided, where that is not who did the work.
@@ -34,28 +34,28 @@ pub struct Call<'a> {
 }
 
 /// Does a verb to tasks, all of them or none, for the user on this machine.
-pub fn transition(target: Target<'_>, pick: Pick<'_>, request: &Request<'_>) -> Result<Revised, ReviseError> {
+pub fn transition(target: ChangeTarget<'_>, pick: Pick<'_>, request: &VerbRequest<'_>) -> Result<Revised, ReviseError> {
     let owner = request.by;
     transition_by(
         target,
         pick,
         request,
-        &Call {
+        &VerbCall {
             owner,
-            ..Call::default()
+            ..VerbCall::default()
         },
     )
 }
 
 /// Does a verb to tasks, all of them or none.
 pub fn transition_by(
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     pick: Pick<'_>,
-    request: &Request<'_>,
-    call: &Call<'_>,
+    request: &VerbRequest<'_>,
+    call: &VerbCall<'_>,
 ) -> Result<Revised, ReviseError> {
     let owner = call.owner.map_or_else(owner_here, str::to_owned);
-    let request = &Request {
+    let request = &VerbRequest {
         user: Some(&owner),
         ..*request
     };
@@ -86,7 +86,7 @@ pub fn transition_by(
         let asked: Vec<_> = asked.iter().map(|(name, request)| (name.as_str(), *request)).collect();
         let results = match asked.is_empty() {
             true => Vec::new(),
-            false => pending.transitions(&asked, Kept::ByChange)?,
+            false => pending.transitions(&asked, NotePlacement::ByChange)?,
         };
         if let Some(refused) = results.into_iter().find_map(Result::err) {
             return Err(match refused {
@@ -120,14 +120,14 @@ fn gives_up(verb: Verb) -> bool {
 }
 
 /// Returns whether a request begins work on a task.
-fn starts(request: &Request<'_>) -> bool {
+fn starts(request: &VerbRequest<'_>) -> bool {
     request.verb == Verb::Start || (request.verb == Verb::Retry && request.starts)
 }
 
 /// What is to be done to tasks after the gates and the claims were asked.
 #[derive(Default)]
 struct Judged<'r> {
-    asked: Vec<(String, Request<'r>)>,
+    asked: Vec<(String, VerbRequest<'r>)>,
     /// The gates that were passed by force.
     passed: Vec<String>,
     /// Who held tasks that are taken over.
@@ -142,7 +142,7 @@ impl<'r> Judged<'r> {
         claims: &Claims,
         authority: &Authority<'_>,
         name: &str,
-        request: &Request<'r>,
+        request: &VerbRequest<'r>,
     ) -> Result<(), ReviseError> {
         let plan = &linked.plan;
         let task_ix = task_named(plan, name)?;
@@ -187,7 +187,7 @@ impl<'r> Judged<'r> {
                 } else {
                     Verb::Start
                 };
-                let begin = Request {
+                let begin = VerbRequest {
                     verb,
                     starts: true,
                     output: None,
@@ -230,7 +230,7 @@ impl<'r> Judged<'r> {
         let starts = request.starts || is_offered;
         self.ask(
             task,
-            Request {
+            VerbRequest {
                 verb,
                 starts,
                 ..*request
@@ -238,7 +238,7 @@ impl<'r> Judged<'r> {
         )
     }
 
-    fn ask(&mut self, task: String, request: Request<'r>) -> Result<(), ReviseError> {
+    fn ask(&mut self, task: String, request: VerbRequest<'r>) -> Result<(), ReviseError> {
         self.asked.push((task, request));
         Ok(())
     }

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use planwright_core::diagnostic::Severity;
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 
-use super::batch::Kept;
-use super::{PendingChange, ReviseError, Revised, Target, each_once, revise};
+use super::batch::NotePlacement;
+use super::{ChangeTarget, PendingChange, ReviseError, Revised, each_once, revise};
 use crate::claims::{Claims, NotTheirs, RUN_VERB};
 use crate::clock;
 use crate::files::DiskFiles;
@@ -30,7 +30,7 @@ pub struct UndoCall<'a> {
 }
 
 /// Takes back the last change that was made through planwright.
-pub fn undo(target: Target<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
+pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
     let mut undone = None;
     let mut reopened = Vec::new();
     let now = clock::now();
@@ -163,16 +163,16 @@ fn ends_of(past: &PastChange) -> BTreeMap<&String, (Option<State>, Option<State>
 impl PendingChange<'_> {
     /// Makes tasks pending again, whatever they are.
     fn reset(&mut self, tasks: &[String], now: &str) -> Result<(), ReviseError> {
-        let request = Request {
+        let request = VerbRequest {
             force: true,
             cascade: false,
-            ..Request::new(Verb::Reset, now)
+            ..VerbRequest::new(Verb::Reset, now)
         };
         let asked: Vec<_> = tasks.iter().map(|task| (task.as_str(), request)).collect();
         if asked.is_empty() {
             return Ok(());
         }
-        let results = self.transitions(&asked, Kept::ByChange)?;
+        let results = self.transitions(&asked, NotePlacement::ByChange)?;
         results.into_iter().collect::<Result<Vec<()>, _>>().map(drop)
     }
 }

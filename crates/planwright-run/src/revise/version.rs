@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::Problem;
-use planwright_core::change::rewrite::{Origin, rewrite, set_head};
+use planwright_core::change::rewrite::{TaskOrigin, rewrite, set_head};
 use planwright_core::dialect::id_source::IdSource;
 use planwright_core::dialect::{Dialect, Pointing, Successor};
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{Plan, State, Verb};
-use planwright_core::planning::replan::{Difference, NewVersion, grown, new_version};
+use planwright_core::planning::replan::{NewVersion, PlanDifference, grown, new_version};
 use planwright_core::text::SourceText;
 
-use super::batch::Kept;
-use super::{PendingChange, ReviseError, Revised, Target, located, point, revise};
+use super::batch::NotePlacement;
+use super::{ChangeTarget, PendingChange, ReviseError, Revised, located, point, revise};
 use crate::clock;
 use crate::store::create;
 
@@ -28,14 +28,14 @@ pub struct Versioned {
     /// The change.
     pub revised: Revised,
     /// What is different.
-    pub difference: Difference,
+    pub difference: PlanDifference,
     /// The file of the new version, where it has one of its own.
     pub file: Option<PathBuf>,
 }
 
 /// What a new version is made of.
 #[derive(Clone, Copy, Debug)]
-pub enum Matter<'r> {
+pub enum VersionContent<'r> {
     /// A planner's answer. What has failed is open again.
     Answer(&'r str),
     /// Tasks to be added, each a JSON object. The plan stays what it is otherwise, in the same file.
@@ -46,7 +46,7 @@ pub enum Matter<'r> {
 #[derive(Clone, Copy, Debug)]
 pub struct VersionRequest<'r> {
     /// What it is made of.
-    pub matter: Matter<'r>,
+    pub matter: VersionContent<'r>,
     /// Who planned.
     pub by: &'r str,
     /// Why, in the planner's words.
@@ -59,11 +59,11 @@ pub struct VersionRequest<'r> {
 
 /// Makes a new version of a plan. What has failed is open again; where that skipped others, they are as well.
 pub fn new_version_of(
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     request: &VersionRequest<'_>,
     id_source: &mut IdSource<'_>,
 ) -> Result<Versioned, ReviseError> {
-    let mut difference = Difference::default();
+    let mut difference = PlanDifference::default();
     let mut added: Vec<usize> = Vec::new();
     let mut next = None;
     let mut prepare = |pending: &mut PendingChange<'_>| {
@@ -79,14 +79,14 @@ pub fn new_version_of(
             .into());
         }
         pending.compare_states();
-        if let Matter::Answer(_) = request.matter {
+        if let VersionContent::Answer(_) = request.matter {
             reopen(pending, request)?;
         }
         pending.catch_up();
         let inspection = &pending.open.inspection;
         let version = match request.matter {
-            Matter::Answer(answer) => new_version(inspection, dialect, answer, id_source),
-            Matter::More(tasks) => grown(inspection, dialect, tasks, id_source),
+            VersionContent::Answer(answer) => new_version(inspection, dialect, answer, id_source),
+            VersionContent::More(tasks) => grown(inspection, dialect, tasks, id_source),
         };
         let version = version.map_err(|unusable| Problem::Worse(unusable.findings))?;
         pending.rewrite(&version, request.now)?;
@@ -95,7 +95,7 @@ pub fn new_version_of(
         difference = version.difference;
         let slots = version.slots.iter().enumerate();
         added = slots
-            .filter(|(_, slot)| matches!(slot.origin, Origin::New(_)))
+            .filter(|(_, slot)| matches!(slot.origin, TaskOrigin::New(_)))
             .map(|(ix, _)| ix)
             .collect();
         next = Some(dialect);
@@ -103,15 +103,15 @@ pub fn new_version_of(
     };
     // A version with a file of its own leaves that of the one before as it is.
     let own_file = match request.matter {
-        Matter::Answer(_) => own_file(target)?,
-        Matter::More(_) => None,
+        VersionContent::Answer(_) => own_file(target)?,
+        VersionContent::More(_) => None,
     };
     let dry = target.dry || own_file.is_some();
     let verb = match request.matter {
-        Matter::Answer(_) => VERB,
-        Matter::More(_) => "grow",
+        VersionContent::Answer(_) => VERB,
+        VersionContent::More(_) => "grow",
     };
-    let mut revised = revise(Target { dry, ..target }, verb, &mut prepare)?;
+    let mut revised = revise(ChangeTarget { dry, ..target }, verb, &mut prepare)?;
     if let Some(linked) = &revised.after.plan {
         // What the plan calls them is known once they are in it.
         for (one, &ix) in difference.added.iter_mut().zip(&added) {
@@ -132,7 +132,7 @@ pub fn new_version_of(
 }
 
 /// Returns the file that the next version of a plan has of its own.
-fn own_file(target: Target<'_>) -> Result<Option<(&'static dyn Dialect, PathBuf, Successor)>, ReviseError> {
+fn own_file(target: ChangeTarget<'_>) -> Result<Option<(&'static dyn Dialect, PathBuf, Successor)>, ReviseError> {
     let source = crate::store::load(target.path)?.source;
     let inspection = crate::inspect_file::inspect_file(&source, Some(target.path), target.forced).inspection;
     let Some(linked) = &inspection.plan else {
@@ -156,7 +156,7 @@ pub fn newest_version(path: &Path, forced: Option<&'static dyn Dialect>) -> Opti
     let mut newest: Option<PathBuf> = None;
     for _ in 0..MAX_SUCCESSORS {
         let path = newest.as_deref().unwrap_or(path);
-        let target = Target {
+        let target = ChangeTarget {
             path,
             forced,
             dry: true,
@@ -172,7 +172,7 @@ pub fn newest_version(path: &Path, forced: Option<&'static dyn Dialect>) -> Opti
 
 /// Writes a version to a file of its own.
 fn write_apart(
-    target: Target<'_>,
+    target: ChangeTarget<'_>,
     dialect: &'static dyn Dialect,
     path: &Path,
     successor: &Successor,
@@ -204,7 +204,7 @@ fn write_apart(
     revised.after = after.inspection;
     revised.is_behind = false;
     if !target.dry {
-        let new = Target { path, ..target };
+        let new = ChangeTarget { path, ..target };
         revised.pointer = point(new, revised, Pointing::Succeeds, &clock::now());
     }
     Ok(path.to_owned())
@@ -218,15 +218,15 @@ fn reopen(pending: &mut PendingChange<'_>, request: &VersionRequest<'_>) -> Resu
     let names: Vec<String> = failed
         .map(|(task_ix, _)| plan.task_name(task_ix).into_owned())
         .collect();
-    let reset = Request {
+    let reset = VerbRequest {
         by: Some(request.by),
         force: true,
         keeps_notes: true,
-        ..Request::new(Verb::Reset, request.now)
+        ..VerbRequest::new(Verb::Reset, request.now)
     };
     let asked: Vec<_> = names.iter().map(|name| (name.as_str(), reset)).collect();
     let refused = pending
-        .transitions(&asked, Kept::ByChange)?
+        .transitions(&asked, NotePlacement::ByChange)?
         .into_iter()
         .find_map(Result::err);
     pending.change.tasks = names;

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::Files;
 use crate::layout::{PlanKey, PlanPlace, locks_of};
-use crate::lock::{self, Holder, LockError, PlanLock};
+use crate::lock::{self, LockError, LockHolder, PlanLock};
 
 /// The right to run a plan, until it is dropped.
 #[derive(Debug)]
 pub struct Live {
     lock: PlanLock,
     by_id: Option<PlanLock>,
-    me: Holder,
+    me: LockHolder,
 }
 
 /// A run that is going on.
@@ -35,7 +35,7 @@ pub struct LiveRun {
 impl Live {
     /// Takes the right to run a plan; somebody else who has it is named. The state folder must be there.
     pub fn acquire(files: &dyn Files, plan: &PlanPlace, id: &str, since: &str) -> Result<Self, LockError> {
-        let me = Holder::new(format!("{VERB}{id}"), since.to_owned());
+        let me = LockHolder::new(format!("{VERB}{id}"), since.to_owned());
         let lock = lock::acquire(files, &lock_path(plan), &me, PATIENCE)?;
         let by_id = None;
         Ok(Live { lock, by_id, me })
@@ -78,9 +78,9 @@ pub(crate) fn holder_of_id(files: &dyn Files, plan: &PlanPlace, plan_id: &str) -
     lock::held_by(files, &id_lock_path(plan, plan_id)).map(LiveRun::from)
 }
 
-impl From<Holder> for LiveRun {
-    fn from(holder: Holder) -> Self {
-        let Holder {
+impl From<LockHolder> for LiveRun {
+    fn from(holder: LockHolder) -> Self {
+        let LockHolder {
             pid,
             verb,
             since,

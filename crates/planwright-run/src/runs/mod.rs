@@ -14,9 +14,10 @@ pub use log::{Follower, Resumed, RunLog, header, of_plan, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub(crate) use record::tokens;
 pub use record::{
-    Approved, Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Contract, Drifted, Edited, Ended,
-    Finished, Held, IsolationMode, Landing, LogCut, Merged, MovedTask, OtherEvent, Outcome, Projected, Receipt, Remark,
-    RemarkKind, Renamed, Replanned, Resting, RunEvent, RunRecord, RunStanding, Skipped, Spent, Started, StopReason,
-    Stopping, TaskName, Verified, WorkspaceFolder,
+    AgentChoiceRecord, Approved, AttemptRecord, Begun, CandidateRecord, Conditions, Conflicted, Drifted, Finished,
+    HeldWork, IsolationMode, LandingRecord, LogCut, Merged, MovedTask, OtherEvent, Outcome, PlanEditRecord,
+    ProcessStartRecord, Projected, Receipt, RemarkKind, RemarkRecord, RenamedTask, Replanned, RequestRecord, Resting,
+    RunEndRecord, RunEvent, RunRecord, RunStanding, SkippedTask, Spent, StopReason, Stopping, TaskRecord,
+    VerificationContract, VerificationRecord, WorkspaceFolder,
 };
 pub use requests::{Ask, Requests, ask};

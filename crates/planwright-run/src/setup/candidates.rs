@@ -72,8 +72,8 @@ impl Candidates {
 }
 
 fn find_in(root: &Path) -> Vec<Candidates> {
-    let files = Files { root };
-    let finders: [fn(&Files<'_>) -> Option<Candidates>; 14] = [
+    let files = RootFiles { root };
+    let finders: [fn(&RootFiles<'_>) -> Option<Candidates>; 14] = [
         cargo, node, deno, python, go, gradle, maven, mix, composer, dotnet, ruby, cmake, make, just,
     ];
     finders.into_iter().filter_map(|find| find(&files)).collect()
@@ -129,11 +129,11 @@ pub fn says_no_tests(output: &str) -> bool {
 }
 
 /// The files of the root.
-struct Files<'r> {
+struct RootFiles<'r> {
     root: &'r Path,
 }
 
-impl Files<'_> {
+impl RootFiles<'_> {
     fn has(&self, name: &str) -> bool {
         self.root.join(name).is_file()
     }
@@ -177,7 +177,7 @@ fn candidates(file: &str, commands: Vec<Command>) -> Option<Candidates> {
     })
 }
 
-fn cargo(files: &Files<'_>) -> Option<Candidates> {
+fn cargo(files: &RootFiles<'_>) -> Option<Candidates> {
     let text = files.text("Cargo.toml")?;
     let is_workspace = text.lines().any(|line| line.trim_start().starts_with("[workspace]"));
     let all: &[&str] = if is_workspace { &["--workspace"] } else { &[] };
@@ -185,7 +185,7 @@ fn cargo(files: &Files<'_>) -> Option<Candidates> {
     candidates("Cargo.toml", vec![command("test"), command("check")])
 }
 
-fn node(files: &Files<'_>) -> Option<Candidates> {
+fn node(files: &RootFiles<'_>) -> Option<Candidates> {
     let manifest: serde_json::Value = serde_json::from_str(&files.text("package.json")?).ok()?;
     let script = |name: &str| manifest["scripts"][name].as_str().filter(|line| !is_placeholder(line));
     let named = manifest["packageManager"]
@@ -230,12 +230,12 @@ fn is_placeholder(line: &str) -> bool {
     is_silent || prints_only || line.contains("no test specified")
 }
 
-fn deno(files: &Files<'_>) -> Option<Candidates> {
+fn deno(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files.first(&["deno.json", "deno.jsonc"])?;
     candidates(file, vec![words(&["deno", "test", "--allow-all"])])
 }
 
-fn python(files: &Files<'_>) -> Option<Candidates> {
+fn python(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files
         .first(&[
             "pyproject.toml",
@@ -276,7 +276,7 @@ fn python(files: &Files<'_>) -> Option<Candidates> {
 }
 
 /// Returns a file of Python tests where nothing else says that a folder is a Python project.
-fn tests_of_python(files: &Files<'_>) -> Option<String> {
+fn tests_of_python(files: &RootFiles<'_>) -> Option<String> {
     ["", "tests", "test"].into_iter().find_map(|folder| {
         let entries = std::fs::read_dir(files.root.join(folder)).ok()?;
         let names = entries
@@ -295,7 +295,7 @@ fn tests_of_python(files: &Files<'_>) -> Option<String> {
     })
 }
 
-fn go(files: &Files<'_>) -> Option<Candidates> {
+fn go(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files.first(&["go.mod", "go.work"])?;
     candidates(
         file,
@@ -303,7 +303,7 @@ fn go(files: &Files<'_>) -> Option<Candidates> {
     )
 }
 
-fn gradle(files: &Files<'_>) -> Option<Candidates> {
+fn gradle(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files.first(&[
         "build.gradle.kts",
         "build.gradle",
@@ -314,17 +314,17 @@ fn gradle(files: &Files<'_>) -> Option<Candidates> {
     candidates(file, vec![words(&[program, "test", "--console=plain"])])
 }
 
-fn maven(files: &Files<'_>) -> Option<Candidates> {
+fn maven(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files.first(&["pom.xml"])?;
     let program = if files.has("mvnw") { "./mvnw" } else { "mvn" };
     candidates(file, vec![words(&[program, "--batch-mode", "test"])])
 }
 
-fn mix(files: &Files<'_>) -> Option<Candidates> {
+fn mix(files: &RootFiles<'_>) -> Option<Candidates> {
     candidates(files.first(&["mix.exs"])?, vec![words(&["mix", "test"])])
 }
 
-fn composer(files: &Files<'_>) -> Option<Candidates> {
+fn composer(files: &RootFiles<'_>) -> Option<Candidates> {
     let manifest: serde_json::Value = serde_json::from_str(&files.text("composer.json")?).ok()?;
     let mut commands = Vec::new();
     if !manifest["scripts"]["test"].is_null() {
@@ -336,12 +336,12 @@ fn composer(files: &Files<'_>) -> Option<Candidates> {
     candidates("composer.json", commands)
 }
 
-fn dotnet(files: &Files<'_>) -> Option<Candidates> {
+fn dotnet(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files.ending_with(&[".sln", ".slnx", ".csproj", ".fsproj"])?;
     candidates(&file, vec![words(&["dotnet", "test", "--nologo"])])
 }
 
-fn ruby(files: &Files<'_>) -> Option<Candidates> {
+fn ruby(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files.first(&["Gemfile", "Rakefile"])?;
     let mut commands = Vec::new();
     if files.root.join("spec").is_dir() {
@@ -353,7 +353,7 @@ fn ruby(files: &Files<'_>) -> Option<Candidates> {
     candidates(file, commands)
 }
 
-fn cmake(files: &Files<'_>) -> Option<Candidates> {
+fn cmake(files: &RootFiles<'_>) -> Option<Candidates> {
     let text = files.text("CMakeLists.txt")?;
     let has_tests = ["enable_testing", "add_test", "CTest"]
         .iter()
@@ -369,12 +369,12 @@ fn cmake(files: &Files<'_>) -> Option<Candidates> {
     candidates("CMakeLists.txt", lines.into_iter().map(Command::Shell).collect())
 }
 
-fn make(files: &Files<'_>) -> Option<Candidates> {
+fn make(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files.first(&["GNUmakefile", "makefile", "Makefile"])?;
     last_resort(file, "make", &files.text(file)?, is_make_target)
 }
 
-fn just(files: &Files<'_>) -> Option<Candidates> {
+fn just(files: &RootFiles<'_>) -> Option<Candidates> {
     let file = files.first(&["justfile", "Justfile", ".justfile"])?;
     last_resort(file, "just", &files.text(file)?, is_just_recipe)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::checkout_home::{CheckoutHome, CheckoutHomeError};
 use crate::config::{Command, Config};
-use crate::git::{FrozenSettings, GitError, Pool, Repository, Slot};
+use crate::git::{CheckoutSlot, FrozenSettings, GitError, Pool, Repository};
 use crate::preparation::{Preparation, PreparationError};
 use crate::verify;
 
@@ -22,7 +22,7 @@ pub struct TrialCheckout {
     /// The commit.
     pub commit: String,
     /// The checkout. No other process can take it as long as this is there.
-    pub slot: Slot,
+    pub slot: CheckoutSlot,
     /// Folders outside of the checkout that git reads from.
     pub object_folders: Vec<PathBuf>,
     /// The settings of git for this process: several may try commands at the same time.

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use super::error::StoreError;
 use super::load::LoadError;
 use super::temporary::new_temporary_name;
-use super::update::{PlanFile, Session, Store};
+use super::update::{PlanFile, Store, UpdateSession};
 use crate::digest::Digest;
 use crate::files::Files;
-use crate::journal::{self, Journal, Kind, Leaving, Notice, Renamed, Settled};
+use crate::journal::{self, Journal, JournalEvent, Leaving, Notice, PathChange, SettledChange};
 use crate::layout::{PlanPlace, TRASH};
 use crate::runs::holder;
 
@@ -52,7 +52,7 @@ impl Store<'_> {
     /// Moves a plan with its history. When this returns, both are on the disk at their new place.
     pub fn depart(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
         refuse_link(self.files, plan)?;
-        let session = Session::open(self, plan, departure.verb)?;
+        let session = UpdateSession::open(self, plan, departure.verb)?;
         refuse_being_run(&session)?;
         let _lock = session.lock()?;
         let there = destination(&session, departure.goal)?;
@@ -62,7 +62,7 @@ impl Store<'_> {
         let mut journal = session.journal()?;
         let text = text_of(&session, &mut journal)?;
         claim(&session, &there)?;
-        let leaving = Kind::Leaving(Leaving {
+        let leaving = JournalEvent::Leaving(Leaving {
             verb: departure.verb.to_owned(),
             to: there.relative.clone(),
             by: departure.by.map(str::to_owned),
@@ -75,7 +75,7 @@ impl Store<'_> {
         if let Err(error) = self.files.rename(&session.place.target, &there.target) {
             unclaim(&session, &there);
             // It is known at once that it was not done; who cannot write that down leaves it open.
-            let void = Kind::Void(Settled { change: begun });
+            let void = JournalEvent::Void(SettledChange { change: begun });
             journal.append(&(self.clock)(), void).ok();
             return Err(session.untouched(error));
         }
@@ -99,7 +99,7 @@ impl Store<'_> {
     /// Returns what [`Store::depart`] would do, and writes nothing.
     pub fn foresee(&self, plan: PlanFile<'_>, departure: Departure<'_>) -> Result<Departed, StoreError> {
         refuse_link(self.files, plan)?;
-        let session = Session::open(self, plan, departure.verb)?;
+        let session = UpdateSession::open(self, plan, departure.verb)?;
         refuse_being_run(&session)?;
         let there = destination(&session, departure.goal)?;
         Ok(Departed {
@@ -112,7 +112,7 @@ impl Store<'_> {
 }
 
 /// A run cannot go on without its plan.
-fn refuse_being_run(session: &Session<'_>) -> Result<(), StoreError> {
+fn refuse_being_run(session: &UpdateSession<'_>) -> Result<(), StoreError> {
     match holder(session.store.files, &session.place) {
         Some(run) => Err(StoreError::BeingRun {
             path: session.plan.path.to_owned(),
@@ -135,7 +135,7 @@ fn refuse_link(files: &dyn Files, plan: PlanFile<'_>) -> Result<(), StoreError> 
 }
 
 /// Returns the place that a plan is to have.
-fn destination(session: &Session<'_>, goal: Goal<'_>) -> Result<PlanPlace, StoreError> {
+fn destination(session: &UpdateSession<'_>, goal: Goal<'_>) -> Result<PlanPlace, StoreError> {
     let (files, place) = (session.store.files, &session.place);
     let there = match goal {
         Goal::Path(path) => place.elsewhere(path),
@@ -162,7 +162,7 @@ fn is_free(files: &dyn Files, there: &PlanPlace) -> bool {
     )
 }
 
-fn occupied(session: &Session<'_>, there: &PlanPlace) -> StoreError {
+fn occupied(session: &UpdateSession<'_>, there: &PlanPlace) -> StoreError {
     StoreError::Occupied {
         path: session.plan.path.to_owned(),
         to: there.relative.clone(),
@@ -170,7 +170,7 @@ fn occupied(session: &Session<'_>, there: &PlanPlace) -> StoreError {
 }
 
 /// Returns the digest of what the plan holds; none where that is no text, or too much of it.
-fn text_of(session: &Session<'_>, journal: &mut Journal<'_>) -> Result<Option<Digest>, StoreError> {
+fn text_of(session: &UpdateSession<'_>, journal: &mut Journal<'_>) -> Result<Option<Digest>, StoreError> {
     match session.load(journal, None) {
         Ok(source) => Ok(source.damage().is_none().then(|| Digest::of(source.as_str()))),
         Err(StoreError::Load(LoadError::TooLarge { .. })) => Ok(None),
@@ -179,7 +179,7 @@ fn text_of(session: &Session<'_>, journal: &mut Journal<'_>) -> Result<Option<Di
 }
 
 /// Finds out whether a name can go from the folder of a plan, before anything is recorded of it.
-fn try_folder(session: &Session<'_>) -> Result<(), StoreError> {
+fn try_folder(session: &UpdateSession<'_>) -> Result<(), StoreError> {
     let files = session.store.files;
     let probe = session.place.target.with_file_name(new_temporary_name());
     let tried = files.create_private(&probe).and_then(|_| files.remove(&probe));
@@ -187,7 +187,7 @@ fn try_folder(session: &Session<'_>) -> Result<(), StoreError> {
 }
 
 /// Takes the name at the new place with an empty file, which the rename then replaces: a rename alone would replace anything.
-fn claim(session: &Session<'_>, there: &PlanPlace) -> Result<(), StoreError> {
+fn claim(session: &UpdateSession<'_>, there: &PlanPlace) -> Result<(), StoreError> {
     let files = session.store.files;
     if !is_inside(files, there).map_err(|source| session.untouched(source))? {
         return Err(StoreError::Outside {
@@ -216,7 +216,7 @@ fn is_inside(files: &dyn Files, there: &PlanPlace) -> io::Result<bool> {
 }
 
 /// Gives the name back. An error does not prove that nothing happened: while the plan is where it was, the name is ours.
-fn unclaim(session: &Session<'_>, there: &PlanPlace) {
+fn unclaim(session: &UpdateSession<'_>, there: &PlanPlace) {
     let files = session.store.files;
     if files.link_metadata(&session.place.target).is_ok() && is_free(files, there) {
         files.remove(&there.target).ok();
@@ -224,14 +224,14 @@ fn unclaim(session: &Session<'_>, there: &PlanPlace) {
 }
 
 /// The new name first: a plan with two names after a power cut is better than one with none.
-fn confirm(session: &Session<'_>, there: &PlanPlace) -> io::Result<()> {
+fn confirm(session: &UpdateSession<'_>, there: &PlanPlace) -> io::Result<()> {
     session.store.files.sync_folder(there.folder())?;
     session.store.files.sync_folder(session.place.folder())
 }
 
 /// Records that the plan has gone, and brings the journal. What fails here is made up for by whoever next opens the journal.
-fn tell(session: &Session<'_>, journal: &mut Journal<'_>, there: &PlanPlace) -> Result<(), StoreError> {
-    let moved = Kind::Moved(Renamed {
+fn tell(session: &UpdateSession<'_>, journal: &mut Journal<'_>, there: &PlanPlace) -> Result<(), StoreError> {
+    let moved = JournalEvent::Moved(PathChange {
         from: session.place.relative.clone(),
         to: there.relative.clone(),
     });

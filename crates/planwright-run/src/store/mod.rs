@@ -18,5 +18,5 @@ pub use load::{LoadError, Loaded, load, load_stdin};
 pub use replace::{ReplaceError, replace};
 pub use temporary::new_temporary_name;
 pub(crate) use temporary::{is_temporary, stale_temporaries};
-pub use update::{PlanFile, Prepared, Store, Updated, history};
+pub use update::{PlanFile, PreparedChange, Store, Updated, history};
 pub use versions::{keep_version, versions};

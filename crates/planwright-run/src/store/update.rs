@@ -16,9 +16,12 @@ use super::temporary::{Temporary, n_hard_links, remove_litter};
 use crate::caller;
 use crate::clock;
 use crate::files::{DiskFiles, Files};
-use crate::journal::{self, Change, History, Journal, JournalError, Kind, Notice, Settled, TextChange, Verified};
+use crate::journal::{
+    self, ChangeRecord, History, Journal, JournalError, JournalEvent, ManualVerification, Notice, SettledChange,
+    TextChange,
+};
 use crate::layout::PlanPlace;
-use crate::lock::{self, Holder, PATIENCE, PlanLock};
+use crate::lock::{self, LockHolder, PATIENCE, PlanLock};
 
 /// How often a change is prepared anew because somebody without a lock changed the file meanwhile.
 const MAX_TRIES: usize = 5;
@@ -58,11 +61,11 @@ pub struct PlanFile<'a> {
 
 /// A change that is ready to be made.
 #[derive(Clone, Debug, Default)]
-pub struct Prepared {
+pub struct PreparedChange {
     /// The new text of the plan; none where only states in the journal change.
     pub text: Option<SourceText>,
     /// What is to be recorded. The store fills in what happens to the text.
-    pub change: Change,
+    pub change: ChangeRecord,
 }
 
 /// What came of an update.
@@ -102,7 +105,7 @@ impl Store<'_> {
     /// Tries whether a plan could be changed, without changing it: whether there may be another file in place of its own, and
     /// another line in its journal.
     pub fn try_out(&self, plan: PlanFile<'_>, source: &SourceText) -> Result<(), StoreError> {
-        let session = Session::open(self, plan, "try")?;
+        let session = UpdateSession::open(self, plan, "try")?;
         let _lock = session.lock()?;
         session.journal()?;
         session.temporary(source, source.as_str())?.discard(self.files);
@@ -117,7 +120,7 @@ impl Store<'_> {
         &self,
         plan: PlanFile<'_>,
         verb: &str,
-        prepare: impl FnMut(&SourceText, &History) -> Result<Option<Prepared>, E>,
+        prepare: impl FnMut(&SourceText, &History) -> Result<Option<PreparedChange>, E>,
     ) -> Result<Updated, UpdateError<E>> {
         self.update_known(plan, verb, None, prepare)
     }
@@ -128,16 +131,16 @@ impl Store<'_> {
         plan: PlanFile<'_>,
         verb: &str,
         known: Option<&SourceText>,
-        mut prepare: impl FnMut(&SourceText, &History) -> Result<Option<Prepared>, E>,
+        mut prepare: impl FnMut(&SourceText, &History) -> Result<Option<PreparedChange>, E>,
     ) -> Result<Updated, UpdateError<E>> {
-        let session = Session::open(self, plan, verb)?;
+        let session = UpdateSession::open(self, plan, verb)?;
         let _lock = session.lock()?;
         let mut journal = session.journal()?;
         let n_before = journal.n_bytes();
         for _ in 0..MAX_TRIES {
             let source = session.load(&mut journal, known)?;
             let prepared = prepare(&source, journal.history()).map_err(UpdateError::Refused)?;
-            let Some(work) = Work::new(&source, prepared) else {
+            let Some(work) = PlannedUpdate::new(&source, prepared) else {
                 return Ok(Updated::new(None, source, n_before, journal));
             };
             if let Some(change) = session.make(&mut journal, &source, &work)? {
@@ -153,8 +156,8 @@ impl Store<'_> {
 impl Store<'_> {
     /// Records something about a plan that changed neither its text nor a state: how it came to be. When this returns, it is in
     /// the journal.
-    pub fn record_note(&self, plan: PlanFile<'_>, change: Change) -> Result<(), StoreError> {
-        let session = Session::open(self, plan, &change.verb)?;
+    pub fn record_note(&self, plan: PlanFile<'_>, change: ChangeRecord) -> Result<(), StoreError> {
+        let session = UpdateSession::open(self, plan, &change.verb)?;
         let _lock = session.lock()?;
         let mut journal = session.journal()?;
         let appended = journal.append_change(&(self.clock)(), change);
@@ -162,53 +165,53 @@ impl Store<'_> {
     }
 
     /// Records that a task was verified, and changes nothing. When this returns, it is in the journal.
-    pub fn record_verified(&self, plan: PlanFile<'_>, verified: Verified) -> Result<Vec<Notice>, StoreError> {
-        let session = Session::open(self, plan, "verify")?;
+    pub fn record_verified(&self, plan: PlanFile<'_>, verified: ManualVerification) -> Result<Vec<Notice>, StoreError> {
+        let session = UpdateSession::open(self, plan, "verify")?;
         let _lock = session.lock()?;
         let mut journal = session.journal()?;
-        let appended = journal.append(&(self.clock)(), Kind::Verified(Box::new(verified)));
+        let appended = journal.append(&(self.clock)(), JournalEvent::Verified(Box::new(verified)));
         appended.map_err(|error| session.journal_error(error))?;
         Ok(journal.into_notices())
     }
 }
 
 /// One update on its way.
-pub(super) struct Session<'a> {
+pub(super) struct UpdateSession<'a> {
     pub(super) store: &'a Store<'a>,
     pub(super) plan: PlanFile<'a>,
     pub(super) place: PlanPlace,
-    me: Holder,
+    me: LockHolder,
 }
 
 /// A change that changes something.
-struct Work {
+struct PlannedUpdate {
     /// The new text, if it is another.
     text: Option<SourceText>,
-    change: Change,
+    change: ChangeRecord,
 }
 
-impl Work {
-    fn new(source: &SourceText, prepared: Option<Prepared>) -> Option<Self> {
-        let Prepared { text, change } = prepared?;
+impl PlannedUpdate {
+    fn new(source: &SourceText, prepared: Option<PreparedChange>) -> Option<Self> {
+        let PreparedChange { text, change } = prepared?;
         let text = text.filter(|text| text.as_str() != source.as_str());
         let is_work = text.is_some() || !change.states.is_empty() || !change.moves.is_empty();
         let is_work = is_work || change.claim.is_some() || change.approval.is_some();
-        is_work.then_some(Work { text, change })
+        is_work.then_some(PlannedUpdate { text, change })
     }
 }
 
-impl<'a> Session<'a> {
+impl<'a> UpdateSession<'a> {
     pub(super) fn open(store: &'a Store<'a>, plan: PlanFile<'a>, verb: &str) -> Result<Self, StoreError> {
         let place = PlanPlace::of(store.files, plan.path).map_err(|source| LoadError::new(plan.path, source))?;
         if let Some(attempt) = caller::attempt_on(&place, plan.id) {
             let path = plan.path.to_owned();
             return Err(StoreError::InAttempt { path, attempt });
         }
-        Ok(Session {
+        Ok(UpdateSession {
             store,
             plan,
             place,
-            me: Holder::new(verb.to_owned(), (store.clock)()),
+            me: LockHolder::new(verb.to_owned(), (store.clock)()),
         })
     }
 
@@ -242,13 +245,18 @@ impl<'a> Session<'a> {
     }
 
     /// Makes a change and returns its number; none where the file is no longer what it was prepared for.
-    fn make(&self, journal: &mut Journal<'_>, source: &SourceText, work: &Work) -> Result<Option<u64>, StoreError> {
+    fn make(
+        &self,
+        journal: &mut Journal<'_>,
+        source: &SourceText,
+        work: &PlannedUpdate,
+    ) -> Result<Option<u64>, StoreError> {
         let Some(text) = &work.text else {
             let recorded = journal.append_change(&(self.store.clock)(), work.change.clone());
             return recorded.map(Some).map_err(|error| self.journal_error(error));
         };
         let temporary = self.temporary(source, text.as_str())?;
-        let change = Change {
+        let change = ChangeRecord {
             text: Some(TextChange::between(source.as_str(), text.as_str())),
             ..work.change.clone()
         };
@@ -296,7 +304,7 @@ impl<'a> Session<'a> {
     ) -> Result<Option<u64>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
         let void = |journal: &mut Journal<'_>| {
-            let settled = journal.append(&(self.store.clock)(), Kind::Void(Settled { change }));
+            let settled = journal.append(&(self.store.clock)(), JournalEvent::Void(SettledChange { change }));
             settled.map(|_| None).map_err(|error| self.journal_error(error))
         };
         let found = holds(files, target, source);
@@ -323,7 +331,7 @@ impl<'a> Session<'a> {
             })?;
         // The change is durable in both places by now. That it landed, the next writer can tell without being told.
         if journal
-            .append(&(self.store.clock)(), Kind::Landed(Settled { change }))
+            .append(&(self.store.clock)(), JournalEvent::Landed(SettledChange { change }))
             .is_err()
         {
             journal.notice(Notice::NotMarked);

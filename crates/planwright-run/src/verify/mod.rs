@@ -1,7 +1,7 @@
 //! Verification: which commands prove that a task is done, how they are run, and the receipts they leave. Knows nothing of
 //! agents and changes no plan.
 //!
-//! [`Checks::of`] finds the commands of a task; [`spec`] and [`receipt`] are for who runs them through [`Workers`] beside other
+//! [`TaskChecks::of`] finds the commands of a task; [`spec`] and [`receipt`] are for who runs them through [`Workers`] beside other
 //! processes, and [`run_all`] is for who has nothing else to do meanwhile.
 //!
 //! [`Workers`]: crate::worker::Workers
@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use planwright_core::plan::{Field, Plan, Task};
 
-pub use rules::{Check, Checks, contract_of, criteria};
-pub use series::{Interrupted, Logs, Watch, all_passed, run_all};
+pub use rules::{Check, TaskChecks, contract_of, criteria};
+pub use series::{Logs, VerificationInterrupted, Watch, all_passed, run_all};
 
 use crate::caller;
 use crate::digest::Digest;
@@ -28,20 +28,20 @@ use crate::fence::Fence;
 use crate::files::open_own;
 use crate::journal::Receipt;
 use crate::redaction::Redaction;
-use crate::worker::{Cause, Ended, Exit, Mark, Spec, StartError, Stdin};
+use crate::worker::{EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, Stdin};
 
 /// How many bytes of the end of the output [`Receipt::tail`] has at most.
 pub const MAX_TAIL_BYTES: usize = 8 * 1024;
 
 /// Where and how the commands of a task are run.
 #[derive(Clone, Debug)]
-pub struct Scene {
+pub struct CheckEnvironment {
     /// The folder that they run in; see [`folder`].
     pub folder: PathBuf,
     /// All of their environment; see [`environment`].
     pub environment: Vec<(OsString, OsString)>,
     /// What their descendants are known by.
-    pub mark: Mark,
+    pub mark: ProcessMark,
     /// How long each log may become.
     pub max_log_bytes: u64,
     /// What is removed from their output.
@@ -54,7 +54,7 @@ pub struct Scene {
 
 /// Returns what is started for a check: no shell but the one that the command asks for, no input, no limit but its timeout.
 /// Its output goes to the log.
-pub fn spec(check: &Check, scene: &Scene, log: PathBuf) -> Spec {
+pub fn spec(check: &Check, scene: &CheckEnvironment, log: PathBuf) -> Spec {
     Spec {
         arguments: check.command.arguments().into_iter().map(OsString::from).collect(),
         folder: scene.folder.clone(),
@@ -136,7 +136,7 @@ pub fn folder(root: &Path, plan: &Plan, task_ix: usize) -> Result<PathBuf, Folde
 }
 
 /// Returns what is kept of a command that was run.
-pub fn receipt(check: &Check, ended: &Ended, log: &Path, commit: Option<String>) -> Receipt {
+pub fn receipt(check: &Check, ended: &EndedProcess, log: &Path, commit: Option<String>) -> Receipt {
     Receipt {
         command: check.command.arguments(),
         exit: exit_words(ended),
@@ -177,18 +177,18 @@ pub fn passed(receipt: &Receipt) -> bool {
     receipt.exit == "exit 0"
 }
 
-fn exit_words(ended: &Ended) -> String {
+fn exit_words(ended: &EndedProcess) -> String {
     match (ended.cause, ended.exit) {
-        (Cause::WallLimit | Cause::Silence, _) => "timeout".to_owned(),
-        (Cause::Cancelled, _) => "cancelled".to_owned(),
-        (Cause::Itself, Exit::Code(code)) => format!("exit {code}"),
-        (Cause::Itself, Exit::Signal(signal)) => format!("signal {signal}"),
-        (Cause::Itself, Exit::Unknown) => "unknown".to_owned(),
+        (EndCause::WallLimit | EndCause::Silence, _) => "timeout".to_owned(),
+        (EndCause::Cancelled, _) => "cancelled".to_owned(),
+        (EndCause::Itself, ProcessExit::Code(code)) => format!("exit {code}"),
+        (EndCause::Itself, ProcessExit::Signal(signal)) => format!("signal {signal}"),
+        (EndCause::Itself, ProcessExit::Unknown) => "unknown".to_owned(),
     }
 }
 
 /// Returns the digest of all output, or of what there is of it, which is then said.
-fn digest_words(ended: &Ended, log: &Path) -> String {
+fn digest_words(ended: &EndedProcess, log: &Path) -> String {
     if ended.n_bytes == 0 {
         return Digest::of("").to_string();
     }

@@ -5,10 +5,10 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use planwright_core::plan::{Field, Plan, Task, Value};
+use planwright_core::plan::{Field, FieldValue, Plan, Task};
 
 use crate::config::{self, Command, Verify};
-use crate::runs::Contract;
+use crate::runs::VerificationContract;
 
 /// The longest text of a plan that is taken for a command, in bytes.
 const MAX_PLAN_COMMAND_BYTES: usize = 1000;
@@ -18,7 +18,7 @@ const CRITERIA: &[Field] = &[Field::Criteria, Field::TestFocus, Field::DoneSigna
 
 /// What verifies a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checks {
+pub struct TaskChecks {
     /// The commands in the order to run them: those for every task, for its type, for its criteria. Each command once.
     pub checks: Vec<Check>,
     /// Criteria that no rule covers.
@@ -43,26 +43,26 @@ pub struct Check {
 }
 
 /// Reads what a plan says about how a task is verified.
-pub fn contract_of(plan: &Plan, task: &Task) -> Contract {
+pub fn contract_of(plan: &Plan, task: &Task) -> VerificationContract {
     let kind = plan.task_str(task, Field::TaskKind).map(str::trim);
-    Contract {
+    VerificationContract {
         criteria: criteria(plan, task).into_iter().map(str::to_owned).collect(),
         kind: kind.filter(|kind| !kind.is_empty()).map(str::to_owned),
-        ..Contract::default()
+        ..VerificationContract::default()
     }
 }
 
-impl Checks {
+impl TaskChecks {
     /// Finds what verifies a task of a plan. Commands inside the plan count only where the user allowed them.
     pub fn of(rules: &Verify, plan: &Plan, task_ix: usize, allow_plan_commands: bool) -> Self {
         match plan.tasks().get(task_ix) {
-            Some(task) => Checks::of_contract(rules, &contract_of(plan, task), allow_plan_commands),
-            None => Checks::default(),
+            Some(task) => TaskChecks::of_contract(rules, &contract_of(plan, task), allow_plan_commands),
+            None => TaskChecks::default(),
         }
     }
 
     /// Finds what verifies a task with this contract.
-    pub fn of_contract(rules: &Verify, contract: &Contract, allow_plan_commands: bool) -> Self {
+    pub fn of_contract(rules: &Verify, contract: &VerificationContract, allow_plan_commands: bool) -> Self {
         let mut collected = Collected::default();
         for command in &rules.every {
             collected.add(command, rules.timeout, "every task");
@@ -70,7 +70,7 @@ impl Checks {
         for (name, checks) in rules.types_of(contract.kind.as_deref().unwrap_or_default()) {
             collected.add_all(checks, &format!("type {name}"));
         }
-        let mut found = Checks::default();
+        let mut found = TaskChecks::default();
         for criterion in contract.criteria.iter().map(String::as_str) {
             let fitting = rules.criteria.iter().filter(|rule| rule.wanted.fits(criterion));
             let mut is_covered = false;
@@ -101,7 +101,7 @@ impl Verify {
     }
 
     /// Returns the rules for a task's type. Letter case is ignored, as in the dialects that have types.
-    fn types_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a config::Checks)> {
+    fn types_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (&'a str, &'a config::CheckCommands)> {
         let fitting = self
             .types
             .iter()
@@ -118,7 +118,7 @@ pub fn criteria<'p>(plan: &'p Plan, task: &Task) -> Vec<&'p str> {
         .filter(|entry| CRITERIA.contains(&entry.field))
         .map(|entry| entry.value);
     let texts = values.flat_map(|value| match value {
-        Value::List(list) => plan.items(list).to_vec(),
+        FieldValue::List(list) => plan.items(list).to_vec(),
         value => vec![value],
     });
     texts
@@ -144,7 +144,7 @@ struct Collected {
 }
 
 impl Collected {
-    fn add_all(&mut self, checks: &config::Checks, covers: &str) {
+    fn add_all(&mut self, checks: &config::CheckCommands, covers: &str) {
         for command in &checks.run {
             self.add(command, checks.timeout, covers);
         }

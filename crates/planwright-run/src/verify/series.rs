@@ -4,12 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Check, Scene, passed, receipt, receipt_of_refusal, spec};
+use super::{Check, CheckEnvironment, passed, receipt, receipt_of_refusal, spec};
 use crate::faults;
 use crate::files::{DiskFiles, write_own};
 use crate::journal::Receipt;
 use crate::layout::{PlanKey, STATE_FOLDER, make_state_folder, refuse_links};
-use crate::worker::{Ended, Event, Manner, Spec, StartError, Workers, end, orphans};
+use crate::worker::{EndedProcess, Spec, StartError, StopManner, WorkerEvent, Workers, end, orphans};
 
 /// How long the user waits at most until an interruption is noticed.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -23,13 +23,13 @@ pub trait Watch {
     fn ends(&mut self, check: &Check, receipt: &Receipt);
 
     /// Returns whether to end what runs, and how. It is asked several times a second.
-    fn interruption(&mut self) -> Option<Manner>;
+    fn interruption(&mut self) -> Option<StopManner>;
 }
 
 /// Somebody did not want to wait for the end. What ran was ended, with everything that it had started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the verification was interrupted")]
-pub struct Interrupted;
+pub struct VerificationInterrupted;
 
 /// Where the outputs of verification by hand are kept: in `.planwright/checks`, those of a task until it is verified again.
 #[derive(Clone, Debug)]
@@ -79,11 +79,11 @@ impl Logs {
 pub fn run_all(
     workers: &mut Workers,
     checks: &[Check],
-    scene: &Scene,
+    scene: &CheckEnvironment,
     logs: &Logs,
     commit: Option<&str>,
     watch: &mut dyn Watch,
-) -> Result<Vec<Receipt>, Interrupted> {
+) -> Result<Vec<Receipt>, VerificationInterrupted> {
     logs.clear();
     let mut receipts = Vec::new();
     for (number, check) in (1..).zip(checks) {
@@ -95,7 +95,7 @@ pub fn run_all(
             Ok(None) => {
                 // What was cut short is of no use to anybody.
                 let _ = std::fs::remove_file(&log);
-                return Err(Interrupted);
+                return Err(VerificationInterrupted);
             }
             Err(error) => receipt_of_refusal(check, &error, commit),
         };
@@ -112,7 +112,7 @@ pub fn run_all(
 }
 
 /// Runs a command to its end; none where it was interrupted.
-fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Option<Ended>, StartError> {
+fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Option<EndedProcess>, StartError> {
     const KEY: u64 = 0;
     workers.start(KEY, spec)?;
     let mut was_interrupted = false;
@@ -122,8 +122,8 @@ fn run(workers: &mut Workers, spec: &Spec, watch: &mut dyn Watch) -> Result<Opti
             was_interrupted = true;
         }
         let ended = workers.wait(Some(PAUSE)).into_iter().find_map(|event| match event {
-            Event::Ended(ended) => Some(ended),
-            Event::Line { .. } | Event::Output { .. } => None,
+            WorkerEvent::Ended(ended) => Some(ended),
+            WorkerEvent::Line { .. } | WorkerEvent::Output { .. } => None,
         });
         if let Some(ended) = ended {
             if ended.was_outlived {

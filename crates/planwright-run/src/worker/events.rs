@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::processes::Identity;
-use super::running::{Look, Running};
-use super::{Cause, Event, Manner, Spec, StartError, Started, process_tree, processes};
+use super::running::{Look, RunningProcess};
+use super::{EndCause, SpawnedProcess, Spec, StartError, StopManner, WorkerEvent, process_tree, processes};
 
 /// How much is read at once: what a pipe holds.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Dropping it kills what runs, with everything that it started.
 #[derive(Debug)]
 pub struct Workers {
-    running: Vec<Running>,
+    running: Vec<RunningProcess>,
     buffer: Vec<u8>,
     bell: PipeReader,
     waker: Waker,
@@ -107,30 +107,30 @@ impl Workers {
     }
 
     /// Starts a process under a key that no running one has.
-    pub fn start(&mut self, key: u64, spec: &Spec) -> Result<Started, StartError> {
+    pub fn start(&mut self, key: u64, spec: &Spec) -> Result<SpawnedProcess, StartError> {
         if self.running.iter().any(|running| running.key == key) {
             return Err(StartError::KeyInUse(key));
         }
-        let (running, started) = Running::start(key, spec, &self.boot)?;
+        let (running, started) = RunningProcess::start(key, spec, &self.boot)?;
         self.may_be_left = true;
         self.running.push(running);
         Ok(started)
     }
 
-    /// Ends a process and everything that it started. Returns whether there is one with this key; [`Event::Ended`] follows then.
+    /// Ends a process and everything that it started. Returns whether there is one with this key; [`WorkerEvent::Ended`] follows then.
     ///
     /// A process that is being ended politely can still be ended at once.
-    pub fn cancel(&mut self, key: u64, manner: Manner) -> bool {
+    pub fn cancel(&mut self, key: u64, manner: StopManner) -> bool {
         let running = self.running.iter_mut().find(|running| running.key == key);
         running.is_some_and(|running| {
-            running.end(Cause::Cancelled, manner, Instant::now());
+            running.end(EndCause::Cancelled, manner, Instant::now());
             true
         })
     }
 
     /// Waits until something happens, somebody wakes, or the time is over; without a time as long as it takes. Must be called
     /// again and again while processes run: nothing is read and no limit is kept in between.
-    pub fn wait(&mut self, timeout: Option<Duration>) -> Vec<Event> {
+    pub fn wait(&mut self, timeout: Option<Duration>) -> Vec<WorkerEvent> {
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             let was_woken = self.turn(until);
@@ -143,7 +143,7 @@ impl Workers {
 
     /// Waits once, and lets every process do what it can. Returns whether somebody woke.
     fn turn(&mut self, until: Option<Instant>) -> bool {
-        let deadlines = self.running.iter().filter_map(Running::deadline);
+        let deadlines = self.running.iter().filter_map(RunningProcess::deadline);
         let pause = pause_until(deadlines.chain(until).min());
         let mut watched = vec![PollFd::new(&self.bell, PollFlags::IN)];
         self.running.iter().for_each(|running| running.watch(&mut watched));
@@ -165,21 +165,21 @@ impl Workers {
     }
 
     /// Lets every process do what the time demands, and forgets those that are over.
-    fn advance(&mut self) -> Vec<Event> {
+    fn advance(&mut self) -> Vec<WorkerEvent> {
         let now = Instant::now();
         let mut look = Look::default();
         let mut events = Vec::new();
         self.running.retain_mut(|running| {
             events.extend(running.take_output());
             let event = running.advance(&mut look, now);
-            let is_over = matches!(event, Some(Event::Ended(_)));
+            let is_over = matches!(event, Some(WorkerEvent::Ended(_)));
             events.extend(event);
             self.n_ended += usize::from(is_over);
             !is_over
         });
         if let Some(earlier) = self.earlier.as_ref().filter(|_| self.n_ended >= REAP_INTERVAL) {
             self.n_ended = 0;
-            let own: Vec<i32> = self.running.iter().map(Running::pid).collect();
+            let own: Vec<i32> = self.running.iter().map(RunningProcess::pid).collect();
             process_tree::reap_children(earlier, &own);
         }
         events
@@ -198,7 +198,7 @@ impl Drop for Workers {
     fn drop(&mut self) {
         let now = Instant::now();
         for running in &mut self.running {
-            running.end(Cause::Cancelled, Manner::AtOnce, now);
+            running.end(EndCause::Cancelled, StopManner::AtOnce, now);
         }
         while !self.running.is_empty() {
             self.wait(None);

@@ -130,7 +130,7 @@ mod tests {
     use std::io::Read as _;
     use std::time::Duration;
 
-    use super::super::Mark;
+    use super::super::ProcessMark;
     use super::*;
     use crate::redaction::Redaction;
 
@@ -150,7 +150,7 @@ mod tests {
             arguments: arguments.map(OsString::from).to_vec(),
             folder: folder.path().to_owned(),
             environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
-            mark: Mark::default(),
+            mark: ProcessMark::default(),
             stdin: Stdin::Nothing,
             log: folder.path().join("log"),
             max_log_bytes: 1024 * 1024,

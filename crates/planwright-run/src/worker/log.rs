@@ -23,7 +23,7 @@ const MAX_LINE_REST: u64 = 4096;
 
 /// A log that grows.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct OutputLog {
     path: PathBuf,
     /// None while there is nothing in it.
     file: Option<File>,
@@ -40,7 +40,7 @@ pub(super) struct Log {
     error: Option<io::Error>,
 }
 
-impl Log {
+impl OutputLog {
     /// Begins a log. A file that is there is emptied; where there is none, the first output makes it, and the folder for it.
     pub(super) fn create(path: &Path, max_bytes: u64) -> io::Result<Self> {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
@@ -173,10 +173,10 @@ mod tests {
 
     /// Writes an output in pieces of a size, and returns the log and what its file holds. It is never longer than it may be.
     #[track_caller]
-    fn written(output: &[u8], size: usize, cap: u64) -> (Log, Vec<u8>) {
+    fn written(output: &[u8], size: usize, cap: u64) -> (OutputLog, Vec<u8>) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("made/on/the/way.log");
-        let mut log = Log::create(&path, cap).expect("a log");
+        let mut log = OutputLog::create(&path, cap).expect("a log");
         for piece in output.chunks(size) {
             log.write(piece);
             assert!(log.length <= cap);
@@ -191,13 +191,13 @@ mod tests {
     fn there_is_no_file_until_there_is_output_and_what_was_there_is_gone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
-        let mut log = Log::create(&path, 10_000).expect("a log");
+        let mut log = OutputLog::create(&path, 10_000).expect("a log");
         log.write(b"");
         assert!(!path.exists());
         log.write(b"some");
         log.write(b"thing");
         assert_eq!(std::fs::read(&path).expect("a file"), b"something");
-        drop(Log::create(&path, 10_000).expect("a log"));
+        drop(OutputLog::create(&path, 10_000).expect("a log"));
         assert_eq!(std::fs::read(&path).expect("a file"), b"");
     }
 
@@ -255,7 +255,7 @@ mod tests {
         let (log, file) = written(&numbered_lines(100), 50, MIN_LOG_BYTES);
         assert!(!log.was_cut() && !file.is_empty());
         let folder = tempfile::tempdir().expect("a folder");
-        let log = Log::create(&folder.path().join("log"), 0).expect("a log");
+        let log = OutputLog::create(&folder.path().join("log"), 0).expect("a log");
         assert_eq!(log.cap, MIN_LOG_BYTES);
     }
 }

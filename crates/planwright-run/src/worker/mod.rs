@@ -2,7 +2,7 @@
 //! with everything they started. Knows nothing of plans, agents or what an exit status means.
 //!
 //! There is one loop, in [`Workers::wait`], and no thread per process. What belongs to a process is found in the process table
-//! by parents, groups and sessions, and by a [`Mark`] in the environment, which also finds what left its group and lost its
+//! by parents, groups and sessions, and by a [`ProcessMark`] in the environment, which also finds what left its group and lost its
 //! parent. Where there is no `/proc` (macOS) only the process group is ended, and nothing is found after a crash. What clears
 //! its environment, leaves its session and loses its parent before anybody looks is found only on Linux, by [`Workers::sole`], whose
 //! child it becomes.
@@ -46,12 +46,12 @@ pub(crate) use processes::own_start_time;
 #[cfg(not(unix))]
 pub(crate) use unsupported::own_start_time;
 #[cfg(not(unix))]
-pub use unsupported::{Waker, Workers, end, is_alive, orphans, values_of};
+pub use unsupported::{UnsupportedWaker as Waker, UnsupportedWorkers as Workers, end, is_alive, orphans, values_of};
 
-/// How many bytes of the end of the output [`Ended::tail`] has at most.
+/// How many bytes of the end of the output [`EndedProcess::tail`] has at most.
 pub const TAIL_BYTES: usize = 8 * 1024;
 
-/// How many bytes of a line of output [`Event::Line`] shows at most.
+/// How many bytes of a line of output [`WorkerEvent::Line`] shows at most.
 pub const LINE_BYTES: usize = 400;
 
 /// The smallest cap of a log; a smaller one is taken as this.
@@ -68,7 +68,7 @@ pub struct Spec {
     /// All of its environment, but for the mark. See [`allowed_environment`].
     pub environment: Vec<(OsString, OsString)>,
     /// What is added to the environment to know its descendants by.
-    pub mark: Mark,
+    pub mark: ProcessMark,
     /// What it reads.
     pub stdin: Stdin,
     /// Where its output goes, that of standard output and standard error in the order in which it arrives. A file there is
@@ -79,7 +79,7 @@ pub struct Spec {
     pub max_log_bytes: u64,
     /// What is removed from its output before that is logged or reported.
     pub redaction: Redaction,
-    /// Whether all of its output is told as well, by [`Event::Output`].
+    /// Whether all of its output is told as well, by [`WorkerEvent::Output`].
     pub tells_output: bool,
     /// How long it may run.
     pub wall_limit: Option<Duration>,
@@ -121,11 +121,11 @@ pub enum Stdin {
 ///
 /// A process has the mark if it was started with all of these variables. No process has an empty mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct ProcessMark {
     variables: Vec<(OsString, OsString)>,
 }
 
-impl Mark {
+impl ProcessMark {
     /// Makes a mark of variables that together are unlike those of any other run.
     pub fn new<Name: Into<OsString>, Value: Into<OsString>>(
         variables: impl IntoIterator<Item = (Name, Value)>,
@@ -146,7 +146,7 @@ impl Mark {
 
 /// A process that was started, as it is to be written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Started {
+pub struct SpawnedProcess {
     /// Its number.
     pub pid: u32,
     /// When the system started it; see [`Process::start_time`].
@@ -167,7 +167,7 @@ pub struct Process {
 
 /// How somebody wants a process to be ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum StopManner {
     /// It is asked to, and killed when its grace is over.
     Politely,
     /// It is killed.
@@ -176,7 +176,7 @@ pub enum Manner {
 
 /// What happened to a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum WorkerEvent {
     /// It wrote something. Comes a few times per second at most.
     Line {
         /// Which process.
@@ -184,7 +184,7 @@ pub enum Event {
         /// The last line, which may not be complete yet: at most [`LINE_BYTES`], lossily decoded. It may hold escape sequences.
         line: String,
     },
-    /// It wrote these bytes. Comes in order, and before [`Event::Ended`].
+    /// It wrote these bytes. Comes in order, and before [`WorkerEvent::Ended`].
     Output {
         /// Which process.
         key: u64,
@@ -192,18 +192,18 @@ pub enum Event {
         bytes: Vec<u8>,
     },
     /// It is over, and after a limit or a cancellation so is everything that it started.
-    Ended(Ended),
+    Ended(EndedProcess),
 }
 
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedProcess {
     /// Which process.
     pub key: u64,
     /// How it went.
-    pub exit: Exit,
+    pub exit: ProcessExit,
     /// Who ended it.
-    pub cause: Cause,
+    pub cause: EndCause,
     /// From its start to its exit.
     pub duration: Duration,
     /// How much it wrote, with what the log left out.
@@ -221,7 +221,7 @@ pub struct Ended {
 
 /// The end of a process in the system's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ProcessExit {
     /// It exited with this status.
     Code(i32),
     /// It was ended by this signal.
@@ -233,7 +233,7 @@ pub enum Exit {
 
 /// What made a process end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum EndCause {
     /// Nothing of ours.
     Itself,
     /// [`Spec::wall_limit`].

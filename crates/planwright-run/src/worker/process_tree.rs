@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, WaitId, WaitIdOptions, waitid};
 
-use super::processes::{self, Entry, Identity, Table};
-use super::{Mark, Process};
+use super::processes::{self, Identity, ProcessEntry, ProcessTable};
+use super::{Process, ProcessMark};
 
 /// The pause after the first look at the table. Every further one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -30,7 +30,7 @@ const N_EMPTY_LOOKS: u32 = 2;
 /// What belongs together.
 #[derive(Debug)]
 struct Tree {
-    mark: Mark,
+    mark: ProcessMark,
     /// Where all children of this process belong to it: those that do not.
     but_for: Option<Vec<Identity>>,
     /// Everything that was ever found, by number.
@@ -38,7 +38,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(mark: Mark, processes: impl IntoIterator<Item = Identity>) -> Self {
+    fn new(mark: ProcessMark, processes: impl IntoIterator<Item = Identity>) -> Self {
         let known = processes.into_iter().map(|process| (process.pid, process.ticks));
         Self {
             mark,
@@ -51,7 +51,7 @@ impl Tree {
     fn of_children(but_for: Vec<Identity>) -> Self {
         Self {
             but_for: Some(but_for),
-            ..Self::new(Mark::default(), None)
+            ..Self::new(ProcessMark::default(), None)
         }
     }
 
@@ -60,9 +60,9 @@ impl Tree {
     ///
     /// A number in `known` may be another process's by now, which the time tells. A group's number cannot be used again
     /// while somebody is in it, and who is asked about it here is.
-    fn look(&mut self, table: &Table) -> Vec<Entry> {
+    fn look(&mut self, table: &ProcessTable) -> Vec<ProcessEntry> {
         let relations = Relations::new(table);
-        let is_known = |entry: &&Entry| self.known.get(&entry.identity.pid) == Some(&entry.identity.ticks);
+        let is_known = |entry: &&ProcessEntry| self.known.get(&entry.identity.pid) == Some(&entry.identity.ticks);
         let mut waiting: Vec<i32> = table
             .entries()
             .filter(is_known)
@@ -75,7 +75,7 @@ impl Tree {
             waiting.extend(children.map(|child| child.pid));
         }
         let mut is_led_by: HashSet<i32> = HashSet::new();
-        let mut found: HashMap<i32, Entry> = HashMap::new();
+        let mut found: HashMap<i32, ProcessEntry> = HashMap::new();
         while let Some(pid) = waiting.pop() {
             let Some(entry) = relations.by_pid.get(&pid) else {
                 continue;
@@ -91,7 +91,7 @@ impl Tree {
                 }
             }
         }
-        let mut alive: Vec<Entry> = found.into_values().filter(|entry| entry.is_alive).collect();
+        let mut alive: Vec<ProcessEntry> = found.into_values().filter(|entry| entry.is_alive).collect();
         alive.sort_unstable_by_key(|entry| entry.identity);
         alive
     }
@@ -99,15 +99,15 @@ impl Tree {
 
 /// The table by what connects its lines.
 struct Relations<'table> {
-    by_pid: HashMap<i32, &'table Entry>,
+    by_pid: HashMap<i32, &'table ProcessEntry>,
     children: HashMap<i32, Vec<i32>>,
     groups: HashMap<i32, Vec<i32>>,
     sessions: HashMap<i32, Vec<i32>>,
 }
 
 impl<'table> Relations<'table> {
-    fn new(table: &'table Table) -> Self {
-        let by = |key: fn(&Entry) -> i32| {
+    fn new(table: &'table ProcessTable) -> Self {
+        let by = |key: fn(&ProcessEntry) -> i32| {
             let mut map: HashMap<i32, Vec<i32>> = HashMap::new();
             for entry in table.entries() {
                 map.entry(key(entry)).or_default().push(entry.identity.pid);
@@ -136,7 +136,7 @@ pub(super) enum Root {
 
 /// A tree that is being ended.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(super) struct EndingTree {
     tree: Tree,
     kill_at: Instant,
     first_kill: Option<Instant>,
@@ -148,10 +148,10 @@ pub(super) struct Ending {
     n_empty_looks: u32,
 }
 
-impl Ending {
+impl EndingTree {
     /// Begins to end what belongs to some processes or has a mark. Nothing happens before the first step.
     pub(super) fn new(
-        mark: Mark,
+        mark: ProcessMark,
         processes: impl IntoIterator<Item = Identity>,
         now: Instant,
         grace: Duration,
@@ -205,7 +205,7 @@ impl Ending {
     /// Takes all steps, and waits in between. Tells after each look how many were alive.
     fn play_out(&mut self, mut tell: impl FnMut(usize)) {
         while !self.is_over() && !self.is_hopeless(Instant::now()) {
-            let Some(table) = Table::read() else { break };
+            let Some(table) = ProcessTable::read() else { break };
             tell(self.step(Some(&table), Root::Nobody, Instant::now()));
             if !self.is_over() {
                 std::thread::sleep(self.next_step().saturating_duration_since(Instant::now()));
@@ -214,7 +214,7 @@ impl Ending {
     }
 
     /// Looks once, and sends the signals that are due. Returns how many are alive.
-    pub(super) fn step(&mut self, table: Option<&Table>, root: Root, now: Instant) -> usize {
+    pub(super) fn step(&mut self, table: Option<&ProcessTable>, root: Root, now: Instant) -> usize {
         let alive = match table {
             Some(table) => self.tree.look(table),
             None => Vec::new(),
@@ -238,7 +238,7 @@ impl Ending {
         alive.len()
     }
 
-    fn kill(&self, alive: &[Entry], root: Root, has_table: bool) {
+    fn kill(&self, alive: &[ProcessEntry], root: Root, has_table: bool) {
         match root {
             Root::Ours(group) => processes::signal_group(group, Signal::KILL),
             Root::Gone(group) if !has_table => processes::signal_group(group, Signal::KILL),
@@ -251,7 +251,7 @@ impl Ending {
 
     /// Asks everybody once. Whoever appears later may be there to clean up, so that it is left alone for the time of the grace
     /// as long as the first process is there.
-    fn ask(&mut self, alive: &[Entry], root: Root, has_table: bool) {
+    fn ask(&mut self, alive: &[ProcessEntry], root: Root, has_table: bool) {
         let is_first = !std::mem::replace(&mut self.has_asked, true);
         let group = match root {
             Root::Ours(_) if !is_first => return,
@@ -275,13 +275,13 @@ impl Ending {
 /// what descends from these. Never this process or one that it descends from.
 ///
 /// Finds nothing where there is no `/proc`.
-pub fn orphans(mark: &Mark, recorded: &[Process]) -> Vec<Process> {
+pub fn orphans(mark: &ProcessMark, recorded: &[Process]) -> Vec<Process> {
     let boot = processes::boot();
     let recorded = recorded
         .iter()
         .filter_map(|process| processes::identity(process, &boot));
     let mut tree = Tree::new(mark.clone(), recorded);
-    let found = Table::read().map_or_else(Vec::new, |table| tree.look(&table));
+    let found = ProcessTable::read().map_or_else(Vec::new, |table| tree.look(&table));
     found
         .iter()
         .map(|entry| processes::describe(entry.identity, &boot))
@@ -291,8 +291,8 @@ pub fn orphans(mark: &Mark, recorded: &[Process]) -> Vec<Process> {
 /// Returns the different values that a variable has with processes that have a mark.
 ///
 /// Finds nothing where there is no `/proc`.
-pub fn values_of(mark: &Mark, name: &str) -> Vec<String> {
-    let mut values = Table::read().map_or_else(Vec::new, |table| table.values_of(mark, name));
+pub fn values_of(mark: &ProcessMark, name: &str) -> Vec<String> {
+    let mut values = ProcessTable::read().map_or_else(Vec::new, |table| table.values_of(mark, name));
     values.sort_unstable();
     values.dedup();
     values
@@ -301,17 +301,17 @@ pub fn values_of(mark: &Mark, name: &str) -> Vec<String> {
 /// Ends processes and everything that belongs to them: asks, waits for the grace, kills. Returns those that are still there.
 ///
 /// A process that is another one by now is not touched.
-pub fn end(mark: &Mark, processes: &[Process], grace: Duration) -> Vec<Process> {
+pub fn end(mark: &ProcessMark, processes: &[Process], grace: Duration) -> Vec<Process> {
     let boot = processes::boot();
     let recorded = processes
         .iter()
         .filter_map(|process| processes::identity(process, &boot));
-    let mut ending = Ending::new(mark.clone(), recorded, Instant::now(), grace);
+    let mut ending = EndingTree::new(mark.clone(), recorded, Instant::now(), grace);
     ending.play_out(|_| {});
     if ending.is_over() {
         return Vec::new();
     }
-    let left = Table::read().map_or_else(Vec::new, |table| ending.tree.look(&table));
+    let left = ProcessTable::read().map_or_else(Vec::new, |table| ending.tree.look(&table));
     left.iter()
         .map(|entry| processes::describe(entry.identity, &boot))
         .collect()
@@ -319,7 +319,7 @@ pub fn end(mark: &Mark, processes: &[Process], grace: Duration) -> Vec<Process> 
 
 /// Returns the children of this process.
 pub(super) fn children() -> Vec<Identity> {
-    Table::read().map_or_else(Vec::new, |table| table.children())
+    ProcessTable::read().map_or_else(Vec::new, |table| table.children())
 }
 
 /// Returns whether this process has a child, as far as the system tells that quickly.
@@ -331,7 +331,7 @@ pub(super) fn has_children() -> bool {
 /// Ends all children of this process but for some, whatever they call themselves, and what belongs to them. Returns how many there
 /// were.
 pub(super) fn end_children(but_for: &[Identity], grace: Duration) -> usize {
-    let mut ending = Ending::of(Tree::of_children(but_for.to_vec()), Instant::now(), grace);
+    let mut ending = EndingTree::of(Tree::of_children(but_for.to_vec()), Instant::now(), grace);
     let mut n_alive = 0;
     ending.play_out(|alive| n_alive = n_alive.max(alive));
     reap_children(but_for, &[]);
@@ -364,7 +364,7 @@ mod tests {
         let mut output = child.stdout.take().expect("a pipe");
         output.read_exact(&mut [0; 6]).expect("`ready` and a line end");
         let pid = child.id().cast_signed();
-        let mut ending = Ending::new(Mark::default(), None, Instant::now(), grace);
+        let mut ending = EndingTree::new(ProcessMark::default(), None, Instant::now(), grace);
         let mut status = None;
         // Where the first process takes its time to ask for the dead, they are in the group for as long.
         while !ending.is_over() && !ending.is_hopeless(Instant::now()) {

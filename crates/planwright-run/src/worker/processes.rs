@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::process::{Pid, Signal};
 
-use super::{Mark, Process};
-pub(super) use crate::process_table::{Entry, Identity, entry_of};
+use super::{Process, ProcessMark};
+pub(super) use crate::process_table::{Identity, ProcessEntry, entry_of};
 use crate::process_table::{environment_of, value_in};
 use crate::programs::OWN_COMMAND;
 
@@ -17,15 +17,15 @@ const MAX_COMMAND_BYTES: usize = 200;
 
 /// All processes at about one moment.
 #[derive(Debug)]
-pub(super) struct Table {
-    entries: Vec<Entry>,
+pub(super) struct ProcessTable {
+    entries: Vec<ProcessEntry>,
     /// This process and those that it descends from, which are never touched.
     untouchable: HashSet<i32>,
     /// The environments of the user's processes; of the others there are none. Read when a mark is looked for.
     environments: OnceCell<Vec<Vec<u8>>>,
 }
 
-impl Table {
+impl ProcessTable {
     /// Reads the table. There is none on systems without `/proc`, or with another kind of it.
     pub(super) fn read() -> Option<Self> {
         let own_pid = rustix::process::getpid().as_raw_pid();
@@ -34,7 +34,7 @@ impl Table {
             .ok()?
             .filter_map(|entry| Some(entry.ok()?.file_name()));
         let pids = names.filter_map(|name| name.to_str()?.parse().ok());
-        let entries: Vec<Entry> = pids.filter_map(entry_of).collect();
+        let entries: Vec<ProcessEntry> = pids.filter_map(entry_of).collect();
         Some(Self {
             untouchable: line_of_ancestors(own_pid, &entries),
             entries,
@@ -43,25 +43,25 @@ impl Table {
     }
 
     /// Returns those that may be touched.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let may_be = |entry: &&Entry| entry.identity.pid > 1 && !self.untouchable.contains(&entry.identity.pid);
+    pub(super) fn entries(&self) -> impl Iterator<Item = &ProcessEntry> {
+        let may_be = |entry: &&ProcessEntry| entry.identity.pid > 1 && !self.untouchable.contains(&entry.identity.pid);
         self.entries.iter().filter(may_be)
     }
 
     /// Returns the children of this process. Those of its own commands, which say so, and what these left, are none of them.
     pub(super) fn children(&self) -> Vec<Identity> {
         let own_pid = rustix::process::getpid().as_raw_pid();
-        let is_stray = |entry: &&Entry| entry.parent == own_pid && !is_own_command(&environment_of(entry));
+        let is_stray = |entry: &&ProcessEntry| entry.parent == own_pid && !is_own_command(&environment_of(entry));
         self.entries().filter(is_stray).map(|entry| entry.identity).collect()
     }
 
     /// Returns those of this user that have a mark.
-    pub(super) fn marked(&self, mark: &Mark) -> Vec<Identity> {
+    pub(super) fn marked(&self, mark: &ProcessMark) -> Vec<Identity> {
         self.with_mark(mark).map(|(entry, _)| entry.identity).collect()
     }
 
     /// Returns what a variable is with those that have a mark.
-    pub(super) fn values_of(&self, mark: &Mark, name: &str) -> Vec<String> {
+    pub(super) fn values_of(&self, mark: &ProcessMark, name: &str) -> Vec<String> {
         let values = self.with_mark(mark).filter_map(|(_, environment)| {
             let value = value_in(environment, name.as_bytes())?;
             Some(String::from_utf8_lossy(value).into_owned())
@@ -69,7 +69,7 @@ impl Table {
         values.collect()
     }
 
-    fn with_mark(&self, mark: &Mark) -> impl Iterator<Item = (&Entry, &[u8])> {
+    fn with_mark(&self, mark: &ProcessMark) -> impl Iterator<Item = (&ProcessEntry, &[u8])> {
         let environments = match mark.variables.is_empty() {
             // No process has an empty mark.
             true => &[],
@@ -84,7 +84,7 @@ impl Table {
 }
 
 /// Returns a process and its ancestors.
-fn line_of_ancestors(pid: i32, entries: &[Entry]) -> HashSet<i32> {
+fn line_of_ancestors(pid: i32, entries: &[ProcessEntry]) -> HashSet<i32> {
     let parents: HashMap<i32, i32> = entries.iter().map(|entry| (entry.identity.pid, entry.parent)).collect();
     let mut line = HashSet::new();
     let mut next = Some(&pid);
@@ -129,7 +129,7 @@ pub(super) fn reap(process: Identity) {
     }
 }
 
-fn has_mark(environment: &[u8], mark: &Mark) -> bool {
+fn has_mark(environment: &[u8], mark: &ProcessMark) -> bool {
     let has = |name: &OsStr, value: &OsStr| value_in(environment, name.as_bytes()) == Some(value.as_bytes());
     mark.variables().all(|(name, value)| has(name, value))
 }
@@ -220,20 +220,20 @@ mod tests {
 
     #[test]
     fn a_mark_is_all_of_its_variables_and_an_empty_one_is_nobodys() {
-        let mark = Mark::new([("RUN", "r1"), ("ATTEMPT", "2")]);
+        let mark = ProcessMark::new([("RUN", "r1"), ("ATTEMPT", "2")]);
         assert!(has_mark(b"A=1\0ATTEMPT=2\0RUN=r1\0", &mark));
         assert!(has_mark(b"RUN=r1\0ATTEMPT=2", &mark));
         assert!(!has_mark(b"RUN=r1\0ATTEMPT=22\0", &mark));
         assert!(!has_mark(b"RUN=r1\0XATTEMPT=2\0", &mark));
         assert!(!has_mark(b"", &mark));
-        if let Some(table) = Table::read() {
-            assert_eq!(table.marked(&Mark::default()), []);
+        if let Some(table) = ProcessTable::read() {
+            assert_eq!(table.marked(&ProcessMark::default()), []);
         }
     }
 
     #[test]
     fn ancestors_end_even_where_the_table_goes_round() {
-        let entry = |pid, parent| Entry {
+        let entry = |pid, parent| ProcessEntry {
             identity: Identity { pid, ticks: 1 },
             parent,
             group: pid,
@@ -250,7 +250,7 @@ mod tests {
         for pid in [i32::MIN, -1, 0, 1, own] {
             assert_eq!(touchable(pid), None);
         }
-        if let Some(table) = Table::read() {
+        if let Some(table) = ProcessTable::read() {
             assert!(
                 table
                     .entries()

@@ -10,11 +10,13 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fd::OwnedFd;
 
 use super::launch::{Launched, launch};
-use super::log::Log;
-use super::process_tree::{Ending, Root};
-use super::processes::{self, Entry, Identity, Table};
+use super::log::OutputLog;
+use super::process_tree::{EndingTree, Root};
+use super::processes::{self, Identity, ProcessEntry, ProcessTable};
 use super::recent::Recent;
-use super::{Cause, Ended, Event, Exit, Manner, Mark, Spec, StartError, Started, Stdin};
+use super::{
+    EndCause, EndedProcess, ProcessExit, ProcessMark, SpawnedProcess, Spec, StartError, Stdin, StopManner, WorkerEvent,
+};
 use crate::redaction::RedactionStream;
 
 /// How long the end of the output is waited for when everything else is over, because something that it started holds it open.
@@ -35,7 +37,7 @@ const ASK_INTERVALS: (Duration, Duration) = (Duration::from_millis(1), Duration:
 
 /// A process that runs, or that is over and not yet reported.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct RunningProcess {
     pub(super) key: u64,
     child: Child,
     pid: i32,
@@ -44,35 +46,35 @@ pub(super) struct Running {
     /// Tells when it is over, where the system can.
     handle: Option<OwnedFd>,
     output: Option<PipeReader>,
-    input: Option<Input>,
-    log: Log,
+    input: Option<PendingInput>,
+    log: OutputLog,
     recent: Recent,
     redaction: RedactionStream,
     /// What it wrote and is not told yet, where it is to be told.
     untold: Option<Vec<u8>>,
-    limits: Limits,
-    mark: Mark,
+    limits: ProcessLimits,
+    mark: ProcessMark,
     started: Instant,
     last_output: Instant,
     next_line: Option<Instant>,
     last_line: Option<Instant>,
-    cause: Cause,
+    cause: EndCause,
     over: Option<Over>,
-    ending: Option<Ending>,
+    ending: Option<EndingTree>,
     /// Since when nothing but its output is waited for.
     done_since: Option<Instant>,
 }
 
 /// What is still to be written to a process.
 #[derive(Debug)]
-struct Input {
+struct PendingInput {
     pipe: PipeWriter,
     bytes: Vec<u8>,
     n_written: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct ProcessLimits {
     wall: Option<Duration>,
     silence: Option<Duration>,
     grace: Duration,
@@ -81,26 +83,26 @@ struct Limits {
 /// The end of the process itself.
 #[derive(Clone, Copy, Debug)]
 struct Over {
-    exit: Exit,
+    exit: ProcessExit,
     at: Instant,
 }
 
 /// The table of processes, read at most once per turn of the loop.
 #[derive(Debug, Default)]
 pub(super) struct Look {
-    table: Option<Option<Table>>,
+    table: Option<Option<ProcessTable>>,
 }
 
 impl Look {
-    fn table(&mut self) -> Option<&Table> {
-        self.table.get_or_insert_with(Table::read).as_ref()
+    fn table(&mut self) -> Option<&ProcessTable> {
+        self.table.get_or_insert_with(ProcessTable::read).as_ref()
     }
 }
 
-impl Running {
+impl RunningProcess {
     /// Makes the log and starts the process.
-    pub(super) fn start(key: u64, spec: &Spec, boot: &str) -> Result<(Self, Started), StartError> {
-        let log = Log::create(&spec.log, spec.max_log_bytes).map_err(|source| StartError::Log {
+    pub(super) fn start(key: u64, spec: &Spec, boot: &str) -> Result<(Self, SpawnedProcess), StartError> {
+        let log = OutputLog::create(&spec.log, spec.max_log_bytes).map_err(|source| StartError::Log {
             path: spec.log.clone(),
             source,
         })?;
@@ -115,7 +117,7 @@ impl Running {
             identity,
             handle: exit_handle(pid),
             output: Some(output),
-            input: input.zip(bytes_of(&spec.stdin)).map(|(pipe, bytes)| Input {
+            input: input.zip(bytes_of(&spec.stdin)).map(|(pipe, bytes)| PendingInput {
                 pipe,
                 bytes,
                 n_written: 0,
@@ -124,7 +126,7 @@ impl Running {
             recent: Recent::default(),
             redaction: spec.redaction.stream(),
             untold: spec.tells_output.then(Vec::new),
-            limits: Limits {
+            limits: ProcessLimits {
                 wall: spec.wall_limit,
                 silence: spec.silence_limit,
                 grace: spec.grace,
@@ -134,7 +136,7 @@ impl Running {
             last_output: started,
             next_line: None,
             last_line: None,
-            cause: Cause::Itself,
+            cause: EndCause::Itself,
             over: None,
             ending: None,
             done_since: None,
@@ -142,7 +144,7 @@ impl Running {
         running.write_input();
         let start_time = identity.map_or_else(String::new, |identity| processes::start_time(boot, identity.ticks));
         let pid = running.child.id();
-        Ok((running, Started { pid, start_time }))
+        Ok((running, SpawnedProcess { pid, start_time }))
     }
 
     /// Returns its number.
@@ -185,50 +187,55 @@ impl Running {
     }
 
     /// Begins to end it. What is over already is not cancelled, but what it left is ended.
-    pub(super) fn end(&mut self, cause: Cause, manner: Manner, now: Instant) {
+    pub(super) fn end(&mut self, cause: EndCause, manner: StopManner, now: Instant) {
         if self.ending.is_none() {
             if self.over.is_none() {
                 self.cause = cause;
             }
             self.done_since = None;
-            self.ending = Some(Ending::new(self.mark.clone(), self.identity, now, self.limits.grace));
+            self.ending = Some(EndingTree::new(
+                self.mark.clone(),
+                self.identity,
+                now,
+                self.limits.grace,
+            ));
         }
-        if let Some(ending) = self.ending.as_mut().filter(|_| manner == Manner::AtOnce) {
+        if let Some(ending) = self.ending.as_mut().filter(|_| manner == StopManner::AtOnce) {
             ending.hurry(now);
         }
     }
 
     /// Returns what it wrote since the last time.
-    pub(super) fn take_output(&mut self) -> Option<Event> {
+    pub(super) fn take_output(&mut self) -> Option<WorkerEvent> {
         let bytes = self.untold.as_mut().filter(|untold| !untold.is_empty())?;
-        Some(Event::Output {
+        Some(WorkerEvent::Output {
             key: self.key,
             bytes: std::mem::take(bytes),
         })
     }
 
     /// Does what the time demands.
-    pub(super) fn advance(&mut self, look: &mut Look, now: Instant) -> Option<Event> {
+    pub(super) fn advance(&mut self, look: &mut Look, now: Instant) -> Option<WorkerEvent> {
         if self.ending.is_none() && self.over.is_none() {
             let exceeds = |limit: Option<Duration>, since: Instant| limit.is_some_and(|limit| now - since >= limit);
             if exceeds(self.limits.wall, self.started) {
-                self.end(Cause::WallLimit, Manner::Politely, now);
+                self.end(EndCause::WallLimit, StopManner::Politely, now);
             } else if exceeds(self.limits.silence, self.last_output) {
-                self.end(Cause::Silence, Manner::Politely, now);
+                self.end(EndCause::Silence, StopManner::Politely, now);
             }
         }
         let root = self.root();
         if let Some(ending) = self.ending.as_mut().filter(|ending| ending.next_step() <= now) {
             ending.step(look.table(), root, now);
         }
-        if self.done_since.is_none() && self.over.is_some() && self.ending.as_ref().is_none_or(Ending::is_over) {
+        if self.done_since.is_none() && self.over.is_some() && self.ending.as_ref().is_none_or(EndingTree::is_over) {
             self.done_since = Some(now);
         }
         if self.is_finished(now) {
             if self.output.is_some() {
                 self.keep_rest();
             }
-            return Some(Event::Ended(self.report(look, now)));
+            return Some(WorkerEvent::Ended(self.report(look, now)));
         }
         self.line_event(now)
     }
@@ -239,7 +246,7 @@ impl Running {
         let is_limited = self.ending.is_none() && self.over.is_none();
         let wall = after(self.started, self.limits.wall).filter(|_| is_limited);
         let silence = after(self.last_output, self.limits.silence).filter(|_| is_limited);
-        let step = self.ending.as_ref().map(Ending::next_step);
+        let step = self.ending.as_ref().map(EndingTree::next_step);
         let output = self.done_since.map(|since| since + OUTPUT_PATIENCE);
         let must_ask = self.handle.is_none() && self.over.is_none();
         let ask = must_ask.then(|| Instant::now() + ask_interval(self.last_output.elapsed()));
@@ -319,7 +326,7 @@ impl Running {
         let exit = match self.child.try_wait() {
             Ok(Some(status)) => exit_of(status),
             Ok(None) => return,
-            Err(_) => Exit::Unknown,
+            Err(_) => ProcessExit::Unknown,
         };
         self.over = Some(Over { exit, at: now });
         self.handle = None;
@@ -338,12 +345,12 @@ impl Running {
         is_hopeless || self.done_since.is_some_and(|since| !may_have_output(since))
     }
 
-    fn report(&self, look: &mut Look, now: Instant) -> Ended {
+    fn report(&self, look: &mut Look, now: Instant) -> EndedProcess {
         let over = self.over.unwrap_or(Over {
-            exit: Exit::Unknown,
+            exit: ProcessExit::Unknown,
             at: now,
         });
-        Ended {
+        EndedProcess {
             key: self.key,
             exit: over.exit,
             cause: self.cause,
@@ -362,15 +369,15 @@ impl Running {
         if let Some(ending) = &self.ending {
             return !ending.is_over();
         }
-        let is_member = |entry: &Entry| entry.group == self.pid && entry.is_alive;
+        let is_member = |entry: &ProcessEntry| entry.group == self.pid && entry.is_alive;
         processes::has_members(self.pid) && look.table().is_none_or(|table| table.entries().any(is_member))
     }
 
-    fn line_event(&mut self, now: Instant) -> Option<Event> {
+    fn line_event(&mut self, now: Instant) -> Option<WorkerEvent> {
         self.next_line.take_if(|due| *due <= now)?;
         self.last_line = Some(now);
         let line = self.recent.last_line()?;
-        Some(Event::Line { key: self.key, line })
+        Some(WorkerEvent::Line { key: self.key, line })
     }
 }
 
@@ -379,9 +386,9 @@ fn ask_interval(since_output: Duration) -> Duration {
     (since_output / 10).clamp(shortest, longest)
 }
 
-fn exit_of(status: ExitStatus) -> Exit {
-    let signal = || status.signal().map_or(Exit::Unknown, Exit::Signal);
-    status.code().map_or_else(signal, Exit::Code)
+fn exit_of(status: ExitStatus) -> ProcessExit {
+    let signal = || status.signal().map_or(ProcessExit::Unknown, ProcessExit::Signal);
+    status.code().map_or_else(signal, ProcessExit::Code)
 }
 
 fn bytes_of(stdin: &Stdin) -> Option<Vec<u8>> {
@@ -420,7 +427,7 @@ mod tests {
                 .to_vec(),
             folder: folder.path().to_owned(),
             environment: Vec::new(),
-            mark: Mark::default(),
+            mark: ProcessMark::default(),
             stdin: Stdin::Nothing,
             log: folder.path().join("log"),
             max_log_bytes: 10_000,
@@ -431,7 +438,7 @@ mod tests {
             grace: Duration::ZERO,
             fence: None,
         };
-        let (mut running, _) = Running::start(1, &spec, "").expect("a process");
+        let (mut running, _) = RunningProcess::start(1, &spec, "").expect("a process");
         running.handle = None;
         let mut buffer = [0; 100];
         let ended = loop {
@@ -439,11 +446,14 @@ mod tests {
             assert!(pause <= ASK_INTERVALS.1);
             std::thread::sleep(pause);
             running.act(&mut std::iter::repeat(true), &mut buffer, Instant::now());
-            if let Some(Event::Ended(ended)) = running.advance(&mut Look::default(), Instant::now()) {
+            if let Some(WorkerEvent::Ended(ended)) = running.advance(&mut Look::default(), Instant::now()) {
                 break ended;
             }
         };
-        assert_eq!((ended.exit, ended.tail.as_slice()), (Exit::Code(6), &b"out\n"[..]));
+        assert_eq!(
+            (ended.exit, ended.tail.as_slice()),
+            (ProcessExit::Code(6), &b"out\n"[..])
+        );
     }
 
     #[test]

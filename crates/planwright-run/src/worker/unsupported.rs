@@ -4,28 +4,28 @@ use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-use super::{Event, Manner, Mark, Process, Spec, StartError, Started};
+use super::{Process, ProcessMark, SpawnedProcess, Spec, StartError, StopManner, WorkerEvent};
 
 /// Runs processes, on other systems than this.
 #[derive(Debug)]
-pub struct Workers {
+pub struct UnsupportedWorkers {
     never: Infallible,
 }
 
-/// Interrupts [`Workers::wait`], on other systems than this.
+/// Interrupts [`UnsupportedWorkers::wait`], on other systems than this.
 #[derive(Clone, Debug)]
-pub struct Waker {
+pub struct UnsupportedWaker {
     never: Infallible,
 }
 
-impl Waker {
+impl UnsupportedWaker {
     /// Interrupts.
     pub fn wake(&self) {
         match self.never {}
     }
 }
 
-impl Workers {
+impl UnsupportedWorkers {
     /// Fails: processes are run on Unix only.
     pub fn new() -> io::Result<Self> {
         let message = "planwright runs processes on Linux and macOS only so far";
@@ -33,7 +33,7 @@ impl Workers {
     }
 
     /// Returns what interrupts waiting.
-    pub fn waker(&self) -> Waker {
+    pub fn waker(&self) -> UnsupportedWaker {
         match self.never {}
     }
 
@@ -43,7 +43,7 @@ impl Workers {
     }
 
     /// Starts a process.
-    pub fn start(&mut self, _key: u64, _spec: &Spec) -> Result<Started, StartError> {
+    pub fn start(&mut self, _key: u64, _spec: &Spec) -> Result<SpawnedProcess, StartError> {
         match self.never {}
     }
 
@@ -58,28 +58,28 @@ impl Workers {
     }
 
     /// Ends a process.
-    pub fn cancel(&mut self, _key: u64, _manner: Manner) -> bool {
+    pub fn cancel(&mut self, _key: u64, _manner: StopManner) -> bool {
         match self.never {}
     }
 
     /// Waits until something happens.
-    pub fn wait(&mut self, _timeout: Option<Duration>) -> Vec<Event> {
+    pub fn wait(&mut self, _timeout: Option<Duration>) -> Vec<WorkerEvent> {
         match self.never {}
     }
 }
 
 /// Finds nothing: nothing was started here.
-pub fn orphans(_mark: &Mark, _recorded: &[Process]) -> Vec<Process> {
+pub fn orphans(_mark: &ProcessMark, _recorded: &[Process]) -> Vec<Process> {
     Vec::new()
 }
 
 /// Finds nothing: nothing was started here.
-pub fn values_of(_mark: &Mark, _name: &str) -> Vec<String> {
+pub fn values_of(_mark: &ProcessMark, _name: &str) -> Vec<String> {
     Vec::new()
 }
 
 /// Ends nothing.
-pub fn end(_mark: &Mark, processes: &[Process], _grace: Duration) -> Vec<Process> {
+pub fn end(_mark: &ProcessMark, processes: &[Process], _grace: Duration) -> Vec<Process> {
     processes.to_vec()
 }
 

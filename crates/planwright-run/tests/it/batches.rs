@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::change::Problem;
 use planwright_core::plan::{State, Verb};
 use planwright_run::journal::History;
-use planwright_run::revise::{self, Deed, ReviseError, Revised, Target};
+use planwright_run::revise::{self, BatchRequest, ChangeTarget, ReviseError, Revised};
 use planwright_run::store::{self, PlanFile};
 use planwright_testkit::{TempFolder, generate};
 
@@ -26,15 +26,15 @@ impl Space {
         Space { folder, plan, id }
     }
 
-    fn target(&self) -> Target<'_> {
-        Target {
+    fn target(&self) -> ChangeTarget<'_> {
+        ChangeTarget {
             path: &self.plan,
             forced: None,
             dry: false,
         }
     }
 
-    fn make(&self, deeds: &[Deed]) -> (Revised, Vec<Result<(), ReviseError>>) {
+    fn make(&self, deeds: &[BatchRequest]) -> (Revised, Vec<Result<(), ReviseError>>) {
         revise::transitions(self.target(), "batch", deeds).expect("a change")
     }
 
@@ -59,8 +59,8 @@ impl Space {
     }
 }
 
-fn deed(task: &str, verb: Verb) -> Deed {
-    Deed::new(task, verb, NOW)
+fn deed(task: &str, verb: Verb) -> BatchRequest {
+    BatchRequest::new(task, verb, NOW)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
         deed("t2", Verb::Start),
         deed("nobody", Verb::Start),
         deed("t0", Verb::Done),
-        Deed {
+        BatchRequest {
             note: Some("look at t0".to_owned()),
             ..deed("t1", Verb::Start)
         },
@@ -130,7 +130,7 @@ fn where_all_are_refused_nothing_is_written() {
 fn states_that_the_file_cannot_hold_are_kept_with_their_words_and_taken_back() {
     let before = generate::plan("task-pack", 3);
     let space = Space::new("docs/tasks/pack.md", &before);
-    let done = |task: &str| Deed {
+    let done = |task: &str| BatchRequest {
         output: Some(format!("{task} is there")),
         note: Some(format!("about {task}")),
         ..deed(task, Verb::Done)

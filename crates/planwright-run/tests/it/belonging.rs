@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{History, Kind, Notice};
+use planwright_run::journal::{History, JournalEvent, Notice};
 use planwright_run::store::{self, PlanFile, Updated};
 
 use crate::workspace::{Workspace, set_state, store_over};
@@ -80,7 +80,7 @@ fn a_moved_plan_takes_its_journal_along() {
     let n_moves = plans
         .history(&old, "p1")
         .records()
-        .filter(|record| matches!(record.kind, Kind::Moved(_)))
+        .filter(|record| matches!(record.kind, JournalEvent::Moved(_)))
         .count();
     assert_eq!(n_moves, 2);
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use planwright_core::text::SourceText;
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Change, Outcome};
+use planwright_run::journal::{ChangeOutcome, ChangeRecord};
 use planwright_run::lock::LockError;
-use planwright_run::store::{Prepared, Store, StoreError, UpdateError};
+use planwright_run::store::{PreparedChange, Store, StoreError, UpdateError};
 
 use crate::workspace::{Workspace, add_line, clock, plan_at, store_over};
 
@@ -50,12 +50,12 @@ fn add_counted(store: &Store<'_>, plan: &Path, line: &str) {
     let updated = store.update(plan_at(plan), "add", |source, _| {
         let mut lines = lines_of(source.as_str()).expect("a writer never sees a part");
         lines.push(line);
-        Ok::<_, std::convert::Infallible>(Some(Prepared {
+        Ok::<_, std::convert::Infallible>(Some(PreparedChange {
             text: Some(SourceText::new(format!("{}\n{}\nend\n", lines.len(), lines.join("\n")))),
-            change: Change {
+            change: ChangeRecord {
                 verb: "add".to_owned(),
                 tasks: vec![line.to_owned()],
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }))
     });
@@ -121,7 +121,7 @@ fn sixteen_processes_lose_nothing_and_a_reader_sees_whole_texts() {
     assert_eq!(lines, expected);
     let outcomes = workspace.outcomes();
     assert_eq!(outcomes.len(), N_PROCESSES * N_CHANGES);
-    assert!(outcomes.iter().all(|(_, outcome)| *outcome == Outcome::Landed));
+    assert!(outcomes.iter().all(|(_, outcome)| *outcome == ChangeOutcome::Landed));
     assert_eq!(workspace.names(), ["plan.txt"]);
 }
 

@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use planwright_core::text::SourceText;
-use planwright_run::config::keys::{KEYS, Kind};
+use planwright_run::config::keys::{KEYS, SettingType};
 use planwright_run::config::presets::PRESETS;
 use planwright_run::config::{
-    Agent, Budget, Channel, Command, Configuration, Effective, Fillings, Flag, Format, Isolation, Level, Origin,
-    Source, SourceKind, Surroundings, assemble, load,
+    Agent, Budget, Channel, Command, ConfigInputs, ConfigLevel, ConfigSource, Configuration, Effective, Fillings, Flag,
+    IsolationSetting, OutputFormat, SettingOrigin, SourceKind, assemble, load,
 };
 use planwright_testkit::TempFolder;
 
-pub(crate) fn source(level: Level, text: &str) -> Source {
+pub(crate) fn source(level: ConfigLevel, text: &str) -> ConfigSource {
     let path = match level {
-        Level::User => "config.toml",
-        Level::Project => "planwright.toml",
+        ConfigLevel::User => "config.toml",
+        ConfigLevel::Project => "planwright.toml",
     };
-    Source {
+    ConfigSource {
         kind: SourceKind::File {
             level,
             path: PathBuf::from(path),
@@ -29,7 +29,7 @@ pub(crate) fn source(level: Level, text: &str) -> Source {
 }
 
 fn project(text: &str) -> Configuration {
-    assemble(vec![source(Level::Project, text)], &[], &[])
+    assemble(vec![source(ConfigLevel::Project, text)], &[], &[])
 }
 
 fn variables(list: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -142,7 +142,7 @@ fn every_setting_is_read() {
         duration: Some(Duration::from_secs(5_400)),
     };
     assert_eq!(run.task_budget, of_task);
-    assert_eq!(run.isolation, Isolation::Checkouts);
+    assert_eq!(run.isolation, IsolationSetting::Checkouts);
     assert_eq!(run.types["test"], "codex");
     let verify = &config.verify;
     assert_eq!(verify.every[0], Command::Shell("cargo test --workspace".to_owned()));
@@ -174,7 +174,12 @@ fn defaults_hold_without_any_file() {
         .map(|row| format!("{} = {}", row.path, row.value))
         .collect();
     assert!(rows.contains(&"run.wall_limit = \"1h\"".to_owned()), "{rows:#?}");
-    assert!(configuration.effective.iter().all(|row| row.origin == Origin::Default));
+    assert!(
+        configuration
+            .effective
+            .iter()
+            .all(|row| row.origin == SettingOrigin::Default)
+    );
 }
 
 #[test]
@@ -183,7 +188,7 @@ fn defaults_of_the_table_are_valid_values() {
         if let Some(default) = key.default {
             let (table, name) = key.path.rsplit_once('.').expect("every key is in a table");
             let written = match key.kind {
-                Kind::Count { .. } | Kind::Flag => default.to_owned(),
+                SettingType::Count { .. } | SettingType::Flag => default.to_owned(),
                 _ => format!("\"{default}\""),
             };
             sound(&project(&format!("[{table}]\n{name} = {written}\n")));
@@ -201,7 +206,7 @@ fn flags_win_over_the_environment_and_that_over_files() {
         value: "4".to_owned(),
     };
     let configuration = assemble(
-        vec![source(Level::User, user), source(Level::Project, own)],
+        vec![source(ConfigLevel::User, user), source(ConfigLevel::Project, own)],
         &variables(&[
             ("PLANWRIGHT_RUN_SLOTS", "3"),
             ("PLANWRIGHT_RUN_ATTEMPTS", "3"),
@@ -220,20 +225,23 @@ fn flags_win_over_the_environment_and_that_over_files() {
         let row = configuration.effective.iter().find(|row| row.path == path);
         row.map(|row| row.origin.clone()).expect("it holds")
     };
-    assert_eq!(origin("run.slots"), Origin::Flag("--slots".to_owned()));
+    assert_eq!(origin("run.slots"), SettingOrigin::Flag("--slots".to_owned()));
     assert_eq!(
         origin("run.attempts"),
-        Origin::Variable("PLANWRIGHT_RUN_ATTEMPTS".to_owned())
+        SettingOrigin::Variable("PLANWRIGHT_RUN_ATTEMPTS".to_owned())
     );
-    let in_file = |level, path: &str, line| Origin::File {
+    let in_file = |level, path: &str, line| SettingOrigin::File {
         level,
         path: PathBuf::from(path),
         line,
-        column: if level == Level::User { 9 } else { 11 },
+        column: if level == ConfigLevel::User { 9 } else { 11 },
     };
-    assert_eq!(origin("run.grace"), in_file(Level::User, "config.toml", 5));
-    assert_eq!(origin("run.backoff"), in_file(Level::Project, "planwright.toml", 4));
-    assert_eq!(origin("run.wall_limit"), Origin::Default);
+    assert_eq!(origin("run.grace"), in_file(ConfigLevel::User, "config.toml", 5));
+    assert_eq!(
+        origin("run.backoff"),
+        in_file(ConfigLevel::Project, "planwright.toml", 4)
+    );
+    assert_eq!(origin("run.wall_limit"), SettingOrigin::Default);
 }
 
 #[test]
@@ -241,7 +249,7 @@ fn what_holds_is_told_in_the_order_of_the_table_of_keys() {
     let text = "[notify]\ncommand = \"n\"\n[verify]\nevery = [\"v\"]\n[plan]\nagent = \"b\"\n[run]\nagent = \"b\"\n\
                 [agents.b]\ncommand = [\"b\"]\n[agents.a]\ncommand = [\"a\"]\n";
     let configuration = project(text);
-    let is_set = |row: &&Effective| row.origin != Origin::Default;
+    let is_set = |row: &&Effective| row.origin != SettingOrigin::Default;
     let told: Vec<&str> = configuration
         .effective
         .iter()
@@ -265,7 +273,11 @@ fn what_holds_is_told_in_the_order_of_the_table_of_keys() {
 fn lists_replace_and_tables_merge() {
     let user = "[agents.a]\ncommand = [\"user-a\"]\nenv = [\"ONE\"]\n[verify]\nevery = [\"user\"]\n[[verify.criteria]]\ntext = \"u\"\nrun = [\"u\"]\n[[verify.criteria]]\ntext = \"v\"\nrun = [\"v\"]\n[run.types]\nx = \"a\"\ny = \"a\"\n";
     let own = "[agents.a]\nenv = [\"TWO\"]\n[verify]\nevery = [\"own\"]\n[[verify.criteria]]\ntext = \"o\"\nrun = [\"o\"]\n[run.types]\ny = \"codex\"\n";
-    let configuration = assemble(vec![source(Level::User, user), source(Level::Project, own)], &[], &[]);
+    let configuration = assemble(
+        vec![source(ConfigLevel::User, user), source(ConfigLevel::Project, own)],
+        &[],
+        &[],
+    );
     sound(&configuration);
     let config = configuration.config;
     assert_eq!(config.agents["a"].command, ["user-a"]);
@@ -499,7 +511,11 @@ fn a_project_cannot_allow_what_only_the_user_may() {
         ["2:1 config-user-only `verify.allow_plan_commands` cannot be set by a project"]
     );
     assert!(!refused.config.verify.allow_plan_commands && refused.has_errors());
-    let allowed = assemble(vec![source(Level::User, text), source(Level::Project, "")], &[], &[]);
+    let allowed = assemble(
+        vec![source(ConfigLevel::User, text), source(ConfigLevel::Project, "")],
+        &[],
+        &[],
+    );
     sound(&allowed);
     assert!(allowed.config.verify.allow_plan_commands);
     // Nor can the environment, which a project may bring along as well.
@@ -558,19 +574,23 @@ fn presets_can_be_overridden_field_by_field() {
     let claude = agent(&configuration, "claude");
     assert_eq!(claude.preset, Some("claude"));
     assert_eq!(claude.set["CLAUDE_CODE_MAX_RETRIES"], "1");
-    assert_eq!(claude.output, Format::ClaudeStreamJson);
+    assert_eq!(claude.output, OutputFormat::ClaudeStreamJson);
     assert!(words(claude).ends_with(&["--model".into(), "opus".into()]));
     let mine = agent(&configuration, "mine");
     assert_eq!(
         (mine.preset, mine.prompt, mine.output),
-        (None, Channel::File, Format::CodexJson)
+        (None, Channel::File, OutputFormat::CodexJson)
     );
     assert_eq!(mine.set["MY_MODE"], "quiet");
     assert_eq!(
         words(mine)[2..],
         ["/s/prompt.md", "--out=/s/result.json", "{task}"].map(OsString::from)
     );
-    assert!(matches!(mine.origin, Origin::File { line: 6, .. }), "{:?}", mine.origin);
+    assert!(
+        matches!(mine.origin, SettingOrigin::File { line: 6, .. }),
+        "{:?}",
+        mine.origin
+    );
 
     let configuration = project(
         "[agents.one]\npreset = \"codex\"\nargs = [\"-m\", \"gpt-5.5\"]\n[agents.codex]\ncommand = [\"codex\", \"{prompt}\"]\n[agents.two]\npreset = \"aider\"\ncommand = [\"a\"]\nprompt = \"argument\"\n",
@@ -582,13 +602,13 @@ fn presets_can_be_overridden_field_by_field() {
     let codex = agent(&configuration, "codex");
     assert_eq!(
         (codex.preset, codex.output, codex.prompt),
-        (None, Format::Plain, Channel::Argument)
+        (None, OutputFormat::Plain, Channel::Argument)
     );
     assert_eq!(words(codex), ["codex", "Do it."]);
     let two = agent(&configuration, "two");
     assert_eq!(
         (two.output, words(two)),
-        (Format::Aider, vec!["a".into(), "Do it.".into()])
+        (OutputFormat::Aider, vec!["a".into(), "Do it.".into()])
     );
 }
 
@@ -597,7 +617,7 @@ fn presets_are_agents_without_any_configuration() {
     let configuration = assemble(Vec::new(), &[], &[]);
     for preset in PRESETS {
         let agent = agent(&configuration, preset.name);
-        assert_eq!(agent.origin, Origin::Preset(preset.name));
+        assert_eq!(agent.origin, SettingOrigin::Preset(preset.name));
         assert_eq!(agent.program(), preset.name);
         assert!(!words(agent).iter().any(|word| word.to_string_lossy().contains('{')));
     }
@@ -722,9 +742,9 @@ fn torn_and_altered_texts_are_withstood() {
 fn files_are_found_and_read() {
     let folder = TempFolder::new().expect("a temporary folder");
     let user_file = folder.path().join("home/planwright/config.toml");
-    let surroundings = Surroundings {
+    let surroundings = ConfigInputs {
         user_file: Some(user_file),
-        ..Surroundings::default()
+        ..ConfigInputs::default()
     };
     let absent = load(folder.path(), &surroundings);
     sound(&absent);

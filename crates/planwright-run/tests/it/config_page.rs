@@ -1,8 +1,8 @@
 //! The page on the configuration says what the code knows: settings, presets, and examples that are sound.
 
-use planwright_run::config::keys::{KEYS, Kind};
+use planwright_run::config::keys::{KEYS, SettingType};
 use planwright_run::config::presets::PRESETS;
-use planwright_run::config::{Level, assemble};
+use planwright_run::config::{ConfigLevel, assemble};
 use planwright_testkit::repository;
 
 use crate::config::{sound, source};
@@ -34,7 +34,9 @@ fn the_page_and_the_table_of_keys_agree() {
         .iter()
         .map(|key| {
             let default = match (key.default, key.path) {
-                (Some(default), _) if matches!(key.kind, Kind::Flag | Kind::Count { .. }) => default.to_owned(),
+                (Some(default), _) if matches!(key.kind, SettingType::Flag | SettingType::Count { .. }) => {
+                    default.to_owned()
+                }
                 (Some(default), _) => format!("\"{default}\""),
                 (None, _) => String::new(),
             };
@@ -102,9 +104,9 @@ fn the_example_of_the_page_is_sound() {
     assert!(!blocks.is_empty());
     for block in blocks {
         let level = if block.contains("allow_plan_commands") {
-            Level::User
+            ConfigLevel::User
         } else {
-            Level::Project
+            ConfigLevel::Project
         };
         sound(&assemble(vec![source(level, block)], &[], &[]));
     }

@@ -2,7 +2,7 @@
 //! says which.
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Notice, Outcome, PastChange, Verified};
+use planwright_run::journal::{ChangeOutcome, ManualVerification, Notice, PastChange};
 use planwright_run::store::{self, PlanFile, StoreError, UpdateError};
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -40,17 +40,20 @@ fn check_aftermath(workspace: &Workspace, result: &Outcomes, n_before: usize, co
     assert_eq!(workspace.names(), ["plan.txt"], "{context}");
 
     let outcomes = workspace.outcomes();
-    let of = |task: &str| -> Vec<Outcome> {
+    let of = |task: &str| -> Vec<ChangeOutcome> {
         let fitting = outcomes.iter().filter(|(name, _)| name == task);
         fitting.map(|(_, outcome)| *outcome).collect()
     };
     for n in 0..n_before {
-        assert_eq!(of(&format!("before-{n}")), [Outcome::Landed], "{context}");
+        assert_eq!(of(&format!("before-{n}")), [ChangeOutcome::Landed], "{context}");
     }
-    assert_eq!(of("next"), [Outcome::Landed], "{context}");
+    assert_eq!(of("next"), [ChangeOutcome::Landed], "{context}");
     match found == new {
-        true => assert_eq!(of("new"), [Outcome::Landed], "{context}"),
-        false => assert!(of("new").iter().all(|outcome| *outcome == Outcome::Void), "{context}"),
+        true => assert_eq!(of("new"), [ChangeOutcome::Landed], "{context}"),
+        false => assert!(
+            of("new").iter().all(|outcome| *outcome == ChangeOutcome::Void),
+            "{context}"
+        ),
     }
     check_replay(workspace, context);
 }
@@ -59,7 +62,7 @@ fn check_aftermath(workspace: &Workspace, result: &Outcomes, n_before: usize, co
 fn check_replay(workspace: &Workspace, context: &str) {
     let mut text = workspace.text();
     let landed = workspace.history().changes().to_vec().into_iter().rev();
-    for past in landed.filter(|past| past.outcome == Outcome::Landed) {
+    for past in landed.filter(|past| past.outcome == ChangeOutcome::Landed) {
         let change = past.change.text.expect("every change has a text");
         text = change
             .revert(&text)
@@ -89,10 +92,10 @@ fn a_verification_that_is_cut_off_at_any_step_harms_nothing() {
             let workspace = Workspace::new();
             workspace.add("before");
             let files = FaultyFiles::new(at, fault);
-            let verified = Verified {
+            let verified = ManualVerification {
                 task: "before".to_owned(),
                 passed: true,
-                ..Verified::default()
+                ..ManualVerification::default()
             };
             let recorded = store_over(&files).record_verified(plan_at(&workspace.plan), verified);
             let is_there = |past: &PastChange| past.change.verb == "verify";
@@ -194,11 +197,11 @@ fn that_a_change_landed_need_not_be_written_to_be_known() {
             && updated.notices == [Notice::NotMarked]
         {
             n_unmarked += 1;
-            assert_eq!(workspace.outcomes()[1].1, Outcome::Pending);
+            assert_eq!(workspace.outcomes()[1].1, ChangeOutcome::Pending);
             let next = workspace.add("next");
             let settled = Notice::Settled {
                 change: updated.change.expect("a change"),
-                outcome: Outcome::Landed,
+                outcome: ChangeOutcome::Landed,
             };
             assert_eq!(next.notices, [settled]);
         }
@@ -269,7 +272,10 @@ fn a_crash_while_a_moved_plan_takes_its_journal_along_loses_nothing() {
             assert!(is_new || text == "first\nbefore\nnext\n", "{context}: {text:?}");
             assert!(is_new || result.is_err(), "{context}");
             let history = store::history(new).expect("a history");
-            let landed = history.changes().iter().filter(|past| past.outcome == Outcome::Landed);
+            let landed = history
+                .changes()
+                .iter()
+                .filter(|past| past.outcome == ChangeOutcome::Landed);
             let tasks: Vec<String> = landed.flat_map(|past| past.change.tasks.clone()).collect();
             let expected = if is_new {
                 &["before", "new", "next"][..]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use planwright_run::files::{DiskFiles, Files};
-use planwright_run::journal::{History, Outcome};
+use planwright_run::journal::{ChangeOutcome, History};
 use planwright_run::store::{self, Departed, Departure, Goal, PlanFile, StoreError};
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -38,7 +38,7 @@ fn history(path: &std::path::Path) -> History {
 
 /// Returns the verbs of the history of a plan, with what came of them.
 #[track_caller]
-fn verbs(path: &std::path::Path) -> Vec<(String, Outcome)> {
+fn verbs(path: &std::path::Path) -> Vec<(String, ChangeOutcome)> {
     let changes = history(path).changes().to_vec().into_iter();
     changes.map(|past| (past.change.verb, past.outcome)).collect()
 }
@@ -63,8 +63,8 @@ fn a_plan_goes_with_its_history() {
         "first\nsecond\n"
     );
     let (add, left) = (
-        ("add".to_owned(), Outcome::Landed),
-        ("archive".to_owned(), Outcome::Landed),
+        ("add".to_owned(), ChangeOutcome::Landed),
+        ("archive".to_owned(), ChangeOutcome::Landed),
     );
     assert_eq!(verbs(&departed.path), [add, left]);
     let past = history(&departed.path);
@@ -235,7 +235,7 @@ fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bo
     }
     let landed: Vec<String> = verbs(&there(1))
         .into_iter()
-        .filter(|(_, outcome)| *outcome != Outcome::Pending)
+        .filter(|(_, outcome)| *outcome != ChangeOutcome::Pending)
         .map(|(verb, _)| verb)
         .collect();
     assert_eq!(landed.first().map(String::as_str), Some("add"), "{context}: {landed:?}");
@@ -244,7 +244,7 @@ fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bo
     next.unwrap_or_else(|error| panic!("{context}: {error}"));
     let landed: Vec<_> = verbs(&there(1))
         .into_iter()
-        .filter(|(_, outcome)| *outcome == Outcome::Landed)
+        .filter(|(_, outcome)| *outcome == ChangeOutcome::Landed)
         .map(|(verb, _)| verb)
         .collect();
     assert_eq!(landed, ["add", departure.verb, "add"], "{context}");
@@ -307,7 +307,7 @@ fn a_plan_that_is_deleted_while_others_write_keeps_all_that_they_were_told_is_wr
     assert!(!workspace.plan.exists());
     let landed = verbs(&kept)
         .iter()
-        .filter(|(_, outcome)| *outcome == Outcome::Landed)
+        .filter(|(_, outcome)| *outcome == ChangeOutcome::Landed)
         .count();
     assert_eq!(landed, n_written + 1, "the deletion is the last");
 }

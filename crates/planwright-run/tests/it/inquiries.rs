@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use planwright_core::text::SourceText;
-use planwright_run::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Limits, ask_agent};
-use planwright_run::config::{self, Config, Level, Source, SourceKind};
+use planwright_run::agent_query::{AgentAnswer, AgentQuery, AgentQueryError, AgentQueryPlace, QueryLimits, ask_agent};
+use planwright_run::config::{self, Config, ConfigLevel, ConfigSource, SourceKind};
 use planwright_run::fence::Fencing;
 use planwright_run::files::DiskFiles;
 use planwright_run::worker::Workers;
@@ -19,9 +19,9 @@ const TIME: &str = "2026-11-16T08:30:12.250Z";
 fn configured(script: &str, more: &str) -> Config {
     let script = script.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     let toml = format!("[agents.asked]\ncommand = [\"sh\", \"-c\", \"{script}\"]\n{more}\n");
-    let source = Source {
+    let source = ConfigSource {
         kind: SourceKind::File {
-            level: Level::Project,
+            level: ConfigLevel::Project,
             path: PathBuf::from("planwright.toml"),
         },
         text: SourceText::new(&toml),
@@ -37,8 +37,8 @@ fn configured(script: &str, more: &str) -> Config {
 fn asked(
     config: &Config,
     agent: &str,
-    change: impl Fn(Limits) -> Limits,
-) -> (Result<Answer, AgentQueryError>, Vec<String>) {
+    change: impl Fn(QueryLimits) -> QueryLimits,
+) -> (Result<AgentAnswer, AgentQueryError>, Vec<String>) {
     let folder = TempFolder::new().expect("a folder");
     let place = AgentQueryPlace::create(&DiskFiles, folder.path(), TIME).expect("a place");
     let query = AgentQuery {
@@ -47,7 +47,7 @@ fn asked(
         prompt: "What is it?\n",
         folder: folder.path(),
         place: &place,
-        limits: change(Limits::of(config)),
+        limits: change(QueryLimits::of(config)),
         mark: &[],
         fencing: &Fencing::Inactive(String::new()),
     };
@@ -62,7 +62,7 @@ fn asked(
 }
 
 #[track_caller]
-fn answered(script: &str, more: &str) -> Answer {
+fn answered(script: &str, more: &str) -> AgentAnswer {
     let (answer, _) = asked(&configured(script, more), "asked", |limits| limits);
     answer.expect("an answer")
 }
@@ -120,7 +120,7 @@ fn a_result_file_speaks_for_the_agent() {
 #[test]
 fn only_the_end_is_kept_of_an_answer_that_is_too_long() {
     let config = configured("head -c 5000000 /dev/zero | tr '\\0' x; echo the end", "");
-    let (answer, _) = asked(&config, "asked", |limits| Limits {
+    let (answer, _) = asked(&config, "asked", |limits| QueryLimits {
         max_answer: 1000,
         ..limits
     });
@@ -197,7 +197,7 @@ fn who_interrupts_gets_no_answer() {
         prompt: "",
         folder: folder.path(),
         place: &place,
-        limits: Limits::of(&config),
+        limits: QueryLimits::of(&config),
         mark: &[],
         fencing: &Fencing::Inactive(String::new()),
     };

@@ -1,7 +1,7 @@
 //! Journals that are torn, damaged, old or new.
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{JournalError, Kind, Notice, Outcome};
+use planwright_run::journal::{ChangeOutcome, JournalError, JournalEvent, Notice};
 use planwright_run::store::{self, StoreError, UpdateError};
 
 use crate::workspace::{Outcomes, Workspace, add_line, plan_at, store_over};
@@ -58,10 +58,12 @@ fn a_journal_cut_at_any_byte_is_cut_to_whole_records_and_reported() {
                 .changes()
                 .to_vec()
                 .iter()
-                .all(|past| past.outcome != Outcome::Pending)
+                .all(|past| past.outcome != ChangeOutcome::Pending)
         );
         assert_eq!(
-            history.records().any(|record| matches!(record.kind, Kind::Cut(_))),
+            history
+                .records()
+                .any(|record| matches!(record.kind, JournalEvent::Cut(_))),
             is_torn
         );
     }
@@ -133,15 +135,20 @@ fn a_change_that_cannot_be_settled_is_reported() {
         .expect("lines")
         + 1;
     std::fs::write(&journal, &bytes[..last]).expect("written");
-    assert_eq!(workspace.outcomes()[2].1, Outcome::Pending);
+    assert_eq!(workspace.outcomes()[2].1, ChangeOutcome::Pending);
     std::fs::write(&workspace.plan, "theirs\n").expect("written");
     let updated = workspace.add("next");
-    let outcome = Outcome::Lost;
+    let outcome = ChangeOutcome::Lost;
     assert_eq!(updated.notices, [Notice::Settled { change: 5, outcome }]);
-    let outcomes: Vec<Outcome> = workspace.outcomes().into_iter().map(|(_, outcome)| outcome).collect();
+    let outcomes: Vec<ChangeOutcome> = workspace.outcomes().into_iter().map(|(_, outcome)| outcome).collect();
     assert_eq!(
         outcomes,
-        [Outcome::Landed, Outcome::Landed, Outcome::Lost, Outcome::Landed]
+        [
+            ChangeOutcome::Landed,
+            ChangeOutcome::Landed,
+            ChangeOutcome::Lost,
+            ChangeOutcome::Landed
+        ]
     );
 }
 
@@ -171,10 +178,15 @@ fn the_sample_of_version_1_loads_and_is_added_to() {
     ];
     assert_eq!(kinds, expected);
     let changes = history.changes().to_vec();
-    let outcomes: Vec<Outcome> = changes.iter().map(|past| past.outcome).collect();
+    let outcomes: Vec<ChangeOutcome> = changes.iter().map(|past| past.outcome).collect();
     assert_eq!(
         outcomes,
-        [Outcome::Landed, Outcome::Void, Outcome::Lost, Outcome::Landed]
+        [
+            ChangeOutcome::Landed,
+            ChangeOutcome::Void,
+            ChangeOutcome::Lost,
+            ChangeOutcome::Landed
+        ]
     );
     let first = &changes[0].change;
     assert_eq!((first.verb.as_str(), first.by.as_deref()), ("done", Some("ana")));

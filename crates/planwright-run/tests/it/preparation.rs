@@ -3,14 +3,14 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use planwright_run::config::{Command, Level, Run, assemble};
+use planwright_run::config::{Command, ConfigLevel, RunConfig, assemble};
 use planwright_run::preparation::{Preparation, PreparationError};
 
 use crate::config::source;
 use crate::git::Sample;
 
-fn run(text: &str) -> Run {
-    assemble(vec![source(Level::Project, text)], &[], &[]).config.run
+fn run(text: &str) -> RunConfig {
+    assemble(vec![source(ConfigLevel::Project, text)], &[], &[]).config.run
 }
 
 fn prepared(sample: &Sample, text: &str) -> Preparation {

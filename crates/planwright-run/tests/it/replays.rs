@@ -4,11 +4,12 @@ use std::path::Path;
 
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
-use planwright_run::runs::state::{Progress, RunState, TaskState};
+use planwright_run::runs::state::{RunState, TaskState, WorkProgress};
 use planwright_run::runs::{
-    Approved, Asked, Attempt, Begun, Chosen, Drifted, Edited, Ended, Finished, IsolationMode, Merged, Outcome,
-    Projected, Receipt, Remark, RemarkKind, Renamed, Resting, RunEvent, RunLog, RunRecord, RunStanding, Skipped, Spent,
-    Started, StopReason, Stopping, TaskName, Verified, records,
+    AgentChoiceRecord, Approved, AttemptRecord, Begun, Drifted, Finished, IsolationMode, Merged, Outcome,
+    PlanEditRecord, ProcessStartRecord, Projected, Receipt, RemarkKind, RemarkRecord, RenamedTask, RequestRecord,
+    Resting, RunEndRecord, RunEvent, RunLog, RunRecord, RunStanding, SkippedTask, Spent, StopReason, Stopping,
+    TaskRecord, VerificationRecord, records,
 };
 use planwright_testkit::torture::chance::Chance;
 
@@ -105,13 +106,13 @@ impl Random {
 
     fn starting(&mut self) -> RunEvent {
         let agent = self.word(str::to_owned, &["one", "two", ""]);
-        RunEvent::Starting(Attempt {
+        RunEvent::Starting(AttemptRecord {
             task: self.name(),
             attempt: self.number(),
             agent,
             branch: self.some("branch".to_owned()),
             folder: self.some("folder".to_owned()),
-            ..Attempt::default()
+            ..AttemptRecord::default()
         })
     }
 
@@ -132,20 +133,20 @@ impl Random {
     }
 
     fn edited(&mut self) -> RunEvent {
-        let renamed = (0..self.below(3)).map(|_| Renamed::new(&self.name(), &self.name()));
+        let renamed = (0..self.below(3)).map(|_| RenamedTask::new(&self.name(), &self.name()));
         let renamed = renamed.collect();
-        RunEvent::Edited(Edited {
+        RunEvent::Edited(PlanEditRecord {
             what: "something".to_owned(),
             renamed,
             removed: (0..self.below(2)).map(|_| self.name()).collect(),
-            ..Edited::default()
+            ..PlanEditRecord::default()
         })
     }
 
     fn of_attempt(&mut self) -> RunEvent {
         let (task, attempt) = (self.name(), self.number());
         match self.below(4) {
-            0 => RunEvent::Started(Started {
+            0 => RunEvent::Started(ProcessStartRecord {
                 task,
                 attempt,
                 pid: 7,
@@ -164,12 +165,12 @@ impl Random {
                 attempt,
                 files: vec!["file".to_owned()],
             }),
-            _ => RunEvent::Verified(Verified {
+            _ => RunEvent::Verified(VerificationRecord {
                 task,
                 attempt,
                 passed: self.yes(),
                 receipts: self.receipts(),
-                ..Verified::default()
+                ..VerificationRecord::default()
             }),
         }
     }
@@ -177,11 +178,11 @@ impl Random {
     fn of_task(&mut self) -> RunEvent {
         let task = self.name();
         match self.below(6) {
-            0 => RunEvent::Skipped(Skipped {
+            0 => RunEvent::Skipped(SkippedTask {
                 task,
                 because: self.name(),
             }),
-            1 => RunEvent::Review(TaskName { task }),
+            1 => RunEvent::Review(TaskRecord { task }),
             2 => RunEvent::Approved(Approved {
                 task,
                 by: self.some("ann".to_owned()),
@@ -192,12 +193,12 @@ impl Random {
                 milliseconds: 5,
                 ..Resting::default()
             }),
-            4 => RunEvent::Chosen(Chosen {
+            4 => RunEvent::Chosen(AgentChoiceRecord {
                 task,
                 cost_usd: self.cost(),
                 tokens: self.tokens(),
                 why: self.some("no answer".to_owned()),
-                ..Chosen::default()
+                ..AgentChoiceRecord::default()
             }),
             _ => RunEvent::Projected(Projected {
                 tasks: vec![task],
@@ -209,21 +210,21 @@ impl Random {
     fn of_run(&mut self) -> RunEvent {
         match self.below(6) {
             0 => self.begun(),
-            1 => RunEvent::Paused(Asked::default()),
-            2 => RunEvent::Resumed(Asked::default()),
+            1 => RunEvent::Paused(RequestRecord::default()),
+            2 => RunEvent::Resumed(RequestRecord::default()),
             3 => RunEvent::Stopping(Stopping {
                 reason: self.word(StopReason::of, &["budget", "requested", "boredom"]),
                 ..Stopping::default()
             }),
-            4 => RunEvent::Remark(Remark {
+            4 => RunEvent::Remark(RemarkRecord {
                 text: "mind the gap".to_owned(),
                 task: None,
                 kind: Some(self.word(RemarkKind::of, &["fallback", "news"])),
             }),
-            _ => RunEvent::Ended(Ended {
+            _ => RunEvent::Ended(RunEndRecord {
                 standing: self.word(RunStanding::of, &["finished", "stuck", "bored"]),
                 unwritten: vec![self.name()],
-                ..Ended::default()
+                ..RunEndRecord::default()
             }),
         }
     }
@@ -315,7 +316,10 @@ fn a_log_from_before_the_enums_gives_the_same_state() {
     let killed = RunState::of(records.iter().take_while(|record| record.seq < 31));
     assert_eq!(killed.ended, None);
     let progress = ["t1", "t2", "t5"].map(|task| killed.task(task).expect("a task").progress());
-    assert_eq!(progress, [Progress::Done, Progress::Failed, Progress::Running]);
+    assert_eq!(
+        progress,
+        [WorkProgress::Done, WorkProgress::Failed, WorkProgress::Running]
+    );
     assert!(!killed.task("t2").expect("a task").is_projected);
     assert_eq!(killed.spent_until_last_record().n_attempts, 5);
 }
@@ -332,10 +336,10 @@ fn at(seq: u64, event: RunEvent) -> RunRecord {
 #[test]
 fn attempts_follow_their_task_when_an_edit_renames_it() {
     let starting = |task: &str, attempt| {
-        RunEvent::Starting(Attempt {
+        RunEvent::Starting(AttemptRecord {
             task: task.to_owned(),
             attempt,
-            ..Attempt::default()
+            ..AttemptRecord::default()
         })
     };
     let done = |task: &str, attempt| {
@@ -346,10 +350,10 @@ fn attempts_follow_their_task_when_an_edit_renames_it() {
             ..Finished::default()
         })
     };
-    let edited = Edited {
-        renamed: vec![Renamed::new("1", "2")],
+    let edited = PlanEditRecord {
+        renamed: vec![RenamedTask::new("1", "2")],
         removed: vec!["2".to_owned()],
-        ..Edited::default()
+        ..PlanEditRecord::default()
     };
     let state = RunState::of(&[
         at(1, starting("1", 1)),

@@ -6,10 +6,10 @@ use std::time::Duration;
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
 use planwright_run::layout::{PlanPlace, make_state_folder};
-use planwright_run::review::{Review, ReviewError, Reviewed, Verdict, review};
-use planwright_run::revise::Target;
+use planwright_run::review::{Review, ReviewError, ReviewVerdict, Reviewed, review};
+use planwright_run::revise::ChangeTarget;
 use planwright_run::runs::{
-    Approved, Attempt, Ended, Finished, Live, Outcome, Requests, RunEvent, RunLog, RunPlace, TaskName,
+    Approved, AttemptRecord, Finished, Live, Outcome, Requests, RunEndRecord, RunEvent, RunLog, RunPlace, TaskRecord,
 };
 use planwright_run::store::{PlanFile, history};
 
@@ -60,9 +60,9 @@ impl Workspace {
         run
     }
 
-    fn say(&self, task: &str, verdict: Verdict, dry: bool) -> Result<Reviewed, ReviewError> {
+    fn say(&self, task: &str, verdict: ReviewVerdict, dry: bool) -> Result<Reviewed, ReviewError> {
         let path = self.path();
-        let target = Target {
+        let target = ChangeTarget {
             path: &path,
             forced: None,
             dry,
@@ -79,7 +79,7 @@ impl Workspace {
 
     #[track_caller]
     fn waits_for_nobody(&self, expected: &[&str]) {
-        match self.say("t1", Verdict::Approve, false) {
+        match self.say("t1", ReviewVerdict::Approve, false) {
             Err(ReviewError::NothingWaits { task, waiting }) => {
                 assert_eq!(task, "t1");
                 assert_eq!(waiting, expected);
@@ -92,10 +92,10 @@ impl Workspace {
 }
 
 fn starting(task: &str) -> RunEvent {
-    RunEvent::Starting(Attempt {
+    RunEvent::Starting(AttemptRecord {
         task: task.to_owned(),
         attempt: 1,
-        ..Attempt::default()
+        ..AttemptRecord::default()
     })
 }
 
@@ -111,7 +111,7 @@ fn finished(task: &str, outcome: &str) -> RunEvent {
 }
 
 fn to_review(task: &str) -> RunEvent {
-    RunEvent::Review(TaskName { task: task.to_owned() })
+    RunEvent::Review(TaskRecord { task: task.to_owned() })
 }
 
 fn approved(task: &str) -> RunEvent {
@@ -123,7 +123,7 @@ fn approved(task: &str) -> RunEvent {
 }
 
 fn ended() -> RunEvent {
-    RunEvent::Ended(Ended::default())
+    RunEvent::Ended(RunEndRecord::default())
 }
 
 fn left_for_review(task: &str) -> Vec<RunEvent> {
@@ -134,10 +134,10 @@ fn left_for_review(task: &str) -> Vec<RunEvent> {
 fn what_was_left_for_review_is_done_when_it_is_approved() {
     let workspace = Workspace::new();
     workspace.run(TIME, "plan.json", &left_for_review("t1"));
-    let dry = workspace.say("t1", Verdict::Approve, true);
+    let dry = workspace.say("t1", ReviewVerdict::Approve, true);
     assert!(matches!(dry, Ok(Reviewed::Plan { .. })));
     assert_eq!(workspace.text(), PLAN);
-    let Ok(Reviewed::Plan { run, task, revised, .. }) = workspace.say("t1", Verdict::Approve, false) else {
+    let Ok(Reviewed::Plan { run, task, revised, .. }) = workspace.say("t1", ReviewVerdict::Approve, false) else {
         panic!("the plan is changed");
     };
     assert_eq!((run.as_str(), task.as_str()), ("20261116-050000", "t1"));
@@ -156,7 +156,7 @@ fn what_was_left_for_review_is_done_when_it_is_approved() {
     );
     // Once more is once too often.
     assert!(matches!(
-        workspace.say("t1", Verdict::Approve, false),
+        workspace.say("t1", ReviewVerdict::Approve, false),
         Err(ReviewError::NothingWaits { .. })
     ));
 }
@@ -166,7 +166,7 @@ fn what_was_left_for_review_has_failed_when_it_is_rejected() {
     let workspace = Workspace::new();
     workspace.run(TIME, "plan.json", &left_for_review("t1"));
     assert!(matches!(
-        workspace.say("t1", Verdict::Reject, false),
+        workspace.say("t1", ReviewVerdict::Reject, false),
         Ok(Reviewed::Plan { .. })
     ));
     let text = workspace.text();
@@ -196,7 +196,7 @@ fn the_newest_run_that_knows_the_task_has_the_word() {
     workspace.run("2026-11-16T09:00:00Z", "plan.json", &left_for_review("t1"));
     workspace.run("2026-11-16T09:30:00Z", "plan.json", &[starting("t2"), ended()]);
     assert!(matches!(
-        workspace.say("t1", Verdict::Approve, true),
+        workspace.say("t1", ReviewVerdict::Approve, true),
         Ok(Reviewed::Plan { run, .. }) if run == "20261116-090000"
     ));
 }
@@ -205,7 +205,7 @@ fn the_newest_run_that_knows_the_task_has_the_word() {
 fn a_task_that_is_not_there_is_named() {
     let workspace = Workspace::new();
     assert!(matches!(
-        workspace.say("t9", Verdict::Approve, false),
+        workspace.say("t9", ReviewVerdict::Approve, false),
         Err(ReviewError::Revise(_))
     ));
 }
@@ -250,8 +250,8 @@ fn with_live_run(
 #[test]
 fn a_run_that_is_going_on_is_told_and_answers() {
     for (verdict, event, expected) in [
-        (Verdict::Approve, approved("t1"), "approved"),
-        (Verdict::Reject, finished("t1", "failed"), "failed"),
+        (ReviewVerdict::Approve, approved("t1"), "approved"),
+        (ReviewVerdict::Reject, finished("t1", "failed"), "failed"),
     ] {
         let workspace = Workspace::new();
         let (said, asked) = with_live_run(&workspace, Some(event), || workspace.say("t1", verdict, false));
@@ -267,7 +267,7 @@ fn a_run_that_is_going_on_is_told_and_answers() {
 #[test]
 fn a_dry_run_tells_nobody() {
     let workspace = Workspace::new();
-    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", Verdict::Approve, true));
+    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", ReviewVerdict::Approve, true));
     assert!(matches!(said, Ok(Reviewed::Run { answer: None, .. })));
     assert_eq!(asked, None);
 }
@@ -275,7 +275,7 @@ fn a_dry_run_tells_nobody() {
 #[test]
 fn a_run_that_does_not_answer_is_not_waited_for_forever() {
     let workspace = Workspace::new();
-    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", Verdict::Approve, false));
+    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", ReviewVerdict::Approve, false));
     assert!(matches!(said, Err(ReviewError::NoAnswer { .. })));
     assert!(asked.is_some());
     assert_eq!(workspace.text(), PLAN);
@@ -285,7 +285,7 @@ fn a_run_that_does_not_answer_is_not_waited_for_forever() {
 fn a_run_that_ends_instead_leaves_the_word_to_the_plan() {
     let workspace = Workspace::new();
     let (said, _) = with_live_run(&workspace, Some(ended()), || {
-        workspace.say("t1", Verdict::Approve, false)
+        workspace.say("t1", ReviewVerdict::Approve, false)
     });
     assert!(matches!(said, Ok(Reviewed::Plan { .. })));
     assert!(workspace.text().contains("\"status\": \"done\""));
@@ -294,7 +294,7 @@ fn a_run_that_ends_instead_leaves_the_word_to_the_plan() {
 #[test]
 fn a_run_is_asked_about_what_waits_alone() {
     let workspace = Workspace::new();
-    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t2", Verdict::Approve, false));
+    let (said, asked) = with_live_run(&workspace, None, || workspace.say("t2", ReviewVerdict::Approve, false));
     assert!(matches!(said, Err(ReviewError::NothingWaits { waiting, .. }) if waiting == ["t1"]));
     assert_eq!(asked, None);
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_run::files::{DiskFiles, Files};
 use planwright_run::journal::{Header, JournalError};
 use planwright_run::runs::{
-    Attempt, Begun, Finished, Follower, OtherEvent, Outcome, RunEvent, RunLog, RunPlace, RunRecord, list, records,
+    AttemptRecord, Begun, Finished, Follower, OtherEvent, Outcome, RunEvent, RunLog, RunPlace, RunRecord, list, records,
 };
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -20,11 +20,11 @@ fn header() -> Header {
 }
 
 fn starting(task: &str) -> RunEvent {
-    RunEvent::Starting(Attempt {
+    RunEvent::Starting(AttemptRecord {
         task: task.to_owned(),
         attempt: 1,
         agent: "mock".to_owned(),
-        ..Attempt::default()
+        ..AttemptRecord::default()
     })
 }
 

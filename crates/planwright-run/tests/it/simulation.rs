@@ -10,10 +10,10 @@ use std::path::PathBuf;
 
 use planwright_core::plan::State;
 use planwright_core::plan::lifecycle::{OnFailure, Slots};
-use planwright_core::schedule::{Action, Event, Job, Jobs, Policy, Schedule, Standing};
+use planwright_core::schedule::{Job, Jobs, Policy, Schedule, ScheduleAction, ScheduleEvent, ScheduleStatus};
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Header, JournalError, Outcome};
-use planwright_run::runs::{self, Attempt, Finished, RunEvent, RunLog, Verified};
+use planwright_run::journal::{ChangeOutcome, Header, JournalError};
+use planwright_run::runs::{self, AttemptRecord, Finished, RunEvent, RunLog, VerificationRecord};
 use planwright_testkit::torture::chance::Chance;
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -107,14 +107,16 @@ impl World {
         loop {
             for action in std::mem::take(&mut actions) {
                 match action {
-                    Action::Start { task, attempt } => {
+                    ScheduleAction::Start { task, attempt } => {
                         self.may_start(task, running.len());
                         self.record(&mut log, &starting(task, attempt))?;
                         running.push((task, attempt));
-                        actions.extend(self.apply(&mut schedule, Event::Started { task }));
+                        actions.extend(self.apply(&mut schedule, ScheduleEvent::Started { task }));
                     }
-                    Action::Rest { task, .. } => actions.extend(self.apply(&mut schedule, Event::Rested { task })),
-                    Action::Review { .. } | Action::Skip { .. } => {}
+                    ScheduleAction::Rest { task, .. } => {
+                        actions.extend(self.apply(&mut schedule, ScheduleEvent::Rested { task }))
+                    }
+                    ScheduleAction::Review { .. } | ScheduleAction::Skip { .. } => {}
                 }
             }
             if !actions.is_empty() {
@@ -126,7 +128,7 @@ impl World {
             let (task, attempt) = running.swap_remove(self.chance.below(running.len()));
             actions = self.end(files, &mut log, &mut schedule, task, attempt)?;
         }
-        assert_ne!(schedule.standing(), Standing::Busy, "seed {}", self.seed);
+        assert_ne!(schedule.standing(), ScheduleStatus::Busy, "seed {}", self.seed);
         let done = self.done_by_log();
         self.project(files, &done)
     }
@@ -139,11 +141,11 @@ impl World {
         schedule: &mut Schedule,
         task: u32,
         attempt: u32,
-    ) -> Result<Vec<Action>, Stopped> {
+    ) -> Result<Vec<ScheduleAction>, Stopped> {
         let is_done = self.chance.below(10) > 1;
         self.record(log, &finished(task, attempt, is_done))?;
         if !is_done {
-            let failed = Event::Failed { task, may_retry: true };
+            let failed = ScheduleEvent::Failed { task, may_retry: true };
             return Ok(self.apply(schedule, failed));
         }
         self.record(log, &verified(task, attempt))?;
@@ -152,10 +154,10 @@ impl World {
             let done = self.acknowledged.clone();
             self.project(files, &done)?;
         }
-        Ok(self.apply(schedule, Event::Done { task }))
+        Ok(self.apply(schedule, ScheduleEvent::Done { task }))
     }
 
-    fn apply(&self, schedule: &mut Schedule, event: Event) -> Vec<Action> {
+    fn apply(&self, schedule: &mut Schedule, event: ScheduleEvent) -> Vec<ScheduleAction> {
         let actions = schedule.apply(event);
         actions.unwrap_or_else(|error| panic!("seed {}: {error}", self.seed))
     }
@@ -286,7 +288,7 @@ impl World {
         let history = self.workspace.history();
         let mut reverted = text;
         for past in history.changes().to_vec().into_iter().rev() {
-            if past.outcome != Outcome::Void {
+            if past.outcome != ChangeOutcome::Void {
                 let change = past.change.text.unwrap_or_else(|| panic!("seed {seed}: no text"));
                 let older = change.revert(&reverted);
                 reverted = older.unwrap_or_else(|| panic!("seed {seed}: change {} does not fit", past.seq));
@@ -317,11 +319,11 @@ fn line_of(task: u32) -> String {
 }
 
 fn starting(task: u32, attempt: u32) -> RunEvent {
-    RunEvent::Starting(Attempt {
+    RunEvent::Starting(AttemptRecord {
         task: task.to_string(),
         attempt,
         agent: "nobody".to_owned(),
-        ..Attempt::default()
+        ..AttemptRecord::default()
     })
 }
 
@@ -335,11 +337,11 @@ fn finished(task: u32, attempt: u32, is_done: bool) -> RunEvent {
 }
 
 fn verified(task: u32, attempt: u32) -> RunEvent {
-    RunEvent::Verified(Verified {
+    RunEvent::Verified(VerificationRecord {
         task: task.to_string(),
         attempt,
         passed: true,
-        ..Verified::default()
+        ..VerificationRecord::default()
     })
 }
 

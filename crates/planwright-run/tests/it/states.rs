@@ -2,8 +2,9 @@
 
 use planwright_run::runs::state::{Counts, RunState, TaskRun};
 use planwright_run::runs::{
-    Approved, Asked, Attempt, Begun, Ended, Finished, Merged, Outcome, Projected, Receipt, Remark, Resting, RunEvent,
-    RunRecord, RunStanding, Skipped, Started, TaskName, Verified,
+    Approved, AttemptRecord, Begun, Finished, Merged, Outcome, ProcessStartRecord, Projected, Receipt, RemarkRecord,
+    RequestRecord, Resting, RunEndRecord, RunEvent, RunRecord, RunStanding, SkippedTask, TaskRecord,
+    VerificationRecord,
 };
 
 /// Returns records one second apart.
@@ -30,12 +31,12 @@ fn begun(n_tasks: u64) -> RunEvent {
 }
 
 fn starting(task: &str, attempt: u32) -> RunEvent {
-    RunEvent::Starting(Attempt {
+    RunEvent::Starting(AttemptRecord {
         task: task.to_owned(),
         attempt,
         agent: "mock".to_owned(),
         slot: 1,
-        ..Attempt::default()
+        ..AttemptRecord::default()
     })
 }
 
@@ -56,19 +57,19 @@ fn verified(task: &str, attempt: u32, passed: bool, n_receipts: usize) -> RunEve
         exit: if passed { "exit 0" } else { "exit 101" }.to_owned(),
         ..Receipt::default()
     };
-    RunEvent::Verified(Verified {
+    RunEvent::Verified(VerificationRecord {
         task: task.to_owned(),
         attempt,
         passed,
         receipts: vec![receipt; n_receipts],
-        ..Verified::default()
+        ..VerificationRecord::default()
     })
 }
 
 fn ended() -> RunEvent {
-    RunEvent::Ended(Ended {
+    RunEvent::Ended(RunEndRecord {
         standing: RunStanding::of("finished"),
-        ..Ended::default()
+        ..RunEndRecord::default()
     })
 }
 
@@ -167,7 +168,7 @@ fn what_the_plan_file_learns_late_says_nothing_new() {
 fn what_ran_when_the_run_ended_is_interrupted() {
     let mut events = vec![begun(3), starting("a", 1), starting("b", 1), finished("b", 1, "done")];
     events.push(verified("b", 1, true, 1));
-    let started = Started {
+    let started = ProcessStartRecord {
         task: "a".to_owned(),
         attempt: 1,
         pid: 4711,
@@ -195,7 +196,7 @@ fn what_ran_when_the_run_ended_is_interrupted() {
 
 #[test]
 fn review_skips_pauses_and_remarks_are_told() {
-    let review = |task: &str| RunEvent::Review(TaskName { task: task.to_owned() });
+    let review = |task: &str| RunEvent::Review(TaskRecord { task: task.to_owned() });
     let mut events = vec![
         begun(3),
         starting("a", 1),
@@ -203,17 +204,17 @@ fn review_skips_pauses_and_remarks_are_told() {
         verified("a", 1, true, 1),
         review("a"),
     ];
-    events.push(RunEvent::Skipped(Skipped {
+    events.push(RunEvent::Skipped(SkippedTask {
         task: "b".to_owned(),
         because: "c".to_owned(),
     }));
-    events.push(RunEvent::Paused(Asked {
+    events.push(RunEvent::Paused(RequestRecord {
         by: Some("ann".to_owned()),
         why: None,
     }));
-    events.push(RunEvent::Remark(Remark {
+    events.push(RunEvent::Remark(RemarkRecord {
         text: "mind the gap".to_owned(),
-        ..Remark::default()
+        ..RemarkRecord::default()
     }));
     let paused = state_of(events.clone());
     assert_eq!((state(&paused, "a"), state(&paused, "b")), ("review", "skipped"));
@@ -222,7 +223,7 @@ fn review_skips_pauses_and_remarks_are_told() {
         Some("ann")
     );
     assert_eq!(paused.remarks.len(), 1);
-    events.push(RunEvent::Resumed(Asked::default()));
+    events.push(RunEvent::Resumed(RequestRecord::default()));
     events.push(RunEvent::Approved(Approved {
         task: "a".to_owned(),
         by: None,

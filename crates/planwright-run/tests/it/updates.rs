@@ -6,8 +6,8 @@ use std::path::Path;
 
 use planwright_core::text::SourceText;
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Change, Notice, Outcome};
-use planwright_run::store::{self, LoadError, Prepared, Store, StoreError, UpdateError};
+use planwright_run::journal::{ChangeOutcome, ChangeRecord, Notice};
+use planwright_run::store::{self, LoadError, PreparedChange, Store, StoreError, UpdateError};
 
 use crate::workspace::{Workspace, add_line, clock, plan_at, set_state, store_over, undo};
 
@@ -19,10 +19,10 @@ fn store() -> Store<'static> {
 }
 
 /// Returns the change that puts a text in the place of all.
-fn whole(text: &str) -> Result<Option<Prepared>, Infallible> {
-    Ok(Some(Prepared {
+fn whole(text: &str) -> Result<Option<PreparedChange>, Infallible> {
+    Ok(Some(PreparedChange {
         text: Some(SourceText::new(text)),
-        change: Change::default(),
+        change: ChangeRecord::default(),
     }))
 }
 
@@ -34,7 +34,7 @@ fn a_change_is_in_the_file_and_in_the_history() {
     assert_eq!(workspace.text(), "first\nsecond\n");
     assert_eq!((updated.change, updated.notices.as_slice()), (Some(1), [].as_slice()));
     let changes = workspace.history().changes().to_vec();
-    assert_eq!(changes[0].outcome, Outcome::Landed);
+    assert_eq!(changes[0].outcome, ChangeOutcome::Landed);
     assert_eq!(changes[0].time, clock());
     let text = changes[0].change.text.clone().expect("a text");
     assert_eq!(text.revert("first\nsecond\n").as_deref(), Some("first\n"));
@@ -81,14 +81,17 @@ fn a_change_is_prepared_anew_when_somebody_without_a_lock_was_quicker() {
         .expect("an update");
     assert_eq!((n_calls, workspace.text().as_str()), (2, "theirs\nours\n"));
     assert_eq!(updated.notices, [Notice::External]);
-    let outcomes: Vec<Outcome> = workspace
+    let outcomes: Vec<ChangeOutcome> = workspace
         .history()
         .changes()
         .to_vec()
         .iter()
         .map(|past| past.outcome)
         .collect();
-    assert_eq!(outcomes, [Outcome::Landed, Outcome::Void, Outcome::Landed]);
+    assert_eq!(
+        outcomes,
+        [ChangeOutcome::Landed, ChangeOutcome::Void, ChangeOutcome::Landed]
+    );
     let kinds: Vec<String> = workspace
         .history()
         .records()
@@ -116,7 +119,7 @@ fn a_file_that_never_rests_is_left_alone() {
         workspace
             .outcomes()
             .iter()
-            .all(|(_, outcome)| *outcome == Outcome::Void)
+            .all(|(_, outcome)| *outcome == ChangeOutcome::Void)
     );
 }
 

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use planwright_core::plan::Plan;
 use planwright_core::text::SourceText;
-use planwright_run::config::{self, Command, Level, Source, SourceKind, Verify};
+use planwright_run::config::{self, Command, ConfigLevel, ConfigSource, SourceKind, Verify};
 use planwright_run::digest::Digest;
 use planwright_run::files::DiskFiles;
 use planwright_run::git::commit_at;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Kind, Receipt, Verified};
+use planwright_run::journal::{JournalEvent, ManualVerification, Receipt};
 use planwright_run::redaction::Redaction;
 use planwright_run::verify::{
-    Check, Checks, Interrupted, Logs, MAX_TAIL_BYTES, Scene, Watch, all_passed, criteria, environment, folder, passed,
-    run_all,
+    Check, CheckEnvironment, Logs, MAX_TAIL_BYTES, TaskChecks, VerificationInterrupted, Watch, all_passed, criteria,
+    environment, folder, passed, run_all,
 };
-use planwright_run::worker::{Manner, Workers, orphans};
+use planwright_run::worker::{StopManner, Workers, orphans};
 use planwright_testkit::TempFolder;
 
 use crate::worker::new_mark;
@@ -53,9 +53,9 @@ fn plan_of(text: &str, name: &str) -> Plan {
 /// Returns the rules of a project's file.
 #[track_caller]
 fn rules(toml: &str) -> Verify {
-    let source = Source {
+    let source = ConfigSource {
         kind: SourceKind::File {
-            level: Level::Project,
+            level: ConfigLevel::Project,
             path: PathBuf::from("planwright.toml"),
         },
         text: SourceText::new(toml),
@@ -102,7 +102,7 @@ timeout = "1m"
 
 #[test]
 fn commands_come_in_order_and_each_once() {
-    let found = Checks::of(&rules(RULES), &plan_of(AIMI, "a-tasks.json"), 0, false);
+    let found = TaskChecks::of(&rules(RULES), &plan_of(AIMI, "a-tasks.json"), 0, false);
     let shown: Vec<_> = found
         .checks
         .iter()
@@ -133,7 +133,7 @@ fn commands_come_in_order_and_each_once() {
 fn types_are_those_of_the_plan_in_any_case() {
     let plan = plan_of(OPENCRABS, "plan.json");
     let found = |task_ix| {
-        Checks::of(
+        TaskChecks::of(
             &rules("[verify.types.edit]\nrun = [\"make edited\"]"),
             &plan,
             task_ix,
@@ -142,8 +142,8 @@ fn types_are_those_of_the_plan_in_any_case() {
     };
     assert_eq!(found(0).checks[0].covers, ["type edit"]);
     assert_eq!(found(0).unverified, ["Works"]);
-    assert_eq!(found(1), Checks::default());
-    assert_eq!(found(9), Checks::default());
+    assert_eq!(found(1), TaskChecks::default());
+    assert_eq!(found(9), TaskChecks::default());
 }
 
 #[test]
@@ -151,12 +151,12 @@ fn what_nothing_is_run_for_is_not_covered() {
     let plan = plan_of(AIMI, "a-tasks.json");
     let none = rules("");
     assert!(!none.has_rules());
-    let found = Checks::of(&none, &plan, 0, false);
+    let found = TaskChecks::of(&none, &plan, 0, false);
     assert!(!found.is_covered && found.checks.is_empty());
     assert_eq!(found.unverified.len(), 4);
     let other = rules("[[verify.criteria]]\ntext = \"typecheck passes\"\nrun = [\"x\"]");
     assert!(other.has_rules());
-    assert!(!Checks::of(&other, &plan, 0, false).is_covered, "a text is exact");
+    assert!(!TaskChecks::of(&other, &plan, 0, false).is_covered, "a text is exact");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn task_packs_say_it_in_their_own_fields() {
         texts,
         ["Two clients in the same minute", "The unit tests of src/limit.rs pass"]
     );
-    let found = Checks::of(
+    let found = TaskChecks::of(
         &rules("[[verify.criteria]]\npattern = \"*unit tests*\"\nrun = [\"x\"]"),
         &plan,
         0,
@@ -179,7 +179,7 @@ fn task_packs_say_it_in_their_own_fields() {
 #[test]
 fn commands_of_a_plan_need_leave_and_are_whole_texts() {
     let plan = plan_of(AIMI, "a-tasks.json");
-    let allowed = Checks::of(&rules(""), &plan, 0, true);
+    let allowed = TaskChecks::of(&rules(""), &plan, 0, true);
     assert_eq!(allowed.checks.len(), 1);
     assert_eq!(allowed.checks[0].command, shell("touch made-by-plan"));
     assert!(allowed.checks[0].from_plan);
@@ -187,14 +187,14 @@ fn commands_of_a_plan_need_leave_and_are_whole_texts() {
     assert!(!allowed.unverified.contains(&"`touch made-by-plan`".to_owned()));
     // Where the user has a rule for it, that is what is run.
     let ruled = rules("[[verify.criteria]]\ntext = \"`touch made-by-plan`\"\nrun = [\"make own\"]");
-    let found = Checks::of(&ruled, &plan, 0, true);
+    let found = TaskChecks::of(&ruled, &plan, 0, true);
     assert_eq!(found.checks.len(), 1);
     assert!(!found.checks[0].from_plan);
     // What merely has commands in it is prose.
-    let prose = Checks::of(&rules(""), &plan, 1, true);
+    let prose = TaskChecks::of(&rules(""), &plan, 1, true);
     assert_eq!((prose.checks.len(), prose.unverified.len()), (0, 4));
     let same = rules("[verify]\nevery = [\"touch made-by-plan\"]");
-    let found = Checks::of(&same, &plan, 0, true);
+    let found = TaskChecks::of(&same, &plan, 0, true);
     assert_eq!((found.checks.len(), found.checks[0].from_plan), (1, false));
 }
 
@@ -204,7 +204,7 @@ fn many_criteria_take_no_longer_each() {
     let text = OPENCRABS.replace("\"Works\"", &list.join(","));
     let plan = plan_of(&text, "plan.json");
     let begun = Instant::now();
-    let found = Checks::of(
+    let found = TaskChecks::of(
         &rules("[[verify.criteria]]\npattern = \"x*\"\nrun = [\"x\"]"),
         &plan,
         0,
@@ -252,7 +252,7 @@ fn folders_stay_in_the_workspace() {
 struct Shop {
     folder: TempFolder,
     workers: Workers,
-    scene: Scene,
+    scene: CheckEnvironment,
 }
 
 #[derive(Default)]
@@ -272,15 +272,15 @@ impl Watch for Quiet {
         self.n_ended += 1;
     }
 
-    fn interruption(&mut self) -> Option<Manner> {
-        (self.interrupts_at == Some(self.n_begun)).then_some(Manner::Politely)
+    fn interruption(&mut self) -> Option<StopManner> {
+        (self.interrupts_at == Some(self.n_begun)).then_some(StopManner::Politely)
     }
 }
 
 impl Shop {
     fn new(task: &str) -> Self {
         let folder = TempFolder::new().expect("a folder");
-        let scene = Scene {
+        let scene = CheckEnvironment {
             folder: folder.path().to_owned(),
             environment: environment(std::env::vars_os(), Path::new("plan.json"), task, folder.path()),
             mark: new_mark(),
@@ -300,7 +300,7 @@ impl Shop {
         Logs::create(self.folder.path(), "plan.json", "../t1").expect("a folder")
     }
 
-    fn run_all(&mut self, checks: &[Check], watch: &mut Quiet) -> Result<Vec<Receipt>, Interrupted> {
+    fn run_all(&mut self, checks: &[Check], watch: &mut Quiet) -> Result<Vec<Receipt>, VerificationInterrupted> {
         let logs = self.logs();
         run_all(&mut self.workers, checks, &self.scene, &logs, Some("c0ffee"), watch)
     }
@@ -414,7 +414,7 @@ fn an_interruption_ends_what_runs_and_starts_nothing_new() {
         ..Quiet::default()
     };
     let checks = ["true", "sleep 100", "true"].map(|line| check(shell(line)));
-    assert_eq!(shop.run_all(&checks, &mut watch), Err(Interrupted));
+    assert_eq!(shop.run_all(&checks, &mut watch), Err(VerificationInterrupted));
     assert_eq!((watch.n_begun, watch.n_ended), (2, 1));
     assert_eq!(orphans(&shop.scene.mark, &[]), []);
     let names = std::fs::read_dir(shop.folder.path().join(".planwright/checks")).expect("a folder");
@@ -483,8 +483,8 @@ fn the_commit_is_gits() {
 
 // The journal.
 
-fn verified(task: &str) -> Verified {
-    Verified {
+fn verified(task: &str) -> ManualVerification {
+    ManualVerification {
         task: task.to_owned(),
         passed: true,
         waived: false,
@@ -513,7 +513,7 @@ fn a_verification_is_recorded_and_nothing_that_can_be_undone() {
     assert_eq!(workspace.text(), text);
     let history = workspace.history();
     let last = history.records().last().expect("a record");
-    assert!(matches!(&last.kind, Kind::Verified(found) if **found == verified("a")));
+    assert!(matches!(&last.kind, JournalEvent::Verified(found) if **found == verified("a")));
     let changes = history.changes().to_vec();
     let past = changes.last().expect("a change");
     assert_eq!(

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use planwright_run::redaction::Redaction;
 use planwright_run::worker::{
-    Cause, Ended, Event, Exit, Manner, Mark, Process, Spec, StartError, Started, Stdin, TAIL_BYTES, Workers, end,
-    orphans,
+    EndCause, EndedProcess, Process, ProcessExit, ProcessMark, SpawnedProcess, Spec, StartError, Stdin, StopManner,
+    TAIL_BYTES, WorkerEvent, Workers, end, orphans,
 };
 use tempfile::TempDir;
 
@@ -18,20 +18,20 @@ const PATIENCE: Duration = Duration::from_secs(60);
 static N_MARKS: AtomicU32 = AtomicU32::new(0);
 
 /// Makes a mark that nobody else has.
-pub(crate) fn new_mark() -> Mark {
+pub(crate) fn new_mark() -> ProcessMark {
     let number = N_MARKS.fetch_add(1, Ordering::Relaxed);
     let run = format!("test-{}-{number}", std::process::id());
-    Mark::new([("PLANWRIGHT_RUN", run.as_str()), ("PLANWRIGHT_ATTEMPT", "1")])
+    ProcessMark::new([("PLANWRIGHT_RUN", run.as_str()), ("PLANWRIGHT_ATTEMPT", "1")])
 }
 
 /// Workers in a folder of their own, and what they said so far.
 pub(crate) struct Yard {
     pub(crate) folder: TempDir,
     pub(crate) workers: Workers,
-    pub(crate) mark: Mark,
+    pub(crate) mark: ProcessMark,
     pub(crate) output: Vec<u8>,
     lines: Vec<String>,
-    pub(crate) ended: Vec<Ended>,
+    pub(crate) ended: Vec<EndedProcess>,
 }
 
 impl Yard {
@@ -79,7 +79,7 @@ impl Yard {
     }
 
     #[track_caller]
-    pub(crate) fn start(&mut self, spec: &Spec) -> Started {
+    pub(crate) fn start(&mut self, spec: &Spec) -> SpawnedProcess {
         self.workers.start(1, spec).expect("a process")
     }
 
@@ -91,12 +91,12 @@ impl Yard {
             assert!(start.elapsed() < PATIENCE, "it hangs; lines {:?}", self.lines);
             for event in self.workers.wait(Some(Duration::from_millis(100))) {
                 match event {
-                    Event::Line { line, .. } => self.lines.push(line),
-                    Event::Output { bytes, .. } => {
+                    WorkerEvent::Line { line, .. } => self.lines.push(line),
+                    WorkerEvent::Output { bytes, .. } => {
                         assert!(self.ended.is_empty(), "nothing is told after the end");
                         self.output.extend(bytes);
                     }
-                    Event::Ended(ended) => self.ended.push(ended),
+                    WorkerEvent::Ended(ended) => self.ended.push(ended),
                 }
             }
         }
@@ -109,19 +109,19 @@ impl Yard {
     }
 
     #[track_caller]
-    pub(crate) fn wait_for_end(&mut self) -> Ended {
+    pub(crate) fn wait_for_end(&mut self) -> EndedProcess {
         self.wait_until(|yard| !yard.ended.is_empty());
         self.ended.pop().expect("an end")
     }
 
     #[track_caller]
-    pub(crate) fn run(&mut self, spec: &Spec) -> Ended {
+    pub(crate) fn run(&mut self, spec: &Spec) -> EndedProcess {
         self.start(spec);
         self.wait_for_end()
     }
 
     #[track_caller]
-    pub(crate) fn cancelled(&mut self, manner: Manner) -> Ended {
+    pub(crate) fn cancelled(&mut self, manner: StopManner) -> EndedProcess {
         assert!(self.workers.cancel(1, manner));
         self.wait_for_end()
     }
@@ -179,7 +179,7 @@ fn both_streams_are_logged_in_the_order_of_writing() {
     let mut yard = Yard::new();
     let ended = yard.run(&yard.shell("echo a; echo b >&2; echo c; echo d >&2"));
     assert_eq!(yard.logged(), b"a\nb\nc\nd\n");
-    assert_eq!((ended.exit, ended.cause), (Exit::Code(0), Cause::Itself));
+    assert_eq!((ended.exit, ended.cause), (ProcessExit::Code(0), EndCause::Itself));
     assert_eq!((ended.n_bytes, ended.tail.as_slice()), (8, &b"a\nb\nc\nd\n"[..]));
     assert!(!ended.log_was_cut && !ended.was_outlived && ended.log_error.is_none());
     assert_eq!(yard.workers.n_running(), 0);
@@ -188,8 +188,8 @@ fn both_streams_are_logged_in_the_order_of_writing() {
 #[test]
 fn the_exit_is_a_status_or_a_signal() {
     let mut yard = Yard::new();
-    assert_eq!(yard.run(&yard.shell("exit 7")).exit, Exit::Code(7));
-    assert_eq!(yard.run(&yard.shell("kill -9 $$")).exit, Exit::Signal(9));
+    assert_eq!(yard.run(&yard.shell("exit 7")).exit, ProcessExit::Code(7));
+    assert_eq!(yard.run(&yard.shell("kill -9 $$")).exit, ProcessExit::Signal(9));
 }
 
 #[test]
@@ -275,9 +275,9 @@ fn a_key_is_used_once_at_a_time() {
     let spec = yard.program(&["sleep", "100"]);
     yard.start(&spec);
     assert!(matches!(yard.workers.start(1, &spec), Err(StartError::KeyInUse(1))));
-    yard.cancelled(Manner::AtOnce);
-    assert!(!yard.workers.cancel(1, Manner::AtOnce), "nobody is there");
-    assert_eq!(yard.run(&yard.program(&["true"])).exit, Exit::Code(0));
+    yard.cancelled(StopManner::AtOnce);
+    assert!(!yard.workers.cancel(1, StopManner::AtOnce), "nobody is there");
+    assert_eq!(yard.run(&yard.program(&["true"])).exit, ProcessExit::Code(0));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn input_and_output_of_two_megabytes_do_not_wait_for_each_other() {
     spec.stdin = Stdin::Bytes(bytes.clone());
     spec.max_log_bytes = 4 << 20;
     let ended = yard.run(&spec);
-    assert_eq!(ended.exit, Exit::Code(0));
+    assert_eq!(ended.exit, ProcessExit::Code(0));
     assert_eq!(ended.tail, bytes.get(bytes.len() - TAIL_BYTES..).expect("bytes"));
     assert!(yard.logged() == bytes, "any bytes are kept");
 }
@@ -307,19 +307,22 @@ fn input_may_be_empty_or_never_read() {
         let ended = yard.run(&spec);
         assert_eq!(
             (ended.exit, ended.tail.trim_ascii()),
-            (Exit::Code(0), &b"0"[..]),
+            (ProcessExit::Code(0), &b"0"[..]),
             "{script}"
         );
     }
     let ended = yard.run(&yard.program(&["cat"]));
-    assert_eq!((ended.exit, ended.n_bytes), (Exit::Code(0), 0));
+    assert_eq!((ended.exit, ended.n_bytes), (ProcessExit::Code(0), 0));
 }
 
 #[test]
 fn closing_the_output_is_not_the_end() {
     let mut yard = Yard::new();
     let ended = yard.run(&yard.shell("echo first; exec >&- 2>&-; sleep 0.3; exit 3"));
-    assert_eq!((ended.exit, ended.tail.as_slice()), (Exit::Code(3), &b"first\n"[..]));
+    assert_eq!(
+        (ended.exit, ended.tail.as_slice()),
+        (ProcessExit::Code(3), &b"first\n"[..])
+    );
     assert!(ended.duration >= Duration::from_millis(300));
 }
 
@@ -327,7 +330,7 @@ fn closing_the_output_is_not_the_end() {
 fn a_grandchild_with_the_output_is_not_waited_for() {
     let mut yard = Yard::new();
     let ended = yard.run(&yard.shell("sleep 100 & echo done"));
-    assert_eq!((ended.exit, ended.cause), (Exit::Code(0), Cause::Itself));
+    assert_eq!((ended.exit, ended.cause), (ProcessExit::Code(0), EndCause::Itself));
     assert!(ended.was_outlived);
     assert!(
         ended.duration < Duration::from_secs(10),
@@ -346,7 +349,7 @@ fn a_grandchild_with_the_output_is_not_waited_for() {
 fn fifty_megabytes_leave_a_log_of_one() {
     let mut yard = Yard::new();
     let ended = yard.run(&yard.shell("echo begin; yes 'a line of output' | head -c 52428800; echo; echo end"));
-    assert_eq!(ended.exit, Exit::Code(0));
+    assert_eq!(ended.exit, ProcessExit::Code(0));
     assert_eq!(ended.n_bytes, 52_428_800 + 11);
     assert!(ended.log_was_cut && ended.tail.ends_with(b"\nend\n"));
     let log = String::from_utf8(yard.logged()).expect("text");
@@ -381,7 +384,7 @@ fn the_log_can_be_read_while_it_grows() {
     yard.start(&yard.shell("echo so far; sleep 1000"));
     yard.wait_for_output("so far\n");
     yard.wait_until(|yard| yard.lines == ["so far"]);
-    yard.cancelled(Manner::AtOnce);
+    yard.cancelled(StopManner::AtOnce);
 }
 
 #[test]
@@ -391,7 +394,10 @@ fn the_wall_limit_ends_even_the_talkative() {
     spec.wall_limit = Some(Duration::from_millis(400));
     spec.silence_limit = Some(PATIENCE);
     let ended = yard.run(&spec);
-    assert_eq!((ended.exit, ended.cause), (Exit::Signal(15), Cause::WallLimit));
+    assert_eq!(
+        (ended.exit, ended.cause),
+        (ProcessExit::Signal(15), EndCause::WallLimit)
+    );
     assert!(ended.duration >= Duration::from_millis(400));
     assert_eq!(yard.left(), []);
 }
@@ -402,11 +408,11 @@ fn silence_is_counted_from_the_last_output() {
     let mut spec = yard.shell("for i in 1 2 3 4 5 6 7 8; do printf x; sleep 0.25; done");
     spec.silence_limit = Some(Duration::from_millis(1500));
     let ended = yard.run(&spec);
-    assert_eq!((ended.exit, ended.cause), (Exit::Code(0), Cause::Itself));
+    assert_eq!((ended.exit, ended.cause), (ProcessExit::Code(0), EndCause::Itself));
     let mut spec = yard.shell("echo x; sleep 1000");
     spec.silence_limit = Some(Duration::from_millis(300));
     let ended = yard.run(&spec);
-    assert_eq!((ended.exit, ended.cause), (Exit::Signal(15), Cause::Silence));
+    assert_eq!((ended.exit, ended.cause), (ProcessExit::Signal(15), EndCause::Silence));
     assert_eq!(yard.left(), []);
 }
 
@@ -417,7 +423,7 @@ fn two_hundred_in_a_row_leave_nothing_open() {
     yard.run(&spec);
     let n_open = n_open_files();
     for _ in 0..200 {
-        assert_eq!(yard.run(&spec).exit, Exit::Code(0));
+        assert_eq!(yard.run(&spec).exit, ProcessExit::Code(0));
     }
     // Other tests of this process open and close files of their own.
     assert!(n_open_files() < n_open + 100);
@@ -437,7 +443,7 @@ fn many_at_once_are_kept_apart() {
     }
     yard.wait_until(|yard| yard.ended.len() == 60);
     for ended in &yard.ended {
-        assert_eq!(ended.exit, Exit::Code(i32::try_from(ended.key).expect("small")));
+        assert_eq!(ended.exit, ProcessExit::Code(i32::try_from(ended.key).expect("small")));
         assert_eq!(ended.tail, format!("{}\n", ended.key).into_bytes());
     }
 }
@@ -461,7 +467,7 @@ fn waiting_ends_when_somebody_wakes_or_the_time_is_over() {
     let thread = std::thread::spawn(move || waker.wake());
     assert_eq!(yard.workers.wait(None), []);
     thread.join().expect("a thread");
-    assert_eq!(yard.cancelled(Manner::AtOnce).exit, Exit::Signal(9));
+    assert_eq!(yard.cancelled(StopManner::AtOnce).exit, ProcessExit::Signal(9));
 }
 
 #[test]
@@ -473,6 +479,6 @@ fn a_log_that_cannot_be_written_stops_nobody() {
         return;
     }
     let ended = yard.run(&spec);
-    assert_eq!((ended.exit, ended.n_bytes), (Exit::Code(4), 100_000));
+    assert_eq!((ended.exit, ended.n_bytes), (ProcessExit::Code(4), 100_000));
     assert!(ended.log_error.is_some());
 }

@@ -4,7 +4,9 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_run::worker::{Cause, Event, Exit, Manner, Mark, Process, Started, Workers, end, orphans};
+use planwright_run::worker::{
+    EndCause, Process, ProcessExit, ProcessMark, SpawnedProcess, StopManner, WorkerEvent, Workers, end, orphans,
+};
 
 use crate::worker::{Yard, new_mark};
 
@@ -26,7 +28,7 @@ fn printed_pids(yard: &Yard) -> Vec<String> {
 
 /// Starts a script that prints `pids:` and then `ready`, cancels it, and checks that nothing is left.
 #[track_caller]
-fn check_cancelled(script: &str, manner: Manner) -> Exit {
+fn check_cancelled(script: &str, manner: StopManner) -> ProcessExit {
     let mut yard = Yard::new();
     let mut spec = yard.shell(script);
     spec.grace = Duration::from_millis(500);
@@ -35,7 +37,7 @@ fn check_cancelled(script: &str, manner: Manner) -> Exit {
     let pids = printed_pids(&yard);
     assert!(pids.iter().all(|pid| is_alive(pid)), "{pids:?}");
     let ended = yard.cancelled(manner);
-    assert_eq!(ended.cause, Cause::Cancelled);
+    assert_eq!(ended.cause, EndCause::Cancelled);
     assert!(!ended.was_outlived);
     assert!(!pids.iter().any(|pid| is_alive(pid)), "{pids:?}");
     assert_eq!(yard.left(), []);
@@ -45,14 +47,14 @@ fn check_cancelled(script: &str, manner: Manner) -> Exit {
 #[test]
 fn sessions_of_their_own_do_not_help_grandchildren() {
     let script = "setsid sh -c 'sleep 1000; :' & a=$!; setsid sleep 1000 & echo pids: $a $!; echo ready; wait";
-    assert_eq!(check_cancelled(script, Manner::Politely), Exit::Signal(15));
-    assert_eq!(check_cancelled(script, Manner::AtOnce), Exit::Signal(9));
+    assert_eq!(check_cancelled(script, StopManner::Politely), ProcessExit::Signal(15));
+    assert_eq!(check_cancelled(script, StopManner::AtOnce), ProcessExit::Signal(9));
 }
 
 #[test]
 fn ignoring_the_request_helps_until_the_grace_is_over() {
     let script = "trap '' TERM; echo pids: $$; echo ready; while :; do sleep 1; done";
-    assert_eq!(check_cancelled(script, Manner::Politely), Exit::Signal(9));
+    assert_eq!(check_cancelled(script, StopManner::Politely), ProcessExit::Signal(9));
 }
 
 #[test]
@@ -61,13 +63,13 @@ fn a_grandchild_that_ignores_the_request_is_killed_after_its_parent_is_gone() {
         setsid sh -c "trap '' TERM; echo grandchild; while :; do sleep 1; done" &
         while ! grep -q grandchild log 2> /dev/null; do sleep 0.02; done
         echo pids: $!; echo ready; wait"#;
-    assert_eq!(check_cancelled(script, Manner::Politely), Exit::Signal(15));
+    assert_eq!(check_cancelled(script, StopManner::Politely), ProcessExit::Signal(15));
 }
 
 #[test]
 fn a_child_without_the_mark_is_known_by_its_parent() {
     let script = "env -i setsid sleep 1000 & echo pids: $!; echo ready; wait";
-    check_cancelled(script, Manner::Politely);
+    check_cancelled(script, StopManner::Politely);
 }
 
 #[test]
@@ -76,8 +78,8 @@ fn a_grandchild_without_a_parent_is_known_by_the_mark() {
         sh -c 'setsid sh -c "echo pids: \$\$; exec sleep 1000" &'
         while ! grep -q pids log 2> /dev/null; do sleep 0.02; done
         echo ready; sleep 1000"#;
-    check_cancelled(script, Manner::Politely);
-    check_cancelled(script, Manner::AtOnce);
+    check_cancelled(script, StopManner::Politely);
+    check_cancelled(script, StopManner::AtOnce);
 }
 
 #[test]
@@ -88,8 +90,8 @@ fn a_storm_of_forks_ends() {
             i=$((i+1))
         done
         echo pids: $!; echo ready; wait"#;
-    check_cancelled(script, Manner::AtOnce);
-    check_cancelled(script, Manner::Politely);
+    check_cancelled(script, StopManner::AtOnce);
+    check_cancelled(script, StopManner::Politely);
 }
 
 #[test]
@@ -98,8 +100,8 @@ fn the_polite_way_leaves_time_to_clean_up() {
     let script = "trap 'sleep 0.2 && sh -c \"echo cleaned\"; exit 5' TERM; echo ready; while :; do sleep 0.02; done";
     yard.start(&yard.shell(script));
     yard.wait_for_output("ready\n");
-    let ended = yard.cancelled(Manner::Politely);
-    assert_eq!((ended.exit, ended.cause), (Exit::Code(5), Cause::Cancelled));
+    let ended = yard.cancelled(StopManner::Politely);
+    assert_eq!((ended.exit, ended.cause), (ProcessExit::Code(5), EndCause::Cancelled));
     assert!(
         ended.tail.ends_with(b"cleaned\n"),
         "{:?}",
@@ -113,10 +115,13 @@ fn politeness_can_be_taken_back() {
     yard.start(&yard.shell("trap '' TERM; echo ready; while :; do sleep 1; done"));
     yard.wait_for_output("ready\n");
     let start = Instant::now();
-    assert!(yard.workers.cancel(1, Manner::Politely));
+    assert!(yard.workers.cancel(1, StopManner::Politely));
     assert_eq!(yard.workers.wait(Some(Duration::from_millis(100))), []);
-    assert!(yard.workers.cancel(1, Manner::Politely), "asking twice changes nothing");
-    assert_eq!(yard.cancelled(Manner::AtOnce).exit, Exit::Signal(9));
+    assert!(
+        yard.workers.cancel(1, StopManner::Politely),
+        "asking twice changes nothing"
+    );
+    assert_eq!(yard.cancelled(StopManner::AtOnce).exit, ProcessExit::Signal(9));
     assert!(start.elapsed() < Duration::from_secs(15), "the grace is twenty seconds");
 }
 
@@ -125,7 +130,7 @@ fn limits_reach_grandchildren_too() {
     let mut yard = Yard::new();
     let mut spec = yard.shell("setsid sleep 1000 & setsid sleep 1000");
     spec.silence_limit = Some(Duration::from_millis(300));
-    assert_eq!(yard.run(&spec).cause, Cause::Silence);
+    assert_eq!(yard.run(&spec).cause, EndCause::Silence);
     assert_eq!(yard.left(), []);
 }
 
@@ -136,8 +141,8 @@ fn a_stopped_process_is_killed() {
     spec.grace = Duration::from_millis(200);
     yard.start(&spec);
     yard.wait_for_output("ready\n");
-    let ended = yard.cancelled(Manner::Politely);
-    assert!(matches!(ended.exit, Exit::Signal(9 | 15)), "{:?}", ended.exit);
+    let ended = yard.cancelled(StopManner::Politely);
+    assert!(matches!(ended.exit, ProcessExit::Signal(9 | 15)), "{:?}", ended.exit);
 }
 
 #[test]
@@ -164,15 +169,15 @@ fn other_runs_are_left_alone() {
         yard.start(&yard.shell(script));
         yard.wait_for_output("ready\n");
     }
-    one.cancelled(Manner::AtOnce);
+    one.cancelled(StopManner::AtOnce);
     assert_eq!((one.left().len(), other.left().len()), (0, 2));
-    other.cancelled(Manner::AtOnce);
+    other.cancelled(StopManner::AtOnce);
 }
 
 #[test]
 fn a_process_with_another_start_time_is_another_process() {
     let mut yard = Yard::new();
-    let Started { pid, start_time } = yard.start(&yard.program(&["sleep", "1000"]));
+    let SpawnedProcess { pid, start_time } = yard.start(&yard.program(&["sleep", "1000"]));
     let (ticks, boot) = start_time.split_once('@').expect("a time");
     let ticks: u64 = ticks.parse().expect("a number");
     let process = |start_time: String| Process {
@@ -186,13 +191,13 @@ fn a_process_with_another_start_time_is_another_process() {
         String::new(),
     ]
     .map(process);
-    assert_eq!(orphans(&Mark::default(), &others), []);
-    assert_eq!(end(&Mark::default(), &others, Duration::ZERO), []);
+    assert_eq!(orphans(&ProcessMark::default(), &others), []);
+    assert_eq!(end(&ProcessMark::default(), &others, Duration::ZERO), []);
     assert!(is_alive(&pid.to_string()));
-    let found = orphans(&Mark::default(), &[process(start_time)]);
+    let found = orphans(&ProcessMark::default(), &[process(start_time)]);
     assert_eq!(found.len(), 1);
-    assert_eq!(end(&Mark::default(), &found, Duration::from_secs(20)), []);
-    assert_eq!(yard.wait_for_end().exit, Exit::Signal(15));
+    assert_eq!(end(&ProcessMark::default(), &found, Duration::from_secs(20)), []);
+    assert_eq!(yard.wait_for_end().exit, ProcessExit::Signal(15));
 }
 
 #[test]
@@ -203,8 +208,8 @@ fn unlikely_processes_are_nobody() {
         command: String::new(),
     };
     let processes = [0, 1, std::process::id(), u32::MAX].map(process);
-    assert_eq!(orphans(&Mark::default(), &processes), []);
-    assert_eq!(end(&Mark::default(), &processes, Duration::ZERO), []);
+    assert_eq!(orphans(&ProcessMark::default(), &processes), []);
+    assert_eq!(end(&ProcessMark::default(), &processes, Duration::ZERO), []);
 }
 
 /// Starts this binary again for one of the parts below.
@@ -217,7 +222,7 @@ fn start_part(part: &str, run: &str) -> Child {
         .expect("a process")
 }
 
-fn run_of(mark: &Mark) -> String {
+fn run_of(mark: &ProcessMark) -> String {
     let value = mark.variables().next().expect("a variable").1;
     value.to_str().expect("text").to_owned()
 }
@@ -227,14 +232,14 @@ fn run_of(mark: &Mark) -> String {
 fn part_that_is_killed() {
     let Ok(run) = std::env::var(ROLE) else { return };
     let mut yard = Yard::new();
-    yard.mark = Mark::new([("PLANWRIGHT_RUN", run)]);
+    yard.mark = ProcessMark::new([("PLANWRIGHT_RUN", run)]);
     let script = "trap '' PIPE TERM; setsid sh -c 'sleep 1000; :' & env -i sleep 1000 & echo ready; wait";
     let started = yard.start(&yard.shell(script));
     yard.wait_for_output("ready\n");
     println!("\nstarted {} {}", started.pid, started.start_time);
     loop {
         let events = yard.workers.wait(None);
-        assert!(events.iter().all(|event| matches!(event, Event::Line { .. })));
+        assert!(events.iter().all(|event| matches!(event, WorkerEvent::Line { .. })));
     }
 }
 
@@ -257,11 +262,14 @@ fn what_a_killed_planwright_left_is_found_and_ended() {
         start_time: word(),
         command: String::new(),
     };
-    let mark = Mark::new([("PLANWRIGHT_RUN", run_of(&mark))]);
+    let mark = ProcessMark::new([("PLANWRIGHT_RUN", run_of(&mark))]);
     let by_mark = orphans(&mark, &[]);
     // The shell, the one in the other session with its child, and the one without the mark, known by its parent.
     assert_eq!(by_mark.len(), 4, "{by_mark:?}");
-    assert_eq!(orphans(&Mark::default(), std::slice::from_ref(&recorded)), by_mark);
+    assert_eq!(
+        orphans(&ProcessMark::default(), std::slice::from_ref(&recorded)),
+        by_mark
+    );
     assert!(by_mark.iter().any(|process| process.command.starts_with("sh -c trap")));
     assert_eq!(end(&mark, &[recorded], Duration::from_millis(300)), []);
     assert_eq!(orphans(&mark, &by_mark), []);
@@ -271,7 +279,7 @@ fn what_a_killed_planwright_left_is_found_and_ended() {
 #[test]
 fn part_that_looks_for_its_own_run() {
     let Ok(run) = std::env::var(ROLE) else { return };
-    let mark = Mark::new([("PLANWRIGHT_RUN", run)]);
+    let mark = ProcessMark::new([("PLANWRIGHT_RUN", run)]);
     let found = orphans(&mark, &[]);
     end(&mark, &found, Duration::ZERO);
     println!("\nfound {}", found.len());
@@ -287,7 +295,7 @@ fn nobody_ends_those_who_called_it() {
     spec.environment.push((ROLE.into(), run_of(&yard.mark).into()));
     let ended = yard.run(&spec);
     let log = String::from_utf8(yard.logged()).expect("text");
-    assert_eq!(ended.exit, Exit::Code(0));
+    assert_eq!(ended.exit, ProcessExit::Code(0));
     assert!(log.contains("found 1\n"), "the one that sleeps; {log}");
     assert!(log.ends_with("I live\n"), "{log}");
 }
@@ -313,7 +321,7 @@ fn an_exit_that_the_system_forgot_is_an_exit() {
         let mut spec = yard.shell(&format!("exec env --ignore-signal={ignored} \"$BINARY\" {part}"));
         spec.environment.push(("BINARY".into(), binary.clone().into()));
         spec.environment.push((ROLE.into(), "any".into()));
-        assert_eq!(yard.run(&spec).exit, Exit::Code(0));
+        assert_eq!(yard.run(&spec).exit, ProcessExit::Code(0));
         let log = String::from_utf8(yard.logged()).expect("text");
         assert!(log.contains(expected), "{log}");
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use planwright_core::text::SourceText;
 use planwright_run::files::{DiskFiles, Files};
-use planwright_run::journal::{Change, History, Outcome, StateChange};
-use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError, Updated};
+use planwright_run::journal::{ChangeOutcome, ChangeRecord, History, StateChange};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError, Updated};
 use planwright_testkit::TempFolder;
 
 pub(crate) struct Workspace {
@@ -39,12 +39,12 @@ pub(crate) type Outcomes = Result<Updated, UpdateError<Infallible>>;
 /// Adds a line to the plan's text.
 pub(crate) fn add_line(store: &Store<'_>, plan: PlanFile<'_>, line: &str) -> Outcomes {
     store.update(plan, "add", |source, _| {
-        Ok(Some(Prepared {
+        Ok(Some(PreparedChange {
             text: Some(SourceText::new(format!("{}{line}\n", source.as_str()))),
-            change: Change {
+            change: ChangeRecord {
                 verb: "add".to_owned(),
                 tasks: vec![line.to_owned()],
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }))
     })
@@ -54,9 +54,9 @@ pub(crate) fn add_line(store: &Store<'_>, plan: PlanFile<'_>, line: &str) -> Out
 pub(crate) fn set_state(store: &Store<'_>, plan: PlanFile<'_>, task: &str, to: &str) -> Outcomes {
     store.update(plan, "set", |_, history| {
         let from = history.task_states().remove(task).map(|known| known.state.to);
-        Ok(Some(Prepared {
+        Ok(Some(PreparedChange {
             text: None,
-            change: Change {
+            change: ChangeRecord {
                 verb: to.to_owned(),
                 tasks: vec![task.to_owned()],
                 by: Some("somebody".to_owned()),
@@ -67,7 +67,7 @@ pub(crate) fn set_state(store: &Store<'_>, plan: PlanFile<'_>, task: &str, to: &
                     note: None,
                     output: None,
                 }],
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }))
     })
@@ -79,16 +79,16 @@ pub(crate) fn undo(store: &Store<'_>, plan: PlanFile<'_>) -> Outcomes {
         let Some(last) = history.undoable() else {
             return Ok(None);
         };
-        Ok(Some(Prepared {
+        Ok(Some(PreparedChange {
             text: last
                 .change
                 .text
                 .and_then(|text| text.revert(source.as_str()))
                 .map(SourceText::new),
-            change: Change {
+            change: ChangeRecord {
                 verb: "undo".to_owned(),
                 undoes: Some(last.seq),
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }))
     })
@@ -132,7 +132,7 @@ impl Workspace {
     }
 
     /// Returns the first task of each change, with what came of it.
-    pub(crate) fn outcomes(&self) -> Vec<(String, Outcome)> {
+    pub(crate) fn outcomes(&self) -> Vec<(String, ChangeOutcome)> {
         let changes = self.history().changes().to_vec().into_iter();
         changes
             .map(|past| {

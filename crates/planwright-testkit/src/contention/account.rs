@@ -33,7 +33,7 @@ pub(super) struct Promise {
 
 /// The account of a contest. All that is called lost, out of order, invalid or stuck must be 0.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct ContestAccount {
     pub(super) promises: Vec<Promise>,
     /// Changes that were acknowledged.
     pub n_acknowledged: usize,
@@ -73,7 +73,7 @@ pub struct Account {
     faults: Vec<String>,
 }
 
-impl Account {
+impl ContestAccount {
     pub(super) fn fault(&mut self, what: String) {
         self.n_faults += 1;
         if self.faults.len() < MAX_TOLD {
@@ -272,7 +272,7 @@ fn asked(binary: &Path, root: &Path, args: &[&str]) -> Option<Value> {
     serde_json::from_slice(&output.stdout).ok()
 }
 
-impl fmt::Display for Account {
+impl fmt::Display for ContestAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows: [(&str, usize); 16] = [
             ("changes acknowledged", self.n_acknowledged),

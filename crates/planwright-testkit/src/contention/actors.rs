@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{self, Choice, Facts};
+use planwright_core::dialect::{self, Choice, DiskFacts};
 use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 use serde_json::Value;
 
-use super::account::{Account, Promise};
+use super::account::{ContestAccount, Promise};
 use super::plans::{ByHand, Contended, place};
 use super::{Arena, BOUND};
 
@@ -23,11 +23,11 @@ const GLANCE: Duration = Duration::from_millis(2);
 const MARK: &str = "Edit ";
 
 /// A tiny generator of numbers that nobody has to guess.
-pub(super) struct Dice(u64);
+pub(super) struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     pub(super) fn new(seed: u64) -> Self {
-        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        RandomNumbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -43,7 +43,7 @@ impl Dice {
 }
 
 impl Arena {
-    fn account<T>(&self, note: impl FnOnce(&mut Account) -> T) -> T {
+    fn account<T>(&self, note: impl FnOnce(&mut ContestAccount) -> T) -> T {
         note(&mut self.account.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
@@ -87,9 +87,9 @@ impl Arena {
 
 /// Changes plans, one command after another.
 pub(super) fn write(arena: &Arena, ix: usize, seed: u64) {
-    let mut dice = Dice::new(seed.wrapping_add(ix as u64 * 7919));
+    let mut dice = RandomNumbers::new(seed.wrapping_add(ix as u64 * 7919));
     let mut n_done = 0;
-    let mut held: Vec<Held> = Vec::new();
+    let mut held: Vec<ClaimedTask> = Vec::new();
     while arena.goes_on() {
         let Some(plan) = dice.one_of(&arena.plans) else {
             return;
@@ -117,21 +117,21 @@ pub(super) fn write(arena: &Arena, ix: usize, seed: u64) {
         let own = held.iter().rposition(|held| held.plan == plan.path);
         let own = own.filter(|_| matches!(verb, "done" | "fail") && dice.below(8) > 0);
         let finished = own.map(|at| held.swap_remove(at)).map(|held| match dice.below(6) {
-            0 => Held {
+            0 => ClaimedTask {
                 claim: held.claim + 1,
                 ..held
             },
             _ => held,
         });
         held.extend(match finished {
-            Some(Held { task, by, claim, .. }) => attempt(arena, plan, verb, &task, &by, Some(claim)),
+            Some(ClaimedTask { task, by, claim, .. }) => attempt(arena, plan, verb, &task, &by, Some(claim)),
             None => attempt(arena, plan, verb, &task, &by, None),
         });
     }
 }
 
 /// A task that a writer holds.
-struct Held {
+struct ClaimedTask {
     plan: &'static str,
     task: String,
     by: String,
@@ -139,7 +139,14 @@ struct Held {
 }
 
 /// Has one change made, and notes what was promised. Returns the task that is held since.
-fn attempt(arena: &Arena, plan: &Contended, verb: &str, task: &str, by: &str, claim: Option<u64>) -> Option<Held> {
+fn attempt(
+    arena: &Arena,
+    plan: &Contended,
+    verb: &str,
+    task: &str,
+    by: &str,
+    claim: Option<u64>,
+) -> Option<ClaimedTask> {
     let common = ["--plan", plan.path, "--by", by, "--json"];
     let number = claim.map(|claim| claim.to_string());
     let words = format!("by {by}");
@@ -193,7 +200,7 @@ fn attempt(arena: &Arena, plan: &Contended, verb: &str, task: &str, by: &str, cl
                 }
             };
             let started = moves.iter().find(|(_, _, to)| to == "running");
-            let held = started.map(|(task, _, _)| Held {
+            let held = started.map(|(task, _, _)| ClaimedTask {
                 plan: plan.path,
                 task: task.clone(),
                 by: by.to_owned(),
@@ -282,7 +289,7 @@ pub(super) fn read(arena: &Arena) {
                     continue;
                 }
             };
-            let facts = Facts::default();
+            let facts = DiskFacts::default();
             let choice = Choice {
                 forced: dialect::find(plan.dialect),
                 ..Choice::by_content(&facts)

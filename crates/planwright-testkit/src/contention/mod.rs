@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-pub use account::Account;
+pub use account::ContestAccount;
 use plans::{Contended, KINDS};
 
 use crate::TempFolder;
@@ -42,12 +42,12 @@ struct Arena {
     ends: Instant,
     /// Set when all writers have ended.
     is_over: AtomicBool,
-    account: Mutex<Account>,
+    account: Mutex<ContestAccount>,
 }
 
 impl Contest<'_> {
     /// Runs the contest, and returns the account of it.
-    pub fn run(&self) -> std::io::Result<Account> {
+    pub fn run(&self) -> std::io::Result<ContestAccount> {
         let folder = TempFolder::new()?;
         let arena = Arena {
             binary: self.binary.to_owned(),

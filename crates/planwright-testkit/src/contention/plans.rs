@@ -19,15 +19,15 @@ pub(super) enum ByHand {
 }
 
 /// What a plan is for.
-pub(super) struct Kind {
+pub(super) struct ContestedPlan {
     dialect: &'static str,
     path: &'static str,
     is_run: bool,
     by_hand: Option<ByHand>,
 }
 
-const fn written(dialect: &'static str, path: &'static str) -> Kind {
-    Kind {
+const fn written(dialect: &'static str, path: &'static str) -> ContestedPlan {
+    ContestedPlan {
         dialect,
         path,
         is_run: false,
@@ -35,22 +35,22 @@ const fn written(dialect: &'static str, path: &'static str) -> Kind {
     }
 }
 
-const fn run(dialect: &'static str, path: &'static str) -> Kind {
-    Kind {
+const fn run(dialect: &'static str, path: &'static str) -> ContestedPlan {
+    ContestedPlan {
         is_run: true,
         ..written(dialect, path)
     }
 }
 
-const fn by_hand(dialect: &'static str, path: &'static str, how: ByHand) -> Kind {
-    Kind {
+const fn by_hand(dialect: &'static str, path: &'static str, how: ByHand) -> ContestedPlan {
+    ContestedPlan {
         by_hand: Some(how),
         ..written(dialect, path)
     }
 }
 
 /// All plans of a contest.
-pub(super) const KINDS: [Kind; 11] = [
+pub(super) const KINDS: [ContestedPlan; 11] = [
     written("clido", "written/clido.json"),
     written("opencrabs", "written/opencrabs.json"),
     written("aimi", "written/aimi.json"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Request, Turn, call_id, model, named_events};
+use super::wire::{ModelRequest, ModelTurn, call_id, model, named_events};
 
 pub(super) fn n_results(body: &Value) -> usize {
     let messages = body["messages"].as_array().into_iter().flatten();
@@ -10,15 +10,15 @@ pub(super) fn n_results(body: &Value) -> usize {
     blocks.filter(|block| block["type"] == "tool_result").count()
 }
 
-pub(super) fn body(request: &Request, turn: &Turn<'_>) -> String {
+pub(super) fn body(request: &ModelRequest, turn: &ModelTurn<'_>) -> String {
     let (block, empty, delta, reason) = match turn {
-        Turn::Text(text) => (
+        ModelTurn::Text(text) => (
             json!({"type": "text", "text": text}),
             json!({"type": "text", "text": ""}),
             json!({"type": "text_delta", "text": text}),
             "end_turn",
         ),
-        Turn::Tool { name, input } => {
+        ModelTurn::Tool { name, input } => {
             let id = format!("toolu_{}", call_id(request));
             (
                 json!({"type": "tool_use", "id": id, "name": name, "input": input}),
@@ -45,7 +45,7 @@ pub(super) fn body(request: &Request, turn: &Turn<'_>) -> String {
     ])
 }
 
-fn message(request: &Request, content: Value, stop_reason: Value) -> Value {
+fn message(request: &ModelRequest, content: Value, stop_reason: Value) -> Value {
     json!({
         "id": format!("msg_{}", request.n_results + 1),
         "type": "message",

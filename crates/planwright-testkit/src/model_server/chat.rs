@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Request, Turn, call_id, data_events, model};
+use super::wire::{ModelRequest, ModelTurn, call_id, data_events, model};
 
 pub(super) fn n_results(body: &Value) -> usize {
     let messages = body["messages"].as_array().into_iter().flatten();
     messages.filter(|message| message["role"] == "tool").count()
 }
 
-pub(super) fn body(request: &Request, turn: &Turn<'_>) -> String {
+pub(super) fn body(request: &ModelRequest, turn: &ModelTurn<'_>) -> String {
     let (message, reason) = match turn {
-        Turn::Text(text) => (json!({"role": "assistant", "content": text}), "stop"),
-        Turn::Tool { name, input } => {
+        ModelTurn::Text(text) => (json!({"role": "assistant", "content": text}), "stop"),
+        ModelTurn::Tool { name, input } => {
             let call = json!({
                 "index": 0,
                 "id": call_id(request),
@@ -39,7 +39,7 @@ pub(super) fn body(request: &Request, turn: &Turn<'_>) -> String {
     data_events(&events) + "data: [DONE]\n\n"
 }
 
-fn whole(request: &Request, object: &str, choice: &Value, usage: Value) -> Value {
+fn whole(request: &ModelRequest, object: &str, choice: &Value, usage: Value) -> Value {
     json!({
         "id": format!("chatcmpl-{}", request.n_results + 1),
         "object": object,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Request, Turn, data_events};
+use super::wire::{ModelRequest, ModelTurn, data_events};
 
 pub(super) fn n_results(body: &Value) -> usize {
     let contents = body["contents"].as_array().into_iter().flatten();
@@ -10,10 +10,10 @@ pub(super) fn n_results(body: &Value) -> usize {
     parts.filter(|part| part["functionResponse"].is_object()).count()
 }
 
-pub(super) fn body(request: &Request, turn: &Turn<'_>) -> String {
+pub(super) fn body(request: &ModelRequest, turn: &ModelTurn<'_>) -> String {
     let part = match turn {
-        Turn::Text(text) => json!({"text": text}),
-        Turn::Tool { name, input } => json!({"functionCall": {"name": name, "args": input}}),
+        ModelTurn::Text(text) => json!({"text": text}),
+        ModelTurn::Tool { name, input } => json!({"functionCall": {"name": name, "args": input}}),
     };
     let answer = json!({
         "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
@@ -27,7 +27,7 @@ pub(super) fn body(request: &Request, turn: &Turn<'_>) -> String {
 }
 
 /// Returns the model, which stands in the path.
-fn model(request: &Request) -> &str {
+fn model(request: &ModelRequest) -> &str {
     let name = request.path.rsplit('/').next().unwrap_or_default();
     name.split(':').next().unwrap_or_default()
 }

@@ -18,7 +18,7 @@ const MAX_DRAINED: u64 = 1024 * 1024;
 const DRAINING: Duration = Duration::from_secs(1);
 
 /// A request as it came.
-pub(crate) struct Asked {
+pub(crate) struct HttpRequest {
     pub(crate) method: String,
     /// The path with its query.
     pub(crate) target: String,
@@ -60,7 +60,7 @@ impl Reply {
 }
 
 /// Reads a request, or returns what it is refused with.
-pub(crate) fn read(stream: &mut TcpStream) -> Result<Asked, Reply> {
+pub(crate) fn read(stream: &mut TcpStream) -> Result<HttpRequest, Reply> {
     let broken = |_| Reply::error(408, "the request did not come whole");
     stream.set_read_timeout(Some(PATIENCE)).map_err(broken)?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(broken)?;
@@ -84,7 +84,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> Result<Asked, Reply> {
     if body.len() != length {
         return Err(Reply::error(400, "the body is not as long as its head says"));
     }
-    Ok(Asked {
+    Ok(HttpRequest {
         method: method.to_owned(),
         target: target.to_owned(),
         body,

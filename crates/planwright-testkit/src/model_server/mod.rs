@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use http::{Asked, Reply};
-pub use script::{Answer, Scenario};
-pub use wire::{Request, Wire};
+use http::{HttpRequest, Reply};
+pub use script::{ModelAnswer, ModelScenario};
+pub use wire::{ModelRequest, Wire};
 
 /// The most connections that are served at a time; who comes then is sent away.
 const MAX_CONNECTIONS: usize = 64;
@@ -42,8 +42,8 @@ pub struct ModelServer {
 /// What the threads of a server share.
 #[derive(Default)]
 struct Shared {
-    scenarios: Mutex<BTreeMap<String, Arc<Scenario>>>,
-    requests: Mutex<Vec<Request>>,
+    scenarios: Mutex<BTreeMap<String, Arc<ModelScenario>>>,
+    requests: Mutex<Vec<ModelRequest>>,
     is_over: AtomicBool,
     n_connections: AtomicUsize,
 }
@@ -66,7 +66,7 @@ impl ModelServer {
     }
 
     /// Adds a scenario, in place of an earlier one of that name.
-    pub fn add(&self, name: &str, scenario: Scenario) {
+    pub fn add(&self, name: &str, scenario: ModelScenario) {
         lock(&self.shared.scenarios).insert(name.to_owned(), Arc::new(scenario));
     }
 
@@ -76,7 +76,7 @@ impl ModelServer {
     }
 
     /// Returns what a scenario was asked so far.
-    pub fn requests(&self, scenario: &str) -> Vec<Request> {
+    pub fn requests(&self, scenario: &str) -> Vec<ModelRequest> {
         let requests = lock(&self.shared.requests);
         let of_scenario = requests.iter().filter(|request| request.scenario == scenario);
         of_scenario.cloned().collect()
@@ -131,8 +131,8 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
 
 impl Shared {
     /// Returns what a request is answered with; none where the connection is to be dropped.
-    fn reply(&self, asked: &Asked) -> Option<Reply> {
-        let Some(request) = Request::of(asked) else {
+    fn reply(&self, asked: &HttpRequest) -> Option<Reply> {
+        let Some(request) = ModelRequest::of(asked) else {
             return Some(Reply::error(404, "there is nothing here"));
         };
         let scenario = lock(&self.scenarios).get(&request.scenario).cloned();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Request, Turn, call_id, model, named_events};
+use super::wire::{ModelRequest, ModelTurn, call_id, model, named_events};
 
 pub(super) fn n_results(body: &Value) -> usize {
     let items = body["input"].as_array().into_iter().flatten();
@@ -10,7 +10,7 @@ pub(super) fn n_results(body: &Value) -> usize {
     items.filter(is_result).count()
 }
 
-pub(super) fn body(request: &Request, turn: &Turn<'_>) -> String {
+pub(super) fn body(request: &ModelRequest, turn: &ModelTurn<'_>) -> String {
     let item = item(request, turn);
     let whole = json!({
         "id": format!("resp_{}", request.n_results + 1),
@@ -34,22 +34,22 @@ pub(super) fn body(request: &Request, turn: &Turn<'_>) -> String {
 }
 
 /// Returns the item of a turn. A tool that takes a text as it is has a kind of its own.
-fn item(request: &Request, turn: &Turn<'_>) -> Value {
+fn item(request: &ModelRequest, turn: &ModelTurn<'_>) -> Value {
     let id = call_id(request);
     match turn {
-        Turn::Text(text) => json!({
+        ModelTurn::Text(text) => json!({
             "type": "message",
             "id": format!("msg_{id}"),
             "role": "assistant",
             "content": [{"type": "output_text", "text": text, "annotations": []}]
         }),
-        Turn::Tool {
+        ModelTurn::Tool {
             name,
             input: Value::String(input),
         } => {
             json!({"type": "custom_tool_call", "id": format!("ctc_{id}"), "call_id": id, "name": name, "input": input})
         }
-        Turn::Tool { name, input } => json!({
+        ModelTurn::Tool { name, input } => json!({
             "type": "function_call",
             "id": format!("fc_{id}"),
             "call_id": id,

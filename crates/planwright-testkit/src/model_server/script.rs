@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-use super::wire::Request;
+use super::wire::ModelRequest;
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum ModelAnswer {
     /// The model says something, and is done.
     Text(String),
     /// The model uses a tool.
@@ -33,15 +33,15 @@ pub enum Answer {
     Empty,
 }
 
-impl Answer {
+impl ModelAnswer {
     /// Returns an answer in words.
     pub fn text(text: &str) -> Self {
-        Answer::Text(text.to_owned())
+        ModelAnswer::Text(text.to_owned())
     }
 
     /// Returns the use of a tool.
     pub fn tool(name: &str, input: Value) -> Self {
-        Answer::ToolCall {
+        ModelAnswer::ToolCall {
             name: name.to_owned(),
             input,
         }
@@ -50,7 +50,7 @@ impl Answer {
     /// Returns a refusal in words that all four providers' clients understand.
     pub fn error(status: u16, kind: &str, message: &str) -> Self {
         let error = serde_json::json!({"type": kind, "code": status, "status": kind, "message": message});
-        Answer::Error {
+        ModelAnswer::Error {
             status,
             headers: Vec::new(),
             body: serde_json::json!({"type": "error", "error": error}).to_string(),
@@ -59,17 +59,17 @@ impl Answer {
 
     /// Returns the refusal of a key.
     pub fn unauthorized() -> Self {
-        Answer::error(401, "authentication_error", "invalid api key")
+        ModelAnswer::error(401, "authentication_error", "invalid api key")
     }
 
     /// Returns the refusal of a provider that wants to be asked again after so many seconds.
     pub fn rate_limited(seconds: u64) -> Self {
-        let Answer::Error { status, body, .. } =
-            Answer::error(429, "rate_limit_error", "rate limit exceeded, please slow down")
+        let ModelAnswer::Error { status, body, .. } =
+            ModelAnswer::error(429, "rate_limit_error", "rate limit exceeded, please slow down")
         else {
-            return Answer::Drop;
+            return ModelAnswer::Drop;
         };
-        Answer::Error {
+        ModelAnswer::Error {
             status,
             headers: vec![("retry-after".to_owned(), seconds.to_string())],
             body,
@@ -77,28 +77,28 @@ impl Answer {
     }
 }
 
-type Respond = dyn Fn(&Request) -> Answer + Send + Sync;
+type Respond = dyn Fn(&ModelRequest) -> ModelAnswer + Send + Sync;
 
 /// How one scenario is answered.
-pub struct Scenario {
-    first: Vec<Answer>,
+pub struct ModelScenario {
+    first: Vec<ModelAnswer>,
     n_asked: AtomicUsize,
     respond: Box<Respond>,
 }
 
-impl Scenario {
+impl ModelScenario {
     /// Answers by the number of results of tools that a request brings along; what is asked after the last answer is
     /// answered with that once more.
-    pub fn script(answers: Vec<Answer>) -> Self {
-        Scenario::by(move |request| {
+    pub fn script(answers: Vec<ModelAnswer>) -> Self {
+        ModelScenario::by(move |request| {
             let due = answers.get(request.n_results).or(answers.last());
-            due.cloned().unwrap_or(Answer::Empty)
+            due.cloned().unwrap_or(ModelAnswer::Empty)
         })
     }
 
     /// Answers with what a function makes of the request.
-    pub fn by(respond: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> Self {
-        Scenario {
+    pub fn by(respond: impl Fn(&ModelRequest) -> ModelAnswer + Send + Sync + 'static) -> Self {
+        ModelScenario {
             first: Vec::new(),
             n_asked: AtomicUsize::new(0),
             respond: Box::new(respond),
@@ -106,19 +106,19 @@ impl Scenario {
     }
 
     /// Answers the first requests in this way, one after another, whatever they bring along.
-    pub fn after(self, first: Vec<Answer>) -> Self {
-        Scenario { first, ..self }
+    pub fn after(self, first: Vec<ModelAnswer>) -> Self {
+        ModelScenario { first, ..self }
     }
 
     /// Returns the answer to a request. Who brings no tools cannot use any, as those who ask for a title.
-    pub fn answer(&self, request: &Request) -> Answer {
+    pub fn answer(&self, request: &ModelRequest) -> ModelAnswer {
         let n_before = match request.has_tools {
             true => self.n_asked.fetch_add(1, Ordering::SeqCst),
             false => self.n_asked.load(Ordering::SeqCst),
         };
         let answer = self.first.get(n_before).cloned();
         match answer.unwrap_or_else(|| (self.respond)(request)) {
-            Answer::ToolCall { .. } if !request.has_tools => Answer::text("A title"),
+            ModelAnswer::ToolCall { .. } if !request.has_tools => ModelAnswer::text("A title"),
             answer => answer,
         }
     }

@@ -42,10 +42,10 @@ fn asks() -> Vec<(Wire, &'static str, Value, Value)> {
     ]
 }
 
-fn two_turns() -> Scenario {
-    Scenario::script(vec![
-        Answer::tool("write", json!({"path": "a.txt"})),
-        Answer::text("All is made"),
+fn two_turns() -> ModelScenario {
+    ModelScenario::script(vec![
+        ModelAnswer::tool("write", json!({"path": "a.txt"})),
+        ModelAnswer::text("All is made"),
     ])
 }
 
@@ -98,7 +98,7 @@ fn every_format_but_geminis_has_whole_answers_too() {
 #[test]
 fn the_closing_words_that_clients_insist_on_are_there() {
     let server = ModelServer::start().expect("a free port");
-    server.add("it", Scenario::script(vec![Answer::text("ok")]));
+    server.add("it", ModelScenario::script(vec![ModelAnswer::text("ok")]));
     let closings = [
         "\"type\":\"message_stop\"",
         "\"type\":\"response.completed\"",
@@ -126,7 +126,10 @@ fn who_brings_no_tools_gets_words() {
 #[test]
 fn errors_come_with_their_headers_and_first_answers_only_once() {
     let server = ModelServer::start().expect("a free port");
-    server.add("it", two_turns().after(vec![Answer::rate_limited(7), Answer::Empty]));
+    server.add(
+        "it",
+        two_turns().after(vec![ModelAnswer::rate_limited(7), ModelAnswer::Empty]),
+    );
     let (_, path, first, _) = asks().remove(0);
     let limited = ask(&server, path, &first);
     assert_eq!((limited.status, limited.header("retry-after")), (429, Some("7")));
@@ -139,7 +142,7 @@ fn errors_come_with_their_headers_and_first_answers_only_once() {
 #[test]
 fn a_connection_can_be_dropped() {
     let server = ModelServer::start().expect("a free port");
-    server.add("it", Scenario::script(vec![Answer::Drop]));
+    server.add("it", ModelScenario::script(vec![ModelAnswer::Drop]));
     let (_, path, first, _) = asks().remove(0);
     assert!(post(&(server.url("it") + path), &first.to_string()).is_err());
 }
@@ -147,11 +150,11 @@ fn a_connection_can_be_dropped() {
 #[test]
 fn a_function_may_answer_by_what_is_said() {
     let server = ModelServer::start().expect("a free port");
-    let respond = |request: &Request| match request.says("it is broken") {
-        true => Answer::text("mended"),
-        false => Answer::text("a plan"),
+    let respond = |request: &ModelRequest| match request.says("it is broken") {
+        true => ModelAnswer::text("mended"),
+        false => ModelAnswer::text("a plan"),
     };
-    server.add("it", Scenario::by(respond));
+    server.add("it", ModelScenario::by(respond));
     let ask_with = |words: &str| {
         let body = json!({"tools": [{"name": "x"}], "messages": [{"role": "user", "content": words}]});
         ask(&server, "/v1/messages", &body).body

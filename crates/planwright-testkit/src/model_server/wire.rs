@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::http::{Asked, Reply};
-use super::script::Answer;
+use super::http::{HttpRequest, Reply};
+use super::script::ModelAnswer;
 use super::{anthropic, chat, gemini, responses};
 
 /// A wire format of a provider.
@@ -39,7 +39,7 @@ impl Wire {
 
 /// What a model was asked.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ModelRequest {
     /// The scenario that it was asked for.
     pub scenario: String,
     /// The path after that, without its query.
@@ -56,9 +56,9 @@ pub struct Request {
     pub is_streamed: bool,
 }
 
-impl Request {
+impl ModelRequest {
     /// Reads a request; none where it is not for a model.
-    pub(super) fn of(asked: &Asked) -> Option<Request> {
+    pub(super) fn of(asked: &HttpRequest) -> Option<ModelRequest> {
         let path = asked.target.split('?').next().unwrap_or_default();
         let (scenario, path) = path.strip_prefix("/s/")?.split_once('/')?;
         let path = format!("/{path}");
@@ -67,7 +67,7 @@ impl Request {
         let has_tools = ["tools", "functions"]
             .iter()
             .any(|key| body[*key].as_array().is_some_and(|tools| !tools.is_empty()));
-        Some(Request {
+        Some(ModelRequest {
             scenario: scenario.to_owned(),
             n_results: match wire {
                 Wire::Anthropic => anthropic::n_results(&body),
@@ -120,19 +120,19 @@ fn text_with<'v>(value: &'v Value, words: &str) -> Option<&'v str> {
 }
 
 /// Returns the bytes of an answer; none where the connection is to be dropped.
-pub(super) fn reply(request: &Request, answer: &Answer) -> Option<Reply> {
+pub(super) fn reply(request: &ModelRequest, answer: &ModelAnswer) -> Option<Reply> {
     let turn = match answer {
-        Answer::Drop => return None,
-        Answer::Empty if request.is_streamed => return Some(Reply::events(String::new())),
-        Answer::Empty => return Some(Reply::json(200, "{}".to_owned())),
-        Answer::Error { status, headers, body } => {
+        ModelAnswer::Drop => return None,
+        ModelAnswer::Empty if request.is_streamed => return Some(Reply::events(String::new())),
+        ModelAnswer::Empty => return Some(Reply::json(200, "{}".to_owned())),
+        ModelAnswer::Error { status, headers, body } => {
             return Some(Reply {
                 headers: headers.clone(),
                 ..Reply::json(*status, body.clone())
             });
         }
-        Answer::Text(text) => Turn::Text(text),
-        Answer::ToolCall { name, input } => Turn::Tool { name, input },
+        ModelAnswer::Text(text) => ModelTurn::Text(text),
+        ModelAnswer::ToolCall { name, input } => ModelTurn::Tool { name, input },
     };
     let body = match request.wire {
         Wire::Anthropic => anthropic::body(request, &turn),
@@ -147,18 +147,18 @@ pub(super) fn reply(request: &Request, answer: &Answer) -> Option<Reply> {
 }
 
 /// What a model says in one turn.
-pub(super) enum Turn<'a> {
+pub(super) enum ModelTurn<'a> {
     Text(&'a str),
     Tool { name: &'a str, input: &'a Value },
 }
 
 /// Returns the name of a call: the same for the same request, and another one at each step of a conversation.
-pub(super) fn call_id(request: &Request) -> String {
+pub(super) fn call_id(request: &ModelRequest) -> String {
     format!("call_{}", request.n_results + 1)
 }
 
 /// Returns the model that was asked for.
-pub(super) fn model(request: &Request) -> &str {
+pub(super) fn model(request: &ModelRequest) -> &str {
     request.body["model"].as_str().unwrap_or("model")
 }
 

@@ -6,13 +6,13 @@ use crate::loopback::{Answered, post};
 use crate::model_server::Wire;
 
 /// What a model said.
-pub(super) enum Said {
+pub(super) enum ModelReply {
     Text(String),
     Tool { name: String, input: Value },
 }
 
 /// Why a model said nothing.
-pub(super) enum Failure {
+pub(super) enum ModelFailure {
     /// Its provider refused.
     Status {
         status: u16,
@@ -56,7 +56,7 @@ impl<'c> Conversation<'c> {
     }
 
     /// Asks the model what to do next.
-    pub(super) fn ask(&self) -> Result<Said, Failure> {
+    pub(super) fn ask(&self) -> Result<ModelReply, ModelFailure> {
         let path = match self.wire {
             Wire::Anthropic => "/v1/messages",
             Wire::Responses => "/v1/responses",
@@ -64,7 +64,7 @@ impl<'c> Conversation<'c> {
             Wire::Gemini => "/v1beta/models/some-model:streamGenerateContent?alt=sse",
         };
         let answered = post(&format!("{}{path}", self.url), &self.request().to_string());
-        let answered = answered.map_err(|error| Failure::Unreachable(error.to_string()))?;
+        let answered = answered.map_err(|error| ModelFailure::Unreachable(error.to_string()))?;
         if answered.status != 200 {
             return Err(refusal(&answered));
         }
@@ -73,7 +73,7 @@ impl<'c> Conversation<'c> {
             .lines()
             .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
             .collect();
-        said(self.wire, &events).ok_or(Failure::Empty)
+        said(self.wire, &events).ok_or(ModelFailure::Empty)
     }
 
     fn request(&self) -> Value {
@@ -142,9 +142,9 @@ impl<'c> Conversation<'c> {
     }
 }
 
-fn refusal(answered: &Answered) -> Failure {
+fn refusal(answered: &Answered) -> ModelFailure {
     let body: Value = serde_json::from_str(&answered.body).unwrap_or_default();
-    Failure::Status {
+    ModelFailure::Status {
         status: answered.status,
         retry_after: answered.header("retry-after").map(str::to_owned),
         message: body["error"]["message"].as_str().unwrap_or("no reason").to_owned(),
@@ -152,7 +152,7 @@ fn refusal(answered: &Answered) -> Failure {
 }
 
 /// Reads the events of an answer; none where its format's last word is missing.
-fn said(wire: Wire, events: &[Value]) -> Option<Said> {
+fn said(wire: Wire, events: &[Value]) -> Option<ModelReply> {
     let of_type = |kind: &str| events.iter().find(|event| event["type"] == kind);
     match wire {
         Wire::Anthropic => {
@@ -185,7 +185,7 @@ fn said(wire: Wire, events: &[Value]) -> Option<Said> {
         Wire::Gemini => {
             let part = &events.first()?["candidates"][0]["content"]["parts"][0];
             match part["functionCall"]["name"].as_str() {
-                Some(name) => Some(Said::Tool {
+                Some(name) => Some(ModelReply::Tool {
                     name: name.to_owned(),
                     input: part["functionCall"]["args"].clone(),
                 }),
@@ -195,12 +195,12 @@ fn said(wire: Wire, events: &[Value]) -> Option<Said> {
     }
 }
 
-fn text(value: &Value) -> Option<Said> {
-    Some(Said::Text(value.as_str()?.to_owned()))
+fn text(value: &Value) -> Option<ModelReply> {
+    Some(ModelReply::Text(value.as_str()?.to_owned()))
 }
 
-fn tool(name: &str, input: &str) -> Option<Said> {
-    Some(Said::Tool {
+fn tool(name: &str, input: &str) -> Option<ModelReply> {
+    Some(ModelReply::Tool {
         name: name.to_owned(),
         input: serde_json::from_str(input).ok()?,
     })

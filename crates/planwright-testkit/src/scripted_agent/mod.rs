@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
-use conversation::{Conversation, Failure, Said};
+use conversation::{Conversation, ModelFailure, ModelReply};
 use serde_json::Value;
-use voice::Voice;
+use voice::EventPrinter;
 
 use crate::model_server::Wire;
 
@@ -19,13 +19,13 @@ const MAX_TOOLS: usize = 100;
 
 /// Works on a prompt in a folder, writes events, and returns the exit status.
 pub fn run(wire: Wire, url: &str, prompt: &str, folder: &Path, out: &mut dyn Write) -> io::Result<i32> {
-    let mut voice = Voice::new(wire, out);
+    let mut voice = EventPrinter::new(wire, out);
     let mut conversation = Conversation::new(wire, url, prompt);
     voice.begin()?;
     for _ in 0..MAX_TOOLS {
         match conversation.ask() {
-            Ok(Said::Text(text)) => return voice.done(&text),
-            Ok(Said::Tool { name, input }) => {
+            Ok(ModelReply::Text(text)) => return voice.done(&text),
+            Ok(ModelReply::Tool { name, input }) => {
                 let (result, is_error) = use_tool(folder, &name, &input);
                 voice.tool(&name, &input, &result, is_error)?;
                 conversation.add(name, input, result);
@@ -33,7 +33,7 @@ pub fn run(wire: Wire, url: &str, prompt: &str, folder: &Path, out: &mut dyn Wri
             Err(failure) => return voice.failed(&failure),
         }
     }
-    voice.failed(&Failure::Unreachable("it went round in circles".to_owned()))
+    voice.failed(&ModelFailure::Unreachable("it went round in circles".to_owned()))
 }
 
 /// Uses a tool, and returns what comes of it, and whether that is an error.

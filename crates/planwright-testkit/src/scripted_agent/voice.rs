@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::conversation::Failure;
+use super::conversation::ModelFailure;
 use crate::model_server::Wire;
 
 /// How often opencode tries again where an answer holds nothing. The real one never stops.
@@ -16,15 +16,15 @@ const MAX_ROUNDS: usize = 200;
 const ROUND: Duration = Duration::from_millis(10);
 
 /// Prints the events of one command line.
-pub(super) struct Voice<'o> {
+pub(super) struct EventPrinter<'o> {
     wire: Wire,
     out: &'o mut dyn Write,
     n_tools: u64,
 }
 
-impl<'o> Voice<'o> {
+impl<'o> EventPrinter<'o> {
     pub(super) fn new(wire: Wire, out: &'o mut dyn Write) -> Self {
-        Voice { wire, out, n_tools: 0 }
+        EventPrinter { wire, out, n_tools: 0 }
     }
 
     fn say(&mut self, events: &[Value]) -> io::Result<()> {
@@ -143,7 +143,7 @@ impl<'o> Voice<'o> {
     }
 
     /// Says that it failed, as each of them does, and returns the exit status.
-    pub(super) fn failed(&mut self, failure: &Failure) -> io::Result<i32> {
+    pub(super) fn failed(&mut self, failure: &ModelFailure) -> io::Result<i32> {
         match self.wire {
             Wire::Anthropic => self.claude_failed(failure),
             Wire::Responses => self.codex_failed(failure),
@@ -152,17 +152,17 @@ impl<'o> Voice<'o> {
         }
     }
 
-    fn claude_failed(&mut self, failure: &Failure) -> io::Result<i32> {
+    fn claude_failed(&mut self, failure: &ModelFailure) -> io::Result<i32> {
         let (status, text) = match failure {
-            Failure::Status {
+            ModelFailure::Status {
                 status: 401, message, ..
             } => (json!(401), format!("Failed to authenticate. API Error: 401 {message}")),
-            Failure::Status { status, message, .. } => (
+            ModelFailure::Status { status, message, .. } => (
                 json!(status),
                 format!("API Error: Request rejected ({status}) · {message}"),
             ),
-            Failure::Unreachable(why) => (Value::Null, format!("API Error: Connection error. {why}")),
-            Failure::Empty => (Value::Null, "API Error: the answer is empty or malformed".to_owned()),
+            ModelFailure::Unreachable(why) => (Value::Null, format!("API Error: Connection error. {why}")),
+            ModelFailure::Empty => (Value::Null, "API Error: the answer is empty or malformed".to_owned()),
         };
         self.say(&[json!({
             "type": "result",
@@ -179,14 +179,14 @@ impl<'o> Voice<'o> {
         Ok(1)
     }
 
-    fn codex_failed(&mut self, failure: &Failure) -> io::Result<i32> {
+    fn codex_failed(&mut self, failure: &ModelFailure) -> io::Result<i32> {
         let text = match failure {
-            Failure::Status { status: 429, .. } => {
+            ModelFailure::Status { status: 429, .. } => {
                 "exceeded retry limit, last status: 429 Too Many Requests".to_owned()
             }
-            Failure::Status { status, message, .. } => format!("unexpected status {status}: {message}"),
-            Failure::Unreachable(why) => format!("stream disconnected before completion: {why}"),
-            Failure::Empty => {
+            ModelFailure::Status { status, message, .. } => format!("unexpected status {status}: {message}"),
+            ModelFailure::Unreachable(why) => format!("stream disconnected before completion: {why}"),
+            ModelFailure::Empty => {
                 "stream disconnected before completion: stream closed before response.completed".to_owned()
             }
         };
@@ -198,9 +198,9 @@ impl<'o> Voice<'o> {
     }
 
     /// An answer that holds nothing has it try again for ever.
-    fn opencode_failed(&mut self, failure: &Failure) -> io::Result<i32> {
+    fn opencode_failed(&mut self, failure: &ModelFailure) -> io::Result<i32> {
         let data = match failure {
-            Failure::Empty => {
+            ModelFailure::Empty => {
                 for _ in 0..MAX_ROUNDS {
                     let events = [
                         self.step("step_start", json!({"type": "step-start"})),
@@ -211,7 +211,7 @@ impl<'o> Voice<'o> {
                 }
                 return Ok(1);
             }
-            Failure::Status {
+            ModelFailure::Status {
                 status,
                 retry_after,
                 message,
@@ -221,7 +221,7 @@ impl<'o> Voice<'o> {
                 "isRetryable": *status == 429,
                 "responseHeaders": {"retry-after": retry_after}
             }),
-            Failure::Unreachable(why) => {
+            ModelFailure::Unreachable(why) => {
                 json!({"message": format!("Cannot connect to API: {why}"), "isRetryable": true})
             }
         };
@@ -231,10 +231,10 @@ impl<'o> Voice<'o> {
     }
 
     /// Its exit status is that of HTTP modulo 256, and 0 where an answer holds nothing.
-    fn gemini_failed(&mut self, failure: &Failure) -> io::Result<i32> {
+    fn gemini_failed(&mut self, failure: &ModelFailure) -> io::Result<i32> {
         let stats = json!({"input_tokens": 0, "output_tokens": 0});
         let (text, exit) = match failure {
-            Failure::Status {
+            ModelFailure::Status {
                 status,
                 retry_after,
                 message,
@@ -243,8 +243,8 @@ impl<'o> Voice<'o> {
                 let advice = wait.map_or_else(String::new, |wait| format!("\nSuggested retry after {wait}s."));
                 (format!("[API Error: {message}{advice}]"), i32::from(*status % 256))
             }
-            Failure::Unreachable(why) => (format!("[API Error: {why}]"), 1),
-            Failure::Empty => {
+            ModelFailure::Unreachable(why) => (format!("[API Error: {why}]"), 1),
+            ModelFailure::Empty => {
                 let message = "Model stream ended without a finish reason.";
                 self.say(&[
                     json!({"type": "error", "severity": "error", "message": message}),

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use super::fault::Fault;
-use super::place::{Came, Going, Place, kill};
+use super::place::{Came, Going, WorkerFolder, kill};
 use super::runs::{clido, kinds, ledger};
 use super::scenarios::words;
 use super::verbs::{broken, hangs, no_panic, states};
-use super::{Harm, Rehearsal, Scenario, Wrong};
+use super::{FaultScenario, Harm, Rehearsal, Wrong};
 
 const PLAN: &str = "plan.json";
 
@@ -33,15 +33,16 @@ printf '{"planwright_result": 1, "outcome": "done"}' > "$PLANWRIGHT_RESULT"
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One word for a run.
-struct Asking {
+struct ControlCommand {
     name: &'static str,
     command: &'static [&'static str],
     /// The kind of the record by which the run answers.
     answer: &'static str,
 }
 
-pub(super) fn all() -> Vec<Box<dyn Scenario>> {
-    let asking = |name, command, answer| -> Box<dyn Scenario> { Box::new(Asking { name, command, answer }) };
+pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
+    let asking =
+        |name, command, answer| -> Box<dyn FaultScenario> { Box::new(ControlCommand { name, command, answer }) };
     vec![
         asking("ask-pause", &["pause"], "paused"),
         asking("ask-resume", &["resume"], "resumed"),
@@ -50,7 +51,7 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
     ]
 }
 
-impl Scenario for Asking {
+impl FaultScenario for ControlCommand {
     fn name(&self) -> String {
         self.name.to_owned()
     }
@@ -59,7 +60,7 @@ impl Scenario for Asking {
         super::runs::GROUP
     }
 
-    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+    fn rehearse(&self, place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong> {
         let going = self.begin(place)?;
         place.take_steps();
         let log = place.step_log().display().to_string();
@@ -78,7 +79,7 @@ impl Scenario for Asking {
         }))
     }
 
-    fn suffer(&self, place: &Place, _rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+    fn suffer(&self, place: &WorkerFolder, _rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
         let going = self.begin(place)?;
         place.take_steps();
         let came = self.disturb(place, fault, at);
@@ -91,9 +92,9 @@ impl Scenario for Asking {
     }
 }
 
-impl Asking {
+impl ControlCommand {
     /// Begins a run of two tasks, one after the other, and waits until the first is at work.
-    fn begin(&self, place: &Place) -> Result<Going, Wrong> {
+    fn begin(&self, place: &WorkerFolder) -> Result<Going, Wrong> {
         place.clear().map_err(broken)?;
         let aside = place.aside("");
         let aside = aside.display().to_string();
@@ -115,7 +116,7 @@ impl Asking {
     }
 
     /// Has the fault strike who asks. None where it did not.
-    fn disturb(&self, place: &Place, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
+    fn disturb(&self, place: &WorkerFolder, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
         let command = words(self.command);
         if fault == Fault::Random {
             let asker = place.begin(&command, &[]).map_err(hangs)?;
@@ -127,7 +128,7 @@ impl Asking {
         Ok(is_struck.then_some(came))
     }
 
-    fn judge(&self, place: &Place, going: Going, came: &Came) -> Result<(), Wrong> {
+    fn judge(&self, place: &WorkerFolder, going: Going, came: &Came) -> Result<(), Wrong> {
         no_panic(came)?;
         if came.status == Some(0) && !self.is_heard(place) {
             return Err((
@@ -154,12 +155,12 @@ impl Asking {
         self.end(place, going)
     }
 
-    fn is_heard(&self, place: &Place) -> bool {
+    fn is_heard(&self, place: &WorkerFolder) -> bool {
         kinds(place).iter().any(|kind| kind == self.answer)
     }
 
     /// Lets the agents go, and the run come to its end; what is left is done by the next.
-    fn end(&self, place: &Place, going: Going) -> Result<(), Wrong> {
+    fn end(&self, place: &WorkerFolder, going: Going) -> Result<(), Wrong> {
         if self.answer == "paused" {
             is_well(&place.does(&words(&["resume"]), &[]).map_err(hangs)?)?;
         }
@@ -208,7 +209,7 @@ fn within(is_so: impl Fn() -> bool) -> Result<(), ()> {
 }
 
 /// Ends what is left: it must not disturb the next.
-fn cleared(place: &Place) {
+fn cleared(place: &WorkerFolder) {
     for pid in place.processes() {
         kill(pid);
     }

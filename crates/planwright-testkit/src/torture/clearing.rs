@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::fault::Fault;
-use super::place::{Came, Place};
+use super::place::{Came, WorkerFolder};
 use super::runs::{GROUP, clido, records};
 use super::scenarios::words;
 use super::verbs::{broken, hangs, no_panic};
-use super::{Harm, Rehearsal, Scenario, Wrong};
+use super::{FaultScenario, Harm, Rehearsal, Wrong};
 
 const FAULTS: &[Fault] = &[
     Fault::Kill,
@@ -31,7 +31,7 @@ const UNIQUE: &str = "c";
 /// The only scenario of its kind.
 pub(super) struct Clearing;
 
-impl Scenario for Clearing {
+impl FaultScenario for Clearing {
     fn name(&self) -> String {
         "worktrees-clear".to_owned()
     }
@@ -40,7 +40,7 @@ impl Scenario for Clearing {
         GROUP
     }
 
-    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+    fn rehearse(&self, place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong> {
         let checkouts = set_up(place)?;
         place.take_steps();
         let log = place.step_log().display().to_string();
@@ -56,7 +56,7 @@ impl Scenario for Clearing {
         }))
     }
 
-    fn suffer(&self, place: &Place, _rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+    fn suffer(&self, place: &WorkerFolder, _rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
         // A copy of a checkout is not the checkout that was made: each fault has new ones.
         let checkouts = set_up(place)?;
         place.take_steps();
@@ -81,13 +81,13 @@ fn command() -> Vec<String> {
     words(&["worktrees", "--clear"])
 }
 
-fn clear(place: &Place, variables: &[(&str, String)]) -> Result<Came, Wrong> {
+fn clear(place: &WorkerFolder, variables: &[(&str, String)]) -> Result<Came, Wrong> {
     let came = place.does(&command(), variables).map_err(hangs)?;
     no_panic(&came).map(|()| came)
 }
 
 /// Has three tasks fail, and adds a file to the checkout of one of them. Returns the checkouts, each with its task.
-fn set_up(place: &Place) -> Result<Vec<(String, PathBuf)>, Wrong> {
+fn set_up(place: &WorkerFolder) -> Result<Vec<(String, PathBuf)>, Wrong> {
     place.clear().map_err(broken)?;
     place.write("plan.json", &clido("a,b,c")).map_err(broken)?;
     place.write("planwright.toml", CONFIG).map_err(broken)?;
@@ -111,7 +111,7 @@ fn checkout_of(record: &Value) -> Option<(String, PathBuf)> {
 }
 
 /// Checks that the work of every task is kept as a candidate, and that the file that is nowhere else is there.
-fn nothing_is_lost(place: &Place, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
+fn nothing_is_lost(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
     let git = |args: &[&str]| place.git(args).map_err(|what| (Harm::Stuck, what));
     let kept = git(&["for-each-ref", "--format=%(refname)", "refs/planwright/candidates"])?;
     for (task, folder) in checkouts {
@@ -128,7 +128,7 @@ fn nothing_is_lost(place: &Place, checkouts: &[(String, PathBuf)], came: &Came) 
 }
 
 /// Checks that the checkouts whose work is kept elsewhere are gone, and no other.
-fn is_cleared(place: &Place, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
+fn is_cleared(place: &WorkerFolder, checkouts: &[(String, PathBuf)], came: &Came) -> Result<(), Wrong> {
     if came.status != Some(0) {
         return Err((Harm::Stuck, came.text.clone()));
     }

@@ -1,7 +1,7 @@
 //! The faults, as the binary is told of them.
 
 use super::chance::Chance;
-use super::place::Place;
+use super::place::WorkerFolder;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +105,7 @@ impl Fault {
     }
 
     /// Returns the variables that tell the binary.
-    pub(super) fn variables(self, place: &Place, at: u64, plan: &str) -> Vec<(&'static str, String)> {
+    pub(super) fn variables(self, place: &WorkerFolder, at: u64, plan: &str) -> Vec<(&'static str, String)> {
         let micros = Chance::new(at).below(MAX_GIT_MICROS);
         let within = format!("git-within={micros}");
         let kind = match self {
@@ -128,7 +128,7 @@ impl Fault {
         ]
     }
 
-    fn command(self, place: &Place, plan: &str) -> String {
+    fn command(self, place: &WorkerFolder, plan: &str) -> String {
         let plan = place.root().join(plan).display().to_string();
         let aside = place.aside("edited").display().to_string();
         let mark = place.aside(WAS_EDITED).display().to_string();

@@ -23,7 +23,7 @@ use std::sync::Mutex;
 
 use chance::Chance;
 pub use fault::Fault;
-use place::Place;
+use place::WorkerFolder;
 
 /// What is to be tried.
 pub struct Torture<'s> {
@@ -106,7 +106,7 @@ impl Harm {
 
 /// Something that must never happen, and did.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct TortureFailure {
     /// Of which kind.
     pub harm: Harm,
     /// Where: the name by which it is tried again.
@@ -117,7 +117,7 @@ pub struct Failure {
 
 /// What came of it all.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct TortureTally {
     /// How many scenarios there were.
     pub n_scenarios: usize,
     /// How many faults struck, by group and kind.
@@ -125,12 +125,12 @@ pub struct Tally {
     /// How many were planned and not reached, as where a run took another way.
     pub n_missed: usize,
     /// What must never happen.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<TortureFailure>,
     /// What a dialect does not know, and is not tried in it.
     pub refused: Vec<String>,
 }
 
-impl Tally {
+impl TortureTally {
     /// Returns how many faults struck.
     pub fn total(&self) -> usize {
         self.n_faults.values().sum()
@@ -138,15 +138,15 @@ impl Tally {
 }
 
 /// Something that is tried with faults.
-trait Scenario: Send + Sync {
+trait FaultScenario: Send + Sync {
     /// Its name, without spaces.
     fn name(&self) -> String;
     /// What it is counted under.
     fn group(&self) -> &'static str;
     /// Plays it through undisturbed. None where the dialect does not know it.
-    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong>;
+    fn rehearse(&self, place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong>;
     /// Puts the scene back, has the fault strike, goes on and judges. False where the fault was not reached.
-    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong>;
+    fn suffer(&self, place: &WorkerFolder, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong>;
 }
 
 /// What is wrong, and what was seen.
@@ -169,26 +169,26 @@ struct Rehearsal {
 const CHUNK: usize = 100;
 
 #[derive(Clone, Copy)]
-struct Case {
+struct FaultCase {
     scenario: usize,
     fault: Fault,
     at: u64,
 }
 
 /// Tries everything that was asked for.
-pub fn run(torture: &Torture<'_>) -> Result<Tally, String> {
+pub fn run(torture: &Torture<'_>) -> Result<TortureTally, String> {
     let scenarios = scenarios::all();
     let wanted: Vec<usize> = (0..scenarios.len())
         .filter(|&nth| torture.wants_scenario(&scenarios[nth].name()))
         .collect();
-    let tally = Mutex::new(Tally::default());
+    let tally = Mutex::new(TortureTally::default());
     let cases = Mutex::new(Vec::new());
     torture.in_parallel(&wanted, |place, &nth| {
         let scenario = &scenarios[nth];
         match scenario.rehearse(place) {
             Ok(Some(rehearsal)) => locked(&cases).extend(torture.cases_of(nth, scenario.as_ref(), &rehearsal)),
             Ok(None) => locked(&tally).refused.push(scenario.name()),
-            Err((harm, what)) => locked(&tally).failures.push(Failure {
+            Err((harm, what)) => locked(&tally).failures.push(TortureFailure {
                 harm,
                 case: scenario.name(),
                 what: format!("undisturbed: {what}"),
@@ -196,7 +196,7 @@ pub fn run(torture: &Torture<'_>) -> Result<Tally, String> {
         }
     })?;
     let mut cases = std::mem::take(&mut *locked(&cases));
-    cases.sort_by_key(|case: &Case| (case.scenario, case.fault, case.at));
+    cases.sort_by_key(|case: &FaultCase| (case.scenario, case.fault, case.at));
     if let Some(n_faults) = torture.n_faults {
         Chance::new(torture.seed).shuffle(&mut cases);
         // A fault in a run takes as long as twenty others.
@@ -208,17 +208,17 @@ pub fn run(torture: &Torture<'_>) -> Result<Tally, String> {
         });
         cases.truncate(n_faults);
     }
-    let mut by_scenario: BTreeMap<usize, Vec<Case>> = BTreeMap::new();
+    let mut by_scenario: BTreeMap<usize, Vec<FaultCase>> = BTreeMap::new();
     for case in cases {
         by_scenario.entry(case.scenario).or_default().push(case);
     }
     // The long ones first, so that nobody waits for the last.
     let n_scenarios = by_scenario.len();
-    let chunks = |(nth, cases): (usize, Vec<Case>)| {
-        let chunks: Vec<(usize, Vec<Case>)> = cases.chunks(CHUNK).map(|cases| (nth, cases.to_vec())).collect();
+    let chunks = |(nth, cases): (usize, Vec<FaultCase>)| {
+        let chunks: Vec<(usize, Vec<FaultCase>)> = cases.chunks(CHUNK).map(|cases| (nth, cases.to_vec())).collect();
         chunks
     };
-    let mut work: Vec<(usize, Vec<Case>)> = by_scenario.into_iter().flat_map(chunks).collect();
+    let mut work: Vec<(usize, Vec<FaultCase>)> = by_scenario.into_iter().flat_map(chunks).collect();
     work.sort_by_key(|(nth, cases)| (!is_long(scenarios[*nth].as_ref()), usize::MAX - cases.len()));
     locked(&tally).n_scenarios = n_scenarios;
     torture.in_parallel(&work, |place, (nth, cases)| {
@@ -253,11 +253,11 @@ impl Torture<'_> {
         }
     }
 
-    fn cases_of(&self, nth: usize, scenario: &dyn Scenario, rehearsal: &Rehearsal) -> Vec<Case> {
+    fn cases_of(&self, nth: usize, scenario: &dyn FaultScenario, rehearsal: &Rehearsal) -> Vec<FaultCase> {
         let mut cases = Vec::new();
         for &fault in &rehearsal.faults {
             let fitting = (0..).zip(&rehearsal.steps).filter(|(_, step)| fault.fits(step));
-            cases.extend(fitting.map(|(at, _)| Case {
+            cases.extend(fitting.map(|(at, _)| FaultCase {
                 scenario: nth,
                 fault,
                 at,
@@ -268,14 +268,14 @@ impl Torture<'_> {
         });
         let mut chance = Chance::new(salt);
         let micros = rehearsal.took.as_micros() as usize;
-        cases.extend((0..rehearsal.n_random).map(|_| Case {
+        cases.extend((0..rehearsal.n_random).map(|_| FaultCase {
             scenario: nth,
             fault: Fault::Random,
             at: chance.below(micros) as u64,
         }));
         if scenario.group() == landing::USERS {
             let first = self.seed.wrapping_mul(1_000_000);
-            cases.extend((0..self.n_users as u64).map(|user| Case {
+            cases.extend((0..self.n_users as u64).map(|user| FaultCase {
                 scenario: nth,
                 fault: Fault::User,
                 at: first.wrapping_add(user),
@@ -284,7 +284,7 @@ impl Torture<'_> {
         for fault in [Fault::Random, Fault::User] {
             let asked = self.only.as_deref().and_then(|only| only.split_once('/'));
             let at = asked.and_then(|(_, case)| case.strip_prefix(fault.name())?.strip_prefix('@'));
-            cases.extend(at.and_then(|at| at.parse().ok()).map(|at| Case {
+            cases.extend(at.and_then(|at| at.parse().ok()).map(|at| FaultCase {
                 scenario: nth,
                 fault,
                 at,
@@ -294,10 +294,16 @@ impl Torture<'_> {
         cases
     }
 
-    fn suffer_all(&self, place: &Place, scenario: &dyn Scenario, cases: &[Case], tally: &Mutex<Tally>) {
+    fn suffer_all(
+        &self,
+        place: &WorkerFolder,
+        scenario: &dyn FaultScenario,
+        cases: &[FaultCase],
+        tally: &Mutex<TortureTally>,
+    ) {
         let failed = |case: String, (harm, what): Wrong| {
             (self.say)(&format!("{}: {case}\n{what}", harm.words()));
-            locked(tally).failures.push(Failure { harm, case, what });
+            locked(tally).failures.push(TortureFailure { harm, case, what });
         };
         let rehearsal = match scenario.rehearse(place) {
             Ok(Some(rehearsal)) => rehearsal,
@@ -320,14 +326,14 @@ impl Torture<'_> {
     }
 
     /// Hands out work to as many workers as there are to be, each in a place of its own.
-    fn in_parallel<T: Sync>(&self, work: &[T], each: impl Fn(&Place, &T) + Sync) -> Result<(), String> {
+    fn in_parallel<T: Sync>(&self, work: &[T], each: impl Fn(&WorkerFolder, &T) + Sync) -> Result<(), String> {
         let next = Mutex::new(work.iter());
         let failed = Mutex::new(None);
         std::thread::scope(|scope| {
             for nth in 0..self.n_workers.max(1) {
                 let (next, failed, each) = (&next, &failed, &each);
                 scope.spawn(move || {
-                    let place = match Place::new(&self.binary, self.folder.join(format!("worker-{nth}"))) {
+                    let place = match WorkerFolder::new(&self.binary, self.folder.join(format!("worker-{nth}"))) {
                         Ok(place) => place,
                         Err(error) => return *locked(failed) = Some(error.to_string()),
                     };
@@ -346,11 +352,11 @@ impl Torture<'_> {
 }
 
 /// Returns whether a fault in a scenario takes seconds.
-fn is_long(scenario: &dyn Scenario) -> bool {
+fn is_long(scenario: &dyn FaultScenario) -> bool {
     [runs::GROUP, landing::GROUP, landing::USERS].contains(&scenario.group())
 }
 
-fn name_of(scenario: &dyn Scenario, case: &Case) -> String {
+fn name_of(scenario: &dyn FaultScenario, case: &FaultCase) -> String {
     format!("{}/{}@{}", scenario.name(), case.fault.name(), case.at)
 }
 

@@ -1,20 +1,20 @@
 //! What is tried beside the verbs of every dialect: what only some of them know, what is about no plan, and the command lines of other
 //! tools.
 
-use super::Scenario;
+use super::FaultScenario;
 use super::scenarios::{
     AIMI, AIMI_PATH, CLIDO, CLIDO_PATH, OPENCRABS, PACK, PACK_PATH, RAWKO, SOURCE, SOURCE_PATH, file, words,
 };
-use super::verbs::{Again, Verb};
+use super::verbs::{Again, VerbCommand};
 
-pub(super) fn all() -> Vec<Box<dyn Scenario>> {
+pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     let mut all = packs();
     all.extend(makers());
     all.extend(fixes());
     all.extend(workspaces());
     all.extend(aimi_cli());
     let verbs = all.into_iter();
-    verbs.map(|verb| -> Box<dyn Scenario> { Box::new(verb) }).collect()
+    verbs.map(|verb| -> Box<dyn FaultScenario> { Box::new(verb) }).collect()
 }
 
 const V2: &str = r#"{"schemaVersion": "2.2", "metadata": {"title": "feat: T", "type": "feat", "branchName": "feat/x", "createdAt": "2026-11-15", "planPath": null},
@@ -42,19 +42,19 @@ const DERIVED: &str = "Here they are.\n\n```json\n{\"tasks\": [{\"task_id\": \"T
                        \"no key\"}]}\n```\n";
 
 /// What task packs alone know.
-fn packs() -> Vec<Verb> {
+fn packs() -> Vec<VerbCommand> {
     let pack = PACK.replace("src/api/mod.rs is the only router.", "by-hand");
     let drifted = pack.replace("  goal: Describe the limit\n", "  goal: Describe something else\n");
     let derive = words(&["tasks", "derive", SOURCE_PATH, "--from", "answer.md", "--out", "new.md"]);
     let regenerate = words(&["tasks", "regenerate", PACK_PATH, "--from", "answer.md", "--yes"]);
     let changed = SOURCE.replace("minute", "hour");
     vec![
-        Verb {
+        VerbCommand {
             files: vec![file(SOURCE_PATH, SOURCE), file("answer.md", DERIVED)],
             can_be_undone: false,
             ..verb("planning", "task-pack-derive", derive, "new.md")
         },
-        Verb {
+        VerbCommand {
             files: vec![
                 file(PACK_PATH, &pack),
                 file(SOURCE_PATH, &changed),
@@ -63,7 +63,7 @@ fn packs() -> Vec<Verb> {
             again: Again::Another,
             ..verb("planning", "task-pack-regenerate", regenerate, PACK_PATH)
         },
-        Verb {
+        VerbCommand {
             files: vec![file(PACK_PATH, &drifted), file(SOURCE_PATH, SOURCE)],
             ..verb(
                 "edits",
@@ -76,15 +76,15 @@ fn packs() -> Vec<Verb> {
 }
 
 /// What makes one file of another.
-fn makers() -> Vec<Verb> {
+fn makers() -> Vec<VerbCommand> {
     let migrate = words(&["migrate", "x-tasks.json"]);
     let import = words(&["import", "idea.json", "--out", "new.json"]);
     vec![
-        Verb {
+        VerbCommand {
             files: vec![file("x-tasks.json", V2)],
             ..verb("conversions", "aimi-migrate", migrate, "x-tasks.json")
         },
-        Verb {
+        VerbCommand {
             files: vec![file("idea.json", IMPORT)],
             can_be_undone: false,
             ..verb("conversions", "opencrabs-import", import, "new.json")
@@ -93,7 +93,7 @@ fn makers() -> Vec<Verb> {
 }
 
 /// Plans with an error, which is fixed later. Their names keep the judge from expecting none.
-fn fixes() -> Vec<Verb> {
+fn fixes() -> Vec<VerbCommand> {
     let comma = |text: &str| {
         let (tasks, end) = text.rsplit_once("\n  ]").unwrap_or((text, ""));
         format!("{tasks},\n  ]{end}")
@@ -116,7 +116,7 @@ fn fixes() -> Vec<Verb> {
             ),
         ),
     ];
-    let fix = |(name, path, text): (&str, &str, String)| Verb {
+    let fix = |(name, path, text): (&str, &str, String)| VerbCommand {
         files: vec![file(path, &text), file(SOURCE_PATH, SOURCE)],
         ..verb("edits", &format!("{name}-fix"), words(&["check", "--fix", path]), path)
     };
@@ -124,17 +124,17 @@ fn fixes() -> Vec<Verb> {
 }
 
 /// What is about a workspace or a run, and leaves every plan as it is.
-fn workspaces() -> Vec<Verb> {
+fn workspaces() -> Vec<VerbCommand> {
     let config = "[agents.mock]\ncommand = [\"sh\", \"-c\", 'printf \"{\\\"planwright_result\\\": 1, \\\"outcome\\\": \\\"done\\\"}\" > \
                   \"$PLANWRIGHT_RESULT\"']\n[run]\nagent = \"mock\"\n";
     let report = words(&["report", "--out", "page.html"]);
     vec![
-        Verb {
+        VerbCommand {
             files: vec![file("sub/notes.txt", "a folder of a user's\n"), file(CLIDO_PATH, CLIDO)],
             can_be_undone: false,
             ..verb("workspaces", "init", words(&["init", "sub"]), CLIDO_PATH)
         },
-        Verb {
+        VerbCommand {
             // The page of a plan that is edited meanwhile is another page: nobody edits this one.
             files: vec![
                 file("planwright.toml", config),
@@ -144,7 +144,7 @@ fn workspaces() -> Vec<Verb> {
             can_be_undone: false,
             ..verb("workspaces", "report", report, CLIDO_PATH)
         },
-        Verb {
+        VerbCommand {
             can_be_undone: false,
             ..verb(
                 "originals",
@@ -157,7 +157,7 @@ fn workspaces() -> Vec<Verb> {
 }
 
 /// The original command line of Aimi, which keeps state files of its own.
-fn aimi_cli() -> Vec<Verb> {
+fn aimi_cli() -> Vec<VerbCommand> {
     let does = |args: &[&str]| {
         let mut command = vec!["aimi-cli"];
         command.extend(args);
@@ -177,7 +177,7 @@ fn aimi_cli() -> Vec<Verb> {
         (begun(), does(&["clear-state"])),
     ] {
         let name = format!("aimi-cli-{}", command[1]);
-        all.push(Verb {
+        all.push(VerbCommand {
             files: vec![file(AIMI_PATH, AIMI)],
             before,
             again: Again::Another,
@@ -189,8 +189,8 @@ fn aimi_cli() -> Vec<Verb> {
 }
 
 /// A command about a plan of clido's.
-fn verb(group: &'static str, name: &str, command: Vec<String>, plan: &str) -> Verb {
-    Verb {
+fn verb(group: &'static str, name: &str, command: Vec<String>, plan: &str) -> VerbCommand {
+    VerbCommand {
         name: name.to_owned(),
         group,
         files: vec![file(CLIDO_PATH, CLIDO)],

@@ -13,7 +13,7 @@ use super::{Harm, Wrong};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One worker's place.
-pub(super) struct Place {
+pub(super) struct WorkerFolder {
     binary: PathBuf,
     base: PathBuf,
 }
@@ -27,10 +27,10 @@ pub(super) struct Came {
     pub(super) took: Duration,
 }
 
-impl Place {
+impl WorkerFolder {
     pub(super) fn new(binary: &Path, base: PathBuf) -> io::Result<Self> {
         std::fs::create_dir_all(&base)?;
-        Ok(Place {
+        Ok(WorkerFolder {
             binary: binary.to_owned(),
             base: base.canonicalize()?,
         })

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::fault::{BY_HAND, EDITED, Fault, WAS_EDITED};
-use super::place::{Came, Place, kill};
+use super::place::{Came, WorkerFolder, kill};
 use super::scenarios::{answer, file, tongues, words};
 use super::verbs::{broken, hangs, is_sound, no_panic, states};
-use super::{Harm, Rehearsal, Scenario, Wrong};
+use super::{FaultScenario, Harm, Rehearsal, Wrong};
 
 pub(super) const GROUP: &str = "runs";
 
@@ -25,7 +25,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 const FULL_DISK: Duration = Duration::from_secs(2);
 
 /// A run in a scene.
-struct Run {
+struct TortureRun {
     name: String,
     plan: &'static str,
     /// Where it works, from the workspace: a copy ends with `/`.
@@ -49,7 +49,7 @@ struct Run {
 }
 
 /// What there was without faults.
-struct Seen {
+struct RunBaseline {
     status: Option<i32>,
     /// The state of every task in the end.
     states: Vec<(String, String)>,
@@ -92,10 +92,10 @@ rm -f "$ASIDE/pid-$$"
 printf '{"planwright_result": 1, "outcome": "done"}' > "$PLANWRIGHT_RESULT"
 "#;
 
-pub(super) fn all() -> Vec<Box<dyn Scenario>> {
-    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
+    let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for tongue in tongues() {
-        let mut run = Run::of(&format!("run-{}", tongue.name), tongue.plan, tongue.files);
+        let mut run = TortureRun::of(&format!("run-{}", tongue.name), tongue.plan, tongue.files);
         run.n_random = 40;
         if tongue.name == "clido" || tongue.name == "aimi" {
             run.command.extend(words(&["-j", "2"]));
@@ -104,18 +104,18 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
         all.push(Box::new(run));
     }
     let clido = |tasks: &str| vec![file("plan.json", &clido(tasks))];
-    let mut verified = Run::of("run-verified", "plan.json", clido("a,b a"));
+    let mut verified = TortureRun::of("run-verified", "plan.json", clido("a,b a"));
     verified.rest = "[verify]\nevery = [\"ls out-*\"]\n";
     all.push(Box::new(verified));
-    let mut retried = Run::of("run-retried", "plan.json", clido("a,b a"));
+    let mut retried = TortureRun::of("run-retried", "plan.json", clido("a,b a"));
     retried.script = "[ $(grep -c \"begin $task \" \"$ASIDE/ledger\") -ge 2 ] || exit 1";
     all.push(Box::new(retried));
-    let mut checkouts = Run::of("run-checkouts", "plan.json", clido("a,b,c a b"));
+    let mut checkouts = TortureRun::of("run-checkouts", "plan.json", clido("a,b,c a b"));
     checkouts.is_in_git = true;
     checkouts.faults = FEW;
     checkouts.n_random = 100;
     all.push(Box::new(checkouts));
-    let mut replanned = Run::of("run-replanned", "plan.json", clido("t1,t2"));
+    let mut replanned = TortureRun::of("run-replanned", "plan.json", clido("t1,t2"));
     replanned.script = "[ $task = t1 ] && exit 1";
     replanned.settings = "attempts = 1";
     replanned.rest = "[agents.thinker]\ncommand = [\"sh\", \"-c\", \"cat > /dev/null; cat answer.md\"]\n[plan]\nagent = \
@@ -128,18 +128,18 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
     all.push(Box::new(replanned));
     all.extend(reviews());
     all.extend(held());
-    let mut fenced = Run::of("run-fenced", "plan.json", clido("a,b,c a b"));
+    let mut fenced = TortureRun::of("run-fenced", "plan.json", clido("a,b,c a b"));
     fenced.is_in_git = true;
     fenced.fence = "auto";
     fenced.faults = FEW;
     all.push(Box::new(fenced));
-    let mut shared = Run::of("run-fenced-shared", "plan.json", clido("a,b a"));
+    let mut shared = TortureRun::of("run-fenced-shared", "plan.json", clido("a,b a"));
     shared.is_in_git = true;
     shared.fence = "auto";
     shared.settings = "attempts = 3\nisolation = \"shared\"";
     shared.script = "git config core.pager evil; rm -f .planwright/journal/*";
     all.push(Box::new(shared));
-    let mut copied = Run::of("run-copied", "copy/plan.json", clido("a,b a"));
+    let mut copied = TortureRun::of("run-copied", "copy/plan.json", clido("a,b a"));
     copied.below = "copy/";
     copied.command = words(&["run", "plan.json", "--copy-to", "copy"]);
     copied.after = vec![copied.command.clone()];
@@ -148,7 +148,7 @@ pub(super) fn all() -> Vec<Box<dyn Scenario>> {
 }
 
 /// A run that ends where somebody has to look, the word that is given, and the run after it.
-fn reviews() -> Vec<Box<dyn Scenario>> {
+fn reviews() -> Vec<Box<dyn FaultScenario>> {
     let Some(pack) = tongues().into_iter().find(|tongue| tongue.name == "task-pack") else {
         return Vec::new();
     };
@@ -158,9 +158,9 @@ fn reviews() -> Vec<Box<dyn Scenario>> {
         *text = text.replace(stop, &format!("{stop}, \"review_gate\": \"required\""));
     }
     let approve = words(&["approve", "T001", "-p", pack.plan]);
-    let mut run = Run::of("run-reviewed", pack.plan, files.clone());
+    let mut run = TortureRun::of("run-reviewed", pack.plan, files.clone());
     run.after = vec![run.command.clone(), approve.clone(), run.command.clone()];
-    let mut word = Run::of("run-approval", pack.plan, files);
+    let mut word = TortureRun::of("run-approval", pack.plan, files);
     word.before = vec![word.command.clone()];
     word.after = vec![approve.clone(), word.command.clone()];
     word.command = approve;
@@ -169,21 +169,21 @@ fn reviews() -> Vec<Box<dyn Scenario>> {
 }
 
 /// Work that changes what verifies it and lands when it is approved: the run that holds it, and the approval after it.
-fn held() -> Vec<Box<dyn Scenario>> {
+fn held() -> Vec<Box<dyn FaultScenario>> {
     let files = vec![file("plan.json", &clido("a,b")), file("check.sh", "ls out-*\n")];
     let approve = words(&["approve", "a", "-p", "plan.json"]);
-    let mut run = Run::of("run-held", "plan.json", files);
+    let mut run = TortureRun::of("run-held", "plan.json", files);
     run.is_in_git = true;
     run.rest = "[verify]\nevery = [[\"sh\", \"check.sh\"]]\n";
     run.script = "[ $task = a ] && echo 'ls out-* # by a' > check.sh";
     run.faults = FEW;
-    let mut approval = Run {
+    let mut approval = TortureRun {
         name: "run-held-approval".to_owned(),
         before: vec![run.command.clone()],
         after: vec![approve.clone(), run.command.clone()],
         command: approve.clone(),
         files: run.files.clone(),
-        ..Run::of("", "plan.json", Vec::new())
+        ..TortureRun::of("", "plan.json", Vec::new())
     };
     (approval.rest, approval.script, approval.is_in_git) = (run.rest, run.script, true);
     approval.faults = FEW;
@@ -214,10 +214,10 @@ pub(super) fn clido(tasks: &str) -> String {
     )
 }
 
-impl Run {
+impl TortureRun {
     fn of(name: &str, plan: &'static str, files: Vec<(String, String)>) -> Self {
         let command = words(&["run", plan]);
-        Run {
+        TortureRun {
             name: name.to_owned(),
             plan,
             below: "",
@@ -235,7 +235,7 @@ impl Run {
         }
     }
 
-    fn configuration(&self, place: &Place) -> String {
+    fn configuration(&self, place: &WorkerFolder) -> String {
         let aside = place.aside("");
         let aside = aside.display().to_string();
         let aside = aside.trim_end_matches('/');
@@ -254,7 +254,7 @@ impl Run {
         self.variables().into_iter().chain(more).collect()
     }
 
-    fn set_up(&self, place: &Place) -> Result<(), Wrong> {
+    fn set_up(&self, place: &WorkerFolder) -> Result<(), Wrong> {
         place.clear().map_err(broken)?;
         for (name, text) in &self.files {
             place.write(name, text).map_err(broken)?;
@@ -280,7 +280,7 @@ impl Run {
     }
 }
 
-impl Scenario for Run {
+impl FaultScenario for TortureRun {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -289,7 +289,7 @@ impl Scenario for Run {
         GROUP
     }
 
-    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+    fn rehearse(&self, place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong> {
         self.set_up(place)?;
         place.keep().map_err(broken)?;
         place.take_steps();
@@ -298,7 +298,7 @@ impl Scenario for Run {
             .does(&self.command, &self.with_variables([("PLANWRIGHT_FAULT_LOG", log)]))
             .map_err(hangs)?;
         let steps = place.take_steps();
-        let known = Known::look(self, place)?;
+        let known = KnownRunState::look(self, place)?;
         let last = if self.after.len() > 1 {
             self.go_on(place)?
         } else {
@@ -308,7 +308,7 @@ impl Scenario for Run {
             return Err((Harm::Stuck, last.text));
         }
         let states = states(place, self.plan)?;
-        let seen = Seen {
+        let seen = RunBaseline {
             status: came.status,
             states,
         };
@@ -322,8 +322,8 @@ impl Scenario for Run {
         }))
     }
 
-    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
-        let seen: &Seen = rehearsal.seen.downcast_ref().expect("it is what was remembered");
+    fn suffer(&self, place: &WorkerFolder, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+        let seen: &RunBaseline = rehearsal.seen.downcast_ref().expect("it is what was remembered");
         place.put_back().map_err(broken)?;
         place.take_steps();
         let struck = self.disturb(place, fault, at);
@@ -339,9 +339,9 @@ impl Scenario for Run {
     }
 }
 
-impl Run {
+impl TortureRun {
     /// Has the fault strike. None where it did not.
-    fn disturb(&self, place: &Place, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
+    fn disturb(&self, place: &WorkerFolder, fault: Fault, at: u64) -> Result<Option<Came>, Wrong> {
         if fault == Fault::Random {
             let going = place.begin(&self.command, &self.variables()).map_err(hangs)?;
             let is_killed = going.dies_after(Duration::from_micros(at)).map_err(broken)?;
@@ -358,12 +358,12 @@ impl Run {
         Ok(is_struck.then_some(came))
     }
 
-    fn judge(&self, place: &Place, seen: &Seen, fault: Fault, came: &Came) -> Result<(), Wrong> {
+    fn judge(&self, place: &WorkerFolder, seen: &RunBaseline, fault: Fault, came: &Came) -> Result<(), Wrong> {
         no_panic(came)?;
         if !fault.is_deadly() && came.status.is_some() {
             is_quiet(place, &format!("it ended by itself\n{}", came.text))?;
         }
-        let known = Known::look(self, place)?;
+        let known = KnownRunState::look(self, place)?;
         if matches!(fault, Fault::ClockBack | Fault::ClockAhead) && came.status != seen.status {
             return Err((Harm::Stuck, format!("by the clock alone:\n{}", came.text)));
         }
@@ -384,7 +384,7 @@ impl Run {
         is_quiet(place, "in the end")
     }
 
-    fn go_on(&self, place: &Place) -> Result<Came, Wrong> {
+    fn go_on(&self, place: &WorkerFolder) -> Result<Came, Wrong> {
         let mut last = Came::killed();
         let mut texts = Vec::new();
         for command in &self.after {
@@ -403,15 +403,15 @@ impl Run {
 }
 
 /// What was certain at a moment.
-struct Known {
+struct KnownRunState {
     /// The tasks that the plan or the log called done.
     done: BTreeSet<String>,
     /// How often agents had begun each task.
     begun: BTreeMap<String, usize>,
 }
 
-impl Known {
-    fn look(run: &Run, place: &Place) -> Result<Self, Wrong> {
+impl KnownRunState {
+    fn look(run: &TortureRun, place: &WorkerFolder) -> Result<Self, Wrong> {
         for (name, text) in place.files() {
             is_sound(&name, &text)?;
         }
@@ -423,14 +423,14 @@ impl Known {
         let by_plan = states.into_iter().filter(|(_, state)| state == "done");
         let mut done: BTreeSet<String> = by_plan.map(|(task, _)| task).collect();
         done.extend(done_by_log(run, place));
-        Ok(Known {
+        Ok(KnownRunState {
             done,
             begun: begun(place),
         })
     }
 
     /// Checks in the end that nothing of it was taken back, and that everything is there.
-    fn holds(&self, run: &Run, place: &Place, seen: &Seen) -> Result<(), Wrong> {
+    fn holds(&self, run: &TortureRun, place: &WorkerFolder, seen: &RunBaseline) -> Result<(), Wrong> {
         let states = states(place, run.plan)?;
         if states != seen.states {
             return Err((Harm::Lost, format!("{states:?} and not {:?}", seen.states)));
@@ -447,7 +447,7 @@ impl Known {
 }
 
 /// Returns how often agents began each task, by their own word.
-pub(super) fn begun(place: &Place) -> BTreeMap<String, usize> {
+pub(super) fn begun(place: &WorkerFolder) -> BTreeMap<String, usize> {
     let mut begun = BTreeMap::new();
     for line in ledger(place) {
         if let Some(task) = line.strip_prefix("begin ").and_then(|rest| rest.split(' ').next()) {
@@ -457,13 +457,13 @@ pub(super) fn begun(place: &Place) -> BTreeMap<String, usize> {
     begun
 }
 
-pub(super) fn ledger(place: &Place) -> Vec<String> {
+pub(super) fn ledger(place: &WorkerFolder) -> Vec<String> {
     let text = std::fs::read_to_string(place.aside("ledger")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// Returns the tasks whose last word in the logs of runs is that they are done: verified, and where they have checkouts of their own, landed.
-fn done_by_log(run: &Run, place: &Place) -> BTreeSet<String> {
+fn done_by_log(run: &TortureRun, place: &WorkerFolder) -> BTreeSet<String> {
     let word = if run.is_in_git { "merged" } else { "verified" };
     let records = records(&place.root().join(run.below));
     let is_done = |record: &&Value| record["kind"] == word && record["body"]["passed"] == true;
@@ -472,7 +472,7 @@ fn done_by_log(run: &Run, place: &Place) -> BTreeSet<String> {
 }
 
 /// Returns the kinds of what is in the logs of runs.
-pub(super) fn kinds(place: &Place) -> Vec<String> {
+pub(super) fn kinds(place: &WorkerFolder) -> Vec<String> {
     let records = records(&place.root());
     let kinds = records.iter().filter_map(|record| record["kind"].as_str());
     kinds.map(str::to_owned).collect()
@@ -491,7 +491,7 @@ pub(super) fn records(root: &Path) -> Vec<Value> {
 }
 
 /// Checks that what the agents made is there, and what the user had.
-fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), Wrong> {
+fn is_made(run: &TortureRun, place: &WorkerFolder, states: &[(String, String)]) -> Result<(), Wrong> {
     let lost = |what: String| Err((Harm::WorkLost, what));
     let mine = std::fs::read_to_string(place.root().join("mine.txt")).unwrap_or_default();
     if mine != "mine\n" {
@@ -524,7 +524,7 @@ fn is_made(run: &Run, place: &Place, states: &[(String, String)]) -> Result<(), 
 }
 
 /// Checks that nothing works here any more.
-pub(super) fn is_quiet(place: &Place, when: &str) -> Result<(), Wrong> {
+pub(super) fn is_quiet(place: &WorkerFolder, when: &str) -> Result<(), Wrong> {
     let since = Instant::now();
     loop {
         let left = place.processes();

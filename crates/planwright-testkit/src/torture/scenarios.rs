@@ -1,8 +1,8 @@
 //! What is tried: every verb that writes, in every dialect that knows it, and runs.
 
 use super::clearing::Clearing;
-use super::verbs::{Again, Verb};
-use super::{Scenario, asking, landing, particular, runs};
+use super::verbs::{Again, VerbCommand};
+use super::{FaultScenario, asking, landing, particular, runs};
 
 /// A dialect as the scenarios need it: a plan of its own, and the names in it.
 pub(super) struct Tongue {
@@ -18,11 +18,11 @@ pub(super) struct Tongue {
 }
 
 /// The commands that make a scene.
-type Scene = Vec<Vec<String>>;
+type SetupCommands = Vec<Vec<String>>;
 
 /// Returns all there is.
-pub(super) fn all() -> Vec<Box<dyn Scenario>> {
-    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
+    let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for tongue in tongues() {
         all.extend(transitions(&tongue));
         all.extend(edits(&tongue));
@@ -185,7 +185,7 @@ createdBy: planner
 version: 1
 "#;
 
-fn transitions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
+fn transitions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
     let [first, other, dependent, _] = tongue.tasks;
     let claimed = || vec![tongue.does(&["start", first, "--by", "ada"])];
     let started = || vec![tongue.does(&["start", first])];
@@ -195,7 +195,7 @@ fn transitions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
             tongue.does(&["fail", first, "--note", "no"]),
         ]
     };
-    let cases: Vec<(&str, Scene, Vec<&str>)> = vec![
+    let cases: Vec<(&str, SetupCommands, Vec<&str>)> = vec![
         ("start", Vec::new(), vec!["start", first]),
         ("start-twice", started(), vec!["start", other]),
         ("done", started(), vec!["done", first, "--note", "made it"]),
@@ -226,7 +226,7 @@ fn transitions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
             vec!["start", dependent, "--force", "--note", "now"],
         ),
     ];
-    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+    let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for (name, before, command) in cases {
         // A start by force is one each time.
         let again = match name {
@@ -261,7 +261,7 @@ fn transitions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
     all
 }
 
-fn edits(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
+fn edits(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
     let [first, other, dependent, last] = tongue.tasks;
     let mut add = vec!["add", "Another one"];
     add.extend(tongue.add);
@@ -275,15 +275,15 @@ fn edits(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
         ("depend", vec!["depend", last, "--on", other], Again::Same),
         ("undepend", vec!["undepend", dependent, "--on", first], Again::Same),
     ];
-    let edit = |(name, command, again): (&str, Vec<&str>, Again)| -> Box<dyn Scenario> {
+    let edit = |(name, command, again): (&str, Vec<&str>, Again)| -> Box<dyn FaultScenario> {
         tongue.verb("edits", name, Vec::new(), tongue.does(&command), again)
     };
     cases.into_iter().map(edit).collect()
 }
 
-fn whole_plans(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
+fn whole_plans(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
     let plan = tongue.plan;
-    let cases: Vec<(&str, Scene, Vec<&str>, bool)> = vec![
+    let cases: Vec<(&str, SetupCommands, Vec<&str>, bool)> = vec![
         ("submit", Vec::new(), vec!["submit", plan], true),
         (
             "approve",
@@ -311,7 +311,7 @@ fn whole_plans(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
             false,
         ),
     ];
-    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+    let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for (name, before, command, can_be_undone) in cases {
         let mut verb = tongue.verb("plans", name, before, words(&command), Again::Same);
         verb.can_be_undone = can_be_undone;
@@ -326,7 +326,7 @@ fn whole_plans(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
 }
 
 /// The approval of a plan in a workspace that requires one: where the file has no field for it, it is in the journal alone.
-fn approvals(tongue: &Tongue) -> Box<dyn Scenario> {
+fn approvals(tongue: &Tongue) -> Box<dyn FaultScenario> {
     let command = words(&["approve", tongue.plan, "--by", "ada"]);
     let mut verb = tongue.verb("plans", "approval", Vec::new(), command, Again::Another);
     verb.files
@@ -335,8 +335,8 @@ fn approvals(tongue: &Tongue) -> Box<dyn Scenario> {
     verb
 }
 
-fn conversions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
-    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+fn conversions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
+    let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for (target, out) in [
         ("clido", "out.json"),
         ("opencrabs", "out.json"),
@@ -362,8 +362,8 @@ fn conversions(tongue: &Tongue) -> Vec<Box<dyn Scenario>> {
     all
 }
 
-fn planning() -> Vec<Box<dyn Scenario>> {
-    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+fn planning() -> Vec<Box<dyn FaultScenario>> {
+    let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for tongue in tongues() {
         let Some(answer) = answer(tongue.name) else { continue };
         let failed = || {
@@ -448,8 +448,8 @@ impl Tongue {
         before: Vec<Vec<String>>,
         command: Vec<String>,
         again: Again,
-    ) -> Box<Verb> {
-        Box::new(Verb {
+    ) -> Box<VerbCommand> {
+        Box::new(VerbCommand {
             name: format!("{}-{name}", self.name),
             group,
             files: self.files.clone(),
@@ -462,7 +462,7 @@ impl Tongue {
     }
 
     /// Returns a command that makes a new file.
-    fn makes(&self, group: &'static str, name: &str, command: Vec<String>, out: &str) -> Box<Verb> {
+    fn makes(&self, group: &'static str, name: &str, command: Vec<String>, out: &str) -> Box<VerbCommand> {
         let mut verb = self.verb(group, name, Vec::new(), command, Again::Same);
         verb.plan = out.to_owned();
         verb.can_be_undone = false;

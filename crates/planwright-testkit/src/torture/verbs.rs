@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, Facts};
+use planwright_core::dialect::{Choice, DiskFacts};
 use planwright_core::inspect::inspect;
 use planwright_core::text::SourceText;
 use serde_json::Value;
 
 use super::fault::{BY_HAND, EDITED, Fault};
 use super::mask::mask;
-use super::place::{Came, Place};
-use super::{Harm, Rehearsal, Scenario, Wrong};
+use super::place::{Came, WorkerFolder};
+use super::{FaultScenario, Harm, Rehearsal, Wrong};
 
 /// What may be done with a command after it did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Again {
 }
 
 /// A command in a scene.
-pub(super) struct Verb {
+pub(super) struct VerbCommand {
     pub(super) name: String,
     pub(super) group: &'static str,
     pub(super) files: Vec<(String, String)>,
@@ -40,17 +40,17 @@ pub(super) struct Verb {
 
 /// What is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Sight {
+struct WorkspaceView {
     files: BTreeMap<String, String>,
     /// Every task's state, as `show` has it; none where there is no plan.
     states: Option<Vec<(String, String)>>,
 }
 
 /// What there was without faults.
-struct Seen {
-    before: Sight,
-    after: Sight,
-    undone: Option<Sight>,
+struct VerbBaseline {
+    before: WorkspaceView,
+    after: WorkspaceView,
+    undone: Option<WorkspaceView>,
     /// The changes that landed, in the order in which they did.
     landed: Vec<String>,
 }
@@ -77,7 +77,7 @@ const PROPOSALS: &str = ".planwright/proposals/";
 /// How often each command is killed at a moment by chance.
 const N_RANDOM: usize = 6;
 
-impl Scenario for Verb {
+impl FaultScenario for VerbCommand {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -86,7 +86,7 @@ impl Scenario for Verb {
         self.group
     }
 
-    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+    fn rehearse(&self, place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong> {
         place.clear().map_err(broken)?;
         place.write("planwright.toml", "").map_err(broken)?;
         for (name, text) in &self.files {
@@ -123,7 +123,7 @@ impl Scenario for Verb {
             faults: faults.copied().collect(),
             n_random: N_RANDOM,
             took: came.took,
-            seen: Box::new(Seen {
+            seen: Box::new(VerbBaseline {
                 before,
                 after,
                 undone,
@@ -132,8 +132,8 @@ impl Scenario for Verb {
         }))
     }
 
-    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
-        let seen: &Seen = rehearsal.seen.downcast_ref().expect("it is what was remembered");
+    fn suffer(&self, place: &WorkerFolder, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+        let seen: &VerbBaseline = rehearsal.seen.downcast_ref().expect("it is what was remembered");
         place.put_back().map_err(broken)?;
         place.take_steps();
         let variables = fault.variables(place, at, &self.plan);
@@ -151,7 +151,7 @@ impl Scenario for Verb {
             }
             came
         };
-        let course = Course {
+        let course = FaultTrial {
             verb: self,
             place,
             seen,
@@ -162,14 +162,14 @@ impl Scenario for Verb {
 }
 
 /// One fault, and what came of it.
-struct Course<'c> {
-    verb: &'c Verb,
-    place: &'c Place,
-    seen: &'c Seen,
+struct FaultTrial<'c> {
+    verb: &'c VerbCommand,
+    place: &'c WorkerFolder,
+    seen: &'c VerbBaseline,
     fault: Fault,
 }
 
-impl Course<'_> {
+impl FaultTrial<'_> {
     fn judge(&self, came: &Came) -> Result<(), Wrong> {
         no_panic(came)?;
         let now = self.verb.look(self.place)?;
@@ -274,7 +274,7 @@ impl Course<'_> {
         }
     }
 
-    fn each_file_is_old_or_new(&self, now: &Sight, came: &Came) -> Result<(), Wrong> {
+    fn each_file_is_old_or_new(&self, now: &WorkspaceView, came: &Came) -> Result<(), Wrong> {
         let (before, after) = (&self.seen.before.files, &self.seen.after.files);
         for name in now.files.keys().chain(before.keys()).chain(after.keys()) {
             let text = now.files.get(name);
@@ -306,7 +306,7 @@ impl Course<'_> {
     }
 
     /// Returns whether the plan itself is as the command makes it.
-    fn has_landed(&self, now: &Sight) -> bool {
+    fn has_landed(&self, now: &WorkspaceView) -> bool {
         let plan = mask(&self.verb.plan);
         // What is seen in the history alone is asked of it.
         if self.seen.before == self.seen.after && self.verb.landed(self.place) != self.seen.landed {
@@ -326,7 +326,7 @@ impl Course<'_> {
         before.states == after.states && before.files.get(&plan) == after.files.get(&plan)
     }
 
-    fn is_after(&self, now: &Sight) -> bool {
+    fn is_after(&self, now: &WorkspaceView) -> bool {
         let after = &self.seen.after;
         let names = now.files.keys().chain(after.files.keys());
         // It follows the plan, at the latest with its next change.
@@ -348,8 +348,8 @@ impl Course<'_> {
     }
 }
 
-impl Verb {
-    fn look(&self, place: &Place) -> Result<Sight, Wrong> {
+impl VerbCommand {
+    fn look(&self, place: &WorkerFolder) -> Result<WorkspaceView, Wrong> {
         let mut files = BTreeMap::new();
         for (name, text) in place.files() {
             is_sound(&name, &text)?;
@@ -361,11 +361,11 @@ impl Verb {
         } else {
             None
         };
-        Ok(Sight { files, states })
+        Ok(WorkspaceView { files, states })
     }
 
     /// Returns the changes that landed, oldest first: verb and tasks.
-    fn landed(&self, place: &Place) -> Vec<String> {
+    fn landed(&self, place: &WorkerFolder) -> Vec<String> {
         let args = ["history", &self.plan, "--json"].map(str::to_owned);
         let text = place.does(&args, &[]).map(|came| came.text).unwrap_or_default();
         let history: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -377,7 +377,7 @@ impl Verb {
             .collect()
     }
 
-    fn undo(&self, place: &Place) -> Result<Option<Sight>, Wrong> {
+    fn undo(&self, place: &WorkerFolder) -> Result<Option<WorkspaceView>, Wrong> {
         if !self.can_be_undone {
             return Ok(None);
         }
@@ -392,7 +392,7 @@ impl Verb {
 }
 
 /// Returns the state of every task.
-pub(super) fn states(place: &Place, plan: &str) -> Result<Vec<(String, String)>, Wrong> {
+pub(super) fn states(place: &WorkerFolder, plan: &str) -> Result<Vec<(String, String)>, Wrong> {
     let args = ["show", plan, "--json"].map(str::to_owned);
     let came = place.does(&args, &[]).map_err(hangs)?;
     let shown: Value = serde_json::from_str(&came.text).unwrap_or_default();
@@ -419,7 +419,7 @@ pub(super) fn is_sound(name: &str, text: &str) -> Result<(), Wrong> {
     if name.ends_with(".json") && serde_json::from_str::<Value>(text).is_err() {
         return Err((Harm::Invalid, format!("`{name}` is no JSON:\n{text}")));
     }
-    let inspection = inspect(&SourceText::new(text), &Choice::by_content(&Facts::default()));
+    let inspection = inspect(&SourceText::new(text), &Choice::by_content(&DiskFacts::default()));
     let errors = inspection
         .diagnostics
         .iter()

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use planwright_run::config::{self, Agent, Config, Configuration, FenceMode, Origin, Surroundings};
+use planwright_run::config::{self, Agent, Config, ConfigInputs, Configuration, FenceMode, SettingOrigin};
 use planwright_run::fence::{self, Support};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
@@ -66,7 +66,7 @@ struct AgentReport {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let root = root_of(Path::new("."));
-    let configuration = config::load(&root, &Surroundings::of_process());
+    let configuration = config::load(&root, &ConfigInputs::of_process());
     let config = &configuration.config;
     if args.json {
         let agents = config.agents.values().map(|agent| report(agent, config, &root));
@@ -131,7 +131,7 @@ pub(super) fn fence_words(config: &Config) -> String {
 }
 
 fn is_configured(agent: &Agent) -> bool {
-    !matches!(agent.origin, Origin::Preset(_))
+    !matches!(agent.origin, SettingOrigin::Preset(_))
 }
 
 fn types_of(agent: &Agent, config: &Config) -> Vec<String> {

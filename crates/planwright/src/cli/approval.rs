@@ -6,8 +6,8 @@ use planwright_core::edit::PlanRequest;
 use planwright_core::plan::PlanVerb;
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
-use planwright_run::review::{PATIENCE, Review, ReviewError, Reviewed, Verdict, review};
-use planwright_run::revise::{Target, transition_plan};
+use planwright_run::review::{PATIENCE, Review, ReviewError, ReviewVerdict, Reviewed, review};
+use planwright_run::revise::{ChangeTarget, transition_plan};
 use planwright_run::store;
 
 use super::change::{
@@ -148,7 +148,7 @@ pub(crate) fn cancel(args: &CancelArgs, output: &mut Output) -> anyhow::Result<E
 
 pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> anyhow::Result<Exit> {
     let note = args.judged.said.note()?;
-    judge(&args.judged, Verdict::Approve, note.as_deref(), output)
+    judge(&args.judged, ReviewVerdict::Approve, note.as_deref(), output)
 }
 
 pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> anyhow::Result<Exit> {
@@ -159,10 +159,10 @@ pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> anyhow::Result<E
             "name what is to be corrected: --note \"…\"",
         ));
     }
-    judge(&args.judged, Verdict::Reject, note.as_deref(), output)
+    judge(&args.judged, ReviewVerdict::Reject, note.as_deref(), output)
 }
 
-fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut Output) -> anyhow::Result<Exit> {
+fn judge(args: &JudgedArgs, verdict: ReviewVerdict, note: Option<&str>, output: &mut Output) -> anyhow::Result<Exit> {
     let change = &args.said.change;
     if args.proposed {
         let found = match args.what.as_deref() {
@@ -175,11 +175,11 @@ fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut O
             json: change.json,
         };
         return match verdict {
-            Verdict::Approve => {
+            ReviewVerdict::Approve => {
                 let (_, is_all) = proposals::approve(&found, Some(&change.who()), how, output)?;
                 Ok(if is_all { Exit::Success } else { Exit::Problems })
             }
-            Verdict::Reject => {
+            ReviewVerdict::Reject => {
                 proposals::reject(&found, Some(&change.who()), note, how, output)?;
                 Ok(Exit::Success)
             }
@@ -188,8 +188,8 @@ fn judge(args: &JudgedArgs, verdict: Verdict, note: Option<&str>, output: &mut O
     match meant(args, verdict)? {
         Meant::Plan(found) => {
             let verb = match verdict {
-                Verdict::Approve => PlanVerb::Approve,
-                Verdict::Reject => PlanVerb::Reject,
+                ReviewVerdict::Approve => PlanVerb::Approve,
+                ReviewVerdict::Reject => PlanVerb::Reject,
             };
             change_plan(&found, verb, note, change, output)
         }
@@ -204,7 +204,7 @@ enum Meant {
 }
 
 /// Distinguishes a plan from a task. A name that is wholly a plan's and a task's as well is neither.
-fn meant(args: &JudgedArgs, verdict: Verdict) -> anyhow::Result<Meant> {
+fn meant(args: &JudgedArgs, verdict: ReviewVerdict) -> anyhow::Result<Meant> {
     let Some(what) = args.what.as_deref() else {
         return args.plan.find().map(Meant::Plan);
     };
@@ -236,7 +236,7 @@ fn has_task(found: &Found, name: &str) -> bool {
         .is_some_and(|linked| linked.plan.find_task(name).is_some())
 }
 
-fn two_readings(what: &str, found: &Found, verdict: Verdict) -> anyhow::Error {
+fn two_readings(what: &str, found: &Found, verdict: ReviewVerdict) -> anyhow::Error {
     let (verb, name, path) = (verdict.as_str(), shown_name(what), found.path.display());
     Failure::problem(
         format!("`{name}` is the name of a plan, and that of a task of `{path}`"),
@@ -275,7 +275,7 @@ fn change_plan(
 fn review_task(
     found: &Found,
     task: &str,
-    verdict: Verdict,
+    verdict: ReviewVerdict,
     note: Option<&str>,
     change: &ChangeOptions,
     output: &mut Output,
@@ -291,12 +291,12 @@ fn review_task(
     };
     let asked = |target| review(target, &word).map_err(|error| review_failure(found, &error));
     // What cannot land for a reason that is known before is not approved.
-    let dry = Target {
+    let dry = ChangeTarget {
         dry: true,
         ..found.target(change)
     };
     let mut landing = None;
-    if let (Verdict::Approve, Reviewed::ToLand { task, branch, .. }) = (verdict, asked(dry)?) {
+    if let (ReviewVerdict::Approve, Reviewed::ToLand { task, branch, .. }) = (verdict, asked(dry)?) {
         landing = Some(ApprovedLanding::prepare(found, &task, branch, &who, output)?);
     }
     let reviewed = asked(found.target(change))?;
@@ -320,7 +320,7 @@ fn review_task(
             task, revised, commit, ..
         } => {
             match commit {
-                _ if verdict == Verdict::Approve => {}
+                _ if verdict == ReviewVerdict::Approve => {}
                 Some(commit) => output.remark(&format!(
                     "note: its work stays as commit {}, on no branch",
                     short(&commit)

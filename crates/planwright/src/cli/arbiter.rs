@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::arbiter::{Brief, Current, Decision, Entry, PlanBrief, Step, current_task};
+use planwright_core::arbiter::{ArbiterBrief, Current, Decision, PastAttempt, PlanBrief, TaskLine, current_task};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Status;
-use planwright_run::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, ask_agent};
-use planwright_run::arbitration::{Attempts, Undecided, available, decided, limits};
+use planwright_run::agent_query::{AgentAnswer, AgentQuery, AgentQueryError, AgentQueryPlace, ask_agent};
+use planwright_run::arbitration::{AttemptHistory, Undecided, available, decided, limits};
 use planwright_run::clock;
-use planwright_run::config::{self, Config, Configuration, Surroundings};
+use planwright_run::config::{self, Config, ConfigInputs, Configuration};
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::plan_id;
 use planwright_run::layout::PlanPlace;
@@ -140,12 +140,12 @@ struct AnswerReport {
 struct Matter {
     opened: Option<Opened>,
     root: PathBuf,
-    brief: Brief,
+    brief: ArbiterBrief,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     let matter = matter(args)?;
-    let configuration = config::load(&matter.root, &Surroundings::of_process());
+    let configuration = config::load(&matter.root, &ConfigInputs::of_process());
     let agents = available(&configuration.config, &matter.root);
     let answer = match &args.agent {
         None => None,
@@ -176,20 +176,20 @@ fn matter(args: &Args) -> anyhow::Result<Matter> {
         return Ok(Matter {
             opened: None,
             root: root_of(Path::new(".")),
-            brief: Brief::of_task(task, Attempts::default().past()),
+            brief: ArbiterBrief::of_task(task, AttemptHistory::default().past()),
         });
     }
     let opened = args.plan.open()?;
     let linked = opened.linked()?;
     let (plan, links) = (&linked.plan, &linked.links);
     let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
-    let mut attempts = place.as_ref().map_or_else(Attempts::default, |place| {
-        Attempts::of(&DiskFiles, place, plan_id(plan))
+    let mut attempts = place.as_ref().map_or_else(AttemptHistory::default, |place| {
+        AttemptHistory::of(&DiskFiles, place, plan_id(plan))
     });
     if attempts.last_error.is_none() {
         attempts.last_error = written_error(&opened, linked);
     }
-    let brief = Brief::of_plan(plan, links, current_task(plan, links), attempts.past());
+    let brief = ArbiterBrief::of_plan(plan, links, current_task(plan, links), attempts.past());
     let root = place.map_or_else(|| root_of(Path::new(".")), |place| place.root);
     Ok(Matter {
         root,
@@ -254,7 +254,7 @@ fn ask(
     }
 }
 
-fn answered(arbiter: &str, decision: Decision, answer: &Answer) -> AnswerReport {
+fn answered(arbiter: &str, decision: Decision, answer: &AgentAnswer) -> AnswerReport {
     AnswerReport {
         arbiter: arbiter.to_owned(),
         agent: decision.agent,
@@ -337,7 +337,7 @@ fn report(matter: Matter, agents: Vec<String>, answer: Option<AnswerReport>) -> 
 }
 
 fn plan_report(opened: &Opened, linked: &LinkedPlan, brief: PlanBrief) -> PlanReport {
-    let step_report = |step: Step| StepReport {
+    let step_report = |step: TaskLine| StepReport {
         index: step.task_ix,
         name: linked.plan.task_name(step.task_ix).into_owned(),
         label: step.label,
@@ -368,7 +368,7 @@ fn plan_report(opened: &Opened, linked: &LinkedPlan, brief: PlanBrief) -> PlanRe
     }
 }
 
-fn entry_report(entry: Entry) -> EntryReport {
+fn entry_report(entry: PastAttempt) -> EntryReport {
     EntryReport {
         agent: entry.agent,
         task: entry.task,

@@ -19,7 +19,7 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{Notice, plan_id};
 use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
-use planwright_run::revise::{ReviseError, Revised, Step, Target};
+use planwright_run::revise::{ChangeTarget, ReviseError, Revised, TaskTransition};
 use planwright_run::runs::holder;
 use planwright_run::shell::{argument, with_pack, with_plan};
 use planwright_run::store::{LoadError, load};
@@ -72,8 +72,8 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub(crate) fn target<'a>(&'a self, options: &ChangeOptions) -> Target<'a> {
-        Target {
+    pub(crate) fn target<'a>(&'a self, options: &ChangeOptions) -> ChangeTarget<'a> {
+        ChangeTarget {
             path: &self.path,
             forced: self.forced,
             dry: options.dry_run || options.diff,
@@ -502,7 +502,7 @@ pub(crate) fn claim_lines(revised: &Revised) -> Vec<String> {
 }
 
 /// Returns which of its attempts a task has failed, where the dialect counts them.
-fn attempt_words(step: &Step) -> String {
+fn attempt_words(step: &TaskTransition) -> String {
     match step.attempt {
         Some((n_failed, most)) => format!(" (attempt {n_failed} of {most})"),
         None => String::new(),

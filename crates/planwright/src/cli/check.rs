@@ -10,7 +10,7 @@ use planwright_core::document::rules::TOO_LARGE;
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, rules};
 use planwright_core::text::SourceText;
-use planwright_run::config::{self, Surroundings};
+use planwright_run::config::{self, ConfigInputs};
 use planwright_run::error_chain::with_causes;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::rules::UNREADABLE_FILE;
@@ -235,7 +235,7 @@ fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         }
         let found = plans_below(path);
         let root = root_of(&std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
-        let config = config::load(&root, &Surroundings::of_process()).config;
+        let config = config::load(&root, &ConfigInputs::of_process()).config;
         let n_found = found.len();
         let found = without_excluded(found, &root, &config.check_exclude);
         if found.is_empty() && given.len() == 1 {

@@ -1,7 +1,7 @@
 //! Options about who holds a task: claims, leases, taking over; and what the configuration asks before work on it.
 
 use planwright_run::clock;
-use planwright_run::config::{self, Config, Surroundings, units};
+use planwright_run::config::{self, Config, ConfigInputs, units};
 use planwright_run::files::DiskFiles;
 use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
@@ -75,7 +75,7 @@ pub(crate) fn refuse_without_note(option: &str, is_given: bool, note: Option<&st
 pub(crate) fn config_of(found: &Found, output: &mut Output) -> anyhow::Result<Config> {
     let place =
         PlanPlace::of(&DiskFiles, &found.path).map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
-    let configuration = config::load(&place.root, &Surroundings::of_process());
+    let configuration = config::load(&place.root, &ConfigInputs::of_process());
     refuse_unsound(
         &configuration,
         "so what a plan needs before work on it is unknown",

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::{Arg, Command};
 use planwright_core::plan::Plan;
-use planwright_run::config::{self, Surroundings};
+use planwright_run::config::{self, ConfigInputs};
 use planwright_run::workspace::root_of;
 
 use super::output::Output;
@@ -24,14 +24,14 @@ const FILES: &str = ":files";
 const MOST_PLANS: usize = 20;
 
 /// A word that fits, and what it means.
-struct Candidate {
+struct Completion {
     word: String,
     help: String,
 }
 
-impl Candidate {
+impl Completion {
     fn new(word: impl Into<String>, help: impl Into<String>) -> Self {
-        Candidate {
+        Completion {
             word: word.into(),
             help: help.into(),
         }
@@ -160,7 +160,7 @@ impl<'c> Line<'c> {
         all.get(self.n_positional).copied().or(several)
     }
 
-    fn candidates(&self, current: &str) -> Vec<Candidate> {
+    fn candidates(&self, current: &str) -> Vec<Completion> {
         let current = if current == "=" && self.option.is_some() {
             ""
         } else {
@@ -174,7 +174,7 @@ impl<'c> Line<'c> {
             let values = option.map_or_else(Vec::new, |option| self.values(option, value));
             let joined = values.into_iter().filter(|value| value.word != FILES);
             return joined
-                .map(|value| Candidate::new(format!("{name}={}", value.word), value.help))
+                .map(|value| Completion::new(format!("{name}={}", value.word), value.help))
                 .collect();
         }
         if current.starts_with('-') && !self.is_over {
@@ -190,27 +190,27 @@ impl<'c> Line<'c> {
         fitting(found, current)
     }
 
-    fn options(&self, current: &str) -> Vec<Candidate> {
+    fn options(&self, current: &str) -> Vec<Completion> {
         let options = self.verb.get_arguments().chain(self.top.get_opts());
         let shown = options.filter(|option| !option.is_hide_set());
         let named = shown.filter_map(|option| {
             let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-            Some(Candidate::new(format!("--{}", option.get_long()?), help))
+            Some(Completion::new(format!("--{}", option.get_long()?), help))
         });
-        let help = Candidate::new("--help", "Print help");
+        let help = Completion::new("--help", "Print help");
         let mut all = fitting(named.chain([help]).collect(), current);
         all.dedup_by(|a, b| a.word == b.word);
         all
     }
 
     /// Returns what an option or an argument may be.
-    fn values(&self, argument: &Arg, current: &str) -> Vec<Candidate> {
+    fn values(&self, argument: &Arg, current: &str) -> Vec<Completion> {
         let possible = argument.get_possible_values();
         let possible = possible.iter().filter(|value| !value.is_hide_set());
-        let possible: Vec<Candidate> = possible
+        let possible: Vec<Completion> = possible
             .map(|value| {
                 let help = value.get_help().map(ToString::to_string).unwrap_or_default();
-                Candidate::new(value.get_name(), help)
+                Completion::new(value.get_name(), help)
             })
             .collect();
         if !possible.is_empty() {
@@ -230,13 +230,13 @@ impl<'c> Line<'c> {
             .iter()
             .any(|object| matches!(object, Object::Plan | Object::File))
         {
-            found.push(Candidate::new(FILES, ""));
+            found.push(Completion::new(FILES, ""));
         }
         found
     }
 
     /// Returns the tasks of the plan that is named; those of every plan where none is, and there are several.
-    fn tasks(&self) -> Vec<Candidate> {
+    fn tasks(&self) -> Vec<Completion> {
         let paths = match found(self.plan.as_deref()) {
             Ok(found) => vec![found.path],
             Err(_) if self.plan.is_none() => candidates(Path::new("."), false),
@@ -250,15 +250,15 @@ impl<'c> Line<'c> {
         tasks.collect()
     }
 
-    fn runs(&self) -> Vec<Candidate> {
+    fn runs(&self) -> Vec<Completion> {
         let Ok(scope) = Scope::of(self.plan.as_deref()) else {
             return Vec::new();
         };
         let ids = scope.runs().into_iter().flatten().flatten();
-        let ids = ids.map(|run| Candidate::new(run.place.id(), run.header.path.clone()));
-        let mut runs: Vec<Candidate> = ids.take(100).collect();
+        let ids = ids.map(|run| Completion::new(run.place.id(), run.header.path.clone()));
+        let mut runs: Vec<Completion> = ids.take(100).collect();
         if !runs.is_empty() {
-            runs.push(Candidate::new("last", "the newest run"));
+            runs.push(Completion::new("last", "the newest run"));
         }
         runs
     }
@@ -286,42 +286,46 @@ fn objects_of(argument: &Arg) -> Vec<Object> {
     objects.collect()
 }
 
-fn fitting(found: Vec<Candidate>, current: &str) -> Vec<Candidate> {
-    let fits = |candidate: &Candidate| candidate.word == FILES || candidate.word.starts_with(current);
+fn fitting(found: Vec<Completion>, current: &str) -> Vec<Completion> {
+    let fits = |candidate: &Completion| candidate.word == FILES || candidate.word.starts_with(current);
     found.into_iter().filter(fits).collect()
 }
 
-fn verbs_of(command: &Command) -> Vec<Candidate> {
+fn verbs_of(command: &Command) -> Vec<Completion> {
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let verbs = verbs.map(|verb| {
         let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
-        Candidate::new(verb.get_name(), about)
+        Completion::new(verb.get_name(), about)
     });
     verbs.collect()
 }
 
 /// Returns the plans of the workspace by their files without the endings; by their paths where a path is typed.
-fn plans(current: &str) -> Vec<Candidate> {
+fn plans(current: &str) -> Vec<Completion> {
     let paths = candidates(Path::new("."), false);
     let plans = paths.iter().filter_map(|path| {
         let shown = path.to_string_lossy();
         let shown = shown.strip_prefix("./").unwrap_or(&shown);
         let stem = path.file_stem()?.to_string_lossy().into_owned();
         Some(match current.contains('/') {
-            true => Candidate::new(shown, ""),
-            false => Candidate::new(stem, shown),
+            true => Completion::new(shown, ""),
+            false => Completion::new(stem, shown),
         })
     });
     plans.collect()
 }
 
-fn tasks_of(plan: &Plan) -> Vec<Candidate> {
+fn tasks_of(plan: &Plan) -> Vec<Completion> {
     let tasks = plan.tasks().iter().enumerate();
-    let tasks = tasks.map(|(ix, task)| Candidate::new(plan.task_name(ix), plan.task_subject(task)));
+    let tasks = tasks.map(|(ix, task)| Completion::new(plan.task_name(ix), plan.task_subject(task)));
     tasks.collect()
 }
 
-fn agents() -> Vec<Candidate> {
-    let config = config::load(&root_of(Path::new(".")), &Surroundings::of_process()).config;
-    config.agents.into_keys().map(|name| Candidate::new(name, "")).collect()
+fn agents() -> Vec<Completion> {
+    let config = config::load(&root_of(Path::new(".")), &ConfigInputs::of_process()).config;
+    config
+        .agents
+        .into_keys()
+        .map(|name| Completion::new(name, ""))
+        .collect()
 }

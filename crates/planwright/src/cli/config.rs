@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright_core::diagnostic::Severity;
-use planwright_run::config::{self, Configuration, Effective, Level, Origin, SourceKind, Surroundings};
+use planwright_run::config::{self, ConfigInputs, ConfigLevel, Configuration, Effective, SettingOrigin, SourceKind};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ pub(super) struct OriginReport {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let configuration = config::load(&root_of(Path::new(".")), &Surroundings::of_process());
+    let configuration = config::load(&root_of(Path::new(".")), &ConfigInputs::of_process());
     if args.json {
         output.json(&Report {
             schema_version: VERSION,
@@ -172,7 +172,7 @@ fn setting_report(row: &Effective) -> SettingReport {
     }
 }
 
-pub(super) fn origin_report(origin: &Origin) -> OriginReport {
+pub(super) fn origin_report(origin: &SettingOrigin) -> OriginReport {
     let named = |level, name: &str| OriginReport {
         level,
         path: None,
@@ -181,11 +181,11 @@ pub(super) fn origin_report(origin: &Origin) -> OriginReport {
         name: (!name.is_empty()).then(|| name.to_owned()),
     };
     match origin {
-        Origin::Default => named("default", ""),
-        Origin::Preset(name) => named("preset", name),
-        Origin::Variable(name) => named("environment", name),
-        Origin::Flag(name) => named("flag", name),
-        Origin::File {
+        SettingOrigin::Default => named("default", ""),
+        SettingOrigin::Preset(name) => named("preset", name),
+        SettingOrigin::Variable(name) => named("environment", name),
+        SettingOrigin::Flag(name) => named("flag", name),
+        SettingOrigin::File {
             level,
             path,
             line,
@@ -201,20 +201,20 @@ pub(super) fn origin_report(origin: &Origin) -> OriginReport {
 }
 
 /// Returns where a value comes from, for people.
-pub(super) fn origin_text(origin: &Origin) -> String {
+pub(super) fn origin_text(origin: &SettingOrigin) -> String {
     match origin {
-        Origin::Default => "default".to_owned(),
-        Origin::Preset(name) => format!("preset {name}"),
-        Origin::File { path, line, .. } => format!("{}:{line}", one_line(&shown(path))),
-        Origin::Variable(name) => one_line(name),
-        Origin::Flag(name) => one_line(name),
+        SettingOrigin::Default => "default".to_owned(),
+        SettingOrigin::Preset(name) => format!("preset {name}"),
+        SettingOrigin::File { path, line, .. } => format!("{}:{line}", one_line(&shown(path))),
+        SettingOrigin::Variable(name) => one_line(name),
+        SettingOrigin::Flag(name) => one_line(name),
     }
 }
 
-fn level_word(level: Level) -> &'static str {
+fn level_word(level: ConfigLevel) -> &'static str {
     match level {
-        Level::User => "user",
-        Level::Project => "project",
+        ConfigLevel::User => "user",
+        ConfigLevel::Project => "project",
     }
 }
 

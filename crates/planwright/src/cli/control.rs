@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Ask, Asked, Follower, Outcome, RunEvent, RunRecord, ask};
+use planwright_run::runs::{Ask, Follower, Outcome, RequestRecord, RunEvent, RunRecord, ask};
 use serde::Serialize;
 
 use super::attempt::refuse_in_attempt;
@@ -146,7 +146,7 @@ impl Request {
 }
 
 /// Returns whether a run paused by itself.
-fn is_own(paused: &Asked) -> bool {
+fn is_own(paused: &RequestRecord) -> bool {
     paused.by.as_deref() == Some("planwright")
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use planwright_core::convert::{self, Converted, Embed, Loss, Options, Refused, SourcePlan};
+use planwright_core::convert::{self, ConversionOptions, ConversionRefusal, Converted, Embed, Loss, SourcePlanRef};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::Dialect;
 use planwright_core::document::Parsed;
@@ -181,14 +181,14 @@ fn converted(
     inspection: &Inspection,
     mut parsed: Option<Parsed>,
     target: &'static dyn Dialect,
-) -> Result<Converted, Refused> {
+) -> Result<Converted, ConversionRefusal> {
     let root = root_of(args.out.as_deref().unwrap_or(Path::new(".")));
-    let options = |path: Option<&str>| Options {
+    let options = |path: Option<&str>| ConversionOptions {
         embed: if args.embed { Embed::Originals } else { Embed::Nothing },
         source_plan: path.map(|path| source_plan(&root, path)),
         session: args.session.clone(),
     };
-    let mut attempt = |options: &Options| {
+    let mut attempt = |options: &ConversionOptions| {
         let parsed = parsed.take();
         let converted = with_id_source_for(target, args.out.as_deref(), |id_source| {
             convert::convert_parsed(inspection, parsed, target, options, id_source)
@@ -221,7 +221,7 @@ fn sound_in_place(
     converted: Converted,
     out: Option<&Path>,
     target: &'static dyn Dialect,
-) -> Result<Converted, Refused> {
+) -> Result<Converted, ConversionRefusal> {
     // Only what names other files can be unsound for reasons that its own text does not tell.
     if !takes_source_plan(target) {
         return Ok(converted);
@@ -231,7 +231,7 @@ fn sound_in_place(
     let errors: Vec<Diagnostic> = errors.filter(|found| found.severity == Severity::Error).collect();
     match errors.is_empty() {
         true => Ok(converted),
-        false => Err(Refused::Invalid {
+        false => Err(ConversionRefusal::Invalid {
             text: converted.text,
             diagnostics: errors,
         }),
@@ -251,12 +251,12 @@ fn loss_report<'l>(loss: &'l Loss, inspection: &Inspection) -> LossReport<'l> {
 }
 
 /// Returns a source plan with the `spec_id` that its frontmatter has.
-fn source_plan(root: &Path, path: &str) -> SourcePlan {
+fn source_plan(root: &Path, path: &str) -> SourcePlanRef {
     let spec_id = store::load(&root.join(path)).ok().and_then(|loaded| {
         let markdown = Markdown::parse(&loaded.source);
         markdown.value("spec_id").map(str::to_owned)
     });
-    SourcePlan {
+    SourcePlanRef {
         path: path.to_owned(),
         spec_id: spec_id.filter(|id| !id.is_empty()),
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::Refused;
+use planwright_core::convert::ConversionRefusal;
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::Dialect;
 use planwright_core::dialect::id_source::IdSource;
@@ -95,15 +95,15 @@ pub(super) fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnosti
 }
 
 /// Returns a refusal with all that it rests on.
-pub(super) fn refusal(path: &Path, source: &SourceText, refused: &Refused) -> anyhow::Error {
+pub(super) fn refusal(path: &Path, source: &SourceText, refused: &ConversionRefusal) -> anyhow::Error {
     let details: Vec<Diagnostic> = refused.to_diagnostics().into_iter().skip(1).collect();
     let help = match refused {
-        Refused::Unsound(_) => &fix_first(path, &details),
-        Refused::Invalid { .. } => "nothing was written; what the target asks for is not in this plan",
-        Refused::SameDialect(_) => "name another dialect with --to",
-        Refused::UpToDate(_) => "there is nothing to do",
-        Refused::TooManyEdges(_) => "split the plan first",
-        Refused::NoPlan | Refused::NotWritable(_) => "`planwright check` says what the file holds",
+        ConversionRefusal::Unsound(_) => &fix_first(path, &details),
+        ConversionRefusal::Invalid { .. } => "nothing was written; what the target asks for is not in this plan",
+        ConversionRefusal::SameDialect(_) => "name another dialect with --to",
+        ConversionRefusal::UpToDate(_) => "there is nothing to do",
+        ConversionRefusal::TooManyEdges(_) => "split the plan first",
+        ConversionRefusal::NoPlan | ConversionRefusal::NotWritable(_) => "`planwright check` says what the file holds",
     };
     match details.is_empty() {
         true => Failure::problem(refused.to_string(), help),

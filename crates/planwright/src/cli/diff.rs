@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::dialect::{self, Dialect};
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Plan;
-use planwright_core::planning::replan::{Difference, difference, tasks_in_both};
+use planwright_core::planning::replan::{PlanDifference, difference, tasks_in_both};
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::store::{load, load_stdin, versions};
@@ -238,7 +238,7 @@ fn moved(old: &Inspection, new: &Inspection, dialect: &'static dyn Dialect) -> V
 fn report<'a>(
     old: &Seen,
     new: &Seen,
-    found: &'a Difference,
+    found: &'a PlanDifference,
     moved: Vec<MovedReport>,
     text: Option<String>,
 ) -> Report<'a> {

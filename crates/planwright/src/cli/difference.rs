@@ -1,6 +1,6 @@
 //! How two versions of a plan differ, told in terms of tasks: in lines for people, as data for programs.
 
-use planwright_core::planning::replan::{Difference, NamedTask};
+use planwright_core::planning::replan::{NamedTask, PlanDifference};
 use serde::Serialize;
 
 use crate::render::terminal::{one_line, shown_name};
@@ -20,7 +20,7 @@ pub(crate) struct ChangedReport<'a> {
 }
 
 /// Returns the tasks that come.
-pub(crate) fn added(difference: &Difference) -> Vec<AddedReport<'_>> {
+pub(crate) fn added(difference: &PlanDifference) -> Vec<AddedReport<'_>> {
     let added = difference.added.iter();
     added
         .map(|NamedTask { task, title }| AddedReport { task, title })
@@ -28,13 +28,13 @@ pub(crate) fn added(difference: &Difference) -> Vec<AddedReport<'_>> {
 }
 
 /// Returns the tasks that change.
-pub(crate) fn changed(difference: &Difference) -> Vec<ChangedReport<'_>> {
+pub(crate) fn changed(difference: &PlanDifference) -> Vec<ChangedReport<'_>> {
     let changed = difference.changed.iter();
     changed.map(|(task, fields)| ChangedReport { task, fields }).collect()
 }
 
 /// Returns a difference in lines.
-pub(crate) fn difference_lines(difference: &Difference) -> Vec<String> {
+pub(crate) fn difference_lines(difference: &PlanDifference) -> Vec<String> {
     if difference.is_empty() {
         return vec!["no task is different".to_owned()];
     }

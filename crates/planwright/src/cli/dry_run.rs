@@ -6,8 +6,8 @@ use planwright_core::plan::Slots;
 use planwright_run::agent_output::environment_of;
 use planwright_run::config::OnProtected;
 use planwright_run::config::units::duration_text;
-use planwright_run::engine::{self, Prepared, Preview, RunError, RunRequest, VerificationPreview};
-use planwright_run::fence::{FencePolicy, Ground};
+use planwright_run::engine::{self, PreparedRun, Preview, RunError, RunRequest, VerificationPreview};
+use planwright_run::fence::{FencePolicy, ProcessFolders};
 use planwright_run::runs::IsolationMode;
 use planwright_run::shell::command_line;
 use serde::Serialize;
@@ -70,7 +70,7 @@ pub(super) struct How<'a> {
 /// Shows what a run would do.
 pub(super) fn show(
     request: &RunRequest<'_>,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     obstacle: Option<&str>,
     how: How<'_>,
     output: &mut Output,
@@ -91,7 +91,7 @@ pub(super) fn show(
     })
 }
 
-fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> Result<Report, RunError> {
+fn report(request: &RunRequest<'_>, prepared: &PreparedRun, preview: &Preview) -> Result<Report, RunError> {
     let book = &prepared.snapshot;
     let name = |task: &u32| book.name(*task).to_owned();
     let mut tasks = Vec::new();
@@ -154,7 +154,7 @@ fn report(request: &RunRequest<'_>, prepared: &Prepared, preview: &Preview) -> R
 }
 
 /// Returns what the fences of agents would allow, as far as that is known before there are checkouts.
-fn fence_of(request: &RunRequest<'_>, prepared: &Prepared) -> Option<FenceReport> {
+fn fence_of(request: &RunRequest<'_>, prepared: &PreparedRun) -> Option<FenceReport> {
     let level = prepared.fencing.level()?.as_str();
     let shared = match prepared.isolation.mode {
         IsolationMode::Checkouts => Vec::new(),
@@ -163,11 +163,11 @@ fn fence_of(request: &RunRequest<'_>, prepared: &Prepared) -> Option<FenceReport
     let names: BTreeSet<&String> = prepared.agents.iter().flatten().collect();
     let policies = names.into_iter().filter_map(|name| {
         let agent = request.config.agents.get(name)?;
-        let policy = prepared.fencing.preview(&Ground {
+        let policy = prepared.fencing.preview(&ProcessFolders {
             writable: &shared,
             agent: Some(agent.known_as()),
             environment: &environment_of(agent),
-            ..Ground::default()
+            ..ProcessFolders::default()
         })?;
         Some((name.clone(), policy))
     });
@@ -243,7 +243,7 @@ const MAX_OF_ROUND: usize = 6;
 
 fn draw(
     request: &RunRequest<'_>,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     preview: &Preview,
     report: &Report,
     obstacle: Option<&str>,
@@ -306,7 +306,7 @@ fn fact(name: &str, words: &str, output: &mut Output) {
 }
 
 /// Shows who would run when: a line for each task of a small plan, a line for each round of a large one.
-fn draw_rounds(prepared: &Prepared, preview: &Preview, output: &mut Output) {
+fn draw_rounds(prepared: &PreparedRun, preview: &Preview, output: &mut Output) {
     let plan = prepared.snapshot.plan();
     let n_tasks: usize = preview.rounds.iter().map(Vec::len).sum();
     let shown = |task: u32, is_alone: bool| {

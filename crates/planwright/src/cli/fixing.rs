@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use planwright_core::fix::Fixed;
 use planwright_core::inspect::Inspection;
 use planwright_core::text::SourceText;
-use planwright_run::journal::{Change, Notice, plan_id};
-use planwright_run::store::{PlanFile, Prepared, ReplaceError, Store, UpdateError, replace};
+use planwright_run::journal::{ChangeRecord, Notice, plan_id};
+use planwright_run::store::{PlanFile, PreparedChange, ReplaceError, Store, UpdateError, replace};
 
 use super::exit::Failure;
 use super::output::Output;
@@ -72,14 +72,14 @@ impl Fixing {
         }
     }
 
-    fn prepared(&self) -> Prepared {
+    fn prepared(&self) -> PreparedChange {
         let rules: BTreeSet<&str> = self.fixed.applied.iter().map(|applied| applied.rule).collect();
-        Prepared {
+        PreparedChange {
             text: Some(self.fixed.source.clone()),
-            change: Change {
+            change: ChangeRecord {
                 verb: "fix".to_owned(),
                 note: Some(rules.into_iter().collect::<Vec<_>>().join(", ")),
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }
     }

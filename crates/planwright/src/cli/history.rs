@@ -5,7 +5,9 @@ use std::path::Path;
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::claims::RUN_VERB;
 use planwright_run::clock::to_the_second;
-use planwright_run::journal::{Change, Kind, Outcome, PastChange, Receipt, Record, Verified, plan_id};
+use planwright_run::journal::{
+    ChangeOutcome, ChangeRecord, JournalEvent, ManualVerification, PastChange, Receipt, Record, plan_id,
+};
 use planwright_run::revise::{UndoCall, undo};
 use planwright_run::shell::command_line;
 use planwright_run::store::{self, PlanFile};
@@ -174,7 +176,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> anyhow::Result<Exi
         opened.linked()?;
     }
     changes.reverse();
-    let is_external = |record: &Record| matches!(record.kind, Kind::External(_));
+    let is_external = |record: &Record| matches!(record.kind, JournalEvent::External(_));
     let n_external = history.records().filter(is_external).count();
     let n_changes = changes.len();
     changes.truncate(args.limit);
@@ -303,12 +305,12 @@ fn version_lines(versions: &[VersionReport]) -> Vec<String> {
     lines.collect()
 }
 
-fn outcome_word(outcome: Outcome) -> &'static str {
+fn outcome_word(outcome: ChangeOutcome) -> &'static str {
     match outcome {
-        Outcome::Landed => "landed",
-        Outcome::Void => "void",
-        Outcome::Lost => "lost",
-        Outcome::Pending => "pending",
+        ChangeOutcome::Landed => "landed",
+        ChangeOutcome::Void => "void",
+        ChangeOutcome::Lost => "lost",
+        ChangeOutcome::Pending => "pending",
     }
 }
 
@@ -379,15 +381,15 @@ pub(super) fn line_of(past: &PastChange, width: usize) -> String {
     }
     match (past.outcome, past.undone_by_number) {
         (_, Some(by)) => line.push_str(&format!("  (undone by {by})")),
-        (Outcome::Landed, None) => {}
-        (Outcome::Void, None) => line.push_str("  (never reached the file)"),
-        (Outcome::Lost | Outcome::Pending, None) => line.push_str("  (interrupted)"),
+        (ChangeOutcome::Landed, None) => {}
+        (ChangeOutcome::Void, None) => line.push_str("  (never reached the file)"),
+        (ChangeOutcome::Lost | ChangeOutcome::Pending, None) => line.push_str("  (interrupted)"),
     }
     hanging(&start, &line, width)
 }
 
 /// Returns the states that a run gave to tasks. The verb of any other change names the state.
-fn moves_words(change: &Change) -> String {
+fn moves_words(change: &ChangeRecord) -> String {
     const MOST: usize = 6;
     if change.verb != RUN_VERB {
         return String::new();
@@ -406,7 +408,7 @@ fn moves_words(change: &Change) -> String {
 }
 
 /// Returns how tasks were verified, in words; none where nothing was to be run.
-fn verified_words(verified: &[Verified]) -> Option<String> {
+fn verified_words(verified: &[ManualVerification]) -> Option<String> {
     if verified.iter().any(|one| one.waived) {
         return Some("unverified, as asked".to_owned());
     }

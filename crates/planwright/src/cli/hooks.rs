@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use planwright_run::clock;
 use planwright_run::engine;
 use planwright_run::git::Repository;
-use planwright_run::worker::{Mark, Workers};
+use planwright_run::worker::{ProcessMark, Workers};
 
 use super::output::Output;
 use crate::render::terminal::one_line;
@@ -19,7 +19,7 @@ pub(crate) fn after_landing(
     n_asked: &AtomicU32,
     output: &mut Output,
 ) {
-    let mark = Mark::new([("PLANWRIGHT_HOOK", format!("{}-{}", std::process::id(), clock::now()))]);
+    let mark = ProcessMark::new([("PLANWRIGHT_HOOK", format!("{}-{}", std::process::id(), clock::now()))]);
     let shown = one_line(&log.display().to_string());
     let ran = match Repository::around(root) {
         Ok(Some(repository)) => engine::run_hook(workers, &repository, log, mark, n_asked),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::{self, Imported, Options, Wish};
+use planwright_core::convert::{self, ConversionOptions, Imported, PlanningRequest};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_core::document;
@@ -225,9 +225,9 @@ fn exact(args: &Args, source: &SourceText, on_disk: Option<&Path>) -> Result<Exa
         }
     };
     let dialect = dialect.map_err(not_recognised)?;
-    let options = Options {
+    let options = ConversionOptions {
         session: args.session.clone(),
-        ..Options::default()
+        ..ConversionOptions::default()
     };
     let (date, imported) = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
         (
@@ -288,10 +288,10 @@ fn import_outline(args: &Args, source: &SourceText, outline: &Outline, output: &
         );
         outline.guesses.push(Diagnostic::of_file(&GUESS, message));
     }
-    let wish = Wish {
+    let wish = PlanningRequest {
         goal: &goal,
         session: args.session.as_deref(),
-        ..Wish::default()
+        ..PlanningRequest::default()
     };
     let (date, imported) = with_id_source_for(dialect, args.out.as_deref(), |id_source| {
         (

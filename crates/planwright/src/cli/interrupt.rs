@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
-use planwright_run::worker::{Manner, Waker};
+use planwright_run::worker::{StopManner, Waker};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
@@ -35,7 +35,7 @@ impl Interrupt {
     }
 
     /// Returns how to end what runs: politely after the first signal, at once after another one. None while there is no new one.
-    pub(crate) fn manner(&mut self) -> Option<Manner> {
+    pub(crate) fn manner(&mut self) -> Option<StopManner> {
         let exit = match self.latest.swap(0, Ordering::SeqCst) {
             0 => return None,
             signal if usize::try_from(SIGTERM) == Ok(signal) => Exit::Terminated,
@@ -43,7 +43,11 @@ impl Interrupt {
         };
         let is_first = self.exit.is_none();
         self.exit.get_or_insert(exit);
-        Some(if is_first { Manner::Politely } else { Manner::AtOnce })
+        Some(if is_first {
+            StopManner::Politely
+        } else {
+            StopManner::AtOnce
+        })
     }
 
     /// Returns how the command ends, where a signal came.

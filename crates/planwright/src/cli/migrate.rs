@@ -8,8 +8,8 @@ use planwright_core::dialect::id_source::IdSource;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, History, plan_id};
-use planwright_run::store::{self, LoadError, PlanFile, Prepared, Store, StoreError, UpdateError};
+use planwright_run::journal::{ChangeRecord, History, plan_id};
+use planwright_run::store::{self, LoadError, PlanFile, PreparedChange, Store, StoreError, UpdateError};
 
 use super::create::{Show, Written, fresh, is_stdin, loaded, not_created, refusal, sniffed};
 use super::exit::{Exit, Failure};
@@ -69,11 +69,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                     "nothing was written; try again",
                 ));
             }
-            Ok(Some(Prepared {
+            Ok(Some(PreparedChange {
                 text: Some(SourceText::new(migrated.text.as_str())),
-                change: Change {
+                change: ChangeRecord {
                     verb: "migrate".to_owned(),
-                    ..Change::default()
+                    ..ChangeRecord::default()
                 },
             }))
         };

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use clap::builder::NonEmptyStringValueParser;
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::Table;
-use planwright_core::edit::Request;
+use planwright_core::dialect::FieldTable;
+use planwright_core::edit::VerbRequest;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Entry, Field, Plan, Readiness, State, Status, Verb};
+use planwright_core::plan::{Field, FieldEntry, Plan, Readiness, State, Status, Verb};
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::GatePolicy;
 use planwright_run::layout::PlanPlace;
-use planwright_run::revise::{Call, Pick, ReviseError, Target, expired_names, transition_by};
+use planwright_run::revise::{ChangeTarget, Pick, ReviseError, VerbCall, expired_names, transition_by};
 use planwright_run::runs;
 use planwright_run::shell::argument;
 
@@ -78,7 +78,7 @@ pub(crate) struct Args {
 const VERSION: &str = "planwright.next/v1";
 
 /// What came of taking a task.
-struct Claim {
+struct ClaimResult {
     /// The plan in which it runs.
     opened: Opened,
     /// Its name; none where nothing is ready.
@@ -95,10 +95,10 @@ struct Claim {
     diff: Option<String>,
 }
 
-impl Claim {
+impl ClaimResult {
     /// Returns that nothing was taken.
     fn nothing(opened: Opened) -> Self {
-        Claim {
+        ClaimResult {
             opened,
             task: None,
             change: None,
@@ -111,30 +111,30 @@ impl Claim {
 }
 
 /// Takes the next ready task, or finds out which one that would be.
-fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
+fn claim(args: &Args, output: &mut Output) -> anyhow::Result<ClaimResult> {
     let found = args.plan.find()?;
     let now = clock::now();
-    let request = Request {
+    let request = VerbRequest {
         by: args.by.as_deref(),
-        ..Request::new(Verb::Start, &now)
+        ..VerbRequest::new(Verb::Start, &now)
     };
-    let target = Target {
+    let target = ChangeTarget {
         path: &found.path,
         forced: found.forced,
         dry: args.dry_run || args.diff,
     };
-    let call = Call {
+    let call = VerbCall {
         policy: GatePolicy::of(&config_of(&found, output)?),
         owner: args.by.as_deref(),
         until: args.lease.until()?,
-        ..Call::default()
+        ..VerbCall::default()
     };
     let mut revised = match transition_by(target, Pick::Next(1), &request, &call) {
         Ok(revised) => revised,
         Err(error @ ReviseError::NothingReady) => {
             return match wrong_dialect(&found, &error) {
                 Some(wrong) => Err(wrong),
-                None => Ok(Claim::nothing(args.plan.open()?)),
+                None => Ok(ClaimResult::nothing(args.plan.open()?)),
             };
         }
         Err(error) => return Err(failure(&found, &error)),
@@ -145,7 +145,7 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
     if args.diff && !args.json {
         show_diff(&found.path, &revised, &step_words(&found.path, &revised), output);
     }
-    Ok(Claim {
+    Ok(ClaimResult {
         diff: args.diff.then(|| diff_of(&found.path, &revised)),
         task: revised.names.first().cloned(),
         change: revised.change,
@@ -166,7 +166,7 @@ fn claim(args: &Args, output: &mut Output) -> anyhow::Result<Claim> {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
-    let Claim {
+    let ClaimResult {
         opened,
         task: claimed,
         change,
@@ -176,7 +176,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         diff,
     } = match args.start {
         true => claim(args, output)?,
-        false => Claim::nothing(args.plan.open()?),
+        false => ClaimResult::nothing(args.plan.open()?),
     };
     remark_copy(Path::new(&opened.path), "next", output);
     if diff.is_some() && !args.json {
@@ -342,7 +342,7 @@ pub(super) fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
     let tables = linked.dialect.tables();
     let task = &plan.tasks()[task_ix];
     let entries = plan.entries(task);
-    let value = |entry: &Entry| match entry.field {
+    let value = |entry: &FieldEntry| match entry.field {
         Field::Dependencies => {
             let written = plan.dependencies(task).iter();
             Written::List(written.map(|one| Written::dependency(plan, one)).collect())
@@ -356,8 +356,8 @@ pub(super) fn fields_of(linked: &LinkedPlan, task_ix: usize) -> Members {
 }
 
 /// Returns the name of a field in the table that knows all of a task's fields.
-fn name_of(tables: &'static [&'static Table], entry: &Entry, all: &[Entry]) -> Option<&'static str> {
-    let knows = |table: &Table, entry: &Entry| table.fields.iter().any(|spec| spec.field == entry.field);
+fn name_of(tables: &'static [&'static FieldTable], entry: &FieldEntry, all: &[FieldEntry]) -> Option<&'static str> {
+    let knows = |table: &FieldTable, entry: &FieldEntry| table.fields.iter().any(|spec| spec.field == entry.field);
     let table = tables
         .iter()
         .rev()

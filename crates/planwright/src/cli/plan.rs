@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, stdout};
 use std::path::{Path, PathBuf};
 
-use planwright_core::convert::{self, Imported, Wish};
+use planwright_core::convert::{self, Imported, PlanningRequest};
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
@@ -12,10 +12,10 @@ use planwright_core::plan::Field;
 use planwright_core::planning::draft::Unusable;
 use planwright_core::planning::prompt::{Purpose, plan_prompt};
 use planwright_core::text::SourceText;
-use planwright_run::agent_query::{AgentQueryError, Answer};
+use planwright_run::agent_query::{AgentAnswer, AgentQueryError};
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, plan_id};
+use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::root_of;
 use planwright_run::planner::{self, Effort, Oracle, PlanningError};
 use planwright_run::shell::argument;
@@ -139,11 +139,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
         output.write_exact(&plan_prompt(&brief).text);
         return Ok(Exit::Success);
     }
-    let wish = Wish {
+    let wish = PlanningRequest {
         goal: &goal,
         constraints: &told.constraints,
         memories: &told.memories,
-        ..Wish::default()
+        ..PlanningRequest::default()
     };
     if let Some(out) = &args.out {
         require_new(out)?;
@@ -264,7 +264,7 @@ struct LastAnswer<'a> {
 }
 
 impl Oracle for LastAnswer<'_> {
-    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
+    fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         let answer = self.oracle.ask(prompt)?;
         // What was cut is no answer to be read with guesses.
         *self.text = if answer.is_cut {
@@ -304,7 +304,7 @@ fn outlined(
     args: &Args,
     answer: &str,
     dialect: &'static dyn Dialect,
-    wish: &Wish<'_>,
+    wish: &PlanningRequest<'_>,
     output: &mut Output,
 ) -> Outlined {
     let source = SourceText::new(answer);
@@ -402,11 +402,11 @@ fn note(place: &Path, id: Option<&str>, goal: &str, made: &Made, output: &mut Ou
         true => format!("goal: {goal}"),
         false => format!("goal: {goal}\n\n{}", made.reasoning),
     };
-    let change = Change {
+    let change = ChangeRecord {
         verb: "plan".to_owned(),
         by: made.agent.clone(),
         note: Some(words),
-        ..Change::default()
+        ..ChangeRecord::default()
     };
     let noted = Store::default().record_note(PlanFile { path: place, id }, change);
     if let Err(error) = noted {

@@ -7,9 +7,9 @@ use clap::builder::{NonEmptyStringValueParser as NonEmpty, PossibleValuesParser}
 use planwright_core::check::nearest_name;
 use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
-use planwright_core::plan::{Field, Plan, Status, Task, Value};
+use planwright_core::plan::{Field, FieldValue, Plan, Status, Task};
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::TaskState;
+use planwright_run::journal::JournalTaskState;
 use planwright_run::revise::{ReviseError, take_states};
 use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{closed_home, is_pointer, plans_at_home, plans_of_user, root_of, slashed};
@@ -143,7 +143,7 @@ pub(crate) struct Reasons {
 }
 
 impl Reasons {
-    fn new(states: BTreeMap<String, TaskState>, inspection: &Inspection) -> Self {
+    fn new(states: BTreeMap<String, JournalTaskState>, inspection: &Inspection) -> Self {
         let notes = states.into_iter().filter_map(|(task, known)| {
             let said = known.note.or(known.output)?;
             (!said.trim().is_empty()).then_some((task, said))
@@ -183,7 +183,7 @@ impl Reasons {
 
 /// Returns the error of the last attempt that the file records, where the dialect keeps a list of attempts.
 fn error_of_last_attempt(plan: &Plan, task: &Task) -> Option<String> {
-    let Value::List(attempts) = plan.value(task, Field::History)? else {
+    let FieldValue::List(attempts) = plan.value(task, Field::History)? else {
         return None;
     };
     let last = *plan.items(attempts).last()?;
@@ -374,7 +374,10 @@ pub(crate) fn open_as(path: &Path, forced: Option<&'static dyn Dialect>) -> anyh
 }
 
 /// Gives a plan the states that only the journal holds.
-pub(crate) fn states_of(inspection: &mut Inspection, path: &Path) -> anyhow::Result<BTreeMap<String, TaskState>> {
+pub(crate) fn states_of(
+    inspection: &mut Inspection,
+    path: &Path,
+) -> anyhow::Result<BTreeMap<String, JournalTaskState>> {
     take_states(inspection, path).map_err(|error| Failure::environment(&error, error.help()))
 }
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::Lineage;
+use planwright_core::dialect::VersionLineage;
 use planwright_core::inspect::Inspection;
-use planwright_core::plan::{Field, Plan, Progress, Readiness};
+use planwright_core::plan::{Field, Plan, PlanProgress, Readiness};
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::plan_id;
@@ -36,7 +36,7 @@ pub(crate) struct Entry {
     /// When it was last changed, by its own word or the file's.
     pub(crate) changed: String,
     /// Which version of which plan it is, where the dialect counts them.
-    pub(crate) lineage: Option<Lineage>,
+    pub(crate) lineage: Option<VersionLineage>,
     /// How many errors it has.
     pub(crate) errors: usize,
     /// How many tasks it has.
@@ -44,7 +44,7 @@ pub(crate) struct Entry {
     /// Whether it is known what became of them: false where only the history has that, and cannot be read.
     pub(crate) is_known: bool,
     /// What became of its tasks; none where no plan can be read, or nobody knows.
-    pub(crate) progress: Option<Progress>,
+    pub(crate) progress: Option<PlanProgress>,
     /// How many of its running tasks were left by a run that was interrupted.
     pub(crate) n_interrupted: usize,
     /// Who holds its running tasks, in words.

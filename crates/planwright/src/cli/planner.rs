@@ -8,18 +8,18 @@ use std::time::Duration;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_core::planning::draft::{Unusable, told};
-use planwright_core::planning::prompt::{Brief, Purpose};
+use planwright_core::planning::prompt::{PlanningBrief, Purpose};
 use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
-use planwright_run::agent_query::{AgentQueryError, Answer};
+use planwright_run::agent_query::{AgentAnswer, AgentQueryError};
 use planwright_run::config::no_agent;
 use planwright_run::config::units::duration_text;
-use planwright_run::config::{self, Config, Configuration, Surroundings};
+use planwright_run::config::{self, Config, ConfigInputs, Configuration};
 use planwright_run::fallback::Way;
 use planwright_run::fence::{self, Fencing};
 use planwright_run::files::{open_to_read, read_bounded};
 use planwright_run::layout::{STATE_FOLDER, root_of};
-use planwright_run::planner::{Absent, Effort, Oracle, Planner, PlanningError, Written};
+use planwright_run::planner::{Absent, Effort, FixedAnswer, Oracle, Planner, PlanningError};
 use planwright_run::worker::Workers;
 use serde::Serialize;
 
@@ -139,7 +139,7 @@ impl PlannerOptions {
                 agent: "planner".to_owned(),
                 exit: None,
             };
-            return Ok((ask(&mut Written(text)), asked));
+            return Ok((ask(&mut FixedAnswer(text)), asked));
         }
         let agent = self.agent.as_deref().or_else(|| config.planner()).ok_or_else(|| {
             Failure::outside(
@@ -189,7 +189,7 @@ struct Heard<'h> {
 }
 
 impl Oracle for Heard<'_> {
-    fn ask(&mut self, prompt: &str) -> Result<Answer, AgentQueryError> {
+    fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         self.planner.ask(prompt)
     }
 
@@ -244,8 +244,8 @@ impl Told {
         &'t self,
         dialect: &'static dyn planwright_core::dialect::Dialect,
         goal: &'t str,
-    ) -> Brief<'t> {
-        Brief {
+    ) -> PlanningBrief<'t> {
+        PlanningBrief {
             dialect,
             goal,
             constraints: &self.constraints,
@@ -302,7 +302,7 @@ fn template_of(
 
 /// Reads the configuration; one with errors is refused.
 pub(crate) fn configured(root: &Path, output: &mut Output) -> anyhow::Result<Configuration> {
-    let configuration = config::load(root, &Surroundings::of_process());
+    let configuration = config::load(root, &ConfigInputs::of_process());
     refuse_unsound(&configuration, "nothing is planned by it", output)?;
     Ok(configuration)
 }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use planwright_core::planning::replan::NamedTask;
 use planwright_core::text::SourceText;
 use planwright_run::clock;
-use planwright_run::journal::{Change, History, Outcome, PastChange, plan_id};
+use planwright_run::journal::{ChangeOutcome, ChangeRecord, History, PastChange, plan_id};
 use planwright_run::proposals::{Proposal, held, settle};
-use planwright_run::revise::{Matter, ReviseError, Target, VersionRequest, Versioned, new_version_of, newest_version};
-use planwright_run::store::{self, PlanFile, Prepared, Store};
+use planwright_run::revise::{
+    ChangeTarget, ReviseError, VersionContent, VersionRequest, Versioned, new_version_of, newest_version,
+};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store};
 use planwright_run::user::user;
 use serde::Serialize;
 use serde_json::Value;
@@ -322,7 +324,7 @@ impl Settled {
             .flatten()
             .filter_map(|path| store::history(PlanFile { path, id: None }).ok());
         let notes = histories.flat_map(|history| {
-            let holds = |past: &&PastChange| past.undone_by.is_none() && past.outcome == Outcome::Landed;
+            let holds = |past: &&PastChange| past.undone_by.is_none() && past.outcome == ChangeOutcome::Landed;
             let changes = history.changes();
             let notes = changes.iter().filter(holds).filter_map(|past| past.change.note.clone());
             notes.collect::<Vec<_>>()
@@ -347,7 +349,7 @@ impl Settled {
 fn recover(found: &Found) {
     let newest = newest_version(&found.path, found.forced);
     for path in [Some(found.path.as_path()), newest.as_deref()].into_iter().flatten() {
-        let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<Prepared>);
+        let nothing = |_: &SourceText, _: &History| anyhow::Ok(None::<PreparedChange>);
         // Who cannot write is told so when there is something to write.
         let _ = Store::default().update(PlanFile { path, id: None }, "approve", nothing);
     }
@@ -357,8 +359,8 @@ fn recover(found: &Found) {
 fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> anyhow::Result<Versioned> {
     let now = clock::now();
     let matter = match &proposal.answer {
-        Some(answer) => Matter::Answer(answer),
-        None => Matter::More(&proposal.tasks),
+        Some(answer) => VersionContent::Answer(answer),
+        None => VersionContent::More(&proposal.tasks),
     };
     if proposal.answer.is_some() {
         refuse_again(found)?;
@@ -372,7 +374,7 @@ fn take(found: &Found, proposal: &Proposal, mark: &str, by: &str, dry: bool) -> 
         now: &now,
         on: None,
     };
-    let target = |dry: bool| Target {
+    let target = |dry: bool| ChangeTarget {
         path: &found.path,
         forced: found.forced,
         dry,
@@ -430,11 +432,11 @@ pub(crate) fn reject(
         if !dry {
             settle(&file).map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
             let linked = found.linked();
-            let change = Change {
+            let change = ChangeRecord {
                 verb: "reject".to_owned(),
                 by: Some(by.clone()),
                 note: Some(format!("{}: {}", headline(&proposal), note.unwrap_or_default())),
-                ..Change::default()
+                ..ChangeRecord::default()
             };
             let file = PlanFile {
                 path: &found.path,

@@ -37,11 +37,11 @@ pub(super) struct Told<'r> {
     pub(super) run: String,
     shown: Shown<'r>,
     /// Asks for reviews, where somebody is there to give them.
-    gate: Option<Gate>,
+    gate: Option<ReviewPrompt>,
 }
 
 /// Asks the user at the keyboard what tasks are worth that wait for review. Answers go the way that those of others go.
-struct Gate {
+struct ReviewPrompt {
     root: PathBuf,
     by: Option<String>,
     /// Whether the run waits for the answers.
@@ -50,7 +50,7 @@ struct Gate {
     asked: Option<(String, bool)>,
 }
 
-impl Gate {
+impl ReviewPrompt {
     /// Returns what is asked about a task, and how to answer.
     fn question(task: &TaskRun) -> String {
         format!("{} needs review. Is it good? [y / n REASON] ", shown_name(&task.task))
@@ -122,7 +122,7 @@ impl<'r> Told<'r> {
 
     /// Asks at the keyboard for the reviews that tasks wait for. `waits` is whether the run waits for them.
     pub(super) fn ask_for_reviews(&mut self, root: &Path, by: Option<&str>, waits: &Arc<AtomicBool>) {
-        self.gate = Some(Gate {
+        self.gate = Some(ReviewPrompt {
             root: root.to_owned(),
             by: by.map(str::to_owned),
             waits: Arc::clone(waits),
@@ -163,7 +163,7 @@ impl<'r> Told<'r> {
         };
         if gate.asked.as_ref().is_none_or(|(asked, _)| *asked != task.task) {
             gate.asked = Some((task.task.clone(), false));
-            pose(&mut self.shown, Gate::question(task));
+            pose(&mut self.shown, ReviewPrompt::question(task));
         }
         let is_answered = gate.asked.as_ref().is_some_and(|(_, is_answered)| *is_answered);
         match answers::glance() {
@@ -178,7 +178,7 @@ impl<'r> Told<'r> {
                 if is_answered || gate.answer(&self.run, &task.task, &line) {
                     gate.asked = Some((task.task.clone(), true));
                 } else {
-                    pose(&mut self.shown, Gate::question(task));
+                    pose(&mut self.shown, ReviewPrompt::question(task));
                 }
             }
         }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Field, Plan, Readiness, State, Status, Verdict, Wait};
+use planwright_core::plan::{Field, Plan, Readiness, StartVerdict, State, Status, Wait};
 
 use super::attempt::remark_copy;
 use super::exit::{Exit, Failure};
@@ -269,7 +269,7 @@ pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
 /// Returns why a task does not move; empty where there is nothing to say.
 pub(super) fn explain(plan: &Plan, reasons: &Reasons, readiness: &Readiness<'_>, task_ix: usize) -> String {
     match readiness.verdict(task_ix) {
-        Verdict::Waits(mut waits) => {
+        StartVerdict::Waits(mut waits) => {
             // A task it waits for by name says more than the stage that task is in.
             if waits.iter().any(|wait| matches!(wait, Wait::For { .. })) {
                 waits.retain(|wait| !matches!(wait, Wait::ForStage { .. }));
@@ -282,15 +282,15 @@ pub(super) fn explain(plan: &Plan, reasons: &Reasons, readiness: &Readiness<'_>,
             };
             format!("waits for {}{more}", names.join(", "))
         }
-        Verdict::NotPending(Status::Failed) => match reasons.of_failure(plan, task_ix) {
+        StartVerdict::NotPending(Status::Failed) => match reasons.of_failure(plan, task_ix) {
             None => String::new(),
             reason => failure_words(reason),
         },
-        Verdict::NotPending(Status::Skipped) => reasons
+        StartVerdict::NotPending(Status::Skipped) => reasons
             .recorded(plan, task_ix)
             .map_or(String::new(), |reason| format!("skipped: {}", one_line(reason))),
-        Verdict::NotPending(Status::Blocked(reason)) => format!("blocked: {}", one_line(plan.str(reason))),
-        Verdict::NotPending(Status::Unknown(word)) => format!("status `{}` is unknown", one_line(plan.str(word))),
+        StartVerdict::NotPending(Status::Blocked(reason)) => format!("blocked: {}", one_line(plan.str(reason))),
+        StartVerdict::NotPending(Status::Unknown(word)) => format!("status `{}` is unknown", one_line(plan.str(word))),
         _ => String::new(),
     }
 }
@@ -376,7 +376,7 @@ pub(crate) fn task_report<'p>(
         status => plan.lifecycle.word(status).to_owned(),
     };
     let waits = match readiness.verdict(task_ix) {
-        Verdict::Waits(waits) => waits.into_iter().map(|wait| wait_words(plan, wait)).collect(),
+        StartVerdict::Waits(waits) => waits.into_iter().map(|wait| wait_words(plan, wait)).collect(),
         _ => Vec::new(),
     };
     TaskReport {

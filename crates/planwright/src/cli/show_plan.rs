@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Field, Progress, Readiness, Status};
+use planwright_core::plan::{Field, PlanProgress, Readiness, Status};
 
 use super::plan_arg::Opened;
 use super::show::{explain, mark, states_in};
@@ -380,7 +380,7 @@ pub(crate) fn plural_errors(n: usize) -> String {
 const BAR_CELLS: usize = 20;
 
 /// Returns a progress bar, filled by the tasks that are done.
-pub(crate) fn bar(progress: Progress, paint: Paint) -> String {
+pub(crate) fn bar(progress: PlanProgress, paint: Paint) -> String {
     let full = (progress.done * BAR_CELLS).checked_div(progress.total).unwrap_or(0);
     format!(
         "{}{}",
@@ -390,7 +390,7 @@ pub(crate) fn bar(progress: Progress, paint: Paint) -> String {
 }
 
 /// Returns the counts that are not zero. Of the running tasks, some may have been left by a run that was interrupted.
-pub(crate) fn counts(progress: Progress, n_interrupted: usize) -> String {
+pub(crate) fn counts(progress: PlanProgress, n_interrupted: usize) -> String {
     let mut parts = vec![format!("{}/{} done", progress.done, progress.total)];
     let others = [
         (progress.running.saturating_sub(n_interrupted), "running"),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Readiness;
-use planwright_run::journal::{PastChange, Verified, plan_id};
+use planwright_run::journal::{ManualVerification, PastChange, plan_id};
 use planwright_run::store::{self, PlanFile};
 use serde::Serialize;
 
@@ -62,7 +62,7 @@ pub(super) fn show(opened: &Opened, task_ix: usize, json: bool, output: &mut Out
     };
     let changes: Vec<PastChange> = changes.into_iter().filter(|past| concerns(past, &name)).collect();
     let verified = changes.iter().flat_map(|past| &past.change.verified);
-    let verified: Vec<&Verified> = verified.filter(|verified| verified.task == name).collect();
+    let verified: Vec<&ManualVerification> = verified.filter(|verified| verified.task == name).collect();
     let dependents = dependents_of(linked, task_ix);
     if json {
         let readiness = Readiness::new(plan, &linked.links);
@@ -179,7 +179,7 @@ fn field_lines(field: &str, value: &Written) -> Vec<String> {
     }
 }
 
-fn receipt_words(verified: &Verified) -> String {
+fn receipt_words(verified: &ManualVerification) -> String {
     let commands = commands_words(verified.receipts.iter());
     let by = verified
         .by

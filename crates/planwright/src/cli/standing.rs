@@ -7,7 +7,7 @@ use planwright_core::inspect::Inspection;
 use planwright_core::plan::{Plan, RunLift, Status};
 use planwright_run::claims::Claims;
 use planwright_run::clock::{self, to_the_second};
-use planwright_run::config::{self, Surroundings};
+use planwright_run::config::{self, ConfigInputs};
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
 use planwright_run::journal::plan_id;
@@ -47,7 +47,7 @@ impl PlanStanding {
         let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
             return PlanStanding::default();
         };
-        let config = config::load(&root_of(path), &Surroundings::of_process()).config;
+        let config = config::load(&root_of(path), &ConfigInputs::of_process()).config;
         let policy = GatePolicy::of(&config);
         let is_running = || plan.tasks().iter().any(|task| task.status == Status::Running);
         let file = PlanFile {

@@ -1,12 +1,12 @@
 //! `planwright start`, `done`, `fail`, `skip`, `retry`, `block`, `reset`: what becomes of tasks, by one table.
 
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::Verb;
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
-use planwright_run::journal::Verified;
-use planwright_run::revise::{self, Call, Pick, Target, each_once, task_named, transition_by};
-use planwright_run::verify::Checks;
+use planwright_run::journal::ManualVerification;
+use planwright_run::revise::{self, ChangeTarget, Pick, VerbCall, each_once, task_named, transition_by};
+use planwright_run::verify::TaskChecks;
 
 use super::attempt::refuse_own_plan;
 use super::change::{ChangeOptions, Found, failure, report, step_words};
@@ -184,17 +184,17 @@ fn manner_of(holder: &HolderOptions) -> Manner {
 fn verify(
     args: &DoneArgs,
     found: &Found,
-    request: &Request<'_>,
-    call: &Call<'_>,
+    request: &VerbRequest<'_>,
+    call: &VerbCall<'_>,
     output: &mut Output,
-) -> anyhow::Result<Vec<Verified>> {
+) -> anyhow::Result<Vec<ManualVerification>> {
     let names = each_once(&args.common.tasks);
     let untold = |waived: bool| {
         let tasks = names.iter().cloned();
-        tasks.map(move |task| Verified {
+        tasks.map(move |task| ManualVerification {
             task,
             waived,
-            ..Verified::default()
+            ..ManualVerification::default()
         })
     };
     let mut verifier = Verifier::open(found, args.allow_plan_commands, output)?;
@@ -210,7 +210,7 @@ fn verify(
     }
     let target = found.target(&args.common.change);
     // What would be refused anyway is not worth the time.
-    let would = transition_by(Target { dry: true, ..target }, Pick::Named(&names), request, call);
+    let would = transition_by(ChangeTarget { dry: true, ..target }, Pick::Named(&names), request, call);
     let would = would.map_err(|error| failure(found, &error))?;
     let Some(linked) = &would.after.plan else {
         return Ok(Vec::new());
@@ -267,7 +267,7 @@ fn refuse_waiver(is_required: bool, is_allowed: bool, note: Option<&str>) -> any
 }
 
 /// Says what would be run.
-fn name_commands<'a>(wanted: impl Iterator<Item = (&'a String, &'a Checks)>, output: &mut Output) {
+fn name_commands<'a>(wanted: impl Iterator<Item = (&'a String, &'a TaskChecks)>, output: &mut Output) {
     for (name, checks) in wanted {
         for check in &checks.checks {
             let words = command_words(&check.command.arguments());
@@ -282,7 +282,7 @@ fn act(
     args: &Args,
     manner: Manner,
     output: &mut Output,
-    verify: impl FnOnce(&Found, &Request<'_>, &Call<'_>, &mut Output) -> anyhow::Result<Vec<Verified>>,
+    verify: impl FnOnce(&Found, &VerbRequest<'_>, &VerbCall<'_>, &mut Output) -> anyhow::Result<Vec<ManualVerification>>,
 ) -> anyhow::Result<Exit> {
     let mut stdin_is_taken = false;
     let mut text = |option: &str, typed: &Option<String>| {
@@ -312,7 +312,7 @@ fn act(
     }
     let config = config_of(&found, output)?;
     let now = clock::now();
-    let request = Request {
+    let request = VerbRequest {
         verb,
         note: note.as_deref(),
         output: outcome.as_deref(),
@@ -326,16 +326,16 @@ fn act(
         work: None,
         starts: manner.starts,
     };
-    let call = Call {
+    let call = VerbCall {
         policy: GatePolicy::of(&config),
         owner: args.change.by.as_deref(),
         claim: manner.claim,
         takes_over: manner.takes_over,
         until: manner.until,
-        ..Call::default()
+        ..VerbCall::default()
     };
     let verified = verify(&found, &request, &call, output)?;
-    let call = Call {
+    let call = VerbCall {
         verified: &verified,
         ..call
     };

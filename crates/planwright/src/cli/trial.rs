@@ -4,13 +4,13 @@ use std::path::Path;
 
 use planwright_run::clock;
 use planwright_run::config::{Command, Config};
-use planwright_run::fence::{Ground, TemporaryFolders};
+use planwright_run::fence::{ProcessFolders, TemporaryFolders};
 use planwright_run::git::Repository;
 use planwright_run::redaction::Redaction;
 use planwright_run::setup::candidates;
 use planwright_run::setup::trial::TrialCheckout;
-use planwright_run::verify::{self, Check, Logs, Scene};
-use planwright_run::worker::{self, Mark};
+use planwright_run::verify::{self, Check, CheckEnvironment, Logs};
+use planwright_run::worker::{self, ProcessMark};
 use serde::Serialize;
 
 use super::exit::Failure;
@@ -115,19 +115,19 @@ impl<'t> Trial<'t> {
                 from_plan: false,
             })
             .collect();
-        let ground = Ground {
+        let ground = ProcessFolders {
             writable: &[self.checkout.slot.path()],
             readable: &self.checkout.object_folders,
             environment: &self.checkout.environment,
-            ..Ground::default()
+            ..ProcessFolders::default()
         };
         let mut temporary = TemporaryFolders::default();
-        let scene = Scene {
+        let scene = CheckEnvironment {
             fence: fence_of(self.config, &ground, &mut temporary)?,
             folder: self.checkout.folder.clone(),
             redaction: Redaction::of_environment(&self.checkout.environment),
             environment: self.checkout.environment.clone(),
-            mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
         };

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 
 use planwright_core::plan::Plan;
 use planwright_run::clock;
-use planwright_run::config::{self, Surroundings};
-use planwright_run::fence::{self, Fence, Fencing, Ground, TemporaryFolders};
+use planwright_run::config::{self, ConfigInputs};
+use planwright_run::fence::{self, Fence, Fencing, ProcessFolders, TemporaryFolders};
 use planwright_run::files::DiskFiles;
-use planwright_run::git::{Repository, Slot, commit_at};
-use planwright_run::journal::{Receipt, Verified};
+use planwright_run::git::{CheckoutSlot, Repository, commit_at};
+use planwright_run::journal::{ManualVerification, Receipt};
 use planwright_run::layout::PlanPlace;
 use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
 use planwright_run::store::LoadError;
-use planwright_run::verify::{self, Check, Checks, Logs, Scene, Watch, passed};
-use planwright_run::worker::{Manner, Mark, Workers};
+use planwright_run::verify::{self, Check, CheckEnvironment, Logs, TaskChecks, Watch, passed};
+use planwright_run::worker::{ProcessMark, StopManner, Workers};
 use serde::Serialize;
 
 use super::change::Found;
@@ -53,7 +53,7 @@ pub(crate) struct Series {
 /// What came of verifying a task.
 pub(crate) struct Verdict {
     /// What was to be run, and what no rule covers.
-    pub(crate) checks: Checks,
+    pub(crate) checks: TaskChecks,
     /// What was run, in the order of the checks.
     pub(crate) receipts: Vec<Receipt>,
     /// Where the outputs are.
@@ -76,7 +76,7 @@ impl Verifier {
     pub(crate) fn open(found: &Found, allow_plan_commands: bool, output: &mut Output) -> anyhow::Result<Self> {
         let place = PlanPlace::of(&DiskFiles, &found.path)
             .map_err(|source| load_failure(&LoadError::new(&found.path, source)))?;
-        let configuration = config::load(&place.root, &Surroundings::of_process());
+        let configuration = config::load(&place.root, &ConfigInputs::of_process());
         refuse_unsound(&configuration, "so that what verifies a task is unknown", output)?;
         let config = configuration.config;
         Ok(Verifier {
@@ -99,8 +99,8 @@ impl Verifier {
     }
 
     /// Returns what verifies a task.
-    pub(crate) fn checks(&self, plan: &Plan, task_ix: usize) -> Checks {
-        Checks::of(&self.config.verify, plan, task_ix, self.allow_plan_commands)
+    pub(crate) fn checks(&self, plan: &Plan, task_ix: usize) -> TaskChecks {
+        TaskChecks::of(&self.config.verify, plan, task_ix, self.allow_plan_commands)
     }
 
     /// Runs what verifies a task.
@@ -108,7 +108,7 @@ impl Verifier {
         &mut self,
         plan: &Plan,
         task_ix: usize,
-        checks: Checks,
+        checks: TaskChecks,
         told: Told,
         output: &mut Output,
     ) -> anyhow::Result<Verdict> {
@@ -137,7 +137,7 @@ impl Verifier {
         })
     }
 
-    fn scene(&mut self, plan: &Plan, task_ix: usize) -> anyhow::Result<Scene> {
+    fn scene(&mut self, plan: &Plan, task_ix: usize) -> anyhow::Result<CheckEnvironment> {
         let name = plan.task_name(task_ix);
         let folder = verify::folder(&self.place.root, plan, task_ix).map_err(|error| {
             let message = format!("`{}` cannot be verified: {error}", shown_name(&name));
@@ -151,18 +151,18 @@ impl Verifier {
             .map(|repository| repository.common_folder().to_owned());
         let writable: Vec<PathBuf> = [self.place.root.clone()].into_iter().chain(common).collect();
         let objects = repository.map_or_else(Vec::new, |repository| repository.object_folders());
-        let ground = Ground {
+        let ground = ProcessFolders {
             writable: &writable,
             readable: &objects,
             environment: &environment,
-            ..Ground::default()
+            ..ProcessFolders::default()
         };
         let fence = fence_of(&self.config, &ground, &mut self.temporary)?;
-        Ok(Scene {
+        Ok(CheckEnvironment {
             folder,
             redaction: Redaction::of_environment(&environment),
             environment,
-            mark: Mark::new([("PLANWRIGHT_CHECK", mark)]),
+            mark: ProcessMark::new([("PLANWRIGHT_CHECK", mark)]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
             fence,
@@ -173,7 +173,7 @@ impl Verifier {
 /// Returns the fence around commands that a person has run, which is that of a run.
 pub(crate) fn fence_of(
     config: &config::Config,
-    ground: &Ground<'_>,
+    ground: &ProcessFolders<'_>,
     temporary: &mut TemporaryFolders,
 ) -> anyhow::Result<Option<Fence>> {
     let fencing = Fencing::of(&config.run, fence::own_program().as_deref())
@@ -201,10 +201,10 @@ impl Series {
     pub(crate) fn run(
         &mut self,
         checks: &[Check],
-        scene: &Scene,
+        scene: &CheckEnvironment,
         logs: &Logs,
         commit: Option<&str>,
-        slot: Option<&Slot>,
+        slot: Option<&CheckoutSlot>,
         told: Told,
         output: &mut Output,
     ) -> anyhow::Result<Vec<Receipt>> {
@@ -230,8 +230,8 @@ impl Series {
 
 impl Verdict {
     /// Returns what is to be recorded.
-    pub(crate) fn verified(&self, task: &str) -> Verified {
-        Verified {
+    pub(crate) fn verified(&self, task: &str) -> ManualVerification {
+        ManualVerification {
             task: task.to_owned(),
             passed: verify::all_passed(&self.receipts),
             waived: false,
@@ -308,12 +308,12 @@ struct Teller<'a> {
     output: &'a mut Output,
     interrupt: &'a mut Interrupt,
     /// The checkout in which commands run, where it is one for verification.
-    slot: Option<&'a Slot>,
+    slot: Option<&'a CheckoutSlot>,
 }
 
 impl Watch for Teller<'_> {
     fn begins(&mut self, check: &Check) {
-        if let Some(Ok(changed)) = self.slot.map(Slot::restore_tracked)
+        if let Some(Ok(changed)) = self.slot.map(CheckoutSlot::restore_tracked)
             && !changed.is_empty()
         {
             let files = one_line(&changed.join(", "));
@@ -346,7 +346,7 @@ impl Watch for Teller<'_> {
         let _ = std::io::stderr().flush();
     }
 
-    fn interruption(&mut self) -> Option<Manner> {
+    fn interruption(&mut self) -> Option<StopManner> {
         self.interrupt.manner()
     }
 }
@@ -414,8 +414,8 @@ struct ReceiptReport {
     commit: Option<String>,
 }
 
-impl From<&Verified> for VerifiedReport {
-    fn from(verified: &Verified) -> Self {
+impl From<&ManualVerification> for VerifiedReport {
+    fn from(verified: &ManualVerification) -> Self {
         let receipts = verified.receipts.iter().map(|receipt| ReceiptReport {
             command: receipt.command.clone(),
             passed: passed(receipt),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use planwright_core::plan::{Plan, Status};
-use planwright_run::journal::{Verified, plan_id};
+use planwright_run::journal::{ManualVerification, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
                 output.line(&format!("  {gap}"));
             }
         }
-        let verified = Verified {
+        let verified = ManualVerification {
             by: args.by.clone(),
             ..verdict.verified(&name)
         };
@@ -142,7 +142,7 @@ fn wanted(args: &Args, opened: &Opened) -> anyhow::Result<Vec<usize>> {
         .collect()
 }
 
-fn record(found: &Found, plan: &Plan, verified: &Verified, notices: &mut Vec<String>) -> anyhow::Result<()> {
+fn record(found: &Found, plan: &Plan, verified: &ManualVerification, notices: &mut Vec<String>) -> anyhow::Result<()> {
     let file = PlanFile {
         path: &found.path,
         id: plan_id(plan),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use planwright_core::edit::skipped_for_failures_of;
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Readiness, State, Status, Verdict, Wait};
+use planwright_core::plan::{Readiness, StartVerdict, State, Status, Wait};
 use planwright_run::claims::RUN_VERB;
 use planwright_run::journal::plan_id;
 use planwright_run::runs::RemarkKind;
@@ -254,24 +254,26 @@ impl Story<'_> {
         let sign = mark(task.status, self.readiness.is_ready(task_ix), self.paint);
         let name = self.paint.bold(&self.name(task_ix));
         let says = match self.readiness.verdict(task_ix) {
-            Verdict::Ready => match self.standing.obstacle(task_ix) {
+            StartVerdict::Ready => match self.standing.obstacle(task_ix) {
                 Some(_) => "may not be worked on:".to_owned(),
                 None => "is ready: it can start now".to_owned(),
             },
-            Verdict::NotPending(Status::Blocked(reason)) => format!("is blocked: {}", one_line(plan.str(reason))),
-            Verdict::NotPending(Status::Unknown(word)) => {
+            StartVerdict::NotPending(Status::Blocked(reason)) => format!("is blocked: {}", one_line(plan.str(reason))),
+            StartVerdict::NotPending(Status::Unknown(word)) => {
                 format!("has the unknown status `{}`", one_line(plan.str(word)))
             }
-            Verdict::NotPending(status @ Status::Skipped) => {
+            StartVerdict::NotPending(status @ Status::Skipped) => {
                 let cause = self.skip_cause.as_deref().unwrap_or_default();
                 format!("is {}{cause}", plan.lifecycle.word(status))
             }
-            Verdict::NotPending(Status::Done) if self.standing.missing_proof(task_ix).is_some() => {
+            StartVerdict::NotPending(Status::Done) if self.standing.missing_proof(task_ix).is_some() => {
                 "is marked as done, and no passed verification proves it (verify.required):".to_owned()
             }
-            Verdict::NotPending(Status::Failed) if n_attempts > 1 => format!("failed after {n_attempts} attempts:"),
-            Verdict::NotPending(Status::Failed) => failure_words(self.reasons.of_failure(plan, task_ix)),
-            Verdict::NotPending(status) => {
+            StartVerdict::NotPending(Status::Failed) if n_attempts > 1 => {
+                format!("failed after {n_attempts} attempts:")
+            }
+            StartVerdict::NotPending(Status::Failed) => failure_words(self.reasons.of_failure(plan, task_ix)),
+            StartVerdict::NotPending(status) => {
                 let reason = self.reasons.recorded(plan, task_ix);
                 let holder = || self.standing.holder_words(&plan.task_name(task_ix));
                 let holder = (status == Status::Running).then(holder).flatten();
@@ -282,8 +284,8 @@ impl Story<'_> {
                     false => format!("is {}{reason}", plan.lifecycle.word(status)),
                 }
             }
-            Verdict::Waits(waits) if waits.len() == 1 => "is not ready, for one reason:".to_owned(),
-            Verdict::Waits(waits) => format!("is not ready, for {} reasons:", waits.len()),
+            StartVerdict::Waits(waits) if waits.len() == 1 => "is not ready, for one reason:".to_owned(),
+            StartVerdict::Waits(waits) => format!("is not ready, for {} reasons:", waits.len()),
         };
         hanging(&format!("{sign} {name} "), &says, width)
     }
@@ -321,7 +323,7 @@ impl Story<'_> {
 
     fn waits(&self, task_ix: usize) -> Vec<Wait> {
         match self.readiness.verdict(task_ix) {
-            Verdict::Waits(waits) => waits,
+            StartVerdict::Waits(waits) => waits,
             _ => Vec::new(),
         }
     }

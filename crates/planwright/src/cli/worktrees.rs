@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright_run::agent_output::redaction_of;
-use planwright_run::config::{self, Surroundings};
+use planwright_run::config::{self, ConfigInputs};
 use planwright_run::engine::{Leftover, LeftoverState, Leftovers};
 use planwright_run::files::DiskFiles;
 use planwright_run::git::{GitError, Repository};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
             "tasks share the folder then, and leave no checkouts",
         ));
     }
-    let configuration = config::load(&root, &Surroundings::of_process());
+    let configuration = config::load(&root, &ConfigInputs::of_process());
     refuse_unsound(&configuration, "so it is not known where checkouts are", output)?;
     let leftovers = Leftovers::open(&root, &configuration.config.run).map_err(failed)?;
     let redaction = redaction_of(&configuration.config);

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::document::{Document, Kind, NodeRef, json};
+use planwright_core::document::{Document, NodeKind, NodeRef, json};
 use planwright_run::store::{self, Departure, Goal, LoadError, PlanFile, Store};
 
 use super::Answer;
@@ -156,17 +156,21 @@ impl Saved {
             (None, Some(id)) if root.get("goal").is_some() => (root, Some(id)),
             (None, _) => return Err("missing field `meta`".to_owned()),
         };
-        let text = |key: &str| match (meta.get(key).filter(|node| node.kind() == Kind::String), key, flat_id) {
+        let text = |key: &str| match (
+            meta.get(key).filter(|node| node.kind() == NodeKind::String),
+            key,
+            flat_id,
+        ) {
             (Some(node), ..) => Ok(node.value().into_owned()),
             (None, "id", Some(id)) => Ok(id.to_owned()),
             (None, "created_at", Some(_)) => Ok(FLAT_CREATED_AT.to_owned()),
             (None, ..) => Err(format!("field `meta.{key}` is missing or no string")),
         };
         let (id, goal, created_at) = (text("id")?, text("goal")?, text("created_at")?);
-        let tasks = root.get("tasks").filter(|tasks| tasks.kind() == Kind::Array);
+        let tasks = root.get("tasks").filter(|tasks| tasks.kind() == NodeKind::Array);
         let tasks = tasks.ok_or("field `tasks` is missing or no list")?;
         for (ix, task) in tasks.elements().enumerate() {
-            let has_text = |key: &str| task.get(key).is_some_and(|node| node.kind() == Kind::String);
+            let has_text = |key: &str| task.get(key).is_some_and(|node| node.kind() == NodeKind::String);
             if let Some(key) = ["id", "description"].into_iter().find(|key| !has_text(key)) {
                 return Err(format!("field `tasks[{ix}].{key}` is missing or no string"));
             }
@@ -179,9 +183,9 @@ impl Saved {
         })
     }
 
-    fn tasks(&self) -> impl Iterator<Item = Task<'_>> {
+    fn tasks(&self) -> impl Iterator<Item = ClidoTask<'_>> {
         let list = self.document.root().and_then(|root| root.get("tasks"));
-        list.into_iter().flat_map(NodeRef::elements).map(Task)
+        list.into_iter().flat_map(NodeRef::elements).map(ClidoTask)
     }
 
     fn count(&self, status: &str) -> usize {
@@ -191,9 +195,9 @@ impl Saved {
 
 /// One task of a saved plan.
 #[derive(Clone, Copy)]
-struct Task<'d>(NodeRef<'d>);
+struct ClidoTask<'d>(NodeRef<'d>);
 
-impl<'d> Task<'d> {
+impl<'d> ClidoTask<'d> {
     /// Returns a text; empty where there is none.
     fn text(self, key: &str) -> Cow<'d, str> {
         self.0.get(key).and_then(NodeRef::text).unwrap_or_default()
@@ -334,7 +338,7 @@ fn show(plans: &Path, id: &str) -> Answer {
         plan.count("skipped"),
         plan.count("pending")
     ));
-    out.extend(plan.tasks().map(Task::lines));
+    out.extend(plan.tasks().map(ClidoTask::lines));
     Answer::out(0, out)
 }
 

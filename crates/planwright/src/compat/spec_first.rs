@@ -8,10 +8,10 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, PlanHash, UNCLOSED_FRONTMATTER, plan_hash};
-use planwright_core::dialect::task_pack::js::{Printer, Value};
+use planwright_core::dialect::task_pack::js::{JsPrinter, JsValue};
 use planwright_core::dialect::task_pack::original::{
-    ExecutionFocus, Facts, Finding, Pack, Report, SourcePlan, Unread, Validity, execution_focus, report_unread,
-    validate,
+    ExecutionFocus, OriginalFacts, OriginalFinding, OriginalPack, OriginalReport, SourcePlanText, Unread, Validity,
+    execution_focus, report_unread, validate,
 };
 use planwright_core::document::markdown::Markdown;
 use planwright_core::text::{MAX_BYTES, SourceText};
@@ -258,14 +258,14 @@ fn describe(error: &io::Error, path: &str) -> String {
 struct Checked {
     path: String,
     root: String,
-    pack: Option<Pack>,
-    report: Report,
+    pack: Option<OriginalPack>,
+    report: OriginalReport,
 }
 
 fn check_pack(path: &str, root: String) -> Checked {
     let (pack, report) = match read(path) {
         Ok(text) => {
-            let pack = Pack::parse(&text);
+            let pack = OriginalPack::parse(&text);
             let report = validate(&pack, &look_up(&pack, &root));
             (Some(pack), report)
         }
@@ -280,15 +280,15 @@ fn check_pack(path: &str, root: String) -> Checked {
 }
 
 /// Looks up what the pack points to.
-fn look_up(pack: &Pack, root: &str) -> Facts {
+fn look_up(pack: &OriginalPack, root: &str) -> OriginalFacts {
     let source_plan = match pack.source_plan().map(|plan| read(&resolve(root, plan))) {
-        Some(Ok(text)) => SourcePlan::Text(text),
-        Some(Err(Unread::Unreadable(reason))) => SourcePlan::Unreadable(reason),
-        Some(Err(Unread::Missing)) | None => SourcePlan::Missing,
+        Some(Ok(text)) => SourcePlanText::Text(text),
+        Some(Err(Unread::Unreadable(reason))) => SourcePlanText::Unreadable(reason),
+        Some(Err(Unread::Missing)) | None => SourcePlanText::Missing,
     };
     let files: HashSet<String> = pack.files().collect();
     let is_directory = |file: &String| Path::new(&resolve(root, file)).is_dir();
-    Facts {
+    OriginalFacts {
         source_plan,
         directories: files.into_iter().filter(is_directory).collect(),
     }
@@ -313,7 +313,7 @@ impl Checked {
         json.literal("deterministic_handoff", truth(report.validity == Validity::Valid));
         json.text("validity_scope", "identity-freshness-structure-only");
         json.object("source_plan", |json| {
-            let plan = self.pack.as_ref().and_then(Pack::source_plan);
+            let plan = self.pack.as_ref().and_then(OriginalPack::source_plan);
             let absolute = plan.map(|plan| resolve(&self.root, plan));
             json.text_or_null("path", plan);
             json.text_or_null("absolute_path", absolute.as_deref());
@@ -334,18 +334,18 @@ impl Checked {
     fn write_pack(&self, json: &mut Json) {
         let pack = self.pack.as_ref();
         json.object("metadata", |json| {
-            for (key, value) in pack.map_or(&[][..], Pack::metadata) {
+            for (key, value) in pack.map_or(&[][..], OriginalPack::metadata) {
                 json.text(key, value);
             }
         });
-        let contract = pack.and_then(Pack::contract).map(Value::of);
+        let contract = pack.and_then(OriginalPack::contract).map(JsValue::of);
         json.value_or_null("contract", contract.as_ref());
         let focus: Vec<_> = contract.iter().flat_map(execution_focus).collect();
         json.objects("execution_focus", &focus, write_focus);
     }
 }
 
-fn write_finding(json: &mut Json, finding: &Finding) {
+fn write_finding(json: &mut Json, finding: &OriginalFinding) {
     json.text("code", &finding.code);
     json.0.key("message");
     json.0.string(finding.message.as_bytes());
@@ -396,11 +396,11 @@ fn truth(value: bool) -> &'static str {
 }
 
 /// One JSON object being written.
-struct Json(Printer);
+struct Json(JsPrinter);
 
 impl Json {
     fn begin() -> Self {
-        let mut printer = Printer::default();
+        let mut printer = JsPrinter::default();
         printer.open('{');
         Json(printer)
     }
@@ -429,21 +429,21 @@ impl Json {
         self.0.literal(literal);
     }
 
-    fn value_or_null(&mut self, key: &str, value: Option<&Value>) {
+    fn value_or_null(&mut self, key: &str, value: Option<&JsValue>) {
         match value {
             Some(_) => self.value_if_any(key, value),
             None => self.literal(key, "null"),
         }
     }
 
-    fn value_if_any(&mut self, key: &str, value: Option<&Value>) {
+    fn value_if_any(&mut self, key: &str, value: Option<&JsValue>) {
         if let Some(value) = value {
             self.0.key(key);
             self.0.value(value);
         }
     }
 
-    fn array(&mut self, key: &str, values: &[Value]) {
+    fn array(&mut self, key: &str, values: &[JsValue]) {
         self.0.key(key);
         self.0.array(values);
     }

@@ -7,9 +7,9 @@ use std::path::Path;
 use planwright_core::text::SourceText;
 use planwright_run::error_chain::with_causes;
 use planwright_run::files::{DiskFiles, Files as _};
-use planwright_run::journal::{Change, History};
+use planwright_run::journal::{ChangeRecord, History};
 use planwright_run::revise::moves_between;
-use planwright_run::store::{PlanFile, Prepared, Store, UpdateError, overwrite};
+use planwright_run::store::{PlanFile, PreparedChange, Store, UpdateError, overwrite};
 
 /// Why a plan file is as it was.
 pub(crate) enum NotChanged<E> {
@@ -47,14 +47,14 @@ pub(crate) fn change_plan<E>(
     let prepare = |newest: &SourceText, history: &History| {
         Ok(prepare(newest, history)?.map(|new| {
             let text = SourceText::new(new.text);
-            Prepared {
-                change: Change {
+            PreparedChange {
+                change: ChangeRecord {
                     verb: format!("aimi-cli {command}"),
                     tasks: new.tasks,
                     note: new.note,
                     moves: moves_between(path, newest, &text),
                     passed_gates: new.passed_gates,
-                    ..Change::default()
+                    ..ChangeRecord::default()
                 },
                 text: Some(text),
             }

@@ -1,8 +1,8 @@
 //! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
 
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Chosen, Conflicted, Edited, Ended, Finished, Merged, Outcome, Projected, Replanned,
-    RunEvent, RunRecord, RunStanding, Stopping, Verified,
+    AgentChoiceRecord, AttemptRecord, Begun, Conflicted, Finished, Merged, Outcome, PlanEditRecord, Projected,
+    Replanned, RequestRecord, RunEndRecord, RunEvent, RunRecord, RunStanding, Stopping, VerificationRecord,
 };
 use planwright_run::shell::command_line;
 
@@ -24,7 +24,7 @@ pub(crate) fn line(record: &RunRecord, paint: Paint, width: usize) -> String {
 /// Returns the task that an event is about, where it is about one.
 pub(crate) fn task_of(event: &RunEvent) -> Option<&str> {
     match event {
-        RunEvent::Starting(Attempt { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),
+        RunEvent::Starting(AttemptRecord { task, .. }) | RunEvent::Finished(Finished { task, .. }) => Some(task),
         RunEvent::Chosen(chosen) => Some(&chosen.task),
         RunEvent::Started(started) => Some(&started.task),
         RunEvent::Verified(verified) => Some(&verified.task),
@@ -51,7 +51,7 @@ pub(crate) fn task_of(event: &RunEvent) -> Option<&str> {
 /// Returns whether an event says something about a task.
 pub(crate) fn mentions(event: &RunEvent, task: &str) -> bool {
     match event {
-        RunEvent::Projected(Projected { tasks, .. }) | RunEvent::Edited(Edited { tasks, .. }) => {
+        RunEvent::Projected(Projected { tasks, .. }) | RunEvent::Edited(PlanEditRecord { tasks, .. }) => {
             tasks.iter().any(|one| one == task)
         }
         event => task_of(event) == Some(task),
@@ -155,7 +155,7 @@ fn began(begun: &Begun) -> String {
 }
 
 /// Returns what came of asking an arbiter.
-pub(crate) fn chosen_words(chosen: &Chosen) -> String {
+pub(crate) fn chosen_words(chosen: &AgentChoiceRecord) -> String {
     let (arbiter, agent) = (short(&chosen.arbiter), short(&chosen.agent));
     match (&chosen.reason, agent.as_str()) {
         (_, "") => format!(
@@ -170,7 +170,7 @@ pub(crate) fn chosen_words(chosen: &Chosen) -> String {
     }
 }
 
-fn starting(attempt: &Attempt) -> String {
+fn starting(attempt: &AttemptRecord) -> String {
     let branch = attempt
         .branch
         .as_deref()
@@ -215,7 +215,7 @@ fn finished_words(finished: &Finished, paint: Paint) -> String {
     format!("{outcome}{amounts}{exit}{changes}{}", why(finished.why.as_deref()))
 }
 
-fn verified_words(verified: &Verified, paint: Paint) -> String {
+fn verified_words(verified: &VerificationRecord, paint: Paint) -> String {
     let n_open = verified.unverified.len() as u64;
     let open = match n_open {
         0 => String::new(),
@@ -280,7 +280,7 @@ fn merged_words(merged: &Merged, paint: Paint) -> String {
     }
 }
 
-fn ended_words(ended: &Ended, paint: Paint) -> String {
+fn ended_words(ended: &RunEndRecord, paint: Paint) -> String {
     let mut counts = vec![format!("{} done", ended.n_done)];
     let others = [
         (ended.n_failed, "failed"),
@@ -314,7 +314,7 @@ fn ended_words(ended: &Ended, paint: Paint) -> String {
     )
 }
 
-fn asked_words(asked: &Asked) -> String {
+fn asked_words(asked: &RequestRecord) -> String {
     by(asked.by.as_deref()) + &why(asked.why.as_deref())
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use planwright_core::document::{Kind, NodeRef, json};
-use planwright_core::plan::{Dependency, Plan, Target, Value};
+use planwright_core::document::{NodeKind, NodeRef, json};
+use planwright_core::plan::{Dependency, DependencyTarget, FieldValue, Plan};
 use planwright_core::text::Span;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::value::RawValue;
@@ -28,20 +28,20 @@ pub(crate) struct Members {
 
 impl Written {
     /// Returns a value of a plan.
-    pub(crate) fn value(plan: &Plan, value: Value) -> Self {
+    pub(crate) fn value(plan: &Plan, value: FieldValue) -> Self {
         let span = plan.span(value);
         match value {
-            Value::Text(text) => Written::Text(plan.str(text).to_owned()),
-            Value::Number(_) => Written::number(plan.source().slice(span)),
-            Value::True(_) => Written::Bool(true),
-            Value::False(_) => Written::Bool(false),
-            Value::Null(_) => Written::Null,
-            Value::List(list) => {
+            FieldValue::Text(text) => Written::Text(plan.str(text).to_owned()),
+            FieldValue::Number(_) => Written::number(plan.source().slice(span)),
+            FieldValue::True(_) => Written::Bool(true),
+            FieldValue::False(_) => Written::Bool(false),
+            FieldValue::Null(_) => Written::Null,
+            FieldValue::List(list) => {
                 let items = plan.items(list).iter();
                 Written::List(items.map(|&item| Written::value(plan, item)).collect())
             }
             // What the model does not look into is handed on as it is written.
-            Value::Opaque(_) => {
+            FieldValue::Opaque(_) => {
                 Written::json(plan, span).unwrap_or_else(|| Written::Text(plan.source().slice(span).to_owned()))
             }
         }
@@ -51,7 +51,7 @@ impl Written {
     pub(crate) fn dependency(plan: &Plan, dependency: &Dependency) -> Self {
         let slice = plan.source().slice(dependency.span);
         Written::json(plan, dependency.span).unwrap_or_else(|| match dependency.target {
-            Target::Id(id) => Written::Text(plan.str(id).to_owned()),
+            DependencyTarget::Id(id) => Written::Text(plan.str(id).to_owned()),
             _ => Written::number(slice),
         })
     }
@@ -72,17 +72,19 @@ impl Written {
     /// Returns a node of a sound document: its depth is bounded, and so is this recursion.
     fn node(node: NodeRef<'_>) -> Self {
         match node.kind() {
-            Kind::Object => {
+            NodeKind::Object => {
                 let members = node.members();
                 let named = members.map(|member| (member.key.value().into_owned(), Written::node(member.value)));
                 Written::Object(named.collect())
             }
-            Kind::Array => Written::List(node.elements().map(Written::node).collect()),
-            Kind::Number => Written::number(node.slice()),
-            Kind::True => Written::Bool(true),
-            Kind::False => Written::Bool(false),
-            Kind::Null => Written::Null,
-            Kind::String | Kind::Key | Kind::Alias | Kind::Invalid => Written::Text(node.value().into_owned()),
+            NodeKind::Array => Written::List(node.elements().map(Written::node).collect()),
+            NodeKind::Number => Written::number(node.slice()),
+            NodeKind::True => Written::Bool(true),
+            NodeKind::False => Written::Bool(false),
+            NodeKind::Null => Written::Null,
+            NodeKind::String | NodeKind::Key | NodeKind::Alias | NodeKind::Invalid => {
+                Written::Text(node.value().into_owned())
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use planwright_core::arbiter::current_task;
-use planwright_core::plan::{Field, Links, Plan, Readiness, Status, Task, Value};
+use planwright_core::plan::{Field, FieldValue, Links, Plan, Readiness, Status, Task};
 use planwright_run::engine::Watcher;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
@@ -175,17 +175,17 @@ impl RawkoMetadata {
     }
 }
 
-fn texts(plan: &Plan, value: Value) -> Option<Vec<String>> {
-    let Value::List(list) = value else {
+fn texts(plan: &Plan, value: FieldValue) -> Option<Vec<String>> {
+    let FieldValue::List(list) = value else {
         return None;
     };
     let items = plan.items(list).iter().filter_map(|&item| plan.as_str(item));
     Some(items.map(str::to_owned).collect())
 }
 
-fn whole(plan: &Plan, value: Value) -> Option<Number> {
+fn whole(plan: &Plan, value: FieldValue) -> Option<Number> {
     match value {
-        Value::Number(span) => plan.source().slice(span).parse::<u64>().ok().map(Number::from),
+        FieldValue::Number(span) => plan.source().slice(span).parse::<u64>().ok().map(Number::from),
         _ => None,
     }
 }
@@ -389,10 +389,12 @@ impl<W: Write> Watcher for RawkoLines<W> {
 
 #[cfg(test)]
 mod tests {
-    use planwright_core::dialect::{Choice, Facts};
+    use planwright_core::dialect::{Choice, DiskFacts};
     use planwright_core::inspect::{LinkedPlan, inspect};
     use planwright_core::text::SourceText;
-    use planwright_run::runs::{Attempt, Ended, Finished, Merged, Outcome, Projected, Resting, Verified};
+    use planwright_run::runs::{
+        AttemptRecord, Finished, Merged, Outcome, Projected, Resting, RunEndRecord, VerificationRecord,
+    };
 
     use super::*;
 
@@ -403,7 +405,7 @@ mod tests {
         metadata:\n  complexity: 3\n  tags: [x]\n";
 
     fn plan(text: &str) -> LinkedPlan {
-        let facts = Facts::default();
+        let facts = DiskFacts::default();
         let inspection = inspect(&SourceText::new(text), &Choice::by_content(&facts));
         inspection.plan.expect("a plan")
     }
@@ -420,12 +422,12 @@ mod tests {
     }
 
     fn starting(task: &str, attempt: u32, branch: Option<&str>) -> RunEvent {
-        RunEvent::Starting(Attempt {
+        RunEvent::Starting(AttemptRecord {
             task: task.to_owned(),
             attempt,
             agent: "dev".to_owned(),
             branch: branch.map(str::to_owned),
-            ..Attempt::default()
+            ..AttemptRecord::default()
         })
     }
 
@@ -441,11 +443,11 @@ mod tests {
     }
 
     fn verified(task: &str) -> RunEvent {
-        RunEvent::Verified(Verified {
+        RunEvent::Verified(VerificationRecord {
             task: task.to_owned(),
             attempt: 1,
             passed: true,
-            ..Verified::default()
+            ..VerificationRecord::default()
         })
     }
 
@@ -498,7 +500,7 @@ mod tests {
             passed: true,
             ..Merged::default()
         });
-        let ended = || RunEvent::Ended(Ended::default());
+        let ended = || RunEvent::Ended(RunEndRecord::default());
         let (first, branched) = (|| starting("0", 1, None), || starting("0", 1, Some("b")));
         let done = || finished("0", 1, "done");
         let cases: Vec<(Vec<RunEvent>, Vec<&str>)> = vec![

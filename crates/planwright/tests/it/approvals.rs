@@ -3,7 +3,7 @@
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
 use planwright_run::layout::PlanPlace;
-use planwright_run::runs::{Live, RunEvent, RunLog, RunPlace, TaskName};
+use planwright_run::runs::{Live, RunEvent, RunLog, RunPlace, TaskRecord};
 use planwright_testkit::lend_run_lock;
 
 use crate::sandbox::Sandbox;
@@ -130,7 +130,7 @@ fn leave_for_review(sandbox: &Sandbox, plan: &str, task: &str) -> RunPlace {
         id: None,
     };
     let mut log = RunLog::begin(&DiskFiles, &run.log(), &header).expect("a log");
-    let event = RunEvent::Review(TaskName { task: task.to_owned() });
+    let event = RunEvent::Review(TaskRecord { task: task.to_owned() });
     log.add("2026-11-16T05:30:13Z", &event).expect("added");
     log.commit().expect("durable");
     run

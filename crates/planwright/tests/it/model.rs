@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use planwright_testkit::model_server::{Answer, ModelServer, Request, Scenario, Wire};
+use planwright_testkit::model_server::{ModelAnswer, ModelRequest, ModelScenario, ModelServer, Wire};
 use planwright_testkit::scripted_agent;
 use serde_json::json;
 
@@ -53,16 +53,16 @@ fn workspace(tasks: &[&str], url: &str, output: &str, attempts: u32) -> Workspac
     workspace
 }
 
-fn write(path: &str, content: &str) -> Answer {
-    Answer::tool("write", json!({"path": path, "content": content}))
+fn write(path: &str, content: &str) -> ModelAnswer {
+    ModelAnswer::tool("write", json!({"path": path, "content": content}))
 }
 
 /// A model that writes a file, has a look at it, and says so.
-fn diligent() -> Scenario {
-    Scenario::script(vec![
+fn diligent() -> ModelScenario {
+    ModelScenario::script(vec![
         write("a.txt", "right\n"),
-        Answer::tool("shell", json!({"command": "cat a.txt > seen"})),
-        Answer::text("I made a.txt"),
+        ModelAnswer::tool("shell", json!({"command": "cat a.txt > seen"})),
+        ModelAnswer::text("I made a.txt"),
     ])
 }
 
@@ -97,7 +97,7 @@ fn a_model_edits_files_through_every_wire_format() {
         assert!(log.contains("verified a 1 true\n"), "{wire:?} {log}");
         assert_eq!(workspace.ended().tokens, Some([33, 21]), "{wire:?}");
         let asked = server.requests("diligent");
-        let own: Vec<&Request> = asked.iter().filter(|request| request.wire == wire).collect();
+        let own: Vec<&ModelRequest> = asked.iter().filter(|request| request.wire == wire).collect();
         assert_eq!(own.len(), 3, "{wire:?}");
         assert!(own[0].says("# Task `a`") && own[2].says("written"), "{wire:?}");
     }
@@ -108,10 +108,10 @@ fn a_model_reads_why_its_first_attempt_failed_and_mends_it() {
     let server = ModelServer::start().expect("a free port");
     server.add(
         "careless",
-        Scenario::by(|request| match (request.n_results, request.says("found wrong")) {
+        ModelScenario::by(|request| match (request.n_results, request.says("found wrong")) {
             (0, false) => write("a.txt", "wrong\n"),
             (0, true) => write("a.txt", "right\n"),
-            _ => Answer::text("It is there"),
+            _ => ModelAnswer::text("It is there"),
         }),
     );
     for (wire, output) in WIRES {
@@ -130,7 +130,7 @@ fn a_providers_limit_spends_no_attempt() {
     let server = ModelServer::start().expect("a free port");
     for (wire, output) in WIRES {
         let name = format!("limited-{output}");
-        server.add(&name, diligent().after(vec![Answer::rate_limited(1)]));
+        server.add(&name, diligent().after(vec![ModelAnswer::rate_limited(1)]));
         let workspace = workspace(&["a"], &server.url(&name), output, 1);
         workspace.runs(&[]).exits(0);
         let end = first_end(&workspace);
@@ -143,7 +143,7 @@ fn a_providers_limit_spends_no_attempt() {
 #[test]
 fn a_key_that_is_refused_is_told_as_the_agents_trouble() {
     let server = ModelServer::start().expect("a free port");
-    server.add("locked", Scenario::script(vec![Answer::unauthorized()]));
+    server.add("locked", ModelScenario::script(vec![ModelAnswer::unauthorized()]));
     for (wire, output) in WIRES {
         let workspace = workspace(&["a"], &server.url("locked"), output, 1);
         workspace.runs(&[]).exits(1);
@@ -159,7 +159,7 @@ fn a_key_that_is_refused_is_told_as_the_agents_trouble() {
 #[test]
 fn an_answer_with_nothing_in_it_is_no_success_and_a_loop_over_it_is_ended() {
     let server = ModelServer::start().expect("a free port");
-    server.add("empty", Scenario::script(vec![Answer::Empty]));
+    server.add("empty", ModelScenario::script(vec![ModelAnswer::Empty]));
     for (wire, output) in WIRES {
         let workspace = workspace(&["a"], &server.url("empty"), output, 1);
         workspace.runs(&[]).exits(1);
@@ -179,7 +179,7 @@ fn a_connection_that_breaks_off_is_no_success() {
     let server = ModelServer::start().expect("a free port");
     server.add(
         "broken",
-        Scenario::script(vec![write("a.txt", "right\n"), Answer::Drop]),
+        ModelScenario::script(vec![write("a.txt", "right\n"), ModelAnswer::Drop]),
     );
     for (wire, output) in WIRES {
         let workspace = workspace(&["a"], &server.url("broken"), output, 1);

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::{self, Ask, Ended, RunEvent, RunLog, RunPlace, RunRecord};
+use planwright_run::runs::{self, Ask, RunEndRecord, RunEvent, RunLog, RunPlace, RunRecord};
 use planwright_testkit::TempFolder;
 use serde_json::Value;
 
@@ -307,7 +307,7 @@ impl Workspace {
 
     /// Returns the end of the last run.
     #[track_caller]
-    pub(crate) fn ended(&self) -> Ended {
+    pub(crate) fn ended(&self) -> RunEndRecord {
         match self.records().pop().map(|record| record.event) {
             Some(RunEvent::Ended(ended)) => ended,
             _ => panic!("the run has not ended:\n{}", self.log().join("\n")),

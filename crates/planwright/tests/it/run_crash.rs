@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::{RunEvent, RunLog, RunRecord, Started};
+use planwright_run::runs::{ProcessStartRecord, RunEvent, RunLog, RunRecord};
 
 use crate::run::{Workspace, aimi, clido, rawko};
 
@@ -151,7 +151,7 @@ fn a_process_that_got_the_number_of_a_dead_agent_is_left_alone() {
     });
     // As if the agent had ended, and the system had given its number to somebody else.
     let mut resumed = RunLog::resume(&DiskFiles, &log).expect("a log");
-    let reused = RunEvent::Started(Started {
+    let reused = RunEvent::Started(ProcessStartRecord {
         pid: innocent.id(),
         ..started.expect("an agent was started")
     });

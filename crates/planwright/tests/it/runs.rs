@@ -7,8 +7,8 @@ use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
 use planwright_run::layout::{PlanPlace, make_state_folder};
 use planwright_run::runs::{
-    Asked, Attempt, Begun, Drifted, Ended, Finished, Live, Outcome, Receipt, Remark, Replanned, Requests, RunEvent,
-    RunLog, RunPlace, Skipped, Stopping, Verified,
+    AttemptRecord, Begun, Drifted, Finished, Live, Outcome, Receipt, RemarkRecord, Replanned, RequestRecord, Requests,
+    RunEndRecord, RunEvent, RunLog, RunPlace, SkippedTask, Stopping, VerificationRecord,
 };
 use planwright_testkit::{NO_PROCESS, lend_run_lock};
 use serde_json::Value;
@@ -70,12 +70,12 @@ impl Script {
     }
 
     fn starting(&mut self, task: &str, attempt: u32, slot: u32) -> &mut Self {
-        self.add(RunEvent::Starting(Attempt {
+        self.add(RunEvent::Starting(AttemptRecord {
             task: task.to_owned(),
             attempt,
             agent: "claude".to_owned(),
             slot,
-            ..Attempt::default()
+            ..AttemptRecord::default()
         }))
     }
 
@@ -95,7 +95,7 @@ impl Script {
     }
 
     fn verified(&mut self, task: &str, attempt: u32, passed: bool) -> &mut Self {
-        self.add(RunEvent::Verified(Verified {
+        self.add(RunEvent::Verified(VerificationRecord {
             task: task.to_owned(),
             attempt,
             passed,
@@ -113,7 +113,7 @@ impl Script {
     }
 
     fn ended(&mut self, standing: &str) -> &mut Self {
-        self.add(RunEvent::Ended(Ended {
+        self.add(RunEvent::Ended(RunEndRecord {
             standing: planwright_run::runs::RunStanding::of(standing),
             n_done: 1,
             n_failed: 1,
@@ -121,7 +121,7 @@ impl Script {
             milliseconds: 400_000,
             cost_usd: Some(0.63),
             next: Some("planwright run --retry-failed".to_owned()),
-            ..Ended::default()
+            ..RunEndRecord::default()
         }))
     }
 
@@ -139,14 +139,14 @@ impl Script {
             attempt: 2,
             files: vec!["README.md".to_owned()],
         }));
-        self.add(RunEvent::Skipped(Skipped {
+        self.add(RunEvent::Skipped(SkippedTask {
             task: "t3".to_owned(),
             because: "t2".to_owned(),
         }));
-        self.add(RunEvent::Remark(Remark {
+        self.add(RunEvent::Remark(RemarkRecord {
             text: "the branch is not the plan's".to_owned(),
             task: None,
-            ..Remark::default()
+            ..RemarkRecord::default()
         }));
         self.ended("stuck")
     }
@@ -381,7 +381,7 @@ fn nothing_in_a_log_drives_the_terminal() {
         task: Some(EVIL.to_owned()),
         why: Some(EVIL.to_owned()),
     }));
-    script.add(RunEvent::Paused(Asked {
+    script.add(RunEvent::Paused(RequestRecord {
         by: Some(EVIL.to_owned()),
         why: Some(EVIL.to_owned()),
     }));
@@ -501,7 +501,7 @@ fn a_run_is_asked_and_answers() {
     };
     let (ask, said) = answered(
         &["pause", "--by", "me", "--note", "lunch"],
-        RunEvent::Paused(Asked::default()),
+        RunEvent::Paused(RequestRecord::default()),
     );
     assert_eq!(
         (ask.verb.as_str(), ask.by.as_deref(), ask.note.as_deref()),
@@ -509,7 +509,7 @@ fn a_run_is_asked_and_answers() {
     );
     assert!(said.contains("is paused"), "{said}");
     assert!(sandbox.run(&["pause"]).exits(0).stdout.contains("paused already"));
-    let (ask, said) = answered(&["resume", PLAN], RunEvent::Resumed(Asked::default()));
+    let (ask, said) = answered(&["resume", PLAN], RunEvent::Resumed(RequestRecord::default()));
     assert_eq!((ask.verb.as_str(), said.contains("continues")), ("resume", true));
     assert!(sandbox.run(&["resume"]).exits(0).stdout.contains("is not paused"));
     let (ask, said) = answered(&["stop", "--json"], RunEvent::Stopping(Stopping::default()));
@@ -528,7 +528,7 @@ fn a_run_is_asked_and_answers() {
     });
     let (ask, said) = answered(&["stop", "--now"], interrupted);
     assert_eq!((ask.verb.as_str(), said.contains("ends what runs")), ("kill", true));
-    let (ask, said) = answered(&["stop", "--now"], RunEvent::Ended(Ended::default()));
+    let (ask, said) = answered(&["stop", "--now"], RunEvent::Ended(RunEndRecord::default()));
     assert_eq!((ask.verb.as_str(), said.contains("is over")), ("kill", true));
     let silent = sandbox.run(&["stop", "--now"]).exits(3);
     assert!(silent.stderr.contains("has not answered"), "{}", silent.text());
@@ -638,7 +638,7 @@ fn nothing_in_a_report_is_markup() {
     let mut script = Script::begin(&sandbox, TIME);
     let evil = || Some(EVIL.to_owned());
     script.begun(2);
-    script.add(RunEvent::Starting(Attempt {
+    script.add(RunEvent::Starting(AttemptRecord {
         task: name.clone(),
         attempt: 1,
         agent: EVIL.to_owned(),
@@ -646,7 +646,7 @@ fn nothing_in_a_report_is_markup() {
         slot: 1,
         folder: evil(),
         branch: evil(),
-        ..Attempt::default()
+        ..AttemptRecord::default()
     }));
     script.add(RunEvent::Finished(Finished {
         task: name.clone(),
@@ -659,7 +659,7 @@ fn nothing_in_a_report_is_markup() {
         session: evil(),
         ..Finished::default()
     }));
-    script.add(RunEvent::Verified(Verified {
+    script.add(RunEvent::Verified(VerificationRecord {
         task: name.clone(),
         attempt: 1,
         passed: false,
@@ -679,20 +679,20 @@ fn nothing_in_a_report_is_markup() {
         attempt: 1,
         files: vec![EVIL.to_owned()],
     }));
-    script.add(RunEvent::Skipped(Skipped {
+    script.add(RunEvent::Skipped(SkippedTask {
         task: "b".to_owned(),
         because: EVIL.to_owned(),
     }));
-    script.add(RunEvent::Remark(Remark {
+    script.add(RunEvent::Remark(RemarkRecord {
         text: EVIL.to_owned(),
         task: evil(),
-        ..Remark::default()
+        ..RemarkRecord::default()
     }));
-    script.add(RunEvent::Ended(Ended {
+    script.add(RunEvent::Ended(RunEndRecord {
         standing: planwright_run::runs::RunStanding::of(EVIL),
         why: evil(),
         next: evil(),
-        ..Ended::default()
+        ..RunEndRecord::default()
     }));
     script.output(&name, 1, EVIL);
     let html = sandbox

@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 
 use super::v2;
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 
-type Members = Vec<(String, Value)>;
+type AnswerMembers = Vec<(String, PlainValue)>;
 
 /// Brings the members of a planner's plan to an older form: `passes` instead of `status`, a priority for every story, and no version where
 /// the plan has none. Where priorities alone order the stories, one that depends on others gets a higher number than they have.
-pub(super) fn in_older_form(members: &mut Members, form: &str) {
+pub(super) fn in_older_form(members: &mut AnswerMembers, form: &str) {
     let has_stages = form == v2::FORM;
     members.retain(|(key, _)| key != "schemaVersion");
     if has_stages {
-        members.insert(0, ("schemaVersion".to_owned(), Value::String("2.2".to_owned())));
+        members.insert(0, ("schemaVersion".to_owned(), PlainValue::String("2.2".to_owned())));
     }
     let stories = members.iter_mut().find(|(key, _)| key == "userStories");
-    let Some((_, Value::Array(stories))) = stories else {
+    let Some((_, PlainValue::Array(stories))) = stories else {
         return;
     };
-    let mut stories: Vec<&mut Members> = stories.iter_mut().filter_map(as_object).collect();
+    let mut stories: Vec<&mut AnswerMembers> = stories.iter_mut().filter_map(as_object).collect();
     let mut priorities: BTreeMap<String, i64> = BTreeMap::new();
     for story in &stories {
         if let (Some(id), Some(priority)) = (text_of(story, "id"), priority_of(story)) {
@@ -37,53 +37,53 @@ pub(super) fn in_older_form(members: &mut Members, form: &str) {
                 priorities.insert(id.to_owned(), last);
             }
             story.retain(|(key, _)| key != "priority");
-            story.push(("priority".to_owned(), Value::Number(last.to_string())));
+            story.push(("priority".to_owned(), PlainValue::Number(last.to_string())));
         }
         if get(story, "passes").is_none() {
-            story.push(("passes".to_owned(), Value::Bool(false)));
+            story.push(("passes".to_owned(), PlainValue::Bool(false)));
         }
         match has_stages {
             true => story.retain(|(key, _)| key != "dependsOn"),
             false if get(story, "dependsOn").is_none() => {
-                story.push(("dependsOn".to_owned(), Value::Array(Vec::new())));
+                story.push(("dependsOn".to_owned(), PlainValue::Array(Vec::new())));
             }
             false => {}
         }
     }
 }
 
-fn as_object(value: &mut Value) -> Option<&mut Members> {
+fn as_object(value: &mut PlainValue) -> Option<&mut AnswerMembers> {
     match value {
-        Value::Object(members) => Some(members),
+        PlainValue::Object(members) => Some(members),
         _ => None,
     }
 }
 
-fn get<'s>(story: &'s [(String, Value)], key: &str) -> Option<&'s Value> {
+fn get<'s>(story: &'s [(String, PlainValue)], key: &str) -> Option<&'s PlainValue> {
     story.iter().find(|(own, _)| own == key).map(|(_, value)| value)
 }
 
-fn text_of<'s>(story: &'s [(String, Value)], key: &str) -> Option<&'s str> {
+fn text_of<'s>(story: &'s [(String, PlainValue)], key: &str) -> Option<&'s str> {
     match get(story, key) {
-        Some(Value::String(text)) => Some(text),
+        Some(PlainValue::String(text)) => Some(text),
         _ => None,
     }
 }
 
-fn priority_of(story: &Members) -> Option<i64> {
+fn priority_of(story: &AnswerMembers) -> Option<i64> {
     match get(story, "priority") {
-        Some(Value::Number(number)) => number.parse().ok(),
+        Some(PlainValue::Number(number)) => number.parse().ok(),
         _ => None,
     }
 }
 
 /// Returns the highest number among the stories that one depends on.
-fn latest_dependency(story: &Members, priorities: &BTreeMap<String, i64>) -> Option<i64> {
-    let Some(Value::Array(on)) = get(story, "dependsOn") else {
+fn latest_dependency(story: &AnswerMembers, priorities: &BTreeMap<String, i64>) -> Option<i64> {
+    let Some(PlainValue::Array(on)) = get(story, "dependsOn") else {
         return None;
     };
     let known = on.iter().filter_map(|on| match on {
-        Value::String(on) => priorities.get(on).copied(),
+        PlainValue::String(on) => priorities.get(on).copied(),
         _ => None,
     });
     known.max()

@@ -3,9 +3,9 @@
 use super::super::id_source::IdSource;
 use super::super::write::{Migration, MigrationOrder, member, number, slug, text};
 use super::is_branch;
-use crate::document::patch::{Patch, Place, Value};
+use crate::document::patch::{MemberPosition, Patch, PlainValue};
 use crate::document::route::Route;
-use crate::document::{Kind, NodeRef};
+use crate::document::{NodeKind, NodeRef};
 use crate::plan::{Field, Plan, Status};
 
 /// How many stories may run at once where nobody says.
@@ -16,7 +16,7 @@ pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, id
     let mut migration = Migration::default();
     migrate_version(root, &mut migration);
     match root.get("metadata").map(|metadata| metadata.resolved().kind()) {
-        Some(Kind::Object) => migrate_slots(root, order, &mut migration),
+        Some(NodeKind::Object) => migrate_slots(root, order, &mut migration),
         _ => add_metadata(plan, root, order, id_source, &mut migration),
     }
     let layers = Layers::new(plan);
@@ -56,7 +56,7 @@ fn migrate_version(root: NodeRef<'_>, migration: &mut Migration) {
             object: Route::root(),
             key: "schemaVersion".to_owned(),
             value: text("3.0"),
-            place: Place::First,
+            place: MemberPosition::First,
         },
     });
 }
@@ -70,7 +70,7 @@ fn migrate_slots(root: NodeRef<'_>, order: &MigrationOrder, migration: &mut Migr
             object: Route::root().key("metadata"),
             key: "maxConcurrency".to_owned(),
             value: number(slots),
-            place: Place::Last,
+            place: MemberPosition::Last,
         }),
         Some(_) if order.max_concurrency.is_some() => migration.patches.push(Patch::ReplaceScalar {
             at: Route::root().key("metadata").key("maxConcurrency"),
@@ -109,18 +109,18 @@ fn add_metadata(
             id_source.date()
         ),
     ));
-    let metadata = Value::Object(vec![
+    let metadata = PlainValue::Object(vec![
         member("title", text(title)),
         member("type", text("feat")),
         member("branchName", text(branch)),
         member("createdAt", text(id_source.date())),
-        member("planPath", Value::Null),
+        member("planPath", PlainValue::Null),
         member("maxConcurrency", number(order.max_concurrency.unwrap_or(DEFAULT_SLOTS))),
     ]);
     // Behind a version that is new itself there is nothing to come after.
     let place = match root.get("schemaVersion") {
-        Some(_) => Place::After("schemaVersion".to_owned()),
-        None => Place::First,
+        Some(_) => MemberPosition::After("schemaVersion".to_owned()),
+        None => MemberPosition::First,
     };
     let insert = Patch::InsertMember {
         object: Route::root(),
@@ -186,7 +186,7 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
     };
     let before = layers.before(plan, story_ix).iter().filter(|_| plan.has_stages);
     let names = before.map(|&before| text(plan.task_name(before)));
-    let depends_on = Value::Array(names.collect());
+    let depends_on = PlainValue::Array(names.collect());
     let route = story_route(story_ix);
     let has = |key: &str| story.get(key).is_some();
     let patches = &mut migration.patches;
@@ -194,7 +194,7 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
         object: route.clone(),
         key: key.to_owned(),
     };
-    let insert = |key: &str, value: Value, place: Place| Patch::InsertMember {
+    let insert = |key: &str, value: PlainValue, place: MemberPosition| Patch::InsertMember {
         object: route.clone(),
         key: key.to_owned(),
         value,
@@ -213,7 +213,11 @@ fn migrate_story(plan: &Plan, story_ix: usize, story: NodeRef<'_>, layers: &Laye
         value: text(status),
     });
     if !keeps_dependencies {
-        patches.push(insert("dependsOn", depends_on, Place::After("passes".to_owned())));
+        patches.push(insert(
+            "dependsOn",
+            depends_on,
+            MemberPosition::After("passes".to_owned()),
+        ));
     }
     if has("skipped") {
         patches.push(remove("skipped"));

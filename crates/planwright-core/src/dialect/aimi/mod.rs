@@ -8,17 +8,19 @@ mod v2;
 mod v3;
 mod write;
 
-use super::reader::{Found, Reader, Voice, excerpt};
+use super::reader::{FindingTexts, ObjectFields, PlanReader, excerpt};
 use super::rules::FILE_NAME;
-use super::table::{FieldSpec, Shape, Table};
+use super::table::{FieldShape, FieldSpec, FieldTable};
 use super::time::is_iso_date;
-use super::{CarrierKind, Dialect, Edits, Fit, Input, Planning, Reading, Recording, Writer, file_name, next_id};
+use super::{
+    CarrierKind, Dialect, DialectInput, DialectWriter, Edits, Fit, PlanReading, Planning, Recording, file_name, next_id,
+};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
-use crate::document::patch::Value as PatchValue;
-use crate::document::{Kind, Member, NodeRef};
-use crate::edit::{Change, Owner};
+use crate::document::patch::PlainValue as PatchValue;
+use crate::document::{Member, NodeKind, NodeRef};
+use crate::edit::{FieldEdit, Owner};
 use crate::plan::lifecycle::PLAIN_WORDING;
-use crate::plan::{Field, Plan, Value, Wording};
+use crate::plan::{Field, FieldValue, Plan, Wording};
 use crate::text::{Span, visible};
 
 /// The Aimi dialect.
@@ -69,13 +71,13 @@ rules! {
 
 /// What the file says it is.
 #[derive(Clone, Copy, PartialEq)]
-enum Schema {
+enum AimiSchema {
     V3,
     V2,
     Unknown,
 }
 
-static TABLES: &[&Table] = &[
+static TABLES: &[&FieldTable] = &[
     &v3::ROOT,
     &v3::METADATA,
     &v3::STORY,
@@ -102,8 +104,8 @@ impl Dialect for Aimi {
         &[".aimi/tasks/*-tasks.json", "prd.json"]
     }
 
-    fn sniff(&self, input: &Input<'_>) -> Fit {
-        let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
+    fn sniff(&self, input: &DialectInput<'_>) -> Fit {
+        let Some(root) = input.root.filter(|root| root.kind() == NodeKind::Object) else {
             return 0;
         };
         match (root.get("userStories").is_some(), root.get("schemaVersion").is_some()) {
@@ -114,17 +116,17 @@ impl Dialect for Aimi {
         }
     }
 
-    fn read(&self, input: &Input<'_>) -> Reading {
+    fn read(&self, input: &DialectInput<'_>) -> PlanReading {
         let Some(root) = input.root else {
             return v3::read(input, None, Vec::new());
         };
         let mut found = Vec::new();
         match schema_of(root, &mut found) {
-            Schema::V3 => v3::read(input, Some(root), found),
-            Schema::V2 => v2::read(input, root, found),
-            Schema::Unknown => Reading {
+            AimiSchema::V3 => v3::read(input, Some(root), found),
+            AimiSchema::V2 => v2::read(input, root, found),
+            AimiSchema::Unknown => PlanReading {
                 diagnostics: found,
-                ..Reading::default()
+                ..PlanReading::default()
             },
         }
     }
@@ -137,7 +139,7 @@ impl Dialect for Aimi {
         format!(".aimi/tasks/{date}-{name}-tasks.json")
     }
 
-    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
+    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         Some(match (owner, plan.form) {
             (Owner::Plan, form) if v2::is_form(form) => &v2::ROOT,
             (Owner::Plan, _) => &v3::ROOT,
@@ -147,7 +149,7 @@ impl Dialect for Aimi {
         })
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static FieldTable] {
         TABLES
     }
 
@@ -159,7 +161,7 @@ impl Dialect for Aimi {
         include_str!("../../../schemas/aimi.json")
     }
 
-    fn writer(&self) -> Option<&'static dyn Writer> {
+    fn writer(&self) -> Option<&'static dyn DialectWriter> {
         Some(&write::AimiWriter)
     }
 
@@ -187,7 +189,7 @@ impl Edits for Aimi {
         (field == Field::Criteria).then(|| PatchValue::Array(vec![criterion()]))
     }
 
-    fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
+    fn record(&self, recording: &Recording<'_>) -> Vec<FieldEdit> {
         record::record(recording)
     }
 }
@@ -206,27 +208,27 @@ impl Planning for Aimi {
 }
 
 /// Finds the schema version; says so where it is unusual, missing or unknown.
-fn schema_of(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> Schema {
+fn schema_of(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> AimiSchema {
     let Some(node) = root.get("schemaVersion") else {
         return schema_of_unversioned(root, found);
     };
     let version = node.value();
-    let is_text = node.resolved().kind() == Kind::String;
+    let is_text = node.resolved().kind() == NodeKind::String;
     match version.split_once('.') {
-        Some(("3", "0")) if is_text => return Schema::V3,
+        Some(("3", "0")) if is_text => return AimiSchema::V3,
         Some(("3", minor)) if is_text && is_digits(minor) => {
             let message = format!("schema version {version} is newer than 3.0: it is read as v3");
             found.push(
                 Diagnostic::new(&NEWER_VERSION, node.span(), message)
                     .with_help("fields that only the newer version knows are kept, but not understood"),
             );
-            return Schema::V3;
+            return AimiSchema::V3;
         }
-        Some(("2", minor)) if is_text && is_digits(minor) => return Schema::V2,
+        Some(("2", minor)) if is_text && is_digits(minor) => return AimiSchema::V2,
         _ => {}
     }
-    if node.kind() == Kind::Invalid {
-        return Schema::V3;
+    if node.kind() == NodeKind::Invalid {
+        return AimiSchema::V3;
     }
     let message = format!("Unknown schema version: {}", excerpt(&version));
     let diagnostic = Diagnostic::new(&UNKNOWN_VERSION, node.span(), message);
@@ -238,7 +240,7 @@ fn schema_of(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> Schema {
     };
     let Some(meant) = meant else {
         found.push(diagnostic.with_help("Set schemaVersion to \"3.0\", or use a planwright that knows this version."));
-        return Schema::Unknown;
+        return AimiSchema::Unknown;
     };
     let fix = vec![Replacement::new(node.span(), format!("\"{meant}\""))];
     found.push(
@@ -246,18 +248,18 @@ fn schema_of(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> Schema {
             .with_help(format!("Set schemaVersion to the string \"{meant}\"."))
             .with_safe_fix(format!("write \"{meant}\""), fix),
     );
-    if meant == "3.0" { Schema::V3 } else { Schema::V2 }
+    if meant == "3.0" { AimiSchema::V3 } else { AimiSchema::V2 }
 }
 
 /// A file without a version is v2 if its stories say `passes` or it has the shape of a `prd.json`.
-fn schema_of_unversioned(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> Schema {
+fn schema_of_unversioned(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> AimiSchema {
     let stories = root.get("userStories");
     let any_has =
         |key: &str| stories.is_some_and(|list| list.elements().take(100).any(|story| story.get(key).is_some()));
     let prd_shape =
         root.get("metadata").is_none() && (root.get("project").is_some() || root.get("branchName").is_some());
     if any_has("passes") || (prd_shape && !any_has("status")) {
-        return Schema::V2;
+        return AimiSchema::V2;
     }
     let insert = root.members().next().map(|member| member.key.span().start);
     let diagnostic = Diagnostic::new(
@@ -277,7 +279,7 @@ fn schema_of_unversioned(root: NodeRef<'_>, found: &mut Vec<Diagnostic>) -> Sche
         ),
         None => diagnostic,
     });
-    Schema::V3
+    AimiSchema::V3
 }
 
 fn is_digits(text: &str) -> bool {
@@ -285,7 +287,7 @@ fn is_digits(text: &str) -> bool {
 }
 
 /// The specification's sentences about fields.
-static VOICE: Voice = Voice {
+static VOICE: FindingTexts = FindingTexts {
     missing: |owner, spec| {
         (
             missing_or_invalid(owner, spec.name),
@@ -294,7 +296,7 @@ static VOICE: Voice = Voice {
     },
     invalid: |owner, spec, found| {
         let now = match found.kind() {
-            Kind::Object | Kind::Array => found.describe().to_owned(),
+            NodeKind::Object | NodeKind::Array => found.describe().to_owned(),
             _ => excerpt(found.slice()),
         };
         (
@@ -369,8 +371,8 @@ static WORDING: Wording = Wording {
 };
 
 /// Reports something among the stories that is none; it keeps its place.
-fn report_no_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
-    if node.kind() != Kind::Invalid {
+fn report_no_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usize) {
+    if node.kind() != NodeKind::Invalid {
         let message = format!("Invalid tasks.json - userStories[{position}] is missing or invalid.");
         let help = format!("Replace it with a story object; it is {}.", node.describe());
         reader.report(Diagnostic::new(&super::rules::INVALID_FIELD, node.span(), message).with_help(help));
@@ -467,7 +469,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
     if plan.is_doubtful {
         return found;
     }
-    if let Some(Value::Text(created)) = plan.head_value(Field::CreatedAt)
+    if let Some(FieldValue::Text(created)) = plan.head_value(Field::CreatedAt)
         && !plan.str(created).starts_with(date)
     {
         let message = format!(
@@ -569,9 +571,9 @@ fn contains_text(list: NodeRef<'_>, text: &str) -> bool {
 }
 
 /// Returns a story's id, where it is text; `at` is its place in the table of the version.
-fn story_id<'d>(found: &Found<'d>, at: usize) -> Option<NodeRef<'d>> {
-    found.get_kind(at, Kind::String)
+fn story_id<'d>(found: &ObjectFields<'d>, at: usize) -> Option<NodeRef<'d>> {
+    found.get_kind(at, NodeKind::String)
 }
 
 /// What most fields of both versions are.
-const TEXT: Shape = Shape::Text;
+const TEXT: FieldShape = FieldShape::Text;

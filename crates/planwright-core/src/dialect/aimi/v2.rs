@@ -2,15 +2,16 @@
 //! Each story waits for all of lower priority, as stages in the model; one at a time. A `prd.json` whose stories name what they
 //! depend on, as ralph-tui writes it, goes by that instead.
 
-use super::super::reader::Reader;
-use super::super::table::{FieldSpec, Shape, Table};
-use super::super::{Input, Reading};
+use super::super::reader::PlanReader;
+use super::super::table::{FieldShape, FieldSpec, FieldTable};
+use super::super::{DialectInput, PlanReading};
 use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, report_no_story, story_id, story_label};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::document::{Kind, NodeRef};
+use crate::document::{NodeKind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, State, Status, Target,
+    Dependency, DependencyTarget, Field, Lifecycle, Machine, PlanBuilder, Priority, Slots, State, Status, TaskName,
+    TaskOrder,
 };
 
 /// What the two forms are called: ordered by priorities, and by dependencies.
@@ -25,7 +26,7 @@ pub(super) fn is_form(form: &str) -> bool {
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
     on_failure: OnFailure::DependentsWait,
-    order: Order::Priority,
+    order: TaskOrder::Priority,
     slots: Slots::Fixed(1),
     may_be_empty: true,
     words: ["pending", "", "completed", "", "skipped"],
@@ -40,12 +41,12 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     wording: &WORDING,
 };
 
-pub(super) static ROOT: Table = Table {
+pub(super) static ROOT: FieldTable = FieldTable {
     name: "Root (v2.x)",
     fields: &[
-        FieldSpec::optional("schemaVersion", Field::SchemaVersion, Shape::Any),
-        FieldSpec::optional("metadata", Field::Metadata, Shape::Object),
-        FieldSpec::required("userStories", Field::Tasks, Shape::List),
+        FieldSpec::optional("schemaVersion", Field::SchemaVersion, FieldShape::Any),
+        FieldSpec::optional("metadata", Field::Metadata, FieldShape::Object),
+        FieldSpec::required("userStories", Field::Tasks, FieldShape::List),
         FieldSpec::optional("project", Field::Project, TEXT),
         FieldSpec::optional("branchName", Field::Branch, TEXT),
         FieldSpec::optional("description", Field::Description, TEXT),
@@ -55,40 +56,40 @@ const ROOT_METADATA: usize = 1;
 const ROOT_STORIES: usize = 2;
 const ROOT_BRANCH: usize = 4;
 
-pub(super) static METADATA: Table = Table {
+pub(super) static METADATA: FieldTable = FieldTable {
     name: "Metadata (v2.x)",
     fields: &[
         FieldSpec::optional("title", Field::Title, TEXT),
         FieldSpec::optional("type", Field::PlanKind, TEXT),
         FieldSpec::optional("branchName", Field::Branch, TEXT),
         FieldSpec::optional("createdAt", Field::CreatedAt, TEXT),
-        FieldSpec::optional("planPath", Field::PlanPath, Shape::TextOrNull),
-        FieldSpec::optional("brainstormPath", Field::BrainstormPath, Shape::TextOrNull),
+        FieldSpec::optional("planPath", Field::PlanPath, FieldShape::TextOrNull),
+        FieldSpec::optional("brainstormPath", Field::BrainstormPath, FieldShape::TextOrNull),
     ],
 };
 const BRANCH: usize = 2;
 
 /// The fields of a story. The last one is only known in a `prd.json` with dependencies.
 const STORY_FIELDS: &[FieldSpec] = &[
-    FieldSpec::required("id", Field::Id, Shape::NonBlank),
+    FieldSpec::required("id", Field::Id, FieldShape::NonBlank),
     FieldSpec::required("title", Field::Title, TEXT),
     FieldSpec::optional("description", Field::Description, TEXT),
-    FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
-    FieldSpec::required("priority", Field::Priority, Shape::Number),
-    FieldSpec::required("passes", Field::Passes, Shape::Bool),
-    FieldSpec::optional("skipped", Field::Skipped, Shape::Bool),
+    FieldSpec::optional("acceptanceCriteria", Field::Criteria, FieldShape::TextList),
+    FieldSpec::required("priority", Field::Priority, FieldShape::Number),
+    FieldSpec::required("passes", Field::Passes, FieldShape::Bool),
+    FieldSpec::optional("skipped", Field::Skipped, FieldShape::Bool),
     FieldSpec::optional("notes", Field::Notes, TEXT),
-    FieldSpec::optional("dependsOn", Field::Dependencies, Shape::TextList),
+    FieldSpec::optional("dependsOn", Field::Dependencies, FieldShape::TextList),
 ];
 const DEPENDS_ON: usize = 8;
 
-pub(super) static STORY: Table = Table {
+pub(super) static STORY: FieldTable = FieldTable {
     name: "Story (v2.x)",
     fields: STORY_FIELDS.split_at(DEPENDS_ON).0,
 };
 
 /// The stories of a `prd.json` with dependencies.
-pub(super) static LINKED_STORY: Table = Table {
+pub(super) static LINKED_STORY: FieldTable = FieldTable {
     name: "Story (v2.x, with dependencies)",
     fields: STORY_FIELDS,
 };
@@ -98,11 +99,11 @@ const PASSES: usize = 5;
 const SKIPPED: usize = 6;
 
 /// Reads a v2.x file; `found` holds what is already known about its version.
-pub(super) fn read(input: &Input<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>) -> Reading {
+pub(super) fn read(input: &DialectInput<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>) -> PlanReading {
     let has_stages = !has_dependencies(root);
     let form = if has_stages { FORM } else { LINKED_FORM };
     let builder = PlanBuilder::new(input.source, "aimi", form, &LIFECYCLE);
-    let mut reader = Reader::new(builder, &VOICE);
+    let mut reader = PlanReader::new(builder, &VOICE);
     reader.diagnostics = found;
     reader.builder.plan().has_stages = has_stages;
     read_root(&mut reader, root);
@@ -113,16 +114,16 @@ pub(super) fn read(input: &Input<'_>, root: NodeRef<'_>, found: Vec<Diagnostic>)
 fn has_dependencies(root: NodeRef<'_>) -> bool {
     let stories = root.get("userStories").into_iter().flat_map(NodeRef::elements);
     let mut lists = stories.filter_map(|story| story.get("dependsOn"));
-    root.get("schemaVersion").is_none() && lists.any(|list| list.kind() == Kind::Array)
+    root.get("schemaVersion").is_none() && lists.any(|list| list.kind() == NodeKind::Array)
 }
 
-fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
+fn read_root<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) {
     let found = reader.sort(root, &ROOT);
     for entry in reader.record(&found, &ROOT, &String::new) {
         reader.builder.head_entry(entry.field, entry.value);
     }
     let mut branch = check_branch(found.get(ROOT_BRANCH), "", Severity::Warning);
-    if let Some(metadata) = found.get_kind(ROOT_METADATA, Kind::Object) {
+    if let Some(metadata) = found.get_kind(ROOT_METADATA, NodeKind::Object) {
         let inner = reader.sort(metadata, &METADATA);
         for entry in reader.record(&inner, &METADATA, &|| "metadata".to_owned()) {
             reader.builder.head_entry(entry.field, entry.value);
@@ -130,7 +131,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
         branch = branch.or(check_branch(inner.get(BRANCH), "metadata", Severity::Warning));
     }
     reader.report_all(branch);
-    let Some(stories) = found.get_kind(ROOT_STORIES, Kind::Array) else {
+    let Some(stories) = found.get_kind(ROOT_STORIES, NodeKind::Array) else {
         return;
     };
     reader.builder.plan().tasks_span = Some(stories.span());
@@ -141,8 +142,8 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     rank_stages(&mut reader.builder);
 }
 
-fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
-    if node.resolved().kind() != Kind::Object {
+fn read_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usize) {
+    if node.resolved().kind() != NodeKind::Object {
         report_no_story(reader, node, position);
         return;
     }
@@ -184,8 +185,8 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
         .map(|item| Dependency {
             span: item.span(),
             target: match item.resolved().kind() {
-                Kind::String => Target::Id(reader.text(item)),
-                _ => Target::Unreadable,
+                NodeKind::String => DependencyTarget::Id(reader.text(item)),
+                _ => DependencyTarget::Unreadable,
             },
         })
         .collect();
@@ -193,7 +194,7 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     reader.recycle(entries);
     if let Some(id) = story_id(&found, ID) {
         let id = reader.text(id);
-        reader.builder.task_mut(story_ix).name = Name::Id(id);
+        reader.builder.task_mut(story_ix).name = TaskName::Id(id);
     }
     let story = reader.builder.task_mut(story_ix);
     let flag = |at: usize| found.get(at).and_then(NodeRef::as_bool) == Some(true);

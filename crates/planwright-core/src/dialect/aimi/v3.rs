@@ -2,21 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::reader::{Found, Reader, excerpt, member_cut, opening};
+use super::super::reader::{ObjectFields, PlanReader, excerpt, member_cut, opening};
 use super::super::rules::{INVALID_FIELD, INVALID_REFERENCE, INVALID_TIMESTAMP};
-use super::super::table::{FieldSpec, Shape, Table};
+use super::super::table::{FieldShape, FieldSpec, FieldTable};
 use super::super::time::is_iso_date;
-use super::super::{Input, Reading};
+use super::super::{DialectInput, PlanReading};
 use super::{
     DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, SUSPICIOUS_TEXT, TEXT, VOICE, WORDING,
     ZERO_CONCURRENCY, check_branch, check_criteria, check_length, contains_text, is_story_id, missing_or_invalid,
     other_version, report_no_story, story_id, story_label, suspicious_part,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
-use crate::document::{Kind, NodeRef};
+use crate::document::{NodeKind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, State, Target, Text,
+    Dependency, DependencyTarget, Field, Lifecycle, Machine, PlanBuilder, Priority, Slots, State, TaskName, TaskOrder,
+    Text,
 };
 use crate::text::{Span, visible};
 
@@ -26,7 +27,7 @@ pub(super) const WORDS: [&str; 5] = ["pending", "in_progress", "completed", "fai
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
     on_failure: OnFailure::DependentsWait,
-    order: Order::Priority,
+    order: TaskOrder::Priority,
     slots: Slots::Fixed(DEFAULT_SLOTS),
     may_be_empty: false,
     words: WORDS,
@@ -49,31 +50,35 @@ static LIFECYCLE: Lifecycle = Lifecycle {
 
 const DEFAULT_SLOTS: u32 = 4;
 
-pub(super) static ROOT: Table = Table {
+pub(super) static ROOT: FieldTable = FieldTable {
     name: "Root",
     fields: &[
-        FieldSpec::required("schemaVersion", Field::SchemaVersion, Shape::Any),
-        FieldSpec::required("metadata", Field::Metadata, Shape::Object),
-        FieldSpec::required("userStories", Field::Tasks, Shape::List),
+        FieldSpec::required("schemaVersion", Field::SchemaVersion, FieldShape::Any),
+        FieldSpec::required("metadata", Field::Metadata, FieldShape::Object),
+        FieldSpec::required("userStories", Field::Tasks, FieldShape::List),
     ],
 };
 const ROOT_VERSION: usize = 0;
 const ROOT_METADATA: usize = 1;
 const ROOT_STORIES: usize = 2;
 
-pub(super) static METADATA: Table = Table {
+pub(super) static METADATA: FieldTable = FieldTable {
     name: "Metadata",
     fields: &[
-        FieldSpec::required("title", Field::Title, Shape::NonBlank),
-        FieldSpec::required("type", Field::PlanKind, Shape::OneOf(&["feat", "ref", "bug", "chore"])),
-        FieldSpec::required("branchName", Field::Branch, Shape::NonBlank),
+        FieldSpec::required("title", Field::Title, FieldShape::NonBlank),
+        FieldSpec::required(
+            "type",
+            Field::PlanKind,
+            FieldShape::OneOf(&["feat", "ref", "bug", "chore"]),
+        ),
+        FieldSpec::required("branchName", Field::Branch, FieldShape::NonBlank),
         FieldSpec::required("createdAt", Field::CreatedAt, TEXT),
-        FieldSpec::optional("planPath", Field::PlanPath, Shape::TextOrNull),
-        FieldSpec::optional("brainstormPath", Field::BrainstormPath, Shape::TextOrNull),
+        FieldSpec::optional("planPath", Field::PlanPath, FieldShape::TextOrNull),
+        FieldSpec::optional("brainstormPath", Field::BrainstormPath, FieldShape::TextOrNull),
         FieldSpec::optional(
             "maxConcurrency",
             Field::MaxConcurrency,
-            Shape::Integer(0, u32::MAX as i64),
+            FieldShape::Integer(0, u32::MAX as i64),
         ),
     ],
 };
@@ -81,20 +86,20 @@ const BRANCH: usize = 2;
 const CREATED_AT: usize = 3;
 const MAX_CONCURRENCY: usize = 6;
 
-pub(super) static STORY: Table = Table {
+pub(super) static STORY: FieldTable = FieldTable {
     name: "Story",
     fields: &[
-        FieldSpec::required("id", Field::Id, Shape::NonBlank),
-        FieldSpec::required("title", Field::Title, Shape::NonBlank),
-        FieldSpec::required("description", Field::Description, Shape::NonBlank),
-        FieldSpec::required("acceptanceCriteria", Field::Criteria, Shape::TextList),
-        FieldSpec::required("priority", Field::Priority, Shape::Number),
+        FieldSpec::required("id", Field::Id, FieldShape::NonBlank),
+        FieldSpec::required("title", Field::Title, FieldShape::NonBlank),
+        FieldSpec::required("description", Field::Description, FieldShape::NonBlank),
+        FieldSpec::required("acceptanceCriteria", Field::Criteria, FieldShape::TextList),
+        FieldSpec::required("priority", Field::Priority, FieldShape::Number),
         FieldSpec::required(
             "status",
             Field::Status,
-            Shape::Own("one of pending, in_progress, completed, failed, skipped"),
+            FieldShape::Own("one of pending, in_progress, completed, failed, skipped"),
         ),
-        FieldSpec::required("dependsOn", Field::Dependencies, Shape::TextList),
+        FieldSpec::required("dependsOn", Field::Dependencies, FieldShape::TextList),
         FieldSpec::optional("notes", Field::Notes, TEXT),
     ],
 };
@@ -107,9 +112,9 @@ const STATUS: usize = 5;
 const DEPENDS_ON: usize = 6;
 
 /// Reads a v3 file; `found` holds what is already known about its version.
-pub(super) fn read(input: &Input<'_>, root: Option<NodeRef<'_>>, found: Vec<Diagnostic>) -> Reading {
+pub(super) fn read(input: &DialectInput<'_>, root: Option<NodeRef<'_>>, found: Vec<Diagnostic>) -> PlanReading {
     let builder = PlanBuilder::new(input.source, "aimi", "v3", &LIFECYCLE);
-    let mut reader = Reader::new(builder, &VOICE);
+    let mut reader = PlanReader::new(builder, &VOICE);
     reader.diagnostics = found;
     if let Some(root) = root {
         read_root(&mut reader, root);
@@ -117,7 +122,7 @@ pub(super) fn read(input: &Input<'_>, root: Option<NodeRef<'_>>, found: Vec<Diag
     reader.finish()
 }
 
-fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
+fn read_root<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) {
     let owner = String::new;
     let mut found = reader.sort(root, &ROOT);
     // A missing version has been reported with what the file seems to be.
@@ -126,10 +131,10 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     for entry in reader.record(&found, &ROOT, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    if let Some(metadata) = found.get_kind(ROOT_METADATA, Kind::Object) {
+    if let Some(metadata) = found.get_kind(ROOT_METADATA, NodeKind::Object) {
         read_metadata(reader, metadata);
     }
-    let Some(stories) = found.get_kind(ROOT_STORIES, Kind::Array) else {
+    let Some(stories) = found.get_kind(ROOT_STORIES, NodeKind::Array) else {
         return;
     };
     reader.builder.plan().tasks_span = Some(stories.span());
@@ -147,7 +152,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     }
 }
 
-fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
+fn read_metadata<'d>(reader: &mut PlanReader<'d>, metadata: NodeRef<'d>) {
     let owner = || "metadata".to_owned();
     let mut found = reader.sort(metadata, &METADATA);
     reader.report_misnamed(&mut found, &METADATA, &owner);
@@ -185,8 +190,8 @@ fn read_metadata<'d>(reader: &mut Reader<'d>, metadata: NodeRef<'d>) {
     }
 }
 
-fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, priorities: &mut Priorities) {
-    if node.resolved().kind() != Kind::Object {
+fn read_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usize, priorities: &mut Priorities) {
+    if node.resolved().kind() != NodeKind::Object {
         report_no_story(reader, node, position);
         return;
     }
@@ -202,11 +207,11 @@ fn read_story<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize, p
     if let Some(id) = story_id(&found, ID) {
         check_id(reader, id, &owner);
         let id = reader.text(id);
-        reader.builder.task_mut(story_ix).name = Name::Id(id);
+        reader.builder.task_mut(story_ix).name = TaskName::Id(id);
     }
     check_texts(reader, &found, &owner);
     if let Some(status) = found.get(STATUS) {
-        let is_text = status.resolved().kind() == Kind::String;
+        let is_text = status.resolved().kind() == NodeKind::String;
         let quote = if is_text { "\"" } else { "" };
         let sentence = |written: &str| {
             (
@@ -251,7 +256,7 @@ fn reader_slice(node: NodeRef<'_>, span: Span) -> &str {
     node.document().source().slice(span)
 }
 
-fn report_strays<'d>(reader: &mut Reader<'d>, found: &mut Found<'d>, owner: &dyn Fn() -> String) {
+fn report_strays<'d>(reader: &mut PlanReader<'d>, found: &mut ObjectFields<'d>, owner: &dyn Fn() -> String) {
     reader.report_misnamed(found, &STORY, owner);
     let has_status = found.get(STATUS).is_some();
     let flag = |key: &str| {
@@ -296,7 +301,7 @@ fn report_strays<'d>(reader: &mut Reader<'d>, found: &mut Found<'d>, owner: &dyn
     reader.report_all(strays);
 }
 
-fn check_id<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> String) {
+fn check_id<'d>(reader: &mut PlanReader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> String) {
     let text = id.value();
     if !is_story_id(&text) && !text.trim().is_empty() {
         reader.report(
@@ -306,7 +311,7 @@ fn check_id<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> St
     }
 }
 
-fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) {
+fn check_texts<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>, owner: &dyn Fn() -> String) {
     let too_long = [(TITLE, "title", 200), (DESCRIPTION, "description", 500)]
         .into_iter()
         .filter_map(|(at, field, most)| check_length(found.get(at)?, owner, field, most));
@@ -314,7 +319,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
     let suspicious = [(TITLE, "title"), (DESCRIPTION, "description")]
         .into_iter()
         .filter_map(|(at, field)| {
-            let node = found.get_kind(at, Kind::String)?;
+            let node = found.get_kind(at, NodeKind::String)?;
             let part = suspicious_part(&node.value())?;
             let part = match part {
                 "`" => "a backtick".to_owned(),
@@ -325,7 +330,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
             Some(Diagnostic::new(&SUSPICIOUS_TEXT, node.span(), message).with_help(help))
         });
     reader.report_all(suspicious);
-    if let Some(description) = found.get_kind(DESCRIPTION, Kind::String) {
+    if let Some(description) = found.get_kind(DESCRIPTION, NodeKind::String) {
         let text = description.value();
         let text = text.trim_start();
         let is_story = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("as "));
@@ -341,7 +346,7 @@ fn check_texts<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() 
         }
     }
     reader.report_all(check_criteria(found.get(CRITERIA), owner));
-    if let Some(criteria) = found.get_kind(CRITERIA, Kind::Array)
+    if let Some(criteria) = found.get_kind(CRITERIA, NodeKind::Array)
         && !contains_text(criteria, "Typecheck passes")
     {
         reader.report(missing_typecheck(criteria, owner));
@@ -378,20 +383,24 @@ fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagn
     diagnostic.with_safe_fix("add \"Typecheck passes\"", vec![edit])
 }
 
-fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) -> Vec<Dependency> {
+fn read_dependencies<'d>(
+    reader: &mut PlanReader<'d>,
+    found: &ObjectFields<'d>,
+    owner: &dyn Fn() -> String,
+) -> Vec<Dependency> {
     let Some(list) = found.get(DEPENDS_ON) else {
         return Vec::new();
     };
     let mut dependencies = reader.dependency_buffer();
-    if list.resolved().kind() != Kind::Array {
+    if list.resolved().kind() != NodeKind::Array {
         dependencies.push(Dependency::unreadable(list.span()));
     }
     for item in list.elements() {
-        let is_text = item.resolved().kind() == Kind::String;
+        let is_text = item.resolved().kind() == NodeKind::String;
         let target = if is_text {
-            Target::Id(reader.text(item))
+            DependencyTarget::Id(reader.text(item))
         } else {
-            Target::Unreadable
+            DependencyTarget::Unreadable
         };
         let odd = item.text().filter(|id| !is_story_id(id));
         if let Some(odd) = odd {
@@ -418,12 +427,12 @@ fn forget_odd_references(builder: &mut PlanBuilder) {
         .tasks()
         .iter()
         .filter_map(|story| match story.name {
-            Name::Id(id) if is_odd(id) => Some(plan.str(id)),
+            TaskName::Id(id) if is_odd(id) => Some(plan.str(id)),
             _ => None,
         })
         .collect();
     let is_lost = |dependency: &&Dependency| match dependency.target {
-        Target::Id(id) => is_odd(id) && !names.contains(plan.str(id)),
+        DependencyTarget::Id(id) => is_odd(id) && !names.contains(plan.str(id)),
         _ => false,
     };
     let lost: HashSet<Span> = plan
@@ -433,7 +442,7 @@ fn forget_odd_references(builder: &mut PlanBuilder) {
         .map(|dependency| dependency.span)
         .collect();
     builder.retarget(|dependency| match lost.contains(&dependency.span) {
-        true => Target::Unreadable,
+        true => DependencyTarget::Unreadable,
         false => dependency.target,
     });
 }

@@ -1,16 +1,16 @@
 //! A plan as Aimi's tasks.json: v3, and v2 for plans that were v2 before.
 
-use super::super::draft::{Draft, DraftTask, Fields, State};
+use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;
 use super::super::time::is_iso_date;
 use super::super::write::{
-    Composed, Migration, MigrationOrder, Report, Resets, Writer, cut, five_states, member, named, number, one_line,
-    report_new_ids, slug, take_notes, take_title_and_body, task_ids, text,
+    Composed, DialectWriter, Migration, MigrationOrder, Resets, WriterReport, cut, five_states, member, named, number,
+    one_line, report_new_ids, slug, take_notes, take_title_and_body, task_ids, text,
 };
 use super::{answer, is_branch, is_story_id, migrate, v2, v3};
 use crate::document::NodeRef;
-use crate::document::patch::Value;
-use crate::plan::lifecycle::Order;
+use crate::document::patch::PlainValue;
+use crate::plan::lifecycle::TaskOrder;
 use crate::plan::{Field, Plan, Slots};
 
 /// Writes Aimi plans.
@@ -31,8 +31,8 @@ static PLANNED: Resets<'static> = Resets {
     overlooked: &[],
 };
 
-impl Writer for AimiWriter {
-    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
+impl DialectWriter for AimiWriter {
+    fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
         if draft.form.as_deref().is_some_and(v2::is_form) {
             return compose_v2(draft, report);
         }
@@ -42,7 +42,7 @@ impl Writer for AimiWriter {
         let head = vec![
             member("schemaVersion", text("3.0")),
             member("metadata", metadata(draft, id_source, report)),
-            member("userStories", Value::Null),
+            member("userStories", PlainValue::Null),
         ];
         let tasks = draft.tasks.iter_mut().enumerate();
         let tasks = tasks.map(|(ix, task)| {
@@ -86,7 +86,7 @@ impl Writer for AimiWriter {
         &PLANNED
     }
 
-    fn in_older_form(&self, answer: &mut Vec<(String, Value)>, form: &str) -> bool {
+    fn in_older_form(&self, answer: &mut Vec<(String, PlainValue)>, form: &str) -> bool {
         let is_older = v2::is_form(form);
         if is_older {
             answer::in_older_form(answer, form);
@@ -95,7 +95,7 @@ impl Writer for AimiWriter {
     }
 }
 
-fn metadata(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) -> Value {
+fn metadata(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut WriterReport) -> PlainValue {
     let title = take_plan_title(&mut draft.head, report);
     let kind = take_kind(&mut draft.head, &title, report);
     let branch = take_branch(&mut draft.head, &title, kind, report);
@@ -109,7 +109,7 @@ fn metadata(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) ->
         member("type", text(kind)),
         member("branchName", text(branch)),
         member("createdAt", text(created_at)),
-        member("planPath", plan_path.map_or(Value::Null, text)),
+        member("planPath", plan_path.map_or(PlainValue::Null, text)),
     ];
     let brainstorm = draft.head.take_text(Field::BrainstormPath);
     members.extend(brainstorm.map(|path| member("brainstormPath", text(path))));
@@ -122,11 +122,11 @@ fn metadata(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) ->
         }
     };
     members.push(member("maxConcurrency", number(slots)));
-    Value::Object(members)
+    PlainValue::Object(members)
 }
 
 /// Takes the plan's title; a description beside it has no place here.
-fn take_plan_title(head: &mut Fields, report: &mut Report) -> String {
+fn take_plan_title(head: &mut Fields, report: &mut WriterReport) -> String {
     let fields = [Field::Title, Field::Project, Field::Goal, Field::Description];
     let Some(title) = fields.into_iter().find_map(|field| head.take_text(field)) else {
         report.invented(None, "metadata.title", "the plan has no title");
@@ -149,7 +149,7 @@ const KIND_WORDS: [(&str, &str); 8] = [
     ("update dependencies", "chore"),
 ];
 
-fn take_kind(head: &mut Fields, title: &str, report: &mut Report) -> &'static str {
+fn take_kind(head: &mut Fields, title: &str, report: &mut WriterReport) -> &'static str {
     let own = head
         .text(Field::PlanKind)
         .and_then(|own| KINDS.into_iter().find(|kind| *kind == own));
@@ -164,7 +164,7 @@ fn take_kind(head: &mut Fields, title: &str, report: &mut Report) -> &'static st
     kind
 }
 
-fn take_branch(head: &mut Fields, title: &str, kind: &str, report: &mut Report) -> String {
+fn take_branch(head: &mut Fields, title: &str, kind: &str, report: &mut WriterReport) -> String {
     if head.text(Field::Branch).is_some_and(is_branch)
         && let Some(branch) = head.take_text(Field::Branch)
     {
@@ -178,7 +178,7 @@ fn take_branch(head: &mut Fields, title: &str, kind: &str, report: &mut Report) 
     branch
 }
 
-fn take_date(head: &mut Fields, id_source: &IdSource<'_>, report: &mut Report) -> String {
+fn take_date(head: &mut Fields, id_source: &IdSource<'_>, report: &mut WriterReport) -> String {
     for field in [Field::CreatedAt, Field::Date] {
         let Some(date) = head
             .text(field)
@@ -203,11 +203,11 @@ fn take_date(head: &mut Fields, id_source: &IdSource<'_>, report: &mut Report) -
 }
 
 /// Returns a number for every task: in the order in which its plan would take them.
-fn priorities_of(draft: &Draft, report: &mut Report) -> Vec<usize> {
+fn priorities_of(draft: &PlanDraft, report: &mut WriterReport) -> Vec<usize> {
     let mut order: Vec<usize> = (0..draft.tasks.len()).collect();
-    if draft.order == Order::Stage {
+    if draft.order == TaskOrder::Stage {
         order.sort_by_key(|&ix| (draft.tasks[ix].stage, draft.tasks[ix].priority));
-    } else if draft.order == Order::Priority {
+    } else if draft.order == TaskOrder::Priority {
         order.sort_by_key(|&ix| draft.tasks[ix].priority);
     }
     let mut priorities = vec![0; order.len()];
@@ -230,8 +230,8 @@ fn compose_story(
     task_ix: usize,
     ids: &[(String, bool)],
     priority: usize,
-    report: &mut Report,
-) -> Vec<(String, Value)> {
+    report: &mut WriterReport,
+) -> Vec<(String, PlainValue)> {
     // Notes may have any length.
     let mut whole: Vec<String> = Vec::new();
     let mut short = |field: &'static str, value: String, most: usize| {
@@ -248,7 +248,7 @@ fn compose_story(
     let title = short("title", title, TITLE_CHARS);
     let description = short("description", description, DESCRIPTION_CHARS);
     let criteria = take_criteria(&mut task.fields);
-    let criteria: Vec<Value> = criteria
+    let criteria: Vec<PlainValue> = criteria
         .into_iter()
         .map(|criterion| text(short("acceptanceCriteria", criterion, CRITERION_CHARS)))
         .collect();
@@ -257,7 +257,7 @@ fn compose_story(
     }
     let criteria = with_typecheck(criteria, task_ix, report);
     let mut notes = take_notes(&mut task.fields, &task.state);
-    if let State::Blocked(reason) = &task.state {
+    if let DraftState::Blocked(reason) = &task.state {
         notes = notes.or_else(|| Some(format!("Blocked: {reason}")));
     }
     if !whole.is_empty() {
@@ -268,7 +268,7 @@ fn compose_story(
         member("id", text(ids.get(task_ix).map_or("", |(id, _)| id))),
         member("title", text(title)),
         member("description", text(description)),
-        member("acceptanceCriteria", Value::Array(criteria)),
+        member("acceptanceCriteria", PlainValue::Array(criteria)),
         member("priority", number(priority)),
         member("status", text(state.word(&v3::WORDS))),
         member("dependsOn", named(&task.dependencies, ids)),
@@ -279,7 +279,7 @@ fn compose_story(
 /// Takes what tells that a task is done: its criteria, else the signal that it is.
 fn take_criteria(fields: &mut Fields) -> Vec<String> {
     let string = |value| match value {
-        Value::String(text) => Some(text),
+        PlainValue::String(text) => Some(text),
         _ => None,
     };
     match fields.take_texts(Field::Criteria) {
@@ -288,7 +288,7 @@ fn take_criteria(fields: &mut Fields) -> Vec<String> {
     }
 }
 
-fn with_typecheck(mut criteria: Vec<Value>, task_ix: usize, report: &mut Report) -> Vec<Value> {
+fn with_typecheck(mut criteria: Vec<PlainValue>, task_ix: usize, report: &mut WriterReport) -> Vec<PlainValue> {
     let typecheck = text("Typecheck passes");
     if !criteria.contains(&typecheck) {
         let message = "\"Typecheck passes\" is a criterion of every story";
@@ -299,7 +299,7 @@ fn with_typecheck(mut criteria: Vec<Value>, task_ix: usize, report: &mut Report)
 }
 
 /// Writes the older form: two booleans, and priorities that are layers.
-fn compose_v2(draft: &mut Draft, report: &mut Report) -> Composed {
+fn compose_v2(draft: &mut PlanDraft, report: &mut WriterReport) -> Composed {
     let is_linked = draft.form.as_deref() == Some(v2::LINKED_FORM);
     let mut metadata = Vec::new();
     for (key, field) in [
@@ -318,14 +318,14 @@ fn compose_v2(draft: &mut Draft, report: &mut Report) -> Composed {
         true => metadata,
         false => vec![
             member("schemaVersion", text("2.2")),
-            member("metadata", Value::Object(metadata)),
+            member("metadata", PlainValue::Object(metadata)),
         ],
     };
-    head.push(member("userStories", Value::Null));
+    head.push(member("userStories", PlainValue::Null));
     let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("US-{n:03}"));
     let tasks = draft.tasks.iter_mut().zip(&ids).enumerate();
     let tasks = tasks.map(|(ix, (task, (id, _)))| {
-        if !matches!(task.state, State::Pending | State::Done | State::Skipped) {
+        if !matches!(task.state, DraftState::Pending | DraftState::Done | DraftState::Skipped) {
             let message = "a story of this version passes, is skipped, or is open".to_owned();
             report.lost(Some(ix), "status", message);
         }
@@ -336,10 +336,10 @@ fn compose_v2(draft: &mut Draft, report: &mut Report) -> Composed {
             member("id", text(id)),
             member("title", text(title)),
             member("description", text(description)),
-            member("acceptanceCriteria", Value::Array(criteria)),
+            member("acceptanceCriteria", PlainValue::Array(criteria)),
             member("priority", number(ix + 1)),
-            member("passes", Value::Bool(task.state == State::Done)),
-            member("skipped", Value::Bool(task.state == State::Skipped)),
+            member("passes", PlainValue::Bool(task.state == DraftState::Done)),
+            member("skipped", PlainValue::Bool(task.state == DraftState::Skipped)),
             member("notes", text(notes)),
         ];
         if is_linked {

@@ -3,15 +3,19 @@
 mod record;
 mod write;
 
-use super::reader::{PLAIN_VOICE, Reader};
+use super::reader::{PLAIN_VOICE, PlanReader};
 use super::rules::INVALID_REFERENCE;
-use super::table::{FieldSpec, Shape, Table};
-use super::{CarrierKind, Dialect, Edits, Fit, Input, Planning, Reading, Recording, Writer, next_id_in_style};
+use super::table::{FieldShape, FieldSpec, FieldTable};
+use super::{
+    CarrierKind, Dialect, DialectInput, DialectWriter, Edits, Fit, PlanReading, Planning, Recording, next_id_in_style,
+};
 use crate::diagnostic::{Diagnostic, Rule};
-use crate::document::{Kind, NodeRef};
-use crate::edit::{Change, Owner};
+use crate::document::{NodeKind, NodeRef};
+use crate::edit::{FieldEdit, Owner};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
-use crate::plan::{Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, Slots, State, Target};
+use crate::plan::{
+    Dependency, DependencyTarget, Field, Lifecycle, Machine, Plan, PlanBuilder, Slots, State, TaskName, TaskOrder,
+};
 
 /// The clido dialect.
 pub struct Clido;
@@ -20,7 +24,7 @@ pub struct Clido;
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
     on_failure: OnFailure::DependentsSkipped,
-    order: Order::File,
+    order: TaskOrder::File,
     slots: Slots::Fixed(4),
     may_be_empty: true,
     words: ["pending", "running", "done", "failed", "skipped"],
@@ -41,52 +45,52 @@ static LIFECYCLE: Lifecycle = Lifecycle {
     wording: &PLAIN_WORDING,
 };
 
-static SAVED: Table = Table {
+static SAVED: FieldTable = FieldTable {
     name: "Plan",
     fields: &[
-        FieldSpec::required("meta", Field::Metadata, Shape::Object),
-        FieldSpec::required("tasks", Field::Tasks, Shape::List),
+        FieldSpec::required("meta", Field::Metadata, FieldShape::Object),
+        FieldSpec::required("tasks", Field::Tasks, FieldShape::List),
     ],
 };
 
-static META: Table = Table {
+static META: FieldTable = FieldTable {
     name: "Meta",
     fields: &[
-        FieldSpec::required("id", Field::Id, Shape::NonBlank),
-        FieldSpec::required("goal", Field::Goal, Shape::Prose),
-        FieldSpec::required("created_at", Field::CreatedAt, Shape::Time),
+        FieldSpec::required("id", Field::Id, FieldShape::NonBlank),
+        FieldSpec::required("goal", Field::Goal, FieldShape::Prose),
+        FieldSpec::required("created_at", Field::CreatedAt, FieldShape::Time),
     ],
 };
 
-static FLAT: Table = Table {
+static FLAT: FieldTable = FieldTable {
     name: "Flat plan",
     fields: &[
-        FieldSpec::required("goal", Field::Goal, Shape::Prose),
-        FieldSpec::required("tasks", Field::Tasks, Shape::List),
-        FieldSpec::optional("id", Field::Id, Shape::NonBlank),
-        FieldSpec::optional("created_at", Field::CreatedAt, Shape::Time),
+        FieldSpec::required("goal", Field::Goal, FieldShape::Prose),
+        FieldSpec::required("tasks", Field::Tasks, FieldShape::List),
+        FieldSpec::optional("id", Field::Id, FieldShape::NonBlank),
+        FieldSpec::optional("created_at", Field::CreatedAt, FieldShape::Time),
     ],
 };
 
-static TASK: Table = Table {
+static TASK: FieldTable = FieldTable {
     name: "Task",
     fields: &[
-        FieldSpec::required("id", Field::Id, Shape::NonBlank),
-        FieldSpec::required("description", Field::Description, Shape::Prose),
-        FieldSpec::optional("depends_on", Field::Dependencies, Shape::List),
+        FieldSpec::required("id", Field::Id, FieldShape::NonBlank),
+        FieldSpec::required("description", Field::Description, FieldShape::Prose),
+        FieldSpec::optional("depends_on", Field::Dependencies, FieldShape::List),
         FieldSpec::optional(
             "complexity",
             Field::Complexity,
-            Shape::OneOf(&["low", "medium", "high"]),
+            FieldShape::OneOf(&["low", "medium", "high"]),
         ),
-        FieldSpec::optional("skip", Field::Skip, Shape::Bool),
-        FieldSpec::optional("notes", Field::Notes, Shape::Text),
+        FieldSpec::optional("skip", Field::Skip, FieldShape::Bool),
+        FieldSpec::optional("notes", Field::Notes, FieldShape::Text),
         FieldSpec::optional(
             "status",
             Field::Status,
-            Shape::Own("one of pending, running, done, failed, skipped"),
+            FieldShape::Own("one of pending, running, done, failed, skipped"),
         ),
-        FieldSpec::optional("tools", Field::Tools, Shape::TextListOrNull),
+        FieldSpec::optional("tools", Field::Tools, FieldShape::TextListOrNull),
     ],
 };
 const ID: usize = 0;
@@ -94,7 +98,7 @@ const DEPENDS_ON: usize = 2;
 const SKIP: usize = 4;
 const STATUS: usize = 6;
 
-static TABLES: &[&Table] = &[&SAVED, &META, &FLAT, &TASK];
+static TABLES: &[&FieldTable] = &[&SAVED, &META, &FLAT, &TASK];
 
 impl Dialect for Clido {
     fn name(&self) -> &'static str {
@@ -121,17 +125,17 @@ impl Dialect for Clido {
         true
     }
 
-    fn sniff(&self, input: &Input<'_>) -> Fit {
-        let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
+    fn sniff(&self, input: &DialectInput<'_>) -> Fit {
+        let Some(root) = input.root.filter(|root| root.kind() == NodeKind::Object) else {
             return 0;
         };
         let tasks = root.get("tasks");
-        let list = tasks.filter(|tasks| tasks.resolved().kind() == Kind::Array);
+        let list = tasks.filter(|tasks| tasks.resolved().kind() == NodeKind::Array);
         let first = list.and_then(|tasks| tasks.elements().next());
         let task_has = |key: &str| first.is_some_and(|task| task.get(key).is_some());
         let meta = root
             .get("meta")
-            .is_some_and(|meta| meta.resolved().kind() == Kind::Object);
+            .is_some_and(|meta| meta.resolved().kind() == NodeKind::Object);
         match (meta, root.get("goal").is_some(), tasks.is_some()) {
             (true, _, true) => 90,
             (_, true, true) => 80,
@@ -142,11 +146,11 @@ impl Dialect for Clido {
         }
     }
 
-    fn read(&self, input: &Input<'_>) -> Reading {
+    fn read(&self, input: &DialectInput<'_>) -> PlanReading {
         let is_saved = input.root.is_some_and(|root| root.get("meta").is_some());
         let form = if is_saved { "saved" } else { "flat" };
         let builder = PlanBuilder::new(input.source, self.name(), form, &LIFECYCLE);
-        let mut reader = Reader::new(builder, &PLAIN_VOICE);
+        let mut reader = PlanReader::new(builder, &PLAIN_VOICE);
         if let Some(root) = input.root {
             read_root(&mut reader, root, is_saved);
         }
@@ -157,7 +161,7 @@ impl Dialect for Clido {
         super::id_against_name(plan, path, self.name()).into_iter().collect()
     }
 
-    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
+    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         Some(match owner {
             Owner::Plan if plan.form == "saved" => &SAVED,
             Owner::Plan => &FLAT,
@@ -165,7 +169,7 @@ impl Dialect for Clido {
         })
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static FieldTable] {
         TABLES
     }
 
@@ -177,7 +181,7 @@ impl Dialect for Clido {
         include_str!("../../../schemas/clido.json")
     }
 
-    fn writer(&self) -> Option<&'static dyn Writer> {
+    fn writer(&self) -> Option<&'static dyn DialectWriter> {
         Some(&write::ClidoWriter)
     }
 
@@ -199,7 +203,7 @@ impl Edits for Clido {
         Some(next_id_in_style(plan, "t"))
     }
 
-    fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
+    fn record(&self, recording: &Recording<'_>) -> Vec<FieldEdit> {
         record::record(recording)
     }
 }
@@ -210,7 +214,7 @@ impl Planning for Clido {
     }
 }
 
-fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
+fn read_root<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>, is_saved: bool) {
     let table = if is_saved { &SAVED } else { &FLAT };
     let owner = || "the plan".to_owned();
     let mut found = reader.sort(root, table);
@@ -218,13 +222,13 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
     for entry in reader.record(&found, table, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    if is_saved && let Some(meta) = found.get_kind(0, Kind::Object) {
+    if is_saved && let Some(meta) = found.get_kind(0, NodeKind::Object) {
         let found = reader.sort(meta, &META);
         for entry in reader.record(&found, &META, &|| "`meta`".to_owned()) {
             reader.builder.head_entry(entry.field, entry.value);
         }
     }
-    if let Some(tasks) = found.get_kind(1, Kind::Array) {
+    if let Some(tasks) = found.get_kind(1, NodeKind::Array) {
         reader.builder.plan().tasks_span = Some(tasks.span());
         reader.builder.reserve(tasks.n_rows() / 16, 8);
         for (task_ix, task) in tasks.elements().enumerate() {
@@ -233,8 +237,8 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_saved: bool) {
     }
 }
 
-fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, task_ix: usize) {
-    if node.resolved().kind() != Kind::Object {
+fn read_task<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, task_ix: usize) {
+    if node.resolved().kind() != NodeKind::Object {
         reader.not_an_object(node, &format!("task {}", task_ix + 1));
         reader.placeholder(node);
         return;
@@ -246,9 +250,9 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, task_ix: usize) {
     let entries = reader.record(&found, &TASK, &owner);
     let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
     let task_ix = reader.task(node, entries, dependencies);
-    if let Some(id) = found.get_kind(ID, Kind::String) {
+    if let Some(id) = found.get_kind(ID, NodeKind::String) {
         let id = reader.text(id);
-        reader.builder.task_mut(task_ix).name = Name::Id(id);
+        reader.builder.task_mut(task_ix).name = TaskName::Id(id);
     }
     if let Some(status) = found.get(STATUS) {
         let value = reader.status(status, &LIFECYCLE.words, &owner, None);
@@ -267,7 +271,7 @@ fn task_label(id: Option<NodeRef<'_>>, task_ix: usize) -> String {
 }
 
 fn read_dependencies<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut PlanReader<'d>,
     list: Option<NodeRef<'d>>,
     owner: &dyn Fn() -> String,
 ) -> Vec<Dependency> {
@@ -275,21 +279,21 @@ fn read_dependencies<'d>(
         return Vec::new();
     };
     let mut dependencies = reader.dependency_buffer();
-    if list.resolved().kind() != Kind::Array {
+    if list.resolved().kind() != NodeKind::Array {
         dependencies.push(Dependency::unreadable(list.span()));
     }
     for item in list.elements() {
-        let target = if item.resolved().kind() == Kind::String {
-            Target::Id(reader.text(item))
+        let target = if item.resolved().kind() == NodeKind::String {
+            DependencyTarget::Id(reader.text(item))
         } else {
-            if item.kind() != Kind::Invalid {
+            if item.kind() != NodeKind::Invalid {
                 let message = format!("a dependency of {} is {}, not a task id", owner(), item.describe());
                 reader.report(
                     Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
                         .with_help("write the id of a task, in quotes"),
                 );
             }
-            Target::Unreadable
+            DependencyTarget::Unreadable
         };
         dependencies.push(Dependency {
             span: item.span(),

@@ -1,12 +1,12 @@
 //! What clido keeps of a task's fate: status, `skip`, notes.
 
-use super::super::{Deed, Recording};
-use crate::document::patch::Value;
+use super::super::{RecordedMove, Recording};
+use crate::document::patch::PlainValue;
 use crate::edit::reasons::{causes, with_cause, with_line, with_new_line, without_cause};
-use crate::edit::{Change, Owner};
+use crate::edit::{FieldEdit, Owner};
 use crate::plan::{Field, Plan, State, Verb};
 
-pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
+pub(super) fn record(recording: &Recording<'_>) -> Vec<FieldEdit> {
     let mut changes = Vec::new();
     for deed in recording.deeds {
         record_task(recording.located.plan, deed, &mut changes);
@@ -14,26 +14,28 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     changes
 }
 
-fn record_task(plan: &Plan, deed: &Deed<'_>, changes: &mut Vec<Change>) {
+fn record_task(plan: &Plan, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
     let step = &deed.step;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     if step.from != step.to {
-        changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
+        changes.push(FieldEdit::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
     }
     changes.extend(notes_change(plan, deed));
     match step.to {
-        State::Skipped if step.cause.is_none() => changes.push(Change::set(owner, Field::Skip, Value::Bool(true))),
+        State::Skipped if step.cause.is_none() => {
+            changes.push(FieldEdit::set(owner, Field::Skip, PlainValue::Bool(true)))
+        }
         State::Pending | State::Running if step.cause.is_none() && plan.value(task, Field::Skip).is_some() => {
-            changes.push(Change::set(owner, Field::Skip, Value::Bool(false)));
+            changes.push(FieldEdit::set(owner, Field::Skip, PlainValue::Bool(false)));
         }
         _ => {}
     }
 }
 
 /// Returns what becomes of a task's notes. They are for the agent that takes the task: what was there stays.
-fn notes_change(plan: &Plan, deed: &Deed<'_>) -> Option<Change> {
-    let Deed { step, request } = deed;
+fn notes_change(plan: &Plan, deed: &RecordedMove<'_>) -> Option<FieldEdit> {
+    let RecordedMove { step, request } = deed;
     let old = plan.task_str(&plan.tasks()[step.task_ix], Field::Notes);
     let owner = Owner::Task(step.task_ix);
     let causes = causes(plan, step.task_ix);
@@ -61,7 +63,7 @@ fn notes_change(plan: &Plan, deed: &Deed<'_>) -> Option<Change> {
     }
     match notes {
         notes if notes.as_deref() == old => None,
-        Some(notes) => Some(Change::text(owner, Field::Notes, notes)),
-        None => Some(Change::remove(owner, Field::Notes)),
+        Some(notes) => Some(FieldEdit::text(owner, Field::Notes, notes)),
+        None => Some(FieldEdit::remove(owner, Field::Notes)),
     }
 }

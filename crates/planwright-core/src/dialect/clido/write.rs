@@ -1,13 +1,13 @@
 //! A plan as clido saves it.
 
-use super::super::draft::{Draft, DraftTask, State};
+use super::super::draft::{DraftState, DraftTask, PlanDraft};
 use super::super::id_source::IdSource;
 use super::super::write::{
-    Composed, Import, Report, Resets, Writer, complexity_of, joined, member, named, report_joined, report_new_ids,
-    take_created, take_file_id, take_goal, take_notes, task_ids, text,
+    Composed, DialectWriter, Import, Resets, WriterReport, complexity_of, joined, member, named, report_joined,
+    report_new_ids, take_created, take_file_id, take_goal, take_notes, task_ids, text,
 };
 use super::LIFECYCLE;
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::plan::Field;
 use crate::text::visible;
 
@@ -31,8 +31,8 @@ static PLANNED: Resets<'static> = Resets {
     ..RESETS
 };
 
-impl Writer for ClidoWriter {
-    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
+impl DialectWriter for ClidoWriter {
+    fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
         let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("t{n}"));
         report_new_ids(&draft.tasks, &ids, "id", report);
         report_joined(draft, "description", report);
@@ -40,7 +40,7 @@ impl Writer for ClidoWriter {
             Some("flat") => flat(draft),
             _ => vec![
                 member("meta", meta(draft, id_source, report)),
-                member("tasks", Value::Null),
+                member("tasks", PlainValue::Null),
             ],
         };
         let tasks = draft.tasks.iter_mut().enumerate();
@@ -72,12 +72,12 @@ impl Writer for ClidoWriter {
     }
 }
 
-fn meta(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) -> Value {
+fn meta(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut WriterReport) -> PlainValue {
     let goal = take_goal(&mut draft.head).unwrap_or_else(|| {
         report.invented(None, "meta.goal", "the plan says nowhere what it is for");
         "Untitled plan".to_owned()
     });
-    let given = |draft: &Draft, field| {
+    let given = |draft: &PlanDraft, field| {
         draft
             .head
             .text(field)
@@ -112,7 +112,7 @@ fn meta(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) -> Val
         }
         id_source.now.clone()
     });
-    Value::Object(vec![
+    PlainValue::Object(vec![
         member("id", text(id)),
         member("goal", text(goal)),
         member("created_at", text(created_at)),
@@ -120,13 +120,13 @@ fn meta(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) -> Val
 }
 
 /// The form that planners return; only for plans that were of this form before.
-fn flat(draft: &mut Draft) -> Vec<(String, Value)> {
+fn flat(draft: &mut PlanDraft) -> Vec<(String, PlainValue)> {
     let goal = take_goal(&mut draft.head).unwrap_or_default();
     let mut head = vec![member("goal", text(goal))];
     for (key, field) in [("id", Field::Id), ("created_at", Field::CreatedAt)] {
         head.extend(draft.head.take_text(field).map(|value| member(key, text(value))));
     }
-    head.push(member("tasks", Value::Null));
+    head.push(member("tasks", PlainValue::Null));
     head
 }
 
@@ -134,8 +134,8 @@ fn compose_task(
     task: &mut DraftTask,
     task_ix: usize,
     ids: &[(String, bool)],
-    report: &mut Report,
-) -> Vec<(String, Value)> {
+    report: &mut WriterReport,
+) -> Vec<(String, PlainValue)> {
     let fields = &mut task.fields;
     let title = fields.take_text(Field::Title);
     let body = fields
@@ -146,13 +146,15 @@ fn compose_task(
         "Untitled task".to_owned()
     });
     let mut notes = take_notes(fields, &task.state);
-    if let State::Blocked(reason) = &task.state {
+    if let DraftState::Blocked(reason) = &task.state {
         let message = format!("it was blocked ({reason}) and is pending again");
         report.changed(Some(task_ix), "status", message);
         notes = notes.or_else(|| Some(format!("Blocked: {reason}")));
     }
     let complexity = fields.get(Field::Complexity).and_then(complexity_of);
-    let tools = fields.take_texts(Field::Tools).map_or(Value::Null, Value::Array);
+    let tools = fields
+        .take_texts(Field::Tools)
+        .map_or(PlainValue::Null, PlainValue::Array);
     if complexity.is_some() {
         fields.drop(Field::Complexity);
     }
@@ -162,14 +164,14 @@ fn compose_task(
         member("description", text(description)),
         member("depends_on", named(&task.dependencies, ids)),
         member("complexity", text(word)),
-        member("skip", Value::Bool(task.held)),
+        member("skip", PlainValue::Bool(task.held)),
         member("notes", text(notes.unwrap_or_default())),
         member("status", text(task.state.word(&LIFECYCLE.words))),
         member("tools", tools),
     ]
 }
 
-fn word_of(complexity: Option<i64>, task_ix: usize, report: &mut Report) -> &'static str {
+fn word_of(complexity: Option<i64>, task_ix: usize, report: &mut WriterReport) -> &'static str {
     let word = match complexity {
         None | Some(..=2) => "low",
         Some(3) => "medium",

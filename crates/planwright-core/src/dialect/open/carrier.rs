@@ -1,33 +1,33 @@
 //! From a text to a document: the carrier of its extension first, then the text as a whole, and a fragment of it last.
 
-use super::super::{CarrierKind, Dialect, Input};
+use super::super::{CarrierKind, Dialect, DialectInput};
 use super::wrapping::{json_in_prose, prose_finding, wrapped};
 use super::{CERTAIN, Choice, best_fit};
 use crate::diagnostic::Diagnostic;
-use crate::document::{Format, Kind, Parsed, json, yaml};
+use crate::document::{DocumentFormat, NodeKind, Parsed, json, yaml};
 use crate::text::{SourceText, Span};
 
 /// A text with its document, and the part of the text that the document is.
-pub(super) struct Opened {
+pub(super) struct CarriedDocument {
     pub(super) carrier: CarrierKind,
     pub(super) parsed: Option<Parsed>,
     /// The JSON inside prose or a fence; none where the document is the whole text.
     pub(super) prose: Option<Span>,
 }
 
-impl Opened {
+impl CarriedDocument {
     /// Takes the document of a whole text that was parsed before. Where the text looks like something else by now, it is opened as
     /// the next verb would open it.
     pub(super) fn of(parsed: Parsed, choice: &Choice<'_>) -> Self {
         let carrier = match parsed.document.format() {
-            Format::Json => CarrierKind::Json,
-            Format::Yaml => CarrierKind::Yaml,
+            DocumentFormat::Json => CarrierKind::Json,
+            DocumentFormat::Yaml => CarrierKind::Yaml,
         };
         let source = parsed.document.source();
         if choice.forced.is_none() && likely_carrier(source.as_str(), choice) != carrier {
-            return Opened::new(source, choice);
+            return CarriedDocument::new(source, choice);
         }
-        Opened {
+        CarriedDocument {
             carrier,
             parsed: Some(parsed),
             prose: None,
@@ -38,7 +38,7 @@ impl Opened {
         if let Some(forced) = choice.forced
             && let [usual, ..] = forced.carriers()
         {
-            return Opened::in_carrier(source, *usual);
+            return CarriedDocument::in_carrier(source, *usual);
         }
         let likely = likely_carrier(source.as_str(), choice);
         let named = named(choice.path);
@@ -49,7 +49,7 @@ impl Opened {
             CarrierKind::Yaml => false,
         };
         let whole = may_be_yaml.then(|| whole_yaml(source, choice, likely)).flatten();
-        whole.unwrap_or_else(|| Opened::in_carrier(source, likely))
+        whole.unwrap_or_else(|| CarriedDocument::in_carrier(source, likely))
     }
 
     fn in_carrier(source: &SourceText, carrier: CarrierKind) -> Self {
@@ -63,12 +63,12 @@ impl Opened {
             (CarrierKind::Json, Some(span)) => Some(json::parse_span(source, span)),
             (CarrierKind::Json, None) => Some(json::parse(source)),
         };
-        Opened { carrier, parsed, prose }
+        CarriedDocument { carrier, parsed, prose }
     }
 
-    pub(super) fn input<'a>(&'a self, source: &'a SourceText, choice: &Choice<'a>) -> Input<'a> {
+    pub(super) fn input<'a>(&'a self, source: &'a SourceText, choice: &Choice<'a>) -> DialectInput<'a> {
         let root = self.parsed.as_ref().and_then(|parsed| parsed.document.root());
-        let mut input = Input {
+        let mut input = DialectInput {
             source,
             path: choice.path,
             parsed: self.parsed.as_ref(),
@@ -96,8 +96,8 @@ impl Opened {
 
 /// Returns the text as a whole in YAML, where it is a plan in it. A file that is called YAML may be broken, or no plan at all:
 /// either is reported as such, and not as the JSON that it quotes.
-fn whole_yaml(source: &SourceText, choice: &Choice<'_>, likely: CarrierKind) -> Option<Opened> {
-    let opened = Opened::in_carrier(source, CarrierKind::Yaml);
+fn whole_yaml(source: &SourceText, choice: &Choice<'_>, likely: CarrierKind) -> Option<CarriedDocument> {
+    let opened = CarriedDocument::in_carrier(source, CarrierKind::Yaml);
     let is_sound = opened
         .parsed
         .as_ref()
@@ -105,7 +105,7 @@ fn whole_yaml(source: &SourceText, choice: &Choice<'_>, likely: CarrierKind) -> 
     let is_named = named(choice.path) == Some(CarrierKind::Yaml);
     let input = opened.input(source, choice);
     let fit = best_fit(&input, choice);
-    let is_object = input.root.is_some_and(|root| root.kind() == Kind::Object);
+    let is_object = input.root.is_some_and(|root| root.kind() == NodeKind::Object);
     let is_plan = fit > 0 && (is_sound || is_named || fit >= CERTAIN);
     let is_document = is_named && is_sound && is_object && likely == CarrierKind::Json;
     (is_plan || is_document).then_some(opened)

@@ -11,12 +11,12 @@ const THEIRS: &str = ">>>>>>> ";
 
 /// Follows the code fences of Markdown: what they quote are examples, unless it is the JSON of a contract.
 #[derive(Default)]
-struct Fence {
+struct FenceTracker {
     /// The marks that the open fence ends with, and whether it is of JSON.
     open: Option<(String, bool)>,
 }
 
-impl Fence {
+impl FenceTracker {
     /// Returns whether the next line is part of an example.
     fn is_example(&mut self, line: &str) -> bool {
         let marks: String = line
@@ -44,7 +44,7 @@ const MAX_FOUND: usize = 20;
 
 /// A line with its place.
 #[derive(Clone, Copy)]
-struct Line<'s> {
+struct NumberedLine<'s> {
     number: usize,
     text: &'s str,
     span: Span,
@@ -58,7 +58,7 @@ pub(super) fn conflicts(source: &SourceText) -> Vec<Diagnostic> {
     }
     let mut found = Vec::new();
     let mut start = 0;
-    let mut fence = Fence::default();
+    let mut fence = FenceTracker::default();
     let lines = text.split_inclusive('\n').zip(1..).map(|(line, number)| {
         let text = line.trim_end_matches(['\n', '\r']);
         let span = Span {
@@ -66,7 +66,7 @@ pub(super) fn conflicts(source: &SourceText) -> Vec<Diagnostic> {
             end: start + text.len() as u32,
         };
         start += line.len() as u32;
-        Line { number, text, span }
+        NumberedLine { number, text, span }
     });
     let mut lines = lines.filter(|line| !fence.is_example(line.text));
     while let Some(ours) = lines.by_ref().find(|line| line.text.starts_with(OURS)) {
@@ -87,8 +87,13 @@ pub(super) fn conflicts(source: &SourceText) -> Vec<Diagnostic> {
     found
 }
 
-fn finding(ours: Line<'_>, middle: Line<'_>, between: Line<'_>, theirs: Line<'_>) -> Diagnostic {
-    let name = |line: Line<'_>| visible(line.text[OURS.len()..].trim()).into_owned();
+fn finding(
+    ours: NumberedLine<'_>,
+    middle: NumberedLine<'_>,
+    between: NumberedLine<'_>,
+    theirs: NumberedLine<'_>,
+) -> Diagnostic {
+    let name = |line: NumberedLine<'_>| visible(line.text[OURS.len()..].trim()).into_owned();
     let lines = |from: usize, to: usize| match to.saturating_sub(from) {
         0 => "nothing".to_owned(),
         1 => format!("line {from}"),

@@ -4,13 +4,13 @@ mod carrier;
 mod conflict;
 mod wrapping;
 
-use self::carrier::Opened;
+use self::carrier::CarriedDocument;
 use self::wrapping::unwrapping;
 use super::rules::{AMBIGUOUS_DIALECT, EMPTY_FILE, UNKNOWN_DIALECT};
-use super::{CarrierKind, DIALECTS, Dialect, Facts, Fit, Input, Reading};
+use super::{CarrierKind, DIALECTS, Dialect, DialectInput, DiskFacts, Fit, PlanReading};
 use crate::diagnostic::{Diagnostic, sort};
 use crate::document::rules::{BINARY_FILE, INVALID_UTF8};
-use crate::document::{Kind, NodeRef, Parsed};
+use crate::document::{NodeKind, NodeRef, Parsed};
 use crate::text::SourceText;
 
 /// What the caller knows about a text before it is read.
@@ -22,12 +22,12 @@ pub struct Choice<'a> {
     /// The path of the text, with `/` as separator.
     pub path: Option<&'a str>,
     /// What the disk says.
-    pub facts: &'a Facts,
+    pub facts: &'a DiskFacts,
 }
 
 impl<'a> Choice<'a> {
     /// Returns the choice between all dialects by the content of the text alone.
-    pub fn by_content(facts: &'a Facts) -> Self {
+    pub fn by_content(facts: &'a DiskFacts) -> Self {
         Choice {
             dialects: DIALECTS,
             forced: None,
@@ -38,7 +38,7 @@ impl<'a> Choice<'a> {
 }
 
 /// Reads a text into a plan, in the dialect that fits it.
-pub fn read(source: &SourceText, choice: &Choice<'_>) -> Reading {
+pub fn read(source: &SourceText, choice: &Choice<'_>) -> PlanReading {
     read_keeping(source, choice, None).0
 }
 
@@ -47,24 +47,24 @@ pub(crate) fn read_keeping(
     source: &SourceText,
     choice: &Choice<'_>,
     parsed: Option<Parsed>,
-) -> (Reading, Option<Parsed>) {
+) -> (PlanReading, Option<Parsed>) {
     let stop = unreadable(source);
     if !stop.is_empty() {
-        let reading = Reading {
+        let reading = PlanReading {
             diagnostics: stop,
-            ..Reading::default()
+            ..PlanReading::default()
         };
         return (reading, None);
     }
     let opened = match parsed {
-        Some(parsed) => Opened::of(parsed, choice),
-        None => Opened::new(source, choice),
+        Some(parsed) => CarriedDocument::of(parsed, choice),
+        None => CarriedDocument::new(source, choice),
     };
     let reading = read_opened(source, choice, &opened);
     (reading, opened.parsed)
 }
 
-fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &Opened) -> Reading {
+fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &CarriedDocument) -> PlanReading {
     let input = opened.input(source, choice);
     let mut found = opened.syntax_errors();
     found.extend(damage(source));
@@ -75,7 +75,7 @@ fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &Opened) -> Rea
             if let (Some(plan), Some(path)) = (&reading.plan, choice.path) {
                 found.extend(dialect.check_name(plan, path));
             }
-            Reading {
+            PlanReading {
                 dialect: Some(dialect),
                 carrier: reading
                     .carrier
@@ -83,7 +83,7 @@ fn read_opened(source: &SourceText, choice: &Choice<'_>, opened: &Opened) -> Rea
                 ..reading
             }
         }
-        None => Reading::default(),
+        None => PlanReading::default(),
     };
     reading.diagnostics.append(&mut found);
     sort(&mut reading.diagnostics);
@@ -156,7 +156,7 @@ pub(super) fn frontmatter_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().skip(1).take_while(|line| line.trim_end() != "---")
 }
 
-fn best_fit(input: &Input<'_>, choice: &Choice<'_>) -> Fit {
+fn best_fit(input: &DialectInput<'_>, choice: &Choice<'_>) -> Fit {
     let fits = choice
         .dialects
         .iter()
@@ -165,7 +165,7 @@ fn best_fit(input: &Input<'_>, choice: &Choice<'_>) -> Fit {
 }
 
 /// Chooses the dialect: the forced one, else the best fit, with the path as tie-break.
-fn decide(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
+fn decide(input: &DialectInput<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
     let whole = input.parsed.and_then(|parsed| parsed.document.root());
     let decided = choice.forced.or_else(|| sniff(input, choice, found));
     if let (Some(outer), Some(inner), Some(_)) = (whole, input.root, decided)
@@ -176,7 +176,7 @@ fn decide(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -
     decided
 }
 
-fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
+fn sniff(input: &DialectInput<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
     let fits: Vec<(Fit, &'static dyn Dialect)> = choice
         .dialects
         .iter()
@@ -229,11 +229,11 @@ fn sniff(input: &Input<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) ->
     }
 }
 
-fn no_dialect(input: &Input<'_>, choice: &Choice<'_>) -> Diagnostic {
+fn no_dialect(input: &DialectInput<'_>, choice: &Choice<'_>) -> Diagnostic {
     let names: Vec<_> = choice.dialects.iter().map(|dialect| dialect.name()).collect();
     let what = match input.root.map(NodeRef::kind) {
-        Some(Kind::Object) | None => "this is no plan in a dialect planwright knows".to_owned(),
-        Some(Kind::String) => "this is text, not a plan".to_owned(),
+        Some(NodeKind::Object) | None => "this is no plan in a dialect planwright knows".to_owned(),
+        Some(NodeKind::String) => "this is text, not a plan".to_owned(),
         Some(_) => format!(
             "this is no plan: the root is {}, not an object",
             input.root.map_or("", NodeRef::describe)
@@ -272,12 +272,12 @@ pub fn recognise(source: &SourceText, path: Option<&str>) -> Option<&'static str
         dialects: super::DIALECTS,
         forced: None,
         path,
-        facts: &Facts::default(),
+        facts: &DiskFacts::default(),
     };
     if !unreadable(source).is_empty() {
         return None;
     }
-    let opened = Opened::new(source, &choice);
+    let opened = CarriedDocument::new(source, &choice);
     let input = opened.input(source, &choice);
     let fits = choice
         .dialects

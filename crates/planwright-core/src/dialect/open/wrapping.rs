@@ -1,11 +1,11 @@
 //! What a plan can be wrapped in, prose, a code fence or an object, and the fixes that remove it.
 
 use super::super::rules::{PLAN_IN_PROSE, WRAPPED_PLAN};
-use super::super::{Dialect, Input};
+use super::super::{Dialect, DialectInput};
 use super::carrier::{begins_as_json, named};
 use super::{CarrierKind, Choice, best_fit};
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
-use crate::document::{Kind, NodeRef, Parsed, Style, yaml};
+use crate::document::{NodeKind, NodeRef, Parsed, Style, yaml};
 use crate::text::{SourceText, Span, visible};
 
 /// Returns the JSON inside prose or a code fence, found as clido finds it; none where the text is JSON alone.
@@ -87,7 +87,10 @@ fn is_document(source: &SourceText, choice: &Choice<'_>) -> bool {
         Some(CarrierKind::Json) => false,
         Some(CarrierKind::Yaml) | None => {
             let parsed = yaml::parse(source);
-            let is_object = parsed.document.root().is_some_and(|root| root.kind() == Kind::Object);
+            let is_object = parsed
+                .document
+                .root()
+                .is_some_and(|root| root.kind() == NodeKind::Object);
             is_object && parsed.diagnostics.is_empty()
         }
     }
@@ -108,16 +111,16 @@ const WRAPPERS: &[&str] = &[
 ];
 
 /// Returns the plan inside `{"plan": { … }}`, where the outer object is no plan and the inner one is.
-pub(super) fn wrapped<'a>(root: NodeRef<'a>, input: &Input<'a>, choice: &Choice<'_>) -> Option<NodeRef<'a>> {
-    if root.kind() != Kind::Object || best_fit(input, choice) > 0 {
+pub(super) fn wrapped<'a>(root: NodeRef<'a>, input: &DialectInput<'a>, choice: &Choice<'_>) -> Option<NodeRef<'a>> {
+    if root.kind() != NodeKind::Object || best_fit(input, choice) > 0 {
         return None;
     }
     let mut candidates = root.members().filter(|member| {
         let is_wrapper = WRAPPERS.iter().any(|name| member.key.is_text(name));
-        is_wrapper && member.value.resolved().kind() == Kind::Object
+        is_wrapper && member.value.resolved().kind() == NodeKind::Object
     });
     let inner = candidates.next()?.value.resolved();
-    let inside = Input {
+    let inside = DialectInput {
         root: Some(inner),
         ..*input
     };

@@ -4,24 +4,25 @@ mod numbers;
 mod record;
 mod write;
 
-use super::reader::{Found, PLAIN_VOICE, Reader, excerpt, member_cut, requote};
+use super::reader::{ObjectFields, PLAIN_VOICE, PlanReader, excerpt, member_cut, requote};
 use super::rules::{FILE_NAME, INVALID_FIELD, INVALID_REFERENCE, INVALID_STATUS, PLAN_STATUS, QUOTED_VALUE};
-use super::table::{FieldSpec, Shape, Table};
+use super::table::{FieldShape, FieldSpec, FieldTable};
 use super::words::nearest;
 use super::{
-    CarrierKind, Course, Dialect, Edits, Fit, Home, Input, Located, Planning, Reading, Recording, Writer, file_name,
+    CarrierKind, Dialect, DialectInput, DialectWriter, Edits, Fit, Home, LocatedPlan, PlanReading, Planning, Recording,
+    RequestHistory, file_name,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, rules};
-use crate::document::patch::Value as PatchValue;
-use crate::document::{Kind, NodeRef};
-use crate::edit::{Change, Owner, PlanMove, PlanRequest};
+use crate::document::patch::PlainValue as PatchValue;
+use crate::document::{NodeKind, NodeRef};
+use crate::edit::{FieldEdit, Owner, PlanMove, PlanRequest};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Order, Plan, PlanBuilder, PlanMachine, PlanRow, RunRefusal, Slots, State,
-    Status, Tally, Target, Value,
+    Dependency, DependencyTarget, Field, FieldValue, Lifecycle, Machine, Plan, PlanBuilder, PlanMachine, PlanRow,
+    RunRefusal, Slots, State, StateCounts, Status, TaskOrder,
 };
 use crate::text::{Span, visible};
-use numbers::Given;
+use numbers::WrittenNumber;
 
 /// The OpenCrabs dialect.
 pub struct OpenCrabs;
@@ -29,7 +30,7 @@ pub struct OpenCrabs;
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
     on_failure: OnFailure::DependentsWait,
-    order: Order::File,
+    order: TaskOrder::File,
     slots: Slots::Fixed(1),
     may_be_empty: false,
     words: ["Pending", "InProgress", "Completed", "Failed", "Skipped"],
@@ -94,22 +95,22 @@ const TASK_TYPES: &[&str] = &[
 /// Types the original code knows beyond its own documentation.
 const UNDOCUMENTED_TYPES: &[&str] = &["refactor", "build"];
 
-static PLAN: Table = Table {
+static PLAN: FieldTable = FieldTable {
     name: "Plan",
     fields: &[
-        FieldSpec::required("title", Field::Title, Shape::Prose),
-        FieldSpec::required("description", Field::Description, Shape::Prose),
-        FieldSpec::required("tasks", Field::Tasks, Shape::List),
-        FieldSpec::optional("id", Field::Id, Shape::Text),
-        FieldSpec::optional("session_id", Field::SessionId, Shape::Text),
-        FieldSpec::optional("status", Field::Status, Shape::OneOf(PLAN_STATUSES)),
-        FieldSpec::optional("created_at", Field::CreatedAt, Shape::Time),
-        FieldSpec::optional("updated_at", Field::UpdatedAt, Shape::Time),
-        FieldSpec::optional("approved_at", Field::ApprovedAt, Shape::TimeOrNull),
-        FieldSpec::optional("context", Field::Context, Shape::Text),
-        FieldSpec::optional("risks", Field::Risks, Shape::TextList),
-        FieldSpec::optional("technical_stack", Field::TechnicalStack, Shape::TextList),
-        FieldSpec::optional("test_strategy", Field::TestStrategy, Shape::Text),
+        FieldSpec::required("title", Field::Title, FieldShape::Prose),
+        FieldSpec::required("description", Field::Description, FieldShape::Prose),
+        FieldSpec::required("tasks", Field::Tasks, FieldShape::List),
+        FieldSpec::optional("id", Field::Id, FieldShape::Text),
+        FieldSpec::optional("session_id", Field::SessionId, FieldShape::Text),
+        FieldSpec::optional("status", Field::Status, FieldShape::OneOf(PLAN_STATUSES)),
+        FieldSpec::optional("created_at", Field::CreatedAt, FieldShape::Time),
+        FieldSpec::optional("updated_at", Field::UpdatedAt, FieldShape::Time),
+        FieldSpec::optional("approved_at", Field::ApprovedAt, FieldShape::TimeOrNull),
+        FieldSpec::optional("context", Field::Context, FieldShape::Text),
+        FieldSpec::optional("risks", Field::Risks, FieldShape::TextList),
+        FieldSpec::optional("technical_stack", Field::TechnicalStack, FieldShape::TextList),
+        FieldSpec::optional("test_strategy", Field::TestStrategy, FieldShape::Text),
     ],
 };
 const TASKS: usize = 2;
@@ -117,33 +118,41 @@ const PLAN_ID: usize = 3;
 const SESSION_ID: usize = 4;
 const PLAN_STATUS_IX: usize = 5;
 
-static TASK: Table = Table {
+static TASK: FieldTable = FieldTable {
     name: "Task",
     fields: &[
-        FieldSpec::required("title", Field::Title, Shape::Prose),
-        FieldSpec::required("description", Field::Description, Shape::Prose),
+        FieldSpec::required("title", Field::Title, FieldShape::Prose),
+        FieldSpec::required("description", Field::Description, FieldShape::Prose),
         FieldSpec::required(
             "task_type",
             Field::TaskKind,
-            Shape::Own("one of research, edit, create, delete, test, documentation, configuration"),
+            FieldShape::Own("one of research, edit, create, delete, test, documentation, configuration"),
         ),
-        FieldSpec::optional("dependencies", Field::Dependencies, Shape::List),
-        FieldSpec::optional("complexity", Field::Complexity, Shape::Integer(1, 5)),
-        FieldSpec::optional("acceptance_criteria", Field::Criteria, Shape::TextList),
-        FieldSpec::optional("id", Field::Id, Shape::NonBlank),
-        FieldSpec::optional("order", Field::Position, Shape::Integer(1, u32::MAX as i64)),
+        FieldSpec::optional("dependencies", Field::Dependencies, FieldShape::List),
+        FieldSpec::optional("complexity", Field::Complexity, FieldShape::Integer(1, 5)),
+        FieldSpec::optional("acceptance_criteria", Field::Criteria, FieldShape::TextList),
+        FieldSpec::optional("id", Field::Id, FieldShape::NonBlank),
+        FieldSpec::optional("order", Field::Position, FieldShape::Integer(1, u32::MAX as i64)),
         FieldSpec::optional(
             "status",
             Field::Status,
-            Shape::Own("one of Pending, InProgress, Completed, Failed, Skipped, or {\"Blocked\": \"reason\"}"),
+            FieldShape::Own("one of Pending, InProgress, Completed, Failed, Skipped, or {\"Blocked\": \"reason\"}"),
         ),
-        FieldSpec::optional("notes", Field::Notes, Shape::TextOrNull),
-        FieldSpec::optional("completed_at", Field::CompletedAt, Shape::TimeOrNull),
-        FieldSpec::optional("execution_history", Field::History, Shape::List),
-        FieldSpec::optional("retry_count", Field::RetryCount, Shape::Integer(0, u32::MAX as i64)),
-        FieldSpec::optional("max_retries", Field::MaxRetries, Shape::Integer(0, u32::MAX as i64)),
-        FieldSpec::optional("artifacts", Field::Artifacts, Shape::TextList),
-        FieldSpec::optional("reflection", Field::Reflection, Shape::TextOrNull),
+        FieldSpec::optional("notes", Field::Notes, FieldShape::TextOrNull),
+        FieldSpec::optional("completed_at", Field::CompletedAt, FieldShape::TimeOrNull),
+        FieldSpec::optional("execution_history", Field::History, FieldShape::List),
+        FieldSpec::optional(
+            "retry_count",
+            Field::RetryCount,
+            FieldShape::Integer(0, u32::MAX as i64),
+        ),
+        FieldSpec::optional(
+            "max_retries",
+            Field::MaxRetries,
+            FieldShape::Integer(0, u32::MAX as i64),
+        ),
+        FieldSpec::optional("artifacts", Field::Artifacts, FieldShape::TextList),
+        FieldSpec::optional("reflection", Field::Reflection, FieldShape::TextOrNull),
     ],
 };
 const TITLE: usize = 0;
@@ -184,7 +193,7 @@ rules! {
         "first task: \"order\": 1, second task: \"order\": 2";
 }
 
-static TABLES: &[&Table] = &[&PLAN, &TASK];
+static TABLES: &[&FieldTable] = &[&PLAN, &TASK];
 
 impl Dialect for OpenCrabs {
     fn name(&self) -> &'static str {
@@ -211,13 +220,13 @@ impl Dialect for OpenCrabs {
         format!("plans/coding-plans/{name}.json")
     }
 
-    fn sniff(&self, input: &Input<'_>) -> Fit {
-        let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
+    fn sniff(&self, input: &DialectInput<'_>) -> Fit {
+        let Some(root) = input.root.filter(|root| root.kind() == NodeKind::Object) else {
             return 0;
         };
         let has = |key: &str| root.get(key).is_some();
         let tasks = root.get("tasks");
-        let list = tasks.filter(|tasks| tasks.resolved().kind() == Kind::Array);
+        let list = tasks.filter(|tasks| tasks.resolved().kind() == NodeKind::Array);
         let first = list.and_then(|tasks| tasks.elements().next());
         let task_has = |key: &str| first.is_some_and(|task| task.get(key).is_some());
         if tasks.is_none() {
@@ -235,13 +244,13 @@ impl Dialect for OpenCrabs {
         }
     }
 
-    fn read(&self, input: &Input<'_>) -> Reading {
+    fn read(&self, input: &DialectInput<'_>) -> PlanReading {
         let form = match input.root {
             Some(root) if is_full(root) => "full",
             _ => "minimal",
         };
         let builder = PlanBuilder::new(input.source, self.name(), form, &LIFECYCLE);
-        let mut reader = Reader::new(builder, &PLAIN_VOICE);
+        let mut reader = PlanReader::new(builder, &PLAIN_VOICE);
         if let Some(root) = input.root {
             read_root(&mut reader, root, form == "minimal");
         }
@@ -253,7 +262,7 @@ impl Dialect for OpenCrabs {
         let session = name
             .strip_prefix(".opencrabs_plan_")
             .and_then(|rest| rest.strip_suffix(".json"));
-        let (Some(session), Some(Value::Text(written))) = (session, plan.head_value(Field::SessionId)) else {
+        let (Some(session), Some(FieldValue::Text(written))) = (session, plan.head_value(Field::SessionId)) else {
             return Vec::new();
         };
         if plan.is_doubtful || session == plan.str(written) {
@@ -269,7 +278,7 @@ impl Dialect for OpenCrabs {
         ]
     }
 
-    fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static Table> {
+    fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         Some(match owner {
             Owner::Plan => &PLAN,
             Owner::Task(_) => &TASK,
@@ -284,7 +293,7 @@ impl Dialect for OpenCrabs {
         &PLAN_MACHINE
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static FieldTable] {
         TABLES
     }
 
@@ -296,7 +305,7 @@ impl Dialect for OpenCrabs {
         include_str!("../../../schemas/opencrabs.json")
     }
 
-    fn writer(&self) -> Option<&'static dyn Writer> {
+    fn writer(&self) -> Option<&'static dyn DialectWriter> {
         Some(&write::OpenCrabsWriter)
     }
 
@@ -326,7 +335,7 @@ impl Edits for OpenCrabs {
         record::refuses(plan)
     }
 
-    fn record_plan(&self, located: &Located<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<Change> {
+    fn record_plan(&self, located: &LocatedPlan<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<FieldEdit> {
         record::record_plan(located.plan, step, request)
     }
 
@@ -335,7 +344,7 @@ impl Edits for OpenCrabs {
     }
 
     fn reference(&self, plan: &Plan, task_ix: usize) -> PatchValue {
-        let is_number = |dependency: &Dependency| !matches!(dependency.target, Target::Id(_));
+        let is_number = |dependency: &Dependency| !matches!(dependency.target, DependencyTarget::Id(_));
         let id = plan.tasks().get(task_ix).and_then(|task| plan.task_id(task));
         match id.filter(|_| !plan.all_dependencies().iter().any(is_number)) {
             Some(id) => PatchValue::String(plan.str(id).to_owned()),
@@ -352,7 +361,10 @@ impl Edits for OpenCrabs {
     }
 
     fn settled(&self, plan: &Plan, states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
-        let status = record::settled(plan.head_str(Field::Status), &Tally::of_states(states.iter().copied()));
+        let status = record::settled(
+            plan.head_str(Field::Status),
+            &StateCounts::of_states(states.iter().copied()),
+        );
         let member = |status: &str| ("status", PatchValue::String(status.to_owned()));
         status.map(member).into_iter().collect()
     }
@@ -361,11 +373,11 @@ impl Edits for OpenCrabs {
         vec![("updated_at", PatchValue::String(now.to_owned()))]
     }
 
-    fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
+    fn record(&self, recording: &Recording<'_>) -> Vec<FieldEdit> {
         record::record(recording)
     }
 
-    fn record_course(&self, course: &Course<'_>) -> Vec<Change> {
+    fn record_course(&self, course: &RequestHistory<'_>) -> Vec<FieldEdit> {
         record::record_course(course)
     }
 }
@@ -400,7 +412,7 @@ fn is_full(root: NodeRef<'_>) -> bool {
         .any(|key| root.get(key).is_some())
 }
 
-fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
+fn read_root<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>, is_minimal: bool) {
     let owner = || "the plan".to_owned();
     let mut found = reader.sort(root, &PLAN);
     reader.report_misnamed(&mut found, &PLAN, &owner);
@@ -410,7 +422,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
     for uuid in [found.get(PLAN_ID), found.get(SESSION_ID)].into_iter().flatten() {
         check_uuid(reader, uuid);
     }
-    let Some(tasks) = found.get_kind(TASKS, Kind::Array) else {
+    let Some(tasks) = found.get_kind(TASKS, NodeKind::Array) else {
         return;
     };
     reader.builder.plan().tasks_span = Some(tasks.span());
@@ -431,7 +443,7 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>, is_minimal: bool) {
     }
 }
 
-fn check_uuid<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>) {
+fn check_uuid<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>) {
     if let Some(text) = node.text()
         && !is_uuid(&text)
     {
@@ -453,12 +465,12 @@ fn is_uuid(text: &str) -> bool {
 }
 
 fn read_task<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut PlanReader<'d>,
     node: NodeRef<'d>,
     position: usize,
     generated: &mut [Option<Span>; TASK.fields.len()],
-) -> Option<Given> {
-    if node.resolved().kind() != Kind::Object {
+) -> Option<WrittenNumber> {
+    if node.resolved().kind() != NodeKind::Object {
         reader.not_an_object(node, &format!("task {}", position + 1));
         reader.placeholder(node);
         return None;
@@ -489,7 +501,7 @@ fn read_task<'d>(
         .as_integer()
         .and_then(|number| u32::try_from(number).ok())
         .filter(|&number| number > 0)?;
-    Some(Given {
+    Some(WrittenNumber {
         number,
         span: order.span(),
     })
@@ -502,11 +514,11 @@ fn task_label(title: Option<NodeRef<'_>>, position: usize) -> String {
     }
 }
 
-fn check_type<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -> String) {
+fn check_type<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -> String) {
     let node = node.resolved();
     let text = node.text().unwrap_or_default();
     let is = |kind: &&str| text.eq_ignore_ascii_case(kind);
-    if TASK_TYPES.iter().any(&is) || node.kind() == Kind::Invalid {
+    if TASK_TYPES.iter().any(&is) || node.kind() == NodeKind::Invalid {
         return;
     }
     let known = TASK_TYPES.join(", ");
@@ -517,7 +529,7 @@ fn check_type<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -
         );
         return;
     }
-    let shown = if node.kind() == Kind::String {
+    let shown = if node.kind() == NodeKind::String {
         format!("`{}`", excerpt(&text))
     } else {
         node.describe().to_owned()
@@ -538,9 +550,9 @@ fn check_type<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -
     reader.report(diagnostic);
 }
 
-fn read_status<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -> String) -> Status {
+fn read_status<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, owner: &dyn Fn() -> String) -> Status {
     let node = node.resolved();
-    if node.kind() != Kind::Object {
+    if node.kind() != NodeKind::Object {
         if node.is_text("Blocked") {
             let message = format!("the status `Blocked` of {} gives no reason", owner());
             reader.report(
@@ -561,7 +573,7 @@ fn read_status<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() 
     }
     let mut members = node.members();
     match (members.next(), members.next()) {
-        (Some(member), None) if member.key.is_text("Blocked") && member.value.resolved().kind() == Kind::String => {
+        (Some(member), None) if member.key.is_text("Blocked") && member.value.resolved().kind() == NodeKind::String => {
             Status::Blocked(reader.text(member.value))
         }
         _ => {
@@ -580,11 +592,15 @@ fn read_status<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, owner: &dyn Fn() 
     }
 }
 
-fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn Fn() -> String) -> Vec<Dependency> {
+fn read_dependencies<'d>(
+    reader: &mut PlanReader<'d>,
+    found: &ObjectFields<'d>,
+    owner: &dyn Fn() -> String,
+) -> Vec<Dependency> {
     let Some(list) = found.get(DEPENDENCIES) else {
         return Vec::new();
     };
-    if list.resolved().kind() != Kind::Array {
+    if list.resolved().kind() != NodeKind::Array {
         return vec![Dependency::unreadable(list.span())];
     }
     let mut items = list.elements().peekable();
@@ -603,7 +619,7 @@ fn read_dependencies<'d>(reader: &mut Reader<'d>, found: &Found<'d>, owner: &dyn
     dependencies
 }
 
-fn empty_dependencies(found: &Found<'_>, list: NodeRef<'_>) -> Diagnostic {
+fn empty_dependencies(found: &ObjectFields<'_>, list: NodeRef<'_>) -> Diagnostic {
     let diagnostic = Diagnostic::new(
         &EMPTY_DEPENDENCIES,
         list.span(),
@@ -620,24 +636,24 @@ fn empty_dependencies(found: &Found<'_>, list: NodeRef<'_>) -> Diagnostic {
     }
 }
 
-fn read_dependency<'d>(reader: &mut Reader<'d>, item: NodeRef<'d>, owner: &dyn Fn() -> String) -> Target {
+fn read_dependency<'d>(reader: &mut PlanReader<'d>, item: NodeRef<'d>, owner: &dyn Fn() -> String) -> DependencyTarget {
     match item.kind() {
         // Numbers are resolved once all tasks are known (`numbers`); until then the span says which number it is.
-        Kind::Number => match item.as_integer() {
-            Some(0..) => Target::NoSuchNumber,
+        NodeKind::Number => match item.as_integer() {
+            Some(0..) => DependencyTarget::NoSuchNumber,
             _ => {
                 let message = format!("`{}` is not a task number", excerpt(item.slice()));
                 reader.report(
                     Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
                         .with_help("task numbers are whole and start at 1"),
                 );
-                Target::Unreadable
+                DependencyTarget::Unreadable
             }
         },
-        Kind::String => {
+        NodeKind::String => {
             let text = item.value();
             if is_uuid(&text) {
-                return Target::Id(reader.text(item));
+                return DependencyTarget::Id(reader.text(item));
             }
             if text
                 .parse::<u32>()
@@ -653,7 +669,7 @@ fn read_dependency<'d>(reader: &mut Reader<'d>, item: NodeRef<'d>, owner: &dyn F
                     .with_help("write it without quotes")
                     .with_safe_fix(format!("write {text} without quotes"), fix),
                 );
-                return Target::NoSuchNumber;
+                return DependencyTarget::NoSuchNumber;
             }
             // Ids that are no UUIDs are wrong here, but a task may have one all the same.
             let message = format!("`{}` is neither a task number nor a UUID", excerpt(&text));
@@ -661,21 +677,21 @@ fn read_dependency<'d>(reader: &mut Reader<'d>, item: NodeRef<'d>, owner: &dyn F
                 Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
                     .with_help("name tasks by their 1-based number: [1, 2]"),
             );
-            Target::Unreadable
+            DependencyTarget::Unreadable
         }
-        Kind::Invalid => Target::Unreadable,
+        NodeKind::Invalid => DependencyTarget::Unreadable,
         _ => {
             let message = format!("a dependency of {} is {}", owner(), item.describe());
             reader.report(
                 Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
                     .with_help("name tasks by their 1-based number: [1, 2]"),
             );
-            Target::Unreadable
+            DependencyTarget::Unreadable
         }
     }
 }
 
-fn report_generated(reader: &mut Reader<'_>, generated: &[Option<Span>; TASK.fields.len()]) {
+fn report_generated(reader: &mut PlanReader<'_>, generated: &[Option<Span>; TASK.fields.len()]) {
     for (spec, span) in TASK.fields.iter().zip(generated) {
         if let Some(span) = span {
             let message = format!("`{}` is overwritten on import", spec.name);
@@ -685,7 +701,7 @@ fn report_generated(reader: &mut Reader<'_>, generated: &[Option<Span>; TASK.fie
     }
 }
 
-fn check_plan_status<'d>(reader: &mut Reader<'d>, status: NodeRef<'d>) {
+fn check_plan_status<'d>(reader: &mut PlanReader<'d>, status: NodeRef<'d>) {
     let open = reader
         .builder
         .plan()

@@ -3,22 +3,22 @@
 
 use std::collections::HashMap;
 
-use super::super::reader::Reader;
+use super::super::reader::PlanReader;
 use super::super::rules::INDEX_BASE;
 use super::{DUPLICATE_ORDER, ORDER_DIFFERS};
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::plan::{Dependency, Name, Target};
+use crate::plan::{Dependency, DependencyTarget, TaskName};
 use crate::text::Span;
 
 /// The number that a task gives itself, and where.
 #[derive(Clone, Copy)]
-pub(super) struct Given {
+pub(super) struct WrittenNumber {
     pub(super) number: u32,
     pub(super) span: Span,
 }
 
 /// Names the tasks by their numbers, and turns numbers among dependencies into places. There is one entry for each task.
-pub(super) fn resolve(reader: &mut Reader<'_>, orders: &[Option<Given>]) {
+pub(super) fn resolve(reader: &mut PlanReader<'_>, orders: &[Option<WrittenNumber>]) {
     let numbers = Numbers::new(reader, orders);
     name_tasks(reader, &numbers);
     resolve_numbers(reader, &numbers);
@@ -33,11 +33,11 @@ enum Numbers {
 }
 
 impl Numbers {
-    fn new(reader: &mut Reader<'_>, orders: &[Option<Given>]) -> Self {
+    fn new(reader: &mut PlanReader<'_>, orders: &[Option<WrittenNumber>]) -> Self {
         let mut by_order: HashMap<u32, (u32, Span)> = HashMap::new();
         let mut unique = true;
         for (position, order) in orders.iter().enumerate() {
-            let Some(Given { number, span }) = *order else {
+            let Some(WrittenNumber { number, span }) = *order else {
                 unique = false;
                 continue;
             };
@@ -58,7 +58,7 @@ impl Numbers {
             return Numbers::Places;
         }
         let shifted = orders.iter().enumerate().find_map(|(position, order)| {
-            let Given { number, span } = (*order)?;
+            let WrittenNumber { number, span } = (*order)?;
             (number as usize != position + 1).then_some((position, number, span))
         });
         // After a syntax error tasks may be missing from the list, and the places of the others say nothing.
@@ -86,20 +86,20 @@ impl Numbers {
     }
 }
 
-fn name_tasks(reader: &mut Reader<'_>, numbers: &Numbers) {
+fn name_tasks(reader: &mut PlanReader<'_>, numbers: &Numbers) {
     let n_tasks = reader.builder.plan().tasks().len();
     for position in 0..n_tasks {
-        reader.builder.task_mut(position).name = Name::Number(position as u32 + 1);
+        reader.builder.task_mut(position).name = TaskName::Number(position as u32 + 1);
     }
     if let Numbers::Orders(by_order) = numbers {
         for (&number, &position) in by_order {
-            reader.builder.task_mut(position as usize).name = Name::Number(number);
+            reader.builder.task_mut(position as usize).name = TaskName::Number(number);
         }
     }
 }
 
 /// Turns numbers into places, and says so where they seem to count from 0.
-fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
+fn resolve_numbers(reader: &mut PlanReader<'_>, numbers: &Numbers) {
     let source = reader.builder.plan().source().clone();
     let n_tasks = reader.builder.plan().tasks().len();
     let number_at = |dependency: &Dependency| {
@@ -112,16 +112,16 @@ fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
     let mut zeros = Vec::new();
     let mut fits_from_zero = true;
     reader.builder.retarget(|dependency| {
-        if dependency.target != Target::NoSuchNumber {
+        if dependency.target != DependencyTarget::NoSuchNumber {
             return dependency.target;
         }
         let Some(number) = number_at(dependency) else {
-            return Target::NoSuchNumber;
+            return DependencyTarget::NoSuchNumber;
         };
         fits_from_zero &= number < n_tasks as f64;
         if number == 0.0 {
             zeros.push(dependency.span);
-            return Target::Unreadable;
+            return DependencyTarget::Unreadable;
         }
         let position = if number <= f64::from(u32::MAX) {
             numbers.position_of(number as u32)
@@ -129,17 +129,17 @@ fn resolve_numbers(reader: &mut Reader<'_>, numbers: &Numbers) {
             None
         };
         match position {
-            Some(position) if (position as usize) < n_tasks => Target::Position(position),
-            _ => Target::NoSuchNumber,
+            Some(position) if (position as usize) < n_tasks => DependencyTarget::Position(position),
+            _ => DependencyTarget::NoSuchNumber,
         }
     });
     if zeros.is_empty() {
         return;
     }
     let is_number = |dependency: &&Dependency| match dependency.target {
-        Target::Position(_) | Target::NoSuchNumber => true,
-        Target::Unreadable => zeros.binary_search(&dependency.span).is_ok(),
-        Target::Id(_) => false,
+        DependencyTarget::Position(_) | DependencyTarget::NoSuchNumber => true,
+        DependencyTarget::Unreadable => zeros.binary_search(&dependency.span).is_ok(),
+        DependencyTarget::Id(_) => false,
     };
     let numbers_written = reader.builder.plan().all_dependencies().iter().filter(is_number);
     let shift: Vec<(Span, f64)> = numbers_written

@@ -1,16 +1,16 @@
 //! What OpenCrabs keeps of a task's fate: status, notes, times, retries, one entry of history per attempt; and of the
 //! plan's, its status and when it was last touched.
 
-use super::super::{Course, Deed, Located, Recording};
-use crate::document::patch::Value;
-use crate::document::route::Step;
-use crate::document::{Kind, NodeRef};
+use super::super::{LocatedPlan, RecordedMove, Recording, RequestHistory};
+use crate::document::patch::PlainValue;
+use crate::document::route::RouteStep;
+use crate::document::{NodeKind, NodeRef};
 use crate::edit::moves::retries;
 use crate::edit::reasons::with_line;
-use crate::edit::{Change, Owner, PlanMove, PlanRequest, ToolCall};
-use crate::plan::{Field, Plan, PlanVerb, RunLift, RunRefusal, State, Tally, Value as Written, Verb};
+use crate::edit::{FieldEdit, Owner, PlanMove, PlanRequest, ToolCall};
+use crate::plan::{Field, FieldValue as Written, Plan, PlanVerb, RunLift, RunRefusal, State, StateCounts, Verb};
 
-pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
+pub(super) fn record(recording: &Recording<'_>) -> Vec<FieldEdit> {
     let mut changes = Vec::new();
     for deed in recording.deeds {
         record_task(recording.located, deed, &mut changes);
@@ -18,25 +18,25 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     changes
 }
 
-pub(super) fn record_course(course: &Course<'_>) -> Vec<Change> {
-    let status = plan_status(course).map(|status| Change::text(Owner::Plan, Field::Status, status));
-    let updated = Change::text(Owner::Plan, Field::UpdatedAt, course.last.now);
+pub(super) fn record_course(course: &RequestHistory<'_>) -> Vec<FieldEdit> {
+    let status = plan_status(course).map(|status| FieldEdit::text(Owner::Plan, Field::Status, status));
+    let updated = FieldEdit::text(Owner::Plan, Field::UpdatedAt, course.last.now);
     status.into_iter().chain([updated]).collect()
 }
 
-fn record_task(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Change>) {
-    let Deed { step, request } = deed;
+fn record_task(located: &LocatedPlan<'_>, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
+    let RecordedMove { step, request } = deed;
     let plan = located.plan;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     let status = match step.to {
         State::Blocked => {
-            let reason = Value::String(request.note.unwrap_or("").to_owned());
-            Value::Object(vec![("Blocked".to_owned(), reason)])
+            let reason = PlainValue::String(request.note.unwrap_or("").to_owned());
+            PlainValue::Object(vec![("Blocked".to_owned(), reason)])
         }
         state => word(plan.lifecycle.word_of(state)),
     };
-    changes.push(Change::set(owner, Field::Status, status));
+    changes.push(FieldEdit::set(owner, Field::Status, status));
     // The reason for a block stands in the status.
     let notes = match step.to {
         State::Blocked => request.output.map(str::to_owned),
@@ -48,79 +48,86 @@ fn record_task(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Change>
         _ if request.keeps_notes => None,
         _ => request.said(),
     };
-    changes.extend(notes.map(|notes| Change::text(owner, Field::Notes, notes)));
+    changes.extend(notes.map(|notes| FieldEdit::text(owner, Field::Notes, notes)));
     match step.to {
-        State::Running => changes.push(Change::push(owner, Field::History, attempt(request.now))),
+        State::Running => changes.push(FieldEdit::push(owner, Field::History, attempt(request.now))),
         State::Done => {
-            changes.push(Change::text(owner, Field::CompletedAt, request.now));
+            changes.push(FieldEdit::text(owner, Field::CompletedAt, request.now));
             let known = plan.task_list(task, Field::Artifacts);
             let new = request.files.iter().filter(|file| !known.contains(&file.as_str()));
-            changes.extend(new.map(|file| Change::push(owner, Field::Artifacts, Value::String(file.clone()))));
+            changes.extend(new.map(|file| FieldEdit::push(owner, Field::Artifacts, PlainValue::String(file.clone()))));
         }
         _ => {}
     }
     if request.verb == Verb::Fail {
         let (n_failures, _) = retries(plan, step.task_ix);
-        changes.push(Change::set(
+        changes.push(FieldEdit::set(
             owner,
             Field::RetryCount,
-            Value::Number(n_failures.to_string()),
+            PlainValue::Number(n_failures.to_string()),
         ));
     }
     if request.verb == Verb::Reset {
         // As if it had never been started: only what is there is set back.
         let is_set = |field| plan.value(task, field).is_some();
         if is_set(Field::CompletedAt) {
-            changes.push(Change::set(owner, Field::CompletedAt, Value::Null));
+            changes.push(FieldEdit::set(owner, Field::CompletedAt, PlainValue::Null));
         }
         if is_set(Field::RetryCount) {
-            changes.push(Change::set(owner, Field::RetryCount, Value::Number("0".to_owned())));
+            changes.push(FieldEdit::set(
+                owner,
+                Field::RetryCount,
+                PlainValue::Number("0".to_owned()),
+            ));
         }
     }
     if step.from == State::Running {
         let reflection = request.work.and_then(|work| work.reflection.as_deref());
-        changes.extend(reflection.map(|reflection| Change::text(owner, Field::Reflection, reflection)));
+        changes.extend(reflection.map(|reflection| FieldEdit::text(owner, Field::Reflection, reflection)));
         close_attempt(located, deed, changes);
     }
 }
 
-fn word(word: &str) -> Value {
-    Value::String(word.to_owned())
+fn word(word: &str) -> PlainValue {
+    PlainValue::String(word.to_owned())
 }
 
-fn attempt(now: &str) -> Value {
+fn attempt(now: &str) -> PlainValue {
     let member = |key: &str, value| (key.to_owned(), value);
-    Value::Object(vec![
+    PlainValue::Object(vec![
         member("started_at", word(now)),
-        member("ended_at", Value::Null),
-        member("tools_called", Value::Array(Vec::new())),
-        member("output", Value::Null),
-        member("error", Value::Null),
-        member("success", Value::Bool(false)),
+        member("ended_at", PlainValue::Null),
+        member("tools_called", PlainValue::Array(Vec::new())),
+        member("output", PlainValue::Null),
+        member("error", PlainValue::Null),
+        member("success", PlainValue::Bool(false)),
     ])
 }
 
-fn tool_called(call: &ToolCall) -> Value {
+fn tool_called(call: &ToolCall) -> PlainValue {
     let member = |key: &str, value| (key.to_owned(), value);
-    Value::Object(vec![
+    PlainValue::Object(vec![
         member("tool_name", word(&call.name)),
         member("input", word(&call.input)),
         // Agents report which tool they use, and not its result.
         member("output", word("")),
-        member("success", Value::Bool(!call.has_failed)),
+        member("success", PlainValue::Bool(!call.has_failed)),
         member("timestamp", word(&call.at)),
     ])
 }
 
 /// Ends the last attempt of the history, where it is still open.
-fn close_attempt(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Change>) {
-    let Deed { step, request } = deed;
+fn close_attempt(located: &LocatedPlan<'_>, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
+    let RecordedMove { step, request } = deed;
     let node = located.task(step.task_ix);
     let Some(history) = node.and_then(|node| node.get("execution_history")) else {
         return;
     };
     let is_open = |attempt: &NodeRef<'_>| {
-        attempt.kind() == Kind::Object && attempt.get("ended_at").is_none_or(|ended| ended.kind() == Kind::Null)
+        attempt.kind() == NodeKind::Object
+            && attempt
+                .get("ended_at")
+                .is_none_or(|ended| ended.kind() == NodeKind::Null)
     };
     let Some((last, _)) = history
         .elements()
@@ -131,18 +138,18 @@ fn close_attempt(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Chang
         return;
     };
     let mut set = |key: &str, value| {
-        let way = [Step::Index(last), Step::Key(key.to_owned())];
-        changes.push(Change::set(Owner::Task(step.task_ix), Field::History, value).within(way));
+        let way = [RouteStep::Index(last), RouteStep::Key(key.to_owned())];
+        changes.push(FieldEdit::set(Owner::Task(step.task_ix), Field::History, value).within(way));
     };
     set("ended_at", word(request.now));
     if let Some(work) = request.work.filter(|work| !work.tools.is_empty()) {
         set(
             "tools_called",
-            Value::Array(work.tools.iter().map(tool_called).collect()),
+            PlainValue::Array(work.tools.iter().map(tool_called).collect()),
         );
     }
     let is_success = step.to == State::Done;
-    set("success", Value::Bool(is_success));
+    set("success", PlainValue::Bool(is_success));
     if let Some(output) = request.output.or(request.note.filter(|_| is_success)) {
         set("output", word(output));
     }
@@ -156,7 +163,7 @@ fn close_attempt(located: &Located<'_>, deed: &Deed<'_>, changes: &mut Vec<Chang
 }
 
 /// Returns the plan's new status, where it changes.
-fn plan_status(course: &Course<'_>) -> Option<&'static str> {
+fn plan_status(course: &RequestHistory<'_>) -> Option<&'static str> {
     let mut new = None;
     course.each(|_, deeds, tally| {
         let old = new.or(course.plan.head_str(Field::Status));
@@ -172,7 +179,7 @@ fn plan_status(course: &Course<'_>) -> Option<&'static str> {
 
 /// Returns the status that follows from the states of all tasks, where it is another one: a plan is over when all of them
 /// are, and not before.
-pub(super) fn settled(status: Option<&str>, tally: &Tally) -> Option<&'static str> {
+pub(super) fn settled(status: Option<&str>, tally: &StateCounts) -> Option<&'static str> {
     match status.unwrap_or("Draft") {
         "Rejected" | "Cancelled" => None,
         "Completed" => (!tally.is_over()).then_some("InProgress"),
@@ -223,16 +230,16 @@ pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
 
 /// Returns what is written of a plan that moved as a whole: its status, when it was approved, and when it was touched. The
 /// time of an approval that holds no longer goes.
-pub(super) fn record_plan(plan: &Plan, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<Change> {
-    let mut changes = vec![Change::text(Owner::Plan, Field::Status, step.to)];
+pub(super) fn record_plan(plan: &Plan, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<FieldEdit> {
+    let mut changes = vec![FieldEdit::text(Owner::Plan, Field::Status, step.to)];
     match request.verb {
-        PlanVerb::Approve => changes.push(Change::text(Owner::Plan, Field::ApprovedAt, request.now)),
+        PlanVerb::Approve => changes.push(FieldEdit::text(Owner::Plan, Field::ApprovedAt, request.now)),
         PlanVerb::Submit | PlanVerb::Reject if is_said(plan, Field::ApprovedAt) => {
-            changes.push(Change::set(Owner::Plan, Field::ApprovedAt, Value::Null));
+            changes.push(FieldEdit::set(Owner::Plan, Field::ApprovedAt, PlainValue::Null));
         }
         PlanVerb::Submit | PlanVerb::Reject | PlanVerb::Cancel => {}
     }
-    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, request.now));
+    changes.push(FieldEdit::text(Owner::Plan, Field::UpdatedAt, request.now));
     changes
 }
 

@@ -1,13 +1,13 @@
 //! A plan as OpenCrabs stores it for a session, and the minimal form for plans that were minimal before.
 
-use super::super::draft::{Draft, DraftTask, Fields, State};
+use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;
 use super::super::write::{
-    Composed, Import, Report, Resets, Writer, complexity_of, cut, member, number, one_line, report_new_ids, take_notes,
-    take_time, take_time_or_now, take_title_and_body, task_ids, text,
+    Composed, DialectWriter, Import, Resets, WriterReport, complexity_of, cut, member, number, one_line,
+    report_new_ids, take_notes, take_time, take_time_or_now, take_title_and_body, task_ids, text,
 };
 use super::{LIFECYCLE, TASK_TYPES, UNDOCUMENTED_TYPES, is_uuid};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::plan::Field;
 
 /// Writes OpenCrabs plans.
@@ -48,8 +48,8 @@ static RESETS: Resets<'static> = Resets {
     overlooked: &[],
 };
 
-impl Writer for OpenCrabsWriter {
-    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
+impl DialectWriter for OpenCrabsWriter {
+    fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
         let is_minimal = draft.form.as_deref() == Some("minimal");
         let ids = match is_minimal {
             true => Vec::new(),
@@ -66,7 +66,7 @@ impl Writer for OpenCrabsWriter {
         let mut head = vec![
             member("title", text(title)),
             member("description", text(description)),
-            member("tasks", Value::Null),
+            member("tasks", PlainValue::Null),
         ];
         if !is_minimal {
             let identity = identity(&mut draft.head, id_source, report);
@@ -74,7 +74,7 @@ impl Writer for OpenCrabsWriter {
             head.extend(surroundings(&mut draft.head));
             head.extend(plan_state(draft, id_source, report));
         }
-        let open = |task: &DraftTask| task.state == State::Pending;
+        let open = |task: &DraftTask| task.state == DraftState::Pending;
         for (ix, _) in draft
             .tasks
             .iter()
@@ -109,7 +109,7 @@ impl Writer for OpenCrabsWriter {
     }
 }
 
-fn identity(head: &mut Fields, id_source: &mut IdSource<'_>, report: &mut Report) -> [(String, Value); 2] {
+fn identity(head: &mut Fields, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> [(String, PlainValue); 2] {
     let mut take = |key: &'static str, field: Field, what: &str| {
         let own = head.text(field).is_some_and(is_uuid);
         let id = match own.then(|| head.take_text(field)).flatten() {
@@ -127,8 +127,8 @@ fn identity(head: &mut Fields, id_source: &mut IdSource<'_>, report: &mut Report
     ]
 }
 
-fn surroundings(head: &mut Fields) -> [(String, Value); 4] {
-    let list = |head: &mut Fields, field| Value::Array(head.take_texts(field).unwrap_or_default());
+fn surroundings(head: &mut Fields) -> [(String, PlainValue); 4] {
+    let list = |head: &mut Fields, field| PlainValue::Array(head.take_texts(field).unwrap_or_default());
     [
         member("context", text(head.take_text(Field::Context).unwrap_or_default())),
         member("risks", list(head, Field::Risks)),
@@ -140,7 +140,7 @@ fn surroundings(head: &mut Fields) -> [(String, Value); 4] {
     ]
 }
 
-fn plan_state(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) -> [(String, Value); 4] {
+fn plan_state(draft: &mut PlanDraft, id_source: &IdSource<'_>, report: &mut WriterReport) -> [(String, PlainValue); 4] {
     let status = plan_status(draft);
     let mut time = |key, field| take_time_or_now(&mut draft.head, field, key, id_source, report);
     let (created_at, updated_at) = (
@@ -152,16 +152,16 @@ fn plan_state(draft: &mut Draft, id_source: &IdSource<'_>, report: &mut Report) 
         member("status", text(status)),
         created_at,
         updated_at,
-        member("approved_at", approved_at.map_or(Value::Null, text)),
+        member("approved_at", approved_at.map_or(PlainValue::Null, text)),
     ]
 }
 
 /// Returns the plan's status: what its tasks say.
-fn plan_status(draft: &mut Draft) -> &'static str {
+fn plan_status(draft: &mut PlanDraft) -> &'static str {
     let states = || draft.tasks.iter().map(|task| &task.state);
     let status = match () {
-        () if !draft.tasks.is_empty() && states().all(State::is_over) => "Completed",
-        () if states().any(|state| *state != State::Pending) => "InProgress",
+        () if !draft.tasks.is_empty() && states().all(DraftState::is_over) => "Completed",
+        () if states().any(|state| *state != DraftState::Pending) => "InProgress",
         () => "Draft",
     };
     let said_alike = match draft.head.text(Field::Status) {
@@ -180,8 +180,8 @@ fn compose_task(
     task: &mut DraftTask,
     task_ix: usize,
     ids: &[(String, bool)],
-    report: &mut Report,
-) -> Vec<(String, Value)> {
+    report: &mut WriterReport,
+) -> Vec<(String, PlainValue)> {
     let fields = &mut task.fields;
     let (title, description) = take_title_and_body(fields).unwrap_or_else(|| {
         report.invented(Some(task_ix), "title", "it says nowhere what is to be done");
@@ -213,7 +213,7 @@ fn compose_task(
     if !ids.is_empty() || criteria.is_some() {
         members.push(member(
             "acceptance_criteria",
-            Value::Array(criteria.unwrap_or_default()),
+            PlainValue::Array(criteria.unwrap_or_default()),
         ));
     }
     if !ids.is_empty() {
@@ -223,18 +223,18 @@ fn compose_task(
 }
 
 /// Returns dependencies by id; by number, counted from 1, where tasks have none.
-fn references(dependencies: &[u32], ids: &[(String, bool)]) -> Value {
+fn references(dependencies: &[u32], ids: &[(String, bool)]) -> PlainValue {
     let reference = |&place: &u32| match ids.get(place as usize) {
         Some((id, _)) => text(id.as_str()),
         None => number(place + 1),
     };
-    Value::Array(dependencies.iter().map(reference).collect())
+    PlainValue::Array(dependencies.iter().map(reference).collect())
 }
 
-fn task_state(task: &mut DraftTask, task_ix: usize, report: &mut Report) -> [(String, Value); 8] {
+fn task_state(task: &mut DraftTask, task_ix: usize, report: &mut WriterReport) -> [(String, PlainValue); 8] {
     let status = match &task.state {
-        State::Blocked(reason) => Value::Object(vec![member("Blocked", text(reason.as_str()))]),
-        State::Pending if task.held => {
+        DraftState::Blocked(reason) => PlainValue::Object(vec![member("Blocked", text(reason.as_str()))]),
+        DraftState::Pending if task.held => {
             report.changed(Some(task_ix), "status", "it is to be left out, which is now its status");
             text(LIFECYCLE.words[4])
         }
@@ -242,21 +242,21 @@ fn task_state(task: &mut DraftTask, task_ix: usize, report: &mut Report) -> [(St
     };
     let notes = take_notes(&mut task.fields, &task.state);
     let fields = &mut task.fields;
-    let or_null = |value: Option<String>| value.map_or(Value::Null, text);
+    let or_null = |value: Option<String>| value.map_or(PlainValue::Null, text);
     let history = match fields.get(Field::History) {
-        Some(Value::Array(_)) => fields.take(Field::History),
+        Some(PlainValue::Array(_)) => fields.take(Field::History),
         _ => None,
     };
     // What a finished task has touched is what it has made.
     let artifacts = fields.take_texts(Field::Artifacts).or_else(|| match task.state {
-        State::Done => fields.take_texts(Field::Files),
+        DraftState::Done => fields.take_texts(Field::Files),
         _ => None,
     });
     [
         member("status", status),
         member("notes", or_null(notes)),
         member("completed_at", or_null(take_time(fields, Field::CompletedAt))),
-        member("execution_history", history.unwrap_or(Value::Array(Vec::new()))),
+        member("execution_history", history.unwrap_or(PlainValue::Array(Vec::new()))),
         member(
             "retry_count",
             number(fields.take_integer(Field::RetryCount).unwrap_or(0)),
@@ -265,7 +265,7 @@ fn task_state(task: &mut DraftTask, task_ix: usize, report: &mut Report) -> [(St
             "max_retries",
             number(fields.take_integer(Field::MaxRetries).unwrap_or(3)),
         ),
-        member("artifacts", Value::Array(artifacts.unwrap_or_default())),
+        member("artifacts", PlainValue::Array(artifacts.unwrap_or_default())),
         member("reflection", or_null(fields.take_text(Field::Reflection))),
     ]
 }
@@ -298,7 +298,7 @@ const VERBS: [(&str, &str); 24] = [
     ("setup", "configuration"),
 ];
 
-fn take_kind(fields: &mut Fields, title: &str, task_ix: usize, report: &mut Report) -> String {
+fn take_kind(fields: &mut Fields, title: &str, task_ix: usize, report: &mut WriterReport) -> String {
     let is_known = |kind: &str| {
         let mut known = TASK_TYPES.iter().chain(UNDOCUMENTED_TYPES);
         known.any(|own| own.eq_ignore_ascii_case(kind))

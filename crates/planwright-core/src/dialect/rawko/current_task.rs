@@ -2,22 +2,22 @@
 
 use super::CURRENT_PLAN;
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::dialect::reader::{Reader, excerpt, requote};
+use crate::dialect::reader::{PlanReader, excerpt, requote};
 use crate::dialect::words::nearest;
-use crate::dialect::{FieldSpec, Input, Pointing, Reading, Shape, Table, Unpointed, file_name};
-use crate::document::patch::{Patch, Place, Refusal, Value, patch};
+use crate::dialect::{DialectInput, FieldShape, FieldSpec, FieldTable, PlanReading, Pointing, Unpointed, file_name};
+use crate::document::patch::{MemberPosition, Patch, PatchRefusal, PlainValue, patch};
 use crate::document::route::Route;
-use crate::document::{Kind, NodeRef, Parsed, yaml};
+use crate::document::{NodeKind, NodeRef, Parsed, yaml};
 use crate::plan::{Field, Plan};
 use crate::text::{SourceText, visible};
 
-pub(super) static CURRENT_TASK: Table = Table {
+pub(super) static CURRENT_TASK: FieldTable = FieldTable {
     name: "Current task",
     fields: &[
-        FieldSpec::required("task", Field::Goal, Shape::Prose),
-        FieldSpec::required("planId", Field::Id, Shape::NonBlank),
-        FieldSpec::required("status", Field::Status, Shape::Text),
-        FieldSpec::optional("startedAt", Field::StartedAt, Shape::Time),
+        FieldSpec::required("task", Field::Goal, FieldShape::Prose),
+        FieldSpec::required("planId", Field::Id, FieldShape::NonBlank),
+        FieldSpec::required("status", Field::Status, FieldShape::Text),
+        FieldSpec::optional("startedAt", Field::StartedAt, FieldShape::Time),
     ],
 };
 const PLAN_ID: usize = 1;
@@ -32,7 +32,7 @@ const MAX_COMPARISONS: usize = 1_000;
 const MAX_SLIPS: usize = 3;
 
 /// Returns true for a file that has the name, or the fields, of one that points at a plan.
-pub(super) fn is_current_task(input: &Input<'_>) -> bool {
+pub(super) fn is_current_task(input: &DialectInput<'_>) -> bool {
     input.path.and_then(plans_beside).is_some() || input.root.is_some_and(has_its_fields)
 }
 
@@ -47,24 +47,24 @@ pub(super) fn plans_beside(path: &str) -> Option<&'static str> {
 }
 
 /// Reads the file.
-pub(super) fn read<'d>(mut reader: Reader<'d>, root: NodeRef<'d>, input: &Input<'d>) -> Reading {
+pub(super) fn read<'d>(mut reader: PlanReader<'d>, root: NodeRef<'d>, input: &DialectInput<'d>) -> PlanReading {
     let found = reader.sort(root, &CURRENT_TASK);
     reader.record(&found, &CURRENT_TASK, &|| "the current task".to_owned());
     if let (Some(id), Some(files)) = (found.get(PLAN_ID), &input.facts.neighbours) {
         check_plan(&mut reader, id, files);
     }
-    Reading {
+    PlanReading {
         diagnostics: reader.diagnostics,
-        ..Reading::default()
+        ..PlanReading::default()
     }
 }
 
 /// Reports an id that is the name of no plan's file: rawko finds plans by their names alone.
-fn check_plan<'d>(reader: &mut Reader<'d>, id: NodeRef<'d>, files: &[String]) {
+fn check_plan<'d>(reader: &mut PlanReader<'d>, id: NodeRef<'d>, files: &[String]) {
     let written = id.value();
     let plans = || files.iter().filter_map(|file| file.strip_suffix(".yaml"));
     // What is no text, or blank, has been reported as that.
-    let is_name = id.resolved().kind() == Kind::String && !written.trim().is_empty();
+    let is_name = id.resolved().kind() == NodeKind::String && !written.trim().is_empty();
     if !is_name || plans().any(|plan| plan == written) {
         return;
     }
@@ -111,7 +111,7 @@ pub(super) fn point(
         return Ok(None);
     };
     let goal = plan.head_str(Field::Goal).unwrap_or("");
-    let text = |text: &str| Value::String(text.to_owned());
+    let text = |text: &str| PlainValue::String(text.to_owned());
     let Some(old) = old.filter(|old| !old.as_str().trim().is_empty()) else {
         // A file of one empty mapping, so that the members are written as patches write them.
         let empty = yaml::parse(&SourceText::new("{}\n"));
@@ -125,7 +125,7 @@ pub(super) fn point(
     let root = mapping_in(&parsed)?;
     let names = |id: &str| root.get("planId").is_some_and(|own| own.is_text(id));
     let is_own = names(id);
-    let says_nothing = |own: NodeRef<'_>| own.resolved().kind() == Kind::Null || own.value().trim().is_empty();
+    let says_nothing = |own: NodeRef<'_>| own.resolved().kind() == NodeKind::Null || own.value().trim().is_empty();
     let names_none = || root.get("planId").is_none_or(says_nothing);
     let is_over = || {
         root.get("status")
@@ -169,21 +169,21 @@ pub(super) fn point(
 /// Returns the mapping that the file should be.
 fn mapping_in(parsed: &Parsed) -> Result<NodeRef<'_>, Unpointed> {
     match parsed.document.root() {
-        Some(root) if root.kind() == Kind::Object => Ok(root),
+        Some(root) if root.kind() == NodeKind::Object => Ok(root),
         Some(root) if !parsed.document.is_broken() => Err(unpointed(
             parsed,
-            Refusal::WrongKind {
+            PatchRefusal::WrongKind {
                 expected: "a mapping",
                 found: root.describe(),
                 span: root.span(),
             },
         )),
-        _ => Err(unpointed(parsed, Refusal::Broken)),
+        _ => Err(unpointed(parsed, PatchRefusal::Broken)),
     }
 }
 
 /// Returns a refusal with its place: where the text cannot be read, that of the first error in it.
-fn unpointed(parsed: &Parsed, refusal: Refusal) -> Unpointed {
+fn unpointed(parsed: &Parsed, refusal: PatchRefusal) -> Unpointed {
     let first_error = || parsed.diagnostics.iter().find_map(|found| found.span);
     Unpointed {
         span: refusal.span().or_else(first_error),
@@ -191,12 +191,12 @@ fn unpointed(parsed: &Parsed, refusal: Refusal) -> Unpointed {
     }
 }
 
-fn insert(key: &str, value: Value) -> Patch {
+fn insert(key: &str, value: PlainValue) -> Patch {
     Patch::InsertMember {
         object: Route::root(),
         key: key.to_owned(),
         value,
-        place: Place::Last,
+        place: MemberPosition::Last,
     }
 }
 

@@ -4,21 +4,21 @@ mod current_task;
 mod record;
 mod write;
 
-use super::reader::{Found, PLAIN_VOICE, Reader, excerpt};
+use super::reader::{ObjectFields, PLAIN_VOICE, PlanReader, excerpt};
 use super::rules::{INDEX_BASE, INVALID_REFERENCE, PLAN_STATUS, QUOTED_VALUE};
-use super::table::{FieldSpec, Shape, Table};
+use super::table::{FieldShape, FieldSpec, FieldTable};
 use super::{
-    CarrierKind, Course, Dialect, Edits, Fit, Home, Input, Lineage, Located, Planning, Pointer, Pointing, Reading,
-    Recording, Successor, Unpointed, Versions, Writer,
+    CarrierKind, Dialect, DialectInput, DialectWriter, Edits, Fit, Home, LocatedPlan, PlanPointer, PlanReading,
+    Planning, Pointing, Recording, RequestHistory, Successor, Unpointed, VersionLineage, Versions,
 };
 use crate::diagnostic::{Diagnostic, Replacement, Rule, rules};
-use crate::document::patch::Value as PatchValue;
-use crate::document::{Kind, NodeRef};
-use crate::edit::{Change, Owner, PlanMove, PlanRequest};
+use crate::document::patch::PlainValue as PatchValue;
+use crate::document::{NodeKind, NodeRef};
+use crate::edit::{FieldEdit, Owner, PlanMove, PlanRequest};
 use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING, Wording};
 use crate::plan::{
-    Dependency, Field, Lifecycle, Machine, Name, Order, Plan, PlanBuilder, PlanMachine, PlanRow, RunRefusal, Slots,
-    State, Status, Tally, Target, Value,
+    Dependency, DependencyTarget, Field, FieldValue, Lifecycle, Machine, Plan, PlanBuilder, PlanMachine, PlanRow,
+    RunRefusal, Slots, State, StateCounts, Status, TaskName, TaskOrder,
 };
 use crate::text::{SourceText, Span};
 
@@ -28,7 +28,7 @@ pub struct Rawko;
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: false,
     on_failure: OnFailure::Replan,
-    order: Order::File,
+    order: TaskOrder::File,
     slots: Slots::Fixed(1),
     may_be_empty: false,
     words: ["pending", "in_progress", "complete", "failed", "skipped"],
@@ -101,28 +101,28 @@ const fn row(from: &'static str, cancel: Option<&'static str>) -> PlanRow {
     }
 }
 
-static PLAN: Table = Table {
+static PLAN: FieldTable = FieldTable {
     name: "Plan",
     fields: &[
-        FieldSpec::required("id", Field::Id, Shape::NonBlank),
-        FieldSpec::required("task", Field::Goal, Shape::Prose),
+        FieldSpec::required("id", Field::Id, FieldShape::NonBlank),
+        FieldSpec::required("task", Field::Goal, FieldShape::Prose),
         FieldSpec::required(
             "status",
             Field::Status,
-            Shape::OneOf(&["draft", "in_progress", "complete", "failed", "replanning"]),
+            FieldShape::OneOf(&["draft", "in_progress", "complete", "failed", "replanning"]),
         ),
-        FieldSpec::required("steps", Field::Tasks, Shape::List),
+        FieldSpec::required("steps", Field::Tasks, FieldShape::List),
         FieldSpec::required(
             "currentStepIndex",
             Field::CurrentTask,
-            Shape::Integer(0, u32::MAX as i64),
+            FieldShape::Integer(0, u32::MAX as i64),
         ),
-        FieldSpec::required("createdAt", Field::CreatedAt, Shape::Time),
-        FieldSpec::required("updatedAt", Field::UpdatedAt, Shape::Time),
-        FieldSpec::required("createdBy", Field::CreatedBy, Shape::Text),
-        FieldSpec::required("version", Field::Version, Shape::Integer(1, u32::MAX as i64)),
-        FieldSpec::optional("previousPlanId", Field::PreviousPlan, Shape::NonBlank),
-        FieldSpec::optional("metadata", Field::Metadata, Shape::Object),
+        FieldSpec::required("createdAt", Field::CreatedAt, FieldShape::Time),
+        FieldSpec::required("updatedAt", Field::UpdatedAt, FieldShape::Time),
+        FieldSpec::required("createdBy", Field::CreatedBy, FieldShape::Text),
+        FieldSpec::required("version", Field::Version, FieldShape::Integer(1, u32::MAX as i64)),
+        FieldSpec::optional("previousPlanId", Field::PreviousPlan, FieldShape::NonBlank),
+        FieldSpec::optional("metadata", Field::Metadata, FieldShape::Object),
     ],
 };
 const PLAN_ID: usize = 0;
@@ -133,36 +133,36 @@ const VERSION: usize = 8;
 const PREVIOUS: usize = 9;
 const METADATA: usize = 10;
 
-static META: Table = Table {
+static META: FieldTable = FieldTable {
     name: "Metadata",
     fields: &[
-        FieldSpec::optional("complexity", Field::Complexity, Shape::Integer(1, 10)),
-        FieldSpec::optional("tags", Field::Tags, Shape::TextList),
-        FieldSpec::optional("constraints", Field::Constraints, Shape::TextList),
-        FieldSpec::optional("informedByMemories", Field::Memories, Shape::TextList),
+        FieldSpec::optional("complexity", Field::Complexity, FieldShape::Integer(1, 10)),
+        FieldSpec::optional("tags", Field::Tags, FieldShape::TextList),
+        FieldSpec::optional("constraints", Field::Constraints, FieldShape::TextList),
+        FieldSpec::optional("informedByMemories", Field::Memories, FieldShape::TextList),
     ],
 };
 
-static STEP: Table = Table {
+static STEP: FieldTable = FieldTable {
     name: "Step",
     fields: &[
-        FieldSpec::required("index", Field::Position, Shape::Integer(0, u32::MAX as i64)),
-        FieldSpec::required("description", Field::Description, Shape::Prose),
+        FieldSpec::required("index", Field::Position, FieldShape::Integer(0, u32::MAX as i64)),
+        FieldSpec::required("description", Field::Description, FieldShape::Prose),
         FieldSpec::required(
             "status",
             Field::Status,
-            Shape::Own("one of pending, in_progress, complete, failed, skipped"),
+            FieldShape::Own("one of pending, in_progress, complete, failed, skipped"),
         ),
-        FieldSpec::optional("suggestedAgent", Field::AgentHint, Shape::Text),
-        FieldSpec::optional("executedBy", Field::ExecutedBy, Shape::Text),
-        FieldSpec::optional("startedAt", Field::StartedAt, Shape::Time),
-        FieldSpec::optional("completedAt", Field::CompletedAt, Shape::Time),
-        FieldSpec::optional("output", Field::Output, Shape::Text),
-        FieldSpec::optional("error", Field::Error, Shape::Text),
-        FieldSpec::optional("affectedFiles", Field::Files, Shape::TextList),
-        FieldSpec::optional("dependsOn", Field::Dependencies, Shape::List),
-        FieldSpec::optional("instructions", Field::Instructions, Shape::Text),
-        FieldSpec::optional("acceptanceCriteria", Field::Criteria, Shape::TextList),
+        FieldSpec::optional("suggestedAgent", Field::AgentHint, FieldShape::Text),
+        FieldSpec::optional("executedBy", Field::ExecutedBy, FieldShape::Text),
+        FieldSpec::optional("startedAt", Field::StartedAt, FieldShape::Time),
+        FieldSpec::optional("completedAt", Field::CompletedAt, FieldShape::Time),
+        FieldSpec::optional("output", Field::Output, FieldShape::Text),
+        FieldSpec::optional("error", Field::Error, FieldShape::Text),
+        FieldSpec::optional("affectedFiles", Field::Files, FieldShape::TextList),
+        FieldSpec::optional("dependsOn", Field::Dependencies, FieldShape::List),
+        FieldSpec::optional("instructions", Field::Instructions, FieldShape::Text),
+        FieldSpec::optional("acceptanceCriteria", Field::Criteria, FieldShape::TextList),
     ],
 };
 const STATUS: usize = 2;
@@ -191,7 +191,7 @@ rules! {
         "planId: plan-20260123-auth";
 }
 
-static TABLES: &[&Table] = &[&PLAN, &META, &STEP, &current_task::CURRENT_TASK];
+static TABLES: &[&FieldTable] = &[&PLAN, &META, &STEP, &current_task::CURRENT_TASK];
 
 impl Dialect for Rawko {
     fn name(&self) -> &'static str {
@@ -210,8 +210,8 @@ impl Dialect for Rawko {
         &[".rawko/plans/*.yaml", ".rawko/current-task.yaml"]
     }
 
-    fn sniff(&self, input: &Input<'_>) -> Fit {
-        let Some(root) = input.root.filter(|root| root.kind() == Kind::Object) else {
+    fn sniff(&self, input: &DialectInput<'_>) -> Fit {
+        let Some(root) = input.root.filter(|root| root.kind() == NodeKind::Object) else {
             return 0;
         };
         let has = |key: &str| root.get(key).is_some();
@@ -225,9 +225,9 @@ impl Dialect for Rawko {
         }
     }
 
-    fn read(&self, input: &Input<'_>) -> Reading {
+    fn read(&self, input: &DialectInput<'_>) -> PlanReading {
         let builder = PlanBuilder::new(input.source, self.name(), "plan", &LIFECYCLE);
-        let mut reader = Reader::new(builder, &PLAIN_VOICE);
+        let mut reader = PlanReader::new(builder, &PLAIN_VOICE);
         if let Some(root) = input.root.filter(|_| current_task::is_current_task(input)) {
             return current_task::read(reader, root, input);
         }
@@ -241,7 +241,7 @@ impl Dialect for Rawko {
         super::id_against_name(plan, path, self.name()).into_iter().collect()
     }
 
-    fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static Table> {
+    fn table_of(&self, _plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         Some(match owner {
             Owner::Plan => &PLAN,
             Owner::Task(_) => &STEP,
@@ -260,7 +260,7 @@ impl Dialect for Rawko {
         format!(".rawko/plans/{}.yaml", id.unwrap_or(name))
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static FieldTable] {
         TABLES
     }
 
@@ -272,7 +272,7 @@ impl Dialect for Rawko {
         include_str!("../../../schemas/rawko.json")
     }
 
-    fn writer(&self) -> Option<&'static dyn Writer> {
+    fn writer(&self) -> Option<&'static dyn DialectWriter> {
         Some(&write::RawkoWriter)
     }
 
@@ -288,7 +288,7 @@ impl Dialect for Rawko {
         Some(&Rawko)
     }
 
-    fn pointer(&self) -> Option<&'static dyn Pointer> {
+    fn pointer(&self) -> Option<&'static dyn PlanPointer> {
         Some(&Rawko)
     }
 
@@ -302,7 +302,7 @@ impl Dialect for Rawko {
 }
 
 impl Edits for Rawko {
-    fn record_plan(&self, located: &Located<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<Change> {
+    fn record_plan(&self, located: &LocatedPlan<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<FieldEdit> {
         record::record_plan(located, step, request)
     }
 
@@ -315,7 +315,10 @@ impl Edits for Rawko {
     }
 
     fn settled(&self, plan: &Plan, states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
-        let status = record::settled(plan.head_str(Field::Status), &Tally::of_states(states.iter().copied()));
+        let status = record::settled(
+            plan.head_str(Field::Status),
+            &StateCounts::of_states(states.iter().copied()),
+        );
         let member = |status: &str| ("status", PatchValue::String(status.to_owned()));
         status.map(member).into_iter().collect()
     }
@@ -324,30 +327,30 @@ impl Edits for Rawko {
         vec![("updatedAt", PatchValue::String(now.to_owned()))]
     }
 
-    fn record(&self, recording: &Recording<'_>) -> Vec<Change> {
+    fn record(&self, recording: &Recording<'_>) -> Vec<FieldEdit> {
         record::record(recording)
     }
 
-    fn record_course(&self, course: &Course<'_>) -> Vec<Change> {
+    fn record_course(&self, course: &RequestHistory<'_>) -> Vec<FieldEdit> {
         record::record_course(course)
     }
 }
 
 impl Versions for Rawko {
-    fn lineage(&self, plan: &Plan) -> Option<Lineage> {
+    fn lineage(&self, plan: &Plan) -> Option<VersionLineage> {
         lineage(plan)
     }
 
     fn successor(&self, plan: &Plan, by: &str, now: &str) -> Option<Successor> {
-        let Lineage { base, version } = lineage(plan)?;
+        let VersionLineage { base, version } = lineage(plan)?;
         let id = format!("{base}-v{}", version + 1);
         let old = plan.head_str(Field::Id)?;
-        let text = |field, text: &str| Change::text(Owner::Plan, field, text);
+        let text = |field, text: &str| FieldEdit::text(Owner::Plan, field, text);
         let number = PatchValue::Number((version + 1).to_string());
         let changes = vec![
             text(Field::Id, &id),
             text(Field::Status, "draft"),
-            Change::set(Owner::Plan, Field::Version, number),
+            FieldEdit::set(Owner::Plan, Field::Version, number),
             text(Field::CreatedAt, now),
             text(Field::UpdatedAt, now),
             text(Field::CreatedBy, by),
@@ -357,7 +360,7 @@ impl Versions for Rawko {
     }
 }
 
-impl Pointer for Rawko {
+impl PlanPointer for Rawko {
     fn place(&self) -> &'static str {
         ".rawko/current-task.yaml"
     }
@@ -402,15 +405,15 @@ impl Home for Rawko {
 
 /// The second version of `base` is called `base-v2`, the third `base-v3`. A name may end like that by itself, so the end counts
 /// only where the plan says that it is that version.
-fn lineage(plan: &Plan) -> Option<Lineage> {
+fn lineage(plan: &Plan) -> Option<VersionLineage> {
     let id = plan.head_str(Field::Id).filter(|id| !id.trim().is_empty())?;
     let version = match plan.head_value(Field::Version)? {
-        Value::Number(span) => plan.source().slice(span).parse::<u64>().ok()?,
+        FieldValue::Number(span) => plan.source().slice(span).parse::<u64>().ok()?,
         _ => return None,
     };
     let suffix = format!("-v{version}");
     let base = id.strip_suffix(&suffix).filter(|base| version > 1 && !base.is_empty());
-    Some(Lineage {
+    Some(VersionLineage {
         base: base.unwrap_or(id).to_owned(),
         version,
     })
@@ -426,24 +429,24 @@ fn are_steps(list: NodeRef<'_>) -> bool {
         let mut first = list.elements().take(20);
         first.any(|step| keys.iter().any(|key| step.get(key).is_some()))
     };
-    let is_empty = list.kind() == Kind::Array && list.elements().next().is_none();
+    let is_empty = list.kind() == NodeKind::Array && list.elements().next().is_none();
     is_empty || (any_has(&OWN) && !any_has(&OF_OTHERS))
 }
 
-fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
+fn read_root<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) {
     let owner = || "the plan".to_owned();
     let mut found = reader.sort(root, &PLAN);
     reader.report_misnamed(&mut found, &PLAN, &owner);
     for entry in reader.record(&found, &PLAN, &owner) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    if let Some(metadata) = found.get_kind(METADATA, Kind::Object) {
+    if let Some(metadata) = found.get_kind(METADATA, NodeKind::Object) {
         let inner = reader.sort(metadata, &META);
         for entry in reader.record(&inner, &META, &|| "`metadata`".to_owned()) {
             reader.builder.head_entry(entry.field, entry.value);
         }
     }
-    if let Some(steps) = found.get_kind(STEPS, Kind::Array) {
+    if let Some(steps) = found.get_kind(STEPS, NodeKind::Array) {
         reader.builder.plan().tasks_span = Some(steps.span());
         reader.builder.reserve(steps.n_rows() / 14, 8);
         for (position, step) in steps.elements().enumerate() {
@@ -460,11 +463,11 @@ fn read_root<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) {
     }
 }
 
-fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
-    if node.resolved().kind() != Kind::Object {
+fn read_step<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usize) {
+    if node.resolved().kind() != NodeKind::Object {
         reader.not_an_object(node, &format!("step {position}"));
         let step_ix = reader.placeholder(node);
-        reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
+        reader.builder.task_mut(step_ix).name = TaskName::Number(position as u32);
         return;
     }
     let mut found = reader.sort(node, &STEP);
@@ -473,7 +476,7 @@ fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
     let entries = reader.record(&found, &STEP, &owner);
     let dependencies = read_dependencies(reader, found.get(DEPENDS_ON), &owner);
     let step_ix = reader.task(node, entries, dependencies);
-    reader.builder.task_mut(step_ix).name = Name::Number(position as u32);
+    reader.builder.task_mut(step_ix).name = TaskName::Number(position as u32);
     if let Some(status) = found.get(STATUS) {
         let value = reader.status(status, &LIFECYCLE.words, &owner, None);
         let step = reader.builder.task_mut(step_ix);
@@ -483,7 +486,7 @@ fn read_step<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, position: usize) {
 }
 
 fn read_dependencies<'d>(
-    reader: &mut Reader<'d>,
+    reader: &mut PlanReader<'d>,
     list: Option<NodeRef<'d>>,
     owner: &dyn Fn() -> String,
 ) -> Vec<Dependency> {
@@ -491,17 +494,17 @@ fn read_dependencies<'d>(
         return Vec::new();
     };
     let mut dependencies = reader.dependency_buffer();
-    if list.resolved().kind() != Kind::Array {
+    if list.resolved().kind() != NodeKind::Array {
         dependencies.push(Dependency::unreadable(list.span()));
     }
     for item in list.elements() {
         let node = item.resolved();
         let target = match node.kind() {
-            Kind::Number if node.as_integer().is_some_and(|number| number >= 0) => {
+            NodeKind::Number if node.as_integer().is_some_and(|number| number >= 0) => {
                 let position = node.as_integer().and_then(|number| u32::try_from(number).ok());
-                position.map_or(Target::NoSuchNumber, Target::Position)
+                position.map_or(DependencyTarget::NoSuchNumber, DependencyTarget::Position)
             }
-            Kind::String if node.value().parse::<u32>().is_ok() => {
+            NodeKind::String if node.value().parse::<u32>().is_ok() => {
                 let bare = node.value().trim().to_owned();
                 let fix = vec![Replacement::new(node.span(), bare.clone())];
                 reader.report(
@@ -513,9 +516,10 @@ fn read_dependencies<'d>(
                     .with_help("write it without quotes")
                     .with_safe_fix(format!("write {bare} without quotes"), fix),
                 );
-                bare.parse().map_or(Target::NoSuchNumber, Target::Position)
+                bare.parse()
+                    .map_or(DependencyTarget::NoSuchNumber, DependencyTarget::Position)
             }
-            Kind::Invalid => Target::Unreadable,
+            NodeKind::Invalid => DependencyTarget::Unreadable,
             _ => {
                 let message = format!(
                     "a dependency of {} is `{}`, not a step index",
@@ -526,7 +530,7 @@ fn read_dependencies<'d>(
                     Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
                         .with_help("name steps by their index, counted from 0"),
                 );
-                Target::Unreadable
+                DependencyTarget::Unreadable
             }
         };
         dependencies.push(Dependency {
@@ -538,13 +542,13 @@ fn read_dependencies<'d>(
 }
 
 /// Marks indices out of range, and says so where all of them seem to count from 1.
-fn resolve_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
+fn resolve_indices<'d>(reader: &mut PlanReader<'d>, steps: NodeRef<'d>) {
     let plan = reader.builder.plan();
     let n_steps = plan.tasks().len() as u32;
     let mut numbers: Vec<(u32, u32, Span)> = Vec::new();
     for (step_ix, step) in plan.tasks().iter().enumerate() {
         for dependency in plan.dependencies(step) {
-            if let Target::Position(number) = dependency.target {
+            if let DependencyTarget::Position(number) = dependency.target {
                 numbers.push((step_ix as u32, number, dependency.span));
             }
         }
@@ -579,8 +583,8 @@ fn resolve_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
                 .with_unsafe_fix("take one from every index and dependency", edits),
         );
         reader.builder.retarget(|dependency| match dependency.target {
-            Target::Position(number @ 1..) if number <= n_steps => Target::Position(number - 1),
-            Target::Position(_) => Target::NoSuchNumber,
+            DependencyTarget::Position(number @ 1..) if number <= n_steps => DependencyTarget::Position(number - 1),
+            DependencyTarget::Position(_) => DependencyTarget::NoSuchNumber,
             target => target,
         });
     } else if let Some(&(_, number, span)) = senseless.filter(|_| fits_from_one) {
@@ -596,12 +600,12 @@ fn resolve_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
         );
         // Nobody can tell what any of them means, so none may let a step start.
         reader.builder.retarget(|dependency| match dependency.target {
-            Target::Position(_) => Target::Unreadable,
+            DependencyTarget::Position(_) => DependencyTarget::Unreadable,
             target => target,
         });
     }
     reader.builder.retarget(|dependency| match dependency.target {
-        Target::Position(position) if position >= n_steps => Target::NoSuchNumber,
+        DependencyTarget::Position(position) if position >= n_steps => DependencyTarget::NoSuchNumber,
         target => target,
     });
 }
@@ -613,13 +617,13 @@ fn own_index(step: NodeRef<'_>) -> Option<(u32, Span)> {
 }
 
 /// Reports indices that are not the places of their steps, unless all are shifted alike and dependencies seem to be as well.
-fn check_own_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
+fn check_own_indices<'d>(reader: &mut PlanReader<'d>, steps: NodeRef<'d>) {
     let own: Vec<Option<(u32, Span)>> = steps.elements().map(own_index).collect();
     let is_shifted = |(position, index): (usize, &Option<(u32, Span)>)| {
         index.is_some_and(|(index, _)| index as usize == position + 1)
     };
     let plan = reader.builder.plan();
-    let is_counted = |dependency: &Dependency| matches!(dependency.target, Target::Position(_));
+    let is_counted = |dependency: &Dependency| matches!(dependency.target, DependencyTarget::Position(_));
     let mut steps = plan.tasks().iter();
     let has_counted = steps.any(|step| plan.dependencies(step).iter().any(is_counted));
     if has_counted && own.iter().enumerate().all(is_shifted) {
@@ -642,7 +646,7 @@ fn check_own_indices<'d>(reader: &mut Reader<'d>, steps: NodeRef<'d>) {
     }
 }
 
-fn check_version<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
+fn check_version<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>) {
     let Some(version) = found.get(VERSION) else {
         return;
     };
@@ -679,7 +683,7 @@ fn check_version<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
     }
 }
 
-fn check_current<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
+fn check_current<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>) {
     let Some((node, current)) = found.get(CURRENT).and_then(|node| Some((node, node.as_integer()?))) else {
         return;
     };
@@ -719,7 +723,7 @@ fn check_current<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
     });
 }
 
-fn check_status<'d>(reader: &mut Reader<'d>, found: &Found<'d>) {
+fn check_status<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>) {
     let Some(status) = found.get(PLAN_STATUS_IX) else {
         return;
     };

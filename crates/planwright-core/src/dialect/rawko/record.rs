@@ -1,16 +1,16 @@
 //! What rawko keeps of a step's fate: status, times, who did it, what came of it; and of the plan's, its status, the
 //! step to look at, and when it was last touched.
 
-use super::super::{Course, Deed, Located, Recording};
-use crate::document::patch::Value;
-use crate::document::route::Step;
-use crate::document::{Kind, NodeRef};
+use super::super::{LocatedPlan, RecordedMove, Recording, RequestHistory};
+use crate::document::patch::PlainValue;
+use crate::document::route::RouteStep;
+use crate::document::{NodeKind, NodeRef};
 use crate::edit::reasons::along_line;
-use crate::edit::{Change, Owner, PlanMove, PlanRequest};
+use crate::edit::{FieldEdit, Owner, PlanMove, PlanRequest};
 use crate::plan::transition::task_to_look_at;
-use crate::plan::{Field, Plan, RunLift, RunRefusal, State, Status, Tally, Verb};
+use crate::plan::{Field, Plan, RunLift, RunRefusal, State, StateCounts, Status, Verb};
 
-pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
+pub(super) fn record(recording: &Recording<'_>) -> Vec<FieldEdit> {
     let mut changes = Vec::new();
     for deed in recording.deeds {
         record_step(recording.located.plan, deed, &mut changes);
@@ -18,22 +18,22 @@ pub(super) fn record(recording: &Recording<'_>) -> Vec<Change> {
     changes
 }
 
-pub(super) fn record_course(course: &Course<'_>) -> Vec<Change> {
+pub(super) fn record_course(course: &RequestHistory<'_>) -> Vec<FieldEdit> {
     let mut changes = Vec::new();
     let status = plan_status(course).filter(|status| course.plan.head_str(Field::Status) != Some(status));
-    changes.extend(status.map(|status| Change::text(Owner::Plan, Field::Status, status)));
-    let current = Value::Number(current_step(course).to_string());
-    changes.push(Change::set(Owner::Plan, Field::CurrentTask, current));
-    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, course.last.now));
+    changes.extend(status.map(|status| FieldEdit::text(Owner::Plan, Field::Status, status)));
+    let current = PlainValue::Number(current_step(course).to_string());
+    changes.push(FieldEdit::set(Owner::Plan, Field::CurrentTask, current));
+    changes.push(FieldEdit::text(Owner::Plan, Field::UpdatedAt, course.last.now));
     changes
 }
 
-fn record_step(plan: &Plan, deed: &Deed<'_>, changes: &mut Vec<Change>) {
-    let Deed { step, request } = deed;
+fn record_step(plan: &Plan, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
+    let RecordedMove { step, request } = deed;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
-    changes.push(Change::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
-    let mut text = |field, text: &str| changes.push(Change::text(owner, field, text));
+    changes.push(FieldEdit::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
+    let mut text = |field, text: &str| changes.push(FieldEdit::text(owner, field, text));
     let stale: &[Field] = match step.to {
         State::Running => {
             text(Field::StartedAt, request.now);
@@ -53,8 +53,8 @@ fn record_step(plan: &Plan, deed: &Deed<'_>, changes: &mut Vec<Change>) {
                 text(Field::Output, &output);
             }
             if !request.files.is_empty() {
-                let files = request.files.iter().cloned().map(Value::String).collect();
-                changes.push(Change::set(owner, Field::Files, Value::Array(files)));
+                let files = request.files.iter().cloned().map(PlainValue::String).collect();
+                changes.push(FieldEdit::set(owner, Field::Files, PlainValue::Array(files)));
             }
             &[]
         }
@@ -80,11 +80,11 @@ fn record_step(plan: &Plan, deed: &Deed<'_>, changes: &mut Vec<Change>) {
             Field::Files,
         ],
     };
-    changes.extend(stale.iter().map(|&field| Change::remove(owner, field)));
+    changes.extend(stale.iter().map(|&field| FieldEdit::remove(owner, field)));
 }
 
 /// Returns the original's words for a step that is left out.
-fn skip_output(plan: &Plan, deed: &Deed<'_>) -> String {
+fn skip_output(plan: &Plan, deed: &RecordedMove<'_>) -> String {
     match (deed.request.note, deed.step.cause) {
         (reason, Some(cause)) => along_line(plan, &plan.task_name(cause), reason),
         (Some(reason), None) => format!("Skipped: {reason}"),
@@ -93,7 +93,7 @@ fn skip_output(plan: &Plan, deed: &Deed<'_>) -> String {
 }
 
 /// Returns the status that the plan has after the last request; none where nothing follows from any of them.
-fn plan_status(course: &Course<'_>) -> Option<&'static str> {
+fn plan_status(course: &RequestHistory<'_>) -> Option<&'static str> {
     let mut new = None;
     course.each(|request, _, tally| {
         let old = new.or(course.plan.head_str(Field::Status));
@@ -110,7 +110,7 @@ fn plan_status(course: &Course<'_>) -> Option<&'static str> {
 
 /// Returns the status that follows from the states of all steps, where it is another one: a plan is complete when all
 /// steps are over, and there is nothing to plan anew when none has failed.
-pub(super) fn settled(status: Option<&str>, tally: &Tally) -> Option<&'static str> {
+pub(super) fn settled(status: Option<&str>, tally: &StateCounts) -> Option<&'static str> {
     match status {
         Some("complete") => (!tally.is_over()).then_some("in_progress"),
         _ if tally.is_over() => Some("complete"),
@@ -120,7 +120,7 @@ pub(super) fn settled(status: Option<&str>, tally: &Tally) -> Option<&'static st
 }
 
 /// Returns the step to look at: a failed one before those that are ready, for a new plan begins there.
-fn current_step(course: &Course<'_>) -> usize {
+fn current_step(course: &RequestHistory<'_>) -> usize {
     let states: Vec<_> = (0..course.plan.tasks().len()).map(|ix| course.after(ix)).collect();
     task_to_look_at(&states, |ix| course.links.of(ix).iter().map(|edge| edge.to as usize))
 }
@@ -144,30 +144,32 @@ pub(super) fn refuses_work(plan: &Plan) -> Option<RunRefusal> {
 
 /// Returns what is written of a plan that is given up: its status, the reason among its constraints, where the original has it,
 /// and when it was touched.
-pub(super) fn record_plan(located: &Located<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<Change> {
-    let mut changes = vec![Change::text(Owner::Plan, Field::Status, step.to)];
+pub(super) fn record_plan(located: &LocatedPlan<'_>, step: &PlanMove, request: &PlanRequest<'_>) -> Vec<FieldEdit> {
+    let mut changes = vec![FieldEdit::text(Owner::Plan, Field::Status, step.to)];
     changes.extend(
         request
             .note
             .and_then(|note| constraint(located, format!("Failed: {note}"))),
     );
-    changes.push(Change::text(Owner::Plan, Field::UpdatedAt, request.now));
+    changes.push(FieldEdit::text(Owner::Plan, Field::UpdatedAt, request.now));
     changes
 }
 
 /// Adds to the constraints, making the list and what it stands in where they are absent. Where something else stands there, it
 /// stays, and the history alone has the reason.
-fn constraint(located: &Located<'_>, text: String) -> Option<Change> {
-    let text = Value::String(text);
-    let is_absent = |node: Option<NodeRef<'_>>| node.is_none_or(|node| node.kind() == Kind::Null);
+fn constraint(located: &LocatedPlan<'_>, text: String) -> Option<FieldEdit> {
+    let text = PlainValue::String(text);
+    let is_absent = |node: Option<NodeRef<'_>>| node.is_none_or(|node| node.kind() == NodeKind::Null);
     let metadata = located.object.get("metadata");
     if is_absent(metadata) {
-        let list = Value::Array(vec![text]);
-        let object = Value::Object(vec![("constraints".to_owned(), list)]);
-        return Some(Change::set(Owner::Plan, Field::Metadata, object));
+        let list = PlainValue::Array(vec![text]);
+        let object = PlainValue::Object(vec![("constraints".to_owned(), list)]);
+        return Some(FieldEdit::set(Owner::Plan, Field::Metadata, object));
     }
-    let constraints = metadata.filter(|node| node.kind() == Kind::Object)?.get("constraints");
-    let takes_it = is_absent(constraints) || constraints.is_some_and(|node| node.kind() == Kind::Array);
-    let within = [Step::Key("constraints".to_owned())];
-    takes_it.then(|| Change::push(Owner::Plan, Field::Metadata, text).within(within))
+    let constraints = metadata
+        .filter(|node| node.kind() == NodeKind::Object)?
+        .get("constraints");
+    let takes_it = is_absent(constraints) || constraints.is_some_and(|node| node.kind() == NodeKind::Array);
+    let within = [RouteStep::Key("constraints".to_owned())];
+    takes_it.then(|| FieldEdit::push(Owner::Plan, Field::Metadata, text).within(within))
 }

@@ -1,13 +1,13 @@
 //! A plan as rawko-sdk keeps it.
 
-use super::super::draft::{Draft, DraftTask, Fields, State};
+use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;
 use super::super::write::{
-    Composed, Report, Resets, Writer, five_states, member, number, slug, take_file_id, take_goal, take_notes,
-    take_time, take_time_or_now, text,
+    Composed, DialectWriter, Resets, WriterReport, five_states, member, number, slug, take_file_id, take_goal,
+    take_notes, take_time, take_time_or_now, text,
 };
 use super::{CURRENT_STEP, LIFECYCLE, STEP_INDEX, VERSION_CHAIN};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::document::write;
 use crate::plan::Field;
 use crate::plan::transition::task_to_look_at;
@@ -47,14 +47,14 @@ static STEP_RESETS: &[Field] = &[
     Field::Files,
 ];
 
-impl Writer for RawkoWriter {
-    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
+impl DialectWriter for RawkoWriter {
+    fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
         let states = draft.tasks.iter().enumerate();
-        let states: Vec<State> = states
+        let states: Vec<DraftState> = states
             .map(|(ix, task)| five_states(task, ix, "status", report))
             .collect();
         let mut head = identity(draft, &states, id_source, report);
-        head.push(member("steps", Value::Null));
+        head.push(member("steps", PlainValue::Null));
         head.extend(metadata(&mut draft.head));
         let tasks = draft.tasks.iter_mut().zip(&states).enumerate();
         let tasks = tasks.map(|(ix, (task, state))| compose_step(task, ix, state, report));
@@ -83,11 +83,11 @@ impl Writer for RawkoWriter {
 }
 
 fn identity(
-    draft: &mut Draft,
-    states: &[State],
+    draft: &mut PlanDraft,
+    states: &[DraftState],
     id_source: &IdSource<'_>,
-    report: &mut Report,
-) -> Vec<(String, Value)> {
+    report: &mut WriterReport,
+) -> Vec<(String, PlainValue)> {
     let task = take_goal(&mut draft.head).unwrap_or_else(|| {
         report.invented(None, "task", "the plan says nowhere what it is for");
         "Untitled plan".to_owned()
@@ -126,11 +126,11 @@ fn plan_id(task: &str, id_source: &IdSource<'_>) -> String {
     format!("plan-{day}-{}", if name.is_empty() { "plan" } else { &name })
 }
 
-fn plan_status(head: &mut Fields, states: &[State]) -> &'static str {
+fn plan_status(head: &mut Fields, states: &[DraftState]) -> &'static str {
     let status = match () {
-        () if states.contains(&State::Failed) => "replanning",
-        () if !states.is_empty() && states.iter().all(State::is_over) => "complete",
-        () if states.iter().any(|state| *state != State::Pending) => "in_progress",
+        () if states.contains(&DraftState::Failed) => "replanning",
+        () if !states.is_empty() && states.iter().all(DraftState::is_over) => "complete",
+        () if states.iter().any(|state| *state != DraftState::Pending) => "in_progress",
         () => "draft",
     };
     let said_alike = match head.text(Field::Status) {
@@ -157,7 +157,7 @@ fn take_version(head: &mut Fields) -> (i64, Option<String>) {
     }
 }
 
-fn current_step(draft: &Draft, states: &[State]) -> usize {
+fn current_step(draft: &PlanDraft, states: &[DraftState]) -> usize {
     let states: Vec<_> = states.iter().map(|state| Some(state.plain())).collect();
     task_to_look_at(&states, |ix| {
         let on = draft.tasks.get(ix).map_or(&[][..], |task| task.dependencies.as_slice());
@@ -165,7 +165,7 @@ fn current_step(draft: &Draft, states: &[State]) -> usize {
     })
 }
 
-fn metadata(head: &mut Fields) -> Option<(String, Value)> {
+fn metadata(head: &mut Fields) -> Option<(String, PlainValue)> {
     let mut members = Vec::new();
     if head
         .integer(Field::Complexity)
@@ -179,12 +179,17 @@ fn metadata(head: &mut Fields) -> Option<(String, Value)> {
         ("constraints", Field::Constraints),
         ("informedByMemories", Field::Memories),
     ] {
-        members.extend(head.take_texts(field).map(|list| member(key, Value::Array(list))));
+        members.extend(head.take_texts(field).map(|list| member(key, PlainValue::Array(list))));
     }
-    (!members.is_empty()).then(|| member("metadata", Value::Object(members)))
+    (!members.is_empty()).then(|| member("metadata", PlainValue::Object(members)))
 }
 
-fn compose_step(task: &mut DraftTask, step_ix: usize, state: &State, report: &mut Report) -> Vec<(String, Value)> {
+fn compose_step(
+    task: &mut DraftTask,
+    step_ix: usize,
+    state: &DraftState,
+    report: &mut WriterReport,
+) -> Vec<(String, PlainValue)> {
     let said = take_text(&mut task.fields);
     let (description, body) = said.unwrap_or_else(|| {
         report.invented(Some(step_ix), "description", "it says nowhere what is to be done");
@@ -198,7 +203,7 @@ fn compose_step(task: &mut DraftTask, step_ix: usize, state: &State, report: &mu
         member("description", text(description)),
         member("status", text(state.word(&LIFECYCLE.words))),
     ];
-    let mut add = |key: &str, value: Option<Value>| members.extend(value.map(|value| member(key, value)));
+    let mut add = |key: &str, value: Option<PlainValue>| members.extend(value.map(|value| member(key, value)));
     add("suggestedAgent", fields.take_text(Field::AgentHint).map(text));
     add("executedBy", fields.take_text(Field::ExecutedBy).map(text));
     add("startedAt", take_time(fields, Field::StartedAt).map(text));
@@ -207,11 +212,11 @@ fn compose_step(task: &mut DraftTask, step_ix: usize, state: &State, report: &mu
     let mut instructions = fields.take_text(Field::Instructions).or(body);
     // What was noted about a task is what came out of it, or what went wrong; before that, what to know about it.
     match state {
-        State::Failed => error = error.or(notes),
-        State::Done | State::Skipped => output = output.or(notes),
+        DraftState::Failed => error = error.or(notes),
+        DraftState::Done | DraftState::Skipped => output = output.or(notes),
         _ => instructions = joined_notes(instructions, notes),
     }
-    if let State::Blocked(reason) = &task.state {
+    if let DraftState::Blocked(reason) = &task.state {
         error = error.or_else(|| Some(format!("Blocked: {reason}")));
     }
     add("output", output.map(text));
@@ -219,17 +224,17 @@ fn compose_step(task: &mut DraftTask, step_ix: usize, state: &State, report: &mu
     let files = fields
         .take_texts(Field::Files)
         .or_else(|| fields.take_texts(Field::Artifacts));
-    add("affectedFiles", files.map(Value::Array));
-    let dependencies: Vec<Value> = task.dependencies.iter().map(number).collect();
+    add("affectedFiles", files.map(PlainValue::Array));
+    let dependencies: Vec<PlainValue> = task.dependencies.iter().map(number).collect();
     add(
         "dependsOn",
-        Some(Value::Array(dependencies)).filter(|list| *list != Value::Array(Vec::new())),
+        Some(PlainValue::Array(dependencies)).filter(|list| *list != PlainValue::Array(Vec::new())),
     );
     add("instructions", instructions.map(text));
     let criteria = fields
         .take_texts(Field::Criteria)
         .or_else(|| fields.take_text(Field::DoneSignal).map(|signal| vec![text(signal)]));
-    add("acceptanceCriteria", criteria.map(Value::Array));
+    add("acceptanceCriteria", criteria.map(PlainValue::Array));
     members
 }
 

@@ -3,10 +3,10 @@
 
 use super::super::CannotFollow;
 use super::super::write::{cut, one_line};
-use super::cards::{Card, CardField, Cards, Form, is_list, mark_of, plain, scalar};
-use super::follow::Row;
+use super::cards::{Card, CardField, Cards, ListForm, is_list, mark_of, plain, scalar};
+use super::follow::ContractRow;
 use crate::diagnostic::Replacement;
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::text::{SourceText, Span, visible};
 
 /// How long the title of a new card may be.
@@ -54,8 +54,8 @@ impl Sheet<'_> {
     pub(super) fn change(
         &self,
         card: &Card,
-        old: &Row,
-        new: &Row,
+        old: &ContractRow,
+        new: &ContractRow,
         edits: &mut Vec<Replacement>,
     ) -> Result<(), CannotFollow> {
         if let (Some(old), Some(new)) = (&old.id, &new.id)
@@ -94,8 +94,8 @@ impl Sheet<'_> {
         &self,
         card: &Card,
         field: &CardField,
-        old: Option<&Value>,
-        new: Option<&Value>,
+        old: Option<&PlainValue>,
+        new: Option<&PlainValue>,
         edits: &mut Vec<Replacement>,
     ) -> Result<(), CannotFollow> {
         if field.agrees(self.source, new) {
@@ -111,9 +111,9 @@ impl Sheet<'_> {
     }
 
     /// Returns what makes a field of a card say what the contract says.
-    pub(super) fn set_field(&self, card: &Card, field: &CardField, new: Option<&Value>) -> Replacement {
+    pub(super) fn set_field(&self, card: &Card, field: &CardField, new: Option<&PlainValue>) -> Replacement {
         match new {
-            None | Some(Value::Null) => Replacement::delete(field.lines),
+            None | Some(PlainValue::Null) => Replacement::delete(field.lines),
             Some(value) => {
                 let text = self.value_text(card, Some(field), field.name, value);
                 match text.strip_prefix(' ') {
@@ -128,8 +128,8 @@ impl Sheet<'_> {
     }
 
     /// Returns what follows a field's colon.
-    fn value_text(&self, card: &Card, own: Option<&CardField>, name: &str, value: &Value) -> String {
-        let Value::Array(items) = value else {
+    fn value_text(&self, card: &Card, own: Option<&CardField>, name: &str, value: &PlainValue) -> String {
+        let PlainValue::Array(items) = value else {
             let text = scalar(value).unwrap_or_default();
             let mark = own.map_or("", |own| mark_of(self.source.slice(own.inline)));
             return match text.as_str() {
@@ -146,9 +146,9 @@ impl Sheet<'_> {
         if items.is_empty() {
             return format!(" {}", self.empty_word(name));
         }
-        let filled = |field: &&CardField| field.form(self.source) != Form::Empty;
+        let filled = |field: &&CardField| field.form(self.source) != ListForm::Empty;
         let like = own.filter(filled).or_else(|| self.example(card, name));
-        let form = like.map_or(Form::Lines, |like| like.form(self.source));
+        let form = like.map_or(ListForm::Lines, |like| like.form(self.source));
         // Names are not written as paths are: how items are marked is up to their field.
         let mark = like.filter(|like| like.name == name).map_or("", |like| {
             let written = like.written_items(self.source);
@@ -161,11 +161,11 @@ impl Sheet<'_> {
         let is_one_line = !items.iter().any(|item| item.contains([',', '，', '、']));
         let inline = like.map_or("", |like| self.source.slice(like.inline));
         match form {
-            Form::Brackets | Form::Commas if is_one_line => {
+            ListForm::Brackets | ListForm::Commas if is_one_line => {
                 let separator = separator_of(inline);
                 let joined = items.iter().map(marked).collect::<Vec<_>>().join(separator);
                 match form {
-                    Form::Brackets => format!(" [{joined}]"),
+                    ListForm::Brackets => format!(" [{joined}]"),
                     _ => format!(" {joined}"),
                 }
             }
@@ -209,7 +209,7 @@ impl Sheet<'_> {
     /// Returns how these cards write an empty list.
     fn empty_word(&self, name: &str) -> &str {
         let fields = self.cards.cards.iter().filter_map(|card| card.field(name));
-        let is_empty = |field: &&CardField| field.form(self.source) == Form::Empty && !field.inline.is_empty();
+        let is_empty = |field: &&CardField| field.form(self.source) == ListForm::Empty && !field.inline.is_empty();
         let found = fields
             .filter(|field| is_empty(field))
             .map(|field| self.source.slice(field.inline));
@@ -218,7 +218,7 @@ impl Sheet<'_> {
 
     /// Returns a list that shows how one is written: of the same field, else of the same card, else any.
     fn example<'s>(&'s self, card: &Card, name: &str) -> Option<&'s CardField> {
-        let filled = |field: &&CardField| is_list(field.name) && field.form(self.source) != Form::Empty;
+        let filled = |field: &&CardField| is_list(field.name) && field.form(self.source) != ListForm::Empty;
         let all = || self.cards.cards.iter();
         let near = || self.cards.of(&card.task);
         near()
@@ -241,7 +241,13 @@ impl Sheet<'_> {
     }
 
     /// Adds what puts a new card after another one, or before one where there is none before.
-    pub(super) fn add(&self, row: &Row, after: Option<&Card>, before: Option<&Card>, edits: &mut Vec<Replacement>) {
+    pub(super) fn add(
+        &self,
+        row: &ContractRow,
+        after: Option<&Card>,
+        before: Option<&Card>,
+        edits: &mut Vec<Replacement>,
+    ) {
         let (Some(template), Some(id)) = (after.or(before), &row.id) else {
             return;
         };
@@ -263,7 +269,7 @@ impl Sheet<'_> {
         gap.map_or_else(|| self.newline.repeat(2), |gap| self.source.slice(gap).to_owned())
     }
 
-    fn new_card(&self, template: &Card, id: &str, row: &Row) -> String {
+    fn new_card(&self, template: &Card, id: &str, row: &ContractRow) -> String {
         let mut text = self.new_head(template, id, row);
         let with_fields = [template]
             .into_iter()
@@ -293,7 +299,7 @@ impl Sheet<'_> {
             .names()
             .filter(|name| *name != "task_id" && like.field(name).is_none());
         for name in listed.chain(others) {
-            if let Some(value) = row.get(name).filter(|value| **value != Value::Null) {
+            if let Some(value) = row.get(name).filter(|value| **value != PlainValue::Null) {
                 let value = self.value_text(like, None, name, value);
                 text.push_str(&format!("{}{prefix}{name}{colon}{value}", self.newline));
             }
@@ -301,7 +307,7 @@ impl Sheet<'_> {
         text
     }
 
-    fn new_head(&self, template: &Card, id: &str, row: &Row) -> String {
+    fn new_head(&self, template: &Card, id: &str, row: &ContractRow) -> String {
         let before = self
             .source
             .slice(Span::new(template.head.start as usize, template.id.start as usize));

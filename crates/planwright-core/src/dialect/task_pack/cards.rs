@@ -7,7 +7,7 @@ use super::super::follow_ups::find_word;
 use super::super::write::one_line;
 use super::contract::FIELDS;
 use crate::document::markdown::{Markdown, fence_mark};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::text::{SourceText, Span};
 
 /// The title of the section that holds the cards.
@@ -75,7 +75,7 @@ pub(super) struct CardField {
     /// What follows on the line; of a text with its further lines.
     pub(super) inline: Span,
     /// The items on lines of their own.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<CardItem>,
     /// Its lines, with the ending of the last.
     pub(super) lines: Span,
     /// Where the last of its lines ends, line ending left out.
@@ -86,7 +86,7 @@ pub(super) struct CardField {
 
 /// One item of a list that has a line for each.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Item {
+pub(super) struct CardItem {
     /// Its line, without the line ending.
     pub(super) line: Span,
     /// What it says.
@@ -95,7 +95,7 @@ pub(super) struct Item {
 
 /// How a list is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ListForm {
     /// In a word, or not at all.
     Empty,
     /// `[a, b]`.
@@ -108,7 +108,7 @@ pub(super) enum Form {
 
 /// One line of the section.
 #[derive(Clone, Copy)]
-struct Line<'t> {
+struct CardLine<'t> {
     start: usize,
     /// Without the line ending.
     end: usize,
@@ -119,7 +119,7 @@ struct Line<'t> {
     is_fenced: bool,
 }
 
-impl Line<'_> {
+impl CardLine<'_> {
     fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -249,13 +249,13 @@ fn find_label(text: &str, name: &str) -> Option<std::ops::Range<usize>> {
 
 impl CardField {
     /// Returns how a list is written.
-    pub(super) fn form(&self, source: &SourceText) -> Form {
+    pub(super) fn form(&self, source: &SourceText) -> ListForm {
         let inline = source.slice(self.inline);
         match () {
-            () if !self.items.is_empty() => Form::Lines,
-            () if NOTHING.contains(&inline) => Form::Empty,
-            () if inline.starts_with('[') && inline.ends_with(']') => Form::Brackets,
-            () => Form::Commas,
+            () if !self.items.is_empty() => ListForm::Lines,
+            () if NOTHING.contains(&inline) => ListForm::Empty,
+            () if inline.starts_with('[') && inline.ends_with(']') => ListForm::Brackets,
+            () => ListForm::Commas,
         }
     }
 
@@ -263,24 +263,24 @@ impl CardField {
     pub(super) fn written_items<'t>(&self, source: &'t SourceText) -> Vec<&'t str> {
         let inline = source.slice(self.inline);
         match self.form(source) {
-            Form::Empty => Vec::new(),
-            Form::Lines => self.items.iter().map(|item| source.slice(item.content)).collect(),
-            Form::Brackets => split(&inline[1..inline.len() - 1]),
-            Form::Commas => split(inline),
+            ListForm::Empty => Vec::new(),
+            ListForm::Lines => self.items.iter().map(|item| source.slice(item.content)).collect(),
+            ListForm::Brackets => split(&inline[1..inline.len() - 1]),
+            ListForm::Commas => split(inline),
         }
     }
 
     /// Returns true where the card says of the field what the contract says.
-    pub(super) fn agrees(&self, source: &SourceText, value: Option<&Value>) -> bool {
+    pub(super) fn agrees(&self, source: &SourceText, value: Option<&PlainValue>) -> bool {
         let inline = source.slice(self.inline);
         let is_mixed = self.is_odd || (!self.items.is_empty() && !inline.is_empty());
         if is_list(self.name) {
             let written = self.written_items(source);
             return !is_mixed
                 && match value {
-                    None | Some(Value::Null) => written.is_empty(),
-                    Some(Value::Array(items)) => {
-                        let same = |(written, item): (&&str, &Value)| matches!(item, Value::String(item) if [written, bare(written)].iter().any(|written| plain(written) == plain(item)));
+                    None | Some(PlainValue::Null) => written.is_empty(),
+                    Some(PlainValue::Array(items)) => {
+                        let same = |(written, item): (&&str, &PlainValue)| matches!(item, PlainValue::String(item) if [written, bare(written)].iter().any(|written| plain(written) == plain(item)));
                         written.len() == items.len() && written.iter().zip(items).all(same)
                     }
                     Some(_) => false,
@@ -297,12 +297,12 @@ impl CardField {
 }
 
 /// Returns a scalar as a card shows it; none for null and for what is no scalar.
-pub(super) fn scalar(value: &Value) -> Option<String> {
+pub(super) fn scalar(value: &PlainValue) -> Option<String> {
     match value {
-        Value::String(text) => Some(one_line(text)),
-        Value::Number(number) => Some(number.clone()),
-        Value::Bool(value) => Some(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) | Value::Alias(_) => None,
+        PlainValue::String(text) => Some(one_line(text)),
+        PlainValue::Number(number) => Some(number.clone()),
+        PlainValue::Bool(value) => Some(value.to_string()),
+        PlainValue::Null | PlainValue::Array(_) | PlainValue::Object(_) | PlainValue::Alias(_) => None,
     }
 }
 
@@ -359,7 +359,7 @@ fn words(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(usize, &str)> {
     found
 }
 
-fn lines_of(text: &str, body: Span) -> Vec<Line<'_>> {
+fn lines_of(text: &str, body: Span) -> Vec<CardLine<'_>> {
     let (mut at, end) = (body.start as usize, body.end as usize);
     let mut lines = Vec::new();
     let mut fence: Option<&str> = None;
@@ -374,7 +374,7 @@ fn lines_of(text: &str, body: Span) -> Vec<Line<'_>> {
             (Some(open), Some(mark)) if mark.starts_with(open) && line.trim() == mark => None,
             (open, _) => open,
         };
-        lines.push(Line {
+        lines.push(CardLine {
             start: at,
             end: at + line.len(),
             next,
@@ -393,7 +393,7 @@ struct Head {
     level: usize,
 }
 
-fn heads(lines: &[Line<'_>], ids: &HashSet<&str>, as_headings: bool) -> Vec<Head> {
+fn heads(lines: &[CardLine<'_>], ids: &HashSet<&str>, as_headings: bool) -> Vec<Head> {
     let mut found = Vec::new();
     for (line_ix, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_fenced) {
         let level = line.level();
@@ -480,10 +480,16 @@ fn field_name(text: &str) -> Option<(&'static str, usize, usize)> {
     Some((name, start, text.len() - value.len()))
 }
 
-fn read_card(source: &SourceText, lines: &[Line<'_>], head: &Head, next: Option<&Head>, has_headings: bool) -> Card {
+fn read_card(
+    source: &SourceText,
+    lines: &[CardLine<'_>],
+    head: &Head,
+    next: Option<&Head>,
+    has_headings: bool,
+) -> Card {
     let first = head.line_ix + 1;
     let limit = next.map_or(lines.len(), |next| next.line_ix);
-    let ends = |line: &Line<'_>| {
+    let ends = |line: &CardLine<'_>| {
         if has_headings {
             line.level().is_some_and(|level| level <= head.level)
         } else {
@@ -492,7 +498,7 @@ fn read_card(source: &SourceText, lines: &[Line<'_>], head: &Head, next: Option<
     };
     let inner = &lines[first..limit];
     let inner = &inner[..inner.iter().position(ends).unwrap_or(inner.len())];
-    let has_content = |line: &&Line<'_>| !line.is_blank() && !line.is_rule();
+    let has_content = |line: &&CardLine<'_>| !line.is_blank() && !line.is_rule();
     let n_content = inner.iter().rposition(|line| has_content(&line)).map_or(0, |ix| ix + 1);
     let (content, head_line) = (&inner[..n_content], lines[head.line_ix]);
     Card {
@@ -505,7 +511,7 @@ fn read_card(source: &SourceText, lines: &[Line<'_>], head: &Head, next: Option<
     }
 }
 
-fn read_fields(lines: &[Line<'_>], has_headings: bool) -> Vec<CardField> {
+fn read_fields(lines: &[CardLine<'_>], has_headings: bool) -> Vec<CardField> {
     let mut fields: Vec<CardField> = Vec::new();
     let mut own: Option<(usize, bool)> = None;
     let mut at = 0;
@@ -529,7 +535,7 @@ fn read_fields(lines: &[Line<'_>], has_headings: bool) -> Vec<CardField> {
         let colon_end = begins + value;
         let name_start = begins + start;
         let last = more.last().unwrap_or(line);
-        let items: Vec<Item> = more.iter().filter_map(item_of).collect();
+        let items: Vec<CardItem> = more.iter().filter_map(item_of).collect();
         let is_odd = !items.is_empty() && items.len() < more.len();
         let typed = text[value..].trim();
         let inline_start = if typed.is_empty() {
@@ -559,16 +565,16 @@ fn read_fields(lines: &[Line<'_>], has_headings: bool) -> Vec<CardField> {
 }
 
 /// Returns true for a line that goes on with the field before it.
-fn belongs(line: &Line<'_>, indent: usize, has_bullet: bool) -> bool {
+fn belongs(line: &CardLine<'_>, indent: usize, has_bullet: bool) -> bool {
     let is_item = bullet(line.text).is_some();
     let is_deeper = line.indent() > indent || (line.indent() == indent && is_item && !has_bullet);
     !line.is_blank() && is_deeper
 }
 
-fn item_of(line: &Line<'_>) -> Option<Item> {
+fn item_of(line: &CardLine<'_>) -> Option<CardItem> {
     let content = bullet(line.text).filter(|_| !line.is_fenced)?.trim_end();
     let start = line.start + (line.text.trim_end().len() - content.len());
-    Some(Item {
+    Some(CardItem {
         line: Span::new(line.start, line.end),
         content: Span::new(start, start + content.len()),
     })

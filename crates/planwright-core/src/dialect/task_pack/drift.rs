@@ -7,13 +7,13 @@ use super::super::CannotFollow;
 use super::super::write::{cut, one_line};
 use super::card_edits::{Sheet, refuse};
 use super::cards::{CARDS_SECTION, Card, Cards, is_name_part, scalar};
-use super::follow::{Contract, Row};
+use super::follow::{ContractRow, PackContract};
 use super::original::{CONTRACT_SECTION, parse_fence};
 use super::sections;
 use crate::diagnostic::{Diagnostic, Replacement, push_bounded, rules};
 use crate::document::Parsed;
 use crate::document::markdown::Markdown;
-use crate::document::patch::{self, Value};
+use crate::document::patch::{self, PlainValue};
 use crate::text::{SourceText, Span, visible};
 
 rules! {
@@ -30,17 +30,17 @@ const SHOWN_CHARS: usize = 60;
 /// Returns the cards that the contract of a pack makes, and nothing else; none where there is no contract to read.
 pub fn cards(source: &SourceText) -> Option<String> {
     let fence = fence_of(source)?;
-    Contract::read(&fence.document)?;
+    PackContract::read(&fence.document)?;
     let tasks = fence.document.root()?.get("tasks")?;
-    let tasks: Vec<Value> = tasks.elements().map(Value::of).collect();
+    let tasks: Vec<PlainValue> = tasks.elements().map(PlainValue::of).collect();
     Some(sections::cards(&tasks))
 }
 
 /// Returns where cards and contract differ, in the order of the text; none where there is no contract to read.
 pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
     let fence = fence_of(source)?;
-    let contract = Contract::read(&fence.document)?;
-    let table = Table::new(source, &contract);
+    let contract = PackContract::read(&fence.document)?;
+    let table = CardComparison::new(source, &contract);
     let mut found = Vec::new();
     for slip in table.slips() {
         push_bounded(&mut found, || slip.told(&table));
@@ -53,8 +53,8 @@ pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
 pub fn with_cards_renewed(source: &SourceText) -> Result<String, CannotFollow> {
     let unread = || refuse(Span::default(), "there is no contract that can be read".to_owned());
     let fence = fence_of(source).ok_or_else(unread)?;
-    let contract = Contract::read(&fence.document).ok_or_else(unread)?;
-    let table = Table::new(source, &contract);
+    let contract = PackContract::read(&fence.document).ok_or_else(unread)?;
+    let table = CardComparison::new(source, &contract);
     let edits = table.edits(&fence)?;
     let text = patch::apply(source, &edits).map_err(|refusal| {
         let span = refusal.span().unwrap_or(table.cards.body);
@@ -77,9 +77,9 @@ fn fence_of(source: &SourceText) -> Option<Parsed> {
 }
 
 /// The cards of a pack beside its contract.
-struct Table<'a> {
+struct CardComparison<'a> {
     source: &'a SourceText,
-    contract: &'a Contract,
+    contract: &'a PackContract,
     cards: Cards,
     /// Cards of tasks that the contract does not have.
     orphans: Vec<Card>,
@@ -88,7 +88,7 @@ struct Table<'a> {
 /// One difference.
 enum Slip<'t> {
     /// A task without a card.
-    Missing(&'t Row, &'t str),
+    Missing(&'t ContractRow, &'t str),
     /// A second card of a task.
     Second(&'t Card),
     /// A card of no task.
@@ -97,14 +97,14 @@ enum Slip<'t> {
     Field(&'t Card, usize, bool),
 }
 
-impl<'a> Table<'a> {
-    fn new(source: &'a SourceText, contract: &'a Contract) -> Self {
+impl<'a> CardComparison<'a> {
+    fn new(source: &'a SourceText, contract: &'a PackContract) -> Self {
         let ids = contract.ids();
         let cards = Cards::read(source, &ids);
         let strangers = strangers(source.slice(cards.body), &ids);
         let others = Cards::read(source, &strangers.into_iter().collect());
         let is_own_kind = others.has_headings == cards.has_headings;
-        Table {
+        CardComparison {
             source,
             contract,
             orphans: if is_own_kind { others.cards } else { Vec::new() },
@@ -112,7 +112,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn row_of(&self, task: &str) -> Option<&Row> {
+    fn row_of(&self, task: &str) -> Option<&ContractRow> {
         self.contract.rows.get(*self.contract.by_id.get(task)?)
     }
 
@@ -133,7 +133,7 @@ impl<'a> Table<'a> {
         slips
     }
 
-    fn slips_of<'t>(&'t self, card: &'t Card, row: &'t Row) -> impl Iterator<Item = Slip<'t>> {
+    fn slips_of<'t>(&'t self, card: &'t Card, row: &'t ContractRow) -> impl Iterator<Item = Slip<'t>> {
         let mut seen = HashSet::new();
         let fields = card.fields.iter().enumerate();
         fields.filter_map(move |(ix, field)| {
@@ -184,10 +184,10 @@ impl<'a> Table<'a> {
     fn all_cards(&self, fence: &Parsed) -> Result<Replacement, CannotFollow> {
         let root = fence.document.root();
         let tasks = root.and_then(|root| root.get("tasks"));
-        let tasks: Vec<Value> = tasks
+        let tasks: Vec<PlainValue> = tasks
             .into_iter()
             .flat_map(|tasks| tasks.elements())
-            .map(Value::of)
+            .map(PlainValue::of)
             .collect();
         let newline = self.source.newline().as_str();
         let cards = sections::cards(&tasks).replace('\n', newline);
@@ -228,7 +228,7 @@ fn joined_insertions(edits: Vec<Replacement>) -> Vec<Replacement> {
 }
 
 impl Slip<'_> {
-    fn told(&self, table: &Table<'_>) -> Diagnostic {
+    fn told(&self, table: &CardComparison<'_>) -> Diagnostic {
         let drift = |span: Span, message: String| {
             let help = "`planwright tasks cards PACK --write` rewrites what has drifted";
             Diagnostic::new(&CARD_DRIFT, span, message).with_help(help)
@@ -277,10 +277,10 @@ impl Slip<'_> {
 }
 
 /// Returns a value for people; none for one that says nothing.
-fn shown(value: &Value) -> Option<String> {
+fn shown(value: &PlainValue) -> Option<String> {
     let text = match value {
-        Value::Array(items) if items.is_empty() => "[]".to_owned(),
-        Value::Array(items) => items.iter().filter_map(scalar).collect::<Vec<_>>().join(", "),
+        PlainValue::Array(items) if items.is_empty() => "[]".to_owned(),
+        PlainValue::Array(items) => items.iter().filter_map(scalar).collect::<Vec<_>>().join(", "),
         value => scalar(value)?,
     };
     Some(cut(&one_line(&text), SHOWN_CHARS))

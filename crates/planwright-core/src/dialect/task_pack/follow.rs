@@ -3,21 +3,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::{CannotFollow, Edited, Followed, Note};
+use super::super::{CannotFollow, Followed, Note, TaskListEdit};
 use super::card_edits::{Sheet, refuse};
 use super::cards::{Card, CardField, Cards};
 use super::contract::FIELDS;
-use super::js::View;
+use super::js::JsView;
 use super::original::parse_fence;
-use super::wave_edits::{Wave, read_waves};
+use super::wave_edits::{EditedWave, read_waves};
 use crate::diagnostic::Replacement;
 use crate::document::markdown::Markdown;
-use crate::document::patch::{self, Value};
-use crate::document::{Document, Kind, NodeRef, Parsed};
+use crate::document::patch::{self, PlainValue};
+use crate::document::{Document, NodeKind, NodeRef, Parsed};
 use crate::text::{SourceText, Span, visible};
 
 /// One task of a contract.
-pub(super) struct Row {
+pub(super) struct ContractRow {
     /// Its id, where that is a text with something in it.
     pub(super) id: Option<String>,
     /// Its place in the list, counting what is no task.
@@ -27,12 +27,12 @@ pub(super) struct Row {
     /// Where it stands.
     pub(super) span: Span,
     /// The fields that packs know, in the order of the contract.
-    values: Vec<(&'static str, Value)>,
+    values: Vec<(&'static str, PlainValue)>,
 }
 
-impl Row {
+impl ContractRow {
     /// Returns the value of a field.
-    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+    pub(super) fn get(&self, name: &str) -> Option<&PlainValue> {
         self.values.iter().find(|(own, _)| *own == name).map(|(_, value)| value)
     }
 
@@ -43,14 +43,14 @@ impl Row {
 
     /// Returns the texts of a field that is a list.
     pub(super) fn texts(&self, name: &str) -> Vec<&str> {
-        let items: &[Value] = match self.get(name) {
-            Some(Value::Array(items)) => items,
+        let items: &[PlainValue] = match self.get(name) {
+            Some(PlainValue::Array(items)) => items,
             _ => &[],
         };
         items
             .iter()
             .filter_map(|item| match item {
-                Value::String(text) => Some(text.as_str()),
+                PlainValue::String(text) => Some(text.as_str()),
                 _ => None,
             })
             .collect()
@@ -58,31 +58,31 @@ impl Row {
 }
 
 /// A contract as far as edits go.
-pub(super) struct Contract {
-    pub(super) rows: Vec<Row>,
+pub(super) struct PackContract {
+    pub(super) rows: Vec<ContractRow>,
     pub(super) by_id: HashMap<String, usize>,
     /// The waves, or the place that makes no sense.
-    pub(super) waves: Result<Vec<Wave>, Span>,
+    pub(super) waves: Result<Vec<EditedWave>, Span>,
     /// Where the waves stand.
     pub(super) waves_span: Span,
 }
 
-impl Contract {
+impl PackContract {
     pub(super) fn read(document: &Document) -> Option<Self> {
         let root = document.root()?;
-        let tasks = root.get("tasks").filter(|tasks| tasks.kind() == Kind::Array)?;
+        let tasks = root.get("tasks").filter(|tasks| tasks.kind() == NodeKind::Array)?;
         let objects = tasks
             .elements()
             .enumerate()
-            .filter(|(_, task)| task.kind() == Kind::Object);
-        let rows: Vec<Row> = objects.map(|(index, task)| read_row(index, task)).collect();
+            .filter(|(_, task)| task.kind() == NodeKind::Object);
+        let rows: Vec<ContractRow> = objects.map(|(index, task)| read_row(index, task)).collect();
         let mut by_id = HashMap::new();
         for (ix, row) in rows.iter().enumerate() {
             if let Some(id) = &row.id {
                 by_id.entry(id.clone()).or_insert(ix);
             }
         }
-        Some(Contract {
+        Some(PackContract {
             rows,
             by_id,
             waves: read_waves(root),
@@ -103,20 +103,20 @@ impl Contract {
 
 /// Returns what JavaScript makes of a value as text.
 pub(super) fn js_name(node: NodeRef<'_>) -> String {
-    View::of(node).to_js_string().text().into_owned()
+    JsView::of(node).to_js_string().text().into_owned()
 }
 
-fn read_row(index: usize, task: NodeRef<'_>) -> Row {
-    let mut values: Vec<(&'static str, Value)> = Vec::new();
+fn read_row(index: usize, task: NodeRef<'_>) -> ContractRow {
+    let mut values: Vec<(&'static str, PlainValue)> = Vec::new();
     for member in task.own_members() {
         if let Some(name) = FIELDS.into_iter().find(|field| member.key.is_text(field)) {
             values.retain(|(own, _)| *own != name);
-            values.push((name, Value::of(member.value)));
+            values.push((name, PlainValue::of(member.value)));
         }
     }
-    let wave = task.get("wave").filter(|wave| View::of(*wave).is_string_or_number());
+    let wave = task.get("wave").filter(|wave| JsView::of(*wave).is_string_or_number());
     let id = task.get("task_id").and_then(NodeRef::text);
-    Row {
+    ContractRow {
         id: id.map(|id| id.into_owned()).filter(|id| !id.trim().is_empty()),
         index,
         wave: wave.map(js_name),
@@ -126,7 +126,7 @@ fn read_row(index: usize, task: NodeRef<'_>) -> Row {
 }
 
 /// Makes waves and cards follow an edit.
-pub(super) fn follow_up(edited: &Edited<'_>) -> Result<Followed, CannotFollow> {
+pub(super) fn follow_up(edited: &TaskListEdit<'_>) -> Result<Followed, CannotFollow> {
     let as_it_is = || Followed {
         text: edited.after.as_str().to_owned(),
         notes: Vec::new(),
@@ -137,13 +137,16 @@ pub(super) fn follow_up(edited: &Edited<'_>) -> Result<Followed, CannotFollow> {
     let (Some(old_fence), Some(new_fence)) = (fence(edited.before), fence(edited.after)) else {
         return Ok(as_it_is());
     };
-    let (Some(old), Some(new)) = (Contract::read(&old_fence.document), Contract::read(&new_fence.document)) else {
+    let (Some(old), Some(new)) = (
+        PackContract::read(&old_fence.document),
+        PackContract::read(&new_fence.document),
+    ) else {
         return Ok(as_it_is());
     };
     if new.rows.len() != edited.origin.len() {
         return Ok(as_it_is());
     }
-    let step = Step {
+    let step = ContractEdit {
         edited,
         old: &old,
         new: &new,
@@ -160,16 +163,16 @@ pub(super) fn follow_up(edited: &Edited<'_>) -> Result<Followed, CannotFollow> {
 }
 
 /// An edit under way.
-pub(super) struct Step<'a> {
-    pub(super) edited: &'a Edited<'a>,
-    pub(super) old: &'a Contract,
+pub(super) struct ContractEdit<'a> {
+    pub(super) edited: &'a TaskListEdit<'a>,
+    pub(super) old: &'a PackContract,
     /// The contract after the edit, its waves still as they were.
-    pub(super) new: &'a Contract,
+    pub(super) new: &'a PackContract,
 }
 
-impl Step<'_> {
+impl ContractEdit<'_> {
     /// Returns a task as it was; none for a new one.
-    pub(super) fn origin_of(&self, new_ix: usize) -> Option<&Row> {
+    pub(super) fn origin_of(&self, new_ix: usize) -> Option<&ContractRow> {
         self.edited.origin[new_ix].and_then(|old_ix| self.old.rows.get(old_ix))
     }
 
@@ -179,7 +182,7 @@ impl Step<'_> {
     }
 
     /// Returns the old tasks that are gone.
-    pub(super) fn gone(&self) -> Vec<&Row> {
+    pub(super) fn gone(&self) -> Vec<&ContractRow> {
         let kept: HashSet<usize> = self.edited.origin.iter().flatten().copied().collect();
         let rows = self.old.rows.iter().enumerate();
         rows.filter(|(ix, _)| !kept.contains(ix)).map(|(_, row)| row).collect()
@@ -224,7 +227,7 @@ impl Step<'_> {
         mut notes: Vec<Note>,
     ) -> Result<Followed, CannotFollow> {
         let before = self.edited.before;
-        let Some(new) = Contract::read(&contract.document) else {
+        let Some(new) = PackContract::read(&contract.document) else {
             return Err(refuse(
                 old_fence.document.extent(),
                 "the contract came out wrong".to_owned(),
@@ -262,7 +265,7 @@ impl Step<'_> {
     }
 
     /// Refuses a new id that has a card already, left behind by a task that is gone.
-    fn refuse_orphans(&self, new: &Contract) -> Result<(), CannotFollow> {
+    fn refuse_orphans(&self, new: &PackContract) -> Result<(), CannotFollow> {
         let old = self.old.ids();
         let fresh: HashSet<&str> = new.ids().into_iter().filter(|id| !old.contains(id)).collect();
         if fresh.is_empty() {
@@ -283,7 +286,7 @@ impl Step<'_> {
     fn change_cards(
         &self,
         sheet: &Sheet<'_>,
-        new: &Contract,
+        new: &PackContract,
         edits: &mut Vec<Replacement>,
     ) -> Result<(), CannotFollow> {
         for (new_ix, row) in new.rows.iter().enumerate() {
@@ -304,7 +307,7 @@ impl Step<'_> {
     fn place_cards(
         &self,
         sheet: &Sheet<'_>,
-        new: &Contract,
+        new: &PackContract,
         edits: &mut Vec<Replacement>,
         notes: &mut Vec<Note>,
     ) -> Result<(), CannotFollow> {
@@ -359,7 +362,7 @@ impl Step<'_> {
     }
 
     /// Makes sure that what agreed with the contract still does, and that new cards do.
-    fn verify(&self, sheet: &Sheet<'_>, new: &Contract, text: &SourceText) -> Result<(), CannotFollow> {
+    fn verify(&self, sheet: &Sheet<'_>, new: &PackContract, text: &SourceText) -> Result<(), CannotFollow> {
         let cards = Cards::read(text, &new.ids());
         for (new_ix, row) in new.rows.iter().enumerate() {
             let old = self.origin_of(new_ix);
@@ -377,7 +380,7 @@ impl Step<'_> {
                     let was_right = |field: &&CardField| field.agrees(sheet.source, old.get(field.name));
                     let is_right = |field: &&CardField| match (card.field(field.name), row.get(field.name)) {
                         (Some(now), value) => now.agrees(text, value),
-                        (None, value) => value.is_none_or(|value| *value == Value::Null),
+                        (None, value) => value.is_none_or(|value| *value == PlainValue::Null),
                     };
                     let mut agreed = old_card.fields.iter().filter(was_right);
                     agreed
@@ -404,13 +407,14 @@ impl Step<'_> {
     }
 
     /// Returns the sections that tell readers what has changed now. Where a task is renamed, its lines are named instead.
-    fn sections_behind(&self, new: &Contract) -> Vec<&'static str> {
+    fn sections_behind(&self, new: &PackContract) -> Vec<&'static str> {
         let mut rows = new.rows.iter().enumerate();
         if rows.any(|(ix, row)| self.origin_of(ix).is_some_and(|old| old.id != row.id)) {
             return Vec::new();
         }
         let differs = |field: &str| {
-            let differs = |ix: usize, row: &Row| self.origin_of(ix).is_none_or(|old| old.get(field) != row.get(field));
+            let differs =
+                |ix: usize, row: &ContractRow| self.origin_of(ix).is_none_or(|old| old.get(field) != row.get(field));
             !self.gone().is_empty() || new.rows.iter().enumerate().any(|(ix, row)| differs(ix, row))
         };
         let sections = [("dependencies", "Task Graph"), ("wave", "Execution Waves")];
@@ -419,7 +423,7 @@ impl Step<'_> {
     }
 }
 
-fn start_of(sheet: &Sheet<'_>, row: &Row) -> Option<u32> {
+fn start_of(sheet: &Sheet<'_>, row: &ContractRow) -> Option<u32> {
     let card = sheet.cards.of(row.id.as_deref()?).next()?;
     Some(card.span.start)
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::number::number_to_string;
 use crate::document::markdown::is_space;
-use crate::document::{Kind, NodeRef};
+use crate::document::{NodeKind, NodeRef};
 use crate::text::Span;
 
 /// A string of JavaScript: text that may hold halves of surrogate pairs.
@@ -141,16 +141,16 @@ fn for_each_piece(bytes: &[u8], mut each: impl FnMut(Result<&str, u16>)) {
 
 /// A value and where it stands; values that are nobody's text stand at an empty span.
 #[derive(Clone, Debug)]
-pub struct Value {
+pub struct JsValue {
     /// What it is.
-    pub data: Data,
+    pub data: JsData,
     /// Where it is.
     pub span: Span,
 }
 
 /// What `JSON.parse` can return.
 #[derive(Clone, Debug)]
-pub enum Data {
+pub enum JsData {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -160,43 +160,43 @@ pub enum Data {
     /// A string.
     String(JsString<'static>),
     /// An array.
-    Array(Vec<Value>),
+    Array(Vec<JsValue>),
     /// An object's own members in the order of `Object.keys`.
-    Object(Vec<Member>),
+    Object(Vec<JsMember>),
 }
 
 /// A key and its value.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct JsMember {
     /// The key.
     pub key: JsString<'static>,
     /// Where the key stands.
     pub key_span: Span,
     /// The value.
-    pub value: Value,
+    pub value: JsValue,
 }
 
-impl Value {
+impl JsValue {
     /// Builds what `JSON.parse` returns for a node of a document without syntax errors.
     pub fn of(node: NodeRef<'_>) -> Self {
         let data = match node.kind() {
-            Kind::Object => Data::Object(members_of(node)),
-            Kind::Array => Data::Array(node.elements().map(Value::of).collect()),
-            Kind::String | Kind::Key => Data::String(string_of(node).into_owned()),
-            Kind::Number => Data::Number(number_of(node)),
-            Kind::True => Data::Bool(true),
-            Kind::False => Data::Bool(false),
-            Kind::Null | Kind::Alias | Kind::Invalid => Data::Null,
+            NodeKind::Object => JsData::Object(members_of(node)),
+            NodeKind::Array => JsData::Array(node.elements().map(JsValue::of).collect()),
+            NodeKind::String | NodeKind::Key => JsData::String(string_of(node).into_owned()),
+            NodeKind::Number => JsData::Number(number_of(node)),
+            NodeKind::True => JsData::Bool(true),
+            NodeKind::False => JsData::Bool(false),
+            NodeKind::Null | NodeKind::Alias | NodeKind::Invalid => JsData::Null,
         };
-        Value {
+        JsValue {
             data,
             span: node.span(),
         }
     }
 
     /// Returns a value that stands nowhere.
-    pub fn nowhere(data: Data) -> Self {
-        Value {
+    pub fn nowhere(data: JsData) -> Self {
+        JsValue {
             data,
             span: Span::default(),
         }
@@ -204,26 +204,26 @@ impl Value {
 
     /// Returns a string that stands nowhere.
     pub fn string<'s>(text: impl Into<JsString<'s>>) -> Self {
-        Value::nowhere(Data::String(text.into().into_owned()))
+        JsValue::nowhere(JsData::String(text.into().into_owned()))
     }
 
     /// Returns a null that stands nowhere.
     pub fn null() -> Self {
-        Value::nowhere(Data::Null)
+        JsValue::nowhere(JsData::Null)
     }
 
     /// Returns a member's value; none of anything but an object.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    pub fn get(&self, key: &str) -> Option<&JsValue> {
         match &self.data {
-            Data::Object(members) => members.iter().find(|member| member.key == *key).map(|m| &m.value),
+            JsData::Object(members) => members.iter().find(|member| member.key == *key).map(|m| &m.value),
             _ => None,
         }
     }
 
     /// Returns the elements of an array.
-    pub fn as_array(&self) -> Option<&[Value]> {
+    pub fn as_array(&self) -> Option<&[JsValue]> {
         match &self.data {
-            Data::Array(elements) => Some(elements),
+            JsData::Array(elements) => Some(elements),
             _ => None,
         }
     }
@@ -231,7 +231,7 @@ impl Value {
     /// Returns a string.
     pub fn as_string(&self) -> Option<&JsString<'static>> {
         match &self.data {
-            Data::String(text) => Some(text),
+            JsData::String(text) => Some(text),
             _ => None,
         }
     }
@@ -239,17 +239,17 @@ impl Value {
     /// Returns true for what counts as true in a condition.
     pub fn is_truthy(&self) -> bool {
         match &self.data {
-            Data::Null => false,
-            Data::Bool(value) => *value,
-            Data::Number(number) => is_truthy_number(*number),
-            Data::String(text) => !text.is_empty(),
-            Data::Array(_) | Data::Object(_) => true,
+            JsData::Null => false,
+            JsData::Bool(value) => *value,
+            JsData::Number(number) => is_truthy_number(*number),
+            JsData::String(text) => !text.is_empty(),
+            JsData::Array(_) | JsData::Object(_) => true,
         }
     }
 
     /// Returns what `String` makes of it.
     pub fn to_js_string(&self) -> JsString<'static> {
-        if let Data::String(text) = &self.data {
+        if let JsData::String(text) = &self.data {
             return text.clone();
         }
         let mut out = Vec::new();
@@ -259,18 +259,18 @@ impl Value {
 
     fn append_to(&self, out: &mut Vec<u8>) {
         match &self.data {
-            Data::Null => out.extend(b"null"),
-            Data::Bool(value) => out.extend(value.to_string().bytes()),
-            Data::Number(number) => out.extend(number_to_string(*number).bytes()),
-            Data::String(text) => out.extend(text.as_bytes()),
-            Data::Object(_) => out.extend(b"[object Object]"),
-            Data::Array(elements) => {
+            JsData::Null => out.extend(b"null"),
+            JsData::Bool(value) => out.extend(value.to_string().bytes()),
+            JsData::Number(number) => out.extend(number_to_string(*number).bytes()),
+            JsData::String(text) => out.extend(text.as_bytes()),
+            JsData::Object(_) => out.extend(b"[object Object]"),
+            JsData::Array(elements) => {
                 for (ix, element) in elements.iter().enumerate() {
                     if ix > 0 {
                         out.push(b',');
                     }
                     // In a joined array a null is nothing at all.
-                    if !matches!(element.data, Data::Null) {
+                    if !matches!(element.data, JsData::Null) {
                         element.append_to(out);
                     }
                 }
@@ -281,12 +281,12 @@ impl Value {
 
 /// A node of a document without syntax errors, as JavaScript sees it: looked at where it stands, nothing is built.
 #[derive(Clone, Copy)]
-pub(super) struct View<'d>(NodeRef<'d>);
+pub(super) struct JsView<'d>(NodeRef<'d>);
 
-impl<'d> View<'d> {
+impl<'d> JsView<'d> {
     /// Looks at a node.
     pub(super) fn of(node: NodeRef<'d>) -> Self {
-        View(node)
+        JsView(node)
     }
 
     /// Returns where it stands.
@@ -295,54 +295,54 @@ impl<'d> View<'d> {
     }
 
     /// Builds the value.
-    pub(super) fn to_value(self) -> Value {
-        Value::of(self.0)
+    pub(super) fn to_value(self) -> JsValue {
+        JsValue::of(self.0)
     }
 
     /// Returns a member's value, the last of those with the key; none of anything but an object.
-    pub(super) fn get(self, key: &str) -> Option<View<'d>> {
+    pub(super) fn get(self, key: &str) -> Option<JsView<'d>> {
         let members = self.0.own_members().filter(|member| member.key.is_text(key));
-        members.last().map(|member| View(member.value))
+        members.last().map(|member| JsView(member.value))
     }
 
     /// Returns the members of an object as they are written.
-    pub(super) fn members(self) -> impl Iterator<Item = (NodeRef<'d>, View<'d>)> {
-        self.0.own_members().map(|member| (member.key, View(member.value)))
+    pub(super) fn members(self) -> impl Iterator<Item = (NodeRef<'d>, JsView<'d>)> {
+        self.0.own_members().map(|member| (member.key, JsView(member.value)))
     }
 
     /// Returns true for an array.
     pub(super) fn is_array(self) -> bool {
-        self.0.kind() == Kind::Array
+        self.0.kind() == NodeKind::Array
     }
 
     /// Returns the elements of an array; none of anything else.
-    pub(super) fn elements(self) -> impl Iterator<Item = View<'d>> + use<'d> {
-        self.0.elements().map(View)
+    pub(super) fn elements(self) -> impl Iterator<Item = JsView<'d>> + use<'d> {
+        self.0.elements().map(JsView)
     }
 
     /// Returns true for an object.
     pub(super) fn is_object(self) -> bool {
-        self.0.kind() == Kind::Object
+        self.0.kind() == NodeKind::Object
     }
 
     /// Returns true for an object or an array.
     pub(super) fn is_collection(self) -> bool {
-        matches!(self.0.kind(), Kind::Object | Kind::Array)
+        matches!(self.0.kind(), NodeKind::Object | NodeKind::Array)
     }
 
     /// Returns true for null.
     pub(super) fn is_null(self) -> bool {
-        matches!(self.0.kind(), Kind::Null | Kind::Alias | Kind::Invalid)
+        matches!(self.0.kind(), NodeKind::Null | NodeKind::Alias | NodeKind::Invalid)
     }
 
     /// Returns true for a boolean.
     pub(super) fn is_bool(self) -> bool {
-        matches!(self.0.kind(), Kind::True | Kind::False)
+        matches!(self.0.kind(), NodeKind::True | NodeKind::False)
     }
 
     /// Returns a string.
     pub(super) fn as_string(self) -> Option<JsString<'d>> {
-        (self.0.kind() == Kind::String).then(|| string_of(self.0))
+        (self.0.kind() == NodeKind::String).then(|| string_of(self.0))
     }
 
     /// Returns a string with something but white space in it.
@@ -353,9 +353,9 @@ impl<'d> View<'d> {
     /// Returns true for what counts as true in a condition.
     pub(super) fn is_truthy(self) -> bool {
         match self.0.kind() {
-            Kind::Number => is_truthy_number(number_of(self.0)),
-            Kind::String => !self.is_empty_string(),
-            Kind::True | Kind::Array | Kind::Object => true,
+            NodeKind::Number => is_truthy_number(number_of(self.0)),
+            NodeKind::String => !self.is_empty_string(),
+            NodeKind::True | NodeKind::Array | NodeKind::Object => true,
             _ => false,
         }
     }
@@ -367,7 +367,7 @@ impl<'d> View<'d> {
 
     /// Returns true for a string or a number.
     pub(super) fn is_string_or_number(self) -> bool {
-        matches!(self.0.kind(), Kind::String | Kind::Number)
+        matches!(self.0.kind(), NodeKind::String | NodeKind::Number)
     }
 
     /// Returns what `String` makes of it.
@@ -379,7 +379,7 @@ impl<'d> View<'d> {
     }
 
     fn is_empty_string(self) -> bool {
-        self.0.kind() == Kind::String && self.0.slice().len() == "\"\"".len()
+        self.0.kind() == NodeKind::String && self.0.slice().len() == "\"\"".len()
     }
 }
 
@@ -392,14 +392,14 @@ fn number_of(node: NodeRef<'_>) -> f64 {
 }
 
 /// Returns the members of an object: the last value of a repeated key at the place of the first, whole numbers first.
-fn members_of(node: NodeRef<'_>) -> Vec<Member> {
+fn members_of(node: NodeRef<'_>) -> Vec<JsMember> {
     /// Up to this many keys are compared one by one, which is quicker than hashing them.
     const FEW: usize = 24;
-    let mut named: Vec<Member> = Vec::new();
+    let mut named: Vec<JsMember> = Vec::new();
     let mut seen: HashMap<JsString<'static>, usize> = HashMap::new();
     for member in node.members() {
         let key = string_of(member.key).into_owned();
-        let value = Value::of(member.value);
+        let value = JsValue::of(member.value);
         if named.len() == FEW {
             seen = named
                 .iter()
@@ -420,7 +420,7 @@ fn members_of(node: NodeRef<'_>) -> Vec<Member> {
                 if named.len() >= FEW {
                     seen.insert(key.clone(), named.len());
                 }
-                named.push(Member {
+                named.push(JsMember {
                     key,
                     key_span: member.key.span(),
                     value,
@@ -429,7 +429,7 @@ fn members_of(node: NodeRef<'_>) -> Vec<Member> {
         }
     }
     // A stable sort: keys that are no array index stay in their order, after those that are.
-    let index_of = |member: &Member| array_index(member.key.as_bytes());
+    let index_of = |member: &JsMember| array_index(member.key.as_bytes());
     if named.iter().any(|member| index_of(member).is_some()) {
         named.sort_by_key(|member| index_of(member).unwrap_or(u32::MAX));
     }
@@ -535,13 +535,13 @@ fn escape_into(c: char, out: &mut String) {
 
 /// Writes JSON as `JSON.stringify(value, null, 2)` lays it out.
 #[derive(Default)]
-pub struct Printer {
+pub struct JsPrinter {
     out: String,
     /// For each open bracket whether anything stands in it yet.
     has_items: Vec<bool>,
 }
 
-impl Printer {
+impl JsPrinter {
     /// Returns what was written.
     pub fn finish(self) -> String {
         self.out
@@ -590,15 +590,15 @@ impl Printer {
     }
 
     /// Writes a value and all in it.
-    pub fn value(&mut self, value: &Value) {
+    pub fn value(&mut self, value: &JsValue) {
         match &value.data {
-            Data::Null => self.literal("null"),
-            Data::Bool(value) => self.literal(if *value { "true" } else { "false" }),
-            Data::Number(number) if !number.is_finite() => self.literal("null"),
-            Data::Number(number) => self.literal(&number_to_string(*number)),
-            Data::String(text) => self.string(text.as_bytes()),
-            Data::Array(elements) => self.array(elements),
-            Data::Object(members) => {
+            JsData::Null => self.literal("null"),
+            JsData::Bool(value) => self.literal(if *value { "true" } else { "false" }),
+            JsData::Number(number) if !number.is_finite() => self.literal("null"),
+            JsData::Number(number) => self.literal(&number_to_string(*number)),
+            JsData::String(text) => self.string(text.as_bytes()),
+            JsData::Array(elements) => self.array(elements),
+            JsData::Object(members) => {
                 self.open('{');
                 for member in members {
                     self.key(member.key.as_bytes());
@@ -610,7 +610,7 @@ impl Printer {
     }
 
     /// Writes an array of values.
-    pub fn array(&mut self, elements: &[Value]) {
+    pub fn array(&mut self, elements: &[JsValue]) {
         self.open('[');
         for element in elements {
             self.element();
@@ -633,9 +633,9 @@ mod tests {
     use crate::document::json;
     use crate::text::SourceText;
 
-    fn parse(text: &str) -> Value {
+    fn parse(text: &str) -> JsValue {
         let parsed = json::parse(&SourceText::new(text));
-        Value::of(parsed.document.root().expect("the text holds a value"))
+        JsValue::of(parsed.document.root().expect("the text holds a value"))
     }
 
     #[test]
@@ -653,7 +653,7 @@ mod tests {
 
     #[track_caller]
     fn check_print(written: &str, expect: &str) {
-        let mut printer = Printer::default();
+        let mut printer = JsPrinter::default();
         printer.value(&parse(written));
         assert_eq!(printer.finish(), expect);
     }

@@ -21,111 +21,115 @@ pub(crate) mod write;
 
 use super::open::{frontmatter_lines, has_heading};
 use super::rules::FILE_NAME;
-use super::table::{FieldSpec, Shape, Table};
+use super::table::{FieldShape, FieldSpec, FieldTable};
 use super::time::is_iso_date;
 use super::{
-    CannotFollow, CarrierKind, Dialect, Edited, Edits, Embedded, Fit, Followed, Input, Planning, Reading, Writer,
-    file_name, next_id,
+    CannotFollow, CarrierKind, Dialect, DialectInput, DialectWriter, Edits, Embedded, Fit, Followed, PlanReading,
+    Planning, TaskListEdit, file_name, next_id,
 };
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::Parsed;
 use crate::document::markdown::Markdown;
-use crate::document::patch::Value as PatchValue;
+use crate::document::patch::PlainValue as PatchValue;
 use crate::edit::Owner;
-use crate::plan::{Field, Plan, PlanMachine, RunRefusal, Value};
+use crate::plan::{Field, FieldValue, Plan, PlanMachine, RunRefusal};
 use crate::text::{SourceText, Span, visible};
 
 /// The task-pack dialect.
 pub struct TaskPack;
 
-pub(super) static FRONTMATTER: Table = Table {
+pub(super) static FRONTMATTER: FieldTable = FieldTable {
     name: "Frontmatter",
     fields: &[
-        FieldSpec::required("type", Field::PlanKind, Shape::Any),
-        FieldSpec::required("status", Field::Status, Shape::Any),
-        FieldSpec::required("spec_id", Field::SpecId, Shape::Any),
-        FieldSpec::required("source_plan", Field::SourcePlan, Shape::Any),
-        FieldSpec::required("source_plan_hash", Field::SourcePlanHash, Shape::Any),
-        FieldSpec::required("generated_by", Field::GeneratedBy, Shape::Any),
-        FieldSpec::required("mode", Field::Mode, Shape::Any),
-        FieldSpec::optional("title", Field::Title, Shape::Any),
-        FieldSpec::optional("date", Field::Date, Shape::Any),
-        FieldSpec::optional("source_sections", Field::SourceSections, Shape::Any),
-        FieldSpec::optional("target_repo", Field::TargetRepo, Shape::Any),
+        FieldSpec::required("type", Field::PlanKind, FieldShape::Any),
+        FieldSpec::required("status", Field::Status, FieldShape::Any),
+        FieldSpec::required("spec_id", Field::SpecId, FieldShape::Any),
+        FieldSpec::required("source_plan", Field::SourcePlan, FieldShape::Any),
+        FieldSpec::required("source_plan_hash", Field::SourcePlanHash, FieldShape::Any),
+        FieldSpec::required("generated_by", Field::GeneratedBy, FieldShape::Any),
+        FieldSpec::required("mode", Field::Mode, FieldShape::Any),
+        FieldSpec::optional("title", Field::Title, FieldShape::Any),
+        FieldSpec::optional("date", Field::Date, FieldShape::Any),
+        FieldSpec::optional("source_sections", Field::SourceSections, FieldShape::Any),
+        FieldSpec::optional("target_repo", Field::TargetRepo, FieldShape::Any),
     ],
 };
 
-pub(super) static CONTRACT: Table = Table {
+pub(super) static CONTRACT: FieldTable = FieldTable {
     name: "Contract",
     fields: &[
-        FieldSpec::required("schema_version", Field::SchemaVersion, Shape::Any),
-        FieldSpec::required("execution_waves", Field::Waves, Shape::Any),
-        FieldSpec::required("tasks", Field::Tasks, Shape::Any),
+        FieldSpec::required("schema_version", Field::SchemaVersion, FieldShape::Any),
+        FieldSpec::required("execution_waves", Field::Waves, FieldShape::Any),
+        FieldSpec::required("tasks", Field::Tasks, FieldShape::Any),
     ],
 };
 
 /// What the original requires and allows of a task: its own lists are held against this table in a test.
-pub(super) static TASK: Table = Table {
+pub(super) static TASK: FieldTable = FieldTable {
     name: "Task",
     fields: &[
-        FieldSpec::required("task_id", Field::Id, Shape::Any),
-        FieldSpec::optional("source_unit", Field::SourceUnit, Shape::Any),
-        FieldSpec::optional("requirement_refs", Field::RequirementRefs, Shape::Any),
-        FieldSpec::required("goal", Field::Goal, Shape::Any),
-        FieldSpec::required("dependencies", Field::Dependencies, Shape::Any),
-        FieldSpec::required("files", Field::Files, Shape::Any),
-        FieldSpec::required("test_focus", Field::TestFocus, Shape::Any),
-        FieldSpec::required("done_signal", Field::DoneSignal, Shape::Any),
-        FieldSpec::required("stop_if", Field::StopIf, Shape::Any),
-        FieldSpec::required("wave", Field::Wave, Shape::Any),
-        FieldSpec::optional("context_refs", Field::ContextRefs, Shape::Any),
-        FieldSpec::optional("entry_hint", Field::EntryHint, Shape::Any),
-        FieldSpec::optional("parallelizable", Field::Parallelizable, Shape::Any),
-        FieldSpec::optional("expected_side_effects", Field::SideEffects, Shape::Any),
-        FieldSpec::optional("risk_note", Field::RiskNote, Shape::Any),
-        FieldSpec::optional("notes", Field::Notes, Shape::Any),
-        FieldSpec::optional("review_gate", Field::ReviewGate, Shape::Any),
-        FieldSpec::optional("review_focus", Field::ReviewFocus, Shape::Any),
-        FieldSpec::optional("handoff_owner", Field::AgentHint, Shape::Any),
-        FieldSpec::optional("target_repo", Field::TargetRepo, Shape::Any),
+        FieldSpec::required("task_id", Field::Id, FieldShape::Any),
+        FieldSpec::optional("source_unit", Field::SourceUnit, FieldShape::Any),
+        FieldSpec::optional("requirement_refs", Field::RequirementRefs, FieldShape::Any),
+        FieldSpec::required("goal", Field::Goal, FieldShape::Any),
+        FieldSpec::required("dependencies", Field::Dependencies, FieldShape::Any),
+        FieldSpec::required("files", Field::Files, FieldShape::Any),
+        FieldSpec::required("test_focus", Field::TestFocus, FieldShape::Any),
+        FieldSpec::required("done_signal", Field::DoneSignal, FieldShape::Any),
+        FieldSpec::required("stop_if", Field::StopIf, FieldShape::Any),
+        FieldSpec::required("wave", Field::Wave, FieldShape::Any),
+        FieldSpec::optional("context_refs", Field::ContextRefs, FieldShape::Any),
+        FieldSpec::optional("entry_hint", Field::EntryHint, FieldShape::Any),
+        FieldSpec::optional("parallelizable", Field::Parallelizable, FieldShape::Any),
+        FieldSpec::optional("expected_side_effects", Field::SideEffects, FieldShape::Any),
+        FieldSpec::optional("risk_note", Field::RiskNote, FieldShape::Any),
+        FieldSpec::optional("notes", Field::Notes, FieldShape::Any),
+        FieldSpec::optional("review_gate", Field::ReviewGate, FieldShape::Any),
+        FieldSpec::optional("review_focus", Field::ReviewFocus, FieldShape::Any),
+        FieldSpec::optional("handoff_owner", Field::AgentHint, FieldShape::Any),
+        FieldSpec::optional("target_repo", Field::TargetRepo, FieldShape::Any),
     ],
 };
 
 /// Returns the fields of a task with the types that edits write; what may stand there is judged by the original's rules.
 macro_rules! edited_task {
     ($may_be_open:ident) => {
-        Table {
+        FieldTable {
             name: "Task",
             fields: &[
-                FieldSpec::required("task_id", Field::Id, Shape::NonBlank),
-                FieldSpec::optional("source_unit", Field::SourceUnit, Shape::TextOrNull),
-                FieldSpec::optional("requirement_refs", Field::RequirementRefs, Shape::TextListOrNull),
-                FieldSpec::required("goal", Field::Goal, Shape::NonBlank),
-                FieldSpec::required("dependencies", Field::Dependencies, Shape::TextList),
-                FieldSpec::$may_be_open("files", Field::Files, Shape::TextList),
-                FieldSpec::$may_be_open("test_focus", Field::TestFocus, Shape::NonBlank),
-                FieldSpec::$may_be_open("done_signal", Field::DoneSignal, Shape::NonBlank),
-                FieldSpec::$may_be_open("stop_if", Field::StopIf, Shape::NonBlank),
-                FieldSpec::required("wave", Field::Wave, Shape::Own("the name of a wave")),
-                FieldSpec::optional("context_refs", Field::ContextRefs, Shape::TextListOrNull),
-                FieldSpec::optional("entry_hint", Field::EntryHint, Shape::TextOrNull),
-                FieldSpec::optional("parallelizable", Field::Parallelizable, Shape::Bool),
-                FieldSpec::optional("expected_side_effects", Field::SideEffects, Shape::TextList),
-                FieldSpec::optional("risk_note", Field::RiskNote, Shape::TextOrNull),
-                FieldSpec::optional("notes", Field::Notes, Shape::TextOrNull),
-                FieldSpec::optional("review_gate", Field::ReviewGate, Shape::Own("optional or required")),
-                FieldSpec::optional("review_focus", Field::ReviewFocus, Shape::TextOrNull),
-                FieldSpec::optional("handoff_owner", Field::AgentHint, Shape::TextOrNull),
-                FieldSpec::optional("target_repo", Field::TargetRepo, Shape::TextOrNull),
+                FieldSpec::required("task_id", Field::Id, FieldShape::NonBlank),
+                FieldSpec::optional("source_unit", Field::SourceUnit, FieldShape::TextOrNull),
+                FieldSpec::optional("requirement_refs", Field::RequirementRefs, FieldShape::TextListOrNull),
+                FieldSpec::required("goal", Field::Goal, FieldShape::NonBlank),
+                FieldSpec::required("dependencies", Field::Dependencies, FieldShape::TextList),
+                FieldSpec::$may_be_open("files", Field::Files, FieldShape::TextList),
+                FieldSpec::$may_be_open("test_focus", Field::TestFocus, FieldShape::NonBlank),
+                FieldSpec::$may_be_open("done_signal", Field::DoneSignal, FieldShape::NonBlank),
+                FieldSpec::$may_be_open("stop_if", Field::StopIf, FieldShape::NonBlank),
+                FieldSpec::required("wave", Field::Wave, FieldShape::Own("the name of a wave")),
+                FieldSpec::optional("context_refs", Field::ContextRefs, FieldShape::TextListOrNull),
+                FieldSpec::optional("entry_hint", Field::EntryHint, FieldShape::TextOrNull),
+                FieldSpec::optional("parallelizable", Field::Parallelizable, FieldShape::Bool),
+                FieldSpec::optional("expected_side_effects", Field::SideEffects, FieldShape::TextList),
+                FieldSpec::optional("risk_note", Field::RiskNote, FieldShape::TextOrNull),
+                FieldSpec::optional("notes", Field::Notes, FieldShape::TextOrNull),
+                FieldSpec::optional(
+                    "review_gate",
+                    Field::ReviewGate,
+                    FieldShape::Own("optional or required"),
+                ),
+                FieldSpec::optional("review_focus", Field::ReviewFocus, FieldShape::TextOrNull),
+                FieldSpec::optional("handoff_owner", Field::AgentHint, FieldShape::TextOrNull),
+                FieldSpec::optional("target_repo", Field::TargetRepo, FieldShape::TextOrNull),
             ],
         }
     };
 }
 
-static EXECUTABLE_TASK: Table = edited_task!(required);
-static DRAFT_TASK: Table = edited_task!(optional);
+static EXECUTABLE_TASK: FieldTable = edited_task!(required);
+static DRAFT_TASK: FieldTable = edited_task!(optional);
 
-static TABLES: &[&Table] = &[&FRONTMATTER, &CONTRACT, &TASK];
+static TABLES: &[&FieldTable] = &[&FRONTMATTER, &CONTRACT, &TASK];
 
 /// Whether a pack may be worked on follows from how it was made, not from an approval.
 static PLAN_MACHINE: PlanMachine = PlanMachine {
@@ -160,7 +164,7 @@ impl Dialect for TaskPack {
         (names_itself || has_heading(text, original::CONTRACT_SECTION)).then_some(CarrierKind::Markdown)
     }
 
-    fn sniff(&self, input: &Input<'_>) -> Fit {
+    fn sniff(&self, input: &DialectInput<'_>) -> Fit {
         let text = input.source.as_str();
         let names_itself = text.starts_with("---")
             && frontmatter_lines(text).any(|line| line.starts_with("type:") && line.contains("task-pack"));
@@ -172,7 +176,7 @@ impl Dialect for TaskPack {
         }
     }
 
-    fn read(&self, input: &Input<'_>) -> Reading {
+    fn read(&self, input: &DialectInput<'_>) -> PlanReading {
         read::read(input)
     }
 
@@ -184,7 +188,7 @@ impl Dialect for TaskPack {
         format!("docs/tasks/{date}-001-feat-{name}-tasks.md")
     }
 
-    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static Table> {
+    fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         match owner {
             Owner::Plan => None,
             Owner::Task(_) if plan.form == "draft" => Some(&DRAFT_TASK),
@@ -221,7 +225,7 @@ impl Dialect for TaskPack {
         &PLAN_MACHINE
     }
 
-    fn tables(&self) -> &'static [&'static Table] {
+    fn tables(&self) -> &'static [&'static FieldTable] {
         TABLES
     }
 
@@ -233,7 +237,7 @@ impl Dialect for TaskPack {
         include_str!("../../../schemas/task-pack.json")
     }
 
-    fn writer(&self) -> Option<&'static dyn Writer> {
+    fn writer(&self) -> Option<&'static dyn DialectWriter> {
         Some(&write::TaskPackWriter)
     }
 
@@ -270,7 +274,7 @@ impl Embedded for TaskPack {
         original::parse_fence(&Markdown::parse(source))
     }
 
-    fn follow(&self, edited: &Edited<'_>) -> Result<Option<Followed>, CannotFollow> {
+    fn follow(&self, edited: &TaskListEdit<'_>) -> Result<Option<Followed>, CannotFollow> {
         follow::follow_up(edited).map(Some)
     }
 }
@@ -299,7 +303,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
         let message = format!("the file is called `{name}`, without the suffix `-tasks`");
         found.push(Diagnostic::new(&FILE_NAME, Span::at(plan.source().bom_len()), message).with_help(pattern));
     }
-    if let (Some(date), Some(Value::Text(written))) = (date, plan.head_value(Field::Date))
+    if let (Some(date), Some(FieldValue::Text(written))) = (date, plan.head_value(Field::Date))
         && plan.str(written) != date
     {
         let message = format!("the pack is dated {}, its file {date}", visible(plan.str(written)));

@@ -3,26 +3,27 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::super::reader::{Found, PLAIN_VOICE, Reader, excerpt};
-use super::super::table::Table;
-use super::super::{CarrierKind, Input, Looked, Questions, Reading, SourcePlan};
-use super::js::{JsString, View};
-use super::original::{self, Pack, parse_fence};
+use super::super::reader::{ObjectFields, PLAIN_VOICE, PlanReader, excerpt};
+use super::super::table::FieldTable;
+use super::super::{CarrierKind, DialectInput, Looked, PlanReading, Questions, SourcePlanLookup};
+use super::js::{JsString, JsView};
+use super::original::{self, OriginalPack, parse_fence};
 use super::paths::is_concrete;
 use super::{CONTRACT, FRONTMATTER, TASK, contract, report};
 use crate::diagnostic::{Diagnostic, Safety};
-use crate::document::markdown::{Entry as FrontmatterEntry, Markdown};
-use crate::document::{Kind, NodeRef, Parsed};
+use crate::document::markdown::{Markdown, MetadataLine as FrontmatterEntry};
+use crate::document::{NodeKind, NodeRef, Parsed};
 use crate::plan::lifecycle::{OnFailure, Wording};
 use crate::plan::{
-    Dependency, Entry, Field, Lifecycle, Machine, Name, Order, PlanBuilder, Priority, Slots, Target, Value,
+    Dependency, DependencyTarget, Field, FieldEntry, FieldValue, Lifecycle, Machine, PlanBuilder, Priority, Slots,
+    TaskName, TaskOrder,
 };
 use crate::text::{SourceText, Span};
 
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
     on_failure: OnFailure::DependentsWait,
-    order: Order::Stage,
+    order: TaskOrder::Stage,
     slots: Slots::StageWidth(4),
     may_be_empty: false,
     words: ["", "", "", "", ""],
@@ -81,7 +82,7 @@ const PARALLELIZABLE: usize = 12;
 const CONTRACT_WAVES: usize = 1;
 const CONTRACT_TASKS: usize = 2;
 
-pub(super) fn read(input: &Input<'_>) -> Reading {
+pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     let markdown = Markdown::parse(input.source);
     let fence = parse_fence(&markdown);
     let questions = match input.facts.looked {
@@ -89,12 +90,12 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
         Looked::Never | Looked::NotYet => questions_of(&markdown, fence.as_ref()),
     };
     if input.facts.looked == Looked::NotYet && !questions.is_empty() {
-        return Reading {
+        return PlanReading {
             questions,
-            ..Reading::default()
+            ..PlanReading::default()
         };
     }
-    let pack = Pack::new(markdown, fence);
+    let pack = OriginalPack::new(markdown, fence);
     let fence = pack.fence();
     let facts = facts_of(input);
     let mut validation = original::validate(&pack, &facts);
@@ -108,7 +109,7 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
     }
     let form = if report::is_draft(&pack) { "draft" } else { "derived" };
     let builder = PlanBuilder::new(input.source, "task-pack", form, &LIFECYCLE);
-    let mut reader = Reader::new(builder, &PLAIN_VOICE);
+    let mut reader = PlanReader::new(builder, &PLAIN_VOICE);
     reader.builder.plan().has_stages = true;
     read_frontmatter(&mut reader, &pack);
     let mut excused = Vec::new();
@@ -125,17 +126,17 @@ pub(super) fn read(input: &Input<'_>) -> Reading {
         diagnostics.extend(parsed.diagnostics.iter().cloned());
     }
     diagnostics.append(&mut misnamed);
-    Reading {
+    PlanReading {
         carrier: span.map(|span| (CarrierKind::Markdown, span)),
         plan: Some(reader.builder.finish()),
         diagnostics,
         questions,
-        ..Reading::default()
+        ..PlanReading::default()
     }
 }
 
 /// Returns a contract with slips of syntax only, each of which has one safe fix: it is judged as if it were mended.
-fn readable_contract(parsed: &Parsed) -> Option<View<'_>> {
+fn readable_contract(parsed: &Parsed) -> Option<JsView<'_>> {
     let is_mended = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
     let mut faults = parsed
         .diagnostics
@@ -144,15 +145,15 @@ fn readable_contract(parsed: &Parsed) -> Option<View<'_>> {
         .peekable();
     faults.peek()?;
     let root = parsed.document.root().filter(|_| faults.all(is_mended))?;
-    Some(View::of(root))
+    Some(JsView::of(root))
 }
 
-fn facts_of(input: &Input<'_>) -> original::Facts {
-    original::Facts {
+fn facts_of(input: &DialectInput<'_>) -> original::OriginalFacts {
+    original::OriginalFacts {
         source_plan: match &input.facts.source_plan {
-            SourcePlan::Missing => original::SourcePlan::Missing,
-            SourcePlan::Unreadable(reason) => original::SourcePlan::Unreadable(reason.clone()),
-            SourcePlan::Bytes(bytes) => original::SourcePlan::Text(SourceText::from_bytes(bytes.clone())),
+            SourcePlanLookup::Missing => original::SourcePlanText::Missing,
+            SourcePlanLookup::Unreadable(reason) => original::SourcePlanText::Unreadable(reason.clone()),
+            SourcePlanLookup::Bytes(bytes) => original::SourcePlanText::Text(SourceText::from_bytes(bytes.clone())),
         },
         directories: input.facts.directories.iter().cloned().collect::<HashSet<_>>(),
     }
@@ -177,7 +178,7 @@ fn questions_of(markdown: &Markdown, contract: Option<&Parsed>) -> Questions {
     }
 }
 
-fn read_frontmatter(reader: &mut Reader<'_>, pack: &Pack) {
+fn read_frontmatter(reader: &mut PlanReader<'_>, pack: &OriginalPack) {
     let source = pack.markdown().source();
     for entry in pack.markdown().entries() {
         let key = source.slice(entry.key);
@@ -187,14 +188,14 @@ fn read_frontmatter(reader: &mut Reader<'_>, pack: &Pack) {
         let value = if spec.field == Field::SourceSections {
             list_of(reader, source, entry)
         } else {
-            Value::Text(reader.builder.bare_text(entry.content))
+            FieldValue::Text(reader.builder.bare_text(entry.content))
         };
         reader.builder.head_entry(spec.field, value);
     }
 }
 
 /// Reads the indented `- "…"` lines below a key.
-fn list_of(reader: &mut Reader<'_>, source: &SourceText, entry: &FrontmatterEntry) -> Value {
+fn list_of(reader: &mut PlanReader<'_>, source: &SourceText, entry: &FrontmatterEntry) -> FieldValue {
     let mut items = Vec::new();
     let mut at = entry.block.start as usize;
     for line in source.slice(entry.block).split_inclusive('\n') {
@@ -206,36 +207,39 @@ fn list_of(reader: &mut Reader<'_>, source: &SourceText, entry: &FrontmatterEntr
             && let Some(offset) = line.find(item)
         {
             let start = at + offset;
-            items.push(Value::Text(
+            items.push(FieldValue::Text(
                 reader.builder.bare_text(Span::new(start, start + item.len())),
             ));
         }
         at += line.len();
     }
-    Value::List(reader.builder.list(entry.block, items))
+    FieldValue::List(reader.builder.list(entry.block, items))
 }
 
-fn read_contract<'d>(reader: &mut Reader<'d>, root: NodeRef<'d>) -> Vec<Excuse> {
+fn read_contract<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) -> Vec<Excuse> {
     let mut excused = Vec::new();
     let found = reader.sort(root, &CONTRACT);
     for entry in record(reader, &found, &CONTRACT) {
         reader.builder.head_entry(entry.field, entry.value);
     }
-    let waves = Waves::new(found.get(CONTRACT_WAVES));
-    let Some(tasks) = found.get(CONTRACT_TASKS).filter(|tasks| tasks.kind() == Kind::Array) else {
+    let waves = WavePositions::new(found.get(CONTRACT_WAVES));
+    let Some(tasks) = found
+        .get(CONTRACT_TASKS)
+        .filter(|tasks| tasks.kind() == NodeKind::Array)
+    else {
         return excused;
     };
     reader.builder.plan().tasks_span = Some(tasks.span());
     reader.builder.reserve(tasks.n_rows() / 30, 14);
-    for task in tasks.elements().filter(|task| task.kind() == Kind::Object) {
+    for task in tasks.elements().filter(|task| task.kind() == NodeKind::Object) {
         read_task(reader, task, &waves, &mut excused);
     }
     excused
 }
 
-fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves<'_>, excused: &mut Vec<Excuse>) {
+fn read_task<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, waves: &WavePositions<'_>, excused: &mut Vec<Excuse>) {
     let mut found = reader.sort(node, &TASK);
-    let id = found.get(TASK_ID).filter(|id| id.kind() == Kind::String);
+    let id = found.get(TASK_ID).filter(|id| id.kind() == NodeKind::String);
     let owner = || id.map_or("a task".to_owned(), |id| format!("task '{}'", excerpt(&id.value())));
     reader.report_misnamed(&mut found, &TASK, &owner);
     for (_, spec) in TASK.fields.iter().enumerate().filter(|&(ix, _)| found.is_misnamed(ix)) {
@@ -248,9 +252,9 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves<'_>, 
     let texts = found.get(DEPENDENCIES).into_iter().flat_map(NodeRef::elements);
     let dependencies: Vec<_> = texts
         .map(|item| match item.kind() {
-            Kind::String if !item.value().trim().is_empty() => Dependency {
+            NodeKind::String if !item.value().trim().is_empty() => Dependency {
                 span: item.span(),
-                target: Target::Id(reader.text(item)),
+                target: DependencyTarget::Id(reader.text(item)),
             },
             _ => Dependency::unreadable(item.span()),
         })
@@ -260,9 +264,9 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves<'_>, 
     let text = id.map(|id| reader.text(id));
     let task = reader.builder.task_mut(task_ix);
     if let Some(text) = text {
-        task.name = Name::Id(text);
+        task.name = TaskName::Id(text);
     }
-    let wave = found.get(WAVE).map(|wave| View::of(wave).to_js_string());
+    let wave = found.get(WAVE).map(|wave| JsView::of(wave).to_js_string());
     task.stage = wave
         .and_then(|wave| waves.position.get(&wave).copied())
         .unwrap_or(waves.n_waves);
@@ -273,7 +277,7 @@ fn read_task<'d>(reader: &mut Reader<'d>, node: NodeRef<'d>, waves: &Waves<'_>, 
 
 /// Collects the values of an object, and nothing that is wrong with it: missing and malformed parts have the original's own
 /// findings.
-fn record<'d>(reader: &mut Reader<'d>, found: &Found<'d>, table: &'static Table) -> Vec<Entry> {
+fn record<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>, table: &'static FieldTable) -> Vec<FieldEntry> {
     let n_findings = reader.diagnostics.len();
     let entries = reader.record(found, table, &String::new);
     reader.diagnostics.truncate(n_findings);
@@ -289,15 +293,15 @@ pub(super) struct Excuse {
 }
 
 /// Where waves and the tasks they list stand.
-struct Waves<'d> {
+struct WavePositions<'d> {
     position: HashMap<JsString<'d>, u32>,
     listed: HashMap<Cow<'d, str>, usize>,
     n_waves: u32,
 }
 
-impl<'d> Waves<'d> {
+impl<'d> WavePositions<'d> {
     fn new(list: Option<NodeRef<'d>>) -> Self {
-        let mut waves = Waves {
+        let mut waves = WavePositions {
             position: HashMap::new(),
             listed: HashMap::new(),
             n_waves: 0,
@@ -305,7 +309,7 @@ impl<'d> Waves<'d> {
         for wave in list.into_iter().flat_map(NodeRef::elements) {
             if let Some(id) = wave.get("wave") {
                 // Compared as JavaScript compares them as text: 1, 1.0 and "1" are one wave.
-                waves.position.insert(View::of(id).to_js_string(), waves.n_waves);
+                waves.position.insert(JsView::of(id).to_js_string(), waves.n_waves);
             }
             for task in wave.get("tasks").into_iter().flat_map(NodeRef::elements) {
                 let place = waves.listed.len();

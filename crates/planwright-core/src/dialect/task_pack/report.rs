@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::hash::is_plan_hash;
 use super::js::JsString;
-use super::original::{Finding, Pack, Report};
+use super::original::{OriginalFinding, OriginalPack, OriginalReport};
 use super::read::Excuse;
 use super::{TASK, contract};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, TOO_MANY_FINDINGS, push_bounded, rules, too_many};
@@ -99,12 +99,17 @@ const SECTIONS: &[&str] = &[
 ];
 
 /// Returns true for a pack that says it is not executable.
-pub(super) fn is_draft(pack: &Pack) -> bool {
+pub(super) fn is_draft(pack: &OriginalPack) -> bool {
     pack.markdown().value("status") == Some("draft")
 }
 
 /// Returns the findings `check` shows; those about the source plan only where somebody has looked for it.
-pub(super) fn diagnostics(pack: &Pack, report: &Report, excused: &[Excuse], looked: bool) -> Vec<Diagnostic> {
+pub(super) fn diagnostics(
+    pack: &OriginalPack,
+    report: &OriginalReport,
+    excused: &[Excuse],
+    looked: bool,
+) -> Vec<Diagnostic> {
     let draft = is_draft(pack);
     let mut found: Vec<Diagnostic> = byte_order_mark(pack).into_iter().collect();
     // Behind a byte order mark, or without its end, the frontmatter is not seen: all that it lacks follows from this.
@@ -158,7 +163,7 @@ pub(super) fn diagnostics(pack: &Pack, report: &Report, excused: &[Excuse], look
 }
 
 /// Returns the finding for a byte order mark, which keeps the original from seeing the frontmatter.
-fn byte_order_mark(pack: &Pack) -> Option<Diagnostic> {
+fn byte_order_mark(pack: &OriginalPack) -> Option<Diagnostic> {
     let source = pack.markdown().source();
     let mark = Span::new(0, source.bom_len());
     (!mark.is_empty() && source.as_str()[mark.range().end..].starts_with("---")).then(|| {
@@ -168,7 +173,7 @@ fn byte_order_mark(pack: &Pack) -> Option<Diagnostic> {
     })
 }
 
-fn detail(finding: &Finding, key: &str) -> Option<JsString<'static>> {
+fn detail(finding: &OriginalFinding, key: &str) -> Option<JsString<'static>> {
     finding
         .details
         .iter()
@@ -177,14 +182,14 @@ fn detail(finding: &Finding, key: &str) -> Option<JsString<'static>> {
 }
 
 /// Returns the task and the code that a list which is missing will also have as malformed.
-fn missing_list(finding: &Finding) -> Option<(JsString<'static>, String)> {
+fn missing_list(finding: &OriginalFinding) -> Option<(JsString<'static>, String)> {
     let field = finding.code.strip_prefix("task-pack-task-missing-")?;
     Some((detail(finding, "task_id")?, format!("task-pack-task-{field}-invalid")))
 }
 
 /// Returns true for a finding that says again what another has said: a missing list that is no list, a file that a task
 /// names twice and so shares with itself.
-fn is_echo(finding: &Finding, missing: &HashSet<(JsString<'static>, String)>) -> bool {
+fn is_echo(finding: &OriginalFinding, missing: &HashSet<(JsString<'static>, String)>) -> bool {
     let shares_with_itself = || {
         let pair = finding
             .details
@@ -200,7 +205,7 @@ fn is_echo(finding: &Finding, missing: &HashSet<(JsString<'static>, String)>) ->
 }
 
 /// Returns true for a missing field that the task has under another name.
-fn is_excused(finding: &Finding, excused: &HashSet<(Span, &'static str)>) -> bool {
+fn is_excused(finding: &OriginalFinding, excused: &HashSet<(Span, &'static str)>) -> bool {
     let is_field = |key: &str| excused.contains(&(finding.span, key));
     finding.code.starts_with("task-pack-task-missing-")
         && TASK
@@ -319,7 +324,7 @@ fn rule_of(code: &str) -> Option<(&'static Rule, &'static str)> {
     })
 }
 
-fn diagnostic(finding: &Finding) -> Option<Diagnostic> {
+fn diagnostic(finding: &OriginalFinding) -> Option<Diagnostic> {
     let (rule, help) = rule_of(&finding.code)?;
     // A task in its own way is a self-dependency, which `check` names as such.
     if rule == &DEPENDENCY_WAVE && detail(finding, "task_id") == detail(finding, "dependency") {
@@ -336,7 +341,7 @@ fn diagnostic(finding: &Finding) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-fn check_draft(pack: &Pack, open: &BTreeMap<&str, usize>, found: &mut Vec<Diagnostic>) {
+fn check_draft(pack: &OriginalPack, open: &BTreeMap<&str, usize>, found: &mut Vec<Diagnostic>) {
     let markdown = pack.markdown();
     let place = |key: &str| markdown.entry(key).map_or(Span::at(0), |entry| entry.content);
     if markdown.value("source_plan_hash").is_some_and(is_plan_hash) {
@@ -369,7 +374,7 @@ fn check_draft(pack: &Pack, open: &BTreeMap<&str, usize>, found: &mut Vec<Diagno
 }
 
 /// Returns a line that sends the reader to spec-work without saying no.
-fn handoff_line(pack: &Pack) -> Option<Span> {
+fn handoff_line(pack: &OriginalPack) -> Option<Span> {
     const GO: &[&str] = &[
         "hand off",
         "handoff",
@@ -405,7 +410,7 @@ fn handoff_line(pack: &Pack) -> Option<Span> {
     None
 }
 
-fn missing_sections(pack: &Pack) -> Option<Diagnostic> {
+fn missing_sections(pack: &OriginalPack) -> Option<Diagnostic> {
     let source = pack.markdown().source();
     let has = |title: &str| {
         let mut headings = pack.markdown().headings().iter();

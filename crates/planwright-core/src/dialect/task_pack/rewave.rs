@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 /// A task as far as its wave depends on it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Candidate<'a> {
+pub(super) struct WaveTask<'a> {
     /// The tasks it depends on, by their places.
     pub(super) on: Vec<usize>,
     /// The files it owns.
@@ -20,7 +20,7 @@ pub(super) struct Candidate<'a> {
 
 /// The waves of tasks that have none yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Waves {
+pub(crate) struct AssignedWaves {
     /// The position of each task's wave; none for those that wait for each other in a circle.
     pub(crate) positions: Vec<Option<usize>>,
     /// Whether a file that tasks share put one of them into a later wave.
@@ -29,8 +29,8 @@ pub(crate) struct Waves {
 
 /// Puts every task into the first wave after all that it depends on, and after every task before it that has a file in
 /// common. `on` and `files` have a place for each task.
-pub(crate) fn fresh(on: &[Vec<usize>], files: &[Vec<String>]) -> Waves {
-    let mut waves = Waves {
+pub(crate) fn fresh(on: &[Vec<usize>], files: &[Vec<String>]) -> AssignedWaves {
+    let mut waves = AssignedWaves {
         positions: vec![None; on.len()],
         has_shared_files: false,
     };
@@ -78,7 +78,7 @@ fn by_dependency(on: &[Vec<usize>]) -> Vec<usize> {
 
 /// Returns the position of every task's wave. A task moves to a later wave where it must, and what depends on it with
 /// it; all others stay. Positions after the last wave are those of waves to be made.
-pub(super) fn place(tasks: &[Candidate<'_>]) -> Vec<Option<usize>> {
+pub(super) fn place(tasks: &[WaveTask<'_>]) -> Vec<Option<usize>> {
     let loose = loose(tasks);
     let mut positions: Vec<Option<usize>> = tasks.iter().map(|task| task.at).collect();
     let mut taken: HashSet<(&str, usize)> = HashSet::new();
@@ -119,14 +119,14 @@ pub(super) fn place(tasks: &[Candidate<'_>]) -> Vec<Option<usize>> {
 }
 
 /// Returns the tasks that may have to move: those with something new before them, and all that depends on these.
-fn loose(tasks: &[Candidate<'_>]) -> HashSet<usize> {
+fn loose(tasks: &[WaveTask<'_>]) -> HashSet<usize> {
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
     for (ix, task) in tasks.iter().enumerate() {
         for &on in &task.on {
             dependents[on].push(ix);
         }
     }
-    let is_first = |task: &Candidate<'_>| task.is_new || task.has_new_dependency;
+    let is_first = |task: &WaveTask<'_>| task.is_new || task.has_new_dependency;
     let mut open: Vec<usize> = (0..tasks.len()).filter(|&ix| is_first(&tasks[ix])).collect();
     let mut loose: HashSet<usize> = open.iter().copied().collect();
     while let Some(ix) = open.pop() {
@@ -138,7 +138,7 @@ fn loose(tasks: &[Candidate<'_>]) -> HashSet<usize> {
 }
 
 /// Returns the loose tasks so that each comes after those of them that it depends on. What is in a circle is left out.
-fn in_order(tasks: &[Candidate<'_>], loose: &HashSet<usize>) -> Vec<usize> {
+fn in_order(tasks: &[WaveTask<'_>], loose: &HashSet<usize>) -> Vec<usize> {
     let mut dependents: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut n_open: HashMap<usize, usize> = HashMap::new();
     let mut order: Vec<usize> = Vec::with_capacity(loose.len());
@@ -171,32 +171,32 @@ fn in_order(tasks: &[Candidate<'_>], loose: &HashSet<usize>) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn task<'a>(at: usize, on: &[usize], files: &[&'a str]) -> Candidate<'a> {
-        Candidate {
+    fn task<'a>(at: usize, on: &[usize], files: &[&'a str]) -> WaveTask<'a> {
+        WaveTask {
             on: on.to_vec(),
             files: files.to_vec(),
             at: Some(at),
-            ..Candidate::default()
+            ..WaveTask::default()
         }
     }
 
-    fn new<'a>(on: &[usize], files: &[&'a str]) -> Candidate<'a> {
-        Candidate {
+    fn new<'a>(on: &[usize], files: &[&'a str]) -> WaveTask<'a> {
+        WaveTask {
             at: None,
             is_new: true,
             ..task(0, on, files)
         }
     }
 
-    fn pushed<'a>(at: usize, on: &[usize], files: &[&'a str]) -> Candidate<'a> {
-        Candidate {
+    fn pushed<'a>(at: usize, on: &[usize], files: &[&'a str]) -> WaveTask<'a> {
+        WaveTask {
             has_new_dependency: true,
             ..task(at, on, files)
         }
     }
 
     #[track_caller]
-    fn check(tasks: &[Candidate<'_>], expect: &[usize]) {
+    fn check(tasks: &[WaveTask<'_>], expect: &[usize]) {
         let found: Vec<_> = place(tasks).into_iter().map(|at| at.unwrap_or(99)).collect();
         assert_eq!(found, expect);
     }

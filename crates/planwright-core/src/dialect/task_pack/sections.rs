@@ -3,20 +3,20 @@
 
 use super::super::write::{Composed, cut, one_line};
 use super::contract::FIELDS;
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::document::write::fenced_json;
 
 /// Lays a pack out.
 pub(super) fn lay_out(mut composed: Composed) -> String {
     let frontmatter = match composed.head.iter().position(|(key, _)| key == "frontmatter") {
         Some(at) => composed.head.remove(at).1,
-        None => Value::Object(Vec::new()),
+        None => PlainValue::Object(Vec::new()),
     };
     let contract = match composed.into_value() {
-        Value::Object(mut members) if members.len() == 1 => members.remove(0).1,
+        PlainValue::Object(mut members) if members.len() == 1 => members.remove(0).1,
         other => other,
     };
-    let pack = Pack {
+    let pack = PackSections {
         frontmatter: &frontmatter,
         tasks: list(&contract, "tasks"),
         waves: list(&contract, "execution_waves"),
@@ -45,20 +45,20 @@ const EVIDENCE: &str = "- provider: skipped\n- posture: unavailable\n- evidence_
 const REGENERATION: &str = "Rebuild the pack from its source plan when the plan, its scope, its units, its files or its verification change.\n";
 
 /// Returns a value as the one fence of the contract.
-pub(crate) fn fence(contract: &Value) -> String {
+pub(crate) fn fence(contract: &PlainValue) -> String {
     format!("```json\n{}```\n", fenced_json(contract))
 }
 
 /// Returns a frontmatter with its two delimiters.
-fn frontmatter_text(frontmatter: &Value) -> String {
+fn frontmatter_text(frontmatter: &PlainValue) -> String {
     let mut out = String::from("---\n");
-    let members: &[(String, Value)] = match frontmatter {
-        Value::Object(members) => members,
+    let members: &[(String, PlainValue)] = match frontmatter {
+        PlainValue::Object(members) => members,
         _ => &[],
     };
     for (key, value) in members {
         match value {
-            Value::Array(items) => {
+            PlainValue::Array(items) => {
                 out.push_str(&format!("{key}:\n"));
                 for item in items {
                     out.push_str(&format!("  - \"{}\"\n", line(item).replace(['"', '\\'], "'")));
@@ -72,7 +72,7 @@ fn frontmatter_text(frontmatter: &Value) -> String {
 }
 
 /// Returns what each task comes after, in lines.
-pub(crate) fn graph_lines(tasks: &[Value]) -> String {
+pub(crate) fn graph_lines(tasks: &[PlainValue]) -> String {
     let mut out = String::new();
     for task in tasks {
         let id = get(task, "task_id").map(line).unwrap_or_default();
@@ -86,7 +86,7 @@ pub(crate) fn graph_lines(tasks: &[Value]) -> String {
 }
 
 /// Returns the tasks of each wave, in lines.
-pub(crate) fn wave_lines(waves: &[Value]) -> String {
+pub(crate) fn wave_lines(waves: &[PlainValue]) -> String {
     let mut out = String::new();
     for wave in waves {
         let tasks: Vec<String> = list(wave, "tasks").iter().map(line).collect();
@@ -97,10 +97,10 @@ pub(crate) fn wave_lines(waves: &[Value]) -> String {
 }
 
 /// Returns the cards of tasks: every field that they have, as it stands in the contract.
-pub(crate) fn cards(tasks: &[Value]) -> String {
+pub(crate) fn cards(tasks: &[PlainValue]) -> String {
     let mut out = String::new();
     for task in tasks {
-        let Value::Object(members) = task else {
+        let PlainValue::Object(members) = task else {
             continue;
         };
         let id = get(task, "task_id").map(line).unwrap_or_default();
@@ -109,9 +109,9 @@ pub(crate) fn cards(tasks: &[Value]) -> String {
         let is_known = |key: &str| key != "task_id" && FIELDS.contains(&key);
         for (key, value) in members.iter().filter(|(key, _)| is_known(key)) {
             match value {
-                Value::Object(_) | Value::Null => {}
-                Value::Array(items) if items.is_empty() => out.push_str(&format!("  {key}: []\n")),
-                Value::Array(items) => {
+                PlainValue::Object(_) | PlainValue::Null => {}
+                PlainValue::Array(items) if items.is_empty() => out.push_str(&format!("  {key}: []\n")),
+                PlainValue::Array(items) => {
                     out.push_str(&format!("  {key}:\n"));
                     for item in items {
                         out.push_str(&format!("    - {}\n", line(item)));
@@ -125,37 +125,37 @@ pub(crate) fn cards(tasks: &[Value]) -> String {
 }
 
 /// Returns the list that a member of an object is.
-pub(crate) fn list<'v>(object: &'v Value, key: &str) -> &'v [Value] {
+pub(crate) fn list<'v>(object: &'v PlainValue, key: &str) -> &'v [PlainValue] {
     match get(object, key) {
-        Some(Value::Array(items)) => items,
+        Some(PlainValue::Array(items)) => items,
         _ => &[],
     }
 }
 
 /// Returns a member of an object.
-pub(crate) fn get<'v>(object: &'v Value, key: &str) -> Option<&'v Value> {
+pub(crate) fn get<'v>(object: &'v PlainValue, key: &str) -> Option<&'v PlainValue> {
     match object {
-        Value::Object(members) => members.iter().find(|(own, _)| own == key).map(|(_, value)| value),
+        PlainValue::Object(members) => members.iter().find(|(own, _)| own == key).map(|(_, value)| value),
         _ => None,
     }
 }
 
 /// Returns a scalar on one line.
-pub(crate) fn line(value: &Value) -> String {
+pub(crate) fn line(value: &PlainValue) -> String {
     match value {
-        Value::String(text) | Value::Number(text) => one_line(text),
-        Value::Bool(value) => value.to_string(),
+        PlainValue::String(text) | PlainValue::Number(text) => one_line(text),
+        PlainValue::Bool(value) => value.to_string(),
         _ => String::new(),
     }
 }
 
-struct Pack<'v> {
-    frontmatter: &'v Value,
-    tasks: &'v [Value],
-    waves: &'v [Value],
+struct PackSections<'v> {
+    frontmatter: &'v PlainValue,
+    tasks: &'v [PlainValue],
+    waves: &'v [PlainValue],
 }
 
-impl Pack<'_> {
+impl PackSections<'_> {
     fn field(&self, key: &str) -> String {
         get(self.frontmatter, key).map(line).unwrap_or_default()
     }
@@ -200,8 +200,8 @@ impl Pack<'_> {
             "- this pack is non-executable: it is a draft, and no hash of a source plan was verified\n- reject it when its source plan changes\n",
         );
         for key in ["files", "stop_if", "test_focus", "done_signal"] {
-            let is_open = |task: &&Value| match get(task, key) {
-                Some(Value::Array(items)) => items.is_empty(),
+            let is_open = |task: &&PlainValue| match get(task, key) {
+                Some(PlainValue::Array(items)) => items.is_empty(),
                 other => other.is_none(),
             };
             let n_open = self.tasks.iter().filter(is_open).count();
@@ -213,7 +213,7 @@ impl Pack<'_> {
             }
         }
         let has_anchor =
-            |task: &&Value| get(task, "source_unit").is_some() || !list(task, "requirement_refs").is_empty();
+            |task: &&PlainValue| get(task, "source_unit").is_some() || !list(task, "requirement_refs").is_empty();
         let n_open = self.tasks.iter().filter(|task| !has_anchor(task)).count();
         if n_open > 0 {
             out.push_str(&format!(

@@ -3,34 +3,34 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::{CannotFollow, Note};
-use super::follow::{Step, js_name};
-use super::js::View;
-use super::rewave::{Candidate, place};
-use crate::document::patch::{Patch, Value};
+use super::follow::{ContractEdit, js_name};
+use super::js::JsView;
+use super::rewave::{WaveTask, place};
+use crate::document::patch::{Patch, PlainValue};
 use crate::document::route::Route;
-use crate::document::{Kind, NodeRef};
+use crate::document::{NodeKind, NodeRef};
 use crate::text::{Span, visible};
 
 /// One entry of `execution_waves`.
 #[derive(Clone)]
-pub(super) struct Wave {
+pub(super) struct EditedWave {
     /// What JavaScript would call it.
     name: String,
     /// What it is called.
-    value: Value,
+    value: PlainValue,
     /// Its place in the list; none for a wave that is to be made.
     index: Option<usize>,
     /// The tasks it lists.
     members: Vec<Option<String>>,
 }
 
-impl Wave {
-    fn new(value: Value) -> Self {
+impl EditedWave {
+    fn new(value: PlainValue) -> Self {
         let name = match &value {
-            Value::String(text) | Value::Number(text) => text.clone(),
+            PlainValue::String(text) | PlainValue::Number(text) => text.clone(),
             _ => String::new(),
         };
-        Wave {
+        EditedWave {
             name,
             value,
             index: None,
@@ -40,20 +40,22 @@ impl Wave {
 
     fn number(&self) -> Option<i64> {
         match self.value {
-            Value::Number(_) => self.name.parse().ok(),
+            PlainValue::Number(_) => self.name.parse().ok(),
             _ => None,
         }
     }
 }
 
 /// Returns the waves of a contract, or the place where they make no sense.
-pub(super) fn read_waves(root: NodeRef<'_>) -> Result<Vec<Wave>, Span> {
-    let list = root.get("execution_waves").filter(|list| list.kind() == Kind::Array);
-    let mut waves: Vec<Wave> = Vec::new();
+pub(super) fn read_waves(root: NodeRef<'_>) -> Result<Vec<EditedWave>, Span> {
+    let list = root
+        .get("execution_waves")
+        .filter(|list| list.kind() == NodeKind::Array);
+    let mut waves: Vec<EditedWave> = Vec::new();
     let mut names = HashSet::new();
     for (index, wave) in list.ok_or(root.span())?.elements().enumerate() {
-        let id = wave.get("wave").filter(|id| View::of(*id).is_string_or_number());
-        let tasks = wave.get("tasks").filter(|tasks| tasks.kind() == Kind::Array);
+        let id = wave.get("wave").filter(|id| JsView::of(*id).is_string_or_number());
+        let tasks = wave.get("tasks").filter(|tasks| tasks.kind() == NodeKind::Array);
         let (Some(id), Some(tasks)) = (id, tasks) else {
             return Err(wave.span());
         };
@@ -62,9 +64,9 @@ pub(super) fn read_waves(root: NodeRef<'_>) -> Result<Vec<Wave>, Span> {
             return Err(id.span());
         }
         let member = |task: NodeRef<'_>| task.text().map(|id| id.into_owned());
-        waves.push(Wave {
+        waves.push(EditedWave {
             name,
-            value: Value::of(id),
+            value: PlainValue::of(id),
             index: Some(index),
             members: tasks.elements().map(member).collect(),
         });
@@ -73,7 +75,7 @@ pub(super) fn read_waves(root: NodeRef<'_>) -> Result<Vec<Wave>, Span> {
 }
 
 /// Where a task is to go.
-enum Wish {
+enum WaveChoice {
     /// It stays, unless something pushes it.
     Stay,
     /// Wherever there is room.
@@ -82,25 +84,25 @@ enum Wish {
     Named(String),
 }
 
-impl Step<'_> {
-    fn wish(&self, new_ix: usize) -> Wish {
+impl ContractEdit<'_> {
+    fn wish(&self, new_ix: usize) -> WaveChoice {
         let row = &self.new.rows[new_ix];
         let named = || row.wave.clone().filter(|name| !name.trim().is_empty());
         match self.origin_of(new_ix) {
-            None => named().map_or(Wish::Room, Wish::Named),
-            Some(old) if old.get("wave") == row.get("wave") => Wish::Stay,
-            Some(_) => named().map_or(Wish::Stay, Wish::Named),
+            None => named().map_or(WaveChoice::Room, WaveChoice::Named),
+            Some(old) if old.get("wave") == row.get("wave") => WaveChoice::Stay,
+            Some(_) => named().map_or(WaveChoice::Stay, WaveChoice::Named),
         }
     }
 
     /// Returns what the contract's waves need, and says what moves.
     pub(super) fn wave_patches(&self, notes: &mut Vec<Note>) -> Result<Vec<Patch>, CannotFollow> {
         let rows = &self.new.rows;
-        let wishes: Vec<Wish> = (0..rows.len()).map(|ix| self.wish(ix)).collect();
+        let wishes: Vec<WaveChoice> = (0..rows.len()).map(|ix| self.wish(ix)).collect();
         let new_edges = self.new_edges();
         let is_concerned = |ix: usize| {
             let is_renamed = self.origin_of(ix).is_some_and(|old| old.id != rows[ix].id);
-            is_renamed || !matches!(wishes[ix], Wish::Stay)
+            is_renamed || !matches!(wishes[ix], WaveChoice::Stay)
         };
         if self.gone().is_empty() && new_edges.is_empty() && !(0..rows.len()).any(is_concerned) {
             return Ok(Vec::new());
@@ -116,7 +118,7 @@ impl Step<'_> {
             }
         };
         for wish in &wishes {
-            if let Wish::Named(name) = wish {
+            if let WaveChoice::Named(name) = wish {
                 self.declare(name, &mut waves)?;
             }
         }
@@ -124,7 +126,7 @@ impl Step<'_> {
         let n_waves = positions.iter().flatten().max().map_or(0, |last| last + 1);
         while waves.len() < n_waves {
             let value = next_name(&waves).ok_or_else(|| self.nameless(&positions, &waves))?;
-            waves.push(Wave::new(value));
+            waves.push(EditedWave::new(value));
         }
         let arrangement = Arrangement {
             step: self,
@@ -150,13 +152,13 @@ impl Step<'_> {
     }
 
     /// Makes sure that there is a wave with a name: a number among numbers in its order, any other at the end.
-    fn declare(&self, name: &str, waves: &mut Vec<Wave>) -> Result<(), CannotFollow> {
+    fn declare(&self, name: &str, waves: &mut Vec<EditedWave>) -> Result<(), CannotFollow> {
         if waves.iter().any(|wave| wave.name == name) {
             return Ok(());
         }
-        let numbers: Option<Vec<i64>> = waves.iter().map(Wave::number).collect();
+        let numbers: Option<Vec<i64>> = waves.iter().map(EditedWave::number).collect();
         let Some(numbers) = numbers else {
-            waves.push(Wave::new(Value::String(name.to_owned())));
+            waves.push(EditedWave::new(PlainValue::String(name.to_owned())));
             return Ok(());
         };
         let Ok(own) = name.parse::<i64>() else {
@@ -168,11 +170,11 @@ impl Step<'_> {
             });
         };
         let at = numbers.iter().position(|number| *number > own).unwrap_or(numbers.len());
-        waves.insert(at, Wave::new(Value::Number(own.to_string())));
+        waves.insert(at, EditedWave::new(PlainValue::Number(own.to_string())));
         Ok(())
     }
 
-    fn nameless(&self, positions: &[Option<usize>], waves: &[Wave]) -> CannotFollow {
+    fn nameless(&self, positions: &[Option<usize>], waves: &[EditedWave]) -> CannotFollow {
         let last = waves.last().map_or("", |wave| wave.name.as_str());
         let beyond = (0..positions.len()).find(|&ix| positions[ix].is_some_and(|at| at >= waves.len()));
         let task = beyond.map_or_else(|| "?".to_owned(), |ix| self.name_of(ix));
@@ -190,7 +192,12 @@ impl Step<'_> {
         }
     }
 
-    fn positions(&self, wishes: &[Wish], new_edges: &HashSet<(usize, usize)>, waves: &[Wave]) -> Vec<Option<usize>> {
+    fn positions(
+        &self,
+        wishes: &[WaveChoice],
+        new_edges: &HashSet<(usize, usize)>,
+        waves: &[EditedWave],
+    ) -> Vec<Option<usize>> {
         let names = waves.iter().map(|wave| wave.name.as_str());
         let position: HashMap<&str, usize> = names.zip(0..).collect();
         let at = |ix: usize| position.get(self.new.rows[ix].wave.as_deref()?).copied();
@@ -200,40 +207,40 @@ impl Step<'_> {
         };
         let candidate = |ix: usize| {
             let on = self.new.edges(ix);
-            Candidate {
+            WaveTask {
                 at: at(ix),
-                is_new: matches!(wishes[ix], Wish::Room),
-                has_new_dependency: matches!(wishes[ix], Wish::Stay) && on.iter().any(|&on| is_late(ix, on)),
+                is_new: matches!(wishes[ix], WaveChoice::Room),
+                has_new_dependency: matches!(wishes[ix], WaveChoice::Stay) && on.iter().any(|&on| is_late(ix, on)),
                 files: self.new.rows[ix].texts("files"),
                 on,
             }
         };
-        let candidates: Vec<Candidate<'_>> = (0..self.new.rows.len()).map(candidate).collect();
+        let candidates: Vec<WaveTask<'_>> = (0..self.new.rows.len()).map(candidate).collect();
         place(&candidates)
     }
 }
 
 /// Returns a name for a wave after these: the next number, or the last name with its number raised.
-fn next_name(waves: &[Wave]) -> Option<Value> {
-    let numbers: Option<Vec<i64>> = waves.iter().map(Wave::number).collect();
+fn next_name(waves: &[EditedWave]) -> Option<PlainValue> {
+    let numbers: Option<Vec<i64>> = waves.iter().map(EditedWave::number).collect();
     if let Some(numbers) = numbers {
         let next = numbers.into_iter().max().unwrap_or(0).checked_add(1)?;
-        return Some(Value::Number(next.to_string()));
+        return Some(PlainValue::Number(next.to_string()));
     }
     let last = &waves.last()?.name;
     let stem = last.trim_end_matches(|c: char| c.is_ascii_digit());
     let next = last[stem.len()..].parse::<u32>().ok()?.checked_add(1)?;
     let name = format!("{stem}{next}");
-    (!waves.iter().any(|wave| wave.name == name)).then_some(Value::String(name))
+    (!waves.iter().any(|wave| wave.name == name)).then_some(PlainValue::String(name))
 }
 
 /// The waves with the tasks where they are to be.
 struct Arrangement<'a> {
-    step: &'a Step<'a>,
-    wishes: Vec<Wish>,
+    step: &'a ContractEdit<'a>,
+    wishes: Vec<WaveChoice>,
     /// For each task the place of its wave among the waves.
     positions: Vec<Option<usize>>,
-    waves: Vec<Wave>,
+    waves: Vec<EditedWave>,
 }
 
 impl Arrangement<'_> {
@@ -258,13 +265,13 @@ impl Arrangement<'_> {
                         ix.filter(|ix| !moving.contains(ix) || self.positions[*ix] == Some(at))
                     };
                     let is_known = |id: &Option<String>| id.as_deref().is_some_and(|id| by_old_id.contains_key(id));
-                    let members: Vec<Member> = wave
+                    let members: Vec<WaveMember> = wave
                         .members
                         .iter()
                         .map(|id| match goes_on(id) {
-                            Some(ix) => Member::Task(ix),
-                            None if is_known(id) => Member::Leaves,
-                            None => Member::Unknown,
+                            Some(ix) => WaveMember::Task(ix),
+                            None if is_known(id) => WaveMember::Leaves,
+                            None => WaveMember::Unknown,
                         })
                         .collect();
                     self.list_patches(index, wave, &members, &arriving[at], &mut patches, notes);
@@ -275,9 +282,9 @@ impl Arrangement<'_> {
                     patches.push(Patch::InsertElement {
                         array: list(),
                         index: n_before,
-                        value: Value::Object(vec![
+                        value: PlainValue::Object(vec![
                             ("wave".to_owned(), wave.value.clone()),
-                            ("tasks".to_owned(), Value::Array(tasks)),
+                            ("tasks".to_owned(), PlainValue::Array(tasks)),
                         ]),
                     });
                 }
@@ -286,8 +293,8 @@ impl Arrangement<'_> {
         patches
     }
 
-    fn id(&self, ix: usize) -> Value {
-        Value::String(self.step.new.rows[ix].id.clone().unwrap_or_default())
+    fn id(&self, ix: usize) -> PlainValue {
+        PlainValue::String(self.step.new.rows[ix].id.clone().unwrap_or_default())
     }
 
     /// Returns for each old id what has become of its task; none where it is gone.
@@ -308,15 +315,15 @@ impl Arrangement<'_> {
             };
             let (task, name) = (self.step.name_of(ix), visible(&wave.name));
             match (&self.wishes[ix], &row.wave) {
-                (Wish::Stay, Some(before)) if *before == wave.name => continue,
-                (Wish::Stay, Some(before)) => {
+                (WaveChoice::Stay, Some(before)) if *before == wave.name => continue,
+                (WaveChoice::Stay, Some(before)) => {
                     notes.push(happened(format!(
                         "`{task}` moves from wave {} to wave {name}",
                         visible(before)
                     )));
                 }
-                (Wish::Room, _) => notes.push(happened(format!("`{task}` is in wave {name}"))),
-                (Wish::Stay, None) | (Wish::Named(_), _) => {}
+                (WaveChoice::Room, _) => notes.push(happened(format!("`{task}` is in wave {name}"))),
+                (WaveChoice::Stay, None) | (WaveChoice::Named(_), _) => {}
             }
             if row.id.is_some() {
                 moving.push(ix);
@@ -335,19 +342,19 @@ impl Arrangement<'_> {
     fn list_patches(
         &self,
         index: usize,
-        wave: &Wave,
-        members: &[Member],
+        wave: &EditedWave,
+        members: &[WaveMember],
         arriving: &[usize],
         patches: &mut Vec<Patch>,
         notes: &mut Vec<Note>,
     ) {
         let staying = members.iter().filter_map(|member| match member {
-            Member::Task(ix) => Some(*ix),
-            Member::Leaves | Member::Unknown => None,
+            WaveMember::Task(ix) => Some(*ix),
+            WaveMember::Leaves | WaveMember::Unknown => None,
         });
         let staying: HashSet<usize> = staying.collect();
         let coming: Vec<usize> = arriving.iter().copied().filter(|ix| !staying.contains(ix)).collect();
-        if coming.is_empty() && !members.is_empty() && members.iter().all(|member| *member == Member::Leaves) {
+        if coming.is_empty() && !members.is_empty() && members.iter().all(|member| *member == WaveMember::Leaves) {
             notes.push(happened(format!(
                 "wave {} has no task left, and goes",
                 visible(&wave.name)
@@ -358,24 +365,24 @@ impl Arrangement<'_> {
         let array = list().index(index).key("tasks");
         for (place, member) in members.iter().enumerate() {
             match member {
-                Member::Leaves => patches.push(Patch::RemoveElement {
+                WaveMember::Leaves => patches.push(Patch::RemoveElement {
                     array: array.clone(),
                     index: place,
                 }),
-                Member::Task(ix) if wave.members[place] != self.step.new.rows[*ix].id => {
+                WaveMember::Task(ix) if wave.members[place] != self.step.new.rows[*ix].id => {
                     patches.push(Patch::ReplaceScalar {
                         at: array.clone().index(place),
                         value: self.id(*ix),
                     });
                 }
-                Member::Task(_) | Member::Unknown => {}
+                WaveMember::Task(_) | WaveMember::Unknown => {}
             }
         }
         let mut highest = None;
         let highest: Vec<Option<usize>> = members
             .iter()
             .map(|member| {
-                if let Member::Task(ix) = member {
+                if let WaveMember::Task(ix) = member {
                     highest = highest.max(Some(*ix));
                 }
                 highest
@@ -394,7 +401,7 @@ impl Arrangement<'_> {
 
 /// What becomes of one entry of a wave's list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Member {
+enum WaveMember {
     /// It stays, and names this task.
     Task(usize),
     /// It goes.

@@ -3,26 +3,26 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use super::contract::{Checker, DEPENDENCIES, FILES, TASK_ID, Task, WAVE, concrete_file};
-use super::js::{Data, JsString, Value, View, js_text};
-use super::original::Finding;
+use super::contract::{CheckedTask, Checker, DEPENDENCIES, FILES, TASK_ID, WAVE, concrete_file};
+use super::js::{JsData, JsString, JsValue, JsView, js_text};
+use super::original::OriginalFinding;
 use crate::text::Span;
 
 /// The waves as declared, by their id as text.
 #[derive(Default)]
-pub(super) struct Waves<'d> {
+pub(super) struct DeclaredWaves<'d> {
     pub(super) by_key: HashMap<JsString<'d>, usize>,
-    declared: Vec<Wave<'d>>,
+    declared: Vec<DeclaredWave<'d>>,
     /// Waves with a list of tasks, in the order in which they first had one.
     listed: Vec<usize>,
 }
 
-struct Wave<'d> {
+struct DeclaredWave<'d> {
     key: JsString<'d>,
     /// The position in `execution_waves` of the last wave with this id.
     position: usize,
     /// The list, an array.
-    tasks: Option<View<'d>>,
+    tasks: Option<JsView<'d>>,
     /// The task ids in the list.
     members: HashSet<JsString<'d>>,
 }
@@ -48,9 +48,9 @@ impl<'d> Declared<'d> {
 }
 
 impl<'d> Checker<'d, '_> {
-    pub(super) fn read_wave(&mut self, position: usize, wave: View<'d>) {
-        let mut error = |code: &str, message: JsString<'static>, at: View<'_>, id: Option<View<'_>>| {
-            let mut finding = Finding::new(code, message, at.span());
+    pub(super) fn read_wave(&mut self, position: usize, wave: JsView<'d>) {
+        let mut error = |code: &str, message: JsString<'static>, at: JsView<'_>, id: Option<JsView<'_>>| {
+            let mut finding = OriginalFinding::new(code, message, at.span());
             if let Some(id) = id {
                 finding = finding.with("wave", id.to_value());
             }
@@ -100,7 +100,7 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    pub(super) fn check_dependencies(&mut self, task: &Task<'d>) {
+    pub(super) fn check_dependencies(&mut self, task: &CheckedTask<'d>) {
         for value in task.elements(DEPENDENCIES) {
             let Some(dependency) = value.as_filled_string() else {
                 continue;
@@ -120,14 +120,14 @@ impl<'d> Checker<'d, '_> {
                     finding = finding.with("task_wave", wave.to_value());
                 }
                 self.errors
-                    .push(finding.with("dependency_wave", Value::string(wave.clone())));
+                    .push(finding.with("dependency_wave", JsValue::string(wave.clone())));
             }
         }
     }
 
     /// Returns true unless both waves are declared and the dependency's is at the task's position or after it.
-    fn is_before(&self, dependency_wave: &JsString<'d>, task: &Task<'d>) -> bool {
-        let id = task.get(TASK_ID).and_then(View::as_string);
+    fn is_before(&self, dependency_wave: &JsString<'d>, task: &CheckedTask<'d>) -> bool {
+        let id = task.get(TASK_ID).and_then(JsView::as_string);
         // A task that is declared twice counts where it was declared last.
         let own_wave = id.and_then(|id| self.declared.wave_of(&id));
         let own = own_wave.and_then(|wave| self.waves.position(wave));
@@ -142,10 +142,10 @@ impl<'d> Checker<'d, '_> {
         for &ix in &self.waves.listed {
             let wave = &self.waves.declared[ix];
             let mut seen = HashSet::new();
-            for value in wave.tasks.into_iter().flat_map(View::elements) {
+            for value in wave.tasks.into_iter().flat_map(JsView::elements) {
                 let mut error = |code: &str, message: JsString<'static>| {
-                    let finding = Finding::new(code, message, value.span());
-                    let finding = finding.with("wave", Value::string(wave.key.clone()));
+                    let finding = OriginalFinding::new(code, message, value.span());
+                    let finding = finding.with("wave", JsValue::string(wave.key.clone()));
                     self.errors.push(finding.with("task_id", value.to_value()));
                 };
                 let Some(id) = value.as_filled_string() else {
@@ -172,13 +172,13 @@ impl<'d> Checker<'d, '_> {
     fn check_appearances(&mut self, appearances: &Appearances<'d>) {
         for (id, places) in &appearances.tasks {
             let key = |ix: usize| &self.waves.declared[ix].key;
-            let id_value = Value::string(id.clone());
+            let id_value = JsValue::string(id.clone());
             if let [_, (_, second), ..] = places.as_slice() {
                 let message = js_text!["Task '", id, "' is listed in multiple execution waves."];
-                let waves = places.iter().map(|&(ix, _)| Value::string(key(ix).clone())).collect();
-                let finding = Finding::new("task-pack-wave-task-multiple-waves", message, *second)
+                let waves = places.iter().map(|&(ix, _)| JsValue::string(key(ix).clone())).collect();
+                let finding = OriginalFinding::new("task-pack-wave-task-multiple-waves", message, *second)
                     .with("task_id", id_value.clone())
-                    .with("waves", Value::nowhere(Data::Array(waves)));
+                    .with("waves", JsValue::nowhere(JsData::Array(waves)));
                 self.errors.push(finding);
             }
             let Some(declared) = self.declared.wave_of(id) else {
@@ -195,10 +195,10 @@ impl<'d> Checker<'d, '_> {
                     declared,
                     "'."
                 ];
-                let finding = Finding::new("task-pack-task-wave-list-mismatch", message, span)
+                let finding = OriginalFinding::new("task-pack-task-wave-list-mismatch", message, span)
                     .with("task_id", id_value.clone())
-                    .with("listed_wave", Value::string(listed.clone()))
-                    .with("declared_wave", Value::string(declared.clone()));
+                    .with("listed_wave", JsValue::string(listed.clone()))
+                    .with("declared_wave", JsValue::string(declared.clone()));
                 self.errors.push(finding);
             }
         }
@@ -213,17 +213,17 @@ impl<'d> Checker<'d, '_> {
             if list.tasks.is_some() && !list.members.contains(id) {
                 let end = "' but is not listed in that execution wave.";
                 let message = js_text!["Task '", id, "' declares wave '", wave, end];
-                let finding = Finding::new("task-pack-task-wave-not-listed", message, *span)
-                    .with("wave", Value::string(wave.clone()))
-                    .with("task_id", Value::string(id.clone()));
+                let finding = OriginalFinding::new("task-pack-task-wave-not-listed", message, *span)
+                    .with("wave", JsValue::string(wave.clone()))
+                    .with("task_id", JsValue::string(id.clone()));
                 self.errors.push(finding);
             }
         }
     }
 
-    pub(super) fn check_file_overlap(&mut self, tasks: &[Task<'d>]) {
+    pub(super) fn check_file_overlap(&mut self, tasks: &[CheckedTask<'d>]) {
         let mut by_wave: HashMap<&JsString<'d>, usize> = HashMap::new();
-        let mut groups: Vec<Vec<&Task<'d>>> = Vec::new();
+        let mut groups: Vec<Vec<&CheckedTask<'d>>> = Vec::new();
         for task in tasks {
             let ix = *by_wave.entry(&task.wave).or_insert_with(|| {
                 groups.push(Vec::new());
@@ -236,8 +236,8 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn check_group_overlap(&mut self, tasks: &[&Task<'d>]) {
-        let mut owners: HashMap<JsString<'d>, Option<View<'d>>> = HashMap::new();
+    fn check_group_overlap(&mut self, tasks: &[&CheckedTask<'d>]) {
+        let mut owners: HashMap<JsString<'d>, Option<JsView<'d>>> = HashMap::new();
         for task in tasks {
             let id = task.get(TASK_ID);
             for file in task.elements(FILES) {
@@ -252,7 +252,7 @@ impl<'d> Checker<'d, '_> {
                     }
                 };
                 let (owner, name) = (*entry.get(), entry.key());
-                let shown = |id: Option<View<'d>>| id.map_or_else(|| "undefined".into(), View::to_js_string);
+                let shown = |id: Option<JsView<'d>>| id.map_or_else(|| "undefined".into(), JsView::to_js_string);
                 let (first, second) = (shown(owner), shown(id));
                 let message = js_text![
                     "Tasks '",
@@ -265,22 +265,22 @@ impl<'d> Checker<'d, '_> {
                     task.wave,
                     "'."
                 ];
-                let ids = [owner, id].map(|id| id.map_or_else(Value::null, View::to_value));
-                let finding = Finding::new("task-pack-same-wave-file-overlap", message, file.span())
-                    .with("wave", Value::string(task.wave.clone()))
+                let ids = [owner, id].map(|id| id.map_or_else(JsValue::null, JsView::to_value));
+                let finding = OriginalFinding::new("task-pack-same-wave-file-overlap", message, file.span())
+                    .with("wave", JsValue::string(task.wave.clone()))
                     .with("file", file.to_value())
-                    .with("task_ids", Value::nowhere(Data::Array(ids.to_vec())));
+                    .with("task_ids", JsValue::nowhere(JsData::Array(ids.to_vec())));
                 self.errors.push(finding);
             }
         }
     }
 }
 
-impl<'d> Waves<'d> {
+impl<'d> DeclaredWaves<'d> {
     fn declare(&mut self, key: JsString<'d>) -> usize {
         let ix = self.declared.len();
         self.by_key.insert(key.clone(), ix);
-        self.declared.push(Wave {
+        self.declared.push(DeclaredWave {
             key,
             position: 0,
             tasks: None,
@@ -290,13 +290,13 @@ impl<'d> Waves<'d> {
     }
 
     /// Gives a wave its list of tasks; a later list replaces an earlier one at the earlier one's place.
-    fn list(&mut self, ix: usize, tasks: View<'d>) {
+    fn list(&mut self, ix: usize, tasks: JsView<'d>) {
         let wave = &mut self.declared[ix];
         if wave.tasks.is_none() {
             self.listed.push(ix);
         }
         wave.tasks = Some(tasks);
-        wave.members = tasks.elements().filter_map(View::as_string).collect();
+        wave.members = tasks.elements().filter_map(JsView::as_string).collect();
     }
 
     fn position(&self, key: &JsString<'d>) -> Option<usize> {

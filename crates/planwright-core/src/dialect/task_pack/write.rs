@@ -3,24 +3,24 @@
 
 use std::collections::HashSet;
 
-use super::super::draft::{Draft, DraftTask, Fields};
+use super::super::draft::{DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;
 use super::super::time::is_iso_date;
 use super::super::write::{
-    Composed, Report, Writer, cut, joined, member, named, number, one_line, report_joined, report_new_ids, take_goal,
-    task_ids, text,
+    Composed, DialectWriter, WriterReport, cut, joined, member, named, number, one_line, report_joined, report_new_ids,
+    take_goal, task_ids, text,
 };
 use super::contract::SCHEMA_VERSION;
 use super::paths::{is_concrete, is_runtime_mirror, is_secret, is_side_effect_pattern, is_target_scope};
 use super::{rewave, sections};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::plan::Field;
 
 /// Writes task packs.
 pub(super) struct TaskPackWriter;
 
-impl Writer for TaskPackWriter {
-    fn compose(&self, draft: &mut Draft, id_source: &mut IdSource<'_>, report: &mut Report) -> Composed {
+impl DialectWriter for TaskPackWriter {
+    fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
         let ids = task_ids(&draft.tasks, |id| !id.trim().is_empty(), |n| format!("T{n:03}"));
         report_new_ids(&draft.tasks, &ids, "task_id", report);
         report_joined(draft, "goal", report);
@@ -34,14 +34,14 @@ impl Writer for TaskPackWriter {
                 "execution_waves",
                 wave_list(&waves, ids.iter().map(|(id, _)| id.as_str())),
             ),
-            member("tasks", Value::Null),
+            member("tasks", PlainValue::Null),
         ];
         let tasks = draft.tasks.iter_mut().zip(files).zip(&waves).enumerate();
         let tasks = tasks.map(|(ix, ((task, files), wave))| compose_task(task, ix, &ids, files, *wave, report));
         Composed {
             head: vec![
-                member("frontmatter", Value::Object(frontmatter)),
-                member("contract", Value::Object(contract)),
+                member("frontmatter", PlainValue::Object(frontmatter)),
+                member("contract", PlainValue::Object(contract)),
             ],
             tasks_key: "tasks",
             tasks: tasks.collect(),
@@ -67,7 +67,7 @@ impl Writer for TaskPackWriter {
     /// A pack that is not the one that was derived is a draft.
     fn mark_edited(&self, composed: &mut Composed) {
         let frontmatter = composed.head.iter_mut().find_map(|(key, value)| match value {
-            Value::Object(members) if key == "frontmatter" => Some(members),
+            PlainValue::Object(members) if key == "frontmatter" => Some(members),
             _ => None,
         });
         let Some(members) = frontmatter else {
@@ -87,9 +87,9 @@ impl Writer for TaskPackWriter {
 }
 
 /// Says which statuses go, for a pack holds none.
-fn forget_states(draft: &Draft, report: &mut Report) {
+fn forget_states(draft: &PlanDraft, report: &mut WriterReport) {
     for (task_ix, task) in draft.tasks.iter().enumerate() {
-        if task.state != super::super::draft::State::Pending {
+        if task.state != super::super::draft::DraftState::Pending {
             let message = format!("its status was {}, and a task pack holds none", task.state.as_str());
             report.lost(Some(task_ix), "status", message);
         } else if task.held {
@@ -102,7 +102,7 @@ fn forget_states(draft: &Draft, report: &mut Report) {
     }
 }
 
-fn frontmatter(head: &mut Fields, id_source: &IdSource<'_>, report: &mut Report) -> Vec<(String, Value)> {
+fn frontmatter(head: &mut Fields, id_source: &IdSource<'_>, report: &mut WriterReport) -> Vec<(String, PlainValue)> {
     let title = take_goal(head).unwrap_or_else(|| {
         report.invented(None, "title", "the plan says nowhere what it is for");
         "Untitled plan".to_owned()
@@ -138,7 +138,7 @@ fn frontmatter(head: &mut Fields, id_source: &IdSource<'_>, report: &mut Report)
     members.push(member("generated_by", text("spec-write-tasks")));
     members.push(member("mode", text("transient")));
     if let Some(sections) = head.take_texts(Field::SourceSections) {
-        members.push(member("source_sections", Value::Array(sections)));
+        members.push(member("source_sections", PlainValue::Array(sections)));
     }
     if head.text(Field::TargetRepo).is_some_and(is_target_scope) {
         let scope = head.take_text(Field::TargetRepo);
@@ -166,13 +166,13 @@ pub(crate) fn frontmatter_line(value: &str) -> String {
 }
 
 /// Takes the files of every task that a pack may name.
-fn take_files(draft: &mut Draft, report: &mut Report) -> Vec<Vec<String>> {
+fn take_files(draft: &mut PlanDraft, report: &mut WriterReport) -> Vec<Vec<String>> {
     let tasks = draft.tasks.iter_mut().enumerate();
     let files = tasks.map(|(task_ix, task)| {
         let mut kept: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
         for file in task.fields.take_texts(Field::Files).unwrap_or_default() {
-            let Value::String(file) = file else {
+            let PlainValue::String(file) = file else {
                 continue;
             };
             if is_concrete(&file) && !is_runtime_mirror(&file) && !is_secret(&file) {
@@ -191,7 +191,7 @@ fn take_files(draft: &mut Draft, report: &mut Report) -> Vec<Vec<String>> {
 
 /// Returns the wave of every task, counted from 1: its stage where the plan has stages; else after all that it depends on, and
 /// after every task before it that has a file in common.
-fn waves_of(draft: &Draft, files: &[Vec<String>], report: &mut Report) -> Vec<usize> {
+fn waves_of(draft: &PlanDraft, files: &[Vec<String>], report: &mut WriterReport) -> Vec<usize> {
     if draft.has_stages {
         return stage_waves(draft);
     }
@@ -212,7 +212,7 @@ fn waves_of(draft: &Draft, files: &[Vec<String>], report: &mut Report) -> Vec<us
 }
 
 /// Numbers the stages that have tasks.
-fn stage_waves(draft: &Draft) -> Vec<usize> {
+fn stage_waves(draft: &PlanDraft) -> Vec<usize> {
     let mut stages: Vec<u32> = draft.tasks.iter().map(|task| task.stage).collect();
     stages.sort_unstable();
     stages.dedup();
@@ -220,21 +220,21 @@ fn stage_waves(draft: &Draft) -> Vec<usize> {
     draft.tasks.iter().map(wave).collect()
 }
 
-pub(crate) fn wave_list<'i>(waves: &[usize], ids: impl Iterator<Item = &'i str>) -> Value {
+pub(crate) fn wave_list<'i>(waves: &[usize], ids: impl Iterator<Item = &'i str>) -> PlainValue {
     let n_waves = waves.iter().max().copied().unwrap_or(0);
-    let mut lists: Vec<Vec<Value>> = vec![Vec::new(); n_waves];
+    let mut lists: Vec<Vec<PlainValue>> = vec![Vec::new(); n_waves];
     for (wave, id) in waves.iter().zip(ids) {
         if let Some(list) = wave.checked_sub(1).and_then(|ix| lists.get_mut(ix)) {
             list.push(text(id));
         }
     }
     let wave = |(ix, list)| {
-        Value::Object(vec![
+        PlainValue::Object(vec![
             member("wave", number(ix + 1)),
-            member("tasks", Value::Array(list)),
+            member("tasks", PlainValue::Array(list)),
         ])
     };
-    Value::Array(lists.into_iter().enumerate().map(wave).collect())
+    PlainValue::Array(lists.into_iter().enumerate().map(wave).collect())
 }
 
 fn compose_task(
@@ -243,8 +243,8 @@ fn compose_task(
     ids: &[(String, bool)],
     files: Vec<String>,
     wave: usize,
-    report: &mut Report,
-) -> Vec<(String, Value)> {
+    report: &mut WriterReport,
+) -> Vec<(String, PlainValue)> {
     let fields = &mut task.fields;
     let title = fields.take_text(Field::Title);
     let body = fields
@@ -255,17 +255,23 @@ fn compose_task(
         "Untitled task".to_owned()
     });
     let mut members = vec![member("task_id", text(ids.get(task_ix).map_or("", |(id, _)| id)))];
-    let mut add = |key: &str, value: Option<Value>| members.extend(value.map(|value| member(key, value)));
+    let mut add = |key: &str, value: Option<PlainValue>| members.extend(value.map(|value| member(key, value)));
     add("source_unit", fields.take_text(Field::SourceUnit).map(text));
     add(
         "requirement_refs",
-        fields.take_texts(Field::RequirementRefs).map(Value::Array),
+        fields.take_texts(Field::RequirementRefs).map(PlainValue::Array),
     );
     add("goal", Some(text(goal)));
     add("dependencies", Some(named(&task.dependencies, ids)));
-    add("files", Some(Value::Array(files.into_iter().map(text).collect())));
-    add("expected_side_effects", take_side_effects(fields).map(Value::Array));
-    add("context_refs", fields.take_texts(Field::ContextRefs).map(Value::Array));
+    add("files", Some(PlainValue::Array(files.into_iter().map(text).collect())));
+    add(
+        "expected_side_effects",
+        take_side_effects(fields).map(PlainValue::Array),
+    );
+    add(
+        "context_refs",
+        fields.take_texts(Field::ContextRefs).map(PlainValue::Array),
+    );
     add("entry_hint", fields.take_text(Field::EntryHint).map(text));
     add("test_focus", fields.take_text(Field::TestFocus).map(text));
     add("done_signal", take_done_signal(fields, task_ix, report).map(text));
@@ -273,7 +279,7 @@ fn compose_task(
     let parallelizable = fields.take(Field::Parallelizable);
     add(
         "parallelizable",
-        parallelizable.filter(|value| matches!(value, Value::Bool(_))),
+        parallelizable.filter(|value| matches!(value, PlainValue::Bool(_))),
     );
     add("risk_note", fields.take_text(Field::RiskNote).map(text));
     let notes = fields
@@ -290,16 +296,17 @@ fn compose_task(
     members
 }
 
-fn take_side_effects(fields: &mut Fields) -> Option<Vec<Value>> {
-    let is_allowed = |value: &Value| matches!(value, Value::String(pattern) if is_side_effect_pattern(pattern));
+fn take_side_effects(fields: &mut Fields) -> Option<Vec<PlainValue>> {
+    let is_allowed =
+        |value: &PlainValue| matches!(value, PlainValue::String(pattern) if is_side_effect_pattern(pattern));
     match fields.get(Field::SideEffects) {
-        Some(Value::Array(items)) if items.iter().all(is_allowed) => fields.take_texts(Field::SideEffects),
+        Some(PlainValue::Array(items)) if items.iter().all(is_allowed) => fields.take_texts(Field::SideEffects),
         _ => None,
     }
 }
 
 /// Takes the signal that a task is done; a list of criteria becomes one sentence.
-fn take_done_signal(fields: &mut Fields, task_ix: usize, report: &mut Report) -> Option<String> {
+fn take_done_signal(fields: &mut Fields, task_ix: usize, report: &mut WriterReport) -> Option<String> {
     if let Some(signal) = fields.take_text(Field::DoneSignal) {
         return Some(signal);
     }
@@ -309,7 +316,7 @@ fn take_done_signal(fields: &mut Fields, task_ix: usize, report: &mut Report) ->
         report.changed(Some(task_ix), "done_signal", message);
     }
     let criteria = criteria.iter().filter_map(|criterion| match criterion {
-        Value::String(text) => Some(text.trim()),
+        PlainValue::String(text) => Some(text.trim()),
         _ => None,
     });
     let signal = criteria.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");

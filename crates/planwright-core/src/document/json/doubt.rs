@@ -1,11 +1,11 @@
 //! What rests on a guess: which errors leave the nesting in doubt, and what must not be done after one.
 
 use super::recover::is_key_char;
-use super::{Kind, Parser, rules};
+use super::{JsonParser, NodeKind, rules};
 use crate::diagnostic::{Diagnostic, Fix, Replacement, Safety, Severity};
 use crate::text::Span;
 
-impl Parser<'_> {
+impl JsonParser<'_> {
     /// Makes the mends that follow a guess, or share its line, unsafe: they rest on it. Returns whether there was one, or
     /// the text was cut off.
     pub(super) fn doubt_what_follows_a_guess(&mut self) -> bool {
@@ -40,7 +40,7 @@ impl Parser<'_> {
         let was_guessed = self.diagnostics.iter().any(is_guess);
         let diagnostic = Diagnostic::new(&rules::JSON_TRAILING_TEXT, span, "text after the end of the JSON value");
         // After prose the "value" is its first word and the text after it the plan: never cut that.
-        let follows_collection = matches!(self.builder.nodes[0].kind(), Kind::Object | Kind::Array);
+        let follows_collection = matches!(self.builder.nodes[0].kind(), NodeKind::Object | NodeKind::Array);
         let is_value = rest.starts_with(['{', '[', '}', ']']);
         let cut = vec![Replacement::delete(Span::new(self.last_end, self.at + rest.len()))];
         let title = "remove the text after the JSON value";

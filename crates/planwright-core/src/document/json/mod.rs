@@ -5,7 +5,7 @@ mod doubt;
 mod recover;
 mod scalar;
 
-use super::{Builder, Document, Format, Kind, MAX_DEPTH, Node, Parsed, Style, rules};
+use super::{Builder, Document, DocumentFormat, MAX_DEPTH, NodeKind, NodeRow, Parsed, Style, rules};
 use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Safety};
 use crate::text::{SourceText, Span};
 
@@ -27,10 +27,10 @@ pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
     // Offsets are 32 bits; files that large are refused before they are read.
     let is_part = source.len() < u32::MAX as usize && source.as_str().get(span.range()).is_some();
     let span = if is_part { span } else { Span::at(source.len()) };
-    let mut parser = Parser::new(source, span);
+    let mut parser = JsonParser::new(source, span);
     parser.run();
     let is_doubtful = parser.doubt_what_follows_a_guess();
-    let mut document = Document::empty(source.clone(), Format::Json, span);
+    let mut document = Document::empty(source.clone(), DocumentFormat::Json, span);
     document.nodes = parser.builder.nodes;
     document.is_cut = parser.is_cut;
     document.is_doubtful = is_doubtful;
@@ -58,20 +58,20 @@ enum Expect {
     End,
 }
 
-struct Frame {
+struct JsonFrame {
     is_object: bool,
     open: usize,
-    /// Where this object's keys begin in `Parser::digests`.
+    /// Where this object's keys begin in `JsonParser::digests`.
     first_key: usize,
 }
 
-struct Parser<'t> {
+struct JsonParser<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
     end: usize,
     builder: Builder,
-    frames: Vec<Frame>,
+    frames: Vec<JsonFrame>,
     /// A digest per key of the open objects, for finding duplicates.
     digests: Vec<u64>,
     /// The digests of the last object without duplicates: its neighbours mostly have the same keys.
@@ -90,10 +90,10 @@ struct Parser<'t> {
     last_comma: usize,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> JsonParser<'t> {
     fn new(source: &'t SourceText, span: Span) -> Self {
         let range = span.range();
-        Parser {
+        JsonParser {
             text: source.as_str(),
             bytes: &source.as_str().as_bytes()[..range.end.min(source.len())],
             at: range.start,
@@ -172,14 +172,14 @@ impl<'t> Parser<'t> {
         match self.peek() {
             Some(b'"') => {
                 let decoded = self.string();
-                self.push_scalar(Kind::String, self.since(start), decoded)
+                self.push_scalar(NodeKind::String, self.since(start), decoded)
             }
             Some(b'{') => self.open(true),
             Some(b'[') => self.open(false),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') if self.word("true") => self.push_scalar(Kind::True, self.since(start), false),
-            Some(b'f') if self.word("false") => self.push_scalar(Kind::False, self.since(start), false),
-            Some(b'n') if self.word("null") => self.push_scalar(Kind::Null, self.since(start), false),
+            Some(b't') if self.word("true") => self.push_scalar(NodeKind::True, self.since(start), false),
+            Some(b'f') if self.word("false") => self.push_scalar(NodeKind::False, self.since(start), false),
+            Some(b'n') if self.word("null") => self.push_scalar(NodeKind::Null, self.since(start), false),
             Some(b']') if expect == Expect::FirstElement => self.comma_or_close(),
             Some(byte) => self.odd_value(expect, byte),
             None => self.end_of_text(expect),
@@ -198,8 +198,8 @@ impl<'t> Parser<'t> {
     }
 
     #[inline]
-    fn push_scalar(&mut self, kind: Kind, span: Span, decoded: bool) -> Expect {
-        let style = if kind == Kind::String {
+    fn push_scalar(&mut self, kind: NodeKind, span: Span, decoded: bool) -> Expect {
+        let style = if kind == NodeKind::String {
             Style::Double
         } else {
             Style::Plain
@@ -209,7 +209,7 @@ impl<'t> Parser<'t> {
     }
 
     fn push_invalid(&mut self, span: Span) -> Expect {
-        self.push_scalar(Kind::Invalid, span, false)
+        self.push_scalar(NodeKind::Invalid, span, false)
     }
 
     #[inline]
@@ -226,9 +226,9 @@ impl<'t> Parser<'t> {
         if self.frames.len() >= MAX_DEPTH {
             return self.skip_deep();
         }
-        let kind = if is_object { Kind::Object } else { Kind::Array };
+        let kind = if is_object { NodeKind::Object } else { NodeKind::Array };
         self.builder.open(kind, Style::Flow, self.at);
-        self.frames.push(Frame {
+        self.frames.push(JsonFrame {
             is_object,
             open: self.at,
             first_key: self.digests.len(),
@@ -303,7 +303,7 @@ impl<'t> Parser<'t> {
     #[inline]
     fn push_key(&mut self, span: Span, style: Style, decoded: bool) -> Expect {
         let row = self.builder.nodes.len() as u32;
-        self.builder.push(Kind::Key, style, span, decoded);
+        self.builder.push(NodeKind::Key, style, span, decoded);
         let digest = if decoded {
             digest(decode(&self.text[span.range()]).as_bytes())
         } else {
@@ -358,7 +358,7 @@ impl<'t> Parser<'t> {
         let is_whole = at > start && (at == start + 1 || self.bytes[start] != b'0');
         if is_whole && matches!(self.bytes.get(at), Some(b',' | b']' | b'}' | b'\n' | b' ')) {
             self.at = at;
-            return self.push_scalar(Kind::Number, Span::new(start, at), false);
+            return self.push_scalar(NodeKind::Number, Span::new(start, at), false);
         }
         while let Some(byte) = self.bytes.get(at) {
             if !(byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_')) {
@@ -369,7 +369,7 @@ impl<'t> Parser<'t> {
         self.at = at;
         let span = Span::new(start, at);
         if is_json_number(&self.bytes[start..at]) {
-            return self.push_scalar(Kind::Number, span, false);
+            return self.push_scalar(NodeKind::Number, span, false);
         }
         self.odd_number(span)
     }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::scalar::{decode, encode, is_word};
-use super::{Expect, Kind, MAX_DEPTH, Parser, Style, rules};
+use super::{Expect, JsonParser, MAX_DEPTH, NodeKind, Style, rules};
 use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Replacement, Rule, push_bounded};
 use crate::text::{Span, visible};
 
-impl Parser<'_> {
+impl JsonParser<'_> {
     pub(super) fn error(&mut self, rule: &'static Rule, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         self.diagnostics.push(Diagnostic::new(rule, span, message));
         let last = self.diagnostics.len() - 1;
@@ -24,7 +24,12 @@ impl Parser<'_> {
         };
         self.error(rule, Span::at(at.start as usize), message);
         // Rows must still pair up: a key without its value gets an unreadable one.
-        if self.builder.nodes.last().is_some_and(|node| node.kind() == Kind::Key) {
+        if self
+            .builder
+            .nodes
+            .last()
+            .is_some_and(|node| node.kind() == NodeKind::Key)
+        {
             self.push_invalid(Span::at(self.at));
         }
         while self.frames.pop().is_some() {
@@ -120,7 +125,7 @@ impl Parser<'_> {
                 self.quotes_error(span, &content);
                 // Strict tools cannot read it, but its text is plain enough to go on with.
                 if span.len() == content.len() + 2 && !content.contains('\\') {
-                    self.builder.push(Kind::String, Style::Single, span, false);
+                    self.builder.push(NodeKind::String, Style::Single, span, false);
                     self.after_value(span.end as usize)
                 } else {
                     self.push_invalid(span)
@@ -147,9 +152,9 @@ impl Parser<'_> {
         let word = &rest[..len];
         let span = Span::new(start, self.at);
         let meant = match word {
-            "True" | "TRUE" => Some(("true", Kind::True)),
-            "False" | "FALSE" => Some(("false", Kind::False)),
-            "None" | "NULL" | "Null" | "nil" | "undefined" | "NaN" | "Infinity" => Some(("null", Kind::Null)),
+            "True" | "TRUE" => Some(("true", NodeKind::True)),
+            "False" | "FALSE" => Some(("false", NodeKind::False)),
+            "None" | "NULL" | "Null" | "nil" | "undefined" | "NaN" | "Infinity" => Some(("null", NodeKind::Null)),
             _ => None,
         };
         let Some((literal, kind)) = meant else {
@@ -167,7 +172,7 @@ impl Parser<'_> {
             diagnostic.with_unsafe_fix(title, edits)
         });
         // What stands for a number or for nothing at all is not read as null: only the author knows.
-        let kind = if keeps_meaning { kind } else { Kind::Invalid };
+        let kind = if keeps_meaning { kind } else { NodeKind::Invalid };
         self.push_scalar(kind, span, false)
     }
 
@@ -261,7 +266,7 @@ impl Parser<'_> {
     pub(super) fn missing_comma(&mut self, is_object: bool, byte: u8) -> Expect {
         // Text right after a string is more of the string: a quote inside it was not escaped, or its end is missing.
         let after_string = self.builder.nodes.last().is_some_and(|node| {
-            node.kind() == Kind::String && node.style() == Style::Double && node.end as usize == self.last_end
+            node.kind() == NodeKind::String && node.style() == Style::Double && node.end as usize == self.last_end
         });
         let touches = self.at == self.last_end;
         if after_string && (byte.is_ascii_alphanumeric() || touches) {
@@ -289,13 +294,13 @@ impl Parser<'_> {
     fn stray_text(&mut self) -> Expect {
         let end = self.at + sentence_len(&self.text[self.at..self.end]).max(1);
         let before = self.builder.nodes.last_mut().filter(|node| {
-            let is_word = matches!(node.style(), Style::Plain) && node.kind() != Kind::Key;
+            let is_word = matches!(node.style(), Style::Plain) && node.kind() != NodeKind::Key;
             is_word && node.end as usize == self.last_end
         });
         let start = match before {
             Some(node) => {
                 let start = node.start as usize;
-                *node = super::Node::new(Kind::Invalid, Style::Plain, Span::new(start, end), false);
+                *node = super::NodeRow::new(NodeKind::Invalid, Style::Plain, Span::new(start, end), false);
                 start
             }
             None => self.at,
@@ -340,7 +345,7 @@ impl Parser<'_> {
         }
         if let Some(node) = self.builder.nodes.last_mut() {
             let span = Span::new(node.start as usize, at);
-            *node = super::Node::new(Kind::Invalid, Style::Plain, span, false);
+            *node = super::NodeRow::new(NodeKind::Invalid, Style::Plain, span, false);
         }
         self.at = at;
         self.after_value(at)

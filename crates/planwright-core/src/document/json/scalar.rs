@@ -1,10 +1,10 @@
 //! Strings and numbers: finding their ends, their escapes, and writing them.
 
-use super::{Expect, Parser, rules};
+use super::{Expect, JsonParser, rules};
 use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Replacement, Safety};
 use crate::text::{Span, visible};
 
-impl Parser<'_> {
+impl JsonParser<'_> {
     /// Goes on with a string at its first character that is not plain.
     pub(super) fn odd_string(&mut self, mut at: usize) -> bool {
         let start = self.at;

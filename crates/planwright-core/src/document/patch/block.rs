@@ -1,24 +1,24 @@
 //! Members and elements of YAML block collections: whole lines, laid out like their neighbours.
 
-use super::collection::{Child, Layout, children, neighbours};
+use super::collection::{Child, FileLayout, children, neighbours};
 use super::resolve::{CollectionChange, NewChild};
-use super::scalar::{self, Context};
-use super::{Refusal, Value};
+use super::scalar::{self, ScalarContext};
+use super::{PatchRefusal, PlainValue};
 use crate::diagnostic::Replacement;
-use crate::document::gap::{self, Token};
-use crate::document::{Format, Kind, NodeRef, Style};
+use crate::document::gap::{self, GapToken};
+use crate::document::{DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
 /// Makes the changes to the children of a block collection.
 pub(super) fn lower<'d>(
-    layout: &Layout<'d>,
+    layout: &FileLayout<'d>,
     node: NodeRef<'d>,
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
-) -> Result<(), Refusal> {
+) -> Result<(), PatchRefusal> {
     let children = children(layout, node);
     let start = node.span().start as usize;
-    let lines = Lines {
+    let lines = BlockLines {
         layout,
         node,
         is_compact: !is_blank(layout.between(layout.line_start(start), start)),
@@ -36,26 +36,26 @@ pub(super) fn lower<'d>(
 
 /// Writes the first children of a value that was left out.
 pub(super) fn fill_left_out<'d>(
-    layout: &Layout<'d>,
+    layout: &FileLayout<'d>,
     node: NodeRef<'d>,
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
-) -> Result<(), Refusal> {
+) -> Result<(), PatchRefusal> {
     let new = change.new_children();
     if new.iter().any(|child| child.key.is_some()) != new.iter().all(|child| child.key.is_some()) {
-        return Err(Refusal::Unwritable {
+        return Err(PatchRefusal::Unwritable {
             reason: "members and elements do not mix",
             span: node.span(),
         });
     }
     let value = collected(&new);
-    if change.context == Context::Flow {
-        return scalar::lower(layout, node, Context::Flow, &value, edits);
+    if change.context == ScalarContext::Flow {
+        return scalar::lower(layout, node, ScalarContext::Flow, &value, edits);
     }
     let start = node.span().start as usize;
     let writer = match layout.key_of(node) {
-        Some(_) => Writer::new(layout, node),
-        None => Writer::before(layout, node, start),
+        Some(_) => BlockWriter::new(layout, node),
+        None => BlockWriter::before(layout, node, start),
     };
     let mut out = String::new();
     let at = match layout.key_of(node) {
@@ -82,10 +82,10 @@ pub(super) fn fill_left_out<'d>(
 
 /// Returns true where empty brackets are better filled with lines: where the file does so, or the values are
 /// collections themselves.
-pub(super) fn suits(layout: &Layout<'_>, node: NodeRef<'_>, change: &CollectionChange<'_>) -> bool {
+pub(super) fn suits(layout: &FileLayout<'_>, node: NodeRef<'_>, change: &CollectionChange<'_>) -> bool {
     let range = node.span().range();
     let is_empty = node.n_rows() == 1 && is_blank(layout.between(range.start + 1, range.end.saturating_sub(1)));
-    if layout.document.format() != Format::Yaml || change.context == Context::Flow || !is_empty {
+    if layout.document.format() != DocumentFormat::Yaml || change.context == ScalarContext::Flow || !is_empty {
         return false;
     }
     let key = layout.key_of(layout.document.at(node.row())).and_then(NodeRef::text);
@@ -98,18 +98,18 @@ pub(super) fn suits(layout: &Layout<'_>, node: NodeRef<'_>, change: &CollectionC
 
 /// Writes the first children of empty brackets as lines.
 pub(super) fn fill_empty<'d>(
-    layout: &Layout<'d>,
+    layout: &FileLayout<'d>,
     node: NodeRef<'d>,
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
-) -> Result<(), Refusal> {
+) -> Result<(), PatchRefusal> {
     let new = change.new_children();
     let value = collected(&new);
-    let writer = Writer::new(layout, node);
+    let writer = BlockWriter::new(layout, node);
     let mut out = String::new();
     let range = node.span().range();
     let Some(key) = layout.key_of(node) else {
-        let writer = Writer::before(layout, node, range.end);
+        let writer = BlockWriter::before(layout, node, range.end);
         writer.compact(&mut out, &value, layout.column(range.start))?;
         end_last_line(layout, range.end, &new, &mut out);
         edits.push(Replacement::new(node.span(), out));
@@ -124,12 +124,12 @@ pub(super) fn fill_empty<'d>(
     Ok(())
 }
 
-fn collected(new: &[NewChild<'_>]) -> Value {
+fn collected(new: &[NewChild<'_>]) -> PlainValue {
     if new.iter().any(|child| child.key.is_some()) {
         let member = |child: &NewChild<'_>| (child.key.unwrap_or_default().to_owned(), child.value.clone());
-        return Value::Object(new.iter().map(member).collect());
+        return PlainValue::Object(new.iter().map(member).collect());
     }
-    Value::Array(new.iter().map(|child| child.value.clone()).collect())
+    PlainValue::Array(new.iter().map(|child| child.value.clone()).collect())
 }
 
 fn is_blank(text: &str) -> bool {
@@ -137,7 +137,7 @@ fn is_blank(text: &str) -> bool {
 }
 
 /// Returns the end of the line of an offset, its break not included; an offset after a break stays.
-fn line_end(layout: &Layout<'_>, at: usize) -> usize {
+fn line_end(layout: &FileLayout<'_>, at: usize) -> usize {
     let bytes = layout.text.as_bytes();
     if at > 0 && bytes[at - 1] == b'\n' {
         return at;
@@ -152,7 +152,7 @@ fn line_end(layout: &Layout<'_>, at: usize) -> usize {
 }
 
 /// Returns the offset after the break at the end of a line; none at the end of the text.
-fn next_line(layout: &Layout<'_>, line_end: usize) -> Option<usize> {
+fn next_line(layout: &FileLayout<'_>, line_end: usize) -> Option<usize> {
     let rest = &layout.text.as_bytes()[line_end..];
     match rest {
         [b'\n', ..] => Some(line_end + 1),
@@ -161,8 +161,8 @@ fn next_line(layout: &Layout<'_>, line_end: usize) -> Option<usize> {
     }
 }
 
-struct Lines<'a, 'd, 'p> {
-    layout: &'a Layout<'d>,
+struct BlockLines<'a, 'd, 'p> {
+    layout: &'a FileLayout<'d>,
     node: NodeRef<'d>,
     children: Vec<Child<'d>>,
     /// Positions of the children that stay.
@@ -174,7 +174,7 @@ struct Lines<'a, 'd, 'p> {
     column: usize,
 }
 
-impl<'d> Lines<'_, 'd, '_> {
+impl<'d> BlockLines<'_, 'd, '_> {
     fn delete(&self, edits: &mut Vec<Replacement>, from: usize, to: usize) {
         edits.push(Replacement::delete(Span::new(from, to)));
     }
@@ -251,11 +251,11 @@ impl<'d> Lines<'_, 'd, '_> {
         let next = self.children.get(position + 1).map_or(end, |next| next.start);
         let from = line_end(self.layout, end);
         gap::tokens(self.layout.text, Span::new(from, next))
-            .find(|(token, _)| *token == Token::Comment)
+            .find(|(token, _)| *token == GapToken::Comment)
             .map_or(next, |(_, at)| at)
     }
 
-    fn insert(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
+    fn insert(&self, edits: &mut Vec<Replacement>) -> Result<(), PatchRefusal> {
         let indent = " ".repeat(self.column);
         for (&slot, new) in &self.change.inserted {
             let (before, after) = neighbours(&self.kept, slot);
@@ -274,7 +274,7 @@ impl<'d> Lines<'_, 'd, '_> {
         new: &[NewChild<'_>],
         indent: &str,
         edits: &mut Vec<Replacement>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PatchRefusal> {
         let end = line_end(self.layout, self.children[before].end);
         let after_break = self.ends_after_break(before);
         let mut text = String::new();
@@ -306,7 +306,7 @@ impl<'d> Lines<'_, 'd, '_> {
         new: &[NewChild<'_>],
         indent: &str,
         edits: &mut Vec<Replacement>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PatchRefusal> {
         let start = self.children[after].start;
         let moves_up = self.is_compact && (after == 0 || self.room_end(after - 1) == start);
         let mut text = String::new();
@@ -326,7 +326,7 @@ impl<'d> Lines<'_, 'd, '_> {
     }
 
     /// Writes the content anew where none of the old children stays: brackets where there are no new ones.
-    fn replace_all(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
+    fn replace_all(&self, edits: &mut Vec<Replacement>) -> Result<(), PatchRefusal> {
         let new = self.change.new_children();
         let indent = " ".repeat(self.column);
         let first = &self.children[0];
@@ -335,14 +335,18 @@ impl<'d> Lines<'_, 'd, '_> {
         let introducer = self.introducer().filter(|_| new.is_empty() && !self.is_compact);
         let mut text = String::new();
         if new.is_empty() {
-            text.push_str(if self.node.kind() == Kind::Object { "{}" } else { "[]" });
+            text.push_str(if self.node.kind() == NodeKind::Object {
+                "{}"
+            } else {
+                "[]"
+            });
         }
         for (ix, child) in new.iter().enumerate() {
             if ix > 0 {
                 text.push_str(self.layout.newline);
                 text.push_str(&indent);
             }
-            let writer = Writer::before(self.layout, self.node, first.end);
+            let writer = BlockWriter::before(self.layout, self.node, first.end);
             self.write_with(&writer, &mut text, child, None)?;
         }
         let rest = match introducer {
@@ -372,23 +376,23 @@ impl<'d> Lines<'_, 'd, '_> {
         let start = self.node.span().start as usize;
         if let Some(key) = self.layout.key_of(self.node) {
             return gap::tokens(self.layout.text, Span::new(key.span().end as usize, start))
-                .find(|(token, _)| *token == Token::Colon)
+                .find(|(token, _)| *token == GapToken::Colon)
                 .map(|(_, at)| at + 1);
         }
         None
     }
 
-    fn write(&self, out: &mut String, child: &NewChild<'_>, sibling: Option<usize>) -> Result<(), Refusal> {
-        self.write_with(&Writer::new(self.layout, self.node), out, child, sibling)
+    fn write(&self, out: &mut String, child: &NewChild<'_>, sibling: Option<usize>) -> Result<(), PatchRefusal> {
+        self.write_with(&BlockWriter::new(self.layout, self.node), out, child, sibling)
     }
 
     fn write_with(
         &self,
-        writer: &Writer<'_, 'd>,
+        writer: &BlockWriter<'_, 'd>,
         out: &mut String,
         child: &NewChild<'_>,
         sibling: Option<usize>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PatchRefusal> {
         let sibling = sibling.map(|position| &self.children[position]);
         match child.key {
             Some(key) => {
@@ -432,34 +436,34 @@ fn without_break(node: NodeRef<'_>) -> Option<Replacement> {
 }
 
 /// Adds a line break to new children at the very end of the text, where it decides what the last of them says.
-fn end_last_line(layout: &Layout<'_>, at: usize, new: &[NewChild<'_>], text: &mut String) {
+fn end_last_line(layout: &FileLayout<'_>, at: usize, new: &[NewChild<'_>], text: &mut String) {
     let ends_in_text = new.last().is_some_and(|child| ends_in_block_text(child.value));
     if at == layout.text.len() && ends_in_text && !text.ends_with('\n') {
         text.push_str(layout.newline);
     }
 }
 
-fn ends_in_block_text(value: &Value) -> bool {
+fn ends_in_block_text(value: &PlainValue) -> bool {
     match value {
-        Value::String(text) => text.ends_with('\n'),
-        Value::Array(elements) => elements.last().is_some_and(ends_in_block_text),
-        Value::Object(members) => members.last().is_some_and(|(_, value)| ends_in_block_text(value)),
+        PlainValue::String(text) => text.ends_with('\n'),
+        PlainValue::Array(elements) => elements.last().is_some_and(ends_in_block_text),
+        PlainValue::Object(members) => members.last().is_some_and(|(_, value)| ends_in_block_text(value)),
         _ => false,
     }
 }
 
 /// Writes new values in block style.
-struct Writer<'a, 'd> {
-    layout: &'a Layout<'d>,
+struct BlockWriter<'a, 'd> {
+    layout: &'a FileLayout<'d>,
     /// The collection that is being changed: its neighbourhood is the example.
     node: NodeRef<'d>,
     /// Something follows on the line where the text ends, so it must not end in a block scalar.
     is_followed: bool,
 }
 
-impl<'a, 'd> Writer<'a, 'd> {
-    fn new(layout: &'a Layout<'d>, node: NodeRef<'d>) -> Self {
-        Writer {
+impl<'a, 'd> BlockWriter<'a, 'd> {
+    fn new(layout: &'a FileLayout<'d>, node: NodeRef<'d>) -> Self {
+        BlockWriter {
             layout,
             node,
             is_followed: false,
@@ -467,25 +471,32 @@ impl<'a, 'd> Writer<'a, 'd> {
     }
 
     /// Returns a writer for text that is put before the rest of the line of an offset.
-    fn before(layout: &'a Layout<'d>, node: NodeRef<'d>, at: usize) -> Self {
-        Writer {
+    fn before(layout: &'a FileLayout<'d>, node: NodeRef<'d>, at: usize) -> Self {
+        BlockWriter {
             is_followed: line_end(layout, at) > at,
-            ..Writer::new(layout, node)
+            ..BlockWriter::new(layout, node)
         }
     }
 
     /// Writes `key: value` of a mapping whose keys stand in a column.
-    fn member(&self, out: &mut String, key: &str, value: &Value, column: usize, style: Style) -> Result<(), Refusal> {
+    fn member(
+        &self,
+        out: &mut String,
+        key: &str,
+        value: &PlainValue,
+        column: usize,
+        style: Style,
+    ) -> Result<(), PatchRefusal> {
         let style = if matches!(style, Style::Single | Style::Double) {
             style
         } else {
             Style::Plain
         };
-        out.push_str(&scalar::key(self.layout, key, style, Context::Block));
+        out.push_str(&scalar::key(self.layout, key, style, ScalarContext::Block));
         out.push(':');
         let kind = match value {
-            Value::Array(_) => Kind::Array,
-            Value::Object(_) => Kind::Object,
+            PlainValue::Array(_) => NodeKind::Array,
+            PlainValue::Object(_) => NodeKind::Object,
             _ => return self.after_indicator(out, value, column, self.scalar_style(key)),
         };
         let example = self.layout.example(self.node.row(), key, kind);
@@ -500,11 +511,11 @@ impl<'a, 'd> Writer<'a, 'd> {
     fn element(
         &self,
         out: &mut String,
-        value: &Value,
+        value: &PlainValue,
         column: usize,
         gap: usize,
         sibling: Option<NodeRef<'_>>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PatchRefusal> {
         out.push('-');
         let is_flow = sibling.is_some_and(|sibling| sibling.style() == Style::Flow);
         if value.is_scalar() || is_empty(value) || is_flow {
@@ -517,10 +528,10 @@ impl<'a, 'd> Writer<'a, 'd> {
     }
 
     /// Writes the children of a value, the first where the text stands, the others below it.
-    fn compact(&self, out: &mut String, value: &Value, column: usize) -> Result<(), Refusal> {
+    fn compact(&self, out: &mut String, value: &PlainValue, column: usize) -> Result<(), PatchRefusal> {
         let indent = " ".repeat(column);
         match value {
-            Value::Object(members) => {
+            PlainValue::Object(members) => {
                 for (ix, (key, value)) in members.iter().enumerate() {
                     if ix > 0 {
                         out.push_str(self.layout.newline);
@@ -529,7 +540,7 @@ impl<'a, 'd> Writer<'a, 'd> {
                     self.member(out, key, value, column, Style::Plain)?;
                 }
             }
-            Value::Array(elements) => {
+            PlainValue::Array(elements) => {
                 for (ix, element) in elements.iter().enumerate() {
                     if ix > 0 {
                         out.push_str(self.layout.newline);
@@ -544,8 +555,8 @@ impl<'a, 'd> Writer<'a, 'd> {
     }
 
     /// Writes a collection on the lines below its key.
-    fn nested(&self, out: &mut String, value: &Value, key_column: usize) -> Result<(), Refusal> {
-        let is_list = matches!(value, Value::Array(_));
+    fn nested(&self, out: &mut String, value: &PlainValue, key_column: usize) -> Result<(), PatchRefusal> {
+        let is_list = matches!(value, PlainValue::Array(_));
         let step = if is_list && self.layout.zero_indented {
             0
         } else {
@@ -557,9 +568,15 @@ impl<'a, 'd> Writer<'a, 'd> {
     }
 
     /// Writes a value on the line of its colon or dash; text of several lines as a block scalar.
-    fn after_indicator(&self, out: &mut String, value: &Value, column: usize, style: Style) -> Result<(), Refusal> {
+    fn after_indicator(
+        &self,
+        out: &mut String,
+        value: &PlainValue,
+        column: usize,
+        style: Style,
+    ) -> Result<(), PatchRefusal> {
         out.push(' ');
-        let Value::String(text) = value else {
+        let PlainValue::String(text) = value else {
             return scalar::write_flow(out, self.layout, value, self.node.span());
         };
         // Blank lines that follow would become part of a text that keeps its trailing breaks: quotes are safe.
@@ -570,7 +587,7 @@ impl<'a, 'd> Writer<'a, 'd> {
                 return Ok(());
             }
         }
-        out.push_str(&scalar::string(self.layout, text, style, Context::Block));
+        out.push_str(&scalar::string(self.layout, text, style, ScalarContext::Block));
         Ok(())
     }
 
@@ -578,7 +595,7 @@ impl<'a, 'd> Writer<'a, 'd> {
     fn scalar_style(&self, key: &str) -> Style {
         let style = self
             .layout
-            .example(self.node.row(), key, Kind::String)
+            .example(self.node.row(), key, NodeKind::String)
             .map_or(Style::Plain, NodeRef::style);
         if matches!(style, Style::Single | Style::Double) {
             style
@@ -588,7 +605,7 @@ impl<'a, 'd> Writer<'a, 'd> {
     }
 }
 
-fn is_empty(value: &Value) -> bool {
-    matches!(value, Value::Array(elements) if elements.is_empty())
-        || matches!(value, Value::Object(members) if members.is_empty())
+fn is_empty(value: &PlainValue) -> bool {
+    matches!(value, PlainValue::Array(elements) if elements.is_empty())
+        || matches!(value, PlainValue::Object(members) if members.is_empty())
 }

@@ -4,10 +4,10 @@ use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 
 use super::resolve::CollectionChange;
-use super::{Refusal, block, flow};
+use super::{PatchRefusal, block, flow};
 use crate::diagnostic::Replacement;
-use crate::document::gap::{self, Token};
-use crate::document::{Document, Format, Kind, NodeRef, Style};
+use crate::document::gap::{self, GapToken};
+use crate::document::{Document, DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
 /// How far around a node to look for an example of how the file writes such a thing.
@@ -20,7 +20,7 @@ const INDEX_EXAMPLES_FROM: usize = 64;
 const LINE_LOOKBACK: usize = 4096;
 
 /// How the author lays out the file.
-pub(super) struct Layout<'d> {
+pub(super) struct FileLayout<'d> {
     pub(super) document: &'d Document,
     /// The text up to the end of the document.
     pub(super) text: &'d str,
@@ -36,14 +36,14 @@ pub(super) struct Layout<'d> {
 }
 
 /// The rows of keys whose values can be examples, by key and kind of value, in order.
-type Examples = HashMap<String, Vec<(Kind, Vec<usize>)>>;
+type Examples = HashMap<String, Vec<(NodeKind, Vec<usize>)>>;
 
-impl<'d> Layout<'d> {
+impl<'d> FileLayout<'d> {
     /// Reads the layout off a document.
     pub(super) fn of(document: &'d Document) -> Self {
         let source = document.source();
         let text = source.as_str();
-        let mut layout = Layout {
+        let mut layout = FileLayout {
             document,
             text: text.get(..document.extent().end as usize).unwrap_or(text),
             newline: source.newline().as_str(),
@@ -54,8 +54,8 @@ impl<'d> Layout<'d> {
             examples: OnceCell::new(),
         };
         match document.format() {
-            Format::Json => layout.read_json(),
-            Format::Yaml => layout.read_yaml(),
+            DocumentFormat::Json => layout.read_json(),
+            DocumentFormat::Yaml => layout.read_yaml(),
         }
         layout
     }
@@ -77,10 +77,10 @@ impl<'d> Layout<'d> {
         let (mut unit, mut zero_indented, mut quote) = (None, None, None);
         for row in rows {
             let node = self.document.at(row);
-            if matches!(node.style(), Style::Single | Style::Double) && node.kind() == Kind::String {
+            if matches!(node.style(), Style::Single | Style::Double) && node.kind() == NodeKind::String {
                 quote = quote.or(Some(node.style()));
             }
-            if node.kind() != Kind::Key || row + 1 >= self.document.n_nodes() {
+            if node.kind() != NodeKind::Key || row + 1 >= self.document.n_nodes() {
                 continue;
             }
             let value = self.document.at(row + 1);
@@ -92,7 +92,7 @@ impl<'d> Layout<'d> {
             if step > 0 {
                 unit = unit.or(Some(step));
             }
-            if value.kind() == Kind::Array {
+            if value.kind() == NodeKind::Array {
                 zero_indented = zero_indented.or(Some(step == 0));
             }
         }
@@ -135,12 +135,12 @@ impl<'d> Layout<'d> {
 
     /// Returns true where there is a comment between two offsets that lie between nodes.
     pub(super) fn has_comment(&self, from: usize, to: usize) -> bool {
-        self.document.format() == Format::Yaml
-            && gap::tokens(self.text, Span::new(from, to)).any(|(token, _)| token == Token::Comment)
+        self.document.format() == DocumentFormat::Yaml
+            && gap::tokens(self.text, Span::new(from, to)).any(|(token, _)| token == GapToken::Comment)
     }
 
     /// Returns the string, or the collection with children, nearest to a row under a key, as an example to follow.
-    pub(super) fn example(&self, row: usize, key: &str, kind: Kind) -> Option<NodeRef<'d>> {
+    pub(super) fn example(&self, row: usize, key: &str, kind: NodeKind) -> Option<NodeRef<'d>> {
         let n_asked = self.n_examples_asked.get();
         self.n_examples_asked.set(n_asked.saturating_add(1));
         let (first, end) = (
@@ -165,12 +165,12 @@ impl<'d> Layout<'d> {
     }
 
     /// Returns the kind of the value of the key in a row, where it can be an example.
-    fn example_kind(&self, at: usize) -> Option<Kind> {
-        if self.document.at(at).kind() != Kind::Key || at + 1 >= self.document.n_nodes() {
+    fn example_kind(&self, at: usize) -> Option<NodeKind> {
+        if self.document.at(at).kind() != NodeKind::Key || at + 1 >= self.document.n_nodes() {
             return None;
         }
         let value = self.document.at(at + 1);
-        Some(value.kind()).filter(|&kind| value.n_rows() > 1 || kind == Kind::String)
+        Some(value.kind()).filter(|&kind| value.n_rows() > 1 || kind == NodeKind::String)
     }
 
     fn all_examples(&self) -> Examples {
@@ -196,7 +196,7 @@ impl<'d> Layout<'d> {
     /// Returns the key a node is the value of.
     pub(super) fn key_of(&self, node: NodeRef<'d>) -> Option<NodeRef<'d>> {
         let before = node.row().checked_sub(1)?;
-        Some(self.document.at(before)).filter(|node| node.kind() == Kind::Key)
+        Some(self.document.at(before)).filter(|node| node.kind() == NodeKind::Key)
     }
 
     /// Returns true where the children of a collection stand on lines of their own.
@@ -220,7 +220,7 @@ pub(super) struct Child<'d> {
 }
 
 /// Returns the children of a collection. In a block they begin at their dashes, question marks or properties.
-pub(super) fn children<'d>(layout: &Layout<'d>, node: NodeRef<'d>) -> Vec<Child<'d>> {
+pub(super) fn children<'d>(layout: &FileLayout<'d>, node: NodeRef<'d>) -> Vec<Child<'d>> {
     let is_block = node.style() == Style::Block;
     let mut last_end = node.span().start as usize;
     let mut is_first = true;
@@ -230,7 +230,7 @@ pub(super) fn children<'d>(layout: &Layout<'d>, node: NodeRef<'d>) -> Vec<Child<
             start = last_end;
         } else if is_block {
             start = gap::tokens(layout.text, Span::new(last_end, start))
-                .find(|(token, _)| matches!(token, Token::Dash | Token::Question | Token::Property))
+                .find(|(token, _)| matches!(token, GapToken::Dash | GapToken::Question | GapToken::Property))
                 .map_or(start, |(_, at)| at);
         }
         is_first = false;
@@ -242,7 +242,7 @@ pub(super) fn children<'d>(layout: &Layout<'d>, node: NodeRef<'d>) -> Vec<Child<
             end: last_end,
         }
     };
-    if node.kind() == Kind::Array {
+    if node.kind() == NodeKind::Array {
         return node.elements().map(|element| child(None, element)).collect();
     }
     node.own_members()
@@ -259,11 +259,11 @@ pub(super) fn neighbours(kept: &[usize], slot: usize) -> (Option<usize>, Option<
 
 /// Makes the changes to the children of one collection.
 pub(super) fn lower<'d>(
-    layout: &Layout<'d>,
+    layout: &FileLayout<'d>,
     node: NodeRef<'d>,
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
-) -> Result<(), Refusal> {
+) -> Result<(), PatchRefusal> {
     if change.removed.is_empty() && change.inserted.is_empty() {
         return Ok(());
     }

@@ -1,23 +1,23 @@
 //! Members and elements between brackets: JSON collections and YAML flow collections.
 
-use super::collection::{Child, Layout, children, neighbours};
+use super::collection::{Child, FileLayout, children, neighbours};
 use super::resolve::{CollectionChange, NewChild};
-use super::{Refusal, Value, json, scalar};
+use super::{PatchRefusal, PlainValue, json, scalar};
 use crate::diagnostic::Replacement;
-use crate::document::gap::{self, Token};
-use crate::document::{Format, Kind, NodeRef, Style};
+use crate::document::gap::{self, GapToken};
+use crate::document::{DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
 /// Makes the changes to the children of a collection in brackets.
 pub(super) fn lower<'d>(
-    layout: &Layout<'d>,
+    layout: &FileLayout<'d>,
     node: NodeRef<'d>,
     change: &CollectionChange<'_>,
     edits: &mut Vec<Replacement>,
-) -> Result<(), Refusal> {
+) -> Result<(), PatchRefusal> {
     if !node.slice().starts_with(['[', '{']) {
         // A single pair without braces, `[a: b]`, has room for one member only.
-        return Err(Refusal::Unwritable {
+        return Err(PatchRefusal::Unwritable {
             reason: "the pair has no braces of its own",
             span: node.span(),
         });
@@ -38,7 +38,7 @@ pub(super) fn lower<'d>(
 }
 
 struct Brackets<'a, 'd, 'p> {
-    layout: &'a Layout<'d>,
+    layout: &'a FileLayout<'d>,
     node: NodeRef<'d>,
     children: Vec<Child<'d>>,
     /// Positions of the children that stay.
@@ -68,7 +68,7 @@ impl<'d> Brackets<'_, 'd, '_> {
     fn after_comma(&self, position: usize) -> Option<usize> {
         let gap = Span::new(self.children[position].end, self.gap_end(position));
         gap::tokens(self.layout.text, gap)
-            .find(|(token, _)| *token == Token::Comma)
+            .find(|(token, _)| *token == GapToken::Comma)
             .map(|(_, at)| at + 1)
     }
 
@@ -116,11 +116,13 @@ impl<'d> Brackets<'_, 'd, '_> {
     /// Returns where a removed child's room ends: at the next child, or at a comment on a line of its own.
     fn next_start(&self, position: usize) -> usize {
         let gap = Span::new(self.children[position].end, self.gap_end(position));
-        if self.layout.document.format() == Format::Json {
+        if self.layout.document.format() == DocumentFormat::Json {
             return gap.end as usize;
         }
         gap::tokens(self.layout.text, gap)
-            .find(|(token, at)| *token == Token::Comment && self.layout.between(gap.start as usize, *at).contains('\n'))
+            .find(|(token, at)| {
+                *token == GapToken::Comment && self.layout.between(gap.start as usize, *at).contains('\n')
+            })
             .map_or(gap.end as usize, |(_, at)| {
                 // A comment needs white space before it: its own, where the child had none.
                 let follows_space = self.layout.text[..self.children[position].start].ends_with([' ', '\n']);
@@ -128,7 +130,7 @@ impl<'d> Brackets<'_, 'd, '_> {
             })
     }
 
-    fn insert(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
+    fn insert(&self, edits: &mut Vec<Replacement>) -> Result<(), PatchRefusal> {
         for (&slot, new) in &self.change.inserted {
             let (before, after) = neighbours(&self.kept, slot);
             match (before, after) {
@@ -165,7 +167,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         before: usize,
         new: &[NewChild<'_>],
         edits: &mut Vec<Replacement>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PatchRefusal> {
         let end = self.children[before].end;
         let gap = Span::new(end, self.inside().1);
         let mut separator = self.separator(before);
@@ -176,7 +178,7 @@ impl<'d> Brackets<'_, 'd, '_> {
         let (mut comma, mut at) = (false, end);
         let mut tokens = gap::tokens(self.layout.text, gap);
         while let Some((token, _)) = tokens.next() {
-            comma |= token == Token::Comma;
+            comma |= token == GapToken::Comma;
             at = tokens.offset();
         }
         if !comma {
@@ -220,14 +222,14 @@ impl<'d> Brackets<'_, 'd, '_> {
 
     /// Returns what stands between keys and values here, or elsewhere in the file.
     fn colon(&self) -> &'d str {
-        if self.layout.document.format() == Format::Yaml {
+        if self.layout.document.format() == DocumentFormat::Yaml {
             return ": ";
         }
         let own = self.children.first().and_then(|child| child.key);
         let nearby = || {
             let rows = self.node.row().saturating_sub(64)..(self.node.row() + 64).min(self.layout.document.n_nodes());
             rows.map(|row| self.layout.document.at(row))
-                .find(|node| node.kind() == Kind::Key)
+                .find(|node| node.kind() == NodeKind::Key)
         };
         own.or_else(nearby)
             .map(|key| {
@@ -246,21 +248,21 @@ impl<'d> Brackets<'_, 'd, '_> {
         child: &NewChild<'_>,
         separator: &str,
         sibling: Option<usize>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), PatchRefusal> {
         let sibling = sibling.map(|position| &self.children[position]);
         let example = match child.key {
             Some(key) => self.layout.example(self.node.row(), key, kind_of(child.value)),
             None => None,
         };
         let example = example.or_else(|| sibling.map(|sibling| sibling.value));
-        if self.layout.document.format() == Format::Yaml {
+        if self.layout.document.format() == DocumentFormat::Yaml {
             return self.write_yaml(out, child, sibling);
         }
         if let Some(key) = child.key {
             out.push_str(&crate::document::json::encode(key));
             out.push_str(self.colon());
         }
-        let frame = json::Frame {
+        let frame = json::WriteTarget {
             layout: self.layout,
             indent: separator.rsplit_once('\n').map(|(_, indent)| indent),
             colon: self.colon(),
@@ -269,19 +271,24 @@ impl<'d> Brackets<'_, 'd, '_> {
         json::write(out, frame, child.value, example)
     }
 
-    fn write_yaml(&self, out: &mut String, child: &NewChild<'_>, sibling: Option<&Child<'d>>) -> Result<(), Refusal> {
+    fn write_yaml(
+        &self,
+        out: &mut String,
+        child: &NewChild<'_>,
+        sibling: Option<&Child<'d>>,
+    ) -> Result<(), PatchRefusal> {
         if let Some(key) = child.key {
             let style = sibling
                 .and_then(|sibling| sibling.key)
                 .map_or(Style::Plain, NodeRef::style);
-            out.push_str(&scalar::key(self.layout, key, style, scalar::Context::Flow));
+            out.push_str(&scalar::key(self.layout, key, style, scalar::ScalarContext::Flow));
             out.push_str(": ");
         }
         scalar::write_flow(out, self.layout, child.value, self.node.span())
     }
 
     /// Writes the content anew where none of the old children stays.
-    fn refill(&self, edits: &mut Vec<Replacement>) -> Result<(), Refusal> {
+    fn refill(&self, edits: &mut Vec<Replacement>) -> Result<(), PatchRefusal> {
         let (open, close) = self.inside();
         let new = self.change.new_children();
         let (from, to) = match (self.children.first(), self.children.last()) {
@@ -297,7 +304,7 @@ impl<'d> Brackets<'_, 'd, '_> {
             return Ok(());
         }
         if has_comment && !self.children.is_empty() {
-            return Err(Refusal::Unwritable {
+            return Err(PatchRefusal::Unwritable {
                 reason: "comments stand between the brackets, and nothing of what they are about would be left",
                 span: self.node.span(),
             });
@@ -337,7 +344,7 @@ impl<'d> Brackets<'_, 'd, '_> {
     /// Returns the separator for children of brackets that were empty.
     fn fresh_separator(&self) -> String {
         let one_line = if self.colon() == ":" { "" } else { " " };
-        if self.layout.document.format() == Format::Yaml {
+        if self.layout.document.format() == DocumentFormat::Yaml {
             return one_line.to_owned();
         }
         let start = self.node.span().start as usize;
@@ -356,10 +363,10 @@ impl<'d> Brackets<'_, 'd, '_> {
     }
 }
 
-fn kind_of(value: &Value) -> Kind {
+fn kind_of(value: &PlainValue) -> NodeKind {
     match value {
-        Value::Object(_) => Kind::Object,
-        Value::Array(_) => Kind::Array,
-        _ => Kind::String,
+        PlainValue::Object(_) => NodeKind::Object,
+        PlainValue::Array(_) => NodeKind::Array,
+        _ => NodeKind::String,
     }
 }

@@ -1,34 +1,34 @@
 //! Values as JSON text, laid out like an example from the same file.
 
-use super::collection::Layout;
-use super::{Refusal, Value};
+use super::collection::FileLayout;
+use super::{PatchRefusal, PlainValue};
 use crate::document::json::{encode, is_json_number};
-use crate::document::{Kind, NodeRef};
+use crate::document::{NodeKind, NodeRef};
 use crate::text::Span;
 
 /// Returns a scalar, or a collection without children, as JSON.
-pub(super) fn scalar(value: &Value, place: Span) -> Result<String, Refusal> {
+pub(super) fn scalar(value: &PlainValue, place: Span) -> Result<String, PatchRefusal> {
     Ok(match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(true) => "true".to_owned(),
-        Value::Bool(false) => "false".to_owned(),
-        Value::Number(number) if is_json_number(number.as_bytes()) => number.clone(),
-        Value::Number(_) => return Err(unwritable("JSON cannot write this number", place)),
-        Value::String(text) => encode(text),
-        Value::Alias(_) => return Err(unwritable("JSON has no aliases", place)),
-        Value::Array(_) => "[]".to_owned(),
-        Value::Object(_) => "{}".to_owned(),
+        PlainValue::Null => "null".to_owned(),
+        PlainValue::Bool(true) => "true".to_owned(),
+        PlainValue::Bool(false) => "false".to_owned(),
+        PlainValue::Number(number) if is_json_number(number.as_bytes()) => number.clone(),
+        PlainValue::Number(_) => return Err(unwritable("JSON cannot write this number", place)),
+        PlainValue::String(text) => encode(text),
+        PlainValue::Alias(_) => return Err(unwritable("JSON has no aliases", place)),
+        PlainValue::Array(_) => "[]".to_owned(),
+        PlainValue::Object(_) => "{}".to_owned(),
     })
 }
 
-fn unwritable(reason: &'static str, span: Span) -> Refusal {
-    Refusal::Unwritable { reason, span }
+fn unwritable(reason: &'static str, span: Span) -> PatchRefusal {
+    PatchRefusal::Unwritable { reason, span }
 }
 
 /// Where and how to write a value.
 #[derive(Clone, Copy)]
-pub(super) struct Frame<'a, 'd> {
-    pub(super) layout: &'a Layout<'d>,
+pub(super) struct WriteTarget<'a, 'd> {
+    pub(super) layout: &'a FileLayout<'d>,
     /// The indentation of the line the value begins on; none where everything stays on one line.
     pub(super) indent: Option<&'a str>,
     /// What stands between a key and its value.
@@ -40,26 +40,26 @@ pub(super) struct Frame<'a, 'd> {
 /// Writes a value, following an example of the same kind where there is one.
 pub(super) fn write(
     out: &mut String,
-    frame: Frame<'_, '_>,
-    value: &Value,
+    frame: WriteTarget<'_, '_>,
+    value: &PlainValue,
     example: Option<NodeRef<'_>>,
-) -> Result<(), Refusal> {
-    let members: Vec<(Option<&str>, &Value)> = match value {
-        Value::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
-        Value::Object(members) => members.iter().map(|(key, value)| (Some(key.as_str()), value)).collect(),
+) -> Result<(), PatchRefusal> {
+    let members: Vec<(Option<&str>, &PlainValue)> = match value {
+        PlainValue::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
+        PlainValue::Object(members) => members.iter().map(|(key, value)| (Some(key.as_str()), value)).collect(),
         _ => Vec::new(),
     };
     if members.is_empty() {
         out.push_str(&scalar(value, frame.place)?);
         return Ok(());
     }
-    let is_object = matches!(value, Value::Object(_));
-    let kind = if is_object { Kind::Object } else { Kind::Array };
+    let is_object = matches!(value, PlainValue::Object(_));
+    let kind = if is_object { NodeKind::Object } else { NodeKind::Array };
     let example = example.filter(|node| node.kind() == kind && node.n_rows() > 1);
     let on_lines = example.is_none_or(|node| frame.layout.is_multi_line(node));
     let outer = frame.indent.filter(|_| on_lines);
     let inner = outer.map(|indent| format!("{indent}{}", frame.layout.unit));
-    let inner_frame = Frame {
+    let inner_frame = WriteTarget {
         indent: inner.as_deref(),
         ..frame
     };

@@ -33,15 +33,15 @@ mod tests;
 mod value;
 
 pub(crate) use permute::permute;
-pub use refusal::Refusal;
-pub use value::Value;
+pub use refusal::PatchRefusal;
+pub use value::PlainValue;
 
-use super::{Document, Format, Parsed};
+use super::{Document, DocumentFormat, Parsed};
 use crate::diagnostic::Replacement;
 use crate::text::{SourceText, Span};
 
 use super::route::Route;
-use collection::Layout;
+use collection::FileLayout;
 use resolve::Changes;
 
 /// One change of a document.
@@ -52,7 +52,7 @@ pub enum Patch {
         /// The scalar.
         at: Route,
         /// What to put there.
-        value: Value,
+        value: PlainValue,
     },
     /// Adds a member to an object, or to a YAML value left out.
     InsertMember {
@@ -61,9 +61,9 @@ pub enum Patch {
         /// A key it does not have.
         key: String,
         /// The value of the new member.
-        value: Value,
+        value: PlainValue,
         /// Where among the members.
-        place: Place,
+        place: MemberPosition,
     },
     /// Removes a member of an object.
     RemoveMember {
@@ -88,7 +88,7 @@ pub enum Patch {
         /// What index the element is to have; at most the length of the array.
         index: usize,
         /// The element.
-        value: Value,
+        value: PlainValue,
     },
     /// Removes an element of an array.
     RemoveElement {
@@ -125,7 +125,7 @@ impl Patch {
 
 /// Where to put a new member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MemberPosition {
     /// Right after the member with this key.
     After(String),
     /// Before all others.
@@ -135,13 +135,13 @@ pub enum Place {
 }
 
 /// Returns the replacements of bytes that make the changes, in the order of the text.
-pub fn lower(document: &Document, patches: &[Patch]) -> Result<Vec<Replacement>, Refusal> {
+pub fn lower(document: &Document, patches: &[Patch]) -> Result<Vec<Replacement>, PatchRefusal> {
     let changes = resolve::resolve(document, patches)?;
     lower_changes(document, &changes)
 }
 
-fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Replacement>, Refusal> {
-    let layout = Layout::of(document);
+fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Replacement>, PatchRefusal> {
+    let layout = FileLayout::of(document);
     let mut edits = Vec::new();
     for (row, (context, value)) in &changes.scalars {
         scalar::lower(&layout, document.at(*row), *context, value, &mut edits)?;
@@ -153,7 +153,7 @@ fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Repla
     for (row, change) in changes.collections.iter().rev() {
         collection::lower(&layout, document.at(*row), change, &mut edits)?;
     }
-    if document.format() == Format::Json && (document.extent().end as usize) < document.source().len() {
+    if document.format() == DocumentFormat::Json && (document.extent().end as usize) < document.source().len() {
         edits.iter_mut().for_each(|edit| keep_in_fence(&mut edit.text));
     }
     sort(&mut edits);
@@ -169,7 +169,7 @@ fn keep_in_fence(text: &mut String) {
 }
 
 /// Returns the text with the replacements made; refuses those that overlap or do not fit the text.
-pub fn apply(source: &SourceText, edits: &[Replacement]) -> Result<String, Refusal> {
+pub fn apply(source: &SourceText, edits: &[Replacement]) -> Result<String, PatchRefusal> {
     let mut edits = edits.to_vec();
     sort(&mut edits);
     let text = source.as_str();
@@ -179,11 +179,11 @@ pub fn apply(source: &SourceText, edits: &[Replacement]) -> Result<String, Refus
     for edit in &edits {
         let range = edit.span.range();
         if range.start < at {
-            return Err(Refusal::Overlap(edit.span));
+            return Err(PatchRefusal::Overlap(edit.span));
         }
         let fits = range.end <= text.len() && text.is_char_boundary(range.start) && text.is_char_boundary(range.end);
         if !fits {
-            return Err(Refusal::OutOfRange(edit.span));
+            return Err(PatchRefusal::OutOfRange(edit.span));
         }
         out.push_str(&text[at..range.start]);
         out.push_str(&edit.text);
@@ -194,17 +194,17 @@ pub fn apply(source: &SourceText, edits: &[Replacement]) -> Result<String, Refus
 }
 
 /// Returns the text with the changes made, after parsing it again and finding in it exactly what was intended.
-pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, Refusal> {
+pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, PatchRefusal> {
     patch_parsed(document, patches).map(|parsed| parsed.document.source().as_str().to_owned())
 }
 
 /// Does the same, and returns the document of the new text.
-pub(crate) fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, Refusal> {
+pub(crate) fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, PatchRefusal> {
     lower_parsed(document, patches).map(|(_, parsed)| parsed)
 }
 
 /// Does the same, and returns the replacements of bytes as well.
-pub(crate) fn lower_parsed(document: &Document, patches: &[Patch]) -> Result<(Vec<Replacement>, Parsed), Refusal> {
+pub(crate) fn lower_parsed(document: &Document, patches: &[Patch]) -> Result<(Vec<Replacement>, Parsed), PatchRefusal> {
     let changes = resolve::resolve(document, patches)?;
     let edits = lower_changes(document, &changes)?;
     let parsed = parse_edited(document, &changes, &edits)?;
@@ -212,18 +212,18 @@ pub(crate) fn lower_parsed(document: &Document, patches: &[Patch]) -> Result<(Ve
 }
 
 /// Makes replacements, parses the new text and returns its document, if it is what the patches make of this one.
-pub(crate) fn prove(document: &Document, patches: &[Patch], edits: &[Replacement]) -> Result<Parsed, Refusal> {
+pub(crate) fn prove(document: &Document, patches: &[Patch], edits: &[Replacement]) -> Result<Parsed, PatchRefusal> {
     let changes = resolve::resolve(document, patches)?;
     parse_edited(document, &changes, edits)
 }
 
-fn parse_edited(document: &Document, changes: &Changes<'_>, edits: &[Replacement]) -> Result<Parsed, Refusal> {
+fn parse_edited(document: &Document, changes: &Changes<'_>, edits: &[Replacement]) -> Result<Parsed, PatchRefusal> {
     let text = apply(document.source(), edits)?;
     let place = edits.first().map_or(document.extent(), |edit| edit.span);
     let source = SourceText::new(text);
     let parsed = parse_again(document, &source);
     if !changes.agree_with(document, &parsed) {
-        return Err(Refusal::Mismatch(place));
+        return Err(PatchRefusal::Mismatch(place));
     }
     Ok(parsed)
 }
@@ -261,8 +261,8 @@ fn parse_again(document: &Document, source: &SourceText) -> Parsed {
     let n_after = document.source().len().saturating_sub(extent.end as usize);
     let extent = Span::new(extent.start as usize, source.len().saturating_sub(n_after));
     match document.format() {
-        Format::Json => super::json::parse_span(source, extent),
-        Format::Yaml => super::yaml::parse_span(source, extent),
+        DocumentFormat::Json => super::json::parse_span(source, extent),
+        DocumentFormat::Yaml => super::yaml::parse_span(source, extent),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Elements that change places: their texts move, what stands between them stays.
 
 use super::resolve::refuse_document;
-use super::{Refusal, apply, parse_again};
+use super::{PatchRefusal, apply, parse_again};
 use crate::diagnostic::Replacement;
-use crate::document::{Document, Format, Kind, NodeRef};
+use crate::document::{Document, DocumentFormat, NodeKind, NodeRef};
 use crate::text::{SourceText, Span};
 
 /// Returns the text with elements of one list in another order: `order` says for each place which element stands there.
@@ -11,20 +11,20 @@ use crate::text::{SourceText, Span};
 /// In YAML's block style an element takes its lines along, comments above it and behind it included; elsewhere what
 /// stands between two elements stays between their places. Refused where the new text would say anything else than the
 /// same values in the new order: an alias that would stand before its anchor, or find another one.
-pub(crate) fn permute(document: &Document, spans: &[Span], order: &[usize]) -> Result<String, Refusal> {
+pub(crate) fn permute(document: &Document, spans: &[Span], order: &[usize]) -> Result<String, PatchRefusal> {
     refuse_document(document)?;
     let source = document.source();
-    let rows = new_rows(document, spans, order).ok_or(Refusal::OutOfRange(document.extent()))?;
+    let rows = new_rows(document, spans, order).ok_or(PatchRefusal::OutOfRange(document.extent()))?;
     refuse_early_aliases(document, &rows)?;
     let pieces = match document.format() {
-        Format::Json => spans.to_vec(),
-        Format::Yaml => whole_lines(source, spans).unwrap_or_else(|| spans.to_vec()),
+        DocumentFormat::Json => spans.to_vec(),
+        DocumentFormat::Yaml => whole_lines(source, spans).unwrap_or_else(|| spans.to_vec()),
     };
     let newline = source.newline().as_str();
     let mut edits = Vec::new();
     for (place, &from) in order.iter().enumerate() {
         let (Some(&to), Some(&piece)) = (pieces.get(place), pieces.get(from)) else {
-            return Err(Refusal::OutOfRange(document.extent()));
+            return Err(PatchRefusal::OutOfRange(document.extent()));
         };
         if place != from {
             edits.push(Replacement::new(to, ended(source, piece, to, newline)));
@@ -61,12 +61,12 @@ fn rows_before(elements: &[NodeRef<'_>], place: usize) -> usize {
 }
 
 /// Refuses an order in which an alias stands before what it stands for.
-fn refuse_early_aliases(document: &Document, rows: &[usize]) -> Result<(), Refusal> {
+fn refuse_early_aliases(document: &Document, rows: &[usize]) -> Result<(), PatchRefusal> {
     let mut is_past = vec![false; rows.len()];
     for &row in rows {
         let node = document.at(row);
-        if node.kind() == Kind::Alias && !is_past[node.resolved().row()] {
-            return Err(Refusal::Unwritable {
+        if node.kind() == NodeKind::Alias && !is_past[node.resolved().row()] {
+            return Err(PatchRefusal::Unwritable {
                 reason: "an alias would stand before what it stands for",
                 span: node.span(),
             });
@@ -77,25 +77,25 @@ fn refuse_early_aliases(document: &Document, rows: &[usize]) -> Result<(), Refus
 }
 
 /// Makes sure that the new text says the same, row by row, in the new order.
-fn verify(document: &Document, rows: &[usize], source: &SourceText) -> Result<(), Refusal> {
+fn verify(document: &Document, rows: &[usize], source: &SourceText) -> Result<(), PatchRefusal> {
     let parsed = parse_again(document, source);
     let new = &parsed.document;
     if new.is_broken() || new.n_nodes() != rows.len() {
-        return Err(Refusal::Mismatch(document.extent()));
+        return Err(PatchRefusal::Mismatch(document.extent()));
     }
     for (row, &old_row) in rows.iter().enumerate() {
         let (old, new) = (document.at(old_row), new.at(row));
-        let is_alias = old.kind() == Kind::Alias;
-        if is_alias && new.kind() == Kind::Alias && rows[new.resolved().row()] != old.resolved().row() {
-            return Err(Refusal::Unwritable {
+        let is_alias = old.kind() == NodeKind::Alias;
+        if is_alias && new.kind() == NodeKind::Alias && rows[new.resolved().row()] != old.resolved().row() {
+            return Err(PatchRefusal::Unwritable {
                 reason: "an alias would stand for something else",
                 span: old.span(),
             });
         }
-        let is_collection = matches!(old.kind(), Kind::Object | Kind::Array);
+        let is_collection = matches!(old.kind(), NodeKind::Object | NodeKind::Array);
         let is_same = old.kind() == new.kind() && (is_collection || is_alias || old.value() == new.value());
         if !is_same {
-            return Err(Refusal::Mismatch(old.span()));
+            return Err(PatchRefusal::Mismatch(old.span()));
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use crate::text::{Span, visible};
 
 /// The reason for not making an edit. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PatchRefusal {
     /// The text was not UTF-8 and holds replacement characters.
     Damaged(Span),
     /// The text has syntax errors, so parts of it are unread.
@@ -77,52 +77,54 @@ pub enum Refusal {
     Mismatch(Span),
 }
 
-impl Refusal {
+impl PatchRefusal {
     /// Returns the place that stands in the way; none where it is the whole text.
     pub fn span(&self) -> Option<Span> {
         match self {
-            Refusal::Broken | Refusal::MultiDocument | Refusal::Tabs | Refusal::LoneReturn => None,
-            Refusal::Damaged(span)
-            | Refusal::Alias(span)
-            | Refusal::MergeKey(span)
-            | Refusal::Decorated(span)
-            | Refusal::Overlap(span)
-            | Refusal::OutOfRange(span)
-            | Refusal::Mismatch(span)
-            | Refusal::NotFound { span, .. }
-            | Refusal::WrongKind { span, .. }
-            | Refusal::RepeatedKey { span, .. }
-            | Refusal::KeyExists { span, .. }
-            | Refusal::IndexOutOfRange { span, .. }
-            | Refusal::Unwritable { span, .. } => Some(*span),
+            PatchRefusal::Broken | PatchRefusal::MultiDocument | PatchRefusal::Tabs | PatchRefusal::LoneReturn => None,
+            PatchRefusal::Damaged(span)
+            | PatchRefusal::Alias(span)
+            | PatchRefusal::MergeKey(span)
+            | PatchRefusal::Decorated(span)
+            | PatchRefusal::Overlap(span)
+            | PatchRefusal::OutOfRange(span)
+            | PatchRefusal::Mismatch(span)
+            | PatchRefusal::NotFound { span, .. }
+            | PatchRefusal::WrongKind { span, .. }
+            | PatchRefusal::RepeatedKey { span, .. }
+            | PatchRefusal::KeyExists { span, .. }
+            | PatchRefusal::IndexOutOfRange { span, .. }
+            | PatchRefusal::Unwritable { span, .. } => Some(*span),
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PatchRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Damaged(_) => f.write_str("the text is not UTF-8 and is never written back"),
-            Refusal::Broken => f.write_str("the text has syntax errors: fix them first"),
-            Refusal::MultiDocument => f.write_str("the file holds more than one YAML document"),
-            Refusal::Tabs => f.write_str("tabs indent or separate parts of the YAML text: use spaces"),
-            Refusal::LoneReturn => f.write_str("a carriage return without a line feed ends a line of the YAML text"),
-            Refusal::NotFound { route, .. } => write!(f, "there is no `{route}`"),
-            Refusal::WrongKind { expected, found, .. } => write!(f, "expected {expected}, found {found}"),
-            Refusal::Alias(_) => f.write_str("the place is reached through a YAML alias"),
-            Refusal::MergeKey(_) => f.write_str("the mapping takes members from another one by a merge key"),
-            Refusal::Decorated(_) => f.write_str("the place has an anchor, a tag or an explicit key"),
-            Refusal::RepeatedKey { key, .. } => write!(f, "the key `{}` appears twice", visible(key)),
-            Refusal::KeyExists { key, .. } => write!(f, "the key `{}` is already there", visible(key)),
-            Refusal::IndexOutOfRange { index, n_elements, .. } => {
+            PatchRefusal::Damaged(_) => f.write_str("the text is not UTF-8 and is never written back"),
+            PatchRefusal::Broken => f.write_str("the text has syntax errors: fix them first"),
+            PatchRefusal::MultiDocument => f.write_str("the file holds more than one YAML document"),
+            PatchRefusal::Tabs => f.write_str("tabs indent or separate parts of the YAML text: use spaces"),
+            PatchRefusal::LoneReturn => {
+                f.write_str("a carriage return without a line feed ends a line of the YAML text")
+            }
+            PatchRefusal::NotFound { route, .. } => write!(f, "there is no `{route}`"),
+            PatchRefusal::WrongKind { expected, found, .. } => write!(f, "expected {expected}, found {found}"),
+            PatchRefusal::Alias(_) => f.write_str("the place is reached through a YAML alias"),
+            PatchRefusal::MergeKey(_) => f.write_str("the mapping takes members from another one by a merge key"),
+            PatchRefusal::Decorated(_) => f.write_str("the place has an anchor, a tag or an explicit key"),
+            PatchRefusal::RepeatedKey { key, .. } => write!(f, "the key `{}` appears twice", visible(key)),
+            PatchRefusal::KeyExists { key, .. } => write!(f, "the key `{}` is already there", visible(key)),
+            PatchRefusal::IndexOutOfRange { index, n_elements, .. } => {
                 write!(f, "there is no element {index}: the list has {n_elements}")
             }
-            Refusal::Overlap(_) => f.write_str("two edits want to change the same bytes"),
-            Refusal::OutOfRange(_) => f.write_str("an edit does not fit the text"),
-            Refusal::Unwritable { reason, .. } => f.write_str(reason),
-            Refusal::Mismatch(_) => f.write_str("the edited text would not read as intended"),
+            PatchRefusal::Overlap(_) => f.write_str("two edits want to change the same bytes"),
+            PatchRefusal::OutOfRange(_) => f.write_str("an edit does not fit the text"),
+            PatchRefusal::Unwritable { reason, .. } => f.write_str(reason),
+            PatchRefusal::Mismatch(_) => f.write_str("the edited text would not read as intended"),
         }
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for PatchRefusal {}

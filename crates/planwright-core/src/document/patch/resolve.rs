@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::scalar::Context;
-use super::{Patch, Place, Refusal, Value};
-use crate::document::route::{Route, Step};
-use crate::document::{Document, Format, Kind, NodeRef, Parsed, Style, is_merge_key};
+use super::scalar::ScalarContext;
+use super::{MemberPosition, Patch, PatchRefusal, PlainValue};
+use crate::document::route::{Route, RouteStep};
+use crate::document::{Document, DocumentFormat, NodeKind, NodeRef, Parsed, Style, is_merge_key};
 
 /// Objects with more members than this get an index by key.
 const INDEX_FROM: usize = 16;
@@ -16,9 +16,9 @@ const INDEX_FROM: usize = 16;
 #[derive(Default)]
 pub(super) struct Changes<'p> {
     /// Scalars and their new values.
-    pub(super) scalars: BTreeMap<usize, (Context, &'p Value)>,
+    pub(super) scalars: BTreeMap<usize, (ScalarContext, &'p PlainValue)>,
     /// Keys and their new texts.
-    pub(super) renames: BTreeMap<usize, (Context, &'p str)>,
+    pub(super) renames: BTreeMap<usize, (ScalarContext, &'p str)>,
     /// Collections that lose or gain children.
     pub(super) collections: BTreeMap<usize, CollectionChange<'p>>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Changes<'p> {
 #[derive(Default)]
 pub(super) struct CollectionChange<'p> {
     /// Where the collection itself stands.
-    pub(super) context: Context,
+    pub(super) context: ScalarContext,
     /// Positions of the children that go.
     pub(super) removed: BTreeSet<usize>,
     /// New children by the position of the old child they come before; the number of children for the end.
@@ -52,17 +52,17 @@ impl<'p> CollectionChange<'p> {
 #[derive(Clone, Copy)]
 pub(super) struct NewChild<'p> {
     pub(super) key: Option<&'p str>,
-    pub(super) value: &'p Value,
+    pub(super) value: &'p PlainValue,
 }
 
 /// Finds what the patches are about.
-pub(super) fn resolve<'p>(document: &Document, patches: &'p [Patch]) -> Result<Changes<'p>, Refusal> {
+pub(super) fn resolve<'p>(document: &Document, patches: &'p [Patch]) -> Result<Changes<'p>, PatchRefusal> {
     refuse_document(document)?;
     let mut resolver = Resolver {
         document,
         children: HashMap::new(),
         changes: Changes::default(),
-        context: Context::Block,
+        context: ScalarContext::Block,
     };
     for patch in patches {
         resolver.patch(patch)?;
@@ -72,16 +72,16 @@ pub(super) fn resolve<'p>(document: &Document, patches: &'p [Patch]) -> Result<C
 }
 
 /// Refuses documents of which not everything is known.
-pub(super) fn refuse_document(document: &Document) -> Result<(), Refusal> {
+pub(super) fn refuse_document(document: &Document) -> Result<(), PatchRefusal> {
     if let Some(damage) = document.source().damage() {
-        return Err(Refusal::Damaged(damage.span));
+        return Err(PatchRefusal::Damaged(damage.span));
     }
     let features = document.features();
     match () {
-        () if document.is_broken() => Err(Refusal::Broken),
-        () if features.multi_document => Err(Refusal::MultiDocument),
-        () if features.tabs => Err(Refusal::Tabs),
-        () if features.lone_returns => Err(Refusal::LoneReturn),
+        () if document.is_broken() => Err(PatchRefusal::Broken),
+        () if features.multi_document => Err(PatchRefusal::MultiDocument),
+        () if features.tabs => Err(PatchRefusal::Tabs),
+        () if features.lone_returns => Err(PatchRefusal::LoneReturn),
         () => Ok(()),
     }
 }
@@ -101,12 +101,12 @@ impl<'d> Children<'d> {
             by_key: HashMap::new(),
             merge_key: None,
         };
-        if node.kind() == Kind::Array {
+        if node.kind() == NodeKind::Array {
             children.rows.extend(node.elements().map(NodeRef::row));
             return children;
         }
         for member in node.own_members() {
-            if node.document().format() == Format::Yaml && is_merge_key(member.key) {
+            if node.document().format() == DocumentFormat::Yaml && is_merge_key(member.key) {
                 children.merge_key = Some(member.key.row());
             }
             children.rows.push(member.key.row());
@@ -136,11 +136,11 @@ struct Resolver<'d, 'p> {
     children: HashMap<usize, Children<'d>>,
     changes: Changes<'p>,
     /// Where the node stands that was walked to last.
-    context: Context,
+    context: ScalarContext,
 }
 
 impl<'d, 'p> Resolver<'d, 'p> {
-    fn patch(&mut self, patch: &'p Patch) -> Result<(), Refusal> {
+    fn patch(&mut self, patch: &'p Patch) -> Result<(), PatchRefusal> {
         match patch {
             Patch::ReplaceScalar { at, value } => self.replace(at, value),
             Patch::InsertMember {
@@ -150,7 +150,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
                 place,
             } => self.insert_member(object, key, value, place),
             Patch::RemoveMember { object, key } => {
-                let node = self.collection(object, Kind::Object)?;
+                let node = self.collection(object, NodeKind::Object)?;
                 let position = self.member(node, object, key)?;
                 let key_row = self.children(node).rows[position];
                 self.refuse_node(self.document.at(key_row))?;
@@ -158,12 +158,12 @@ impl<'d, 'p> Resolver<'d, 'p> {
             }
             Patch::RenameKey { object, key, to } => self.rename(object, key, to),
             Patch::InsertElement { array, index, value } => {
-                let node = self.collection(array, Kind::Array)?;
+                let node = self.collection(array, NodeKind::Array)?;
                 self.check_index(node, *index, 1)?;
                 self.insert(node, *index, NewChild { key: None, value })
             }
             Patch::RemoveElement { array, index } => {
-                let node = self.collection(array, Kind::Array)?;
+                let node = self.collection(array, NodeKind::Array)?;
                 self.check_index(node, *index, 0)?;
                 let row = self.children(node).rows[*index];
                 self.remove(node, *index, row)
@@ -175,37 +175,37 @@ impl<'d, 'p> Resolver<'d, 'p> {
         self.children.entry(node.row()).or_insert_with(|| Children::of(node))
     }
 
-    fn not_found(&self, route: &Route, at: NodeRef<'_>) -> Refusal {
-        Refusal::NotFound {
+    fn not_found(&self, route: &Route, at: NodeRef<'_>) -> PatchRefusal {
+        PatchRefusal::NotFound {
             route: route.to_string(),
             span: at.span(),
         }
     }
 
     /// Follows a route, refusing what must not be edited through.
-    fn walk(&mut self, route: &Route) -> Result<NodeRef<'d>, Refusal> {
+    fn walk(&mut self, route: &Route) -> Result<NodeRef<'d>, PatchRefusal> {
         let Some(mut node) = self.document.root() else {
-            return Err(Refusal::NotFound {
+            return Err(PatchRefusal::NotFound {
                 route: route.to_string(),
                 span: self.document.extent(),
             });
         };
         self.refuse_node(node)?;
-        self.context = Context::Block;
+        self.context = ScalarContext::Block;
         for step in route.steps() {
             self.context = if node.style() == Style::Flow {
-                Context::Flow
+                ScalarContext::Flow
             } else {
-                Context::Block
+                ScalarContext::Block
             };
             node = match (step, node.kind()) {
-                (Step::Key(key), Kind::Object) => {
+                (RouteStep::Key(key), NodeKind::Object) => {
                     let position = self.member(node, route, key)?;
                     let key_row = self.children(node).rows[position];
                     self.refuse_node(self.document.at(key_row))?;
                     self.document.at(key_row + 1)
                 }
-                (Step::Index(index), Kind::Array) => {
+                (RouteStep::Index(index), NodeKind::Array) => {
                     let row = self.children(node).rows.get(*index).copied();
                     self.document.at(row.ok_or_else(|| self.not_found(route, node))?)
                 }
@@ -216,93 +216,104 @@ impl<'d, 'p> Resolver<'d, 'p> {
         Ok(node)
     }
 
-    fn refuse_node(&self, node: NodeRef<'_>) -> Result<(), Refusal> {
-        if node.kind() == Kind::Alias {
-            return Err(Refusal::Alias(node.span()));
+    fn refuse_node(&self, node: NodeRef<'_>) -> Result<(), PatchRefusal> {
+        if node.kind() == NodeKind::Alias {
+            return Err(PatchRefusal::Alias(node.span()));
         }
-        if node.kind() == Kind::Invalid {
-            return Err(Refusal::Broken);
+        if node.kind() == NodeKind::Invalid {
+            return Err(PatchRefusal::Broken);
         }
-        if self.document.format() == Format::Yaml && node.kind() == Kind::Key && is_merge_key(node) {
-            return Err(Refusal::MergeKey(node.span()));
+        if self.document.format() == DocumentFormat::Yaml && node.kind() == NodeKind::Key && is_merge_key(node) {
+            return Err(PatchRefusal::MergeKey(node.span()));
         }
         self.refuse_decorated_rows(node.row(), 1)
     }
 
-    fn refuse_decorated_rows(&self, first: usize, n_rows: usize) -> Result<(), Refusal> {
+    fn refuse_decorated_rows(&self, first: usize, n_rows: usize) -> Result<(), PatchRefusal> {
         let decorated = &self.document.features().unpatchable;
         let at = decorated.partition_point(|&row| (row as usize) < first);
         match decorated.get(at) {
             Some(&row) if (row as usize) < first + n_rows => {
-                Err(Refusal::Decorated(self.document.at(row as usize).span()))
+                Err(PatchRefusal::Decorated(self.document.at(row as usize).span()))
             }
             _ => Ok(()),
         }
     }
 
     /// Returns the position of a member that is there exactly once.
-    fn member(&mut self, node: NodeRef<'d>, route: &Route, key: &str) -> Result<usize, Refusal> {
+    fn member(&mut self, node: NodeRef<'d>, route: &Route, key: &str) -> Result<usize, PatchRefusal> {
         let document = self.document;
         let children = self.children(node);
         let merge_key = children.merge_key;
         match children.find(document, key) {
             Some((position, 1)) => Ok(position),
-            Some((position, _)) => Err(Refusal::RepeatedKey {
+            Some((position, _)) => Err(PatchRefusal::RepeatedKey {
                 key: key.to_owned(),
                 span: document.at(children.rows[position]).span(),
             }),
             None => match merge_key {
-                Some(row) if node.get(key).is_some() => Err(Refusal::MergeKey(document.at(row).span())),
+                Some(row) if node.get(key).is_some() => Err(PatchRefusal::MergeKey(document.at(row).span())),
                 _ => Err(self.not_found(route, node)),
             },
         }
     }
 
     /// Returns a collection that may gain or lose children.
-    fn collection(&mut self, route: &Route, kind: Kind) -> Result<NodeRef<'d>, Refusal> {
+    fn collection(&mut self, route: &Route, kind: NodeKind) -> Result<NodeRef<'d>, PatchRefusal> {
         let node = self.walk(route)?;
-        let left_out = self.document.format() == Format::Yaml && node.kind() == Kind::Null && node.span().is_empty();
+        let left_out =
+            self.document.format() == DocumentFormat::Yaml && node.kind() == NodeKind::Null && node.span().is_empty();
         if node.kind() != kind && !left_out {
-            let expected = if kind == Kind::Object { "an object" } else { "an array" };
-            return Err(Refusal::WrongKind {
+            let expected = if kind == NodeKind::Object {
+                "an object"
+            } else {
+                "an array"
+            };
+            return Err(PatchRefusal::WrongKind {
                 expected,
                 found: node.describe(),
                 span: node.span(),
             });
         }
         match self.children(node).merge_key {
-            Some(row) => Err(Refusal::MergeKey(self.document.at(row).span())),
+            Some(row) => Err(PatchRefusal::MergeKey(self.document.at(row).span())),
             None => Ok(node),
         }
     }
 
-    fn replace(&mut self, at: &Route, value: &'p Value) -> Result<(), Refusal> {
+    fn replace(&mut self, at: &Route, value: &'p PlainValue) -> Result<(), PatchRefusal> {
         let node = self.walk(at)?;
-        if matches!(node.kind(), Kind::Object | Kind::Array) {
-            return Err(Refusal::WrongKind {
+        if matches!(node.kind(), NodeKind::Object | NodeKind::Array) {
+            return Err(PatchRefusal::WrongKind {
                 expected: "a scalar",
                 found: node.describe(),
                 span: node.span(),
             });
         }
         match self.changes.scalars.insert(node.row(), (self.context, value)) {
-            Some(_) => Err(Refusal::Overlap(node.span())),
+            Some(_) => Err(PatchRefusal::Overlap(node.span())),
             None => Ok(()),
         }
     }
 
-    fn insert_member(&mut self, object: &Route, key: &'p str, value: &'p Value, place: &Place) -> Result<(), Refusal> {
-        let node = self.collection(object, Kind::Object)?;
+    fn insert_member(
+        &mut self,
+        object: &Route,
+        key: &'p str,
+        value: &'p PlainValue,
+        place: &MemberPosition,
+    ) -> Result<(), PatchRefusal> {
+        let node = self.collection(object, NodeKind::Object)?;
         let slot = match place {
-            Place::First => 0,
-            Place::Last => self.children(node).rows.len(),
-            Place::After(other) => self.member(node, &object.clone().key(other.as_str()), other)? + 1,
+            MemberPosition::First => 0,
+            MemberPosition::Last => self.children(node).rows.len(),
+            MemberPosition::After(other) => self.member(node, &object.clone().key(other.as_str()), other)? + 1,
         };
         self.insert(node, slot, NewChild { key: Some(key), value })
     }
 
-    fn rename(&mut self, object: &Route, key: &str, to: &'p str) -> Result<(), Refusal> {
-        let node = self.collection(object, Kind::Object)?;
+    fn rename(&mut self, object: &Route, key: &str, to: &'p str) -> Result<(), PatchRefusal> {
+        let node = self.collection(object, NodeKind::Object)?;
         let position = self.member(node, &object.clone().key(key), key)?;
         let row = self.children(node).rows[position];
         self.refuse_node(self.document.at(row))?;
@@ -310,12 +321,12 @@ impl<'d, 'p> Resolver<'d, 'p> {
             return Ok(());
         }
         let context = if node.style() == Style::Flow {
-            Context::Flow
+            ScalarContext::Flow
         } else {
-            Context::Block
+            ScalarContext::Block
         };
         match self.changes.renames.insert(row, (context, to)) {
-            Some(_) => Err(Refusal::Overlap(self.document.at(row).span())),
+            Some(_) => Err(PatchRefusal::Overlap(self.document.at(row).span())),
             None => {
                 // An entry for the object, so that its keys are looked through for clashes.
                 self.change(node);
@@ -331,38 +342,38 @@ impl<'d, 'p> Resolver<'d, 'p> {
         change
     }
 
-    fn check_index(&mut self, node: NodeRef<'d>, index: usize, extra: usize) -> Result<(), Refusal> {
+    fn check_index(&mut self, node: NodeRef<'d>, index: usize, extra: usize) -> Result<(), PatchRefusal> {
         let n_elements = self.children(node).rows.len();
         if index < n_elements + extra {
             return Ok(());
         }
-        Err(Refusal::IndexOutOfRange {
+        Err(PatchRefusal::IndexOutOfRange {
             index,
             n_elements,
             span: node.span(),
         })
     }
 
-    fn insert(&mut self, node: NodeRef<'d>, slot: usize, child: NewChild<'p>) -> Result<(), Refusal> {
+    fn insert(&mut self, node: NodeRef<'d>, slot: usize, child: NewChild<'p>) -> Result<(), PatchRefusal> {
         self.change(node).inserted.entry(slot).or_default().push(child);
         Ok(())
     }
 
-    fn remove(&mut self, node: NodeRef<'d>, position: usize, value_row: usize) -> Result<(), Refusal> {
+    fn remove(&mut self, node: NodeRef<'d>, position: usize, value_row: usize) -> Result<(), PatchRefusal> {
         let value = self.document.at(value_row);
-        if value.kind() == Kind::Alias {
-            return Err(Refusal::Alias(value.span()));
+        if value.kind() == NodeKind::Alias {
+            return Err(PatchRefusal::Alias(value.span()));
         }
         self.refuse_decorated_rows(value_row, value.n_rows())?;
         if self.change(node).removed.insert(position) {
             Ok(())
         } else {
-            Err(Refusal::Overlap(value.span()))
+            Err(PatchRefusal::Overlap(value.span()))
         }
     }
 
     /// Refuses new keys that are there already, and changes inside removed parts.
-    fn refuse_clashes(&mut self) -> Result<(), Refusal> {
+    fn refuse_clashes(&mut self) -> Result<(), PatchRefusal> {
         let rows: Vec<usize> = self.changes.collections.keys().copied().collect();
         for row in rows {
             self.refuse_key_clashes(self.document.at(row))?;
@@ -370,7 +381,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
         Ok(())
     }
 
-    fn refuse_key_clashes(&mut self, node: NodeRef<'d>) -> Result<(), Refusal> {
+    fn refuse_key_clashes(&mut self, node: NodeRef<'d>) -> Result<(), PatchRefusal> {
         self.children(node);
         let document = self.document;
         let Some((children, change)) = self
@@ -394,7 +405,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
             });
             if there.is_some() || !seen.insert(key) {
                 let span = there.map_or(node.span(), |(position, _)| document.at(children.rows[position]).span());
-                return Err(Refusal::KeyExists {
+                return Err(PatchRefusal::KeyExists {
                     key: key.to_owned(),
                     span,
                 });
@@ -423,12 +434,12 @@ impl Changes<'_> {
         }
         let change = self.collections.get(&old.row());
         // What no change is about and has the same bytes has the same value: JSON means the same everywhere.
-        if old.document().format() == Format::Json && !self.is_within(old) && old.slice() == new.slice() {
+        if old.document().format() == DocumentFormat::Json && !self.is_within(old) && old.slice() == new.slice() {
             return true;
         }
         match old.kind() {
-            Kind::Object | Kind::Array => {}
-            Kind::Null if change.is_some() => {}
+            NodeKind::Object | NodeKind::Array => {}
+            NodeKind::Null if change.is_some() => {}
             kind => return kind == new.kind() && same_scalar(old, new),
         }
         let nothing = CollectionChange::default();
@@ -445,11 +456,11 @@ impl Changes<'_> {
 
     fn children_agree(&self, old: NodeRef<'_>, new: NodeRef<'_>, change: &CollectionChange<'_>) -> bool {
         let is_object = match old.kind() {
-            Kind::Object => true,
-            Kind::Array => false,
+            NodeKind::Object => true,
+            NodeKind::Array => false,
             _ => change.inserted.values().flatten().any(|child| child.key.is_some()),
         };
-        if new.kind() != if is_object { Kind::Object } else { Kind::Array } {
+        if new.kind() != if is_object { NodeKind::Object } else { NodeKind::Array } {
             return false;
         }
         let mut new_members = new.own_members();
@@ -517,8 +528,8 @@ fn inserted_agree<'d>(
 
 fn same_scalar(old: NodeRef<'_>, new: NodeRef<'_>) -> bool {
     match old.kind() {
-        Kind::String => old.value() == new.value(),
-        Kind::Number | Kind::Alias => old.slice() == new.slice(),
+        NodeKind::String => old.value() == new.value(),
+        NodeKind::Number | NodeKind::Alias => old.slice() == new.slice(),
         _ => true,
     }
 }

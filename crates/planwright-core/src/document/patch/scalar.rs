@@ -1,15 +1,15 @@
 //! Scalars: new ones, and new values for old ones in the old one's style.
 
-use super::collection::Layout;
-use super::{Refusal, Value, json};
+use super::collection::FileLayout;
+use super::{PatchRefusal, PlainValue, json};
 use crate::diagnostic::Replacement;
 use crate::document::yaml::plain_kind;
-use crate::document::{Format, Kind, NodeRef, Style};
+use crate::document::{DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
 
 /// Where a YAML scalar stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::document) enum Context {
+pub(in crate::document) enum ScalarContext {
     /// Between brackets, where commas and brackets mean something.
     Flow,
     /// Between lines.
@@ -19,39 +19,39 @@ pub(in crate::document) enum Context {
 
 /// Puts a value in place of a scalar.
 pub(super) fn lower(
-    layout: &Layout<'_>,
+    layout: &FileLayout<'_>,
     node: NodeRef<'_>,
-    context: Context,
-    value: &Value,
+    context: ScalarContext,
+    value: &PlainValue,
     edits: &mut Vec<Replacement>,
-) -> Result<(), Refusal> {
+) -> Result<(), PatchRefusal> {
     if value.is_value_of(node) {
         return Ok(());
     }
     let edit = match layout.document.format() {
-        Format::Json => replace_json(layout, node, value)?,
-        Format::Yaml => replace_yaml(layout, node, context, value)?,
+        DocumentFormat::Json => replace_json(layout, node, value)?,
+        DocumentFormat::Yaml => replace_yaml(layout, node, context, value)?,
     };
     edits.push(edit);
     Ok(())
 }
 
 /// Gives a key another text.
-pub(super) fn rename(layout: &Layout<'_>, key_node: NodeRef<'_>, context: Context, to: &str) -> Replacement {
+pub(super) fn rename(layout: &FileLayout<'_>, key_node: NodeRef<'_>, context: ScalarContext, to: &str) -> Replacement {
     let text = match layout.document.format() {
-        Format::Json => crate::document::json::encode(to),
-        Format::Yaml => key(layout, to, key_node.style(), context),
+        DocumentFormat::Json => crate::document::json::encode(to),
+        DocumentFormat::Yaml => key(layout, to, key_node.style(), context),
     };
     Replacement::new(key_node.span(), text)
 }
 
-fn replace_json(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -> Result<Replacement, Refusal> {
+fn replace_json(layout: &FileLayout<'_>, node: NodeRef<'_>, value: &PlainValue) -> Result<Replacement, PatchRefusal> {
     let start = node.span().start as usize;
     let colon = match layout.key_of(node) {
         Some(key) if !layout.between(key.span().end as usize, start).contains(' ') => ":",
         _ => ": ",
     };
-    let frame = json::Frame {
+    let frame = json::WriteTarget {
         layout,
         indent: layout.line_indent(start).filter(|indent| !indent.is_empty()),
         colon,
@@ -63,17 +63,17 @@ fn replace_json(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -> Result
 }
 
 fn replace_yaml(
-    layout: &Layout<'_>,
+    layout: &FileLayout<'_>,
     node: NodeRef<'_>,
-    context: Context,
-    value: &Value,
-) -> Result<Replacement, Refusal> {
+    context: ScalarContext,
+    value: &PlainValue,
+) -> Result<Replacement, PatchRefusal> {
     let span = node.span();
     if matches!(node.style(), Style::Literal | Style::Folded) {
         return replace_block_scalar(layout, node, value);
     }
     let text = match value {
-        Value::String(text) => string(layout, text, node.style(), context),
+        PlainValue::String(text) => string(layout, text, node.style(), context),
         other => {
             let mut out = String::new();
             write_flow(&mut out, layout, other, span)?;
@@ -93,7 +93,7 @@ fn replace_yaml(
 }
 
 /// Returns a key in a style that can hold it.
-pub(super) fn key(layout: &Layout<'_>, text: &str, style: Style, context: Context) -> String {
+pub(super) fn key(layout: &FileLayout<'_>, text: &str, style: Style, context: ScalarContext) -> String {
     if text == "<<" {
         return quoted(text, layout.quote);
     }
@@ -101,7 +101,7 @@ pub(super) fn key(layout: &Layout<'_>, text: &str, style: Style, context: Contex
 }
 
 /// Returns text in the wanted style where that can hold it, else in quotes.
-pub(super) fn string(layout: &Layout<'_>, text: &str, style: Style, context: Context) -> String {
+pub(super) fn string(layout: &FileLayout<'_>, text: &str, style: Style, context: ScalarContext) -> String {
     match style {
         Style::Single | Style::Double => quoted(text, style),
         _ if is_plain(text, context) => text.to_owned(),
@@ -110,9 +110,14 @@ pub(super) fn string(layout: &Layout<'_>, text: &str, style: Style, context: Con
 }
 
 /// Writes a value on one line, collections in brackets.
-pub(super) fn write_flow(out: &mut String, layout: &Layout<'_>, value: &Value, place: Span) -> Result<(), Refusal> {
+pub(super) fn write_flow(
+    out: &mut String,
+    layout: &FileLayout<'_>,
+    value: &PlainValue,
+    place: Span,
+) -> Result<(), PatchRefusal> {
     match value {
-        Value::Array(elements) => {
+        PlainValue::Array(elements) => {
             out.push('[');
             for (ix, element) in elements.iter().enumerate() {
                 if ix > 0 {
@@ -122,41 +127,41 @@ pub(super) fn write_flow(out: &mut String, layout: &Layout<'_>, value: &Value, p
             }
             out.push(']');
         }
-        Value::Object(members) => {
+        PlainValue::Object(members) => {
             out.push('{');
             for (ix, (name, value)) in members.iter().enumerate() {
                 if ix > 0 {
                     out.push_str(", ");
                 }
-                out.push_str(&key(layout, name, Style::Plain, Context::Flow));
+                out.push_str(&key(layout, name, Style::Plain, ScalarContext::Flow));
                 out.push_str(": ");
                 write_flow(out, layout, value, place)?;
             }
             out.push('}');
         }
-        Value::String(text) => out.push_str(&string(layout, text, Style::Plain, Context::Flow)),
-        Value::Number(number) if plain_kind(number) == Kind::Number => out.push_str(number),
-        Value::Number(_) => {
-            return Err(Refusal::Unwritable {
+        PlainValue::String(text) => out.push_str(&string(layout, text, Style::Plain, ScalarContext::Flow)),
+        PlainValue::Number(number) if plain_kind(number) == NodeKind::Number => out.push_str(number),
+        PlainValue::Number(_) => {
+            return Err(PatchRefusal::Unwritable {
                 reason: "YAML would not read this as a number",
                 span: place,
             });
         }
-        Value::Alias(_) => {
-            return Err(Refusal::Unwritable {
+        PlainValue::Alias(_) => {
+            return Err(PatchRefusal::Unwritable {
                 reason: "aliases are not written",
                 span: place,
             });
         }
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
+        PlainValue::Null => out.push_str("null"),
+        PlainValue::Bool(true) => out.push_str("true"),
+        PlainValue::Bool(false) => out.push_str("false"),
     }
     Ok(())
 }
 
 /// Returns true where text may stand without quotes and is read back as the same text, by YAML 1.1 too.
-pub(in crate::document) fn is_plain(text: &str, context: Context) -> bool {
+pub(in crate::document) fn is_plain(text: &str, context: ScalarContext) -> bool {
     let bytes = text.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else {
         return false;
@@ -182,7 +187,7 @@ pub(in crate::document) fn is_plain(text: &str, context: Context) -> bool {
     let has_structure = text.contains(": ") || text.contains(" #");
     // Between brackets `a:b` is text but `"a":b` is a pair; quoting every colon is the safe side.
     let has_flow_structure =
-        context == Context::Flow && bytes.iter().any(|byte| is_flow_indicator(byte) || *byte == b':');
+        context == ScalarContext::Flow && bytes.iter().any(|byte| is_flow_indicator(byte) || *byte == b':');
     begins_well
         && ends_well
         && !is_marker
@@ -190,7 +195,7 @@ pub(in crate::document) fn is_plain(text: &str, context: Context) -> bool {
         && !has_structure
         && !has_flow_structure
         && text.chars().all(is_printable)
-        && plain_kind(text) == Kind::String
+        && plain_kind(text) == NodeKind::String
         && !is_old_boolean(text)
         && !is_old_timestamp(text)
 }
@@ -238,7 +243,11 @@ pub(in crate::document) fn quoted(text: &str, style: Style) -> String {
     out
 }
 
-fn replace_block_scalar(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -> Result<Replacement, Refusal> {
+fn replace_block_scalar(
+    layout: &FileLayout<'_>,
+    node: NodeRef<'_>,
+    value: &PlainValue,
+) -> Result<Replacement, PatchRefusal> {
     let span = node.span();
     let slice = node.slice();
     let line_len = slice.find(['\n', '\r']).unwrap_or(slice.len());
@@ -248,7 +257,7 @@ fn replace_block_scalar(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -
     let ends_line = slice.ends_with('\n');
     let block = match value {
         // Blank lines that follow would become part of a value that begins to keep its trailing breaks.
-        Value::String(text) if ends_line || !text.ends_with("\n\n") => {
+        PlainValue::String(text) if ends_line || !text.ends_with("\n\n") => {
             let indent = content_indent(layout, node, header);
             block_scalar(layout.newline, text, node.style(), comment, &indent)
         }
@@ -256,7 +265,7 @@ fn replace_block_scalar(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -
     };
     let text = match (block, value) {
         (Some(block), _) => block,
-        (None, Value::String(text)) => quoted(text, Style::Double) + comment,
+        (None, PlainValue::String(text)) => quoted(text, Style::Double) + comment,
         (None, other) => {
             let mut out = String::new();
             write_flow(&mut out, layout, other, span)?;
@@ -264,7 +273,7 @@ fn replace_block_scalar(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -
         }
     };
     let mut text = fit_tail(layout, text, ends_line);
-    let is_text_with_break = matches!(value, Value::String(text) if text.ends_with('\n'));
+    let is_text_with_break = matches!(value, PlainValue::String(text) if text.ends_with('\n'));
     if span.end as usize == layout.text.len() && !ends_line && is_text_with_break {
         // At the very end of a file the last line break decides what the value is.
         text.push_str(layout.newline);
@@ -273,7 +282,7 @@ fn replace_block_scalar(layout: &Layout<'_>, node: NodeRef<'_>, value: &Value) -
 }
 
 /// A scalar that kept its trailing breaks reaches to the next line: what replaces it must, too.
-fn fit_tail(layout: &Layout<'_>, mut text: String, ends_line: bool) -> String {
+fn fit_tail(layout: &FileLayout<'_>, mut text: String, ends_line: bool) -> String {
     if ends_line && !text.ends_with('\n') {
         text.push_str(layout.newline);
     } else if !ends_line && text.ends_with('\n') {
@@ -283,7 +292,7 @@ fn fit_tail(layout: &Layout<'_>, mut text: String, ends_line: bool) -> String {
 }
 
 /// Returns the indentation of a block scalar's lines: the old one, or one level below its parent.
-fn content_indent(layout: &Layout<'_>, node: NodeRef<'_>, header: &str) -> String {
+fn content_indent(layout: &FileLayout<'_>, node: NodeRef<'_>, header: &str) -> String {
     let has_indicator = header.contains(|c: char| c.is_ascii_digit());
     let first_line = node
         .slice()

@@ -4,20 +4,20 @@ use super::*;
 use crate::document::{json as json_document, yaml as yaml_document};
 
 /// Reads a value from JSON.
-fn value(json: &str) -> Value {
+fn value(json: &str) -> PlainValue {
     let parsed = json_document::parse(&SourceText::new(json));
     assert!(parsed.diagnostics.is_empty(), "{json} is not JSON");
-    Value::of(parsed.document.root().expect("has a root"))
+    PlainValue::of(parsed.document.root().expect("has a root"))
 }
 
 /// Reads a route from a JSON array of keys and indices.
 fn route(json: &str) -> Route {
-    let Value::Array(steps) = value(json) else {
+    let PlainValue::Array(steps) = value(json) else {
         panic!("{json} is not an array");
     };
     steps.iter().fold(Route::root(), |route, step| match step {
-        Value::String(key) => route.key(key.as_str()),
-        Value::Number(index) => route.index(index.parse().expect("an index")),
+        PlainValue::String(key) => route.key(key.as_str()),
+        PlainValue::Number(index) => route.index(index.parse().expect("an index")),
         other => panic!("{other:?} is no step"),
     })
 }
@@ -29,7 +29,7 @@ fn set(at: &str, json: &str) -> Patch {
     }
 }
 
-fn add(object: &str, key: &str, json: &str, place: Place) -> Patch {
+fn add(object: &str, key: &str, json: &str, place: MemberPosition) -> Patch {
     Patch::InsertMember {
         object: route(object),
         key: key.to_owned(),
@@ -38,8 +38,8 @@ fn add(object: &str, key: &str, json: &str, place: Place) -> Patch {
     }
 }
 
-fn after(key: &str) -> Place {
-    Place::After(key.to_owned())
+fn after(key: &str) -> MemberPosition {
+    MemberPosition::After(key.to_owned())
 }
 
 fn remove(object: &str, key: &str) -> Patch {
@@ -150,12 +150,12 @@ fn json_scalars_are_replaced_in_place() {
 fn json_members_copy_their_neighbours_layout() {
     check(
         "{\"a\": 1, \"b\": 2}",
-        add("[]", "c", "3", Place::Last),
+        add("[]", "c", "3", MemberPosition::Last),
         "{\"a\": 1, \"b\": 2, \"c\": 3}",
     );
     check(
         "{\"a\": 1, \"b\": 2}",
-        add("[]", "c", "3", Place::First),
+        add("[]", "c", "3", MemberPosition::First),
         "{\"c\": 3, \"a\": 1, \"b\": 2}",
     );
     check(
@@ -165,27 +165,27 @@ fn json_members_copy_their_neighbours_layout() {
     );
     check(
         "{\"a\":1}",
-        add("[]", "c", "{\"d\": [3, 4]}", Place::Last),
+        add("[]", "c", "{\"d\": [3, 4]}", MemberPosition::Last),
         "{\"a\":1,\"c\":{\"d\":[3,4]}}",
     );
     check(
         "{\n  \"a\": 1\n}",
-        add("[]", "c", "3", Place::Last),
+        add("[]", "c", "3", MemberPosition::Last),
         "{\n  \"a\": 1,\n  \"c\": 3\n}",
     );
     check(
         "{\n  \"a\": 1\n}",
-        add("[]", "c", "{\"d\": [1]}", Place::First),
+        add("[]", "c", "{\"d\": [1]}", MemberPosition::First),
         "{\n  \"c\": {\n    \"d\": [\n      1\n    ]\n  },\n  \"a\": 1\n}",
     );
     check(
         "{ \"a\": {} }",
-        add("[\"a\"]", "b", "1", Place::Last),
+        add("[\"a\"]", "b", "1", MemberPosition::Last),
         "{ \"a\": {\"b\": 1} }",
     );
     check(
         "{\n    \"a\": {}\n}",
-        add("[\"a\"]", "b", "1", Place::Last),
+        add("[\"a\"]", "b", "1", MemberPosition::Last),
         "{\n    \"a\": {\n        \"b\": 1\n    }\n}",
     );
 }
@@ -268,12 +268,12 @@ fn many_changes_of_one_collection_are_made_at_once() {
     check_all(text, &[remove("[]", "b"), remove("[]", "c")], "a: 1");
     check_all(
         text,
-        &[remove("[]", "c"), add("[]", "d", "4", Place::Last)],
+        &[remove("[]", "c"), add("[]", "d", "4", MemberPosition::Last)],
         "a: 1\nb: 2\nd: 4",
     );
     check_all(
         text,
-        &[remove("[]", "a"), add("[]", "d", "4", Place::First)],
+        &[remove("[]", "a"), add("[]", "d", "4", MemberPosition::First)],
         "d: 4\nb: 2\nc: 3",
     );
     check_all(
@@ -282,7 +282,7 @@ fn many_changes_of_one_collection_are_made_at_once() {
             remove("[]", "a"),
             remove("[]", "b"),
             remove("[]", "c"),
-            add("[]", "d", "4", Place::Last),
+            add("[]", "d", "4", MemberPosition::Last),
         ],
         "d: 4",
     );
@@ -293,7 +293,7 @@ fn embedded_json_is_edited_where_it_stands() {
     let text = "# T\n```json\n{\"a\": 1}\n```\nend {\n";
     let source = SourceText::new(text);
     let document = json_document::parse_span(&source, Span::new(12, 21)).document;
-    let patched = patch(&document, &[add("[]", "b", "2", Place::Last)]).expect("is patched");
+    let patched = patch(&document, &[add("[]", "b", "2", MemberPosition::Last)]).expect("is patched");
     assert_eq!(patched, "# T\n```json\n{\"a\": 1, \"b\": 2}\n```\nend {\n");
 }
 
@@ -302,7 +302,7 @@ fn embedded_yaml_is_edited_where_it_stands() {
     let text = "---\na: 1\n---\nend: [\n";
     let source = SourceText::new(text);
     let document = yaml_document::parse_span(&source, Span::new(4, 9)).document;
-    let patched = patch(&document, &[add("[]", "b", "\"x\\ny\\n\"", Place::Last)]).expect("is patched");
+    let patched = patch(&document, &[add("[]", "b", "\"x\\ny\\n\"", MemberPosition::Last)]).expect("is patched");
     assert_eq!(patched, "---\na: 1\nb: |\n  x\n  y\n---\nend: [\n");
 }
 
@@ -334,11 +334,11 @@ fn yaml_values_left_out_are_filled_in() {
     check("a:\n", insert("[\"a\"]", 0, "1"), "a:\n  - 1\n");
     check(
         "a: # c\nb: 1\n",
-        add("[\"a\"]", "k", "1", Place::Last),
+        add("[\"a\"]", "k", "1", MemberPosition::Last),
         "a: # c\n  k: 1\nb: 1\n",
     );
-    check("-\n- 1\n", add("[0]", "k", "1", Place::Last), "- k: 1\n- 1\n");
-    check("---\n", add("[]", "k", "[1]", Place::Last), "---\nk:\n  - 1\n");
+    check("-\n- 1\n", add("[0]", "k", "1", MemberPosition::Last), "- k: 1\n- 1\n");
+    check("---\n", add("[]", "k", "[1]", MemberPosition::Last), "---\nk:\n  - 1\n");
     check("{a: }\n", insert("[\"a\"]", 0, "1"), "{a: [1] }\n");
 }
 
@@ -384,25 +384,33 @@ fn yaml_block_scalars_stay_block_scalars() {
 #[test]
 fn yaml_texts_at_the_end_of_a_file_keep_what_their_last_line_says() {
     // Without a line break at the end of the file the value has none.
-    check("a: |\n  x", add("[]", "b", "1", Place::Last), "a: |-\n  x\nb: 1");
+    check(
+        "a: |\n  x",
+        add("[]", "b", "1", MemberPosition::Last),
+        "a: |-\n  x\nb: 1",
+    );
     check(
         "a: |+ # c\n  x",
-        add("[]", "b", "1", Place::Last),
+        add("[]", "b", "1", MemberPosition::Last),
         "a: |- # c\n  x\nb: 1",
     );
-    check("a: >2-\n  x", add("[]", "b", "1", Place::Last), "a: >2-\n  x\nb: 1");
+    check(
+        "a: >2-\n  x",
+        add("[]", "b", "1", MemberPosition::Last),
+        "a: >2-\n  x\nb: 1",
+    );
     check("- a: >\n    x", insert("[]", 1, "{\"a\": 2}"), "- a: >-\n    x\n- a: 2");
     check("a: |\n  x", set("[\"a\"]", "\"y\""), "a: |-\n  y");
     check("a: |\n  x", set("[\"a\"]", "\"y\\n\""), "a: |\n  y\n");
     check("a: |\n  x", set("[\"a\"]", "\"x\""), "a: |\n  x");
     check(
         "a: 1",
-        add("[]", "b", "{\"c\": \"x\\ny\\n\"}", Place::Last),
+        add("[]", "b", "{\"c\": \"x\\ny\\n\"}", MemberPosition::Last),
         "a: 1\nb:\n  c: |\n    x\n    y\n",
     );
     check(
         "a:",
-        add("[\"a\"]", "b", "\"x\\ny\\n\"", Place::Last),
+        add("[\"a\"]", "b", "\"x\\ny\\n\"", MemberPosition::Last),
         "a:\n  b: |\n    x\n    y\n",
     );
     check(
@@ -429,14 +437,26 @@ fn yaml_members_are_added_on_lines_of_their_own() {
         add("[]", "c", "3", after("a")),
         "a: 1 # x\nc: 3\n\n# y\nb: 2\n",
     );
-    check("a: 1\nb: 2", add("[]", "c", "3", Place::Last), "a: 1\nb: 2\nc: 3");
+    check(
+        "a: 1\nb: 2",
+        add("[]", "c", "3", MemberPosition::Last),
+        "a: 1\nb: 2\nc: 3",
+    );
     check(
         "# top\na: 1\n",
-        add("[]", "c", "3", Place::First),
+        add("[]", "c", "3", MemberPosition::First),
         "# top\nc: 3\na: 1\n",
     );
-    check("- a: 1\n", add("[0]", "c", "3", Place::First), "- c: 3\n  a: 1\n");
-    check("-   a: 1\n", add("[0]", "c", "3", Place::Last), "-   a: 1\n    c: 3\n");
+    check(
+        "- a: 1\n",
+        add("[0]", "c", "3", MemberPosition::First),
+        "- c: 3\n  a: 1\n",
+    );
+    check(
+        "-   a: 1\n",
+        add("[0]", "c", "3", MemberPosition::Last),
+        "-   a: 1\n    c: 3\n",
+    );
     check(
         "a: |\n  x\n\nb: 1\n",
         add("[]", "c", "3", after("a")),
@@ -449,25 +469,42 @@ fn yaml_members_are_added_on_lines_of_their_own() {
     );
     check(
         "a:\n  b: 1\nc: 2\n",
-        add("[\"a\"]", "d", "{\"e\": [1, {\"f\": 2, \"g\": []}]}", Place::Last),
+        add(
+            "[\"a\"]",
+            "d",
+            "{\"e\": [1, {\"f\": 2, \"g\": []}]}",
+            MemberPosition::Last,
+        ),
         "a:\n  b: 1\n  d:\n    e:\n      - 1\n      - f: 2\n        g: []\nc: 2\n",
     );
-    check("a:\n- 1\n", add("[]", "b", "[2]", Place::Last), "a:\n- 1\nb:\n- 2\n");
+    check(
+        "a:\n- 1\n",
+        add("[]", "b", "[2]", MemberPosition::Last),
+        "a:\n- 1\nb:\n- 2\n",
+    );
     check(
         "- d: [1]\n- e: 2\n",
-        add("[1]", "d", "[3]", Place::Last),
+        add("[1]", "d", "[3]", MemberPosition::Last),
         "- d: [1]\n- e: 2\n  d: [3]\n",
     );
-    check("\"a\": 1\n", add("[]", "b", "2", Place::Last), "\"a\": 1\n\"b\": 2\n");
+    check(
+        "\"a\": 1\n",
+        add("[]", "b", "2", MemberPosition::Last),
+        "\"a\": 1\n\"b\": 2\n",
+    );
     check(
         "a: 1\n",
-        add("[]", "x y: z", "\"p\\nq\"", Place::Last),
+        add("[]", "x y: z", "\"p\\nq\"", MemberPosition::Last),
         "a: 1\n\"x y: z\": |-\n  p\n  q\n",
     );
-    check("a: 1", add("[]", "b", "\"p\\n\"", Place::Last), "a: 1\nb: |\n  p\n");
+    check(
+        "a: 1",
+        add("[]", "b", "\"p\\n\"", MemberPosition::Last),
+        "a: 1\nb: |\n  p\n",
+    );
     check(
         "- a: 'x'\n- b: 1\n",
-        add("[1]", "a", "\"y\"", Place::Last),
+        add("[1]", "a", "\"y\"", MemberPosition::Last),
         "- a: 'x'\n- b: 1\n  a: 'y'\n",
     );
 }
@@ -507,10 +544,10 @@ fn yaml_elements_are_added_like_their_neighbours() {
         "[\n  a, # x\n  b, # y\n  c\n]\n",
     );
     check("[ # x\n]\n", insert("[]", 0, "\"c\""), "[ # x\nc]\n");
-    check("{a: 1}\n", add("[]", "b", "2", Place::Last), "{a: 1, b: 2}\n");
+    check("{a: 1}\n", add("[]", "b", "2", MemberPosition::Last), "{a: 1, b: 2}\n");
     check(
         "{\"a\":1, \"b\":2}\n",
-        add("[]", "c", "3", Place::Last),
+        add("[]", "c", "3", MemberPosition::Last),
         "{\"a\":1, \"b\":2, \"c\":3}\n",
     );
 }
@@ -608,7 +645,7 @@ fn what_cannot_be_done_safely_is_refused() {
     check_refused("a: 1\n", insert("[\"a\"]", 0, "2"), "expected an array, found a number");
     check_refused(
         "a: 1\n",
-        add("[]", "a", "2", Place::Last),
+        add("[]", "a", "2", MemberPosition::Last),
         "the key `a` is already there",
     );
     check_refused("a: 1\nb: 2\n", rename("[]", "a", "b"), "the key `b` is already there");
@@ -617,13 +654,16 @@ fn what_cannot_be_done_safely_is_refused() {
     check_refused("[\"a\"]", insert("[]", 2, "1"), "there is no element 2: the list has 1");
     check_refused(
         "a: [b: 1]\n",
-        add("[\"a\", 0]", "c", "2", Place::Last),
+        add("[\"a\", 0]", "c", "2", MemberPosition::Last),
         "the pair has no braces of its own",
     );
     let overlapping = patch(&parse("[\"a\", [1]]"), &[cut("[]", 1), set("[1, 0]", "2")]);
-    assert!(matches!(overlapping, Err(Refusal::Overlap(_))));
+    assert!(matches!(overlapping, Err(PatchRefusal::Overlap(_))));
     let damaged = json_document::parse(&SourceText::from_bytes(b"[\"\xff\"]".to_vec())).document;
-    assert!(matches!(patch(&damaged, &[cut("[]", 0)]), Err(Refusal::Damaged(_))));
+    assert!(matches!(
+        patch(&damaged, &[cut("[]", 0)]),
+        Err(PatchRefusal::Damaged(_))
+    ));
 }
 
 #[test]
@@ -632,11 +672,17 @@ fn edits_that_do_not_fit_the_text_are_refused() {
     let edit = |start: usize, end: usize| Replacement::new(Span::new(start, end), "x");
     assert_eq!(apply(&source, &[edit(1, 3), edit(0, 1)]), Ok("xxb".to_owned()));
     assert_eq!(apply(&source, &[edit(1, 1), edit(1, 1)]), Ok("axxéb".to_owned()));
-    assert!(matches!(apply(&source, &[edit(0, 2)]), Err(Refusal::OutOfRange(_))));
-    assert!(matches!(apply(&source, &[edit(4, 5)]), Err(Refusal::OutOfRange(_))));
+    assert!(matches!(
+        apply(&source, &[edit(0, 2)]),
+        Err(PatchRefusal::OutOfRange(_))
+    ));
+    assert!(matches!(
+        apply(&source, &[edit(4, 5)]),
+        Err(PatchRefusal::OutOfRange(_))
+    ));
     assert!(matches!(
         apply(&source, &[edit(0, 3), edit(1, 3)]),
-        Err(Refusal::Overlap(_))
+        Err(PatchRefusal::Overlap(_))
     ));
 }
 

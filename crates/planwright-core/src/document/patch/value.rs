@@ -1,13 +1,13 @@
 //! Values apart from any text: what a patch puts into a document and what is predicted to come out.
 
-use super::{Patch, Place, Refusal};
-use crate::document::route::{Route, Step};
-use crate::document::{Kind, NodeRef};
+use super::{MemberPosition, Patch, PatchRefusal};
+use crate::document::route::{Route, RouteStep};
+use crate::document::{NodeKind, NodeRef};
 use crate::text::Span;
 
 /// A value without a place. Members keep their order, numbers their writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum PlainValue {
     /// Null.
     Null,
     /// A boolean.
@@ -17,49 +17,51 @@ pub enum Value {
     /// Text.
     String(String),
     /// Elements.
-    Array(Vec<Value>),
+    Array(Vec<PlainValue>),
     /// Members, in order.
-    Object(Vec<(String, Value)>),
+    Object(Vec<(String, PlainValue)>),
     /// A YAML alias as written. Never expanded, and never written by a patch.
     Alias(String),
 }
 
-impl Value {
+impl PlainValue {
     /// Returns the value of a node. What could not be read counts as null; merge keys are members.
-    pub fn of(node: NodeRef<'_>) -> Value {
+    pub fn of(node: NodeRef<'_>) -> PlainValue {
         match node.kind() {
-            Kind::Object => {
+            NodeKind::Object => {
                 let member = |member: crate::document::Member<'_>| {
                     let key = member.key.text().unwrap_or_default().into_owned();
-                    (key, Value::of(member.value))
+                    (key, PlainValue::of(member.value))
                 };
-                Value::Object(node.own_members().map(member).collect())
+                PlainValue::Object(node.own_members().map(member).collect())
             }
-            Kind::Array => Value::Array(node.elements().map(Value::of).collect()),
-            Kind::String | Kind::Key => Value::String(node.value().into_owned()),
-            Kind::Number => Value::Number(node.slice().to_owned()),
-            Kind::True => Value::Bool(true),
-            Kind::False => Value::Bool(false),
-            Kind::Null | Kind::Invalid => Value::Null,
-            Kind::Alias => Value::Alias(node.slice().to_owned()),
+            NodeKind::Array => PlainValue::Array(node.elements().map(PlainValue::of).collect()),
+            NodeKind::String | NodeKind::Key => PlainValue::String(node.value().into_owned()),
+            NodeKind::Number => PlainValue::Number(node.slice().to_owned()),
+            NodeKind::True => PlainValue::Bool(true),
+            NodeKind::False => PlainValue::Bool(false),
+            NodeKind::Null | NodeKind::Invalid => PlainValue::Null,
+            NodeKind::Alias => PlainValue::Alias(node.slice().to_owned()),
         }
     }
 
     /// Returns true where a node has exactly this value.
     pub fn is_value_of(&self, node: NodeRef<'_>) -> bool {
         match (self, node.kind()) {
-            (Value::Null, Kind::Null) | (Value::Bool(true), Kind::True) | (Value::Bool(false), Kind::False) => true,
-            (Value::Number(number), Kind::Number) => node.slice() == number,
-            (Value::String(text), Kind::String) => node.value() == text.as_str(),
-            (Value::Alias(alias), Kind::Alias) => node.slice() == alias,
-            (Value::Array(values), Kind::Array) => {
+            (PlainValue::Null, NodeKind::Null)
+            | (PlainValue::Bool(true), NodeKind::True)
+            | (PlainValue::Bool(false), NodeKind::False) => true,
+            (PlainValue::Number(number), NodeKind::Number) => node.slice() == number,
+            (PlainValue::String(text), NodeKind::String) => node.value() == text.as_str(),
+            (PlainValue::Alias(alias), NodeKind::Alias) => node.slice() == alias,
+            (PlainValue::Array(values), NodeKind::Array) => {
                 let mut elements = node.elements();
                 let all = values
                     .iter()
                     .all(|value| elements.next().is_some_and(|element| value.is_value_of(element)));
                 all && elements.next().is_none()
             }
-            (Value::Object(values), Kind::Object) => {
+            (PlainValue::Object(values), NodeKind::Object) => {
                 let mut members = node.own_members();
                 let all = values.iter().all(|(key, value)| {
                     members
@@ -74,27 +76,27 @@ impl Value {
 
     /// Returns true for anything but arrays and objects.
     pub fn is_scalar(&self) -> bool {
-        !matches!(self, Value::Array(_) | Value::Object(_))
+        !matches!(self, PlainValue::Array(_) | PlainValue::Object(_))
     }
 
     fn describe(&self) -> &'static str {
         match self {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::String(_) => "a string",
-            Value::Array(_) => "an array",
-            Value::Object(_) => "an object",
-            Value::Alias(_) => "an alias",
+            PlainValue::Null => "null",
+            PlainValue::Bool(_) => "a boolean",
+            PlainValue::Number(_) => "a number",
+            PlainValue::String(_) => "a string",
+            PlainValue::Array(_) => "an array",
+            PlainValue::Object(_) => "an object",
+            PlainValue::Alias(_) => "an alias",
         }
     }
 
-    fn find_mut(&mut self, route: &Route) -> Option<&mut Value> {
+    fn find_mut(&mut self, route: &Route) -> Option<&mut PlainValue> {
         route.steps().iter().try_fold(self, |value, step| match (value, step) {
-            (Value::Object(members), Step::Key(key)) => {
+            (PlainValue::Object(members), RouteStep::Key(key)) => {
                 members.iter_mut().find(|(own, _)| own == key).map(|(_, value)| value)
             }
-            (Value::Array(elements), Step::Index(index)) => elements.get_mut(*index),
+            (PlainValue::Array(elements), RouteStep::Index(index)) => elements.get_mut(*index),
             _ => None,
         })
     }
@@ -105,7 +107,7 @@ impl Patch {
     ///
     /// A null on the way of an insertion becomes the collection that is needed; documents allow that only for
     /// values left out.
-    pub fn apply_to(&self, value: &mut Value) -> Result<(), Refusal> {
+    pub fn apply_to(&self, value: &mut PlainValue) -> Result<(), PatchRefusal> {
         match self {
             Patch::ReplaceScalar { at, value: new } => {
                 let old = found(value, at)?;
@@ -126,9 +128,9 @@ impl Patch {
                     return Err(key_exists(key));
                 }
                 let at = match place {
-                    Place::First => 0,
-                    Place::Last => members.len(),
-                    Place::After(other) => position(members, object, other)? + 1,
+                    MemberPosition::First => 0,
+                    MemberPosition::Last => members.len(),
+                    MemberPosition::After(other) => position(members, object, other)? + 1,
                 };
                 members.insert(at, (key.clone(), new.clone()));
                 Ok(())
@@ -168,64 +170,64 @@ impl Patch {
     }
 }
 
-fn found<'v>(value: &'v mut Value, route: &Route) -> Result<&'v mut Value, Refusal> {
+fn found<'v>(value: &'v mut PlainValue, route: &Route) -> Result<&'v mut PlainValue, PatchRefusal> {
     value.find_mut(route).ok_or_else(|| not_found(route))
 }
 
-fn not_found(route: &Route) -> Refusal {
-    Refusal::NotFound {
+fn not_found(route: &Route) -> PatchRefusal {
+    PatchRefusal::NotFound {
         route: route.to_string(),
         span: Span::default(),
     }
 }
 
-fn key_exists(key: &str) -> Refusal {
-    Refusal::KeyExists {
+fn key_exists(key: &str) -> PatchRefusal {
+    PatchRefusal::KeyExists {
         key: key.to_owned(),
         span: Span::default(),
     }
 }
 
-fn wrong_kind(expected: &'static str, value: &Value) -> Refusal {
-    Refusal::WrongKind {
+fn wrong_kind(expected: &'static str, value: &PlainValue) -> PatchRefusal {
+    PatchRefusal::WrongKind {
         expected,
         found: value.describe(),
         span: Span::default(),
     }
 }
 
-fn position(members: &[(String, Value)], object: &Route, key: &str) -> Result<usize, Refusal> {
+fn position(members: &[(String, PlainValue)], object: &Route, key: &str) -> Result<usize, PatchRefusal> {
     members
         .iter()
         .position(|(own, _)| own == key)
         .ok_or_else(|| not_found(&object.clone().key(key)))
 }
 
-fn members(value: &mut Value) -> Result<&mut Vec<(String, Value)>, Refusal> {
-    if *value == Value::Null {
-        *value = Value::Object(Vec::new());
+fn members(value: &mut PlainValue) -> Result<&mut Vec<(String, PlainValue)>, PatchRefusal> {
+    if *value == PlainValue::Null {
+        *value = PlainValue::Object(Vec::new());
     }
     match value {
-        Value::Object(members) => Ok(members),
+        PlainValue::Object(members) => Ok(members),
         other => Err(wrong_kind("an object", other)),
     }
 }
 
-fn elements(value: &mut Value) -> Result<&mut Vec<Value>, Refusal> {
-    if *value == Value::Null {
-        *value = Value::Array(Vec::new());
+fn elements(value: &mut PlainValue) -> Result<&mut Vec<PlainValue>, PatchRefusal> {
+    if *value == PlainValue::Null {
+        *value = PlainValue::Array(Vec::new());
     }
     match value {
-        Value::Array(elements) => Ok(elements),
+        PlainValue::Array(elements) => Ok(elements),
         other => Err(wrong_kind("an array", other)),
     }
 }
 
-fn check_index(index: usize, n_elements: usize, limit: usize) -> Result<(), Refusal> {
+fn check_index(index: usize, n_elements: usize, limit: usize) -> Result<(), PatchRefusal> {
     if index < limit {
         return Ok(());
     }
-    Err(Refusal::IndexOutOfRange {
+    Err(PatchRefusal::IndexOutOfRange {
         index,
         n_elements,
         span: Span::default(),

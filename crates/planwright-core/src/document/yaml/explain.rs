@@ -2,13 +2,13 @@
 
 use granit_parser::{ErrorKind, ScanError};
 
-use super::{EVENT_DEPTH, Reader};
+use super::{EVENT_DEPTH, YamlReader};
 use crate::diagnostic::{Diagnostic, Replacement, push_bounded};
-use crate::document::gap::{self, Token};
+use crate::document::gap::{self, GapToken};
 use crate::document::rules;
 use crate::text::Span;
 
-impl Reader<'_> {
+impl YamlReader<'_> {
     /// Reports the error that ends the reading.
     pub(super) fn syntax_error(&mut self, error: &ScanError) {
         self.is_cut = true;
@@ -73,11 +73,11 @@ impl Reader<'_> {
         let mut quote = None;
         for (token, at) in gap::tokens(self.text, gap) {
             match token {
-                Token::Open => brackets.push(at),
-                Token::Close => {
+                GapToken::Open => brackets.push(at),
+                GapToken::Close => {
                     brackets.pop();
                 }
-                Token::UnclosedQuote => quote = Some(at),
+                GapToken::UnclosedQuote => quote = Some(at),
                 _ => {}
             }
         }

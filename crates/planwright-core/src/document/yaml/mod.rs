@@ -18,9 +18,9 @@ use std::collections::HashMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, StrInput, StructureStyle, Tag};
 
-use super::gap::{self, Token};
+use super::gap::{self, GapToken};
 use super::json::{digest, duplicate_key};
-use super::{Builder, Document, Features, Format, Kind, MAX_DEPTH, Parsed, Style, rules};
+use super::{Builder, Document, DocumentFormat, Features, MAX_DEPTH, NodeKind, Parsed, Style, rules};
 use crate::diagnostic::{Diagnostic, Rule, push_bounded};
 use crate::text::{SourceText, Span, visible};
 
@@ -72,22 +72,22 @@ pub fn parse_span(source: &SourceText, span: Span) -> Parsed {
 /// Parses a part of a text that is known to be one, whatever it looks like.
 fn parse_events(source: &SourceText, span: Span) -> Parsed {
     let text = &source.as_str()[..span.end as usize];
-    let mut reader = Reader::new(text, span.start as usize);
+    let mut reader = YamlReader::new(text, span.start as usize);
     reader.run();
     reader.finish(source, span)
 }
 
 /// An open collection.
-struct Frame {
+struct YamlFrame {
     is_object: bool,
     /// The next node of a mapping is a key.
     expects_key: bool,
-    /// Where this mapping's keys begin in `Reader::keys`.
+    /// Where this mapping's keys begin in `YamlReader::keys`.
     first_key: usize,
 }
 
 /// A subtree that is not read: a key that is no scalar, or one nested too deeply.
-struct Skipped {
+struct SkippedSubtree {
     start: usize,
     is_key: bool,
     /// Collections of the subtree that are open.
@@ -100,7 +100,7 @@ struct Properties<'e> {
     tag: Option<&'e Tag>,
 }
 
-struct Reader<'t> {
+struct YamlReader<'t> {
     text: &'t str,
     /// Where the document begins in the text: added to the parser's offsets.
     base: usize,
@@ -110,21 +110,21 @@ struct Reader<'t> {
     features: Features,
     /// Anchor numbers, ascending, and the rows they stand for.
     anchors: Vec<(usize, u32)>,
-    frames: Vec<Frame>,
+    frames: Vec<YamlFrame>,
     /// A digest and row per key of the open mappings, for finding duplicates.
     keys: Vec<(u64, u32)>,
     diagnostics: Vec<Diagnostic>,
     /// End of the last scalar, bracket or alias: where the gap before the next node begins.
     last_end: usize,
-    skipped: Option<Skipped>,
+    skipped: Option<SkippedSubtree>,
     n_documents: usize,
     /// A syntax error ended the reading.
     is_cut: bool,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> YamlReader<'t> {
     fn new(text: &'t str, base: usize) -> Self {
-        Reader {
+        YamlReader {
             text,
             base,
             builder: Builder::with_capacity((text.len() - base) / 16 + 8),
@@ -177,7 +177,7 @@ impl<'t> Reader<'t> {
     }
 
     fn finish(mut self, source: &SourceText, extent: Span) -> Parsed {
-        let mut document = Document::empty(source.clone(), Format::Yaml, extent);
+        let mut document = Document::empty(source.clone(), DocumentFormat::Yaml, extent);
         document.nodes = self.builder.nodes;
         document.decoded = self.decoded;
         document.aliases = self.aliases;
@@ -305,7 +305,7 @@ impl<'t> Reader<'t> {
             ScalarStyle::Folded => (Style::Folded, 0),
         };
         let kind = if is_key {
-            Kind::Key
+            NodeKind::Key
         } else {
             scalar_kind(value, style, properties.tag)
         };
@@ -328,7 +328,7 @@ impl<'t> Reader<'t> {
     fn find_explicit_key(&mut self, span: Span) {
         let gap = Span::new(self.last_end, span.start as usize);
         let may_be = memchr::memchr(b'?', &self.text.as_bytes()[gap.range()]).is_some();
-        if may_be && gap::tokens(self.text, gap).any(|(token, _)| token == Token::Question) {
+        if may_be && gap::tokens(self.text, gap).any(|(token, _)| token == GapToken::Question) {
             self.features.unpatchable.push(self.row());
         }
     }
@@ -357,7 +357,7 @@ impl<'t> Reader<'t> {
     fn block_scalar_span(&self, content: Span, indent: Option<usize>) -> Span {
         let gap = Span::new(self.last_end, content.start as usize);
         let start = gap::tokens(self.text, gap)
-            .find(|(token, _)| *token == Token::BlockScalar)
+            .find(|(token, _)| *token == GapToken::BlockScalar)
             .map_or(content.start as usize, |(_, at)| at);
         let bytes = self.text.as_bytes();
         let header_len = bytes[start..]
@@ -383,9 +383,9 @@ impl<'t> Reader<'t> {
             return span;
         };
         let indicator = match (frame.is_object, is_key) {
-            (true, true) => Token::Question,
-            (true, false) => Token::Colon,
-            (false, _) => Token::Dash,
+            (true, true) => GapToken::Question,
+            (true, false) => GapToken::Colon,
+            (false, _) => GapToken::Dash,
         };
         let mut tokens = gap::tokens(self.text, Span::new(self.last_end, self.text.len()));
         // A colon that is the first character of the next key, as in `:x`, is none of this value's.
@@ -394,13 +394,15 @@ impl<'t> Reader<'t> {
             Some(b',' | b']' | b'}') => self.open_bracket().is_some(),
             Some(_) => false,
         };
-        let first = tokens.find(|(token, _)| *token != Token::Comment);
+        let first = tokens.find(|(token, _)| *token != GapToken::Comment);
         match first.filter(|(_, at)| is_indicator(*at)) {
             Some(_) if tokens.is_at_property() => span,
             // One on a later line may be that of a mapping around this one, whose key is left out.
-            Some((Token::Colon, at)) if indicator == Token::Colon && !self.is_own_colon(at) => Span::at(self.last_end),
+            Some((GapToken::Colon, at)) if indicator == GapToken::Colon && !self.is_own_colon(at) => {
+                Span::at(self.last_end)
+            }
             Some((token, at)) if token == indicator => Span::at(at + 1),
-            Some((Token::Colon, at)) if is_key => Span::at(at),
+            Some((GapToken::Colon, at)) if is_key => Span::at(at),
             _ if is_key => span,
             _ if frame.is_object => Span::at(self.last_end),
             _ => span,
@@ -443,13 +445,13 @@ impl<'t> Reader<'t> {
         }
         let row = self.row();
         self.remember(properties, row);
-        let kind = if is_object { Kind::Object } else { Kind::Array };
+        let kind = if is_object { NodeKind::Object } else { NodeKind::Array };
         let style = match style {
             StructureStyle::Flow => Style::Flow,
             StructureStyle::Block => Style::Block,
         };
         self.builder.open(kind, style, start);
-        self.frames.push(Frame {
+        self.frames.push(YamlFrame {
             is_object,
             expects_key: true,
             first_key: self.keys.len(),
@@ -479,7 +481,7 @@ impl<'t> Reader<'t> {
             self.features.unpatchable.push(self.row());
         }
         self.last_end = (span.end as usize).max(self.last_end);
-        self.skipped = Some(Skipped {
+        self.skipped = Some(SkippedSubtree {
             start,
             is_key,
             depth: 1,
@@ -489,7 +491,7 @@ impl<'t> Reader<'t> {
     /// A list that is not indented is announced at its first entry's content, not at its dash.
     fn first_dash(&self, span: Span) -> usize {
         gap::tokens(self.text, Span::new(self.last_end, self.text.len()))
-            .find(|(token, _)| *token == Token::Dash)
+            .find(|(token, _)| *token == GapToken::Dash)
             .map_or(span.start as usize, |(_, at)| at)
     }
 
@@ -513,9 +515,9 @@ impl<'t> Reader<'t> {
         let row = self.row();
         if skipped.is_key {
             self.keys.push((digest(self.text[span.range()].as_bytes()), row));
-            self.builder.push(Kind::Key, Style::Plain, span, false);
+            self.builder.push(NodeKind::Key, Style::Plain, span, false);
         } else {
-            self.builder.push(Kind::Invalid, Style::Plain, span, false);
+            self.builder.push(NodeKind::Invalid, Style::Plain, span, false);
         }
     }
 
@@ -534,10 +536,14 @@ impl<'t> Reader<'t> {
             self.close_skipped();
         }
         while let Some(frame) = self.frames.last() {
-            let last_is_key = self.builder.nodes.last().is_some_and(|node| node.kind() == Kind::Key);
+            let last_is_key = self
+                .builder
+                .nodes
+                .last()
+                .is_some_and(|node| node.kind() == NodeKind::Key);
             if frame.is_object && last_is_key {
                 self.builder
-                    .push(Kind::Invalid, Style::Plain, Span::at(self.last_end), false);
+                    .push(NodeKind::Invalid, Style::Plain, Span::at(self.last_end), false);
             }
             self.close_collection();
         }
@@ -560,11 +566,11 @@ impl<'t> Reader<'t> {
                     span,
                     format!("`{name}` stands inside the part it names"),
                 );
-                self.builder.push(Kind::Invalid, Style::Plain, span, false);
+                self.builder.push(NodeKind::Invalid, Style::Plain, span, false);
             }
             Some(row) => {
                 self.aliases.push((self.row(), row));
-                self.builder.push(Kind::Alias, Style::Plain, span, false);
+                self.builder.push(NodeKind::Alias, Style::Plain, span, false);
             }
             None => {
                 self.report(
@@ -572,7 +578,7 @@ impl<'t> Reader<'t> {
                     span,
                     format!("`{name}` names a part that is not read"),
                 );
-                self.builder.push(Kind::Invalid, Style::Plain, span, false);
+                self.builder.push(NodeKind::Invalid, Style::Plain, span, false);
             }
         }
     }
@@ -588,7 +594,7 @@ impl<'t> Reader<'t> {
         let text = text.unwrap_or_else(|| self.text[span.range()].to_owned());
         self.features.unpatchable.push(row);
         self.keys.push((digest(text.as_bytes()), row));
-        self.builder.push(Kind::Key, Style::Plain, span, true);
+        self.builder.push(NodeKind::Key, Style::Plain, span, true);
         self.decoded.push((row, text.into()));
     }
 
@@ -605,7 +611,7 @@ impl<'t> Reader<'t> {
         if self.take_place() {
             self.alias_key_text(span);
         } else {
-            self.builder.push(Kind::Invalid, Style::Plain, span, false);
+            self.builder.push(NodeKind::Invalid, Style::Plain, span, false);
         }
     }
 
@@ -613,13 +619,16 @@ impl<'t> Reader<'t> {
         let row = self.row();
         self.features.unpatchable.push(row);
         self.keys.push((digest(self.text[span.range()].as_bytes()), row));
-        self.builder.push(Kind::Key, Style::Plain, span, false);
+        self.builder.push(NodeKind::Key, Style::Plain, span, false);
     }
 
     /// Returns the value of a scalar row.
     fn scalar_text(&self, row: u32) -> Option<&str> {
         let node = *self.builder.nodes.get(row as usize)?;
-        if matches!(node.kind(), Kind::Object | Kind::Array | Kind::Alias | Kind::Invalid) {
+        if matches!(
+            node.kind(),
+            NodeKind::Object | NodeKind::Array | NodeKind::Alias | NodeKind::Invalid
+        ) {
             return None;
         }
         if node.decoded() {
@@ -691,7 +700,7 @@ pub(crate) fn is_member_line(line: &str) -> bool {
 }
 
 /// Returns the kind of a scalar value; a tag of the core schema has the last word on strings.
-fn scalar_kind(value: &str, style: Style, tag: Option<&Tag>) -> Kind {
+fn scalar_kind(value: &str, style: Style, tag: Option<&Tag>) -> NodeKind {
     let is_string = match tag {
         Some(tag) => tag.is_yaml_core_schema_tag("str") || (tag.suffix().is_empty() && tag.original_handle() == "!"),
         None => false,
@@ -699,7 +708,7 @@ fn scalar_kind(value: &str, style: Style, tag: Option<&Tag>) -> Kind {
     if style == Style::Plain && !is_string {
         plain_kind(value)
     } else {
-        Kind::String
+        NodeKind::String
     }
 }
 

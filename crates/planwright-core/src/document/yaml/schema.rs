@@ -1,6 +1,6 @@
 //! The core schema of YAML 1.2: what a scalar without quotes means.
 
-use crate::document::Kind;
+use crate::document::NodeKind;
 
 /// Returns the value of a number as the core schema writes them.
 pub(crate) fn number(slice: &str) -> Option<f64> {
@@ -25,16 +25,16 @@ fn radix_number(digits: &str, radix: u32) -> Option<f64> {
 }
 
 /// Returns what a plain scalar is under the core schema.
-pub(crate) fn plain_kind(value: &str) -> Kind {
+pub(crate) fn plain_kind(value: &str) -> NodeKind {
     let bytes = value.as_bytes();
     match bytes.first() {
-        None => Kind::Null,
-        Some(b'~') if bytes.len() == 1 => Kind::Null,
-        Some(b'n' | b'N') if matches!(value, "null" | "Null" | "NULL") => Kind::Null,
-        Some(b't' | b'T') if matches!(value, "true" | "True" | "TRUE") => Kind::True,
-        Some(b'f' | b'F') if matches!(value, "false" | "False" | "FALSE") => Kind::False,
-        Some(b'0'..=b'9' | b'+' | b'-' | b'.') if is_number(bytes) => Kind::Number,
-        _ => Kind::String,
+        None => NodeKind::Null,
+        Some(b'~') if bytes.len() == 1 => NodeKind::Null,
+        Some(b'n' | b'N') if matches!(value, "null" | "Null" | "NULL") => NodeKind::Null,
+        Some(b't' | b'T') if matches!(value, "true" | "True" | "TRUE") => NodeKind::True,
+        Some(b'f' | b'F') if matches!(value, "false" | "False" | "FALSE") => NodeKind::False,
+        Some(b'0'..=b'9' | b'+' | b'-' | b'.') if is_number(bytes) => NodeKind::Number,
+        _ => NodeKind::String,
     }
 }
 

@@ -101,7 +101,11 @@ fn values_left_out_stand_after_their_colon() {
             .root()
             .and_then(|root| root.get("b"))
             .expect("key is there");
-        assert_eq!((value.kind(), value.span()), (Kind::Null, Span::at(at)), "in {text:?}");
+        assert_eq!(
+            (value.kind(), value.span()),
+            (NodeKind::Null, Span::at(at)),
+            "in {text:?}"
+        );
     }
 }
 
@@ -163,39 +167,39 @@ fn block_scalars_run_from_header_to_last_line_that_is_not_blank() {
 #[test]
 fn plain_scalars_follow_the_core_schema() {
     for (plain, kind) in [
-        ("~", Kind::Null),
-        ("null", Kind::Null),
-        ("NULL", Kind::Null),
-        ("nUll", Kind::String),
-        ("true", Kind::True),
-        ("False", Kind::False),
-        ("yes", Kind::String),
-        ("on", Kind::String),
-        ("1", Kind::Number),
-        ("-1", Kind::Number),
-        ("+1.", Kind::Number),
-        (".5", Kind::Number),
-        ("1e3", Kind::Number),
-        ("1e", Kind::String),
-        (".", Kind::String),
-        ("-", Kind::String),
-        ("0x1F", Kind::Number),
-        ("-0x1F", Kind::String),
-        ("0o17", Kind::Number),
-        ("0o8", Kind::String),
-        (".inf", Kind::Number),
-        ("-.INF", Kind::Number),
-        (".nan", Kind::Number),
-        ("-.nan", Kind::String),
-        ("1_000", Kind::String),
-        ("12:30", Kind::String),
-        ("2020-01-01", Kind::String),
-        ("1.2.3", Kind::String),
+        ("~", NodeKind::Null),
+        ("null", NodeKind::Null),
+        ("NULL", NodeKind::Null),
+        ("nUll", NodeKind::String),
+        ("true", NodeKind::True),
+        ("False", NodeKind::False),
+        ("yes", NodeKind::String),
+        ("on", NodeKind::String),
+        ("1", NodeKind::Number),
+        ("-1", NodeKind::Number),
+        ("+1.", NodeKind::Number),
+        (".5", NodeKind::Number),
+        ("1e3", NodeKind::Number),
+        ("1e", NodeKind::String),
+        (".", NodeKind::String),
+        ("-", NodeKind::String),
+        ("0x1F", NodeKind::Number),
+        ("-0x1F", NodeKind::String),
+        ("0o17", NodeKind::Number),
+        ("0o8", NodeKind::String),
+        (".inf", NodeKind::Number),
+        ("-.INF", NodeKind::Number),
+        (".nan", NodeKind::Number),
+        ("-.nan", NodeKind::String),
+        ("1_000", NodeKind::String),
+        ("12:30", NodeKind::String),
+        ("2020-01-01", NodeKind::String),
+        ("1.2.3", NodeKind::String),
     ] {
         assert_eq!(plain_kind(plain), kind, "{plain}");
         assert_eq!(
-            kind == Kind::Number,
-            number(plain).is_some() && kind == Kind::Number,
+            kind == NodeKind::Number,
+            number(plain).is_some() && kind == NodeKind::Number,
             "{plain}"
         );
     }
@@ -228,7 +232,7 @@ fn aliases_stand_for_rows_and_are_never_expanded() {
     let parsed = parse(&SourceText::new("a: &x [1]\nb: *x\n*y : 2\n"));
     let root = parsed.document.root().expect("has a root");
     let alias = root.get("b").expect("has b");
-    assert_eq!(alias.kind(), Kind::Alias);
+    assert_eq!(alias.kind(), NodeKind::Alias);
     assert_eq!(alias.resolved().slice(), "[1]");
     assert_eq!(parsed.document.n_aliases(), 1);
     check(

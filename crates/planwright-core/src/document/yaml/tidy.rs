@@ -4,7 +4,7 @@
 
 use super::schema::plain_kind;
 use crate::document::json::digest;
-use crate::document::{Builder, Document, Format, Kind, Parsed, Style};
+use crate::document::{Builder, Document, DocumentFormat, NodeKind, Parsed, Style};
 use crate::text::{SourceText, Span};
 
 /// Deeper texts are left to the event parser and its limits.
@@ -33,7 +33,7 @@ pub(super) fn parse(source: &SourceText, extent: Span) -> Option<Parsed> {
         next_line: extent.start as usize,
     };
     reader.run(extent.start as usize)?;
-    let mut document = Document::empty(source.clone(), Format::Yaml, extent);
+    let mut document = Document::empty(source.clone(), DocumentFormat::Yaml, extent);
     document.nodes = reader.builder.nodes;
     document.decoded = reader.decoded;
     document.is_tidy = true;
@@ -70,7 +70,7 @@ static KEY_BYTES: [bool; 256] = {
 };
 
 /// An open collection.
-struct Frame {
+struct TidyFrame {
     is_object: bool,
     indent: usize,
     /// Where a mapping waits for the value of its last key: right after the colon.
@@ -84,7 +84,7 @@ struct Tidy<'t> {
     bytes: &'t [u8],
     builder: Builder,
     decoded: Vec<(u32, Box<str>)>,
-    frames: Vec<Frame>,
+    frames: Vec<TidyFrame>,
     /// A digest per key of the open mappings, for finding duplicates.
     keys: Vec<u64>,
     /// End of the last scalar or bracket.
@@ -161,7 +161,7 @@ impl Tidy<'_> {
                 if is_its_value {
                     return self.open(at, indent, is_object);
                 }
-                self.push(Kind::Null, Style::Plain, Span::at(colon));
+                self.push(NodeKind::Null, Style::Plain, Span::at(colon));
             } else if frame.indent == indent && frame.is_object == is_object {
                 return Some(());
             } else if frame.indent < indent || (frame.indent == indent && frame.is_object) {
@@ -175,9 +175,9 @@ impl Tidy<'_> {
     }
 
     fn open(&mut self, at: usize, indent: usize, is_object: bool) -> Option<()> {
-        let kind = if is_object { Kind::Object } else { Kind::Array };
+        let kind = if is_object { NodeKind::Object } else { NodeKind::Array };
         self.builder.open(kind, Style::Block, at);
-        self.frames.push(Frame {
+        self.frames.push(TidyFrame {
             is_object,
             indent,
             pending: None,
@@ -190,7 +190,7 @@ impl Tidy<'_> {
     fn close(&mut self) -> Option<()> {
         let frame = self.frames.pop()?;
         if let Some(colon) = frame.pending {
-            self.push(Kind::Null, Style::Plain, Span::at(colon));
+            self.push(NodeKind::Null, Style::Plain, Span::at(colon));
         }
         self.builder.close(self.last_end);
         let keys = &self.keys[frame.first_key..];
@@ -200,7 +200,7 @@ impl Tidy<'_> {
         is_certain.then_some(())
     }
 
-    fn push(&mut self, kind: Kind, style: Style, span: Span) {
+    fn push(&mut self, kind: NodeKind, style: Style, span: Span) {
         self.builder.push(kind, style, span, false);
         self.last_end = self.last_end.max(span.end as usize);
     }
@@ -208,7 +208,7 @@ impl Tidy<'_> {
     /// Adds a scalar whose value is not what stands in the text.
     fn push_decoded(&mut self, style: Style, span: Span, value: String) {
         let row = self.builder.nodes.len() as u32;
-        self.builder.push(Kind::String, style, span, true);
+        self.builder.push(NodeKind::String, style, span, true);
         self.decoded.push((row, value.into()));
         self.last_end = self.last_end.max(span.end as usize);
     }
@@ -228,7 +228,7 @@ impl Tidy<'_> {
     fn member(&mut self, at: usize, end: usize) -> Option<()> {
         let colon = self.key_end(at, end)?;
         self.keys.push(digest(&self.bytes[at..colon]));
-        self.push(Kind::Key, Style::Plain, Span::new(at, colon));
+        self.push(NodeKind::Key, Style::Plain, Span::new(at, colon));
         let value = self.skip_spaces(colon + 1, end);
         if value < end && self.bytes[value] != b'#' {
             return self.value(value, end);
@@ -340,7 +340,7 @@ impl Tidy<'_> {
             let value = unescape(self.text.get(at + 1..close)?)?;
             self.push_decoded(Style::Double, span, value);
         } else {
-            self.push(Kind::String, Style::Double, span);
+            self.push(NodeKind::String, Style::Double, span);
         }
         Some(close + 1)
     }
@@ -362,14 +362,14 @@ impl Tidy<'_> {
             let value = self.text[at + 1..close].replace("''", "'");
             self.push_decoded(Style::Single, span, value);
         } else {
-            self.push(Kind::String, Style::Single, span);
+            self.push(NodeKind::String, Style::Single, span);
         }
         Some(close + 1)
     }
 
     /// Takes a list in brackets, of words, numbers and quoted texts, and returns where it ends.
     fn flow_list(&mut self, at: usize, end: usize) -> Option<usize> {
-        self.builder.open(Kind::Array, Style::Flow, at);
+        self.builder.open(NodeKind::Array, Style::Flow, at);
         let mut item = self.skip_spaces(at + 1, end);
         let is_empty = self.bytes[..end].get(item) == Some(&b']');
         let close = loop {
@@ -408,7 +408,7 @@ impl Tidy<'_> {
 
     fn empty_object(&mut self, at: usize, end: usize) -> Option<usize> {
         (self.bytes[..end].get(at + 1) == Some(&b'}')).then_some(())?;
-        self.builder.open(Kind::Object, Style::Flow, at);
+        self.builder.open(NodeKind::Object, Style::Flow, at);
         self.last_end = at + 2;
         self.builder.close(at + 2);
         Some(at + 2)

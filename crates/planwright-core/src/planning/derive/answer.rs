@@ -1,15 +1,15 @@
 //! What a planner answered for a pack: the block of JSON in whatever stands around it, and the tasks in that.
 //! Trusts nothing of it, and changes nothing but the white space around texts.
 
-use super::super::answer::{Candidate, candidates};
+use super::super::answer::{AnswerCandidate, candidates};
 use super::super::draft::hopeless;
 use super::rules::{ANSWER, UNKNOWN_FIELD};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::task_pack::contract::FIELDS;
 use crate::dialect::write::{cut, one_line};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::document::rules::{JSON_COMMENT, JSON_SURROGATE, JSON_TRAILING_COMMA};
-use crate::document::{Kind, NodeRef, Parsed, json};
+use crate::document::{NodeKind, NodeRef, Parsed, json};
 use crate::text::{SourceText, visible};
 
 /// How many findings about the syntax of an answer are told.
@@ -17,9 +17,9 @@ const MAX_SLIPS: usize = 20;
 
 /// What a planner answered.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct PlannerAnswer {
     /// The tasks, each with the fields that packs know; its wave is left out.
-    pub(super) tasks: Vec<Vec<(&'static str, Value)>>,
+    pub(super) tasks: Vec<Vec<(&'static str, PlainValue)>>,
     /// The sections of the plan that were used.
     pub(super) sections: Vec<String>,
     /// Units and requirements that no task serves, and why.
@@ -43,22 +43,22 @@ pub(super) struct Orientation {
     pub(super) limitations: Vec<String>,
 }
 
-impl Answer {
+impl PlannerAnswer {
     /// Reads an answer, or says why it cannot be used. Of several blocks with tasks the last counts, as in all answers of planners.
-    pub(super) fn read(answer: &str) -> Result<Answer, Vec<Diagnostic>> {
+    pub(super) fn read(answer: &str) -> Result<PlannerAnswer, Vec<Diagnostic>> {
         if let Some(unusable) = hopeless(answer) {
             return Err(unusable.findings);
         }
         let mut broken = None;
-        let is_json = |candidate: &Candidate| candidate.text.trim_start().starts_with(['{', '[']);
+        let is_json = |candidate: &AnswerCandidate| candidate.text.trim_start().starts_with(['{', '[']);
         for candidate in candidates(answer).into_iter().filter(is_json) {
             let parsed = json::parse(&SourceText::new(candidate.text));
             if let Some(holder) = parsed.document.root().and_then(holder_of) {
                 sound(&parsed)?;
                 let reasoning = plain(&candidate.reasoning);
-                return Ok(Answer {
+                return Ok(PlannerAnswer {
                     reasoning,
-                    ..Answer::of(holder)
+                    ..PlannerAnswer::of(holder)
                 });
             }
             broken = broken.or_else(|| sound(&parsed).err());
@@ -72,18 +72,18 @@ impl Answer {
         Err(broken.unwrap_or_else(nothing))
     }
 
-    fn of(holder: NodeRef<'_>) -> Answer {
+    fn of(holder: NodeRef<'_>) -> PlannerAnswer {
         let tasks = match holder.kind() {
-            Kind::Array => Some(holder),
+            NodeKind::Array => Some(holder),
             _ => holder.get("tasks"),
         };
         let texts = |key: &str| texts_of(holder.get(key));
-        let mut answer = Answer {
+        let mut answer = PlannerAnswer {
             sections: texts("source_sections"),
             uncovered: uncovered_of(holder.get("uncovered")),
             unknowns: texts("unknowns"),
             orientation: holder.get("orientation").map(orientation_of).unwrap_or_default(),
-            ..Answer::default()
+            ..PlannerAnswer::default()
         };
         for task in tasks.into_iter().flat_map(NodeRef::elements) {
             answer.read_task(task);
@@ -92,14 +92,14 @@ impl Answer {
     }
 
     fn read_task(&mut self, task: NodeRef<'_>) {
-        let mut members: Vec<(&'static str, Value)> = Vec::new();
+        let mut members: Vec<(&'static str, PlainValue)> = Vec::new();
         let mut unknown = Vec::new();
         for member in task.own_members() {
             let Some(name) = FIELDS.into_iter().find(|field| member.key.is_text(field)) else {
                 unknown.push(cut(&one_line(&visible(&member.key.value())), 40));
                 continue;
             };
-            let value = tidy(Value::of(member.value));
+            let value = tidy(PlainValue::of(member.value));
             if name != "wave" && !is_absent(name, &value) {
                 members.push((name, value));
             }
@@ -107,7 +107,7 @@ impl Answer {
         if !unknown.is_empty() {
             let id = members.iter().find(|(name, _)| *name == "task_id");
             let id = match id {
-                Some((_, Value::String(id))) => format!("task `{}`", visible(id)),
+                Some((_, PlainValue::String(id))) => format!("task `{}`", visible(id)),
                 _ => "a task".to_owned(),
             };
             let message = format!("{id} has fields that packs do not have: {}", unknown.join(", "));
@@ -120,16 +120,16 @@ impl Answer {
 
 /// Returns the object, or the list, that holds the tasks: the outermost, or the only one inside it.
 fn holder_of(root: NodeRef<'_>) -> Option<NodeRef<'_>> {
-    let is_task = |node: NodeRef<'_>| node.kind() == Kind::Object && node.get("task_id").is_some();
-    if root.kind() == Kind::Array {
+    let is_task = |node: NodeRef<'_>| node.kind() == NodeKind::Object && node.get("task_id").is_some();
+    if root.kind() == NodeKind::Array {
         return root.elements().next().filter(|first| is_task(*first)).map(|_| root);
     }
-    let has_tasks = |node: NodeRef<'_>| node.get("tasks").is_some_and(|tasks| tasks.kind() == Kind::Array);
-    if root.kind() != Kind::Object || has_tasks(root) {
-        return Some(root).filter(|root| root.kind() == Kind::Object);
+    let has_tasks = |node: NodeRef<'_>| node.get("tasks").is_some_and(|tasks| tasks.kind() == NodeKind::Array);
+    if root.kind() != NodeKind::Object || has_tasks(root) {
+        return Some(root).filter(|root| root.kind() == NodeKind::Object);
     }
     let mut inner = root.own_members().map(|member| member.value);
-    let found = inner.find(|value| value.kind() == Kind::Object && has_tasks(*value))?;
+    let found = inner.find(|value| value.kind() == NodeKind::Object && has_tasks(*value))?;
     Some(found)
 }
 
@@ -164,10 +164,10 @@ fn sound(parsed: &Parsed) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Returns a value without white space around its texts, and without what only terminals act on.
-fn tidy(value: Value) -> Value {
+fn tidy(value: PlainValue) -> PlainValue {
     match value {
-        Value::String(text) => Value::String(plain(&text)),
-        Value::Array(items) => Value::Array(items.into_iter().map(tidy).collect()),
+        PlainValue::String(text) => PlainValue::String(plain(&text)),
+        PlainValue::Array(items) => PlainValue::Array(items.into_iter().map(tidy).collect()),
         other => other,
     }
 }
@@ -178,12 +178,12 @@ fn plain(text: &str) -> String {
 }
 
 /// Returns true for an optional field that says nothing.
-fn is_absent(name: &str, value: &Value) -> bool {
+fn is_absent(name: &str, value: &PlainValue) -> bool {
     let required = FIELDS.iter().take(crate::dialect::task_pack::contract::N_REQUIRED);
     let is_empty = match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
+        PlainValue::Null => true,
+        PlainValue::String(text) => text.is_empty(),
+        PlainValue::Array(items) => items.is_empty(),
         _ => false,
     };
     is_empty && !required.into_iter().any(|field| *field == name)

@@ -4,14 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::dialect::task_pack::contract::FIELDS;
-use crate::dialect::task_pack::original::Pack;
+use crate::dialect::task_pack::original::OriginalPack;
 use crate::dialect::task_pack::sections::{get, line, list};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::text::SourceText;
 
 /// The tasks of two packs, side by side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct PackDifference {
     /// Tasks that are new: id and goal.
     pub added: Vec<(String, String)>,
     /// Tasks that are gone: id and goal.
@@ -26,14 +26,14 @@ pub struct Difference {
     pub n_same: usize,
 }
 
-impl Difference {
+impl PackDifference {
     /// Compares two packs. A pack whose contract cannot be read has no tasks.
-    pub fn between(old: &SourceText, new: &SourceText) -> Difference {
+    pub fn between(old: &SourceText, new: &SourceText) -> PackDifference {
         let (old, new) = (tasks_of(old), tasks_of(new));
-        let id = |task: &Value| get(task, "task_id").map(line).unwrap_or_default();
-        let named = |task: &Value| (id(task), get(task, "goal").map(line).unwrap_or_default());
-        let by_id: HashMap<String, &Value> = old.iter().map(|task| (id(task), task)).collect();
-        let mut difference = Difference::default();
+        let id = |task: &PlainValue| get(task, "task_id").map(line).unwrap_or_default();
+        let named = |task: &PlainValue| (id(task), get(task, "goal").map(line).unwrap_or_default());
+        let by_id: HashMap<String, &PlainValue> = old.iter().map(|task| (id(task), task)).collect();
+        let mut difference = PackDifference::default();
         for task in &new {
             match by_id.get(&id(task)) {
                 None => difference.added.push(named(task)),
@@ -41,19 +41,19 @@ impl Difference {
             }
         }
         let ids: HashSet<String> = new.iter().map(id).collect();
-        let is_gone = |task: &&Value| !ids.contains(&id(task));
+        let is_gone = |task: &&PlainValue| !ids.contains(&id(task));
         difference.removed = old.iter().filter(is_gone).map(named).collect();
         difference
     }
 
-    fn compare(&mut self, id: &str, old: &Value, new: &Value) {
+    fn compare(&mut self, id: &str, old: &PlainValue, new: &PlainValue) {
         let differs = |field: &&str| get(old, field) != get(new, field);
         let of_its_own = |field: &&str| !matches!(*field, "task_id" | "dependencies" | "wave");
         let fields: Vec<&'static str> = FIELDS.into_iter().filter(of_its_own).filter(differs).collect();
         let is_rewired = differs(&"dependencies");
-        let wave = |task: &Value| get(task, "wave").map(line).unwrap_or_default();
+        let wave = |task: &PlainValue| get(task, "wave").map(line).unwrap_or_default();
         let is_moved = wave(old) != wave(new);
-        let on = |task: &Value| list(task, "dependencies").iter().map(line).collect();
+        let on = |task: &PlainValue| list(task, "dependencies").iter().map(line).collect();
         if is_rewired {
             self.rewired.push((id.to_owned(), on(old), on(new)));
         }
@@ -66,9 +66,9 @@ impl Difference {
     }
 }
 
-fn tasks_of(source: &SourceText) -> Vec<Value> {
-    let pack = Pack::parse(source);
+fn tasks_of(source: &SourceText) -> Vec<PlainValue> {
+    let pack = OriginalPack::parse(source);
     let tasks = pack.contract().and_then(|contract| contract.get("tasks"));
     let tasks = tasks.into_iter().flat_map(|tasks| tasks.elements());
-    tasks.map(Value::of).collect()
+    tasks.map(PlainValue::of).collect()
 }

@@ -2,17 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::answer::Answer;
+use super::answer::PlannerAnswer;
 use super::rules::TASK_ID;
-use super::{Kept, Previous};
+use super::{IdChanges, Previous};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::task_pack::contract::SCHEMA_VERSION;
-use crate::dialect::task_pack::original::Pack;
+use crate::dialect::task_pack::original::OriginalPack;
 use crate::dialect::task_pack::rewave;
 use crate::dialect::task_pack::sections::{get, line, list};
 use crate::dialect::task_pack::write::wave_list;
 use crate::dialect::write::{cut, number, text};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 use crate::text::{SourceText, visible};
 
 /// The fields of a task in the order in which they are written.
@@ -40,16 +40,16 @@ const ORDER: [&str; 20] = [
 ];
 
 /// A task on its way into the contract.
-pub(super) type Task = Vec<(&'static str, Value)>;
+pub(super) type DerivedTask = Vec<(&'static str, PlainValue)>;
 
 /// Returns the contract of tasks.
-pub(super) fn contract_of(tasks: &[Task]) -> Value {
+pub(super) fn contract_of(tasks: &[DerivedTask]) -> PlainValue {
     let ids: Vec<&str> = tasks.iter().map(|task| text_of(task, "task_id")).collect();
     let mut by_id: HashMap<&str, usize> = HashMap::new();
     for (ix, id) in ids.iter().enumerate() {
         by_id.entry(id).or_insert(ix);
     }
-    let on = |task: &Task| -> Vec<usize> {
+    let on = |task: &DerivedTask| -> Vec<usize> {
         let mut on: Vec<usize> = texts_of(task, "dependencies")
             .filter_map(|id| by_id.get(id).copied())
             .collect();
@@ -58,21 +58,21 @@ pub(super) fn contract_of(tasks: &[Task]) -> Value {
         on
     };
     let on: Vec<Vec<usize>> = tasks.iter().map(on).collect();
-    let files = |task: &Task| texts_of(task, "files").map(str::to_owned).collect();
+    let files = |task: &DerivedTask| texts_of(task, "files").map(str::to_owned).collect();
     let files: Vec<Vec<String>> = tasks.iter().map(files).collect();
     let fresh = rewave::fresh(&on, &files);
     let n_waves = fresh.positions.iter().flatten().max().map_or(0, |last| last + 1);
     // What waits for itself has no place: it is put behind all others, and the judge says why that is wrong.
     let waves: Vec<usize> = fresh.positions.iter().map(|at| at.unwrap_or(n_waves) + 1).collect();
     let tasks = tasks.iter().zip(&waves).map(|(task, wave)| task_value(task, *wave));
-    Value::Object(vec![
+    PlainValue::Object(vec![
         ("schema_version".to_owned(), text(SCHEMA_VERSION)),
         ("execution_waves".to_owned(), wave_list(&waves, ids.iter().copied())),
-        ("tasks".to_owned(), Value::Array(tasks.collect())),
+        ("tasks".to_owned(), PlainValue::Array(tasks.collect())),
     ])
 }
 
-fn task_value(task: &Task, wave: usize) -> Value {
+fn task_value(task: &DerivedTask, wave: usize) -> PlainValue {
     let member = |name: &&'static str| {
         let value = match *name {
             "wave" => Some(number(wave)),
@@ -83,31 +83,31 @@ fn task_value(task: &Task, wave: usize) -> Value {
         };
         value.map(|value| ((*name).to_owned(), value))
     };
-    Value::Object(ORDER.iter().filter_map(member).collect())
+    PlainValue::Object(ORDER.iter().filter_map(member).collect())
 }
 
 /// Returns a text of a task; empty where it has none.
-pub(super) fn text_of<'t>(task: &'t Task, name: &str) -> &'t str {
+pub(super) fn text_of<'t>(task: &'t DerivedTask, name: &str) -> &'t str {
     match task.iter().find(|(own, _)| *own == name) {
-        Some((_, Value::String(text))) => text,
+        Some((_, PlainValue::String(text))) => text,
         _ => "",
     }
 }
 
 /// Returns the texts of a list of a task.
-pub(super) fn texts_of<'t>(task: &'t Task, name: &str) -> impl Iterator<Item = &'t str> {
-    let items: &[Value] = match task.iter().find(|(own, _)| *own == name) {
-        Some((_, Value::Array(items))) => items,
+pub(super) fn texts_of<'t>(task: &'t DerivedTask, name: &str) -> impl Iterator<Item = &'t str> {
+    let items: &[PlainValue] = match task.iter().find(|(own, _)| *own == name) {
+        Some((_, PlainValue::Array(items))) => items,
         _ => &[],
     };
     items.iter().filter_map(|item| match item {
-        Value::String(text) => Some(text.as_str()),
+        PlainValue::String(text) => Some(text.as_str()),
         _ => None,
     })
 }
 
 /// Returns the ids that cards cannot carry.
-pub(super) fn check_ids(answer: &Answer) -> Vec<Diagnostic> {
+pub(super) fn check_ids(answer: &PlannerAnswer) -> Vec<Diagnostic> {
     let ids = answer.tasks.iter().map(|task| text_of(task, "task_id"));
     let odd = ids.filter(|id| !id.is_empty() && !is_plain_id(id));
     odd.map(|id| {
@@ -124,18 +124,18 @@ fn is_plain_id(id: &str) -> bool {
 }
 
 /// A task of the pack before.
-struct Old {
+struct PreviousTask {
     id: String,
     goal: String,
     files: Vec<String>,
 }
 
-fn old_tasks(pack: &SourceText) -> Vec<Old> {
-    let pack = Pack::parse(pack);
-    let contract = pack.contract().map(Value::of).unwrap_or(Value::Null);
+fn old_tasks(pack: &SourceText) -> Vec<PreviousTask> {
+    let pack = OriginalPack::parse(pack);
+    let contract = pack.contract().map(PlainValue::of).unwrap_or(PlainValue::Null);
     let tasks = list(&contract, "tasks").iter();
     tasks
-        .map(|task| Old {
+        .map(|task| PreviousTask {
             id: get(task, "task_id").map(line).unwrap_or_default(),
             goal: get(task, "goal").map(line).unwrap_or_default(),
             files: sorted(list(task, "files").iter().map(line)),
@@ -152,12 +152,12 @@ fn sorted(files: impl Iterator<Item = String>) -> Vec<String> {
 
 /// Gives tasks that the pack before had, with the same goal and the same files, the ids they had there; and another id to
 /// tasks that would take over what is recorded of an old one. Returns what became of which.
-pub(super) fn keep_ids(tasks: &mut [Task], previous: &Previous<'_>) -> Kept {
+pub(super) fn keep_ids(tasks: &mut [DerivedTask], previous: &Previous<'_>) -> IdChanges {
     let own: Vec<String> = tasks.iter().map(|task| text_of(task, "task_id").to_owned()).collect();
     let distinct: HashSet<&str> = own.iter().map(String::as_str).collect();
     // Tasks that share an id, or have none, are for the judge.
     if distinct.len() < own.len() || distinct.contains("") {
-        return Kept::default();
+        return IdChanges::default();
     }
     let old = old_tasks(previous.pack);
     let ids = new_ids(tasks, &own, &old, previous);
@@ -169,8 +169,8 @@ pub(super) fn keep_ids(tasks: &mut [Task], previous: &Previous<'_>) -> Kept {
     for (task, id) in tasks.iter_mut().zip(&ids) {
         for (name, value) in task.iter_mut() {
             match value {
-                Value::String(own) if *name == "task_id" => own.clone_from(id),
-                Value::Array(items) if *name == "dependencies" => rename(items, &names),
+                PlainValue::String(own) if *name == "task_id" => own.clone_from(id),
+                PlainValue::Array(items) if *name == "dependencies" => rename(items, &names),
                 _ => {}
             }
         }
@@ -178,7 +178,7 @@ pub(super) fn keep_ids(tasks: &mut [Task], previous: &Previous<'_>) -> Kept {
     let taken: HashSet<&str> = ids.iter().map(String::as_str).collect();
     let gone = old.iter().filter(|old| !taken.contains(old.id.as_str()));
     let pairs = own.iter().zip(&ids);
-    Kept {
+    IdChanges {
         renamed: pairs
             .filter(|(own, id)| own != id)
             .map(|(own, id)| (own.clone(), id.clone()))
@@ -187,9 +187,9 @@ pub(super) fn keep_ids(tasks: &mut [Task], previous: &Previous<'_>) -> Kept {
     }
 }
 
-fn rename(items: &mut [Value], names: &HashMap<&str, &str>) {
+fn rename(items: &mut [PlainValue], names: &HashMap<&str, &str>) {
     for item in items {
-        if let Value::String(id) = item
+        if let PlainValue::String(id) = item
             && let Some(new) = names.get(id.as_str())
         {
             *id = (*new).to_owned();
@@ -197,14 +197,14 @@ fn rename(items: &mut [Value], names: &HashMap<&str, &str>) {
     }
 }
 
-fn new_ids(tasks: &[Task], own: &[String], old: &[Old], previous: &Previous<'_>) -> Vec<String> {
+fn new_ids(tasks: &[DerivedTask], own: &[String], old: &[PreviousTask], previous: &Previous<'_>) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
     let mut ids: Vec<Option<String>> = tasks
         .iter()
         .map(|task| {
             let goal = line(&text(text_of(task, "goal")));
             let files = sorted(texts_of(task, "files").map(|file| line(&text(file))));
-            let same = |old: &&Old| old.goal == goal && old.files == files && is_plain_id(&old.id);
+            let same = |old: &&PreviousTask| old.goal == goal && old.files == files && is_plain_id(&old.id);
             let mut found = old.iter().filter(same).filter(|old| !taken.contains(&old.id));
             let id = found.next().map(|old| old.id.clone())?;
             taken.insert(id.clone());

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::answer::Answer;
+use super::answer::PlannerAnswer;
 use super::source_plan::SourcePlan;
 use crate::dialect::task_pack::sections::{cards, fence, get, graph_lines, line, list, wave_lines};
 use crate::dialect::task_pack::write::frontmatter_line;
 use crate::dialect::write::{cut, one_line};
-use crate::document::patch::Value;
+use crate::document::patch::PlainValue;
 
 /// How long a text in a table may be.
 const CELL_CHARS: usize = 120;
@@ -17,16 +17,16 @@ const CELL_CHARS: usize = 120;
 const MAX_BOUNDARIES: usize = 12;
 
 /// All that a pack is laid out from.
-pub(super) struct Layout<'a> {
+pub(super) struct PackLayout<'a> {
     pub(super) plan_path: &'a str,
     pub(super) plan: &'a SourcePlan,
     pub(super) date: &'a str,
-    pub(super) answer: &'a Answer,
-    pub(super) contract: &'a Value,
+    pub(super) answer: &'a PlannerAnswer,
+    pub(super) contract: &'a PlainValue,
     pub(super) target_repo: Option<&'a str>,
 }
 
-impl Layout<'_> {
+impl PackLayout<'_> {
     /// Returns the text of the pack.
     pub(super) fn text(&self) -> String {
         let mut out = self.frontmatter();
@@ -48,7 +48,7 @@ impl Layout<'_> {
         out
     }
 
-    fn tasks(&self) -> &[Value] {
+    fn tasks(&self) -> &[PlainValue] {
         list(self.contract, "tasks")
     }
 
@@ -226,8 +226,8 @@ impl Layout<'_> {
     }
 
     fn unit_row(&self, unit: &str, out: &mut String) {
-        let is_own = |task: &&Value| get(task, "source_unit").map(line).unwrap_or_default() == unit;
-        let own: Vec<&Value> = self.tasks().iter().filter(is_own).collect();
+        let is_own = |task: &&PlainValue| get(task, "source_unit").map(line).unwrap_or_default() == unit;
+        let own: Vec<&PlainValue> = self.tasks().iter().filter(is_own).collect();
         let joined = |texts: BTreeSet<String>| texts.into_iter().collect::<Vec<_>>().join(", ");
         let refs = own
             .iter()

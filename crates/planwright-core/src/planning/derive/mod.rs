@@ -16,23 +16,23 @@ use std::fmt;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::task_pack::TaskPack;
 use crate::dialect::task_pack::drift::drift;
-use crate::dialect::task_pack::original::{self, Pack, Validity, validate};
+use crate::dialect::task_pack::original::{self, OriginalPack, Validity, validate};
 use crate::dialect::task_pack::paths::is_concrete;
 use crate::dialect::write::cut;
-use crate::dialect::{self, Choice, DIALECTS, Facts, Looked};
+use crate::dialect::{self, Choice, DIALECTS, DiskFacts, Looked};
 use crate::inspect::inspect;
 use crate::text::{SourceText, visible};
-use answer::Answer;
-use contract::{Task, check_ids, contract_of, keep_ids, text_of, texts_of};
-use layout::Layout;
+use answer::PlannerAnswer;
+use contract::{DerivedTask, check_ids, contract_of, keep_ids, text_of, texts_of};
+use layout::PackLayout;
 use rules::{ANSWER, NOT_EXECUTABLE, UNCOVERED, UNKNOWN_ANCHOR};
-pub use source_plan::{Anchor, SourcePlan};
+pub use source_plan::{PlanAnchor, SourcePlan};
 
 /// How many names of a plan a finding lists.
 const MAX_LISTED: usize = 20;
 
 /// What a pack is to be derived from.
-pub struct Order<'a> {
+pub struct DerivationRequest<'a> {
     /// Where the source plan lies, from the root of the repository, with `/`.
     pub plan_path: &'a str,
     /// The source plan.
@@ -70,12 +70,12 @@ pub struct Derived {
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
     /// What became of the tasks of the pack before.
-    pub kept: Kept,
+    pub kept: IdChanges,
 }
 
 /// What became of the ids of a pack that was made anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct IdChanges {
     /// Ids that the planner gave, and what the tasks are called instead.
     pub renamed: Vec<(String, String)>,
     /// Ids of old tasks that no task has any more.
@@ -108,21 +108,21 @@ impl std::error::Error for DeriveError {}
 
 /// Derives a pack from a plan and a planner's answer. What comes out is valid by the original's rules, or a draft without
 /// errors where the plan has no `spec_id`.
-pub fn derive(order: &Order<'_>) -> Result<Derived, DeriveError> {
+pub fn derive(order: &DerivationRequest<'_>) -> Result<Derived, DeriveError> {
     check_plan(order.plan_path, order.plan)?;
     let plan = SourcePlan::read(order.plan);
-    let mut answer = Answer::read(order.answer).map_err(DeriveError::Answer)?;
+    let mut answer = PlannerAnswer::read(order.answer).map_err(DeriveError::Answer)?;
     let mut findings = check_ids(&answer);
     findings.extend(check_anchors(&answer, &plan));
     let mut tasks = std::mem::take(&mut answer.tasks);
     let kept = match &order.previous {
         Some(previous) => keep_ids(&mut tasks, previous),
-        None => Kept::default(),
+        None => IdChanges::default(),
     };
     let contract = contract_of(&tasks);
-    let previous = order.previous.map(|previous| Pack::parse(previous.pack));
+    let previous = order.previous.map(|previous| OriginalPack::parse(previous.pack));
     let target_repo = previous.as_ref().and_then(|pack| pack.markdown().value("target_repo"));
-    let layout = Layout {
+    let layout = PackLayout {
         plan_path: order.plan_path,
         plan: &plan,
         date: order.date,
@@ -160,7 +160,7 @@ pub fn check_plan(plan_path: &str, plan: &SourceText) -> Result<(), DeriveError>
 }
 
 /// Returns what tasks refer to and the plan does not have.
-fn check_anchors(answer: &Answer, plan: &SourcePlan) -> Vec<Diagnostic> {
+fn check_anchors(answer: &PlannerAnswer, plan: &SourcePlan) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     let mut report = |message: String, help: &str| {
@@ -205,13 +205,13 @@ fn check_anchors(answer: &Answer, plan: &SourcePlan) -> Vec<Diagnostic> {
 }
 
 /// Returns what is wrong with a pack: what `check` says, and what the original's judge says where that is more.
-fn judge(text: &SourceText, order: &Order<'_>, plan: &SourcePlan) -> Vec<Diagnostic> {
-    let pack = Pack::parse(text);
+fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) -> Vec<Diagnostic> {
+    let pack = OriginalPack::parse(text);
     let files: BTreeSet<String> = pack.files().collect();
     let directories: Vec<String> = files.into_iter().filter(|file| (order.is_directory)(file)).collect();
-    let facts = Facts {
+    let facts = DiskFacts {
         looked: Looked::Done,
-        source_plan: dialect::SourcePlan::Bytes(order.plan.as_str().as_bytes().to_vec()),
+        source_plan: dialect::SourcePlanLookup::Bytes(order.plan.as_str().as_bytes().to_vec()),
         directories: directories.clone(),
         neighbours: None,
     };
@@ -246,9 +246,9 @@ fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
     }
 }
 
-fn original_findings(pack: &Pack, order: &Order<'_>, directories: Vec<String>) -> Vec<Diagnostic> {
-    let facts = original::Facts {
-        source_plan: original::SourcePlan::Text(order.plan.clone()),
+fn original_findings(pack: &OriginalPack, order: &DerivationRequest<'_>, directories: Vec<String>) -> Vec<Diagnostic> {
+    let facts = original::OriginalFacts {
+        source_plan: original::SourcePlanText::Text(order.plan.clone()),
         directories: directories.into_iter().collect(),
     };
     let report = validate(pack, &facts);
@@ -262,7 +262,7 @@ fn original_findings(pack: &Pack, order: &Order<'_>, directories: Vec<String>) -
 }
 
 /// Returns the units and requirements that no task serves, unless the planner says why.
-fn uncovered(tasks: &[Task], answer: &Answer, plan: &SourcePlan) -> Option<Diagnostic> {
+fn uncovered(tasks: &[DerivedTask], answer: &PlannerAnswer, plan: &SourcePlan) -> Option<Diagnostic> {
     let mut served: HashSet<&str> = answer.uncovered.iter().map(|(id, _)| id.as_str()).collect();
     for task in tasks {
         served.insert(text_of(task, "source_unit"));

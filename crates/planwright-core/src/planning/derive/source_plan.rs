@@ -30,9 +30,9 @@ pub struct SourcePlan {
     /// Its sections, in order.
     pub sections: Vec<String>,
     /// Its implementation units, in order.
-    pub units: Vec<Anchor>,
+    pub units: Vec<PlanAnchor>,
     /// Its requirements and acceptance examples, in order.
-    pub requirements: Vec<Anchor>,
+    pub requirements: Vec<PlanAnchor>,
     /// What its sections about scope say, a line each.
     pub boundaries: Vec<String>,
     /// The places of the sections about scope, or with a part about it.
@@ -43,7 +43,7 @@ pub struct SourcePlan {
 
 /// A place of a plan that tasks can refer to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Anchor {
+pub struct PlanAnchor {
     /// What it is called, like `U1`.
     pub id: String,
     /// What it says, on one line.
@@ -134,7 +134,7 @@ impl SourcePlan {
             _ => return,
         };
         if list.len() < MAX_ANCHORS && !list.iter().any(|known| known.id == id) {
-            list.push(Anchor {
+            list.push(PlanAnchor {
                 id: id.to_owned(),
                 title: one_line(title),
                 section: self.sections.len().checked_sub(1),
@@ -209,7 +209,7 @@ impl SourcePlan {
     }
 
     /// Returns the unit or requirement with a name.
-    pub fn anchor(&self, id: &str) -> Option<&Anchor> {
+    pub fn anchor(&self, id: &str) -> Option<&PlanAnchor> {
         self.units
             .iter()
             .chain(&self.requirements)
@@ -279,7 +279,7 @@ mod tests {
         ### U1. Core types\n\n- R1 first\n\nSee R9.\n\n### U3. Module boundaries\n\n- **Goal:** x\n\n\
         - U2. **Reader**\n\n```md\n### U7. Not a unit\n```\n";
 
-    fn ids(anchors: &[Anchor]) -> Vec<&str> {
+    fn ids(anchors: &[PlanAnchor]) -> Vec<&str> {
         anchors.iter().map(|anchor| anchor.id.as_str()).collect()
     }
 

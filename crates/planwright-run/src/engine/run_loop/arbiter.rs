@@ -4,23 +4,23 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 
-use planwright_core::arbiter::Brief;
+use planwright_core::arbiter::ArbiterBrief;
 use planwright_core::plan::State;
-use planwright_core::schedule::{Action, Event, Phase};
+use planwright_core::schedule::{Phase, ScheduleAction, ScheduleEvent};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_attempt;
 use super::RunLoop;
-use crate::agent_query::{AgentQuery, AgentQueryError, AgentQueryPlace, Answer, Listening, not_started};
-use crate::arbitration::{Attempts, Undecided, available, decided, limits};
+use crate::agent_query::{AgentAnswer, AgentQuery, AgentQueryError, AgentQueryPlace, Listening, not_started};
+use crate::arbitration::{AttemptHistory, Undecided, available, decided, limits};
 use crate::clock;
 use crate::files::DiskFiles;
 use crate::journal::plan_id;
-use crate::runs::{Chosen, RemarkKind, RunEvent};
-use crate::worker::{Ended, Manner, Workers};
+use crate::runs::{AgentChoiceRecord, RemarkKind, RunEvent};
+use crate::worker::{EndedProcess, StopManner, Workers};
 
 /// A question that is under way.
-pub(super) struct Asking {
+pub(super) struct ArbiterQuery {
     /// The task that an agent is wanted for; none where it is gone from the plan.
     task: Option<u32>,
     /// Its name when it was asked about.
@@ -36,7 +36,7 @@ pub(super) struct Asking {
 #[derive(Default)]
 pub(super) struct ArbiterQuestions {
     /// Questions that are under way, by the number of their process.
-    asking: HashMap<u64, Asking>,
+    asking: HashMap<u64, ArbiterQuery>,
     /// The agent of a task that is about to begin; none where the arbiter did not choose.
     decisions: HashMap<u32, Option<String>>,
 }
@@ -61,7 +61,7 @@ impl ArbiterQuestions {
         self.decisions.remove(&task).flatten()
     }
 
-    pub(super) fn take_question(&mut self, key: u64) -> Option<Asking> {
+    pub(super) fn take_question(&mut self, key: u64) -> Option<ArbiterQuery> {
         self.asking.remove(&key)
     }
 
@@ -72,15 +72,15 @@ impl ArbiterQuestions {
         };
         if asking.listening.take(bytes) && !asking.is_ending {
             asking.is_ending = true;
-            workers.cancel(key, Manner::Politely);
+            workers.cancel(key, StopManner::Politely);
         }
         true
     }
 
     /// Ends all questions: nothing will begin.
-    pub(super) fn end(&mut self, workers: &mut Workers, manner: Manner) {
+    pub(super) fn end(&mut self, workers: &mut Workers, manner: StopManner) {
         for (key, asking) in &mut self.asking {
-            if !asking.is_ending || manner == Manner::AtOnce {
+            if !asking.is_ending || manner == StopManner::AtOnce {
                 asking.is_ending = true;
                 asking.listening.interrupt();
                 workers.cancel(*key, manner);
@@ -95,7 +95,7 @@ impl ArbiterQuestions {
             asking.task = asking.task.and_then(|task| new_of.get(&task).copied());
             if asking.task.is_none() && !asking.is_ending {
                 asking.is_ending = true;
-                workers.cancel(*key, Manner::Politely);
+                workers.cancel(*key, StopManner::Politely);
             }
         }
     }
@@ -123,8 +123,8 @@ impl RunLoop<'_> {
     fn start_asking(&mut self, arbiter: &str, task: u32, attempt: u32) -> Result<(), AgentQueryError> {
         let root = self.root();
         let (plan, links) = (self.snapshot.plan(), self.snapshot.links());
-        let past = Attempts::of(&DiskFiles, self.snapshot.place(), plan_id(self.snapshot.plan()));
-        let brief = Brief::of_plan(plan, links, Some(task as usize), past.past());
+        let past = AttemptHistory::of(&DiskFiles, self.snapshot.place(), plan_id(self.snapshot.plan()));
+        let brief = ArbiterBrief::of_plan(plan, links, Some(task as usize), past.past());
         let prompt = brief.question(&available(self.request.config, &root));
         let place = AgentQueryPlace::create(&DiskFiles, &root, &clock::now())?;
         // After a crash it is found as every process of the run.
@@ -147,7 +147,7 @@ impl RunLoop<'_> {
             fencing: self.fences.fencing(),
         };
         let mut spec = query.spec()?;
-        let asking = Asking {
+        let asking = ArbiterQuery {
             task: Some(task),
             name: self.snapshot.name(task).to_owned(),
             arbiter: arbiter.to_owned(),
@@ -163,19 +163,19 @@ impl RunLoop<'_> {
     }
 
     /// The arbiter is through: the task begins, with whom it chose or with whom it would have begun anyway.
-    pub(super) fn arbiter_ended(&mut self, asking: Asking, ended: &Ended) -> Result<(), RunError> {
+    pub(super) fn arbiter_ended(&mut self, asking: ArbiterQuery, ended: &EndedProcess) -> Result<(), RunError> {
         let answer = asking.listening.conclude(ended);
         // The task may have been moved or removed meanwhile, or the run stopped.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
         let Some(task) = task.filter(|_| self.schedule.stop().is_none()) else {
             let why = Some("it is not to begin any more".to_owned());
-            self.record_cost(RunEvent::Chosen(Chosen {
+            self.record_cost(RunEvent::Chosen(AgentChoiceRecord {
                 why,
                 ..chosen(&asking.arbiter, &asking.name, answer.as_ref().ok())
             }))?;
             if let Some(task) = task {
                 let to = State::Pending;
-                self.happened(Event::Moved { task, to });
+                self.happened(ScheduleEvent::Moved { task, to });
             }
             return Ok(());
         };
@@ -186,7 +186,7 @@ impl RunLoop<'_> {
         &mut self,
         task: u32,
         attempt: u32,
-        answer: Result<Answer, AgentQueryError>,
+        answer: Result<AgentAnswer, AgentQueryError>,
     ) -> Result<(), RunError> {
         let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
         let name = self.snapshot.name(task).to_owned();
@@ -194,13 +194,13 @@ impl RunLoop<'_> {
         let root = self.root();
         match decided(&arbiter, answer, &available(self.request.config, &root)) {
             Ok((decision, _)) => {
-                self.record_cost(RunEvent::Chosen(Chosen {
+                self.record_cost(RunEvent::Chosen(AgentChoiceRecord {
                     agent: decision.agent.clone(),
                     reason: Some(decision.reason),
                     ..spent
                 }))?;
                 self.arbiter.decisions.insert(task, Some(decision.agent));
-                self.actions.push_back(Action::Start { task, attempt });
+                self.actions.push_back(ScheduleAction::Start { task, attempt });
                 Ok(())
             }
             Err(error) => self.begin_anyway(task, attempt, &error, spent),
@@ -215,15 +215,21 @@ impl RunLoop<'_> {
     }
 
     /// Begins a task for which the arbiter did not choose.
-    fn begin_anyway(&mut self, task: u32, attempt: u32, error: &Undecided, spent: Chosen) -> Result<(), RunError> {
+    fn begin_anyway(
+        &mut self,
+        task: u32,
+        attempt: u32,
+        error: &Undecided,
+        spent: AgentChoiceRecord,
+    ) -> Result<(), RunError> {
         let agent = self.agents.of_task(task);
-        self.record_cost(RunEvent::Chosen(Chosen {
+        self.record_cost(RunEvent::Chosen(AgentChoiceRecord {
             agent,
             why: Some(error.to_string()),
             ..spent
         }))?;
         self.arbiter.decisions.insert(task, None);
-        self.actions.push_back(Action::Start { task, attempt });
+        self.actions.push_back(ScheduleAction::Start { task, attempt });
         Ok(())
     }
 
@@ -235,13 +241,13 @@ impl RunLoop<'_> {
 }
 
 /// Returns the record of a question, without its answer.
-fn chosen(arbiter: &str, task: &str, answer: Option<&Answer>) -> Chosen {
-    Chosen {
+fn chosen(arbiter: &str, task: &str, answer: Option<&AgentAnswer>) -> AgentChoiceRecord {
+    AgentChoiceRecord {
         task: task.to_owned(),
         arbiter: arbiter.to_owned(),
         milliseconds: answer.and_then(|answer| u64::try_from(answer.duration.as_millis()).ok()),
         cost_usd: answer.and_then(|answer| answer.cost_usd),
-        tokens: answer.and_then(Answer::tokens),
-        ..Chosen::default()
+        tokens: answer.and_then(AgentAnswer::tokens),
+        ..AgentChoiceRecord::default()
     }
 }

@@ -4,22 +4,22 @@ use std::collections::HashMap;
 
 use planwright_core::plan::State;
 
-use super::super::attempt::{Attempt, Ending, Stage};
+use super::super::attempt::{AttemptEndReason, RunningAttempt, Stage};
 use super::super::budget::Reservation;
-use crate::worker::{Manner, Workers};
+use crate::worker::{StopManner, Workers};
 
 /// All attempts with a process, and those that are about to have one.
 #[derive(Default)]
-pub(super) struct Attempts {
+pub(super) struct RunningAttempts {
     /// By the number of their process.
-    under_way: HashMap<u64, Attempt>,
+    under_way: HashMap<u64, RunningAttempt>,
     /// Recorded, with their prompts; they get a process after the next commit.
-    spawning: Vec<(Attempt, String)>,
+    spawning: Vec<(RunningAttempt, String)>,
     last_key: u64,
     slots: Vec<bool>,
 }
 
-impl Attempts {
+impl RunningAttempts {
     /// Returns a number for a process that none had before.
     pub(super) fn new_key(&mut self) -> u64 {
         self.last_key += 1;
@@ -36,14 +36,14 @@ impl Attempts {
         slot as u32 + 1
     }
 
-    pub(super) fn free_slot(&mut self, attempt: &Attempt) {
+    pub(super) fn free_slot(&mut self, attempt: &RunningAttempt) {
         if let Some(slot) = self.slots.get_mut(attempt.slot as usize - 1) {
             *slot = false;
         }
     }
 
     /// Adds an attempt that gets its process after the next commit.
-    pub(super) fn queue(&mut self, attempt: Attempt, prompt: String) {
+    pub(super) fn queue(&mut self, attempt: RunningAttempt, prompt: String) {
         self.spawning.push((attempt, prompt));
     }
 
@@ -51,32 +51,32 @@ impl Attempts {
         !self.spawning.is_empty()
     }
 
-    pub(super) fn take_queued(&mut self) -> Vec<(Attempt, String)> {
+    pub(super) fn take_queued(&mut self) -> Vec<(RunningAttempt, String)> {
         std::mem::take(&mut self.spawning)
     }
 
     /// Adds an attempt whose process runs.
-    pub(super) fn insert(&mut self, key: u64, attempt: Attempt) {
+    pub(super) fn insert(&mut self, key: u64, attempt: RunningAttempt) {
         self.under_way.insert(key, attempt);
     }
 
-    pub(super) fn get(&self, key: u64) -> Option<&Attempt> {
+    pub(super) fn get(&self, key: u64) -> Option<&RunningAttempt> {
         self.under_way.get(&key)
     }
 
-    pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut Attempt> {
+    pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut RunningAttempt> {
         self.under_way.get_mut(&key)
     }
 
-    pub(super) fn remove(&mut self, key: u64) -> Option<Attempt> {
+    pub(super) fn remove(&mut self, key: u64) -> Option<RunningAttempt> {
         self.under_way.remove(&key)
     }
 
-    pub(super) fn running(&self) -> impl Iterator<Item = &Attempt> {
+    pub(super) fn running(&self) -> impl Iterator<Item = &RunningAttempt> {
         self.under_way.values()
     }
 
-    pub(super) fn running_mut(&mut self) -> impl Iterator<Item = &mut Attempt> {
+    pub(super) fn running_mut(&mut self) -> impl Iterator<Item = &mut RunningAttempt> {
         self.under_way.values_mut()
     }
 
@@ -108,13 +108,13 @@ impl Attempts {
 
     /// Returns whether an attempt runs whose task is no longer in the plan. It keeps its slot and its files until it ends.
     pub(super) fn has_removed(&self) -> bool {
-        self.under_way.values().any(Attempt::is_gone)
+        self.under_way.values().any(RunningAttempt::is_gone)
     }
 
     /// Ends all attempts because the run ends.
-    pub(super) fn interrupt(&mut self, workers: &mut Workers, manner: Manner) {
+    pub(super) fn interrupt(&mut self, workers: &mut Workers, manner: StopManner) {
         for (key, attempt) in &mut self.under_way {
-            attempt.ending.get_or_insert(Ending::Interrupted);
+            attempt.ending.get_or_insert(AttemptEndReason::Interrupted);
             workers.cancel(*key, manner);
         }
     }
@@ -129,8 +129,8 @@ impl Attempts {
             State::Running => {}
             State::Pending | State::Done | State::Failed | State::Skipped | State::Blocked => {
                 attempt.moved = Some(to);
-                attempt.ending.get_or_insert(Ending::TakenAway);
-                workers.cancel(*key, Manner::Politely);
+                attempt.ending.get_or_insert(AttemptEndReason::TakenAway);
+                workers.cancel(*key, StopManner::Politely);
             }
         }
         true
@@ -140,7 +140,7 @@ impl Attempts {
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>, workers: &mut Workers) {
         for (key, attempt) in &mut self.under_way {
             if attempt.renumber(new_of) {
-                workers.cancel(*key, Manner::Politely);
+                workers.cancel(*key, StopManner::Politely);
             }
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use planwright_core::schedule::Event;
+use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::Attempt;
+use super::super::attempt::RunningAttempt;
 use super::super::budget::{Admission, BudgetScope, Reservation, admit};
 use super::super::prepare::SPENT;
 use super::RunLoop;
@@ -116,7 +116,7 @@ impl RunLoop<'_> {
             return false;
         };
         self.stops.explain(|| why);
-        self.happened(Event::Spent { units: SPENT });
+        self.happened(ScheduleEvent::Spent { units: SPENT });
         true
     }
 
@@ -135,7 +135,7 @@ impl RunLoop<'_> {
         }
         if let Some(why) = self.all_spent().over_run(budget) {
             self.stops.explain(|| why);
-            self.happened(Event::Spent { units: SPENT });
+            self.happened(ScheduleEvent::Spent { units: SPENT });
         }
     }
 
@@ -148,12 +148,12 @@ impl RunLoop<'_> {
     }
 
     /// Returns which part of the budget of an attempt's task is spent, in words.
-    pub(super) fn over_task_budget(&self, attempt: &Attempt) -> Option<String> {
+    pub(super) fn over_task_budget(&self, attempt: &RunningAttempt) -> Option<String> {
         self.over_task_budget_with(attempt, &Spent::default())
     }
 
     /// Returns the same with what an attempt spent that is not recorded yet.
-    pub(super) fn over_task_budget_with(&self, attempt: &Attempt, more: &Spent) -> Option<String> {
+    pub(super) fn over_task_budget_with(&self, attempt: &RunningAttempt, more: &Spent) -> Option<String> {
         let task = self.state().task_of_attempt(&attempt.name, attempt.number);
         let spent = task.map_or_else(|| more.clone(), |task| task.spent.with(more));
         spent.over(&self.request.config.run.task_budget, BudgetScope::Task)

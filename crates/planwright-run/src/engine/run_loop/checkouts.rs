@@ -7,7 +7,7 @@ use planwright_core::agent::Conclusion;
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::visible;
 
-use super::super::attempt::Attempt;
+use super::super::attempt::RunningAttempt;
 use super::super::drift::{below, drift};
 use super::super::folder_print::FolderPrint;
 use super::super::landing_site::LandingSite;
@@ -27,7 +27,7 @@ use crate::runs::{self, Conditions, Drifted, IsolationMode, RunEvent};
 use crate::verify;
 
 /// Why there is nowhere to work, in words.
-pub(super) enum Obstacle {
+pub(super) enum CheckoutObstacle {
     /// It may be gone after a while: the task waits.
     Passing(String),
     /// For this task.
@@ -116,7 +116,7 @@ pub(super) fn find(site: &LandingSite, known: &KnownCheckout) -> Option<TaskChec
 
 impl RunLoop<'_> {
     /// Prepares the folder that an attempt works in, and makes it where the attempt has its own.
-    pub(super) fn prepare_checkout(&mut self, attempt: &mut Attempt) -> Result<(), Obstacle> {
+    pub(super) fn prepare_checkout(&mut self, attempt: &mut RunningAttempt) -> Result<(), CheckoutObstacle> {
         let mut root = self.root();
         let kept = self.checkouts.take(attempt.task);
         if let Some(site) = self.workplace.site() {
@@ -133,8 +133,8 @@ impl RunLoop<'_> {
                         let (name, why) = (&attempt.name, words(&error));
                         let why = format!("the checkout of `{name}` cannot be made: {why}");
                         match error.is_passing() {
-                            true => Obstacle::Passing(why),
-                            false => Obstacle::OfAll(why),
+                            true => CheckoutObstacle::Passing(why),
+                            false => CheckoutObstacle::OfAll(why),
                         }
                     })?
                 }
@@ -146,12 +146,12 @@ impl RunLoop<'_> {
                 if is_new {
                     site.discard(checkout);
                 }
-                Obstacle::OfAll(why)
+                CheckoutObstacle::OfAll(why)
             })?;
             attempt.result = state.join(format!("result-{}.json", attempt.number));
         }
         let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
-        attempt.folder = folder.map_err(|error| Obstacle::OfTask(error.to_string()))?;
+        attempt.folder = folder.map_err(|error| CheckoutObstacle::OfTask(error.to_string()))?;
         attempt.files_before = self.workplace.files_now();
         if attempt.checkout.is_none() && !self.memory.is_watched(attempt.task) {
             let protection = self.protection(attempt.task, &attempt.name);
@@ -194,7 +194,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns the files that verify a task and that an attempt changed or removed.
-    pub(super) fn changed_protected(&self, attempt: &Attempt, candidate: Option<&Candidate>) -> Vec<String> {
+    pub(super) fn changed_protected(&self, attempt: &RunningAttempt, candidate: Option<&Candidate>) -> Vec<String> {
         let protection = self.protection(attempt.task, &attempt.name);
         let changed = match candidate {
             Some(candidate) => self.seen_from_workspace(&candidate.replaced),
@@ -220,7 +220,7 @@ impl RunLoop<'_> {
     /// Returns whether an attempt that reported success changed no file, as far as that can be told.
     pub(super) fn is_unchanged(
         &self,
-        attempt: &Attempt,
+        attempt: &RunningAttempt,
         conclusion: &Conclusion,
         candidate: Option<&Candidate>,
     ) -> bool {
@@ -236,7 +236,7 @@ impl RunLoop<'_> {
     /// Gathers what an attempt made: a candidate where it has a checkout, and the files that it touched.
     pub(super) fn gather(
         &mut self,
-        attempt: &Attempt,
+        attempt: &RunningAttempt,
         conclusion: &mut Conclusion,
     ) -> Result<Option<Candidate>, String> {
         if attempt.checkout.is_some() {
@@ -268,7 +268,11 @@ impl RunLoop<'_> {
     }
 
     /// Takes a snapshot of an attempt's checkout.
-    pub(super) fn snapshot_of(&self, attempt: &Attempt, named: Option<&[String]>) -> Result<Candidate, GitError> {
+    pub(super) fn snapshot_of(
+        &self,
+        attempt: &RunningAttempt,
+        named: Option<&[String]>,
+    ) -> Result<Candidate, GitError> {
         let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout) else {
             return Err(GitError::LostCheckout(attempt.folder.clone()));
         };
@@ -277,7 +281,7 @@ impl RunLoop<'_> {
     }
 
     /// Records a candidate, and reports what of the agent's work is not part of it.
-    pub(super) fn record_candidate(&mut self, attempt: &Attempt, candidate: &Candidate) -> Result<(), RunError> {
+    pub(super) fn record_candidate(&mut self, attempt: &RunningAttempt, candidate: &Candidate) -> Result<(), RunError> {
         let other_work = match (self.workplace.site(), &attempt.checkout) {
             (Some(site), Some(checkout)) => site.other_work(checkout),
             _ => Vec::new(),
@@ -301,14 +305,14 @@ impl RunLoop<'_> {
             );
             self.remark(Some(attempt.task), text)?;
         }
-        self.record(RunEvent::Candidate(runs::Candidate {
+        self.record(RunEvent::Candidate(runs::CandidateRecord {
             other_work,
             ..kept_candidate(attempt, candidate)
         }))
     }
 
     /// Returns the files that have to land: those that the task names and those that its agent reports.
-    fn named_files(&self, attempt: &Attempt, conclusion: &Conclusion) -> Vec<String> {
+    fn named_files(&self, attempt: &RunningAttempt, conclusion: &Conclusion) -> Vec<String> {
         let mut named = self.files_of(attempt.task);
         named.extend(conclusion.affected_files.iter().cloned());
         named.retain(|path| !Path::new(path).is_absolute() && !path.split('/').any(|part| part == ".."));
@@ -317,7 +321,7 @@ impl RunLoop<'_> {
 
     /// Keeps the checkout of an attempt that was not successful, and its files as a commit that no clean-up removes. Returns where
     /// they are, in words.
-    pub(super) fn keep_checkout(&mut self, attempt: &mut Attempt) -> Result<Option<String>, RunError> {
+    pub(super) fn keep_checkout(&mut self, attempt: &mut RunningAttempt) -> Result<Option<String>, RunError> {
         let Some(checkout) = attempt.checkout.clone() else {
             return Ok(None);
         };
@@ -362,7 +366,7 @@ impl RunLoop<'_> {
     }
 
     /// Has attempts that work beside each other know which files are the other's.
-    pub(super) fn meet(&mut self, attempt: &mut Attempt) {
+    pub(super) fn meet(&mut self, attempt: &mut RunningAttempt) {
         let own = self.files_of(attempt.task);
         let others: Vec<u32> = self.attempts.running().map(|other| other.task).collect();
         for task in others {
@@ -384,7 +388,7 @@ impl RunLoop<'_> {
     /// Compares the files that were touched with those that the task declares. Returns why it has failed, where that counts.
     pub(super) fn look_for_drift(
         &mut self,
-        attempt: &Attempt,
+        attempt: &RunningAttempt,
         conclusion: &Conclusion,
     ) -> Result<Option<String>, RunError> {
         let plan = self.snapshot.plan();
@@ -409,8 +413,8 @@ impl RunLoop<'_> {
 }
 
 /// Returns the record of a candidate.
-pub(super) fn kept_candidate(attempt: &Attempt, candidate: &Candidate) -> runs::Candidate {
-    runs::Candidate {
+pub(super) fn kept_candidate(attempt: &RunningAttempt, candidate: &Candidate) -> runs::CandidateRecord {
+    runs::CandidateRecord {
         task: attempt.name.clone(),
         attempt: attempt.number,
         commit: candidate.commit.clone(),
@@ -423,7 +427,7 @@ pub(super) fn kept_candidate(attempt: &Attempt, candidate: &Candidate) -> runs::
 }
 
 /// Returns the message of a candidate: the task and its title.
-pub(super) fn commit_message(plan: &Plan, attempt: &Attempt) -> String {
+pub(super) fn commit_message(plan: &Plan, attempt: &RunningAttempt) -> String {
     let title = subject(title_of(plan, attempt.task));
     match title.is_empty() {
         true => subject(&attempt.name),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright_core::plan::{State, Verb};
-use planwright_core::schedule::{Event, Phase};
+use planwright_core::schedule::{Phase, ScheduleEvent};
 
 use super::super::RunError;
 use super::super::recovery::Unlanded;
@@ -12,9 +12,9 @@ use super::RunLoop;
 use super::reconcile::keeps_output;
 use crate::review::rejection;
 use crate::runs::state::TaskRun;
-use crate::runs::{Approved, Ask, Asked, Requests, RunEvent};
+use crate::runs::{Approved, Ask, RequestRecord, Requests, RunEvent};
 use crate::user::user;
-use crate::worker::Manner;
+use crate::worker::StopManner;
 
 /// The requests of other processes.
 pub(super) struct ControlRequests {
@@ -46,14 +46,14 @@ impl RunLoop<'_> {
     }
 
     fn handle_request(&mut self, ask: &Ask) -> Result<(), RunError> {
-        let asked = Asked {
+        let asked = RequestRecord {
             by: ask.by.clone(),
             why: ask.note.clone(),
         };
         match ask.verb.as_str() {
             "pause" if !self.control.is_paused => {
                 self.control.is_paused = true;
-                self.happened(Event::Paused);
+                self.happened(ScheduleEvent::Paused);
                 self.record(RunEvent::Paused(asked))?;
             }
             "resume" if self.control.is_paused => {
@@ -64,9 +64,9 @@ impl RunLoop<'_> {
             "stop" | "kill" => {
                 let who = ask.by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
                 self.stops.explain(|| format!("stopped on request{who}"));
-                self.happened(Event::StopRequested);
+                self.happened(ScheduleEvent::StopRequested);
                 if ask.verb == "kill" {
-                    self.end_attempts(Manner::Politely);
+                    self.end_attempts(StopManner::Politely);
                 }
             }
             "approve" => self.review(ask, true)?,
@@ -105,13 +105,13 @@ impl RunLoop<'_> {
             // It is done when it has landed.
             let unlanded = Unlanded::of_held(&held, Some(&approved));
             self.landing.add_unlanded(task, unlanded);
-            self.happened(Event::Moved {
+            self.happened(ScheduleEvent::Moved {
                 task,
                 to: State::Pending,
             });
             return Ok(());
         }
-        self.happened(Event::Approved { task });
+        self.happened(ScheduleEvent::Approved { task });
         let output = self.output_of(task).map(str::to_owned);
         self.update_plan(StatusUpdate {
             note: ask.note.clone(),
@@ -130,7 +130,7 @@ impl RunLoop<'_> {
         let name = self.snapshot.name(task).to_owned();
         let attempt = self.state().highest_attempt(&name);
         self.record(RunEvent::Finished(rejection(name, attempt, ask.note.as_deref())))?;
-        self.happened(Event::Rejected { task });
+        self.happened(ScheduleEvent::Rejected { task });
         self.update_plan(StatusUpdate {
             note: Some(why),
             word_of: Some(by),

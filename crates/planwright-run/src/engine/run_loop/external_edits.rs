@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::{Field, State};
 use planwright_core::prompt::Template;
-use planwright_core::schedule::{Action, Event, Job, Jobs, Phase};
+use planwright_core::schedule::{Job, Jobs, Phase, ScheduleAction, ScheduleEvent};
 
 use super::super::agent_choice::choose_agents;
 use super::super::naming::{and_more, listed};
@@ -18,7 +18,7 @@ use super::RunLoop;
 use super::startup::weights;
 use crate::clock;
 use crate::revise::{CalledVerbs, next_record};
-use crate::runs::{Asked, Edited, MovedTask, RemarkKind, Renamed, RunEvent};
+use crate::runs::{MovedTask, PlanEditRecord, RemarkKind, RenamedTask, RequestRecord, RunEvent};
 use crate::verify::contract_of;
 
 /// Who pauses a run that no user asked to pause.
@@ -82,7 +82,7 @@ struct EditedPlan {
     /// What the file has for each task.
     found: Vec<State>,
     /// Where that comes from.
-    sources: Vec<Source>,
+    sources: Vec<StatusSource>,
     /// Who called the verb that moved each task, where the journal has it.
     movers: Vec<Option<String>>,
     /// Tasks that have started, and whose criteria or type were edited without a verb.
@@ -95,7 +95,7 @@ struct EditedPlan {
 
 /// Where the status of a task in the edited file comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum StatusSource {
     /// It is what the run wrote last.
     Run,
     /// Another process called a verb: it holds.
@@ -107,7 +107,7 @@ enum Source {
 impl EditedPlan {
     /// Returns the state that another process gave a task, where it holds.
     fn set_by_verb(&self, task: usize) -> Option<State> {
-        (self.sources[task] == Source::Verb).then_some(self.found[task])
+        (self.sources[task] == StatusSource::Verb).then_some(self.found[task])
     }
 }
 
@@ -130,7 +130,7 @@ impl RunLoop<'_> {
     fn hold(&mut self, why: String) -> Result<(), RunError> {
         let is_news = self.edits.invalid.as_ref() != Some(&why);
         if self.edits.invalid.replace(why.clone()).is_none() && !self.control.is_paused() {
-            self.happened(Event::Paused);
+            self.happened(ScheduleEvent::Paused);
         }
         match is_news {
             true => self.record_held(&why),
@@ -144,7 +144,7 @@ impl RunLoop<'_> {
         if self.control.is_paused() {
             return self.remark(None, why);
         }
-        self.record(RunEvent::Paused(Asked {
+        self.record(RunEvent::Paused(RequestRecord {
             by: Some(OURSELVES.to_owned()),
             why: Some(why),
         }))
@@ -158,9 +158,9 @@ impl RunLoop<'_> {
         if self.control.is_paused() {
             return self.remark(None, "the plan file can be used again; the run is still paused");
         }
-        self.happened(Event::Resumed);
+        self.happened(ScheduleEvent::Resumed);
         let why = Some("the plan file can be used again".to_owned());
-        self.record(RunEvent::Resumed(Asked { by: None, why }))
+        self.record(RunEvent::Resumed(RequestRecord { by: None, why }))
     }
 
     /// The user resumed the run: it continues, unless the plan cannot be used.
@@ -168,7 +168,7 @@ impl RunLoop<'_> {
         match self.edits.invalid.clone() {
             Some(why) => self.record_held(&why),
             None => {
-                self.happened(Event::Resumed);
+                self.happened(ScheduleEvent::Resumed);
                 Ok(())
             }
         }
@@ -219,9 +219,9 @@ impl RunLoop<'_> {
                 None => Some(State::Pending),
             };
             match known == Some(found[task]) {
-                true => Source::Run,
-                false if is_by_verb(task) => Source::Verb,
-                false => Source::Claim,
+                true => StatusSource::Run,
+                false if is_by_verb(task) => StatusSource::Verb,
+                false => StatusSource::Claim,
             }
         };
         let sources = (0..jobs.len()).map(source).collect();
@@ -306,15 +306,15 @@ impl RunLoop<'_> {
     fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
         self.set_states(&mut edited);
         let is_same = is_same_shape(self.schedule.jobs(), &edited.jobs, &edited.old_of);
-        let of_source = |wanted: Source| {
+        let of_source = |wanted: StatusSource| {
             let sources = edited.sources.iter().zip(0..);
             sources
                 .filter(move |(source, _)| **source == wanted)
                 .map(|(_, task)| task)
         };
-        let claimed: Vec<u32> = of_source(Source::Claim).collect();
+        let claimed: Vec<u32> = of_source(StatusSource::Claim).collect();
         // A task that is new is not moved: it begins where it stands.
-        let moved: Vec<u32> = of_source(Source::Verb)
+        let moved: Vec<u32> = of_source(StatusSource::Verb)
             .filter(|task: &u32| edited.old_of[*task as usize].is_some())
             .collect();
         let is_begun = |task: &u32| edited.old_of[*task as usize].is_some_and(|old| self.is_begun(old));
@@ -364,11 +364,11 @@ impl RunLoop<'_> {
     /// Sets the states with which the tasks of an edited plan are scheduled.
     fn set_states(&self, edited: &mut EditedPlan) {
         for (task, job) in edited.jobs.iter_mut().enumerate() {
-            if edited.sources[task] == Source::Claim {
+            if edited.sources[task] == StatusSource::Claim {
                 let is_held = edited.snapshot.plan().tasks()[task].held;
                 job.state = if is_held { State::Skipped } else { State::Pending };
             }
-            let old = edited.old_of[task].filter(|_| edited.sources[task] != Source::Verb);
+            let old = edited.old_of[task].filter(|_| edited.sources[task] != StatusSource::Verb);
             job.state = match old.map(|old| (self.phase(old), self.plan_writer.intended(old))) {
                 // Only the plan skipped it, and the plan may be another one now.
                 Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
@@ -380,7 +380,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns what the log gets of an edit; none where nothing of it concerns the run.
-    fn edit_event(&self, edited: &EditedPlan, moved: &[u32], is_same: bool) -> Option<Edited> {
+    fn edit_event(&self, edited: &EditedPlan, moved: &[u32], is_same: bool) -> Option<PlanEditRecord> {
         let new = &edited.snapshot;
         let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
         let states: Vec<State> = moved.iter().map(|&task| edited.found[task as usize]).collect();
@@ -399,7 +399,7 @@ impl RunLoop<'_> {
         let both = edited.new_of.iter();
         let both = both.map(|(old, task)| (self.snapshot.name(*old), new.name(*task)));
         let renamed = both.filter(|(from, to)| from != to && is_known(from));
-        let mut renamed: Vec<Renamed> = renamed.map(|(from, to)| Renamed::new(from, to)).collect();
+        let mut renamed: Vec<RenamedTask> = renamed.map(|(from, to)| RenamedTask::new(from, to)).collect();
         renamed.sort_by(|one, other| one.from.cmp(&other.from));
         if is_same && names.is_empty() && renamed.is_empty() {
             return None;
@@ -424,7 +424,7 @@ impl RunLoop<'_> {
             by: edited.movers[task as usize].clone(),
             verified: false,
         });
-        Some(Edited {
+        Some(PlanEditRecord {
             what,
             moved: verbs.collect(),
             tasks: names,
@@ -513,7 +513,7 @@ impl RunLoop<'_> {
         };
         if is_news {
             self.rests.forget(task);
-            self.happened(Event::Moved { task, to });
+            self.happened(ScheduleEvent::Moved { task, to });
         }
     }
 
@@ -532,7 +532,7 @@ impl RunLoop<'_> {
             .renumber(new_of, &edited.found, &edited.old_of, |task| edited.set_by_verb(task));
         let in_scope = |(task, old): (usize, &Option<u32>)| match old {
             Some(old) => self.in_scope[*old as usize],
-            None => edited.found[task] == State::Pending || edited.sources[task] == Source::Claim,
+            None => edited.found[task] == State::Pending || edited.sources[task] == StatusSource::Claim,
         };
         self.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
         let renewed = std::mem::take(&mut self.edits.renewed).into_iter();
@@ -545,18 +545,18 @@ impl RunLoop<'_> {
 }
 
 /// Returns an action on the task's new number; none where the task is gone.
-fn renumbered(action: Action, new: impl Fn(u32) -> Option<u32>) -> Option<Action> {
+fn renumbered(action: ScheduleAction, new: impl Fn(u32) -> Option<u32>) -> Option<ScheduleAction> {
     Some(match action {
-        Action::Start { task, attempt } => Action::Start {
+        ScheduleAction::Start { task, attempt } => ScheduleAction::Start {
             task: new(task)?,
             attempt,
         },
-        Action::Rest { task, attempt } => Action::Rest {
+        ScheduleAction::Rest { task, attempt } => ScheduleAction::Rest {
             task: new(task)?,
             attempt,
         },
-        Action::Review { task } => Action::Review { task: new(task)? },
-        Action::Skip { task, because } => Action::Skip {
+        ScheduleAction::Review { task } => ScheduleAction::Review { task: new(task)? },
+        ScheduleAction::Skip { task, because } => ScheduleAction::Skip {
             task: new(task)?,
             because: new(because)?,
         },

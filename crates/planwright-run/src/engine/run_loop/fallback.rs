@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use planwright_core::schedule::Event;
+use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::Attempt;
+use super::super::attempt::RunningAttempt;
 use super::RunLoop;
-use super::results::Failure;
+use super::results::AttemptFailure;
 use crate::clock;
 use crate::config::{Agent, chain_of};
 use crate::fallback::{Fallback, MAX_BACKOFF, MAX_PROVIDER_WAIT, MAX_WAITS, ProviderLimits, Way};
@@ -19,7 +19,7 @@ use crate::runs::{RemarkKind, Spent};
 /// The agents that take tasks of others, and the limits of providers.
 #[derive(Default)]
 pub(super) struct Fallbacks {
-    turns: HashMap<u32, Turn>,
+    turns: HashMap<u32, AgentSubstitution>,
     limits: ProviderLimits,
 }
 
@@ -60,7 +60,7 @@ fn limits_of(state: &RunState, now: u64, instant: Instant) -> ProviderLimits {
 
 /// Which agent takes a task, and instead of which.
 #[derive(Debug, Default)]
-struct Turn {
+struct AgentSubstitution {
     /// Who was to take it.
     first: String,
     /// Whether the last attempt did not count, so that no agent is chosen anew.
@@ -84,7 +84,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns those who could take a task, the first of them first.
-    fn chain<'s>(&'s self, turn: &'s Turn) -> Vec<&'s str> {
+    fn chain<'s>(&'s self, turn: &'s AgentSubstitution) -> Vec<&'s str> {
         let agents = &self.request.config.agents;
         let root = self.root();
         let has_program = |agent: &Agent| agent.find_program(&root).is_some();
@@ -115,7 +115,7 @@ impl RunLoop<'_> {
             turn.goes_on = true;
             let why = format!("`{}` is held up by its provider", turn.first);
             self.rests.plan(task, wait, why);
-            self.happened(Event::Deferred { task });
+            self.happened(ScheduleEvent::Deferred { task });
         }
         self.fallbacks.turns.insert(task, turn);
         wait.is_some()
@@ -126,7 +126,7 @@ impl RunLoop<'_> {
         if let Some(other) = self.next_runner(task) {
             return Some(Way::Other(other));
         }
-        let Turn { first, fallback, .. } = self.fallbacks.turns.get_mut(&task)?;
+        let AgentSubstitution { first, fallback, .. } = self.fallbacks.turns.get_mut(&task)?;
         let chain = chain_of(&self.request.config.agents, first);
         let (wait, _) = fallback.pause(
             &chain,
@@ -138,18 +138,23 @@ impl RunLoop<'_> {
     }
 
     /// The provider had enough for now, and said for how long or did not. The attempt does not count, and the task stays under way.
-    pub(super) fn deferred(&mut self, attempt: Attempt, wait: Option<Duration>, why: &str) -> Result<(), RunError> {
+    pub(super) fn deferred(
+        &mut self,
+        attempt: RunningAttempt,
+        wait: Option<Duration>,
+        why: &str,
+    ) -> Result<(), RunError> {
         let task = attempt.task;
         let fallback = &mut self.fallbacks.turns.entry(task).or_default().fallback;
         fallback.limit(&attempt.agent, wait, &mut self.fallbacks.limits, clock::instant());
         if fallback.has_waited_enough() {
             let why = format!("its provider's limit was reached {MAX_WAITS} times: {why}");
-            return self.fail(attempt, &Failure::Other(why), false);
+            return self.fail(attempt, &AttemptFailure::Other(why), false);
         }
         if let Some(spent) = self.over_task_budget(&attempt) {
             let text = format!("{spent}: it is not tried again");
             self.remark_kind(Some(task), RemarkKind::BudgetSpent, text)?;
-            return self.fail(attempt, &Failure::Other(format!("{spent}; {why}")), false);
+            return self.fail(attempt, &AttemptFailure::Other(format!("{spent}; {why}")), false);
         }
         let way = self.way_on(task).unwrap_or(Way::Wait(MAX_BACKOFF));
         self.go_another_way(attempt, way, "is held up by its provider", why)
@@ -157,7 +162,7 @@ impl RunLoop<'_> {
 
     /// Takes note that an agent could not work. Returns how the task continues without that counting: the first time, and where
     /// there is another agent.
-    pub(super) fn way_around(&mut self, attempt: &Attempt, spent: &Spent) -> Option<Way> {
+    pub(super) fn way_around(&mut self, attempt: &RunningAttempt, spent: &Spent) -> Option<Way> {
         let is_first = self
             .fallbacks
             .turns
@@ -172,7 +177,7 @@ impl RunLoop<'_> {
     /// Has a task go on with another agent, or wait.
     pub(super) fn go_another_way(
         &mut self,
-        mut attempt: Attempt,
+        mut attempt: RunningAttempt,
         way: Way,
         what: &str,
         why: &str,
@@ -192,7 +197,7 @@ impl RunLoop<'_> {
             turn.goes_on = true;
         }
         self.rests.plan(task, wait, why.to_owned());
-        self.happened(Event::Deferred { task });
+        self.happened(ScheduleEvent::Deferred { task });
         Ok(())
     }
 }
@@ -212,10 +217,10 @@ mod tests {
             time: format!("2026-11-16T{time}:00.000Z"),
             event,
         };
-        let starting = RunEvent::Starting(runs::Attempt {
+        let starting = RunEvent::Starting(runs::AttemptRecord {
             task: "t1".to_owned(),
             agent: "one".to_owned(),
-            ..runs::Attempt::default()
+            ..runs::AttemptRecord::default()
         });
         let limited = |limited_for: Option<u64>| {
             RunEvent::Finished(Finished {

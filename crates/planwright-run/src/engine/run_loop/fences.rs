@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::RunError;
-use super::super::attempt::Attempt;
+use super::super::attempt::RunningAttempt;
 use super::super::naming::listed;
 use super::super::shared_guard::{Restored, SharedGuard};
 use super::super::state_links::StateLinks;
@@ -13,12 +13,12 @@ use super::RunLoop;
 use super::checkouts::Workplace;
 use crate::checkout_home::state_home;
 use crate::config::Agent;
-use crate::fence::{Fence, Fencing, Ground, TemporaryFolders};
+use crate::fence::{Fence, Fencing, ProcessFolders, TemporaryFolders};
 use crate::files::write_own;
 use crate::git::Repository;
 use crate::layout::{PlanKey, STATE_FOLDER};
 use crate::runs::RemarkKind;
-use crate::verify::{self, Check, Scene};
+use crate::verify::{self, Check, CheckEnvironment};
 use crate::worker::{Spec, StartError};
 
 /// The fences of a run.
@@ -83,11 +83,11 @@ pub(in super::super) fn fence_of_command(
     environment: &[(OsString, OsString)],
 ) -> Option<Fence> {
     fencing.level()?;
-    fencing.fence(&Ground {
+    fencing.fence(&ProcessFolders {
         writable,
         readable: &borrowed_objects(workplace),
         environment,
-        ..Ground::default()
+        ..ProcessFolders::default()
     })
 }
 
@@ -95,7 +95,7 @@ impl RunLoop<'_> {
     /// Returns the fence of an attempt's agent.
     pub(super) fn fence_of_agent(
         &self,
-        attempt: &Attempt,
+        attempt: &RunningAttempt,
         agent: &Agent,
         environment: &[(OsString, OsString)],
     ) -> Option<Fence> {
@@ -106,7 +106,7 @@ impl RunLoop<'_> {
         };
         let mut readable = borrowed_objects(&self.workplace);
         readable.push(attempt.place.prompt());
-        self.fences.fencing.fence(&Ground {
+        self.fences.fencing.fence(&ProcessFolders {
             writable: &writable,
             readable: &readable,
             temporary: None,
@@ -125,7 +125,11 @@ impl RunLoop<'_> {
     }
 
     /// Starts a process, fenced where its specification says so.
-    pub(super) fn start_process(&mut self, key: u64, spec: &mut Spec) -> Result<crate::worker::Started, StartError> {
+    pub(super) fn start_process(
+        &mut self,
+        key: u64,
+        spec: &mut Spec,
+    ) -> Result<crate::worker::SpawnedProcess, StartError> {
         let started = match self.fences.prepare(key, spec) {
             Ok(()) => self.workers.start(key, spec),
             Err(error) => Err(error),
@@ -137,14 +141,19 @@ impl RunLoop<'_> {
     }
 
     /// Starts a command that verifies or sets up something. Returns the number of its process.
-    pub(super) fn start_command(&mut self, check: &Check, scene: &Scene, log: PathBuf) -> Result<u64, StartError> {
+    pub(super) fn start_command(
+        &mut self,
+        check: &Check,
+        scene: &CheckEnvironment,
+        log: PathBuf,
+    ) -> Result<u64, StartError> {
         let key = self.attempts.new_key();
         let mut spec = verify::spec(check, scene, log);
         self.start_process(key, &mut spec).map(|_| key)
     }
 
     /// Keeps what the fence of an attempt allows next to its other files.
-    pub(super) fn keep_policy(&self, attempt: &Attempt, fence: Option<&Fence>) -> io::Result<()> {
+    pub(super) fn keep_policy(&self, attempt: &RunningAttempt, fence: Option<&Fence>) -> io::Result<()> {
         let Some(fence) = fence else {
             return Ok(());
         };

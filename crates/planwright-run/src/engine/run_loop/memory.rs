@@ -7,7 +7,7 @@ use super::super::PlanSnapshot;
 use super::super::protected::WatchedFiles;
 use super::super::recovery::Recovered;
 use super::RunLoop;
-use crate::runs::state::Progress;
+use crate::runs::state::WorkProgress;
 
 /// Outputs and failures of earlier runs, by task.
 #[derive(Default)]
@@ -27,9 +27,9 @@ impl Memory {
             };
             let known = |text: &Option<String>| text.clone().map(|text| (task, text));
             match found.progress() {
-                Progress::Done | Progress::Review => memory.outputs.extend(known(&found.run.output)),
-                Progress::Failed | Progress::Resting => memory.failures.extend(known(&found.run.failure)),
-                Progress::Unknown | Progress::Running => {}
+                WorkProgress::Done | WorkProgress::Review => memory.outputs.extend(known(&found.run.output)),
+                WorkProgress::Failed | WorkProgress::Resting => memory.failures.extend(known(&found.run.failure)),
+                WorkProgress::Unknown | WorkProgress::Running => {}
             }
         }
         memory

@@ -33,18 +33,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use planwright_core::plan::State;
-use planwright_core::schedule::{Action, Event, Phase, Schedule, Standing};
+use planwright_core::schedule::{Phase, Schedule, ScheduleAction, ScheduleEvent, ScheduleStatus};
 
 use super::budget::Admission;
-use super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
+use super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
 use crate::clock;
 use crate::revise::ReviseError;
 use crate::runs::state::RunState;
-use crate::runs::{Ended, Live, Remark, RemarkKind, RunEvent, RunPlace, Spent, TaskName};
-use crate::worker::{Manner, Workers};
+use crate::runs::{Live, RemarkKind, RemarkRecord, RunEndRecord, RunEvent, RunPlace, Spent, TaskRecord};
+use crate::worker::{StopManner, Workers};
 use agents::Agents;
 use arbiter::ArbiterQuestions;
-use attempts::Attempts;
+use attempts::RunningAttempts;
 use budget::{BudgetWaits, RunClock};
 use checkouts::KeptCheckouts;
 pub(super) use checkouts::Workplace;
@@ -53,7 +53,7 @@ use external_edits::EditWatch;
 use fallback::Fallbacks;
 use fences::Fences;
 pub(super) use fences::{fence_of_command, shared_writable};
-use landing::Landing;
+use landing::LandingQueue;
 use memory::Memory;
 use plan_writer::PlanWriter;
 use recorder::Recorder;
@@ -73,9 +73,9 @@ pub struct RunOutcome {
     /// The run.
     pub place: RunPlace,
     /// How it stood in the end.
-    pub standing: Standing,
+    pub standing: ScheduleStatus,
     /// What its log says of its end.
-    pub ended: Ended,
+    pub ended: RunEndRecord,
     /// What was spent by the command until now: by this run, and by those before it.
     pub spent: Spent,
     /// Why the plan file does not say all that the run knows; the next run makes up for it.
@@ -90,7 +90,7 @@ pub struct RunOutcome {
 /// ended politely, then at once. The process that raises it wakes the workers.
 pub fn run(
     request: &RunRequest<'_>,
-    prepared: Prepared,
+    prepared: PreparedRun,
     workers: &mut Workers,
     interrupts: &AtomicU32,
     watcher: &mut dyn Watcher,
@@ -130,16 +130,16 @@ struct RunLoop<'a> {
     snapshot: PlanSnapshot,
     schedule: Schedule,
     /// What the schedule wants and was not done yet.
-    actions: VecDeque<Action>,
+    actions: VecDeque<ScheduleAction>,
     /// Which tasks belong to this run: those that it began with, or that came since.
     in_scope: Vec<bool>,
     agents: Agents,
-    attempts: Attempts,
+    attempts: RunningAttempts,
     arbiter: ArbiterQuestions,
     workplace: Workplace,
     fences: Fences,
     checkouts: KeptCheckouts,
-    landing: Landing,
+    landing: LandingQueue,
     conflicts: Conflicts,
     /// How many tasks the longest way has that waits for each task.
     weights: Vec<u32>,
@@ -159,13 +159,17 @@ impl RunLoop<'_> {
     fn act(&mut self) -> Result<(), RunError> {
         loop {
             // What begins now gets what the plan has now.
-            if self.actions.iter().any(|action| matches!(action, Action::Start { .. })) {
+            if self
+                .actions
+                .iter()
+                .any(|action| matches!(action, ScheduleAction::Start { .. }))
+            {
                 self.follow_plan()?;
             }
             self.take_actions()?;
             self.record_stop()?;
             if self.schedule.stop().is_some() {
-                self.arbiter.end(self.workers, Manner::Politely);
+                self.arbiter.end(self.workers, StopManner::Politely);
             }
             if !self.attempts.has_queued() {
                 break;
@@ -190,14 +194,16 @@ impl RunLoop<'_> {
         while let Some(action) = self.actions.pop_front() {
             match action {
                 // Another process moved the task since it was to begin.
-                Action::Start { task, .. } if !self.is_to_begin(task) => {}
-                Action::Start { task, .. } if self.schedule.stop().is_some() => self.happened(Event::Moved {
-                    task,
-                    to: State::Pending,
-                }),
-                Action::Start { .. } if is_held || self.awaits_attempts() => held.push_back(action),
-                Action::Start { task, .. } if self.is_kept_back(task) => held.push_back(action),
-                Action::Start { task, .. } => match self.held_by_budget(task) {
+                ScheduleAction::Start { task, .. } if !self.is_to_begin(task) => {}
+                ScheduleAction::Start { task, .. } if self.schedule.stop().is_some() => {
+                    self.happened(ScheduleEvent::Moved {
+                        task,
+                        to: State::Pending,
+                    })
+                }
+                ScheduleAction::Start { .. } if is_held || self.awaits_attempts() => held.push_back(action),
+                ScheduleAction::Start { task, .. } if self.is_kept_back(task) => held.push_back(action),
+                ScheduleAction::Start { task, .. } => match self.held_by_budget(task) {
                     Some(Admission::Waits(why)) => {
                         self.wait_for_budget(task, &why)?;
                         held.push_back(action);
@@ -225,26 +231,26 @@ impl RunLoop<'_> {
         self.phase(task) == Phase::Running && !is_under_way
     }
 
-    fn take(&mut self, action: Action) -> Result<(), RunError> {
+    fn take(&mut self, action: ScheduleAction) -> Result<(), RunError> {
         match action {
-            Action::Start { task, attempt } => match self.arbiter_for(task) {
+            ScheduleAction::Start { task, attempt } => match self.arbiter_for(task) {
                 Some(arbiter) => self.ask_arbiter(&arbiter, task, attempt),
                 None => self.begin_attempt(task, attempt),
             },
-            Action::Rest { task, .. } => self.rest(task),
-            Action::Review { task } => {
+            ScheduleAction::Rest { task, .. } => self.rest(task),
+            ScheduleAction::Review { task } => {
                 let task = self.snapshot.name(task).to_owned();
-                self.record(RunEvent::Review(TaskName { task }))
+                self.record(RunEvent::Review(TaskRecord { task }))
             }
-            Action::Skip { task, because } => self.skip(task, because),
+            ScheduleAction::Skip { task, because } => self.skip(task, because),
         }
     }
 
     fn is_over(&self) -> bool {
         let is_settled = match self.schedule.standing() {
-            Standing::Busy | Standing::Paused => false,
-            Standing::AwaitsReview => !self.request.options.waits_for_review.load(Ordering::Relaxed),
-            Standing::Stopped(_) | Standing::Stuck | Standing::Finished => true,
+            ScheduleStatus::Busy | ScheduleStatus::Paused => false,
+            ScheduleStatus::AwaitsReview => !self.request.options.waits_for_review.load(Ordering::Relaxed),
+            ScheduleStatus::Stopped(_) | ScheduleStatus::Stuck | ScheduleStatus::Finished => true,
         };
         let is_landed = self.attempts.is_empty() && self.landing.is_idle();
         is_settled && is_landed && self.arbiter.is_idle() && self.actions.is_empty()
@@ -271,7 +277,7 @@ impl RunLoop<'_> {
             self.drive_landing()?;
         }
         for task in rested {
-            self.happened(Event::Rested { task });
+            self.happened(ScheduleEvent::Rested { task });
         }
         if self.edits.is_due(now, GLANCE) {
             self.handle_requests()?;
@@ -295,7 +301,7 @@ impl RunLoop<'_> {
     }
 
     fn remark(&mut self, task: Option<u32>, text: impl Into<String>) -> Result<(), RunError> {
-        let remark = Remark::new(text);
+        let remark = RemarkRecord::new(text);
         self.record_remark(task, remark)
     }
 
@@ -303,21 +309,21 @@ impl RunLoop<'_> {
         let kind = Some(kind);
         self.record_remark(
             task,
-            Remark {
+            RemarkRecord {
                 kind,
-                ..Remark::new(text)
+                ..RemarkRecord::new(text)
             },
         )
     }
 
-    fn record_remark(&mut self, task: Option<u32>, remark: Remark) -> Result<(), RunError> {
+    fn record_remark(&mut self, task: Option<u32>, remark: RemarkRecord) -> Result<(), RunError> {
         let task = task.map(|task| self.snapshot.name(task).to_owned());
-        self.record(RunEvent::Remark(Remark { task, ..remark }))
+        self.record(RunEvent::Remark(RemarkRecord { task, ..remark }))
     }
 
     /// Gives the schedule an event, and queues what it wants. An event that does not fit any more is dropped: another process
     /// was quicker.
-    fn happened(&mut self, event: Event) {
+    fn happened(&mut self, event: ScheduleEvent) {
         if let Ok(actions) = self.schedule.apply(event) {
             self.actions.extend(actions);
         }

@@ -6,12 +6,12 @@ use std::time::Instant;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Machine, State, Verb};
 
-use super::super::status_updates::{PendingUpdates, StatusUpdate, Written, plain, way_back, why};
+use super::super::status_updates::{PendingUpdates, StatusUpdate, WrittenUpdates, plain, way_back, why};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
 use crate::clock;
 use crate::revise::ReviseError;
-use crate::runs::{Projected, RemarkKind, RunEvent, Skipped};
+use crate::runs::{Projected, RemarkKind, RunEvent, SkippedTask};
 
 /// The statuses of the plan file.
 pub(super) struct PlanWriter {
@@ -110,7 +110,7 @@ impl PlanWriter {
     }
 
     /// Takes note of what was written.
-    fn wrote(&mut self, written: &Written, snapshot: &PlanSnapshot) {
+    fn wrote(&mut self, written: &WrittenUpdates, snapshot: &PlanSnapshot) {
         self.unwritten = None;
         for (name, state) in &written.moved {
             if let Ok(task) = snapshot.named(name) {
@@ -203,7 +203,7 @@ impl RunLoop<'_> {
         }
     }
 
-    fn record_written(&mut self, written: Written) -> Result<(), RunError> {
+    fn record_written(&mut self, written: WrittenUpdates) -> Result<(), RunError> {
         for (update, why) in &written.refused {
             let text = format!("the plan file was not changed (`{}`): {why}", update.verb.as_str());
             self.remark_kind(Some(update.task), RemarkKind::PlanUnwritten, text)?;
@@ -224,7 +224,7 @@ impl RunLoop<'_> {
     /// Skips a task because another one failed.
     pub(super) fn skip(&mut self, task: u32, because: u32) -> Result<(), RunError> {
         let name = |task: u32| self.snapshot.name(task).to_owned();
-        let event = Skipped {
+        let event = SkippedTask {
             task: name(task),
             because: name(because),
         };

@@ -6,12 +6,12 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use planwright_core::dialect::id_source::IdSource;
 
 use super::super::RunError;
-use super::super::attempt::Attempt;
+use super::super::attempt::RunningAttempt;
 use super::super::status_updates::why;
 use super::RunLoop;
 use crate::clock;
 use crate::proposals::{Proposal, hold};
-use crate::revise::{Matter, Target, VersionRequest, new_version_of};
+use crate::revise::{ChangeTarget, VersionContent, VersionRequest, new_version_of};
 use crate::runs::RemarkKind;
 
 /// How many tasks one attempt may propose.
@@ -19,7 +19,7 @@ const MAX_PROPOSED: usize = 50;
 
 impl RunLoop<'_> {
     /// Hears what an attempt proposes.
-    pub(super) fn propose(&mut self, attempt: &Attempt, tasks: &[String]) -> Result<(), RunError> {
+    pub(super) fn propose(&mut self, attempt: &RunningAttempt, tasks: &[String]) -> Result<(), RunError> {
         if tasks.is_empty() {
             return Ok(());
         }
@@ -40,18 +40,18 @@ impl RunLoop<'_> {
     }
 
     /// Takes tasks into the plan, or tries whether they could be; the run goes along with it as with any other edit.
-    fn grow(&mut self, attempt: &Attempt, tasks: &[String], dry: bool) -> Result<(), String> {
+    fn grow(&mut self, attempt: &RunningAttempt, tasks: &[String], dry: bool) -> Result<(), String> {
         let now = clock::now();
         let mut fresh = fresh;
         let mut id_source = IdSource::new(now.as_str(), &mut fresh);
-        let target = Target {
+        let target = ChangeTarget {
             path: self.snapshot.path(),
             forced: self.snapshot.forced(),
             dry,
         };
         let reasoning = format!("proposed by `{}`", attempt.name);
         let request = VersionRequest {
-            matter: Matter::More(tasks),
+            matter: VersionContent::More(tasks),
             by: &attempt.agent,
             reasoning: &reasoning,
             now: &now,
@@ -62,7 +62,7 @@ impl RunLoop<'_> {
             .map_err(|error| why(&error))
     }
 
-    fn hold_proposal(&self, attempt: &Attempt, tasks: &[String]) -> String {
+    fn hold_proposal(&self, attempt: &RunningAttempt, tasks: &[String]) -> String {
         let proposal = Proposal {
             by: attempt.agent.clone(),
             time: clock::now(),

@@ -15,16 +15,16 @@ use super::super::status_updates::{NOT_SKIPPED, PendingUpdates, StatusUpdate, VE
 use super::super::{PlanSnapshot, RunError, RunRequest};
 use crate::claims::Claims;
 use crate::config::OnInterrupted;
-use crate::journal::{Change, plan_id};
+use crate::journal::{ChangeRecord, plan_id};
 use crate::proofs::Proofs;
 use crate::revise::{LastVerb, ReviseError, done_names, last_verbs};
-use crate::runs::state::Progress;
-use crate::runs::{Approved, Edited, Finished, Outcome, Remark, RemarkKind, RunEvent};
+use crate::runs::state::WorkProgress;
+use crate::runs::{Approved, Finished, Outcome, PlanEditRecord, RemarkKind, RemarkRecord, RunEvent};
 use crate::store::{PlanFile, Store, history};
 
 /// What was changed in the plan before the run begins.
 pub(super) struct Reconciled {
-    pub(super) remarks: Vec<Remark>,
+    pub(super) remarks: Vec<RemarkRecord>,
     /// Tasks that wait for approval since an earlier run.
     pub(super) reviews: Vec<String>,
     /// What happened to tasks since the last record, for the log.
@@ -223,10 +223,10 @@ fn keep_wanted(
         };
         let since = recovered.wanted_since(name).filter(|_| task.held);
         if since.is_some_and(|since| !is_by_verb(since)) {
-            reconciled.remarks.push(Remark {
+            reconciled.remarks.push(RemarkRecord {
                 kind: Some(RemarkKind::StatusSetBack),
                 task: Some(name.to_owned()),
-                ..Remark::new(NOT_SKIPPED)
+                ..RemarkRecord::new(NOT_SKIPPED)
             });
             reconciled.not_skipped.push(name.to_owned());
         }
@@ -247,10 +247,10 @@ fn set_back_unproven(
     };
     let history = history(file).map_err(ReviseError::Store)?;
     if !history.has_beginning() {
-        let beginning = Change {
+        let beginning = ChangeRecord {
             verb: VERB.to_owned(),
             found_done: Some(done_names(snapshot.plan())),
-            ..Change::default()
+            ..ChangeRecord::default()
         };
         return Store::default()
             .record_note(file, beginning)
@@ -269,9 +269,9 @@ fn set_back_unproven(
         updates.add(plain(request, task, Verb::Reset));
     }
     let names: Vec<&str> = unproven.iter().map(|&task| snapshot.name(task)).collect();
-    reconciled.remarks.push(Remark {
+    reconciled.remarks.push(RemarkRecord {
         kind: Some(RemarkKind::StatusSetBack),
-        ..Remark::new(format!(
+        ..RemarkRecord::new(format!(
             "verification is required (verify.required), and no passed verification proves that {} done: set back to pending",
             match names.as_slice() {
                 [only] => format!("`{}` is", visible(only)),
@@ -309,7 +309,7 @@ fn late_updates(
         receipts: (verb == Verb::Done).then(|| found.run.receipts()),
         ..plain(request, task, verb)
     });
-    reconciled.remarks.push(Remark::new(format!(
+    reconciled.remarks.push(RemarkRecord::new(format!(
         "`{}` was {words} in the run before, and the plan file learns of it now",
         snapshot.name(task)
     )));
@@ -321,13 +321,13 @@ fn late_result(snapshot: &PlanSnapshot, found: &RecoveredTask) -> Option<(Verb, 
         return None;
     }
     match found.progress() {
-        Progress::Done => Some((Verb::Done, "done")),
-        Progress::Failed => Some((Verb::Fail, "tried without success")),
+        WorkProgress::Done => Some((Verb::Done, "done")),
+        WorkProgress::Failed => Some((Verb::Fail, "tried without success")),
         // It counts, and what the dialect says of it is that it may be tried again.
-        Progress::Resting if snapshot.plan().lifecycle.machine.counts_retries => {
+        WorkProgress::Resting if snapshot.plan().lifecycle.machine.counts_retries => {
             Some((Verb::Fail, "tried without success"))
         }
-        Progress::Unknown | Progress::Running | Progress::Resting | Progress::Review => None,
+        WorkProgress::Unknown | WorkProgress::Running | WorkProgress::Resting | WorkProgress::Review => None,
     }
 }
 
@@ -335,7 +335,7 @@ fn late_result(snapshot: &PlanSnapshot, found: &RecoveredTask) -> Option<(Verb, 
 fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent> {
     let task = name.to_owned();
     match state {
-        _ if found.progress() != Progress::Review || found.is_of_ended_run => None,
+        _ if found.progress() != WorkProgress::Review || found.is_of_ended_run => None,
         State::Done => Some(RunEvent::Approved(Approved {
             task,
             ..Approved::default()
@@ -353,15 +353,15 @@ fn reviewed(found: &RecoveredTask, name: &str, state: State) -> Option<RunEvent>
 
 /// Returns that another process brought a task to an end after its run was interrupted, where the log does not have it.
 fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Option<RunEvent> {
-    let was_under_way = matches!(found.progress(), Progress::Running | Progress::Resting);
+    let was_under_way = matches!(found.progress(), WorkProgress::Running | WorkProgress::Resting);
     if found.is_of_ended_run || !was_under_way || found.run.taken_over.is_some() {
         return None;
     }
     let moved = last?.take_over(name, &found.run.changed_at)?;
-    Some(RunEvent::Edited(Edited {
+    Some(RunEvent::Edited(PlanEditRecord {
         what: format!("another process moved `{}` to {}", visible(name), moved.to),
         moved: vec![moved],
-        ..Edited::default()
+        ..PlanEditRecord::default()
     }))
 }
 
@@ -384,7 +384,7 @@ fn take_up(
         Unattended::Approved => return Ok(()),
         Unattended::StartedByHand => {
             let held = HeldTask::with(snapshot, task, claims);
-            reconciled.remarks.push(Remark::new(format!(
+            reconciled.remarks.push(RemarkRecord::new(format!(
                 "{}: the run leaves it alone. `{}` gives it to the run",
                 held.words(),
                 held.release
@@ -393,7 +393,7 @@ fn take_up(
         }
         Unattended::LeaseOver => {
             let held = HeldTask::with(snapshot, task, claims);
-            reconciled.remarks.push(Remark::new(format!(
+            reconciled.remarks.push(RemarkRecord::new(format!(
                 "{}, and that lease is over: the run takes it",
                 held.words()
             )));
@@ -420,9 +420,9 @@ fn take_up(
             ..Finished::default()
         }));
     }
-    reconciled.remarks.push(Remark {
+    reconciled.remarks.push(RemarkRecord {
         kind: Some(RemarkKind::WasInterrupted),
-        ..Remark::new(format!("`{name}` was interrupted in the run before"))
+        ..RemarkRecord::new(format!("`{name}` was interrupted in the run before"))
     });
     Ok(())
 }
@@ -448,7 +448,7 @@ pub(super) fn interrupted_updates(
 fn tries_again(request: &RunRequest<'_>, snapshot: &PlanSnapshot, recovered: &Recovered, task: u32) -> bool {
     let was_running = recovered
         .task(snapshot.name(task))
-        .is_some_and(|found| matches!(found.progress(), Progress::Running | Progress::Resting));
+        .is_some_and(|found| matches!(found.progress(), WorkProgress::Running | WorkProgress::Resting));
     let stays_failed = was_running && request.config.run.on_interrupted == OnInterrupted::Fail;
     let by_dialect = snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
     request.options.retry_failed || (by_dialect && !stays_failed)

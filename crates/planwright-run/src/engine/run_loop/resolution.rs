@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use planwright_core::schedule::Event;
+use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Checking, Ending};
+use super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
 use super::super::landing_site::Replaying;
 use super::super::naming::listed;
 use super::RunLoop;
 use super::checkouts::{short, title_of, words};
-use super::landing::Step;
-use super::results::Failure;
+use super::landing::LandingError;
+use super::results::AttemptFailure;
 use crate::git::{Candidate, GitError};
 use crate::runs::{Conflicted, Merged, RunEvent};
 
@@ -56,11 +56,11 @@ impl RunLoop<'_> {
     /// The candidate at the head of the queue does not fit the branch.
     pub(super) fn conflicted(
         &mut self,
-        mut attempt: Attempt,
+        mut attempt: RunningAttempt,
         checking: Box<Checking>,
         candidate: Candidate,
         tip: &str,
-    ) -> Result<(), Step> {
+    ) -> Result<(), LandingError> {
         let Some(site) = self.workplace.site() else {
             return Ok(());
         };
@@ -83,7 +83,7 @@ impl RunLoop<'_> {
                 listed(&paths)
             );
             self.leave(attempt.task, &why)?;
-            attempt.ending = Some(Ending::TakenAway);
+            attempt.ending = Some(AttemptEndReason::TakenAway);
             return Ok(self.interrupted(attempt, None)?);
         }
         let n_before = self.n_resolutions(&attempt);
@@ -130,14 +130,14 @@ impl RunLoop<'_> {
     }
 
     /// Returns how many attempts to resolve conflicts of a task there were.
-    fn n_resolutions(&self, attempt: &Attempt) -> u32 {
+    fn n_resolutions(&self, attempt: &RunningAttempt) -> u32 {
         let task = self.state().task_of_attempt(&attempt.name, attempt.number);
         let made = task.into_iter().flat_map(|task| &task.attempts);
         made.filter_map(|attempt| attempt.resolution).max().unwrap_or(0)
     }
 
     /// An attempt to resolve a conflict failed: the next one finds the same conflict, until there were enough of them.
-    pub(super) fn not_resolved(&mut self, mut attempt: Attempt, why: &Failure) -> Result<(), RunError> {
+    pub(super) fn not_resolved(&mut self, mut attempt: RunningAttempt, why: &AttemptFailure) -> Result<(), RunError> {
         let n_made = self.n_resolutions(&attempt);
         if n_made >= self.request.config.run.resolutions || self.schedule.stop().is_some() {
             self.conflicts.open.remove(&attempt.task);
@@ -153,16 +153,16 @@ impl RunLoop<'_> {
     }
 
     /// Has the same agent take the task again at once.
-    fn resolve_next(&mut self, attempt: &Attempt, why: &str) {
+    fn resolve_next(&mut self, attempt: &RunningAttempt, why: &str) {
         let task = attempt.task;
         self.attempts.free_slot(attempt);
         self.fallbacks.continue_with(task, &attempt.agent);
         self.rests.plan(task, Duration::ZERO, why.to_owned());
-        self.happened(Event::Deferred { task });
+        self.happened(ScheduleEvent::Deferred { task });
     }
 
     /// A conflict is not given back any more: the task has failed, and its work is kept.
-    fn not_landed(&mut self, attempt: Attempt, candidate: &Candidate, paths: &[String]) -> Result<(), RunError> {
+    fn not_landed(&mut self, attempt: RunningAttempt, candidate: &Candidate, paths: &[String]) -> Result<(), RunError> {
         let branch = self.workplace.site().map_or("", |site| site.branch()).to_owned();
         let why = format!(
             "it conflicts with what has landed on `{branch}`, in {}; its work is commit {}",
@@ -177,13 +177,13 @@ impl RunLoop<'_> {
             why: Some(why.clone()),
             ..Merged::default()
         }))?;
-        self.failed(attempt, &Failure::Other(why), false)
+        self.failed(attempt, &AttemptFailure::Other(why), false)
     }
 
     /// Returns what the agent has to know: what both sides are for, and what each changed.
     fn conflict_prompt(
         &self,
-        attempt: &Attempt,
+        attempt: &RunningAttempt,
         candidate: &Candidate,
         tip: &str,
         paths: &[String],
@@ -223,7 +223,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns why the last conflict of a task is not resolved by a candidate, in words.
-    pub(super) fn unresolved(&self, attempt: &Attempt, candidate: Option<&Candidate>) -> Option<String> {
+    pub(super) fn unresolved(&self, attempt: &RunningAttempt, candidate: Option<&Candidate>) -> Option<String> {
         let task = self.state().task(&attempt.name)?;
         let last = task
             .attempts

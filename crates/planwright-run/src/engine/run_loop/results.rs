@@ -1,12 +1,12 @@
 //! What follows from the end of an attempt, for the schedule and the plan file: done, failed, stopped or interrupted.
 
 use planwright_core::agent::Conclusion;
-use planwright_core::edit::Work;
+use planwright_core::edit::WorkReport;
 use planwright_core::plan::{State, Verb};
-use planwright_core::schedule::{Event, Phase};
+use planwright_core::schedule::{Phase, ScheduleEvent};
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Checking, Ending};
+use super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
 use super::super::naming::listed;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
@@ -19,7 +19,7 @@ use crate::fallback::grown;
 use crate::runs::state::verification_failure;
 use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
 use crate::verify;
-use crate::worker::Ended;
+use crate::worker::EndedProcess;
 
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
 pub(super) const MAX_REMEMBERED: usize = 16 * 1024;
@@ -27,25 +27,25 @@ const MAX_NOTE: usize = 4 * 1024;
 const MAX_SHORT_NOTE: usize = 300;
 
 /// Why an attempt failed.
-pub(super) enum Failure {
+pub(super) enum AttemptFailure {
     /// Commands that verify it failed.
     Verification(Vec<Receipt>),
     /// Something else, in words.
     Other(String),
 }
 
-impl Failure {
+impl AttemptFailure {
     /// Returns the reason, in words for the next attempt.
     pub(super) fn text(&self) -> String {
         match self {
-            Failure::Verification(receipts) => verification_failure(receipts),
-            Failure::Other(why) => why.clone(),
+            AttemptFailure::Verification(receipts) => verification_failure(receipts),
+            AttemptFailure::Other(why) => why.clone(),
         }
     }
 
     /// Returns the reason with what comes before it.
-    fn after(&self, before: &str) -> Failure {
-        Failure::Other(format!("{before}; {}", self.text()))
+    fn after(&self, before: &str) -> AttemptFailure {
+        AttemptFailure::Other(format!("{before}; {}", self.text()))
     }
 
     /// Returns the reason in one line. That verification failed says little without what failed, and with which words.
@@ -54,27 +54,27 @@ impl Failure {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = lines.next().unwrap_or_default();
         match self {
-            Failure::Verification(receipts) => {
+            AttemptFailure::Verification(receipts) => {
                 let what = lines.next().unwrap_or_default().trim_end_matches(':');
                 let failed = receipts.iter().find(|receipt| !verify::passed(receipt));
                 let why = failed.and_then(|receipt| failure_line(&receipt.tail, |line| line.trim().to_owned()));
                 let why = why.map_or_else(String::new, |line| format!(": {line}"));
                 format!("{}: {what}{why}", first.trim_end_matches(':'))
             }
-            Failure::Other(_) => first.trim_end_matches(':').to_owned(),
+            AttemptFailure::Other(_) => first.trim_end_matches(':').to_owned(),
         }
     }
 }
 
-impl From<&str> for Failure {
+impl From<&str> for AttemptFailure {
     fn from(why: &str) -> Self {
-        Failure::Other(why.to_owned())
+        AttemptFailure::Other(why.to_owned())
     }
 }
 
 impl RunLoop<'_> {
     /// The task is done.
-    pub(super) fn accept(&mut self, attempt: Attempt, checking: &Checking) -> Result<(), RunError> {
+    pub(super) fn accept(&mut self, attempt: RunningAttempt, checking: &Checking) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         self.check_budget();
@@ -82,14 +82,14 @@ impl RunLoop<'_> {
         self.conflicts.close(task);
         if let Some(moved) = attempt.moved {
             // Another process moved the task, and that holds.
-            self.happened(Event::Moved { task, to: moved });
+            self.happened(ScheduleEvent::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
         match &attempt.approved {
             // The review is behind it.
-            Some(_) => self.happened(Event::Moved { task, to: State::Done }),
-            None if self.is_in_doubt(&attempt) => self.happened(Event::DoneForReview { task }),
-            None => self.happened(Event::Done { task }),
+            Some(_) => self.happened(ScheduleEvent::Moved { task, to: State::Done }),
+            None if self.is_in_doubt(&attempt) => self.happened(ScheduleEvent::DoneForReview { task }),
+            None => self.happened(ScheduleEvent::Done { task }),
         }
         if self.phase(task) != Phase::Review {
             let update = self.done_update(&attempt, checking);
@@ -100,23 +100,23 @@ impl RunLoop<'_> {
 
     /// Returns whether a person has to approve what an attempt made: because its plan says so, or because it changed files that
     /// verify it.
-    pub(super) fn needs_review(&self, attempt: &Attempt) -> bool {
+    pub(super) fn needs_review(&self, attempt: &RunningAttempt) -> bool {
         let job = self.schedule.jobs().get(attempt.task as usize);
         job.is_some_and(|job| job.needs_review) || self.is_in_doubt(attempt)
     }
 
     /// Returns whether an attempt changed files that verify it, and a person has to judge that.
-    fn is_in_doubt(&self, attempt: &Attempt) -> bool {
+    fn is_in_doubt(&self, attempt: &RunningAttempt) -> bool {
         self.request.config.verify.on_protected == OnProtected::Review && !attempt.protected.is_empty()
     }
 
     /// Records that the plan file has the state of a task: another process wrote it.
-    fn is_known(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+    fn is_known(&mut self, attempt: &RunningAttempt) -> Result<(), RunError> {
         let tasks = vec![attempt.name.clone()];
         self.record(RunEvent::Projected(Projected { tasks, change: None }))
     }
 
-    fn done_update(&self, attempt: &Attempt, checking: &Checking) -> StatusUpdate {
+    fn done_update(&self, attempt: &RunningAttempt, checking: &Checking) -> StatusUpdate {
         let output = checking.conclusion.output.trim();
         let keeps = keeps_output(self.snapshot.linked()) && !output.is_empty();
         let remarks = checking.conclusion.notes.trim();
@@ -134,7 +134,12 @@ impl RunLoop<'_> {
     }
 
     /// An attempt failed; another one may follow.
-    pub(super) fn failed(&mut self, attempt: Attempt, why: &Failure, may_retry: bool) -> Result<(), RunError> {
+    pub(super) fn failed(
+        &mut self,
+        attempt: RunningAttempt,
+        why: &AttemptFailure,
+        may_retry: bool,
+    ) -> Result<(), RunError> {
         if attempt.resolution.is_some() && may_retry && attempt.moved.is_none() {
             return self.not_resolved(attempt, why);
         }
@@ -151,18 +156,23 @@ impl RunLoop<'_> {
     }
 
     /// A task has failed, by an attempt that counts or without one.
-    pub(super) fn fail(&mut self, mut attempt: Attempt, why: &Failure, may_retry: bool) -> Result<(), RunError> {
+    pub(super) fn fail(
+        &mut self,
+        mut attempt: RunningAttempt,
+        why: &AttemptFailure,
+        may_retry: bool,
+    ) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         let kept = self.keep_checkout(&mut attempt)?;
         if let Some(moved) = attempt.moved {
-            self.happened(Event::Moved { task, to: moved });
+            self.happened(ScheduleEvent::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
         let wait = grown(self.request.config.run.backoff, attempt.number.saturating_sub(1));
         self.rests.plan(task, wait, String::new());
         let counts = self.snapshot.plan().lifecycle.machine.counts_retries;
-        self.happened(Event::Failed { task, may_retry });
+        self.happened(ScheduleEvent::Failed { task, may_retry });
         let is_over = self.phase(task) != Phase::Resting;
         // Where the dialect does not count attempts, the task is under way until the last of them.
         if is_over || counts {
@@ -206,12 +216,12 @@ impl RunLoop<'_> {
         self.remark_kind(Some(task), RemarkKind::ProtectedChanged, text)?;
         self.stops
             .explain(|| format!("{files} was changed by `{name}`: restore it, and run again"));
-        self.happened(Event::StopRequested);
+        self.happened(ScheduleEvent::StopRequested);
         Ok(())
     }
 
     /// Returns what the plan keeps of a failure: where it has a place of its own for that the first lines, else the first one.
-    fn note_of(&self, why: &Failure) -> String {
+    fn note_of(&self, why: &AttemptFailure) -> String {
         if keeps_output(self.snapshot.linked()) {
             return cut(first_lines(&why.text()), MAX_NOTE);
         }
@@ -220,13 +230,13 @@ impl RunLoop<'_> {
     }
 
     /// A stop condition was met: the run ends with it.
-    pub(super) fn met_condition(&mut self, mut attempt: Attempt, condition: &str) -> Result<(), RunError> {
+    pub(super) fn met_condition(&mut self, mut attempt: RunningAttempt, condition: &str) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         self.check_budget();
         self.keep_checkout(&mut attempt)?;
         self.stops.explain_by(condition);
-        self.happened(Event::Stopped { task });
+        self.happened(ScheduleEvent::Stopped { task });
         self.update_plan(StatusUpdate {
             note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
             by: Some(attempt.agent.clone()),
@@ -238,14 +248,14 @@ impl RunLoop<'_> {
     /// The run ended an attempt, or another process took the task away.
     pub(super) fn interrupted(
         &mut self,
-        mut attempt: Attempt,
-        known: Option<(&Ended, &Conclusion)>,
+        mut attempt: RunningAttempt,
+        known: Option<(&EndedProcess, &Conclusion)>,
     ) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         self.keep_checkout(&mut attempt)?;
         let why = match attempt.ending {
-            Some(Ending::TakenAway) => "another process moved the task",
+            Some(AttemptEndReason::TakenAway) => "another process moved the task",
             _ => "the run was stopped",
         };
         let event = match known {
@@ -260,14 +270,14 @@ impl RunLoop<'_> {
         };
         self.record_cost(RunEvent::Finished(event))?;
         match attempt.moved {
-            Some(to) => self.happened(Event::Moved { task, to }),
-            None if attempt.ending == Some(Ending::TakenAway) => {}
+            Some(to) => self.happened(ScheduleEvent::Moved { task, to }),
+            None if attempt.ending == Some(AttemptEndReason::TakenAway) => {}
             None => {
                 let policy = self.request.config.run.on_interrupted;
                 let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
                 updates.into_iter().for_each(|update| self.update_plan(update));
                 if let Some(to) = self.plan_writer.intended(task) {
-                    self.happened(Event::Moved { task, to });
+                    self.happened(ScheduleEvent::Moved { task, to });
                 }
             }
         }
@@ -290,8 +300,8 @@ fn first_lines(text: &str) -> &str {
 }
 
 /// Returns how the work of an attempt went, as its agent told.
-fn work_of(attempt: &Attempt) -> Work {
-    Work {
+fn work_of(attempt: &RunningAttempt) -> WorkReport {
+    WorkReport {
         tools: attempt.tools.clone(),
         reflection: attempt.reflection.as_deref().map(|text| cut(text, MAX_NOTE)),
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{State, Verb};
-use planwright_core::schedule::{Phase, Standing, Stop};
+use planwright_core::schedule::{Phase, ScheduleStatus, Stop};
 
 use super::super::RunError;
 use super::super::attempt::mark_of_run;
@@ -18,7 +18,7 @@ use super::working::processes;
 use super::{RunLoop, RunOutcome};
 use crate::agent_output::{LEFTOVER_GRACE, end_all};
 use crate::files::write_own;
-use crate::runs::{Ended, RunEvent, RunStanding};
+use crate::runs::{RunEndRecord, RunEvent, RunStanding};
 use crate::shell::{argument, shell_word, with_pack};
 use crate::store::load;
 
@@ -97,7 +97,10 @@ impl RunLoop<'_> {
 
     /// What the plan marks as a task to skip becomes skipped when everything else is over. Until then a person may still want it.
     fn settle_held(&mut self) {
-        let is_over = matches!(self.schedule.standing(), Standing::Finished | Standing::Stuck);
+        let is_over = matches!(
+            self.schedule.standing(),
+            ScheduleStatus::Finished | ScheduleStatus::Stuck
+        );
         let is_finished = is_over && !self.request.options.lands_only;
         // A task that the user asked for by a name that is gone is not in the plan any more, and none is skipped then.
         let wanted = wanted_tasks(self.request, &self.snapshot).unwrap_or_default();
@@ -118,8 +121,8 @@ impl RunLoop<'_> {
         }
     }
 
-    fn ended(&self, standing: Standing) -> Ended {
-        let mut ended = Ended {
+    fn ended(&self, standing: ScheduleStatus) -> RunEndRecord {
+        let mut ended = RunEndRecord {
             standing: standing_of(standing),
             n_unverified: self.state().n_accepted_unverified,
             n_unchanged: self.state().counts.n_unchanged,
@@ -137,7 +140,7 @@ impl RunLoop<'_> {
                 .waiting()
                 .map(|task| self.snapshot.name(task).to_owned())
                 .collect(),
-            ..Ended::default()
+            ..RunEndRecord::default()
         };
         for task in (0..self.plan_writer.n_tasks()).filter(|&task| self.in_scope[task as usize]) {
             match self.phase(task) {
@@ -152,19 +155,19 @@ impl RunLoop<'_> {
     }
 
     /// Returns why the run ended, where it is not at its end.
-    fn why(&self, standing: Standing) -> Option<String> {
+    fn why(&self, standing: ScheduleStatus) -> Option<String> {
         let name = |task: u32| self.snapshot.name(task);
         match standing {
-            Standing::Finished | Standing::Busy => None,
-            Standing::Paused => Some("the run is paused".to_owned()),
-            Standing::AwaitsReview => {
+            ScheduleStatus::Finished | ScheduleStatus::Busy => None,
+            ScheduleStatus::Paused => Some("the run is paused".to_owned()),
+            ScheduleStatus::AwaitsReview => {
                 let waiting: Vec<&str> = self.in_phase(Phase::Review).map(name).collect();
                 Some(format!(
                     "approve or reject {}, then run the plan again",
                     listed(&waiting)
                 ))
             }
-            Standing::Stopped(Stop::Failure { task }) => {
+            ScheduleStatus::Stopped(Stop::Failure { task }) => {
                 let way = self.snapshot.plan().lifecycle.wording.after_failure;
                 let way = if way.is_empty() {
                     String::new()
@@ -173,15 +176,15 @@ impl RunLoop<'_> {
                 };
                 Some(format!("`{}` failed{way}", name(task)))
             }
-            Standing::Stopped(Stop::Condition { task }) => {
+            ScheduleStatus::Stopped(Stop::Condition { task }) => {
                 let condition = self.stops.why().unwrap_or_default();
                 Some(format!("`{}` met its stop condition: {condition}", name(task)))
             }
-            Standing::Stopped(Stop::MaxTasks) => {
+            ScheduleStatus::Stopped(Stop::MaxTasks) => {
                 Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
             }
-            Standing::Stopped(_) => self.stops.why().map(str::to_owned),
-            Standing::Stuck => {
+            ScheduleStatus::Stopped(_) => self.stops.why().map(str::to_owned),
+            ScheduleStatus::Stuck => {
                 let failed: Vec<&str> = self.in_phase(Phase::Over(State::Failed)).map(name).collect();
                 if failed.is_empty() {
                     return Some(self.obstacle_words());
@@ -192,7 +195,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns the command that continues from here.
-    fn next(&self, standing: Standing) -> Option<String> {
+    fn next(&self, standing: ScheduleStatus) -> Option<String> {
         let plan = argument(&self.snapshot.path().to_string_lossy());
         let words = |first: &[&str]| {
             let own = self
@@ -211,13 +214,13 @@ impl RunLoop<'_> {
         let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
         let retries_anyway = self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
         match standing {
-            Standing::Finished => None,
+            ScheduleStatus::Finished => None,
             // The way on leads through the plan.
-            Standing::Stopped(Stop::Condition { .. }) => {
+            ScheduleStatus::Stopped(Stop::Condition { .. }) => {
                 let help = self.snapshot.plan().lifecycle.wording.after_stop;
                 Some(with_pack(help, &self.snapshot.path().to_string_lossy()))
             }
-            Standing::AwaitsReview => {
+            ScheduleStatus::AwaitsReview => {
                 let task = self.in_phase(Phase::Review).next()?;
                 let task = argument(self.snapshot.name(task));
                 Some(format!("planwright approve {task} -p {plan}"))
@@ -226,7 +229,7 @@ impl RunLoop<'_> {
                 (!self.request.options.is_last).then(|| format!("planwright replan {plan}"))
             }
             _ if has_failed && !retries_anyway => Some(words(&["planwright", "run", "--retry-failed"])),
-            Standing::Stuck if !has_failed => Some(self.way_out().unwrap_or(again)),
+            ScheduleStatus::Stuck if !has_failed => Some(self.way_out().unwrap_or(again)),
             _ => Some(again),
         }
     }
@@ -277,12 +280,12 @@ impl RunLoop<'_> {
     }
 }
 
-fn standing_of(standing: Standing) -> RunStanding {
+fn standing_of(standing: ScheduleStatus) -> RunStanding {
     match standing {
-        Standing::Finished => RunStanding::Finished,
-        Standing::Stuck => RunStanding::Stuck,
-        Standing::Stopped(_) => RunStanding::Stopped,
-        Standing::Paused | Standing::Busy => RunStanding::Paused,
-        Standing::AwaitsReview => RunStanding::AwaitsReview,
+        ScheduleStatus::Finished => RunStanding::Finished,
+        ScheduleStatus::Stuck => RunStanding::Stuck,
+        ScheduleStatus::Stopped(_) => RunStanding::Stopped,
+        ScheduleStatus::Paused | ScheduleStatus::Busy => RunStanding::Paused,
+        ScheduleStatus::AwaitsReview => RunStanding::AwaitsReview,
     }
 }

@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use planwright_core::agent::{Basis, Conclusion, End};
 use planwright_core::plan::{State, Task, Verb};
-use planwright_core::prompt::{Context, DEFAULT_MAX_BYTES, Prompt};
-use planwright_core::schedule::Event;
+use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
+use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Ending, Launch, Stage};
+use super::super::attempt::{AttemptEndReason, Launch, RunningAttempt, Stage};
 use super::super::preview::commands_of;
 use super::super::protected::Protection;
 use super::super::recovery::Unlanded;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
-use super::checkouts::{Obstacle, find};
-use super::results::Failure;
+use super::checkouts::{CheckoutObstacle, find};
+use super::results::AttemptFailure;
 use crate::agent_output::AgentOutput;
-use crate::config::{Agent, Command, Format};
+use crate::config::{Agent, Command, OutputFormat};
 use crate::error_chain::with_causes;
 use crate::faults;
 use crate::files::write_own;
-use crate::runs::{self, Contract, Finished, Outcome, RunEvent, Started};
+use crate::runs::{self, Finished, Outcome, ProcessStartRecord, RunEvent, VerificationContract};
 use crate::shell::command_line;
-use crate::verify::{self, Checks, contract_of};
-use crate::worker::{Ended, Exit, StartError};
+use crate::verify::{self, TaskChecks, contract_of};
+use crate::worker::{EndedProcess, ProcessExit, StartError};
 
 /// How long is waited where the machine is short of something, and how often before the run ends.
 const SHORTAGE_WAIT: Duration = Duration::from_secs(10);
@@ -72,9 +72,9 @@ impl RunLoop<'_> {
             self.record_starting(&begun)?;
             self.start_update(&begun);
             return match obstacle {
-                Obstacle::Passing(why) => self.wait_for_machine(begun, &why),
-                Obstacle::OfTask(why) => self.not_started(begun, &why),
-                Obstacle::OfAll(why) => self.hindered(begun, &why),
+                CheckoutObstacle::Passing(why) => self.wait_for_machine(begun, &why),
+                CheckoutObstacle::OfTask(why) => self.not_started(begun, &why),
+                CheckoutObstacle::OfAll(why) => self.hindered(begun, &why),
             };
         }
         let mut prompt = self.prompt_of(&begun, attempt);
@@ -90,7 +90,7 @@ impl RunLoop<'_> {
 
     /// Leaves a task as under way for a run that may start agents.
     pub(super) fn leave(&mut self, task: u32, why: &str) -> Result<(), RunError> {
-        self.happened(Event::Moved {
+        self.happened(ScheduleEvent::Moved {
             task,
             to: State::Running,
         });
@@ -98,15 +98,15 @@ impl RunLoop<'_> {
     }
 
     /// Returns the next attempt at a task, which has a slot.
-    fn new_attempt(&mut self, task: u32, agent: String) -> Attempt {
+    fn new_attempt(&mut self, task: u32, agent: String) -> RunningAttempt {
         let name = self.snapshot.name(task).to_owned();
         // Names may pass to other tasks; the files of an attempt do not.
         let number = self.state().highest_attempt(&name) + 1;
         let (agent, instead_of) = self.runner_for(task, agent);
         let place = self.place.attempt(&name, number);
         let configured = self.request.config.agents.get(&agent);
-        let format = configured.map_or(Format::Plain, |agent| agent.output);
-        Attempt {
+        let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
+        RunningAttempt {
             task,
             number,
             reserved: self.reservation(&agent),
@@ -135,7 +135,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns the prompt of an attempt; `nth` is which one it is by the schedule.
-    fn prompt_of(&self, attempt: &Attempt, nth: u32) -> String {
+    fn prompt_of(&self, attempt: &RunningAttempt, nth: u32) -> String {
         let task = attempt.task;
         let result = attempt.result.to_string_lossy().into_owned();
         let edges = self.snapshot.links().of(task as usize).iter();
@@ -143,7 +143,7 @@ impl RunLoop<'_> {
         let outputs: Vec<(usize, &str)> = outputs.collect();
         let last_failure = self.failure_of(task);
         let verification = commands_of(self.request, &self.snapshot, task);
-        let context = Context {
+        let context = PromptContext {
             verification: &verification,
             outputs: &outputs,
             attempt: last_failure.map_or(nth, |_| attempt.number),
@@ -158,7 +158,7 @@ impl RunLoop<'_> {
     }
 
     /// Continues with work that an attempt of an earlier run made and that was verified: no agent has to make it again.
-    fn bring_home(&mut self, mut attempt: Attempt, unlanded: Unlanded) -> Result<(), RunError> {
+    fn bring_home(&mut self, mut attempt: RunningAttempt, unlanded: Unlanded) -> Result<(), RunError> {
         self.record_approval(&attempt.name, &unlanded)?;
         attempt.agent = unlanded.agent;
         attempt.protected = unlanded.protected;
@@ -171,7 +171,7 @@ impl RunLoop<'_> {
             None => "its agent was successful before and its work has not landed yet: it is verified again, and lands",
         };
         self.remark(Some(attempt.task), text)?;
-        self.happened(Event::Started { task: attempt.task });
+        self.happened(ScheduleEvent::Started { task: attempt.task });
         let conclusion = Conclusion {
             end: End::Done,
             basis: Basis::ResultFile,
@@ -211,7 +211,7 @@ impl RunLoop<'_> {
         self.record(RunEvent::Approved(approved))
     }
 
-    fn record_starting(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+    fn record_starting(&mut self, attempt: &RunningAttempt) -> Result<(), RunError> {
         let is_renewed = self.edits.take_renewed(attempt.task);
         let known = self.state().task(&attempt.name).and_then(|run| run.contract.as_ref());
         let plan = self.snapshot.plan();
@@ -219,25 +219,25 @@ impl RunLoop<'_> {
         let contract = task.filter(|_| is_renewed || known.is_none());
         let contract = contract.map(|task| self.with_expected(contract_of(plan, task), task));
         let watched = self.memory.watched(attempt.task).map(|files| files.record().clone());
-        let contract = contract.map(|contract| Contract { watched, ..contract });
+        let contract = contract.map(|contract| VerificationContract { watched, ..contract });
         let branch = self.workplace.site().map(|site| site.branch());
         let event = starting(attempt, branch, contract);
         self.record(event)
     }
 
     /// Adds the files to a contract that the task is to change by its own text, although they verify it.
-    fn with_expected(&self, contract: Contract, task: &Task) -> Contract {
+    fn with_expected(&self, contract: VerificationContract, task: &Task) -> VerificationContract {
         let rules = &self.request.config.verify;
         let allows = self.request.options.allow_plan_commands || rules.allow_plan_commands;
-        let checks = Checks::of_contract(rules, &contract, allows);
+        let checks = TaskChecks::of_contract(rules, &contract, allows);
         let plan = self.snapshot.plan();
         let folder = verify::named_folder(plan, task).unwrap_or_default();
         let expected = Protection::of(&checks.checks, &[], folder).expected_by(plan, task);
-        Contract { expected, ..contract }
+        VerificationContract { expected, ..contract }
     }
 
     /// Has the plan file show that a task is under way.
-    pub(super) fn start_update(&mut self, attempt: &Attempt) {
+    pub(super) fn start_update(&mut self, attempt: &RunningAttempt) {
         let verb = match self.plan_writer.intended(attempt.task) {
             Some(State::Failed) => Verb::Retry,
             None | Some(State::Running) => return,
@@ -257,7 +257,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    fn spawn_one(&mut self, mut attempt: Attempt, prompt: &str) -> Result<(), RunError> {
+    fn spawn_one(&mut self, mut attempt: RunningAttempt, prompt: &str) -> Result<(), RunError> {
         if self.stops.ends_attempts() {
             return self.interrupted(attempt, None);
         }
@@ -309,7 +309,7 @@ impl RunLoop<'_> {
         let key = self.attempts.new_key();
         match self.start_process(key, &mut spec) {
             Ok(started) => {
-                self.record(RunEvent::Started(Started {
+                self.record(RunEvent::Started(ProcessStartRecord {
                     task: attempt.name.clone(),
                     attempt: attempt.number,
                     pid: started.pid,
@@ -320,7 +320,7 @@ impl RunLoop<'_> {
                 self.rests.end_shortage();
                 self.meet(&mut attempt);
                 self.attempts.insert(key, attempt);
-                self.happened(Event::Started { task });
+                self.happened(ScheduleEvent::Started { task });
                 Ok(())
             }
             Err(error) if error.is_shortage() => self.wait_for_machine(attempt, &with_causes(&error)),
@@ -330,7 +330,7 @@ impl RunLoop<'_> {
     }
 
     /// Starts a command that prepares the checkout of an attempt.
-    fn start_setup(&mut self, mut attempt: Attempt, command: &Command, prompt: String) -> Result<(), RunError> {
+    fn start_setup(&mut self, mut attempt: RunningAttempt, command: &Command, prompt: String) -> Result<(), RunError> {
         let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout) else {
             attempt.setup.clear();
             self.attempts.queue(attempt, prompt);
@@ -347,7 +347,7 @@ impl RunLoop<'_> {
                 attempt.stage = Stage::SettingUp(prompt);
                 let task = attempt.task;
                 self.attempts.insert(key, attempt);
-                self.happened(Event::Started { task });
+                self.happened(ScheduleEvent::Started { task });
                 Ok(())
             }
             Err(error) => self.hindered(attempt, &format!("run.setup: {}", with_causes(&error))),
@@ -355,7 +355,12 @@ impl RunLoop<'_> {
     }
 
     /// A command that prepares the checkout of an attempt ended.
-    pub(super) fn set_up(&mut self, mut attempt: Attempt, ended: &Ended, prompt: String) -> Result<(), RunError> {
+    pub(super) fn set_up(
+        &mut self,
+        mut attempt: RunningAttempt,
+        ended: &EndedProcess,
+        prompt: String,
+    ) -> Result<(), RunError> {
         if ended.was_outlived {
             self.end_what_is_left(&attempt)?;
         }
@@ -366,7 +371,7 @@ impl RunLoop<'_> {
             .setup
             .pop_front()
             .map(|command| command_line(&command.arguments()));
-        if ended.exit != Exit::Code(0) {
+        if ended.exit != ProcessExit::Code(0) {
             // Who has configured nothing has to know where the command comes from.
             let usual = match self.request.config.run.setup {
                 Some(_) => "",
@@ -391,14 +396,14 @@ impl RunLoop<'_> {
             return self.hindered(attempt, &why);
         }
         let configured = self.request.config.agents.get(&attempt.agent);
-        let format = configured.map_or(Format::Plain, |agent| agent.output);
+        let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
         attempt.stage = Stage::Working(Box::new(AgentOutput::new(format, self.agents.redaction())));
         self.attempts.queue(attempt, prompt);
         Ok(())
     }
 
     /// The machine has too few processes, files or too little memory left for now: the attempt does not count, and the task waits.
-    fn wait_for_machine(&mut self, mut attempt: Attempt, why: &str) -> Result<(), RunError> {
+    fn wait_for_machine(&mut self, mut attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         if self.rests.count_shortage() > MAX_SHORTAGES {
             return self.hindered(attempt, why);
         }
@@ -413,32 +418,32 @@ impl RunLoop<'_> {
         self.attempts.free_slot(&attempt);
         self.fallbacks.continue_with(attempt.task, &attempt.agent);
         self.rests.plan(attempt.task, SHORTAGE_WAIT, why.to_owned());
-        self.happened(Event::Deferred { task: attempt.task });
+        self.happened(ScheduleEvent::Deferred { task: attempt.task });
         Ok(())
     }
 
     /// The machine does not let this or any other task begin: the run ends, and no task has failed.
-    pub(super) fn hindered(&mut self, mut attempt: Attempt, why: &str) -> Result<(), RunError> {
+    pub(super) fn hindered(&mut self, mut attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         self.stop_hindered(why.to_owned());
-        attempt.ending.get_or_insert(Ending::Interrupted);
+        attempt.ending.get_or_insert(AttemptEndReason::Interrupted);
         self.interrupted(attempt, None)
     }
 
     /// An attempt that has no process has failed, and the next one would as well.
-    fn not_started(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
+    fn not_started(&mut self, attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         self.record_cost(failed_at_once(&attempt, why))?;
-        self.failed(attempt, &Failure::from(why), false)
+        self.failed(attempt, &AttemptFailure::from(why), false)
     }
 
     /// A task whose budget is spent has failed without another attempt.
-    fn not_begun(&mut self, attempt: Attempt, why: &str) -> Result<(), RunError> {
+    fn not_begun(&mut self, attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         self.record(failed_at_once(&attempt, why))?;
         self.start_update(&attempt);
-        self.fail(attempt, &Failure::from(why), false)
+        self.fail(attempt, &AttemptFailure::from(why), false)
     }
 }
 
-fn failed_at_once(attempt: &Attempt, why: &str) -> RunEvent {
+fn failed_at_once(attempt: &RunningAttempt, why: &str) -> RunEvent {
     RunEvent::Finished(Finished {
         task: attempt.name.clone(),
         attempt: attempt.number,
@@ -448,9 +453,9 @@ fn failed_at_once(attempt: &Attempt, why: &str) -> RunEvent {
     })
 }
 
-fn starting(attempt: &Attempt, branch: Option<&str>, contract: Option<Contract>) -> RunEvent {
+fn starting(attempt: &RunningAttempt, branch: Option<&str>, contract: Option<VerificationContract>) -> RunEvent {
     let checkout = attempt.checkout.as_ref();
-    RunEvent::Starting(runs::Attempt {
+    RunEvent::Starting(runs::AttemptRecord {
         task: attempt.name.clone(),
         attempt: attempt.number,
         agent: attempt.agent.clone(),
@@ -466,12 +471,12 @@ fn starting(attempt: &Attempt, branch: Option<&str>, contract: Option<Contract>)
 }
 
 /// Returns where the output of commands goes that prepare a checkout.
-fn setup_log(attempt: &Attempt) -> PathBuf {
+fn setup_log(attempt: &RunningAttempt) -> PathBuf {
     attempt.place.output().with_extension("setup.log")
 }
 
 /// Writes the prompt. Where it reports nothing was before: no attempt has the name of another.
-fn prepare_files(attempt: &Attempt, prompt: &str) -> io::Result<()> {
+fn prepare_files(attempt: &RunningAttempt, prompt: &str) -> io::Result<()> {
     faults::step("write prompt")?;
     write_own(&attempt.place.prompt(), prompt.as_bytes())
 }

@@ -19,18 +19,18 @@ use super::super::leftovers::Leftovers;
 use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks};
 use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::status_updates::VERB;
-use super::super::{PlanSnapshot, Prepared, RunError, RunRequest, Watcher};
+use super::super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
 use super::RunLoop;
 use super::agents::Agents;
 use super::arbiter::ArbiterQuestions;
-use super::attempts::Attempts;
+use super::attempts::RunningAttempts;
 use super::budget::{BudgetWaits, RunClock};
 use super::checkouts::{KeptCheckouts, Workplace, words};
 use super::control_requests::ControlRequests;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
 use super::fences::Fences;
-use super::landing::Landing;
+use super::landing::LandingQueue;
 use super::memory::Memory;
 use super::plan_writer::PlanWriter;
 use super::reconcile::{Reconciled, reconcile, refuse_to_guess, skipped_by};
@@ -46,10 +46,10 @@ use crate::gate::GatePolicy;
 use crate::git::{FolderIdentity, Repository};
 use crate::journal::{Header, plan_id};
 use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder};
-use crate::revise::{LastVerb, Target, last_verbs, transition_plan};
-use crate::runs::state::{AttemptRun, Progress, RunState, TaskRun};
+use crate::revise::{ChangeTarget, LastVerb, last_verbs, transition_plan};
+use crate::runs::state::{AttemptRun, RunState, TaskRun, WorkProgress};
 use crate::runs::{
-    self, Begun, IsolationMode, Live, Remark, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskName,
+    self, Begun, IsolationMode, Live, RemarkRecord, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskRecord,
     WorkspaceFolder,
 };
 use crate::user::user;
@@ -63,19 +63,19 @@ static FILES: DiskFiles = DiskFiles;
 /// A plan that this process may run: it has the lock, and the plan and the logs were read under it or are unchanged.
 struct Locked {
     live: Live,
-    prepared: Prepared,
+    prepared: PreparedRun,
     recovered: Recovered,
 }
 
 /// A plan that is ready to be scheduled.
-struct Opened {
+struct ScheduledPlan {
     snapshot: PlanSnapshot,
     jobs: Vec<Job>,
     agents: Vec<Option<String>>,
     policy: Policy,
     isolation: Isolation,
     graph: TaskGraph,
-    remarks: Vec<Remark>,
+    remarks: Vec<RemarkRecord>,
     reconciled: Reconciled,
 }
 
@@ -91,7 +91,7 @@ struct OpenedLog {
 impl<'a> RunLoop<'a> {
     pub(super) fn begin(
         request: &'a RunRequest<'a>,
-        prepared: Prepared,
+        prepared: PreparedRun,
         workers: &'a mut Workers,
         interrupts: &'a AtomicU32,
         watcher: &'a mut dyn Watcher,
@@ -124,7 +124,7 @@ impl<'a> RunLoop<'a> {
             let _ = std::fs::remove_dir_all(opened_log.place.folder());
         }
         let (workplace, of_branch) = workplace?;
-        opened.remarks.extend(of_branch.into_iter().map(Remark::new));
+        opened.remarks.extend(of_branch.into_iter().map(RemarkRecord::new));
         let has_work = opened.jobs.iter().any(is_to_run) && opened_log.state.totals.n_attempts == 0;
         if has_work && !request.options.lands_only {
             let checked = baseline::check(request, snapshot, &workplace, &fencing, workers, interrupts, watcher);
@@ -135,7 +135,7 @@ impl<'a> RunLoop<'a> {
                 }
                 let _ = std::fs::remove_dir_all(opened_log.place.folder());
             }
-            opened.remarks.extend(checked?.into_iter().map(Remark::new));
+            opened.remarks.extend(checked?.into_iter().map(RemarkRecord::new));
         }
         let number = |name: &str| snapshot.named(name).ok();
         let verbs = last_verbs(snapshot.path(), snapshot.plan());
@@ -149,14 +149,14 @@ impl<'a> RunLoop<'a> {
         let waits = |task: &u32| opened.jobs.get(*task as usize).is_some_and(|job| job.awaits_review);
         let held = recovered.tasks();
         let held = held.filter_map(|(name, task)| Some((number(name).filter(waits)?, task.held()?.clone())));
-        let landing = Landing::new(unlanded.collect(), held.collect());
+        let landing = LandingQueue::new(unlanded.collect(), held.collect());
         let in_scope = scope_of(&opened.jobs, snapshot, &opened_log.state, &opened.reconciled);
         if let Some(original) = recovered.original() {
             let text = format!(
                 "this folder is a copy of `{}`, whose runs are not continued here",
                 original.display()
             );
-            opened.remarks.push(Remark::new(text));
+            opened.remarks.push(RemarkRecord::new(text));
         }
         let mut begun = Begun {
             run: opened_log.place.id().to_owned(),
@@ -180,7 +180,7 @@ impl<'a> RunLoop<'a> {
             opened.policy.budget = Some(0);
         }
         let memory = Memory::of(&recovered, &opened.snapshot);
-        let Opened {
+        let ScheduledPlan {
             snapshot,
             jobs,
             agents,
@@ -206,7 +206,7 @@ impl<'a> RunLoop<'a> {
             agents: Agents::new(agents, template, redaction),
             schedule,
             actions: VecDeque::from(actions),
-            attempts: Attempts::default(),
+            attempts: RunningAttempts::default(),
             arbiter: ArbiterQuestions::default(),
             workplace,
             fences: Fences::new(fencing),
@@ -227,17 +227,17 @@ impl<'a> RunLoop<'a> {
         run_loop.record(RunEvent::Begun(Box::new(begun)))?;
         if n_ended > 0 {
             let text = format!("{n_ended} processes of an interrupted run were still there, and were ended");
-            remarks.push(Remark::new(text));
+            remarks.push(RemarkRecord::new(text));
         }
         run_loop.record_beginning(remarks, reconciled)?;
         Ok(run_loop)
     }
 
     /// Records what was found and changed before the run began.
-    fn record_beginning(&mut self, remarks: Vec<Remark>, reconciled: Reconciled) -> Result<(), RunError> {
+    fn record_beginning(&mut self, remarks: Vec<RemarkRecord>, reconciled: Reconciled) -> Result<(), RunError> {
         let remarks = remarks.into_iter().map(RunEvent::Remark);
         let reviews = reconciled.reviews.into_iter();
-        let reviews = reviews.map(|task| RunEvent::Review(TaskName { task }));
+        let reviews = reviews.map(|task| RunEvent::Review(TaskRecord { task }));
         // The log of this run has all that the next one needs.
         let held: Vec<RunEvent> = self.landing.held().map(|held| RunEvent::Held(Box::new(held))).collect();
         for event in remarks.chain(held).chain(reviews).chain(reconciled.events) {
@@ -248,7 +248,7 @@ impl<'a> RunLoop<'a> {
 }
 
 /// Locks the plan. What was prepared is prepared again where the plan or a log of its runs changed before the lock was taken.
-fn lock(request: &RunRequest<'_>, prepared: Prepared, now: &str) -> Result<Locked, RunError> {
+fn lock(request: &RunRequest<'_>, prepared: PreparedRun, now: &str) -> Result<Locked, RunError> {
     let plan = prepared.snapshot.place().clone();
     refuse_in_attempt(&prepared.snapshot)?;
     let state = plan.root.join(STATE_FOLDER);
@@ -296,11 +296,11 @@ fn refuse_in_attempt(snapshot: &PlanSnapshot) -> Result<(), RunError> {
 /// Puts the plan file in order, and lays out its tasks.
 fn open_plan(
     request: &RunRequest<'_>,
-    prepared: Prepared,
+    prepared: PreparedRun,
     recovered: &Recovered,
     now: &str,
-) -> Result<Opened, RunError> {
-    let Prepared {
+) -> Result<ScheduledPlan, RunError> {
+    let PreparedRun {
         mut snapshot,
         mut jobs,
         mut agents,
@@ -312,7 +312,7 @@ fn open_plan(
         ..
     } = prepared;
     if must_approve {
-        remarks.push(Remark::new(approve(request, &mut snapshot, now)?));
+        remarks.push(RemarkRecord::new(approve(request, &mut snapshot, now)?));
     }
     let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
     let reconciled = reconcile(request, &mut snapshot, recovered, &wanted)?;
@@ -333,7 +333,7 @@ fn open_plan(
         let wanted: Vec<bool> = jobs.iter().map(|job| job.is_wanted).collect();
         agents = choose_agents(request, snapshot.plan(), &wanted)?.agents;
     }
-    Ok(Opened {
+    Ok(ScheduledPlan {
         snapshot,
         jobs,
         agents,
@@ -459,7 +459,7 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Condition
             conditions.branch
         ));
     }
-    if request.config.run.isolation == crate::config::Isolation::Shared {
+    if request.config.run.isolation == crate::config::IsolationSetting::Shared {
         remarks
             .push("the run continues with a checkout for each task, as it began: --isolation has no effect".to_owned());
     }
@@ -492,7 +492,7 @@ fn set_attempts(jobs: &mut [Job], snapshot: &PlanSnapshot, state: &RunState, rec
             job.max_attempts = job.max_attempts.saturating_sub(n_tried).max(1);
         }
         let found = recovered.task(name);
-        let is_review = found.is_some_and(|found| found.progress() == Progress::Review);
+        let is_review = found.is_some_and(|found| found.progress() == WorkProgress::Review);
         job.awaits_review = job.state == State::Running && is_review;
         if job.state == State::Running && found.is_some_and(RecoveredTask::is_approved) {
             // The plan has it as under way, and what is left is that its work lands.
@@ -592,7 +592,7 @@ fn open_log(
 
 /// Approves a plan, as the user said with the run.
 fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> Result<String, RunError> {
-    let target = Target {
+    let target = ChangeTarget {
         path: snapshot.path(),
         forced: snapshot.forced(),
         dry: false,

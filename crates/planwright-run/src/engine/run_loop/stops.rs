@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use planwright_core::schedule::{Event, Stop};
+use planwright_core::schedule::{ScheduleEvent, Stop};
 
 use super::super::RunError;
 use super::RunLoop;
 use crate::runs::{RunEvent, StopReason, Stopping};
-use crate::worker::Manner;
+use crate::worker::StopManner;
 
 /// Why a run stops, and how often the user asked for it.
 pub(super) struct Stops<'a> {
@@ -96,17 +96,17 @@ impl RunLoop<'_> {
                 1 => {
                     self.stops.is_by_signal |= self.stops.why.is_none();
                     self.stops.explain(|| "interrupted by the user".to_owned());
-                    self.happened(Event::StopRequested);
+                    self.happened(ScheduleEvent::StopRequested);
                 }
-                2 => self.end_attempts(Manner::Politely),
-                _ => self.end_attempts(Manner::AtOnce),
+                2 => self.end_attempts(StopManner::Politely),
+                _ => self.end_attempts(StopManner::AtOnce),
             }
         }
     }
 
     /// Ends everything that is under way.
-    pub(super) fn end_attempts(&mut self, manner: Manner) {
-        self.happened(Event::StopRequested);
+    pub(super) fn end_attempts(&mut self, manner: StopManner) {
+        self.happened(ScheduleEvent::StopRequested);
         self.arbiter.end(self.workers, manner);
         self.attempts.interrupt(self.workers, manner);
         self.landing.interrupt(self.workers, manner);
@@ -126,6 +126,6 @@ impl RunLoop<'_> {
     pub(super) fn stop_hindered(&mut self, why: String) {
         self.stops.is_hindered |= self.stops.why.is_none();
         self.stops.explain(|| why);
-        self.happened(Event::StopRequested);
+        self.happened(ScheduleEvent::StopRequested);
     }
 }

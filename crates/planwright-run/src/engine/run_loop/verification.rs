@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use planwright_core::agent::Conclusion;
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Checking, Ending, Stage, mark_of_attempt};
+use super::super::attempt::{AttemptEndReason, Checking, RunningAttempt, Stage, mark_of_attempt};
 use super::RunLoop;
 use super::fences::shared_writable;
-use super::results::Failure;
+use super::results::AttemptFailure;
 use crate::config::Command;
 use crate::git::{Candidate, commit_at, is_repository_variable};
-use crate::runs::{RunEvent, Verified};
-use crate::verify::{self, Check, Checks, Scene};
-use crate::worker::Ended;
+use crate::runs::{RunEvent, VerificationRecord};
+use crate::verify::{self, Check, CheckEnvironment, TaskChecks};
+use crate::worker::EndedProcess;
 
 impl RunLoop<'_> {
     /// The agent says that it is done: the commands that prove it are run.
     pub(super) fn verify(
         &mut self,
-        attempt: Attempt,
+        attempt: RunningAttempt,
         conclusion: Conclusion,
         candidate: Option<Candidate>,
     ) -> Result<(), RunError> {
@@ -43,7 +43,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns what verifies a task: by its criteria and its type when it first started in this run.
-    pub(super) fn checks_of(&self, task: u32, name: &str) -> Checks {
+    pub(super) fn checks_of(&self, task: u32, name: &str) -> TaskChecks {
         let rules = &self.request.config.verify;
         let allows = self.request.options.allow_plan_commands || rules.allow_plan_commands;
         let run = self
@@ -51,13 +51,17 @@ impl RunLoop<'_> {
             .task(self.snapshot.name(task))
             .or_else(|| self.state().task(name));
         match run.and_then(|run| run.contract.as_ref()) {
-            Some(contract) => Checks::of_contract(rules, contract, allows),
-            None => Checks::of(rules, self.snapshot.plan(), task as usize, allows),
+            Some(contract) => TaskChecks::of_contract(rules, contract, allows),
+            None => TaskChecks::of(rules, self.snapshot.plan(), task as usize, allows),
         }
     }
 
     /// Runs the next command, or draws the conclusion.
-    pub(super) fn next_check(&mut self, mut attempt: Attempt, mut checking: Box<Checking>) -> Result<(), RunError> {
+    pub(super) fn next_check(
+        &mut self,
+        mut attempt: RunningAttempt,
+        mut checking: Box<Checking>,
+    ) -> Result<(), RunError> {
         let folder = attempt.folder.clone();
         match self.start_check(&attempt, &mut checking, folder) {
             Some(key) => {
@@ -70,7 +74,12 @@ impl RunLoop<'_> {
     }
 
     /// Starts the next command that can be started, and returns the number of its process; none where there is no more.
-    pub(super) fn start_check(&mut self, attempt: &Attempt, checking: &mut Checking, folder: PathBuf) -> Option<u64> {
+    pub(super) fn start_check(
+        &mut self,
+        attempt: &RunningAttempt,
+        checking: &mut Checking,
+        folder: PathBuf,
+    ) -> Option<u64> {
         if checking.receipts.len() >= checking.checks.len() {
             return None;
         }
@@ -101,7 +110,7 @@ impl RunLoop<'_> {
     }
 
     /// Keeps the receipt of a command that ended.
-    pub(super) fn keep_receipt(&self, attempt: &Attempt, ended: &Ended, checking: &mut Checking) {
+    pub(super) fn keep_receipt(&self, attempt: &RunningAttempt, ended: &EndedProcess, checking: &mut Checking) {
         let number = checking.receipts.len();
         if let Some(check) = checking.checks.get(number) {
             let log = attempt.place.check(number + 1);
@@ -113,14 +122,14 @@ impl RunLoop<'_> {
     /// Returns how commands are run for an attempt, in a folder and with an environment. `writable` is what they may write to.
     pub(super) fn scene(
         &self,
-        attempt: &Attempt,
+        attempt: &RunningAttempt,
         folder: PathBuf,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         writable: &[PathBuf],
-    ) -> Scene {
+    ) -> CheckEnvironment {
         let plan = &self.snapshot.place().target;
         let environment = verify::environment(variables, plan, &attempt.name, &folder);
-        Scene {
+        CheckEnvironment {
             fence: self.fence_of_commands(writable, &environment),
             environment,
             folder,
@@ -133,11 +142,14 @@ impl RunLoop<'_> {
 
     pub(super) fn checked(
         &mut self,
-        attempt: Attempt,
-        ended: &Ended,
+        attempt: RunningAttempt,
+        ended: &EndedProcess,
         mut checking: Box<Checking>,
     ) -> Result<(), RunError> {
-        if matches!(attempt.ending, Some(Ending::Interrupted | Ending::TakenAway)) {
+        if matches!(
+            attempt.ending,
+            Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway)
+        ) {
             return self.interrupted(attempt, None);
         }
         if ended.was_outlived {
@@ -154,9 +166,9 @@ impl RunLoop<'_> {
     }
 
     /// Records what verification found. Returns whether everything passed.
-    pub(super) fn record_verified(&mut self, attempt: &Attempt, checking: &Checking) -> Result<bool, RunError> {
+    pub(super) fn record_verified(&mut self, attempt: &RunningAttempt, checking: &Checking) -> Result<bool, RunError> {
         let passed = checking.receipts.iter().all(verify::passed);
-        self.record(RunEvent::Verified(Verified {
+        self.record(RunEvent::Verified(VerificationRecord {
             task: attempt.name.clone(),
             attempt: attempt.number,
             passed,
@@ -167,9 +179,9 @@ impl RunLoop<'_> {
     }
 
     /// All commands ended.
-    fn judged(&mut self, attempt: Attempt, checking: Checking) -> Result<(), RunError> {
+    fn judged(&mut self, attempt: RunningAttempt, checking: Checking) -> Result<(), RunError> {
         if !self.record_verified(&attempt, &checking)? {
-            return self.failed(attempt, &Failure::Verification(checking.receipts), true);
+            return self.failed(attempt, &AttemptFailure::Verification(checking.receipts), true);
         }
         self.accept(attempt, &checking)
     }

@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-use planwright_core::agent::{Conclusion, End, Heard};
+use planwright_core::agent::{AgentEvent, Conclusion, End};
 use planwright_core::edit::ToolCall;
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Ending, Stage, mark_of_attempt};
+use super::super::attempt::{AttemptEndReason, RunningAttempt, Stage, mark_of_attempt};
 use super::super::naming::listed;
 use super::RunLoop;
-use super::results::{Failure, MAX_REMEMBERED, cut};
-use crate::agent_output::{AgentOutput, AgentReport, LEFTOVER_GRACE, MAX_OWN_WAIT, end_all, keep_result};
+use super::results::{AttemptFailure, MAX_REMEMBERED, cut};
+use crate::agent_output::{AgentOutput, LEFTOVER_GRACE, MAX_OWN_WAIT, RedactedAgentReport, end_all, keep_result};
 use crate::clock;
 use crate::config::units::duration_text;
-use crate::config::{Format, NoChanges, OnProtected};
+use crate::config::{NoChanges, OnProtected, OutputFormat};
 use crate::fallback::{Way, told_wait};
 use crate::faults;
 use crate::git::Candidate;
 use crate::runs::{self, Finished, Outcome, RemarkKind, RunEvent, Spent};
-use crate::worker::{self, Cause, Ended, Exit, Manner};
+use crate::worker::{self, EndCause, EndedProcess, ProcessExit, StopManner};
 
 /// What the end of an agent means for its attempt.
-enum AgentVerdict {
+enum AttemptVerdict {
     /// It reported success.
     Done,
     Failed(String),
@@ -45,22 +45,22 @@ enum AgentVerdict {
 const MAX_TOOLS: usize = 200;
 
 impl RunLoop<'_> {
-    pub(super) fn handle(&mut self, event: worker::Event) -> Result<(), RunError> {
+    pub(super) fn handle(&mut self, event: worker::WorkerEvent) -> Result<(), RunError> {
         match event {
-            worker::Event::Line { key, line } => {
+            worker::WorkerEvent::Line { key, line } => {
                 let name = self.attempts.get(key).map(|attempt| attempt.name.as_str());
                 if let Some(name) = name.or_else(|| self.landing.name_of(key)) {
                     self.recorder.watcher().line(name, &line);
                 }
                 Ok(())
             }
-            worker::Event::Output { key, bytes } => {
+            worker::WorkerEvent::Output { key, bytes } => {
                 if !self.arbiter.hear(self.workers, key, &bytes) {
                     self.hear(key, &bytes);
                 }
                 Ok(())
             }
-            worker::Event::Ended(ended) => {
+            worker::WorkerEvent::Ended(ended) => {
                 let task = self.attempts.get(ended.key).map(|attempt| attempt.task);
                 // Before git looks at what a task may have changed.
                 self.keep_state()?;
@@ -73,7 +73,7 @@ impl RunLoop<'_> {
         }
     }
 
-    fn process_is_over(&mut self, ended: Ended) -> Result<(), RunError> {
+    fn process_is_over(&mut self, ended: EndedProcess) -> Result<(), RunError> {
         // What the plan file has for a task that is under way is a claim.
         self.follow_plan()?;
         if let Some(asking) = self.arbiter.take_question(ended.key) {
@@ -95,7 +95,7 @@ impl RunLoop<'_> {
         };
         for heard in output.take(bytes) {
             let ending = match heard {
-                Heard::Tool { name, about } if attempt.tools.len() < MAX_TOOLS => {
+                AgentEvent::Tool { name, about } if attempt.tools.len() < MAX_TOOLS => {
                     attempt.tools.push(ToolCall {
                         name,
                         input: about,
@@ -104,34 +104,34 @@ impl RunLoop<'_> {
                     });
                     continue;
                 }
-                Heard::Denied(name) | Heard::ToolFailed(name) => {
+                AgentEvent::Denied(name) | AgentEvent::ToolFailed(name) => {
                     let mut used = attempt.tools.iter_mut().rev();
                     if let Some(call) = used.find(|call| call.name == name) {
                         call.has_failed = true;
                     }
                     continue;
                 }
-                Heard::Looping => Ending::Looping,
-                Heard::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
-                    Ending::RateLimited { wait, why }
+                AgentEvent::Looping => AttemptEndReason::Looping,
+                AgentEvent::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
+                    AttemptEndReason::RateLimited { wait, why }
                 }
                 _ => continue,
             };
             if attempt.ending.is_none() {
                 attempt.ending = Some(ending);
-                self.workers.cancel(key, Manner::Politely);
+                self.workers.cancel(key, StopManner::Politely);
             }
         }
     }
 
-    fn process_ended(&mut self, mut attempt: Attempt, ended: Ended) -> Result<(), RunError> {
+    fn process_ended(&mut self, mut attempt: RunningAttempt, ended: EndedProcess) -> Result<(), RunError> {
         let stage = std::mem::replace(
             &mut attempt.stage,
-            Stage::Working(Box::new(AgentOutput::new(Format::Plain, self.agents.redaction()))),
+            Stage::Working(Box::new(AgentOutput::new(OutputFormat::Plain, self.agents.redaction()))),
         );
         match stage {
             Stage::Working(output) => {
-                let AgentReport {
+                let RedactedAgentReport {
                     conclusion,
                     remarks,
                     result,
@@ -152,7 +152,12 @@ impl RunLoop<'_> {
     }
 
     /// The agent ended.
-    fn worked(&mut self, mut attempt: Attempt, ended: &Ended, mut conclusion: Conclusion) -> Result<(), RunError> {
+    fn worked(
+        &mut self,
+        mut attempt: RunningAttempt,
+        ended: &EndedProcess,
+        mut conclusion: Conclusion,
+    ) -> Result<(), RunError> {
         if let Some(error) = &ended.log_error {
             let text = format!("the end of its output is not in its log: {error}");
             self.remark(Some(attempt.task), text)?;
@@ -213,7 +218,7 @@ impl RunLoop<'_> {
     }
 
     /// Reports that an attempt changed files that verify it. Returns why it has failed, where that counts.
-    fn report_protected(&mut self, attempt: &Attempt) -> Result<Option<String>, RunError> {
+    fn report_protected(&mut self, attempt: &RunningAttempt) -> Result<Option<String>, RunError> {
         if attempt.protected.is_empty() {
             return Ok(None);
         }
@@ -238,41 +243,41 @@ impl RunLoop<'_> {
     }
 
     /// Decides what the end of an agent means.
-    fn verdict(&mut self, attempt: &Attempt, ended: &Ended, conclusion: &Conclusion) -> AgentVerdict {
+    fn verdict(&mut self, attempt: &RunningAttempt, ended: &EndedProcess, conclusion: &Conclusion) -> AttemptVerdict {
         match (&attempt.ending, &conclusion.end) {
-            (Some(Ending::Interrupted | Ending::TakenAway), _) => AgentVerdict::Interrupted,
-            (Some(Ending::RateLimited { wait, why }), _) => AgentVerdict::RateLimited {
+            (Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway), _) => AttemptVerdict::Interrupted,
+            (Some(AttemptEndReason::RateLimited { wait, why }), _) => AttemptVerdict::RateLimited {
                 wait: told_wait(Some(*wait), why),
                 why: why.clone(),
             },
-            (_, End::RateLimited { wait, why }) => AgentVerdict::RateLimited {
+            (_, End::RateLimited { wait, why }) => AttemptVerdict::RateLimited {
                 wait: told_wait(*wait, why),
                 why: why.clone(),
             },
-            (_, End::Done) => AgentVerdict::Done,
-            (_, End::Stopped { condition }) => AgentVerdict::Stopped(condition.clone()),
+            (_, End::Done) => AttemptVerdict::Done,
+            (_, End::Stopped { condition }) => AttemptVerdict::Stopped(condition.clone()),
             (_, End::Broken { why }) => match self.way_around(attempt, &spent_by(ended, conclusion)) {
-                Some(way) => AgentVerdict::Broken { why: why.clone(), way },
-                None => AgentVerdict::Failed(why.clone()),
+                Some(way) => AttemptVerdict::Broken { why: why.clone(), way },
+                None => AttemptVerdict::Failed(why.clone()),
             },
-            (_, End::Failed { why }) => AgentVerdict::Failed(why.clone()),
-            (_, End::Interrupted) => AgentVerdict::Failed(self.limit_words(ended)),
+            (_, End::Failed { why }) => AttemptVerdict::Failed(why.clone()),
+            (_, End::Interrupted) => AttemptVerdict::Failed(self.limit_words(ended)),
         }
     }
 
     /// Records the end of an agent, and continues with its task.
     fn follow_verdict(
         &mut self,
-        attempt: Attempt,
-        ended: &Ended,
+        attempt: RunningAttempt,
+        ended: &EndedProcess,
         conclusion: Conclusion,
-        verdict: AgentVerdict,
+        verdict: AttemptVerdict,
         candidate: Option<Candidate>,
     ) -> Result<(), RunError> {
         let event = |outcome: Outcome, why: Option<&str>| finished(&attempt, outcome, why, ended, &conclusion);
         match verdict {
-            AgentVerdict::Interrupted => self.interrupted(attempt, Some((ended, &conclusion))),
-            AgentVerdict::Done => {
+            AttemptVerdict::Interrupted => self.interrupted(attempt, Some((ended, &conclusion))),
+            AttemptVerdict::Done => {
                 let event = event(Outcome::Done, None);
                 self.record_cost(RunEvent::Finished(event))?;
                 if let Some(candidate) = &candidate {
@@ -280,12 +285,12 @@ impl RunLoop<'_> {
                 }
                 self.verify(attempt, conclusion, candidate)
             }
-            AgentVerdict::Stopped(condition) => {
+            AttemptVerdict::Stopped(condition) => {
                 let event = event(Outcome::Stopped, Some(&condition));
                 self.record_cost(RunEvent::Finished(event))?;
                 self.met_condition(attempt, &condition)
             }
-            AgentVerdict::RateLimited { wait, why } => {
+            AttemptVerdict::RateLimited { wait, why } => {
                 let limited_for = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
                 let event = Finished {
                     limited_for,
@@ -294,21 +299,21 @@ impl RunLoop<'_> {
                 self.record_cost(RunEvent::Finished(event))?;
                 self.deferred(attempt, wait, &why)
             }
-            AgentVerdict::Broken { why, way } => {
+            AttemptVerdict::Broken { why, way } => {
                 let event = event(Outcome::Broken, Some(&why));
                 self.record_cost(RunEvent::Finished(event))?;
                 self.go_another_way(attempt, way, "could not work", &why)
             }
-            AgentVerdict::Failed(why) => {
+            AttemptVerdict::Failed(why) => {
                 let event = event(Outcome::Failed, Some(&why));
                 self.record_cost(RunEvent::Finished(event))?;
-                self.failed(attempt, &Failure::Other(why), true)
+                self.failed(attempt, &AttemptFailure::Other(why), true)
             }
         }
     }
 
     /// Ends what an agent or a command left running.
-    pub(super) fn end_what_is_left(&mut self, attempt: &Attempt) -> Result<(), RunError> {
+    pub(super) fn end_what_is_left(&mut self, attempt: &RunningAttempt) -> Result<(), RunError> {
         self.end_left_of(attempt.task, &attempt.name, attempt.number)
     }
 
@@ -327,18 +332,18 @@ impl RunLoop<'_> {
     }
 
     /// Returns why an attempt ended that neither the run nor the user ended.
-    fn limit_words(&self, ended: &Ended) -> String {
+    fn limit_words(&self, ended: &EndedProcess) -> String {
         let config = &self.request.config.run;
         match (ended.cause, ended.exit) {
-            (Cause::WallLimit, _) => format!(
+            (EndCause::WallLimit, _) => format!(
                 "it took longer than {} (run.wall_limit) and was ended",
                 duration_text(config.wall_limit)
             ),
-            (Cause::Silence, _) => format!(
+            (EndCause::Silence, _) => format!(
                 "it said nothing for {} (run.silence_limit) and was ended",
                 duration_text(config.silence_limit)
             ),
-            (_, Exit::Signal(signal)) => format!("it was ended by signal {signal} before it was done"),
+            (_, ProcessExit::Signal(signal)) => format!("it was ended by signal {signal} before it was done"),
             _ => "it was interrupted before it was done".to_owned(),
         }
     }
@@ -353,17 +358,17 @@ pub(super) fn processes(n: usize) -> String {
 }
 
 pub(super) fn finished(
-    attempt: &Attempt,
+    attempt: &RunningAttempt,
     outcome: Outcome,
     why: Option<&str>,
-    ended: &Ended,
+    ended: &EndedProcess,
     conclusion: &Conclusion,
 ) -> Finished {
     let output = conclusion.output.trim();
     let exit = match ended.exit {
-        Exit::Code(code) => Some(format!("exit {code}")),
-        Exit::Signal(signal) => Some(format!("signal {signal}")),
-        Exit::Unknown => None,
+        ProcessExit::Code(code) => Some(format!("exit {code}")),
+        ProcessExit::Signal(signal) => Some(format!("signal {signal}")),
+        ProcessExit::Unknown => None,
     };
     Finished {
         task: attempt.name.clone(),
@@ -384,7 +389,7 @@ pub(super) fn finished(
 }
 
 /// Returns what an agent spent.
-fn spent_by(ended: &Ended, conclusion: &Conclusion) -> Spent {
+fn spent_by(ended: &EndedProcess, conclusion: &Conclusion) -> Spent {
     let mut spent = Spent::default();
     spent.pay(
         conclusion.cost_usd,

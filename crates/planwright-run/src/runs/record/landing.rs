@@ -21,7 +21,7 @@ pub struct Conditions {
 
 /// What an agent made, as a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Candidate {
+pub struct CandidateRecord {
     /// The task.
     pub task: String,
     /// The attempt.
@@ -45,11 +45,11 @@ pub struct Candidate {
 
 /// Finished and verified work that waits for a review, and lands when it is approved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldWork {
     /// The task.
     pub task: String,
     /// What was made, and the attempt that made it.
-    pub candidate: Candidate,
+    pub candidate: CandidateRecord,
     /// Whether commands have verified it.
     #[serde(default)]
     pub is_verified: bool,
@@ -99,7 +99,7 @@ pub struct Conflicted {
 
 /// A verified candidate is about to land. Durable before the branch moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Landing {
+pub struct LandingRecord {
     /// The task.
     pub task: String,
     /// The attempt.

@@ -3,7 +3,7 @@
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{OtherEvent, RunEvent, RunRecord};
-use crate::journal::line::{Line, write_line};
+use crate::journal::line::{RecordLine, write_line};
 
 /// Names the kinds that have a body of their own, both ways.
 macro_rules! kinds {
@@ -84,7 +84,7 @@ impl RunRecord {
 
     /// Reads a record. A kind that is not known is no error; a known kind that cannot be read is one.
     pub(crate) fn from_json(json: &[u8]) -> serde_json::Result<Self> {
-        let line: Line<'_> = serde_json::from_slice(json)?;
+        let line: RecordLine<'_> = serde_json::from_slice(json)?;
         Ok(RunRecord {
             seq: line.seq,
             event: RunEvent::from_wire(&line.kind, line.body)?,

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::digest::Digest;
 
 pub use crate::journal::Receipt;
-pub use landing::{Candidate, Conditions, Conflicted, Held, Landing, Merged};
+pub use landing::{CandidateRecord, Conditions, Conflicted, HeldWork, LandingRecord, Merged};
 pub use spent::Spent;
 pub(crate) use spent::tokens;
 pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
@@ -37,49 +37,49 @@ pub enum RunEvent {
     /// The run began, or went on after an interruption.
     Begun(Box<Begun>),
     /// An arbiter was asked who takes a task.
-    Chosen(Chosen),
+    Chosen(AgentChoiceRecord),
     /// An attempt is about to begin. Durable before there is a process.
-    Starting(Attempt),
+    Starting(AttemptRecord),
     /// The process of an attempt exists.
-    Started(Started),
+    Started(ProcessStartRecord),
     /// An attempt is over. Durable before it is reported.
     Finished(Finished),
     /// What a task made was verified.
-    Verified(Verified),
+    Verified(VerificationRecord),
     /// The plan file says of these tasks what the run knows.
     Projected(Projected),
     /// A task is left out because of another one.
-    Skipped(Skipped),
+    Skipped(SkippedTask),
     /// A task waits for a review.
-    Review(TaskName),
+    Review(TaskRecord),
     /// Finished work lands when it is approved.
-    Held(Box<Held>),
+    Held(Box<HeldWork>),
     /// A task was approved.
     Approved(Approved),
     /// Nothing new starts for now.
-    Paused(Asked),
+    Paused(RequestRecord),
     /// New tasks may start again.
-    Resumed(Asked),
+    Resumed(RequestRecord),
     /// Nothing new starts any more.
     Stopping(Stopping),
     /// A task waits before its next attempt.
     Resting(Resting),
     /// What an agent made is kept as a commit.
-    Candidate(Candidate),
+    Candidate(CandidateRecord),
     /// A candidate does not fit what has landed since it was begun.
     Conflicted(Conflicted),
     /// A verified candidate is about to land.
-    Landing(Landing),
+    Landing(LandingRecord),
     /// The work of a task has landed, or could not.
     Merged(Merged),
     /// A task touched files that its plan does not name.
     Drifted(Drifted),
     /// Another process changed the plan file.
-    Edited(Edited),
+    Edited(PlanEditRecord),
     /// Something that the user should know.
-    Remark(Remark),
+    Remark(RemarkRecord),
     /// The run is over.
-    Ended(Ended),
+    Ended(RunEndRecord),
     /// The end of the log was not written whole, and was cut.
     Cut(LogCut),
     /// Something that this version does not know.
@@ -156,7 +156,7 @@ pub struct Replanned {
 
 /// The answer of an arbiter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct AgentChoiceRecord {
     /// The task.
     pub task: String,
     /// Who was asked.
@@ -183,7 +183,7 @@ pub struct Chosen {
 
 /// An attempt at a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct AttemptRecord {
     /// The task, by the dialect's own name.
     pub task: String,
     /// Which attempt of this run it is, counted from 1.
@@ -213,13 +213,13 @@ pub struct Attempt {
     pub resolution: Option<u32>,
     /// What the task is verified by from now on in this run; none where that was recorded with an earlier attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contract: Option<Contract>,
+    pub contract: Option<VerificationContract>,
 }
 
 /// What a plan says about how a task is verified. A run keeps that of the task's first start: an agent that edits its own
 /// criteria does not change what it is judged by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Contract {
+pub struct VerificationContract {
     /// Its criteria, in their order, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<String>,
@@ -236,7 +236,7 @@ pub struct Contract {
 
 /// The process of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Started {
+pub struct ProcessStartRecord {
     /// The task.
     pub task: String,
     /// The attempt.
@@ -297,7 +297,7 @@ pub struct Finished {
 
 /// What verification found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verified {
+pub struct VerificationRecord {
     /// The task.
     pub task: String,
     /// The attempt.
@@ -324,7 +324,7 @@ pub struct Projected {
 
 /// A task that is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedTask {
     /// The task.
     pub task: String,
     /// The task that failed.
@@ -333,7 +333,7 @@ pub struct Skipped {
 
 /// A task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskName {
+pub struct TaskRecord {
     /// Its name.
     pub task: String,
 }
@@ -356,7 +356,7 @@ pub struct Approved {
 
 /// A request of a user or of the run itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RequestRecord {
     /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -405,7 +405,7 @@ pub struct Drifted {
 
 /// A change of the plan file by another process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Edited {
+pub struct PlanEditRecord {
     /// What changed, in words.
     pub what: String,
     /// The tasks whose state in the file differs from the run's.
@@ -413,7 +413,7 @@ pub struct Edited {
     pub tasks: Vec<String>,
     /// The tasks of the run that have another name now: tasks without an id are named by their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub renamed: Vec<Renamed>,
+    pub renamed: Vec<RenamedTask>,
     /// The tasks of the run that are no longer in the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
@@ -439,17 +439,17 @@ pub struct MovedTask {
 
 /// A task that got another name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Renamed {
+pub struct RenamedTask {
     /// Its name before.
     pub from: String,
     /// Its name now.
     pub to: String,
 }
 
-impl Renamed {
+impl RenamedTask {
     /// Returns a task that was called `from` and is called `to`.
     pub fn new(from: &str, to: &str) -> Self {
-        Renamed {
+        RenamedTask {
             from: from.to_owned(),
             to: to.to_owned(),
         }
@@ -458,7 +458,7 @@ impl Renamed {
 
 /// Something that the user should know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Remark {
+pub struct RemarkRecord {
     /// In words.
     pub text: String,
     /// The task that it is about.
@@ -469,19 +469,19 @@ pub struct Remark {
     pub kind: Option<RemarkKind>,
 }
 
-impl Remark {
+impl RemarkRecord {
     /// Returns a remark about the whole run.
     pub fn new(text: impl Into<String>) -> Self {
-        Remark {
+        RemarkRecord {
             text: text.into(),
-            ..Remark::default()
+            ..RemarkRecord::default()
         }
     }
 }
 
 /// The end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
+pub struct RunEndRecord {
     /// How it ended.
     pub standing: RunStanding,
     /// How many tasks are done, failed, skipped and left.

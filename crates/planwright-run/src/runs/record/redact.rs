@@ -3,8 +3,9 @@
 //! Names of tasks, folders, branches and commits are not changed: a run finds its work again by them.
 
 use super::{
-    Approved, Asked, Attempt, Candidate, Chosen, Conflicted, Drifted, Edited, Ended, Finished, Held, Landing, LogCut,
-    Merged, Projected, Receipt, Remark, Resting, RunEvent, Skipped, Started, Stopping, TaskName, Verified,
+    AgentChoiceRecord, Approved, AttemptRecord, CandidateRecord, Conflicted, Drifted, Finished, HeldWork,
+    LandingRecord, LogCut, Merged, PlanEditRecord, ProcessStartRecord, Projected, Receipt, RemarkRecord, RequestRecord,
+    Resting, RunEndRecord, RunEvent, SkippedTask, Stopping, TaskRecord, VerificationRecord,
 };
 use crate::redaction::Redaction;
 
@@ -14,7 +15,7 @@ impl RunEvent {
         let mut texts: Vec<&mut String> = Vec::new();
         match self {
             RunEvent::Chosen(chosen) => {
-                let Chosen {
+                let AgentChoiceRecord {
                     task: _,
                     arbiter: _,
                     agent: _,
@@ -46,7 +47,7 @@ impl RunEvent {
                 texts.extend(why.iter_mut().chain(output).chain(files).chain(discoveries));
             }
             RunEvent::Verified(verified) => {
-                let Verified {
+                let VerificationRecord {
                     task: _,
                     attempt: _,
                     passed: _,
@@ -85,7 +86,7 @@ impl RunEvent {
             }
             RunEvent::Candidate(candidate) => texts.extend(texts_of(candidate)),
             RunEvent::Held(held) => {
-                let Held {
+                let HeldWork {
                     task: _,
                     candidate,
                     is_verified: _,
@@ -132,11 +133,11 @@ impl RunEvent {
                 texts.extend(files);
             }
             RunEvent::Remark(remark) => {
-                let Remark { text, task: _, kind: _ } = remark;
+                let RemarkRecord { text, task: _, kind: _ } = remark;
                 texts.push(text);
             }
             RunEvent::Ended(ended) => {
-                let Ended {
+                let RunEndRecord {
                     standing: _,
                     n_done: _,
                     n_failed: _,
@@ -156,16 +157,16 @@ impl RunEvent {
             }
             // Numbers, times, names, and what users ask for.
             RunEvent::Begun(_)
-            | RunEvent::Starting(Attempt { .. })
-            | RunEvent::Started(Started { .. })
+            | RunEvent::Starting(AttemptRecord { .. })
+            | RunEvent::Started(ProcessStartRecord { .. })
             | RunEvent::Projected(Projected { .. })
-            | RunEvent::Skipped(Skipped { .. })
-            | RunEvent::Review(TaskName { .. })
+            | RunEvent::Skipped(SkippedTask { .. })
+            | RunEvent::Review(TaskRecord { .. })
             | RunEvent::Approved(Approved { .. })
-            | RunEvent::Paused(Asked { .. })
-            | RunEvent::Resumed(Asked { .. })
-            | RunEvent::Landing(Landing { .. })
-            | RunEvent::Edited(Edited { .. })
+            | RunEvent::Paused(RequestRecord { .. })
+            | RunEvent::Resumed(RequestRecord { .. })
+            | RunEvent::Landing(LandingRecord { .. })
+            | RunEvent::Edited(PlanEditRecord { .. })
             | RunEvent::Cut(LogCut { .. })
             | RunEvent::Other(_) => {}
         }
@@ -173,8 +174,8 @@ impl RunEvent {
     }
 }
 
-fn texts_of(candidate: &mut Candidate) -> impl Iterator<Item = &mut String> {
-    let Candidate {
+fn texts_of(candidate: &mut CandidateRecord) -> impl Iterator<Item = &mut String> {
+    let CandidateRecord {
         task: _,
         attempt: _,
         commit: _,

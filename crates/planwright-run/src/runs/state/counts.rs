@@ -1,6 +1,6 @@
 //! Sums over the tasks and attempts of a run.
 
-use super::super::record::Ended;
+use super::super::record::RunEndRecord;
 use super::task::{TaskRun, TaskState};
 
 /// Sums over all attempts.
@@ -59,7 +59,7 @@ impl Counts {
     }
 
     /// Brings the numbers of a run's end up to date with what was decided afterwards. `before` are the counts until then.
-    pub(super) fn follow(&self, before: &Counts, ended: &mut Ended) {
+    pub(super) fn follow(&self, before: &Counts, ended: &mut RunEndRecord) {
         let n_all = ended.n_done + ended.n_failed + ended.n_skipped + ended.n_review + ended.n_left;
         let moved = |n: u64, before: u64, after: u64| (n + after).saturating_sub(before);
         ended.n_done = moved(ended.n_done, before.n_done, self.n_done);

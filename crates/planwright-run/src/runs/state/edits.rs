@@ -1,6 +1,6 @@
 //! Which task a record is about, also after an edit of the plan gave tasks other names.
 
-use super::super::record::{Edited, Merged, Outcome, Verified};
+use super::super::record::{Merged, Outcome, PlanEditRecord, VerificationRecord};
 use super::task::TaskRun;
 use super::{Accepted, RunState, between, end_of, verification_failure};
 use crate::clock::milliseconds_of;
@@ -36,7 +36,7 @@ impl RunState {
     }
 
     /// Follows an edit of the plan: tasks keep their attempts under their new names.
-    pub(super) fn rename(&mut self, edited: &Edited) {
+    pub(super) fn rename(&mut self, edited: &PlanEditRecord) {
         if edited.renamed.is_empty() && edited.removed.is_empty() {
             return;
         }
@@ -126,7 +126,7 @@ impl TaskRun {
         }
     }
 
-    pub(super) fn verified(&mut self, verified: &Verified) -> Accepted {
+    pub(super) fn verified(&mut self, verified: &VerificationRecord) -> Accepted {
         match verified.passed {
             true => self.accept_if_done(&verified.task, verified.attempt),
             false => {

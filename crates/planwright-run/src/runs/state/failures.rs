@@ -1,6 +1,6 @@
 //! Why attempts failed, in words for the next attempt.
 
-use super::super::record::{Receipt, Verified};
+use super::super::record::{Receipt, VerificationRecord};
 use crate::shell::command_line;
 
 /// How much of a failure is remembered for later prompts, in bytes.
@@ -27,7 +27,7 @@ pub fn failed_commands(receipts: &[Receipt]) -> String {
     words.collect::<Vec<_>>().join("\n\n")
 }
 
-pub(super) fn failed_command(verified: &Verified) -> Option<String> {
+pub(super) fn failed_command(verified: &VerificationRecord) -> Option<String> {
     let failed = verified.receipts.iter().find(|receipt| receipt.exit != "exit 0")?;
     Some(format!(
         "`{}` ended with {}",

@@ -10,15 +10,15 @@ mod task;
 use std::collections::{BTreeMap, HashMap};
 
 use super::record::{
-    Asked, Attempt, Begun, Candidate, Chosen, Conditions, Conflicted, Drifted, Edited, Ended, Finished, Landing,
-    LogCut, Merged, MovedTask, Outcome, RemarkKind, Resting, RunEvent, RunRecord, RunStanding, Spent, Started,
-    Stopping, Verified,
+    AgentChoiceRecord, AttemptRecord, Begun, CandidateRecord, Conditions, Conflicted, Drifted, Finished, LandingRecord,
+    LogCut, Merged, MovedTask, Outcome, PlanEditRecord, ProcessStartRecord, RemarkKind, RequestRecord, Resting,
+    RunEndRecord, RunEvent, RunRecord, RunStanding, Spent, Stopping, VerificationRecord,
 };
 use crate::clock::milliseconds_of;
 pub use counts::{Counts, Totals};
 use failures::{end_of, failed_command};
 pub use failures::{failed_commands, verification_failure};
-pub use task::{AttemptRun, Progress, TaskRun, TaskState};
+pub use task::{AttemptRun, TaskRun, TaskState, WorkProgress};
 
 /// A run up to the last record that was applied.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,11 +46,11 @@ pub struct RunState {
     /// What the user should know, in the order in which it came.
     pub remarks: Vec<Noted>,
     /// Who paused it and why, while it is paused.
-    pub paused: Option<Asked>,
+    pub paused: Option<RequestRecord>,
     /// Why nothing new starts any more.
     pub stopping: Option<Stopping>,
     /// How it ended; none while it runs, and where it was interrupted.
-    pub ended: Option<Ended>,
+    pub ended: Option<RunEndRecord>,
     /// What it spent. Attempts count when they are over, time when a part of the run is over.
     pub spent: Spent,
     /// What the command that began it had spent before.
@@ -73,16 +73,16 @@ pub struct RunState {
     /// Whether a task was renamed or removed: an attempt may be recorded with a name that its task no longer has.
     has_renamed: bool,
     /// The time between the last beginning of the run and its last record, in milliseconds since 1970.
-    part: Part,
+    part: RunSpan,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Part {
+struct RunSpan {
     began: Option<u64>,
     last: Option<u64>,
 }
 
-impl Part {
+impl RunSpan {
     fn milliseconds(&self) -> u64 {
         between(self.began, self.last)
     }
@@ -272,10 +272,10 @@ impl RunState {
         for task in &mut self.tasks {
             self.spent.n_attempts += task.close_all(last);
         }
-        self.part = Part::default();
+        self.part = RunSpan::default();
     }
 
-    fn end(&mut self, ended: &Ended) {
+    fn end(&mut self, ended: &RunEndRecord) {
         self.interrupt();
         // A run that ends has written everything, except for what it names.
         for task in &mut self.tasks {
@@ -335,7 +335,7 @@ impl RunState {
     }
 
     /// Adds what an arbiter cost, and why it did not choose.
-    fn choose(&mut self, chosen: &Chosen, time: &str) {
+    fn choose(&mut self, chosen: &AgentChoiceRecord, time: &str) {
         self.totals.add(chosen.cost_usd, chosen.tokens);
         self.spent.pay(chosen.cost_usd, chosen.tokens);
         if let Some(why) = &chosen.why {
@@ -344,7 +344,7 @@ impl RunState {
         }
     }
 
-    fn start(&mut self, attempt: &Attempt, time: &str) {
+    fn start(&mut self, attempt: &AttemptRecord, time: &str) {
         self.totals.n_attempts += 1;
         self.raise(&attempt.task, attempt.attempt);
         self.change_noted(&attempt.task, time, |task| {
@@ -373,7 +373,7 @@ impl RunState {
         });
     }
 
-    fn process_started(&mut self, started: &Started, time: &str) {
+    fn process_started(&mut self, started: &ProcessStartRecord, time: &str) {
         let at = self.place_of_attempt(&started.task, started.attempt);
         let pid = Some(started.pid);
         self.change_at(at, |task| {
@@ -433,7 +433,7 @@ impl RunState {
         };
     }
 
-    fn verify(&mut self, verified: &Verified, time: &str) {
+    fn verify(&mut self, verified: &VerificationRecord, time: &str) {
         let at = self.place_of_attempt(&verified.task, verified.attempt);
         let mut counted = Accepted::default();
         self.change_at(at, |task| {
@@ -469,7 +469,7 @@ impl RunState {
         self.count(&counted);
     }
 
-    fn keep_candidate(&mut self, candidate: &Candidate, time: &str) {
+    fn keep_candidate(&mut self, candidate: &CandidateRecord, time: &str) {
         let at = self.place_of_attempt(&candidate.task, candidate.attempt);
         self.change_at(at, |task| {
             task.attempt(&candidate.task, candidate.attempt, time).candidate = Some(candidate.clone());
@@ -477,7 +477,7 @@ impl RunState {
         });
     }
 
-    fn land(&mut self, landing: &Landing, time: &str) {
+    fn land(&mut self, landing: &LandingRecord, time: &str) {
         let at = self.place_of_attempt(&landing.task, landing.attempt);
         self.change_at(at, |task| {
             task.attempt(&landing.task, landing.attempt, time).landing = Some(landing.clone());
@@ -533,7 +533,7 @@ impl RunState {
         self.change_at(at, |task| task.drift.clone_from(&drifted.files));
     }
 
-    fn edit(&mut self, edited: &Edited, time: &str) {
+    fn edit(&mut self, edited: &PlanEditRecord, time: &str) {
         self.note_text(time, edited_text(edited), None);
         self.rename(edited);
         for moved in &edited.moved {
@@ -621,7 +621,7 @@ fn between(began: Option<u64>, ended: Option<u64>) -> u64 {
     began.zip(ended).map_or(0, |(began, ended)| ended.saturating_sub(began))
 }
 
-fn edited_text(edited: &Edited) -> String {
+fn edited_text(edited: &PlanEditRecord) -> String {
     match edited.tasks.as_slice() {
         [] => format!("the plan file was changed: {}", edited.what),
         tasks => format!("the plan file was changed: {} ({})", edited.what, tasks.join(", ")),

@@ -1,7 +1,8 @@
 //! One task of a run and its attempts, as the records of the run give them.
 
 use super::super::record::{
-    Approved, Candidate, Conflicted, Contract, Held, Landing, Merged, MovedTask, Outcome, Receipt, Resting, Spent,
+    Approved, CandidateRecord, Conflicted, HeldWork, LandingRecord, Merged, MovedTask, Outcome, Receipt, Resting,
+    Spent, VerificationContract,
 };
 use crate::clock::milliseconds_of;
 
@@ -22,7 +23,7 @@ pub struct TaskRun {
     /// Its approval, where it was approved.
     pub approved: Option<Approved>,
     /// Finished work that waits for a review, or for the run that lands it.
-    pub held: Option<Box<Held>>,
+    pub held: Option<Box<HeldWork>>,
     /// How long it waits before its next attempt, since when, and why.
     pub resting: Option<(Resting, String)>,
     /// The output of its last attempt that was accepted.
@@ -44,7 +45,7 @@ pub struct TaskRun {
     /// Whether an edit removed it from the plan.
     pub is_removed: bool,
     /// What it is verified by; none before its first attempt, and in logs of earlier versions.
-    pub contract: Option<Contract>,
+    pub contract: Option<VerificationContract>,
 }
 
 /// Where a task stands.
@@ -77,7 +78,7 @@ pub enum TaskState {
 
 /// How far the work on a task got, whether or not the run that did it was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum WorkProgress {
     /// No attempt tells.
     Unknown,
     /// An attempt was running, being verified, or waiting to be merged.
@@ -138,9 +139,9 @@ pub struct AttemptRun {
     /// Criteria that no rule covers.
     pub unverified: Vec<String>,
     /// What the agent made, as a commit.
-    pub candidate: Option<Candidate>,
+    pub candidate: Option<CandidateRecord>,
     /// The commit that was about to land.
-    pub landing: Option<Landing>,
+    pub landing: Option<LandingRecord>,
     /// The result of landing it.
     pub merged: Option<Merged>,
     /// The files that it touched.
@@ -297,10 +298,10 @@ impl TaskRun {
     }
 
     /// Returns the work that lands when it is approved.
-    pub fn held_work(&self) -> Option<Box<Held>> {
+    pub fn held_work(&self) -> Option<Box<HeldWork>> {
         let of_attempt = || {
             let last = self.last().filter(|last| last.awaits_landing())?;
-            Some(Box::new(Held {
+            Some(Box::new(HeldWork {
                 task: self.task.clone(),
                 candidate: last.candidate.clone()?,
                 is_verified: last.is_verified(),
@@ -320,26 +321,28 @@ impl TaskRun {
     pub fn awaits_approved_landing(&self) -> bool {
         let approved = self.approved.as_ref().and_then(|approved| approved.commit.as_ref());
         let is_open = matches!(self.state, TaskState::Verifying | TaskState::Interrupted);
-        let is_it = |held: Box<Held>| Some(&held.candidate.commit) == approved;
+        let is_it = |held: Box<HeldWork>| Some(&held.candidate.commit) == approved;
         is_open && self.held_work().is_some_and(is_it)
     }
 
     /// Returns how far the work on it got, as the next run has to know it.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> WorkProgress {
         let last = self.last();
         match self.state {
-            TaskState::Waiting | TaskState::Skipped { .. } => Progress::Unknown,
-            TaskState::Running | TaskState::Verifying | TaskState::Interrupted => Progress::Running,
+            TaskState::Waiting | TaskState::Skipped { .. } => WorkProgress::Unknown,
+            TaskState::Running | TaskState::Verifying | TaskState::Interrupted => WorkProgress::Running,
             // A task that waits for an agent before its first attempt has not begun.
-            TaskState::Resting | TaskState::Stopped if last.is_none() => Progress::Unknown,
-            TaskState::Stopped if last.is_some_and(|last| last.outcome == Some(Outcome::Stopped)) => Progress::Failed,
-            TaskState::Resting | TaskState::Stopped => Progress::Resting,
-            TaskState::Review => Progress::Review,
-            TaskState::Done if last.is_some_and(AttemptRun::awaits_landing) && self.approved.is_none() => {
-                Progress::Running
+            TaskState::Resting | TaskState::Stopped if last.is_none() => WorkProgress::Unknown,
+            TaskState::Stopped if last.is_some_and(|last| last.outcome == Some(Outcome::Stopped)) => {
+                WorkProgress::Failed
             }
-            TaskState::Done => Progress::Done,
-            TaskState::Failed => Progress::Failed,
+            TaskState::Resting | TaskState::Stopped => WorkProgress::Resting,
+            TaskState::Review => WorkProgress::Review,
+            TaskState::Done if last.is_some_and(AttemptRun::awaits_landing) && self.approved.is_none() => {
+                WorkProgress::Running
+            }
+            TaskState::Done => WorkProgress::Done,
+            TaskState::Failed => WorkProgress::Failed,
         }
     }
 

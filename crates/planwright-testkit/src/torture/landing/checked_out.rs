@@ -2,11 +2,11 @@
 //! out. Killed at every step, and continued: the work is there as it was verified, and nothing else of the user's has changed.
 
 use super::super::fault::{Fault, WITH_GIT};
-use super::super::place::{Place, kill};
+use super::super::place::{WorkerFolder, kill};
 use super::super::runs::{BRANCH, begun, is_quiet, ledger};
 use super::super::scenarios::words;
 use super::super::verbs::{broken, hangs, states};
-use super::super::{Harm, Rehearsal, Scenario, Wrong};
+use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
 use super::judge::{UserView, landed_trees_are_verified, nothing_is_left};
 use super::{GROUP, PLAN, Struck, clock, continue_with_operator, git, set_up, strike};
 
@@ -23,13 +23,13 @@ pub(super) enum CheckedOut {
     Run,
 }
 
-struct Seen {
+struct CheckedOutBaseline {
     before: UserView,
     states: Vec<(String, String)>,
     landed: String,
 }
 
-impl Scenario for CheckedOut {
+impl FaultScenario for CheckedOut {
     fn name(&self) -> String {
         match self {
             CheckedOut::Land => format!("{GROUP}-land"),
@@ -41,7 +41,7 @@ impl Scenario for CheckedOut {
         GROUP
     }
 
-    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+    fn rehearse(&self, place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong> {
         set_up(place, "a,b a", MANY, "attempts = 3", "ls out-a many/deep/11", "")?;
         git(place, &["reset", "-q", "--hard"])?;
         if *self == CheckedOut::Land {
@@ -61,7 +61,7 @@ impl Scenario for CheckedOut {
         if came.status != Some(0) {
             return Err((Harm::Stuck, came.text));
         }
-        let seen = Seen {
+        let seen = CheckedOutBaseline {
             before,
             states: states(place, PLAN)?,
             landed: landed_files(place)?,
@@ -78,8 +78,8 @@ impl Scenario for CheckedOut {
         }))
     }
 
-    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
-        let seen: &Seen = rehearsal.seen.downcast_ref().expect("it is what was remembered");
+    fn suffer(&self, place: &WorkerFolder, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+        let seen: &CheckedOutBaseline = rehearsal.seen.downcast_ref().expect("it is what was remembered");
         place.put_back().map_err(broken)?;
         place.take_steps();
         let result = self.suffer_once(place, seen, fault, at);
@@ -98,7 +98,13 @@ impl CheckedOut {
         }
     }
 
-    fn suffer_once(self, place: &Place, seen: &Seen, fault: Fault, at: u64) -> Result<bool, Wrong> {
+    fn suffer_once(
+        self,
+        place: &WorkerFolder,
+        seen: &CheckedOutBaseline,
+        fault: Fault,
+        at: u64,
+    ) -> Result<bool, Wrong> {
         let Some(Struck { came, planted }) = strike(place, &self.command(), fault, at)? else {
             return Ok(false);
         };
@@ -112,7 +118,7 @@ impl CheckedOut {
             .map_err(|(harm, what)| with_first((harm, format!("{what}\n{}", after.text))))
     }
 
-    fn judge(self, place: &Place, seen: &Seen, planted: &[String]) -> Result<(), Wrong> {
+    fn judge(self, place: &WorkerFolder, seen: &CheckedOutBaseline, planted: &[String]) -> Result<(), Wrong> {
         let states = states(place, PLAN)?;
         if states != seen.states || states.iter().any(|(_, state)| state != "done") {
             return Err((Harm::Lost, format!("{states:?} and not {:?}", seen.states)));
@@ -159,6 +165,6 @@ impl CheckedOut {
 }
 
 /// Returns how the checked-out branch differs from where it was, by status and name.
-fn landed_files(place: &Place) -> Result<String, Wrong> {
+fn landed_files(place: &WorkerFolder) -> Result<String, Wrong> {
     git(place, &["diff", "--name-status", "--no-renames", "v1", "main"])
 }

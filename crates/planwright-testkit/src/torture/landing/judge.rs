@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::super::place::Place;
+use super::super::place::WorkerFolder;
 use super::super::runs::{BRANCH, begun, ledger, records};
 use super::super::{Harm, Wrong};
 use super::{PLAN, git, locks};
@@ -27,7 +27,7 @@ const OWN: [&str; 8] = [
 ];
 
 impl UserView {
-    pub(super) fn of(place: &Place) -> Result<Self, Wrong> {
+    pub(super) fn of(place: &WorkerFolder) -> Result<Self, Wrong> {
         let mut all = BTreeMap::new();
         collect(&place.root(), "", &mut all);
         let refs = git(place, &["for-each-ref", "--format=%(refname) %(objectname)"])?;
@@ -38,12 +38,12 @@ impl UserView {
     }
 
     /// Checks that everything is as it was.
-    pub(super) fn is_untouched(&self, place: &Place) -> Result<(), Wrong> {
+    pub(super) fn is_untouched(&self, place: &WorkerFolder) -> Result<(), Wrong> {
         self.is_untouched_but_for(place, &|_| false)
     }
 
     /// Checks that everything is as it was but for what is named.
-    pub(super) fn is_untouched_but_for(&self, place: &Place, moves: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
+    pub(super) fn is_untouched_but_for(&self, place: &WorkerFolder, moves: &dyn Fn(&str) -> bool) -> Result<(), Wrong> {
         let now = Self::of(place)?;
         let names: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
         let differs = |name: &&&String| self.0.get(**name) != now.0.get(**name) && !moves(name);
@@ -85,16 +85,16 @@ fn collect(folder: &Path, prefix: &str, all: &mut BTreeMap<String, Vec<u8>>) {
 }
 
 /// What was durable at a moment: work that must not be lost, and agents that must not begin again.
-pub(super) struct Known {
+pub(super) struct DurableWork {
     /// The tasks of candidates.
     candidates: BTreeSet<String>,
     /// How often agents had begun each task.
     begun: BTreeMap<String, usize>,
 }
 
-impl Known {
+impl DurableWork {
     /// Looks at the logs after a fault, and checks that each candidate is kept by a ref.
-    pub(super) fn look(place: &Place) -> Result<Self, Wrong> {
+    pub(super) fn look(place: &WorkerFolder) -> Result<Self, Wrong> {
         let mut candidates = BTreeSet::new();
         let records = records(&place.root());
         for body in of_kind(&records, "candidate") {
@@ -112,14 +112,14 @@ impl Known {
                 return Err((Harm::WorkLost, format!("no ref keeps the candidate {body}")));
             }
         }
-        Ok(Known {
+        Ok(DurableWork {
             candidates,
             begun: begun(place),
         })
     }
 
     /// Checks that no agent of a candidate was started again, and that its work has landed.
-    pub(super) fn holds(&self, place: &Place) -> Result<(), Wrong> {
+    pub(super) fn holds(&self, place: &WorkerFolder) -> Result<(), Wrong> {
         let begun = begun(place);
         let records = records(&place.root());
         for task in &self.candidates {
@@ -136,12 +136,12 @@ impl Known {
 }
 
 /// Returns whether the commit that was about to land is on the branch, though the log does not have that.
-fn has_landed_since(place: &Place, records: &[Value], task: &str) -> bool {
+fn has_landed_since(place: &WorkerFolder, records: &[Value], task: &str) -> bool {
     let landing = of_kind(records, "landing").rfind(|body| body["task"] == task);
     landing.is_some_and(|body| is_on_branch(place, &text(&body["commit"]), BRANCH))
 }
 
-fn is_on_branch(place: &Place, commit: &str, branch: &str) -> bool {
+fn is_on_branch(place: &WorkerFolder, commit: &str, branch: &str) -> bool {
     place.git(&["merge-base", "--is-ancestor", commit, branch]).is_ok()
 }
 
@@ -159,7 +159,7 @@ fn is_landed(records: &[Value], task: &str) -> bool {
 }
 
 /// Checks that every commit that landed is on a branch, unless the user removed it, and has the tree that its receipts name.
-pub(super) fn landed_trees_are_verified(place: &Place, branch: &str, removed: &[String]) -> Result<(), Wrong> {
+pub(super) fn landed_trees_are_verified(place: &WorkerFolder, branch: &str, removed: &[String]) -> Result<(), Wrong> {
     let records = records(&place.root());
     for body in of_kind(&records, "merged").filter(|body| body["passed"] == true) {
         let unverified = |what: &str| Err((Harm::Unverified, format!("{what}: {body}")));
@@ -189,7 +189,7 @@ pub(super) fn landed_trees_are_verified(place: &Place, branch: &str, removed: &[
 }
 
 /// Checks that the branch has each task's change exactly once, as its agent noted it, unless the user removed it.
-pub(super) fn is_made(place: &Place, states: &[(String, String)], removed: &[String]) -> Result<(), Wrong> {
+pub(super) fn is_made(place: &WorkerFolder, states: &[(String, String)], removed: &[String]) -> Result<(), Wrong> {
     let ledger = ledger(place);
     let log = git(
         place,
@@ -232,7 +232,7 @@ pub(super) fn is_made(place: &Place, states: &[(String, String)], removed: &[Str
 }
 
 /// Checks that the repository is whole, and that no worktree and no lock of ours is left.
-pub(super) fn nothing_is_left(place: &Place, planted: &[String]) -> Result<(), Wrong> {
+pub(super) fn nothing_is_left(place: &WorkerFolder, planted: &[String]) -> Result<(), Wrong> {
     place
         .git(&["fsck", "--connectivity-only", "--no-dangling", "--no-progress"])
         .map_err(|what| (Harm::WorkLost, what))?;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::super::Wrong;
 use super::super::chance::Chance;
-use super::super::place::Place;
+use super::super::place::WorkerFolder;
 use super::super::runs::BRANCH;
 use super::super::verbs::broken;
 
@@ -22,7 +22,7 @@ const USUAL: [&str; 5] = [
 ];
 
 /// Returns the locks that may be left in the user's repository.
-pub(super) fn of_user(place: &Place) -> Vec<PathBuf> {
+pub(super) fn of_user(place: &WorkerFolder) -> Vec<PathBuf> {
     let git_dir = place.root().join(".git");
     let mut locks: Vec<PathBuf> = USUAL.iter().map(|name| git_dir.join(name)).collect();
     let refs = ["refs/heads/main.lock".to_owned(), format!("refs/heads/{BRANCH}.lock")];
@@ -43,7 +43,7 @@ pub(super) fn of_user(place: &Place) -> Vec<PathBuf> {
 }
 
 /// Returns the locks that may be left in planwright's own git directories.
-pub(super) fn of_planwright(place: &Place) -> Vec<PathBuf> {
+pub(super) fn of_planwright(place: &WorkerFolder) -> Vec<PathBuf> {
     let mut locks = Vec::new();
     let mut of = |git_dir: &Path| locks.extend(USUAL.iter().map(|name| git_dir.join(name)));
     for slot in homes(place).iter().flat_map(|home| entries(&home.join("pool"))) {
@@ -100,13 +100,13 @@ pub(super) struct Stale(Vec<(PathBuf, Option<(u64, SystemTime)>)>);
 
 impl Stale {
     /// Looks for them while no git is at work.
-    pub(super) fn of(place: &Place) -> Self {
+    pub(super) fn of(place: &WorkerFolder) -> Self {
         let all = all_below(&place.root().join(".git")).into_iter();
         Stale(all.map(|lock| (lock.clone(), identity(&lock))).collect())
     }
 
     /// Removes those that a text names. Returns how many there were.
-    pub(super) fn remove_named(&self, place: &Place, text: &str) -> usize {
+    pub(super) fn remove_named(&self, place: &WorkerFolder, text: &str) -> usize {
         if !text.contains(".lock") {
             return 0;
         }
@@ -130,7 +130,7 @@ fn identity(lock: &Path) -> Option<(u64, SystemTime)> {
 const OF_PROCESSES: [&str; 2] = ["planwright.lock", "land.lock"];
 
 /// Returns all locks of the user's repository and of planwright's own git directories.
-pub(super) fn all(place: &Place) -> Vec<String> {
+pub(super) fn all(place: &WorkerFolder) -> Vec<String> {
     let mut all = all_below(&place.root().join(".git"));
     all.extend(homes(place).iter().flat_map(|home| all_below(home)));
     all.retain(|lock| !OF_PROCESSES.iter().any(|name| lock.ends_with(name)));
@@ -156,12 +156,12 @@ fn all_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the folders of repositories in the user's state folder.
-fn homes(place: &Place) -> Vec<PathBuf> {
+fn homes(place: &WorkerFolder) -> Vec<PathBuf> {
     entries(&place.aside("home/.local/state/planwright"))
 }
 
 /// Returns the runs that have a folder there, with their ids.
-fn runs(place: &Place) -> Vec<(String, PathBuf)> {
+fn runs(place: &WorkerFolder) -> Vec<(String, PathBuf)> {
     let folders = homes(place).into_iter().flat_map(|home| entries(&home.join("runs")));
     folders
         .map(|folder| {
@@ -172,7 +172,7 @@ fn runs(place: &Place) -> Vec<(String, PathBuf)> {
 }
 
 /// Returns the checkouts of tasks that are there.
-pub(super) fn checkouts(place: &Place) -> Vec<String> {
+pub(super) fn checkouts(place: &WorkerFolder) -> Vec<String> {
     let folders = runs(place).into_iter().flat_map(|(_, run)| entries(&run.join("tasks")));
     folders.map(|folder| folder.display().to_string()).collect()
 }

@@ -11,12 +11,12 @@ use std::time::{Duration, SystemTime};
 
 use super::chance::Chance;
 use super::fault::{Fault, WITH_GIT};
-use super::place::{Came, Place, kill};
+use super::place::{Came, WorkerFolder, kill};
 use super::runs::{BRANCH, clido, is_quiet};
 use super::scenarios::words;
 use super::verbs::{broken, hangs, no_panic, states};
-use super::{Harm, Rehearsal, Scenario, Wrong};
-use judge::{Known, UserView};
+use super::{FaultScenario, Harm, Rehearsal, Wrong};
+use judge::{DurableWork, UserView};
 
 pub(super) const GROUP: &str = "landing";
 
@@ -61,13 +61,13 @@ pub(super) struct LandingRun {
 }
 
 /// What there was without faults.
-struct Seen {
+struct LandingBaseline {
     states: Vec<(String, String)>,
     before: UserView,
 }
 
-pub(super) fn all() -> Vec<Box<dyn Scenario>> {
-    let mut all: Vec<Box<dyn Scenario>> = Vec::new();
+pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
+    let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for run in agents::all() {
         all.push(Box::new(run));
     }
@@ -85,12 +85,19 @@ fn clock() -> (&'static str, String) {
     ("PLANWRIGHT_CLOCK", format!("{CLOCK_RATE}@{hour}"))
 }
 
-fn git(place: &Place, args: &[&str]) -> Result<String, Wrong> {
+fn git(place: &WorkerFolder, args: &[&str]) -> Result<String, Wrong> {
     place.git(args).map_err(|what| (Harm::Stuck, what))
 }
 
 /// Makes a workspace whose agent runs a script, in a repository in which the user has something everywhere.
-fn set_up(place: &Place, tasks: &str, script: &str, settings: &str, verify: &str, ignored: &str) -> Result<(), Wrong> {
+fn set_up(
+    place: &WorkerFolder,
+    tasks: &str,
+    script: &str,
+    settings: &str,
+    verify: &str,
+    ignored: &str,
+) -> Result<(), Wrong> {
     place.clear().map_err(broken)?;
     let aside = place.aside("").display().to_string();
     let aside = aside.trim_end_matches('/');
@@ -133,7 +140,7 @@ fn set_up(place: &Place, tasks: &str, script: &str, settings: &str, verify: &str
     Ok(())
 }
 
-impl Scenario for LandingRun {
+impl FaultScenario for LandingRun {
     fn name(&self) -> String {
         format!("{GROUP}-{}", self.name)
     }
@@ -142,7 +149,7 @@ impl Scenario for LandingRun {
         GROUP
     }
 
-    fn rehearse(&self, place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+    fn rehearse(&self, place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong> {
         set_up(place, self.tasks, self.script, self.settings, self.verify, "")?;
         place.keep().map_err(broken)?;
         let before = UserView::of(place)?;
@@ -155,11 +162,11 @@ impl Scenario for LandingRun {
         if came.status != Some(0) {
             return Err((Harm::Stuck, came.text));
         }
-        let seen = Seen {
+        let seen = LandingBaseline {
             states: states(place, PLAN)?,
             before,
         };
-        self.judge(place, &seen, &Known::look(place)?, &[])?;
+        self.judge(place, &seen, &DurableWork::look(place)?, &[])?;
         Ok(Some(Rehearsal {
             steps,
             faults: WITH_GIT.to_vec(),
@@ -169,8 +176,8 @@ impl Scenario for LandingRun {
         }))
     }
 
-    fn suffer(&self, place: &Place, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
-        let seen: &Seen = rehearsal.seen.downcast_ref().expect("it is what was remembered");
+    fn suffer(&self, place: &WorkerFolder, rehearsal: &Rehearsal, fault: Fault, at: u64) -> Result<bool, Wrong> {
+        let seen: &LandingBaseline = rehearsal.seen.downcast_ref().expect("it is what was remembered");
         place.put_back().map_err(broken)?;
         place.take_steps();
         let result = self.suffer_once(place, seen, fault, at);
@@ -187,12 +194,12 @@ impl LandingRun {
         words(&["run", PLAN])
     }
 
-    fn suffer_once(&self, place: &Place, seen: &Seen, fault: Fault, at: u64) -> Result<bool, Wrong> {
+    fn suffer_once(&self, place: &WorkerFolder, seen: &LandingBaseline, fault: Fault, at: u64) -> Result<bool, Wrong> {
         let Some(Struck { planted, .. }) = strike(place, &self.command(), fault, at)? else {
             return Ok(false);
         };
         let with_locks = |(harm, what): Wrong| (harm, format!("{what}\nlocks: {planted:?}"));
-        let known = Known::look(place).map_err(with_locks)?;
+        let known = DurableWork::look(place).map_err(with_locks)?;
         let after = continue_with_operator(place, &self.command()).map_err(with_locks)?;
         if after.status != Some(0) {
             return Err(with_locks((Harm::Stuck, after.text)));
@@ -203,7 +210,13 @@ impl LandingRun {
             .map_err(|(harm, what)| with_locks((harm, format!("{what}\n{}", after.text))))
     }
 
-    fn judge(&self, place: &Place, seen: &Seen, known: &Known, planted: &[String]) -> Result<(), Wrong> {
+    fn judge(
+        &self,
+        place: &WorkerFolder,
+        seen: &LandingBaseline,
+        known: &DurableWork,
+        planted: &[String],
+    ) -> Result<(), Wrong> {
         let states = states(place, PLAN)?;
         if states != seen.states || states.iter().any(|(_, state)| state != "done") {
             return Err((Harm::Lost, format!("{states:?} and not {:?}", seen.states)));
@@ -229,7 +242,7 @@ struct Struck {
 }
 
 /// Has a fault strike a command, and leaves the locks of the fault. None where the fault was not reached.
-fn strike(place: &Place, command: &[String], fault: Fault, at: u64) -> Result<Option<Struck>, Wrong> {
+fn strike(place: &WorkerFolder, command: &[String], fault: Fault, at: u64) -> Result<Option<Struck>, Wrong> {
     let mut variables = fault.variables(place, at, PLAN);
     variables.push(clock());
     let came = place.does(command, &variables).map_err(hangs)?;
@@ -248,7 +261,7 @@ fn strike(place: &Place, command: &[String], fault: Fault, at: u64) -> Result<Op
 }
 
 /// Runs until the end, as an operator does who removes the locks in the repository that the run names, and no others.
-fn continue_with_operator(place: &Place, command: &[String]) -> Result<Came, Wrong> {
+fn continue_with_operator(place: &WorkerFolder, command: &[String]) -> Result<Came, Wrong> {
     let mut last = Came::killed();
     for _ in 0..MAX_STARTS {
         let mut n_removed = 0;

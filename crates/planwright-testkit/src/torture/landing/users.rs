@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::super::chance::Chance;
 use super::super::fault::Fault;
-use super::super::place::{Going, Place, kill};
+use super::super::place::{Going, WorkerFolder, kill};
 use super::super::runs::{BRANCH, is_quiet, kinds};
 use super::super::scenarios::words;
 use super::super::verbs::{broken, hangs, no_panic, states};
-use super::super::{Harm, Rehearsal, Scenario, Wrong};
+use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
 use super::judge::{self, UserView};
 use super::{PLAN, USERS, clock, git, set_up};
 
@@ -27,7 +27,7 @@ const SCRIPT: &str = "sleep 0.0$(($$ % 8))\ngit add -A && git commit -q --allow-
 /// The only scenario of its kind; a case is a seed.
 pub(super) struct Users;
 
-impl Scenario for Users {
+impl FaultScenario for Users {
     fn name(&self) -> String {
         USERS.to_owned()
     }
@@ -36,7 +36,7 @@ impl Scenario for Users {
         USERS
     }
 
-    fn rehearse(&self, _place: &Place) -> Result<Option<Rehearsal>, Wrong> {
+    fn rehearse(&self, _place: &WorkerFolder) -> Result<Option<Rehearsal>, Wrong> {
         Ok(Some(Rehearsal {
             steps: Vec::new(),
             faults: Vec::new(),
@@ -46,7 +46,7 @@ impl Scenario for Users {
         }))
     }
 
-    fn suffer(&self, place: &Place, _rehearsal: &Rehearsal, _fault: Fault, at: u64) -> Result<bool, Wrong> {
+    fn suffer(&self, place: &WorkerFolder, _rehearsal: &Rehearsal, _fault: Fault, at: u64) -> Result<bool, Wrong> {
         let result = suffer(place, at);
         for pid in place.processes() {
             kill(pid);
@@ -55,7 +55,7 @@ impl Scenario for Users {
     }
 }
 
-fn suffer(place: &Place, seed: u64) -> Result<(), Wrong> {
+fn suffer(place: &WorkerFolder, seed: u64) -> Result<(), Wrong> {
     let mut chance = Chance::new(seed);
     let tasks = TASKS[chance.below(TASKS.len())];
     // The plan is not in git here, so that no operation of the user's takes it back.
@@ -95,7 +95,7 @@ enum Undo {
 }
 
 struct User<'p> {
-    place: &'p Place,
+    place: &'p WorkerFolder,
     chance: Chance,
     /// Everything of the user's, as the last operation left it.
     view: UserView,

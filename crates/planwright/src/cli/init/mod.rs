@@ -7,7 +7,7 @@ mod verification;
 
 use std::path::{Path, PathBuf};
 
-use planwright_run::config::{self, Command, Config, Surroundings};
+use planwright_run::config::{self, Command, Config, ConfigInputs};
 use planwright_run::git::Repository;
 use planwright_run::layout::{CONFIG_FILE, IGNORE};
 use planwright_run::setup::{self, SetupError};
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     }
     let outer = root_of(&args.folder);
     let folder = std::path::absolute(&args.folder).unwrap_or_else(|_| args.folder.clone());
-    let configuration = config::load(&folder, &Surroundings::of_process());
+    let configuration = config::load(&folder, &ConfigInputs::of_process());
     refuse_unsound(&configuration, "nothing is set up by it", output)?;
     let config = &configuration.config;
     let path = folder.join(CONFIG_FILE);

@@ -10,14 +10,14 @@ use clap::Args as ClapArgs;
 use planwright_core::plan::State;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
-use planwright_run::config::{self, Config, Surroundings};
+use planwright_run::config::{self, Config, ConfigInputs};
 use planwright_run::engine::OwnFiles;
 use planwright_run::error_chain::with_causes;
 use planwright_run::files::DiskFiles;
 use planwright_run::git::{Built, GitError, LandMode, LandRequest, Repository, TargetBranch};
 use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
-use planwright_run::lock::{self, Holder, LockError, PlanLock};
+use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
 use planwright_run::runs::Conditions;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::shell::argument;
@@ -288,7 +288,7 @@ impl Landing {
         })?;
         let tip = repository.tip(&conditions.branch).map_err(outside)?;
         let tip = tip.ok_or_else(|| gone(&conditions.branch, &state))?;
-        let configuration = config::load(&place.root, &Surroundings::of_process());
+        let configuration = config::load(&place.root, &ConfigInputs::of_process());
         refuse_unsound(&configuration, "so nothing can be verified", output)?;
         Ok(Landing {
             own: OwnFiles::of(&place, &repository),
@@ -505,7 +505,7 @@ impl Landing {
 
 /// Has one process land at a time.
 fn take_lock(home: &CheckoutHome) -> anyhow::Result<PlanLock> {
-    let me = Holder::new("land".to_owned(), clock::now());
+    let me = LockHolder::new("land".to_owned(), clock::now());
     let made = std::fs::create_dir_all(home.folder());
     made.map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))?;
     lock::acquire(&DiskFiles, &home.folder().join("land.lock"), &me, Duration::ZERO).map_err(|error| match error {

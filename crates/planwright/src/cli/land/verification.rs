@@ -6,14 +6,14 @@ use planwright_run::caller;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
 use planwright_run::config;
-use planwright_run::fence::{Ground, TemporaryFolders};
-use planwright_run::git::{FrozenSettings, Pool, Slot};
+use planwright_run::fence::{ProcessFolders, TemporaryFolders};
+use planwright_run::git::{CheckoutSlot, FrozenSettings, Pool};
 use planwright_run::journal::Receipt;
 use planwright_run::preparation::Preparation;
 use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
-use planwright_run::verify::{self, Check, Checks, Logs, Scene};
-use planwright_run::worker::{self, Mark};
+use planwright_run::verify::{self, Check, CheckEnvironment, Logs, TaskChecks};
+use planwright_run::worker::{self, ProcessMark};
 
 use super::super::exit::Failure;
 use super::super::output::Output;
@@ -30,7 +30,7 @@ impl Landing {
         commit: &str,
         is_json: bool,
         output: &mut Output,
-    ) -> anyhow::Result<(Vec<Receipt>, Option<Slot>)> {
+    ) -> anyhow::Result<(Vec<Receipt>, Option<CheckoutSlot>)> {
         let checks = self.checks();
         if checks.is_empty() {
             output.remark("note: nothing verifies the result: no rule of [verify] in planwright.toml covers it");
@@ -96,7 +96,7 @@ impl Landing {
         &self,
         checks: &[(String, Check)],
         preparation: &Preparation,
-        slot: &Slot,
+        slot: &CheckoutSlot,
         root: &Path,
         commit: &str,
         is_json: bool,
@@ -109,18 +109,18 @@ impl Landing {
         let variables = variables.into_iter().chain(slot.environment());
         let environment = verify::environment(variables, &place.target, task, root);
         let mut temporary = TemporaryFolders::default();
-        let ground = Ground {
+        let ground = ProcessFolders {
             writable: &[slot.path()],
             readable: &self.repository.object_folders(),
             environment: &environment,
-            ..Ground::default()
+            ..ProcessFolders::default()
         };
-        let scene = Scene {
+        let scene = CheckEnvironment {
             fence: fence_of(&self.config, &ground, &mut temporary)?,
             folder: root.to_owned(),
             redaction: Redaction::of_environment(&environment),
             environment,
-            mark: Mark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
             max_log_bytes: self.config.run.log_cap,
             grace: self.config.run.grace,
         };
@@ -153,7 +153,7 @@ impl Landing {
             let tasks = self.tasks.iter();
             let tasks = tasks.filter_map(|task| Some((task, linked.plan.find_task(task)?)));
             tasks.flat_map(|(task, ix)| {
-                let checks = Checks::of(rules, &linked.plan, ix, rules.allow_plan_commands).checks;
+                let checks = TaskChecks::of(rules, &linked.plan, ix, rules.allow_plan_commands).checks;
                 checks.into_iter().map(move |check| (task.clone(), check))
             })
         });

@@ -9,7 +9,7 @@ use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::{self, Choice, Dialect};
 use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Field, Plan, State};
-use planwright_core::planning::prompt::{Brief, Setback};
+use planwright_core::planning::prompt::{PlanningBrief, Setback};
 use planwright_core::planning::replan::NewVersion;
 use planwright_run::clock;
 use planwright_run::config::Config;
@@ -17,7 +17,7 @@ use planwright_run::files::{DiskFiles, read_end};
 use planwright_run::inspect_file::{inspect_file, open};
 use planwright_run::journal::plan_id;
 use planwright_run::layout::{PlanPlace, root_of};
-use planwright_run::planner::{self, Effort, PlanningError, Wanted};
+use planwright_run::planner::{self, Effort, PlanningError, WantedVersion};
 use planwright_run::revise;
 use planwright_run::runs::state::{RunState, verification_failure};
 use planwright_run::runs::{self, RunPlace};
@@ -42,7 +42,7 @@ const MAX_TOLD_VERSIONS: usize = 16;
 const LOG_TAIL: u64 = 16 * 1024;
 
 /// What a planner made of it, and what that took.
-type Planned = Result<(Wanted, Effort), PlanningError>;
+type Planned = Result<(WantedVersion, Effort), PlanningError>;
 
 /// A plan that is to be replaced, and why.
 pub(super) struct Case {
@@ -156,7 +156,7 @@ impl Case {
         &self,
         options: &PlannerOptions,
         config: &Config,
-        brief: &Brief<'_>,
+        brief: &PlanningBrief<'_>,
         output: &mut Output,
     ) -> anyhow::Result<(Planned, Asked)> {
         let setback = self.setback();

@@ -8,11 +8,11 @@ use planwright_core::planning::prompt::{Purpose, replan_prompt};
 use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Change, plan_id};
+use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::{PlanPlace, root_of};
-use planwright_run::planner::{Effort, PlanningError, Wanted};
+use planwright_run::planner::{Effort, PlanningError, WantedVersion};
 use planwright_run::proposals::{Proposal, held, hold, settle};
-use planwright_run::revise::{self, Matter, Target, VersionRequest, Versioned};
+use planwright_run::revise::{self, ChangeTarget, VersionContent, VersionRequest, Versioned};
 use planwright_run::runs::Replanned;
 use planwright_run::store::{PlanFile, Store, keep_version};
 use planwright_run::user::user;
@@ -264,9 +264,9 @@ pub(crate) fn replan_after_failure(
 }
 
 /// Writes the new version, or only finds out what it would be.
-fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_>) -> anyhow::Result<Versioned> {
+fn apply(found: &Found, case: &Case, wanted: &WantedVersion, agent: &str, word: Word<'_>) -> anyhow::Result<Versioned> {
     let dry = matches!(word, Word::None);
-    let target = Target {
+    let target = ChangeTarget {
         path: &found.path,
         forced: found.forced,
         dry,
@@ -282,7 +282,7 @@ fn apply(found: &Found, case: &Case, wanted: &Wanted, agent: &str, word: Word<'_
     };
     let now = clock::now();
     let request = VersionRequest {
-        matter: Matter::Answer(&wanted.answer),
+        matter: VersionContent::Answer(&wanted.answer),
         by: agent,
         reasoning: reasoning.trim(),
         now: &now,
@@ -344,18 +344,18 @@ fn note_version(
         .plan
         .as_ref()
         .and_then(|linked| plan_id(&linked.plan));
-    let change = Change {
+    let change = ChangeRecord {
         verb: "replan".to_owned(),
         by: Some(by.to_owned()),
         note: Some(reasoning.to_owned()).filter(|note| !note.is_empty()),
-        ..Change::default()
+        ..ChangeRecord::default()
     };
     Store::default().record_note(PlanFile { path: next, id }, change)?;
     Ok(())
 }
 
 /// Shows what is different, in terms of tasks.
-fn show(case: &Case, wanted: &Wanted, output: &mut Output) {
+fn show(case: &Case, wanted: &WantedVersion, output: &mut Output) {
     for line in difference_lines(&wanted.version.difference) {
         output.line(&line);
     }
@@ -409,7 +409,7 @@ fn tell(found: &Found, versioned: &Versioned, is_applied: bool, output: &mut Out
 fn report<'a>(
     found: &Found,
     versioned: &'a Versioned,
-    wanted: &'a Wanted,
+    wanted: &'a WantedVersion,
     agent: &'a str,
     effort: Effort,
     is_applied: bool,

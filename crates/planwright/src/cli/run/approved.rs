@@ -1,7 +1,7 @@
 //! Work that was approved while no run of its plan was going on: it is verified on what has landed since, and lands.
 
-use planwright_run::config::{self, Configuration, Isolation};
-use planwright_run::engine::{self, Options, RunError};
+use planwright_run::config::{self, Configuration, IsolationSetting};
+use planwright_run::engine::{self, RunError, RunOptions};
 use planwright_run::fence;
 use planwright_run::runs::state::RunState;
 use planwright_run::worker::Workers;
@@ -28,7 +28,7 @@ pub(crate) enum Landed {
 pub(crate) struct ApprovedLanding<'f> {
     found: &'f Found,
     configuration: Configuration,
-    options: Options,
+    options: RunOptions,
 }
 
 impl<'f> ApprovedLanding<'f> {
@@ -44,15 +44,15 @@ impl<'f> ApprovedLanding<'f> {
         let mut configuration = configured(&[], &root);
         refuse_unsound(&configuration, "nothing lands by it", output)?;
         // Only work in checkouts waits to land.
-        configuration.config.run.isolation = Isolation::Checkouts;
-        let mut options = Options {
+        configuration.config.run.isolation = IsolationSetting::Checkouts;
+        let mut options = RunOptions {
             only: vec![task.to_owned()],
             lands_only: true,
             branch,
             by: Some(by.to_owned()),
             config_text: configuration.frozen(),
             fence_program: fence::own_program(),
-            ..Options::default()
+            ..RunOptions::default()
         };
         let mut prepared = engine::prepare(&order_of(found, &configuration, &options)).map(drop);
         if let Err(RunError::OtherConfig { text }) = &prepared {
@@ -60,7 +60,7 @@ impl<'f> ApprovedLanding<'f> {
             configuration = config::thaw(text, &[]);
             refuse_unsound(&configuration, "which the run began with", output)?;
             options.config_text.clone_from(text);
-            configuration.config.run.isolation = Isolation::Checkouts;
+            configuration.config.run.isolation = IsolationSetting::Checkouts;
             prepared = engine::prepare(&order_of(found, &configuration, &options)).map(drop);
         }
         prepared.map_err(|error| refusal(found, error))?;

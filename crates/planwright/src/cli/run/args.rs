@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
 use planwright_core::diagnostic::{Diagnostic, Severity};
-use planwright_run::config::{self, Configuration, Flag, Source, SourceKind, Surroundings};
-use planwright_run::engine::Options;
+use planwright_run::config::{self, ConfigInputs, ConfigSource, Configuration, Flag, SourceKind};
+use planwright_run::engine::RunOptions;
 use planwright_run::fence;
 use planwright_run::files::open_to_read;
 use planwright_run::runs::Spent;
@@ -114,7 +114,7 @@ pub(crate) struct Args {
 
     /// Where tasks work: each in a checkout of its own, or all in the folder of the workspace.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Where")]
-    isolation: Option<Isolation>,
+    isolation: Option<IsolationArg>,
 
     /// Land work on this branch; `current` is the one that is checked out. Default: the plan's own branch.
     #[arg(long, value_name = "NAME", help_heading = "Where")]
@@ -227,7 +227,7 @@ pub(super) enum Interrupted {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Isolation {
+pub(super) enum IsolationArg {
     /// In checkouts in a git repository with a commit, else in the folder of the workspace.
     Auto,
     /// Each in a checkout of its own.
@@ -237,14 +237,14 @@ pub(super) enum Isolation {
     Shared,
 }
 
-pub(super) fn is_wrong_flag(source: &Source) -> bool {
+pub(super) fn is_wrong_flag(source: &ConfigSource) -> bool {
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
     matches!(source.kind, SourceKind::Flag(_)) && source.findings.iter().any(is_error)
 }
 
 /// Reads the configuration, with the flags that are settings.
 pub(super) fn configured(flags: &[Flag], root: &Path) -> Configuration {
-    let mut surroundings = Surroundings::of_process();
+    let mut surroundings = ConfigInputs::of_process();
     surroundings.flags = flags.to_vec();
     config::load(root, &surroundings)
 }
@@ -278,7 +278,7 @@ pub(super) fn flags_of(args: &Args, on_interrupted: Option<Interrupted>) -> Vec<
 }
 
 /// Returns what is wanted of this run; `template` is the configuration's.
-pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<Options> {
+pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<RunOptions> {
     // Whoever types the name of a pipe means it; that of the configuration is a file.
     let typed = args.template.as_ref().map(|path| (path, File::open(path)));
     let set = || template.as_ref().map(|path| (path, open_to_read(path)));
@@ -286,7 +286,7 @@ pub(super) fn options(args: &Args, template: Option<PathBuf>) -> anyhow::Result<
         let read = file.and_then(read_template).map(|text| (path.to_owned(), text));
         read.map_err(|error| unreadable_template(path, &error))
     });
-    Ok(Options {
+    Ok(RunOptions {
         agent: args.agent.clone(),
         arbiter: args.arbiter.clone(),
         only: args.only.clone(),

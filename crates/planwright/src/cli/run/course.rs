@@ -7,7 +7,7 @@ use planwright_core::plan::{PlanVerb, RunLift};
 use planwright_run::clock;
 use planwright_run::config::Config;
 use planwright_run::gate::GatePolicy;
-use planwright_run::revise::{self, Target};
+use planwright_run::revise::{self, ChangeTarget};
 use planwright_run::runs::{Replanned, Spent};
 use planwright_run::workspace::root_of;
 
@@ -200,7 +200,7 @@ fn give_up(found: &Found, by: Option<&str>, n_replans: u32, output: &mut Output)
         ),
     });
     let now = clock::now();
-    let target = Target {
+    let target = ChangeTarget {
         path: &found.path,
         forced: found.forced,
         dry: false,

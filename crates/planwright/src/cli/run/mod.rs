@@ -6,13 +6,13 @@ mod course;
 
 use std::path::Path;
 
-use planwright_core::edit::Request;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{Plan, State, Status, Verb};
-use planwright_core::schedule::{Job, Standing};
+use planwright_core::schedule::{Job, ScheduleStatus};
 use planwright_run::clock;
 use planwright_run::config::{self, Configuration};
-use planwright_run::engine::{self, HeldTask, Options, Prepared, Preview, RunError, RunOutcome, RunRequest};
-use planwright_run::revise::{self, Pick, Target, transition};
+use planwright_run::engine::{self, HeldTask, PreparedRun, Preview, RunError, RunOptions, RunOutcome, RunRequest};
+use planwright_run::revise::{self, ChangeTarget, Pick, transition};
 use planwright_run::runs::state::AttemptRun;
 use planwright_run::shell::argument;
 use planwright_run::worker::Workers;
@@ -278,7 +278,7 @@ fn carry_out(
     Ok(interrupts.exit().unwrap_or_else(|| exit_of(&outcome)))
 }
 
-fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a Options) -> RunRequest<'a> {
+fn order_of<'a>(found: &'a Found, configuration: &'a Configuration, options: &'a RunOptions) -> RunRequest<'a> {
     RunRequest {
         path: &found.path,
         forced: found.forced,
@@ -332,7 +332,7 @@ pub(super) fn stem_of(path: &Path) -> String {
 }
 
 /// Says how a plan stands of which there is nothing to run.
-fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &Prepared, output: &mut Output) -> Exit {
+fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &PreparedRun, output: &mut Output) -> Exit {
     let wanted: Vec<&Job> = prepared.jobs.iter().filter(|job| job.is_wanted).collect();
     let is_wanted = |task: u32| prepared.jobs.get(task as usize).is_some_and(|job| job.is_wanted);
     let count = |state: State| wanted.iter().filter(|job| job.state == state).count();
@@ -390,12 +390,12 @@ fn nothing_to_do(args: &Args, request: &RunRequest<'_>, prepared: &Prepared, out
     if !marked.is_empty() {
         // Everything else is over: the plan is as after a run.
         let now = clock::now();
-        let target = Target {
+        let target = ChangeTarget {
             path: prepared.snapshot.path(),
             forced: None,
             dry: false,
         };
-        match transition(target, Pick::Named(&marked), &Request::new(Verb::Skip, &now)) {
+        match transition(target, Pick::Named(&marked), &VerbRequest::new(Verb::Skip, &now)) {
             Ok(_) => output.remark(&format!(
                 "skipped: {}",
                 some_of(marked.iter().map(|name| shown_name(name)), 12)
@@ -439,7 +439,7 @@ fn refusal(found: &Found, error: RunError) -> anyhow::Error {
 fn exit_of(outcome: &RunOutcome) -> Exit {
     match outcome.standing {
         _ if outcome.unwritten.is_some() || outcome.is_hindered => Exit::Environment,
-        Standing::Finished => Exit::Success,
+        ScheduleStatus::Finished => Exit::Success,
         _ => Exit::Problems,
     }
 }

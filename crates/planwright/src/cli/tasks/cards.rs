@@ -4,8 +4,8 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::task_pack::drift;
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, History, plan_id};
-use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
+use planwright_run::journal::{ChangeRecord, History, plan_id};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError};
 use serde::Serialize;
 
 use super::super::change::Found;
@@ -148,11 +148,11 @@ fn write(found: &Found, source: &SourceText) -> anyhow::Result<Option<u64>> {
                 evidence,
             )
         })?;
-        Ok(Some(Prepared {
+        Ok(Some(PreparedChange {
             text: Some(SourceText::new(text)),
-            change: Change {
+            change: ChangeRecord {
                 verb: "cards".to_owned(),
-                ..Change::default()
+                ..ChangeRecord::default()
             },
         }))
     };

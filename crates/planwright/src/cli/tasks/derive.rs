@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::planning::derive::SourcePlan;
 use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, plan_id};
+use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use planwright_run::workspace::{root_of, slashed};
 use serde::Serialize;
@@ -110,11 +110,11 @@ pub(super) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 fn note(source: &Source, out: &Path, pack: &Pack, output: &mut Output) {
     let inspection = inspect_file(&pack.derived.text, Some(out), None).inspection;
     let id = inspection.plan.as_ref().and_then(|linked| plan_id(&linked.plan));
-    let change = Change {
+    let change = ChangeRecord {
         verb: "derive".to_owned(),
         by: pack.agent.clone(),
         note: Some(pack.words(&format!("derived from {}", source.path))),
-        ..Change::default()
+        ..ChangeRecord::default()
     };
     if let Err(error) = Store::default().record_note(PlanFile { path: out, id }, change) {
         output.remark(&format!(

@@ -26,11 +26,11 @@ Examples:
   planwright tasks cards docs/tasks/2026-05-11-feat-photos-tasks.md --check")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    verb: Verb,
+    verb: TasksVerb,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum TasksVerb {
     Derive(derive::Args),
     Regenerate(regenerate::Args),
     Validate(ValidateArgs),
@@ -59,11 +59,11 @@ struct ValidateArgs {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
     match &args.verb {
-        Verb::Derive(args) => derive::run(args, output),
-        Verb::Regenerate(args) => regenerate::run(args, output),
-        Verb::Validate(args) => Ok(validate(args, output)),
-        Verb::Hash(args) => hash::run(args, output),
-        Verb::Cards(args) => cards::run(args, output),
+        TasksVerb::Derive(args) => derive::run(args, output),
+        TasksVerb::Regenerate(args) => regenerate::run(args, output),
+        TasksVerb::Validate(args) => Ok(validate(args, output)),
+        TasksVerb::Hash(args) => hash::run(args, output),
+        TasksVerb::Cards(args) => cards::run(args, output),
     }
 }
 

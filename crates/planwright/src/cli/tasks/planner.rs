@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::dialect::task_pack::TaskPack;
-use planwright_core::planning::derive::{DeriveError, Derived, Order, Previous, check_plan, derive};
-use planwright_core::planning::prompt::{Brief, Derivation, Purpose, derive_prompt};
+use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, check_plan, derive};
+use planwright_core::planning::prompt::{Derivation, PlanningBrief, Purpose, derive_prompt};
 use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
 use planwright_run::store;
@@ -112,7 +112,7 @@ impl Work<'_> {
     }
 
     fn derive(&self, answer: &str) -> Result<Derived, DeriveError> {
-        derive(&Order {
+        derive(&DerivationRequest {
             plan_path: &self.source.path,
             plan: &self.source.text,
             answer,
@@ -151,7 +151,7 @@ impl Work<'_> {
     }
 }
 
-fn brief(told: &Told) -> Brief<'_> {
+fn brief(told: &Told) -> PlanningBrief<'_> {
     told.brief(&TaskPack, GOAL)
 }
 

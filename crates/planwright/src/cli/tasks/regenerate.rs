@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::dialect::task_pack::original::Pack;
-use planwright_core::planning::derive::compare::Difference;
+use planwright_core::dialect::task_pack::original::OriginalPack;
+use planwright_core::planning::derive::compare::PackDifference;
 use planwright_core::planning::derive::{Derived, Previous};
 use planwright_core::text::SourceText;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Change, History, StateChange, plan_id};
-use planwright_run::store::{self, PlanFile, Prepared, Store, UpdateError};
+use planwright_run::journal::{ChangeRecord, History, StateChange, plan_id};
+use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError};
 use planwright_run::workspace::root_of;
 use serde::Serialize;
 
@@ -123,7 +123,7 @@ struct Rebuilt<'a> {
     source: &'a Source,
     made: &'a planner::Pack,
     derived: &'a Derived,
-    difference: Difference,
+    difference: PackDifference,
     diff: String,
     /// Tasks that were worked on and are gone.
     forgotten: BTreeMap<String, String>,
@@ -189,7 +189,7 @@ fn old_pack(found: Found) -> anyhow::Result<Old> {
 }
 
 fn source_of(old: &Old) -> anyhow::Result<Source> {
-    let pack = Pack::parse(&old.text);
+    let pack = OriginalPack::parse(&old.text);
     let path = pack.source_plan().ok_or_else(|| {
         Failure::problem(
             "the pack does not say which plan it was derived from",
@@ -209,7 +209,7 @@ impl<'a> Rebuilt<'a> {
             source,
             made,
             derived,
-            difference: Difference::between(&old.text, &derived.text),
+            difference: PackDifference::between(&old.text, &derived.text),
             diff: unified_diff(&path, old.text.as_str(), derived.text.as_str()),
             forgotten: gone.map(|(task, state)| (task.clone(), state.clone())).collect(),
         }
@@ -304,12 +304,12 @@ impl<'a> Rebuilt<'a> {
             note: None,
             output: None,
         };
-        let change = Change {
+        let change = ChangeRecord {
             verb: VERB.to_owned(),
             by: self.made.agent.clone(),
             note: Some(self.made.words(&format!("derived anew from {}", self.source.path))),
             states: self.forgotten.iter().map(forget).collect(),
-            ..Change::default()
+            ..ChangeRecord::default()
         };
         let prepare = |newest: &SourceText, _: &History| {
             if newest.as_str() != old.text.as_str() {
@@ -318,7 +318,7 @@ impl<'a> Rebuilt<'a> {
                     "nothing was written; try again",
                 ));
             }
-            Ok(Some(Prepared {
+            Ok(Some(PreparedChange {
                 text: Some(self.derived.text.clone()),
                 change: change.clone(),
             }))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_core::dialect::aimi::suspicious_part;
-use planwright_core::document::{Kind, NodeRef};
+use planwright_core::document::{NodeKind, NodeRef};
 
 use super::jq::{self, Printer, Value};
 use super::tasks::{Story, Tasks};
@@ -188,7 +188,7 @@ fn check_story(story: Story<'_>) -> Vec<String> {
     }
     match story
         .get("acceptanceCriteria")
-        .filter(|list| list.kind() == Kind::Array)
+        .filter(|list| list.kind() == NodeKind::Array)
     {
         None => errors.push(format!("{name}: acceptanceCriteria is missing")),
         Some(criteria) if criteria.elements().any(is_long_criterion) => {
@@ -206,7 +206,7 @@ fn check_story(story: Story<'_>) -> Vec<String> {
 
 fn text_of(value: Value<'_>) -> Option<String> {
     value
-        .filter(|node| node.kind() == Kind::String)
+        .filter(|node| node.kind() == NodeKind::String)
         .map(|node| node.value().into_owned())
 }
 

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use planwright_core::document::{Kind, NodeRef};
+use planwright_core::document::{NodeKind, NodeRef};
 
 /// A value of a document; none is null.
 pub(super) type Value<'d> = Option<NodeRef<'d>>;
@@ -20,19 +20,19 @@ pub(super) fn get<'d>(value: Value<'d>, key: &str) -> Value<'d> {
 
 /// Returns whether a value is exactly this string.
 pub(super) fn is_string(value: Value<'_>, text: &str) -> bool {
-    value.is_some_and(|node| node.kind() == Kind::String && node.is_text(text))
+    value.is_some_and(|node| node.kind() == NodeKind::String && node.is_text(text))
 }
 
 /// Returns whether the value is null or false, for which jq's `//` takes its other side.
 pub(super) fn is_nothing(value: Value<'_>) -> bool {
-    matches!(kind(value), Kind::Null | Kind::False)
+    matches!(kind(value), NodeKind::Null | NodeKind::False)
 }
 
 /// Returns the kind of a value.
-pub(super) fn kind(value: Value<'_>) -> Kind {
-    match value.map_or(Kind::Null, NodeRef::kind) {
+pub(super) fn kind(value: Value<'_>) -> NodeKind {
+    match value.map_or(NodeKind::Null, NodeRef::kind) {
         // Neither comes up in JSON without syntax errors.
-        Kind::Alias | Kind::Invalid => Kind::Null,
+        NodeKind::Alias | NodeKind::Invalid => NodeKind::Null,
         kind => kind,
     }
 }
@@ -44,7 +44,7 @@ fn double(node: NodeRef<'_>) -> f64 {
 
 /// Returns a value as a number, where it is one.
 pub(super) fn number_of(value: Value<'_>) -> Option<f64> {
-    value.filter(|node| node.kind() == Kind::Number).map(double)
+    value.filter(|node| node.kind() == NodeKind::Number).map(double)
 }
 
 /// Returns the members of an object: the last value of a repeated key, at the place of the first.
@@ -67,22 +67,22 @@ pub(super) fn members<'d>(object: NodeRef<'d>) -> Vec<(String, NodeRef<'d>)> {
 /// Compares two values: null, false, true, numbers, strings, arrays, objects.
 pub(super) fn order(a: Value<'_>, b: Value<'_>) -> Ordering {
     let rank = |value| match kind(value) {
-        Kind::False => 1,
-        Kind::True => 2,
-        Kind::Number => 3,
-        Kind::String => 4,
-        Kind::Array => 5,
-        Kind::Object => 6,
+        NodeKind::False => 1,
+        NodeKind::True => 2,
+        NodeKind::Number => 3,
+        NodeKind::String => 4,
+        NodeKind::Array => 5,
+        NodeKind::Object => 6,
         _ => 0,
     };
     let (Some(left), Some(right)) = (a, b) else {
         return rank(a).cmp(&rank(b));
     };
     rank(a).cmp(&rank(b)).then_with(|| match kind(a) {
-        Kind::Number => double(left).partial_cmp(&double(right)).unwrap_or(Ordering::Equal),
-        Kind::String => left.value().cmp(&right.value()),
-        Kind::Array => order_of_arrays(left, right),
-        Kind::Object => order_of_objects(left, right),
+        NodeKind::Number => double(left).partial_cmp(&double(right)).unwrap_or(Ordering::Equal),
+        NodeKind::String => left.value().cmp(&right.value()),
+        NodeKind::Array => order_of_arrays(left, right),
+        NodeKind::Object => order_of_objects(left, right),
         _ => Ordering::Equal,
     })
 }
@@ -125,7 +125,7 @@ pub(super) fn identity(value: Value<'_>) -> String {
 /// Returns what `\(…)` makes of a value: strings as they are, anything else as JSON on one line.
 pub(super) fn interpolated(value: Value<'_>) -> String {
     match value {
-        Some(node) if node.kind() == Kind::String => node.value().into_owned(),
+        Some(node) if node.kind() == NodeKind::String => node.value().into_owned(),
         value => {
             let mut printer = Printer::new(Layout::Compact);
             printer.value(value);
@@ -137,7 +137,7 @@ pub(super) fn interpolated(value: Value<'_>) -> String {
 /// Returns what a shell gets from `jq -r`: strings as they are, anything else as JSON; without line breaks at the end.
 pub(super) fn raw(value: Value<'_>) -> String {
     let text = match value {
-        Some(node) if node.kind() == Kind::String => node.value().into_owned(),
+        Some(node) if node.kind() == NodeKind::String => node.value().into_owned(),
         value => {
             let mut printer = Printer::new(Layout::Indented);
             printer.value(value);
@@ -295,8 +295,8 @@ impl Printer {
             return self.literal("null");
         };
         match kind(value) {
-            Kind::Object => self.members(node),
-            Kind::Array => {
+            NodeKind::Object => self.members(node),
+            NodeKind::Array => {
                 self.open('[');
                 for element in node.elements() {
                     self.element();
@@ -304,12 +304,12 @@ impl Printer {
                 }
                 self.close(']');
             }
-            Kind::String => self.string(&node.value()),
+            NodeKind::String => self.string(&node.value()),
             // Zero is zero for a comparison, whatever its sign.
-            Kind::Number if self.layout == Layout::Sorted => self.literal(&number(double(node) + 0.0)),
-            Kind::Number => self.literal(&number(double(node))),
-            Kind::True => self.literal("true"),
-            Kind::False => self.literal("false"),
+            NodeKind::Number if self.layout == Layout::Sorted => self.literal(&number(double(node) + 0.0)),
+            NodeKind::Number => self.literal(&number(double(node))),
+            NodeKind::True => self.literal("true"),
+            NodeKind::False => self.literal("false"),
             _ => self.literal("null"),
         }
     }

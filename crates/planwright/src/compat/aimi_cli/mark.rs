@@ -3,16 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use planwright_core::dialect::{Choice, DIALECTS, Facts};
-use planwright_core::document::patch::{self, Patch, Place, Value as NewValue};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts};
+use planwright_core::document::patch::{self, MemberPosition, Patch, PlainValue as NewValue};
 use planwright_core::document::route::Route;
-use planwright_core::document::{Kind, NodeRef};
+use planwright_core::document::{NodeKind, NodeRef};
 use planwright_core::inspect::inspect;
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 use planwright_run::claims::Claims;
 use planwright_run::clock;
-use planwright_run::config::{self, Surroundings};
+use planwright_run::config::{self, ConfigInputs};
 use planwright_run::gate::{Gate, GatePolicy, Gates};
 use planwright_run::journal::History;
 use planwright_run::workspace::root_of;
@@ -93,7 +93,7 @@ impl Target<'_> {
             if marks.patches.is_empty() {
                 return Ok(None);
             }
-            let unsafe_place = |refusal: patch::Refusal| {
+            let unsafe_place = |refusal: patch::PatchRefusal| {
                 let place = refusal.span().map_or_else(String::new, |span| {
                     let position = source.line_index().position(span.start);
                     format!(":{}:{}", position.line, position.column)
@@ -186,7 +186,7 @@ fn gates(path: &Path, source: &SourceText, history: &History, id: &str, mark: Ma
     if !matches!(mark, Mark::InProgress | Mark::Complete) {
         return Ok(Vec::new());
     }
-    let configuration = config::load(&root_of(path), &Surroundings::of_process());
+    let configuration = config::load(&root_of(path), &ConfigInputs::of_process());
     if configuration.has_errors() {
         return Err(refused(
             "The configuration has errors, so what completes a story is not known",
@@ -201,7 +201,7 @@ fn gates(path: &Path, source: &SourceText, history: &History, id: &str, mark: Ma
             format!("Run `planwright start {id}` and `planwright done {id}`, which verifies it first."),
         ));
     }
-    let inspection = inspect(source, &as_aimi(&Facts::default()));
+    let inspection = inspect(source, &as_aimi(&DiskFacts::default()));
     let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
         return Ok(Vec::new());
     };
@@ -242,7 +242,7 @@ fn gates(path: &Path, source: &SourceText, history: &History, id: &str, mark: Ma
 }
 
 /// Returns that a text is read as an Aimi plan, whatever it looks like.
-fn as_aimi(facts: &Facts) -> Choice<'_> {
+fn as_aimi(facts: &DiskFacts) -> Choice<'_> {
     Choice {
         dialects: DIALECTS,
         forced: DIALECTS.iter().copied().find(|dialect| dialect.name() == "aimi"),
@@ -253,7 +253,7 @@ fn as_aimi(facts: &Facts) -> Choice<'_> {
 
 /// Refuses what the table of transitions does not allow.
 fn refuse_illegal(source: &SourceText, tasks: &Tasks, position: usize, mark: Mark) -> Result<(), Refused> {
-    let inspection = inspect(source, &as_aimi(&Facts::default()));
+    let inspection = inspect(source, &as_aimi(&DiskFacts::default()));
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let story = plan.and_then(|plan| Some((plan, plan.tasks().get(position)?)));
     let (plan, task) = story.ok_or_else(|| unknown_version(&tasks.version()))?;
@@ -282,9 +282,9 @@ fn refuse_illegal(source: &SourceText, tasks: &Tasks, position: usize, mark: Mar
 fn set(story: Story<'_>, position: usize, key: &str, value: NewValue, patches: &mut Vec<Patch>) {
     let route = Route::root().key("userStories").index(position);
     let place = match story.get(key) {
-        None => Place::Last,
+        None => MemberPosition::Last,
         Some(old) if value.is_value_of(old) => return,
-        Some(old) if !matches!(old.kind(), Kind::Array | Kind::Object) => {
+        Some(old) if !matches!(old.kind(), NodeKind::Array | NodeKind::Object) => {
             let at = route.key(key);
             patches.push(Patch::ReplaceScalar { at, value });
             return;
@@ -306,13 +306,13 @@ fn set(story: Story<'_>, position: usize, key: &str, value: NewValue, patches: &
     });
 }
 
-fn place_before(object: NodeRef<'_>, key: &str) -> Place {
-    let mut before = Place::First;
+fn place_before(object: NodeRef<'_>, key: &str) -> MemberPosition {
+    let mut before = MemberPosition::First;
     for member in object.own_members() {
         if member.key.is_text(key) {
             break;
         }
-        before = Place::After(member.key.value().into_owned());
+        before = MemberPosition::After(member.key.value().into_owned());
     }
     before
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use planwright_core::document::Kind;
+use planwright_core::document::NodeKind;
 
 use super::Refused;
 use super::jq::{self, Printer, Value};
@@ -95,8 +95,8 @@ fn print_fields(story: Story<'_>, keys: &[&str], printer: &mut Printer) {
 /// Prints how many stories run at once. What jq orders before the positive numbers is the default; anything else stays.
 fn print_concurrency(written: Value<'_>, printer: &mut Printer) {
     let is_default = match jq::kind(written) {
-        Kind::Null | Kind::False | Kind::True => true,
-        Kind::Number => jq::number_of(written).is_none_or(|number| number <= 0.0),
+        NodeKind::Null | NodeKind::False | NodeKind::True => true,
+        NodeKind::Number => jq::number_of(written).is_none_or(|number| number <= 0.0),
         _ => false,
     };
     match is_default {
@@ -139,7 +139,7 @@ pub(super) fn branch(tasks: &Tasks) -> Result<String, Refused> {
 
 fn refuse_odd_metadata(tasks: &Tasks) -> Result<(), Refused> {
     match jq::kind(tasks.member("metadata")) {
-        Kind::Object | Kind::Null => Ok(()),
+        NodeKind::Object | NodeKind::Null => Ok(()),
         _ => Err(invalid("metadata", "Make metadata an object.")),
     }
 }

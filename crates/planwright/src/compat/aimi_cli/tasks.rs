@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use planwright_core::document::{Document, Kind, NodeRef, json};
+use planwright_core::document::{Document, NodeKind, NodeRef, json};
 use planwright_core::text::SourceText;
 use planwright_run::store;
 
@@ -38,11 +38,11 @@ impl Tasks {
             return Err(not_json(source, &parsed.diagnostics));
         }
         let root = parsed.document.root();
-        let stories = jq::get(root, "userStories").filter(|stories| stories.kind() == Kind::Array);
+        let stories = jq::get(root, "userStories").filter(|stories| stories.kind() == NodeKind::Array);
         let Some(stories) = stories else {
             return Err(invalid("userStories", "Add a list of stories as userStories."));
         };
-        if let Some(position) = stories.elements().position(|story| story.kind() != Kind::Object) {
+        if let Some(position) = stories.elements().position(|story| story.kind() != NodeKind::Object) {
             let field = format!("userStories[{position}]");
             return Err(invalid(&field, "Replace it with a story object."));
         }
@@ -126,11 +126,11 @@ impl<'t> Story<'t> {
 
     /// Returns whether a field is true.
     pub(super) fn is_true(self, key: &str) -> bool {
-        jq::kind(self.get(key)) == Kind::True
+        jq::kind(self.get(key)) == NodeKind::True
     }
 
     fn is_false(self, key: &str) -> bool {
-        jq::kind(self.get(key)) == Kind::False
+        jq::kind(self.get(key)) == NodeKind::False
     }
 
     /// Returns what it depends on, as written; none where that is no list.
@@ -140,25 +140,25 @@ impl<'t> Story<'t> {
             return Some(Vec::new());
         };
         match node.kind() {
-            Kind::Array => Some(node.elements().collect()),
+            NodeKind::Array => Some(node.elements().collect()),
             // The original measures before it looks: what has no length depends on nothing.
-            Kind::String if node.value().is_empty() => Some(Vec::new()),
-            Kind::Number if jq::number_of(written) == Some(0.0) => Some(Vec::new()),
-            Kind::Object if node.own_members().next().is_none() => Some(Vec::new()),
+            NodeKind::String if node.value().is_empty() => Some(Vec::new()),
+            NodeKind::Number if jq::number_of(written) == Some(0.0) => Some(Vec::new()),
+            NodeKind::Object if node.own_members().next().is_none() => Some(Vec::new()),
             _ => None,
         }
     }
 }
 
 fn schema_of(version: Value<'_>, stories: NodeRef<'_>) -> Result<Schema, Refused> {
-    let Some(node) = version.filter(|node| node.kind() != Kind::Null) else {
+    let Some(node) = version.filter(|node| node.kind() != NodeKind::Null) else {
         let has_passes = |story: NodeRef<'_>| story.get("passes").is_some();
         return match stories.elements().any(has_passes) {
             true => Ok(Schema::V2),
             false => Err(invalid("schemaVersion", "Add \"schemaVersion\": \"3.0\".")),
         };
     };
-    let text = if node.kind() == Kind::String {
+    let text = if node.kind() == NodeKind::String {
         node.value()
     } else {
         "".into()

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use planwright_run::runs::state::{AttemptRun, TaskRun, TaskState};
 use planwright_run::runs::{
-    Asked, Begun, IsolationMode, Outcome, Receipt, Resting, RunEvent, RunRecord, RunStanding, StopReason, Stopping,
+    Begun, IsolationMode, Outcome, Receipt, RequestRecord, Resting, RunEvent, RunRecord, RunStanding, StopReason,
+    Stopping,
 };
 use planwright_run::shell::command_line;
 
@@ -371,7 +372,7 @@ pub(crate) fn stopping_words(stopping: &Stopping) -> String {
 }
 
 /// Says what was asked for, and why.
-pub(crate) fn asked_words(what: &str, asked: &Asked) -> String {
+pub(crate) fn asked_words(what: &str, asked: &RequestRecord) -> String {
     let by = by(asked.by.as_deref());
     match asked.why.as_deref().and_then(first_useful_line) {
         Some(why) => format!("{what}{by}: {why}"),

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::collections::hash_map::Entry;
 
-use super::js::{Data, JsString, Value, View, js_text};
-use super::original::Finding;
+use super::js::{JsData, JsString, JsValue, JsView, js_text};
+use super::original::OriginalFinding;
 use super::paths::{is_concrete, is_runtime_mirror, is_secret, is_side_effect_pattern, is_target_scope};
-use super::waves::{Declared, Waves};
+use super::waves::{Declared, DeclaredWaves};
 use crate::text::Span;
 
 /// The one version there is.
@@ -46,30 +46,30 @@ pub const MAX_FINDINGS: usize = 600_000;
 
 /// A field of a task, by its place in [`FIELDS`].
 #[derive(Clone, Copy)]
-pub(super) struct Slot(usize);
+pub(super) struct FieldSlot(usize);
 
-pub(super) const TASK_ID: Slot = Slot(0);
-pub(super) const DEPENDENCIES: Slot = Slot(1);
-pub(super) const FILES: Slot = Slot(2);
-const GOAL: Slot = Slot(3);
-const TEST_FOCUS: Slot = Slot(4);
-const DONE_SIGNAL: Slot = Slot(5);
-pub(super) const WAVE: Slot = Slot(6);
-const STOP_IF: Slot = Slot(7);
-const SOURCE_UNIT: Slot = Slot(8);
-const REQUIREMENT_REFS: Slot = Slot(9);
-const CONTEXT_REFS: Slot = Slot(10);
-const ENTRY_HINT: Slot = Slot(11);
-const PARALLELIZABLE: Slot = Slot(12);
-const SIDE_EFFECTS: Slot = Slot(13);
-const RISK_NOTE: Slot = Slot(14);
-const NOTES: Slot = Slot(15);
-const REVIEW_GATE: Slot = Slot(16);
-const REVIEW_FOCUS: Slot = Slot(17);
-const HANDOFF_OWNER: Slot = Slot(18);
-const TARGET_REPO: Slot = Slot(19);
+pub(super) const TASK_ID: FieldSlot = FieldSlot(0);
+pub(super) const DEPENDENCIES: FieldSlot = FieldSlot(1);
+pub(super) const FILES: FieldSlot = FieldSlot(2);
+const GOAL: FieldSlot = FieldSlot(3);
+const TEST_FOCUS: FieldSlot = FieldSlot(4);
+const DONE_SIGNAL: FieldSlot = FieldSlot(5);
+pub(super) const WAVE: FieldSlot = FieldSlot(6);
+const STOP_IF: FieldSlot = FieldSlot(7);
+const SOURCE_UNIT: FieldSlot = FieldSlot(8);
+const REQUIREMENT_REFS: FieldSlot = FieldSlot(9);
+const CONTEXT_REFS: FieldSlot = FieldSlot(10);
+const ENTRY_HINT: FieldSlot = FieldSlot(11);
+const PARALLELIZABLE: FieldSlot = FieldSlot(12);
+const SIDE_EFFECTS: FieldSlot = FieldSlot(13);
+const RISK_NOTE: FieldSlot = FieldSlot(14);
+const NOTES: FieldSlot = FieldSlot(15);
+const REVIEW_GATE: FieldSlot = FieldSlot(16);
+const REVIEW_FOCUS: FieldSlot = FieldSlot(17);
+const HANDOFF_OWNER: FieldSlot = FieldSlot(18);
+const TARGET_REPO: FieldSlot = FieldSlot(19);
 
-impl Slot {
+impl FieldSlot {
     fn name(self) -> &'static str {
         FIELDS[self.0]
     }
@@ -82,25 +82,25 @@ impl Slot {
 
 /// Checks a contract; `directories` are the listed files that are directories on the disk.
 pub(super) fn check(
-    contract: View<'_>,
+    contract: JsView<'_>,
     directories: &HashSet<String>,
-    errors: &mut Vec<Finding>,
-    limitations: &mut Vec<Finding>,
+    errors: &mut Vec<OriginalFinding>,
+    limitations: &mut Vec<OriginalFinding>,
 ) {
     let Some((tasks, waves)) = check_frame(contract, errors) else {
         return;
     };
     let mut checker = Checker {
         directories,
-        errors: Findings(errors),
-        limitations: Findings(limitations),
-        waves: Waves::default(),
+        errors: ContractFindings(errors),
+        limitations: ContractFindings(limitations),
+        waves: DeclaredWaves::default(),
         declared: Declared::with_capacity(tasks.elements().count()),
     };
     for (position, wave) in waves.elements().enumerate() {
         checker.read_wave(position, wave);
     }
-    let tasks: Vec<Task<'_>> = tasks.elements().filter_map(|task| checker.read_task(task)).collect();
+    let tasks: Vec<CheckedTask<'_>> = tasks.elements().filter_map(|task| checker.read_task(task)).collect();
     for task in &tasks {
         checker.check_dependencies(task);
     }
@@ -109,10 +109,10 @@ pub(super) fn check(
 }
 
 /// Checks the outermost members; returns the tasks and waves where both are arrays.
-fn check_frame<'d>(contract: View<'d>, errors: &mut Vec<Finding>) -> Option<(View<'d>, View<'d>)> {
-    let mut error = |code: &str, message: &'static str, at: Option<View<'_>>| {
+fn check_frame<'d>(contract: JsView<'d>, errors: &mut Vec<OriginalFinding>) -> Option<(JsView<'d>, JsView<'d>)> {
+    let mut error = |code: &str, message: &'static str, at: Option<JsView<'_>>| {
         let span = at.unwrap_or(contract).span();
-        errors.push(Finding::new(code, message, span));
+        errors.push(OriginalFinding::new(code, message, span));
     };
     if !contract.is_collection() {
         let message = "Task Pack Contract must be a JSON object.";
@@ -121,7 +121,7 @@ fn check_frame<'d>(contract: View<'d>, errors: &mut Vec<Finding>) -> Option<(Vie
     }
     let version = contract.get("schema_version");
     let is_known = |version: JsString<'_>| version == *SCHEMA_VERSION;
-    if !version.and_then(View::as_string).is_some_and(is_known) {
+    if !version.and_then(JsView::as_string).is_some_and(is_known) {
         let message = "Task Pack Contract schema_version must be task-pack/v1.";
         error("task-pack-contract-schema-version-invalid", message, version);
     }
@@ -149,9 +149,9 @@ fn check_frame<'d>(contract: View<'d>, errors: &mut Vec<Finding>) -> Option<(Vie
 }
 
 /// A task that is an object, with what every finding about it says.
-pub(super) struct Task<'d> {
-    view: View<'d>,
-    slots: [Option<View<'d>>; FIELDS.len()],
+pub(super) struct CheckedTask<'d> {
+    view: JsView<'d>,
+    slots: [Option<JsView<'d>>; FIELDS.len()],
     has_unknown: bool,
     /// Its id as text, `<unknown>` where falsy.
     pub(super) name: JsString<'d>,
@@ -159,8 +159,8 @@ pub(super) struct Task<'d> {
     pub(super) wave: JsString<'d>,
 }
 
-impl<'d> Task<'d> {
-    fn new(view: View<'d>) -> Self {
+impl<'d> CheckedTask<'d> {
+    fn new(view: JsView<'d>) -> Self {
         let mut slots = [None; FIELDS.len()];
         let mut has_unknown = false;
         for (key, value) in view.members() {
@@ -171,40 +171,40 @@ impl<'d> Task<'d> {
             }
         }
         let id = slots[TASK_ID.0].filter(|id| id.is_truthy());
-        Task {
+        CheckedTask {
             view,
             slots,
             has_unknown,
-            name: id.map_or_else(|| "<unknown>".into(), View::to_js_string),
-            wave: slots[WAVE.0].map_or_else(|| "undefined".into(), View::to_js_string),
+            name: id.map_or_else(|| "<unknown>".into(), JsView::to_js_string),
+            wave: slots[WAVE.0].map_or_else(|| "undefined".into(), JsView::to_js_string),
         }
     }
 
-    pub(super) fn get(&self, field: Slot) -> Option<View<'d>> {
+    pub(super) fn get(&self, field: FieldSlot) -> Option<JsView<'d>> {
         self.slots[field.0]
     }
 
     /// Returns a field that is an array.
-    fn list(&self, field: Slot) -> Option<View<'d>> {
+    fn list(&self, field: FieldSlot) -> Option<JsView<'d>> {
         self.get(field).filter(|value| value.is_array())
     }
 
     /// Returns the elements of a field that is an array.
-    pub(super) fn elements(&self, field: Slot) -> impl Iterator<Item = View<'d>> + use<'d> {
-        self.get(field).into_iter().flat_map(View::elements)
+    pub(super) fn elements(&self, field: FieldSlot) -> impl Iterator<Item = JsView<'d>> + use<'d> {
+        self.get(field).into_iter().flat_map(JsView::elements)
     }
 
     /// Returns a finding whose sentence goes on after the task's name and whose first detail is its id.
-    pub(super) fn finding(&self, code: impl Into<String>, sentence: &str, span: Span) -> Finding {
+    pub(super) fn finding(&self, code: impl Into<String>, sentence: &str, span: Span) -> OriginalFinding {
         let message = js_text!["Task '", self.name, "' ", sentence];
         let id = self.get(TASK_ID).filter(|id| id.is_truthy());
-        Finding::new(code, message, span).with("task_id", id.map_or_else(Value::null, View::to_value))
+        OriginalFinding::new(code, message, span).with("task_id", id.map_or_else(JsValue::null, JsView::to_value))
     }
 
     /// Returns a finding about a field, placed at its value or else at the task.
-    fn field_finding(&self, code: String, field: Slot, sentence: &str) -> Finding {
-        let span = self.get(field).map_or(self.place(), View::span);
-        let name = Value::string(field.name());
+    fn field_finding(&self, code: String, field: FieldSlot, sentence: &str) -> OriginalFinding {
+        let span = self.get(field).map_or(self.place(), JsView::span);
+        let name = JsValue::string(field.name());
         self.finding(code, sentence, span).with("field", name)
     }
 
@@ -215,10 +215,10 @@ impl<'d> Task<'d> {
 }
 
 /// What was found, up to a number that nobody reads to the end of.
-pub(super) struct Findings<'o>(&'o mut Vec<Finding>);
+pub(super) struct ContractFindings<'o>(&'o mut Vec<OriginalFinding>);
 
-impl Findings<'_> {
-    pub(super) fn push(&mut self, finding: Finding) {
+impl ContractFindings<'_> {
+    pub(super) fn push(&mut self, finding: OriginalFinding) {
         if self.0.len() < MAX_FINDINGS {
             self.0.push(finding);
         }
@@ -228,21 +228,21 @@ impl Findings<'_> {
 /// A check under way: what was found, and what was declared so far.
 pub(super) struct Checker<'d, 'o> {
     directories: &'o HashSet<String>,
-    pub(super) errors: Findings<'o>,
-    limitations: Findings<'o>,
-    pub(super) waves: Waves<'d>,
+    pub(super) errors: ContractFindings<'o>,
+    limitations: ContractFindings<'o>,
+    pub(super) waves: DeclaredWaves<'d>,
     pub(super) declared: Declared<'d>,
 }
 
 impl<'d> Checker<'d, '_> {
     /// Checks one task by itself; none where it is no object.
-    fn read_task(&mut self, view: View<'d>) -> Option<Task<'d>> {
+    fn read_task(&mut self, view: JsView<'d>) -> Option<CheckedTask<'d>> {
         if !view.is_object() {
-            let finding = Finding::new("task-pack-task-invalid", "Each task must be an object.", view.span());
+            let finding = OriginalFinding::new("task-pack-task-invalid", "Each task must be an object.", view.span());
             self.errors.push(finding);
             return None;
         }
-        let task = Task::new(view);
+        let task = CheckedTask::new(view);
         self.note_unknown_fields(&task);
         self.check_texts(&task);
         self.check_options(&task);
@@ -258,11 +258,11 @@ impl<'d> Checker<'d, '_> {
         Some(task)
     }
 
-    fn note_unknown_fields(&mut self, task: &Task<'d>) {
+    fn note_unknown_fields(&mut self, task: &CheckedTask<'d>) {
         if !task.has_unknown {
             return;
         }
-        let Data::Object(members) = task.view.to_value().data else {
+        let JsData::Object(members) = task.view.to_value().data else {
             return;
         };
         for member in members
@@ -272,11 +272,11 @@ impl<'d> Checker<'d, '_> {
             let mut finding = task.finding("task-pack-task-unknown-field", "", member.key_span);
             finding.message = js_text!["Task '", task.name, "' has unknown field '", member.key, "'."];
             self.limitations
-                .push(finding.with("field", Value::string(member.key.clone())));
+                .push(finding.with("field", JsValue::string(member.key.clone())));
         }
     }
 
-    fn check_texts(&mut self, task: &Task<'d>) {
+    fn check_texts(&mut self, task: &CheckedTask<'d>) {
         for field in [TASK_ID, GOAL, TEST_FOCUS, DONE_SIGNAL, STOP_IF] {
             self.check_text(task, field, "must be a non-empty string.");
         }
@@ -286,7 +286,7 @@ impl<'d> Checker<'d, '_> {
     }
 
     /// Reports a field that is there and not a string with something in it.
-    fn check_text(&mut self, task: &Task<'d>, field: Slot, sentence: &str) {
+    fn check_text(&mut self, task: &CheckedTask<'d>, field: FieldSlot, sentence: &str) {
         let present = task.get(field).filter(|value| !value.is_null_or_empty());
         if present.is_some_and(|value| value.as_filled_string().is_none()) {
             let sentence = format!("'{}' {sentence}", field.name());
@@ -295,9 +295,9 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn check_options(&mut self, task: &Task<'d>) {
+    fn check_options(&mut self, task: &CheckedTask<'d>) {
         self.check_target_repo(task);
-        let is_gate = |value: View<'_>| {
+        let is_gate = |value: JsView<'_>| {
             value
                 .as_string()
                 .is_some_and(|text| text == *"optional" || text == *"required")
@@ -315,7 +315,7 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn check_target_repo(&mut self, task: &Task<'d>) {
+    fn check_target_repo(&mut self, task: &CheckedTask<'d>) {
         let field = TARGET_REPO;
         let Some(value) = task.get(field).filter(|value| !value.is_null_or_empty()) else {
             return;
@@ -331,15 +331,15 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn check_presence(&mut self, task: &Task<'d>) {
-        for field in (0..N_REQUIRED).map(Slot) {
-            if task.get(field).is_none_or(View::is_null_or_empty) {
+    fn check_presence(&mut self, task: &CheckedTask<'d>) {
+        for field in (0..N_REQUIRED).map(FieldSlot) {
+            if task.get(field).is_none_or(JsView::is_null_or_empty) {
                 let code = format!("task-pack-task-missing-{}", field.name().replace('_', "-"));
                 let sentence = format!("is missing '{}'.", field.name());
                 self.errors.push(task.field_finding(code, field, &sentence));
             }
         }
-        let has_unit = task.get(SOURCE_UNIT).is_some_and(View::is_truthy);
+        let has_unit = task.get(SOURCE_UNIT).is_some_and(JsView::is_truthy);
         let has_refs = task.elements(REQUIREMENT_REFS).next().is_some();
         if !has_unit && !has_refs {
             let code = "task-pack-task-missing-source-anchor";
@@ -348,7 +348,7 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn declare(&mut self, task: &Task<'d>) {
+    fn declare(&mut self, task: &CheckedTask<'d>) {
         let Some(value) = task.get(TASK_ID) else {
             return;
         };
@@ -358,7 +358,7 @@ impl<'d> Checker<'d, '_> {
         match self.declared.by_id.entry(id) {
             Entry::Occupied(earlier) => {
                 let message = js_text!["Duplicate task_id '", earlier.key(), "'."];
-                let finding = Finding::new("task-pack-task-id-duplicate", message, value.span());
+                let finding = OriginalFinding::new("task-pack-task-id-duplicate", message, value.span());
                 self.errors.push(finding.with("task_id", value.to_value()));
                 self.declared.tasks[*earlier.get()].1 = task.wave.clone();
             }
@@ -370,7 +370,7 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn check_wave_type(&mut self, task: &Task<'d>) {
+    fn check_wave_type(&mut self, task: &CheckedTask<'d>) {
         let wave = task.get(WAVE).filter(|wave| !wave.is_null_or_empty());
         if let Some(wave) = wave.filter(|wave| !wave.is_string_or_number()) {
             let sentence = "wave must be a string or number.";
@@ -379,19 +379,19 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn check_dependency_list(&mut self, task: &Task<'d>) {
+    fn check_dependency_list(&mut self, task: &CheckedTask<'d>) {
         if task.list(DEPENDENCIES).is_some() {
             self.check_text_list(task, DEPENDENCIES);
             return;
         }
-        let span = task.get(DEPENDENCIES).map_or(task.place(), View::span);
+        let span = task.get(DEPENDENCIES).map_or(task.place(), JsView::span);
         let sentence = "dependencies must be an array.";
         self.errors
             .push(task.finding("task-pack-task-dependencies-invalid", sentence, span));
     }
 
     /// Checks a field that may be absent or null and else is a list of strings.
-    fn check_text_list(&mut self, task: &Task<'d>, field: Slot) {
+    fn check_text_list(&mut self, task: &CheckedTask<'d>, field: FieldSlot) {
         let Some(value) = task.get(field).filter(|value| !value.is_null()) else {
             return;
         };
@@ -404,13 +404,13 @@ impl<'d> Checker<'d, '_> {
         for item in value.elements().filter(|item| item.as_filled_string().is_none()) {
             let sentence = format!("'{}' entries must be non-empty strings.", field.name());
             let finding = task.finding(field.code("-item-invalid"), &sentence, item.span());
-            let finding = finding.with("field", Value::string(field.name()));
+            let finding = finding.with("field", JsValue::string(field.name()));
             self.errors.push(finding.with("value", item.to_value()));
         }
     }
 
-    fn check_files(&mut self, task: &Task<'d>) {
-        let span = task.get(FILES).map_or(task.place(), View::span);
+    fn check_files(&mut self, task: &CheckedTask<'d>) {
+        let span = task.get(FILES).map_or(task.place(), JsView::span);
         let Some(files) = task.list(FILES) else {
             let sentence = "files must be an array.";
             self.errors
@@ -430,7 +430,7 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn check_file(&mut self, task: &Task<'d>, file: View<'d>, is_new: impl FnOnce(JsString<'d>) -> bool) {
+    fn check_file(&mut self, task: &CheckedTask<'d>, file: JsView<'d>, is_new: impl FnOnce(JsString<'d>) -> bool) {
         let mut error = |code: &str, sentence: &str| {
             let finding = task.finding(code, sentence, file.span());
             self.errors.push(finding.with("file", file.to_value()));
@@ -462,7 +462,7 @@ impl<'d> Checker<'d, '_> {
         }
     }
 
-    fn check_side_effects(&mut self, task: &Task<'d>) {
+    fn check_side_effects(&mut self, task: &CheckedTask<'d>) {
         let field = SIDE_EFFECTS;
         let Some(value) = task.get(field).filter(|value| !value.is_null()) else {
             return;
@@ -473,7 +473,7 @@ impl<'d> Checker<'d, '_> {
                 .push(task.field_finding(field.code("-invalid"), field, sentence));
             return;
         }
-        let is_allowed = |item: View<'_>| {
+        let is_allowed = |item: JsView<'_>| {
             item.as_string()
                 .is_some_and(|text| is_side_effect_pattern(&text.text()))
         };
@@ -481,12 +481,12 @@ impl<'d> Checker<'d, '_> {
             let sentence =
                 "expected_side_effects entries must be repo-relative exact paths or bounded globs without **.";
             let finding = task.finding("task-pack-task-expected-side-effect-invalid", sentence, item.span());
-            let finding = finding.with("field", Value::string(field.name()));
+            let finding = finding.with("field", JsValue::string(field.name()));
             self.errors.push(finding.with("value", item.to_value()));
         }
     }
 
-    fn check_wave_declared(&mut self, task: &Task<'d>) {
+    fn check_wave_declared(&mut self, task: &CheckedTask<'d>) {
         let Some(wave) = task.get(WAVE) else {
             return;
         };
@@ -499,7 +499,7 @@ impl<'d> Checker<'d, '_> {
 }
 
 /// Returns a file's name where it is a concrete path.
-pub(super) fn concrete_file(file: View<'_>) -> Option<JsString<'_>> {
+pub(super) fn concrete_file(file: JsView<'_>) -> Option<JsString<'_>> {
     file.as_string().filter(|name| is_concrete(&name.text()))
 }
 

@@ -13,9 +13,9 @@ fn task(more: &str) -> String {
     format!("{{{BASE}{comma} {more}}}")
 }
 
-fn findings(contract: &str) -> (Vec<Finding>, Vec<Finding>) {
+fn findings(contract: &str) -> (Vec<OriginalFinding>, Vec<OriginalFinding>) {
     let parsed = json::parse(&SourceText::new(contract));
-    let view = View::of(parsed.document.root().expect("the contract is JSON"));
+    let view = JsView::of(parsed.document.root().expect("the contract is JSON"));
     let directories = HashSet::from(["src".to_owned()]);
     let (mut errors, mut limitations) = (Vec::new(), Vec::new());
     check(view, &directories, &mut errors, &mut limitations);
@@ -23,7 +23,7 @@ fn findings(contract: &str) -> (Vec<Finding>, Vec<Finding>) {
 }
 
 /// Returns the codes without what all of them begin with.
-fn codes(found: &[Finding]) -> Vec<&str> {
+fn codes(found: &[OriginalFinding]) -> Vec<&str> {
     found
         .iter()
         .map(|finding| finding.code.trim_start_matches("task-pack-"))
@@ -31,7 +31,7 @@ fn codes(found: &[Finding]) -> Vec<&str> {
 }
 
 #[track_caller]
-fn check_contract(waves: &str, tasks: &[String], expect: &[&str]) -> Vec<Finding> {
+fn check_contract(waves: &str, tasks: &[String], expect: &[&str]) -> Vec<OriginalFinding> {
     let tasks = tasks.join(",");
     let text = format!(r#"{{"schema_version": "task-pack/v1", "execution_waves": {waves}, "tasks": [{tasks}]}}"#);
     let (errors, _) = findings(&text);
@@ -41,14 +41,14 @@ fn check_contract(waves: &str, tasks: &[String], expect: &[&str]) -> Vec<Finding
 
 /// Checks one task in the one wave that lists it.
 #[track_caller]
-fn check_task(more: &str, expect: &[&str]) -> Vec<Finding> {
+fn check_task(more: &str, expect: &[&str]) -> Vec<OriginalFinding> {
     check_contract(r#"[{"wave": 1, "tasks": ["T1"]}]"#, &[task(more)], expect)
 }
 
 /// Returns the details as JSON on one line.
-fn details(finding: &Finding) -> String {
+fn details(finding: &OriginalFinding) -> String {
     let shown = finding.details.iter().map(|(key, value)| {
-        let mut printer = super::super::js::Printer::default();
+        let mut printer = super::super::js::JsPrinter::default();
         printer.value(value);
         format!("{key}={}", printer.finish().replace("\n  ", "").replace('\n', ""))
     });

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::contract;
 use super::hash::{UNCLOSED_FRONTMATTER, is_plan_hash, plan_hash};
-use super::js::{Data, JsString, Value, View, array_index};
+use super::js::{JsData, JsString, JsValue, JsView, array_index};
 use super::paths::is_concrete;
 use crate::diagnostic::Diagnostic;
-use crate::document::markdown::{Markdown, Section};
+use crate::document::markdown::{Markdown, MarkdownSection};
 use crate::document::{NodeRef, Parsed, json, rules};
 use crate::text::{SourceText, Span};
 
@@ -16,40 +16,40 @@ use crate::text::{SourceText, Span};
 pub(super) const CONTRACT_SECTION: &str = "Task Pack Contract";
 
 /// A pack as far as it can be read without looking at anything else.
-pub struct Pack {
+pub struct OriginalPack {
     markdown: Markdown,
     metadata: Vec<(String, String)>,
     /// The one fence of the contract's section.
     fence: Option<Parsed>,
     /// Why there is no contract to judge.
-    fault: Option<Finding>,
+    fault: Option<OriginalFinding>,
 }
 
 /// One finding in the original's words.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub struct OriginalFinding {
     /// The original's code.
     pub code: String,
     /// The original's sentence.
     pub message: JsString<'static>,
     /// What else the original says of it, in its order.
-    pub details: Vec<(&'static str, Value)>,
+    pub details: Vec<(&'static str, JsValue)>,
     /// Where in the pack it is; empty at the start for what is missing as a whole.
     pub span: Span,
 }
 
 /// What the caller found where the pack points to.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// The file at [`Pack::source_plan`], from the root of the repository.
-    pub source_plan: SourcePlan,
-    /// Those of [`Pack::files`] that are directories on the disk.
+pub struct OriginalFacts {
+    /// The file at [`OriginalPack::source_plan`], from the root of the repository.
+    pub source_plan: SourcePlanText,
+    /// Those of [`OriginalPack::files`] that are directories on the disk.
     pub directories: HashSet<String>,
 }
 
 /// The source plan, as far as it could be read.
 #[derive(Clone, Debug, Default)]
-pub enum SourcePlan {
+pub enum SourcePlanText {
     /// There is no such file, or the pack names none.
     #[default]
     Missing,
@@ -185,7 +185,7 @@ words!(ContractState {
 
 /// The original's answer about one pack.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct OriginalReport {
     /// The verdict.
     pub validity: Validity,
     /// How `spec_id` compares.
@@ -197,53 +197,53 @@ pub struct Report {
     /// What became of the contract.
     pub contract: ContractState,
     /// What is wrong, in the original's order.
-    pub errors: Vec<Finding>,
+    pub errors: Vec<OriginalFinding>,
     /// What the original only remarks upon.
-    pub limitations: Vec<Finding>,
+    pub limitations: Vec<OriginalFinding>,
 }
 
 /// What the original repeats of a task for whoever executes it. None stands for null.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecutionFocus<'p> {
     /// As written; none where absent.
-    pub task_id: Option<&'p Value>,
+    pub task_id: Option<&'p JsValue>,
     /// None where falsy, as are all the others.
-    pub source_unit: Option<&'p Value>,
+    pub source_unit: Option<&'p JsValue>,
     /// The goal.
-    pub goal: Option<&'p Value>,
+    pub goal: Option<&'p JsValue>,
     /// The files; empty where they are no array.
-    pub files: &'p [Value],
+    pub files: &'p [JsValue],
     /// As written; none where absent.
-    pub wave: Option<&'p Value>,
+    pub wave: Option<&'p JsValue>,
     /// The dependencies; empty where they are no array.
-    pub dependencies: &'p [Value],
+    pub dependencies: &'p [JsValue],
     /// What to test.
-    pub test_focus: Option<&'p Value>,
+    pub test_focus: Option<&'p JsValue>,
     /// How to know that it is done.
-    pub done_signal: Option<&'p Value>,
+    pub done_signal: Option<&'p JsValue>,
     /// When to stop.
-    pub stop_if: Option<&'p Value>,
+    pub stop_if: Option<&'p JsValue>,
     /// Whether a review is wanted.
-    pub review_gate: Option<&'p Value>,
+    pub review_gate: Option<&'p JsValue>,
     /// What to review.
-    pub review_focus: Option<&'p Value>,
+    pub review_focus: Option<&'p JsValue>,
     /// Where to work.
-    pub target_repo: Option<&'p Value>,
+    pub target_repo: Option<&'p JsValue>,
     /// What else may change; empty where it is no array.
-    pub expected_side_effects: &'p [Value],
+    pub expected_side_effects: &'p [JsValue],
 }
 
-impl Pack {
+impl OriginalPack {
     /// Reads a pack's text: frontmatter and contract.
     pub fn parse(source: &SourceText) -> Self {
         let markdown = Markdown::parse(source);
         let fence = parse_fence(&markdown);
-        Pack::new(markdown, fence)
+        OriginalPack::new(markdown, fence)
     }
 
     /// Puts a pack together from its carrier and the document of its contract, as [`parse_fence`] returns it.
     pub(super) fn new(markdown: Markdown, fence: Option<Parsed>) -> Self {
-        Pack {
+        OriginalPack {
             metadata: metadata_of(&markdown),
             fault: find_fault(&markdown, fence.as_ref()),
             markdown,
@@ -279,13 +279,13 @@ impl Pack {
 
     /// Returns the concrete paths among the tasks' files, repeats included, for the caller to look up.
     pub fn files(&self) -> impl Iterator<Item = String> {
-        let tasks = self.contract().and_then(|contract| View::of(contract).get("tasks"));
+        let tasks = self.contract().and_then(|contract| JsView::of(contract).get("tasks"));
         tasks
             .into_iter()
-            .flat_map(View::elements)
+            .flat_map(JsView::elements)
             .filter_map(|task| task.get("files"))
-            .flat_map(View::elements)
-            .filter_map(View::as_string)
+            .flat_map(JsView::elements)
+            .filter_map(JsView::as_string)
             .map(|file| file.text().into_owned())
             .filter(|file| is_concrete(file))
     }
@@ -307,12 +307,12 @@ impl Pack {
 }
 
 /// Returns what the original repeats of each task of a contract.
-pub fn execution_focus(contract: &Value) -> impl Iterator<Item = ExecutionFocus<'_>> {
-    let tasks = contract.get("tasks").and_then(Value::as_array).unwrap_or(&[]);
-    let objects = tasks.iter().filter(|task| matches!(task.data, Data::Object(_)));
+pub fn execution_focus(contract: &JsValue) -> impl Iterator<Item = ExecutionFocus<'_>> {
+    let tasks = contract.get("tasks").and_then(JsValue::as_array).unwrap_or(&[]);
+    let objects = tasks.iter().filter(|task| matches!(task.data, JsData::Object(_)));
     objects.map(|task| {
         let truthy = |field| task.get(field).filter(|value| value.is_truthy());
-        let list = |field| task.get(field).and_then(Value::as_array).unwrap_or(&[]);
+        let list = |field| task.get(field).and_then(JsValue::as_array).unwrap_or(&[]);
         ExecutionFocus {
             task_id: task.get("task_id"),
             source_unit: truthy("source_unit"),
@@ -331,9 +331,9 @@ pub fn execution_focus(contract: &Value) -> impl Iterator<Item = ExecutionFocus<
     })
 }
 
-impl Finding {
+impl OriginalFinding {
     pub(super) fn new(code: impl Into<String>, message: impl Into<JsString<'static>>, span: Span) -> Self {
-        Finding {
+        OriginalFinding {
             code: code.into(),
             message: message.into(),
             details: Vec::new(),
@@ -341,7 +341,7 @@ impl Finding {
         }
     }
 
-    pub(super) fn with(mut self, key: &'static str, value: Value) -> Self {
+    pub(super) fn with(mut self, key: &'static str, value: JsValue) -> Self {
         self.details.push((key, value));
         self
     }
@@ -371,15 +371,19 @@ fn metadata_of(markdown: &Markdown) -> Vec<(String, String)> {
 }
 
 /// Returns why the original has no contract to judge.
-fn find_fault(markdown: &Markdown, fence: Option<&Parsed>) -> Option<Finding> {
+fn find_fault(markdown: &Markdown, fence: Option<&Parsed>) -> Option<OriginalFinding> {
     let Some(section) = markdown.section(CONTRACT_SECTION) else {
         let message = "Task Pack Contract section is missing.";
-        return Some(Finding::new("task-pack-contract-missing", message, Span::default()));
+        return Some(OriginalFinding::new(
+            "task-pack-contract-missing",
+            message,
+            Span::default(),
+        ));
     };
     let fences = markdown.json_fences(&section);
     let wrong_count = |code: &str, span| {
         let message = "Task Pack Contract must contain exactly one fenced json block.";
-        Some(Finding::new(code, message, span))
+        Some(OriginalFinding::new(code, message, span))
     };
     match fences.as_slice() {
         [] => wrong_count("task-pack-contract-json-missing", section.heading),
@@ -404,8 +408,13 @@ pub(super) fn is_fault(found: &Diagnostic) -> bool {
     !tolerated.contains(&found.rule)
 }
 
-fn find_json_fault(markdown: &Markdown, section: &Section, inner: Span, fence: Option<&Parsed>) -> Option<Finding> {
-    let fault = |message: String, span| Some(Finding::new("task-pack-contract-json-invalid", message, span));
+fn find_json_fault(
+    markdown: &Markdown,
+    section: &MarkdownSection,
+    inner: Span,
+    fence: Option<&Parsed>,
+) -> Option<OriginalFinding> {
+    let fault = |message: String, span| Some(OriginalFinding::new("task-pack-contract-json-invalid", message, span));
     let first = fence.and_then(|parsed| parsed.diagnostics.iter().find(|found| is_fault(found)));
     if let Some(first) = first {
         return fault(first.message.clone(), first.span.unwrap_or(inner));
@@ -422,19 +431,19 @@ fn find_json_fault(markdown: &Markdown, section: &Section, inner: Span, fence: O
 }
 
 /// Answers for a pack that has no text.
-pub fn report_unread(unread: Unread) -> Report {
+pub fn report_unread(unread: Unread) -> OriginalReport {
     let (code, message) = match unread {
         Unread::Missing => ("task-pack-missing", "task-pack file is missing.".to_owned()),
         Unread::Unreadable(reason) => ("task-pack-unreadable", reason),
     };
-    let mut report = Report::unchecked();
+    let mut report = OriginalReport::unchecked();
     report.error(code, message, Span::default());
     report
 }
 
 /// Answers for a pack, given what was found where it points to.
-pub fn validate(pack: &Pack, facts: &Facts) -> Report {
-    let mut report = Report::unchecked();
+pub fn validate(pack: &OriginalPack, facts: &OriginalFacts) -> OriginalReport {
+    let mut report = OriginalReport::unchecked();
     report.check_identity(pack);
     report.check_plan_path(pack, facts);
     report.check_hash_form(pack);
@@ -446,9 +455,9 @@ pub fn validate(pack: &Pack, facts: &Facts) -> Report {
     report
 }
 
-impl Report {
+impl OriginalReport {
     fn unchecked() -> Self {
-        Report {
+        OriginalReport {
             validity: Validity::Invalid,
             spec_id: SpecId::NotChecked,
             source_plan_hash: HashState::NotChecked,
@@ -460,10 +469,10 @@ impl Report {
     }
 
     fn error(&mut self, code: &str, message: impl Into<JsString<'static>>, span: Span) {
-        self.errors.push(Finding::new(code, message, span));
+        self.errors.push(OriginalFinding::new(code, message, span));
     }
 
-    fn check_identity(&mut self, pack: &Pack) {
+    fn check_identity(&mut self, pack: &OriginalPack) {
         if let Some(open) = pack.markdown.frontmatter().filter(|found| !found.is_closed) {
             self.error("task-pack-frontmatter-invalid", UNCLOSED_FRONTMATTER, open.span);
         }
@@ -475,8 +484,8 @@ impl Report {
         ] {
             if pack.markdown.value(field) != Some(expected) {
                 let message = format!("Task pack frontmatter field '{field}' must be '{expected}'.");
-                let finding = Finding::new(format!("task-pack-{field}-invalid"), message, pack.place_of(field));
-                self.errors.push(finding.with("field", Value::string(field)));
+                let finding = OriginalFinding::new(format!("task-pack-{field}-invalid"), message, pack.place_of(field));
+                self.errors.push(finding.with("field", JsValue::string(field)));
             }
         }
         if pack.filled("spec_id").is_none() {
@@ -486,14 +495,14 @@ impl Report {
         }
     }
 
-    fn check_plan_path(&mut self, pack: &Pack, facts: &Facts) {
+    fn check_plan_path(&mut self, pack: &OriginalPack, facts: &OriginalFacts) {
         let (state, code, message) = if pack.filled("source_plan").is_none() {
             let message = "Task pack is missing source_plan.";
             (PlanPath::Missing, "task-pack-source-plan-missing", message)
         } else if pack.source_plan().is_none() {
             let message = "source_plan must be a concrete repo-relative POSIX file path.";
             (PlanPath::Invalid, "task-pack-source-plan-invalid", message)
-        } else if matches!(facts.source_plan, SourcePlan::Missing) {
+        } else if matches!(facts.source_plan, SourcePlanText::Missing) {
             let message = "source_plan file does not exist.";
             (PlanPath::Missing, "task-pack-source-plan-file-missing", message)
         } else {
@@ -505,7 +514,7 @@ impl Report {
         self.error(code, message, pack.place_of("source_plan"));
     }
 
-    fn check_hash_form(&mut self, pack: &Pack) {
+    fn check_hash_form(&mut self, pack: &OriginalPack) {
         let span = pack.place_of("source_plan_hash");
         match pack.filled("source_plan_hash") {
             None => {
@@ -522,16 +531,16 @@ impl Report {
         }
     }
 
-    fn check_plan(&mut self, pack: &Pack, plan: &SourcePlan) {
+    fn check_plan(&mut self, pack: &OriginalPack, plan: &SourcePlanText) {
         let place = pack.place_of("source_plan");
         let plan = match plan {
-            SourcePlan::Missing => return,
-            SourcePlan::Unreadable(reason) => {
+            SourcePlanText::Missing => return,
+            SourcePlanText::Unreadable(reason) => {
                 self.source_plan_path = PlanPath::Missing;
                 self.error("source-plan-unreadable", reason.clone(), place);
                 return;
             }
-            SourcePlan::Text(text) => Markdown::parse(text),
+            SourcePlanText::Text(text) => Markdown::parse(text),
         };
         let Some(current) = plan_hash(&plan) else {
             self.source_plan_hash = HashState::Unavailable;
@@ -545,14 +554,14 @@ impl Report {
         } else if let Some(hash) = hash {
             self.source_plan_hash = HashState::Mismatch;
             let message = "Task pack source_plan_hash does not match current source plan hash.";
-            let stale = Finding::new("task-pack-stale", message, pack.place_of("source_plan_hash"))
-                .with("expected_hash", Value::string(current.hash))
-                .with("actual_hash", Value::string(hash));
+            let stale = OriginalFinding::new("task-pack-stale", message, pack.place_of("source_plan_hash"))
+                .with("expected_hash", JsValue::string(current.hash))
+                .with("actual_hash", JsValue::string(hash));
             self.errors.push(stale);
         }
     }
 
-    fn compare_spec_id(&mut self, pack: &Pack, plan: &Markdown) {
+    fn compare_spec_id(&mut self, pack: &OriginalPack, plan: &Markdown) {
         let own = pack.filled("spec_id");
         let Some(theirs) = plan.value("spec_id").filter(|value| !value.is_empty()) else {
             self.spec_id = SpecId::Missing;
@@ -569,10 +578,10 @@ impl Report {
         }
     }
 
-    fn check_contract(&mut self, pack: &Pack, facts: &Facts) {
+    fn check_contract(&mut self, pack: &OriginalPack, facts: &OriginalFacts) {
         let n_errors = self.errors.len();
         if let Some(root) = pack.contract() {
-            let view = View::of(root);
+            let view = JsView::of(root);
             contract::check(view, &facts.directories, &mut self.errors, &mut self.limitations);
         }
         self.errors.extend(pack.fault.clone());

@@ -21,22 +21,22 @@ fn pack_text(frontmatter: &str, contract: &str) -> String {
     format!("---\n{frontmatter}\n---\n\n# Pack\n\n## Task Pack Contract\n\n```json\n{contract}\n```\n")
 }
 
-fn report(text: &str, plan: SourcePlan) -> Report {
-    let facts = Facts {
+fn report(text: &str, plan: SourcePlanText) -> OriginalReport {
+    let facts = OriginalFacts {
         source_plan: plan,
         directories: HashSet::new(),
     };
-    validate(&Pack::parse(&SourceText::new(text)), &facts)
+    validate(&OriginalPack::parse(&SourceText::new(text)), &facts)
 }
 
 /// Checks verdict and codes of a pack whose plan is as it should be.
 #[track_caller]
 fn check(text: &str, validity: &str, expect: &[&str]) {
-    check_with(text, SourcePlan::Text(SourceText::new(PLAN)), validity, expect);
+    check_with(text, SourcePlanText::Text(SourceText::new(PLAN)), validity, expect);
 }
 
 #[track_caller]
-fn check_with(text: &str, plan: SourcePlan, validity: &str, expect: &[&str]) {
+fn check_with(text: &str, plan: SourcePlanText, validity: &str, expect: &[&str]) {
     let report = report(text, plan);
     let codes: Vec<_> = report.errors.iter().map(|error| error.code.as_str()).collect();
     assert_eq!(codes, expect, "{text}");
@@ -97,7 +97,7 @@ fn an_unclosed_frontmatter_has_no_values_but_a_contract() {
 #[test]
 fn the_plan_decides_between_the_verdicts() {
     let text = pack_text(FRONTMATTER, CONTRACT);
-    let plan = |text: &str| SourcePlan::Text(SourceText::new(text));
+    let plan = |text: &str| SourcePlanText::Text(SourceText::new(text));
     check_with(
         &text,
         plan("---\nspec_id: S1\n---\nbody"),
@@ -120,11 +120,11 @@ fn the_plan_decides_between_the_verdicts() {
     check_with(&text, plan("body\n"), "invalid", &["source-plan-missing-spec-id"]);
     check_with(
         &text,
-        SourcePlan::Missing,
+        SourcePlanText::Missing,
         "invalid",
         &["task-pack-source-plan-file-missing"],
     );
-    let unreadable = SourcePlan::Unreadable("EISDIR".to_owned());
+    let unreadable = SourcePlanText::Unreadable("EISDIR".to_owned());
     check_with(&text, unreadable.clone(), "invalid", &["source-plan-unreadable"]);
     assert_eq!(report(&text, unreadable).source_plan_path, PlanPath::Missing);
     let both = pack_text(&FRONTMATTER.replace("S1", "S9"), "[]");
@@ -145,7 +145,9 @@ fn the_plan_decides_between_the_verdicts() {
 fn a_plan_path_is_asked_for_only_where_it_is_concrete() {
     let asked = |path: &str| {
         let text = pack_text(&FRONTMATTER.replace("docs/p.md", path), CONTRACT);
-        Pack::parse(&SourceText::new(text)).source_plan().map(str::to_owned)
+        OriginalPack::parse(&SourceText::new(text))
+            .source_plan()
+            .map(str::to_owned)
     };
     assert_eq!(asked("'docs/a b.md'").as_deref(), Some("docs/a b.md"));
     for path in [
@@ -170,7 +172,7 @@ fn a_plan_path_is_asked_for_only_where_it_is_concrete() {
 #[test]
 fn metadata_is_ordered_as_an_object() {
     let text = "---\nb: 1\n10: x\na: 2\n__proto__: y\n9: z\nb: 3\n01: w\n---\n";
-    let pack = Pack::parse(&SourceText::new(text));
+    let pack = OriginalPack::parse(&SourceText::new(text));
     let shown: Vec<_> = pack
         .metadata()
         .iter()
@@ -224,7 +226,7 @@ fn the_contract_must_be_one_json_value_in_one_fence() {
 #[test]
 fn findings_stand_where_the_text_is() {
     let text = pack_text(FRONTMATTER, &CONTRACT.replace("\"g\"", "5")).replace("mode: derived", "mode: draft");
-    let report = report(&text, SourcePlan::Text(SourceText::new(PLAN)));
+    let report = report(&text, SourcePlanText::Text(SourceText::new(PLAN)));
     let source = SourceText::new(text);
     let shown: Vec<_> = report.errors.iter().map(|error| source.slice(error.span)).collect();
     assert_eq!(shown, ["draft", "5"]);

@@ -7,19 +7,19 @@ mod slot_checks;
 use std::time::Duration;
 
 use super::super::RunError;
-use super::super::attempt::{Attempt, Checking, Ending};
+use super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
 use super::super::landing_site::{Credit, Replayed, Replaying};
 use super::super::naming::listed;
 use super::RunLoop;
 use super::checkouts::{kept_candidate, short, title_of, words};
-use super::results::Failure;
+use super::results::AttemptFailure;
 use crate::clock;
 use crate::git::{Candidate, GitError};
 use crate::runs::state::TaskRun;
-use crate::runs::{self, Asked, Held, Merged, RunEvent};
+use crate::runs::{self, HeldWork, Merged, RequestRecord, RunEvent};
 
-pub(super) use queue::Landing;
-use queue::{Entry, Replay, Verification};
+pub(super) use queue::LandingQueue;
+use queue::{QueuedCandidate, ReplayState, Verification};
 
 /// How long is waited before something is tried again that keeps work from landing.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
@@ -31,12 +31,13 @@ impl RunLoop<'_> {
     /// Queues the work of an attempt for the branch. What more tasks wait for goes first.
     pub(super) fn land(
         &mut self,
-        attempt: Attempt,
+        attempt: RunningAttempt,
         checking: Box<Checking>,
         candidate: Candidate,
     ) -> Result<(), RunError> {
         let weight = self.weight_of(attempt.task);
-        let is_lighter = |entry: &Entry| entry.weight < weight && matches!(entry.verification, Verification::Waiting);
+        let is_lighter =
+            |entry: &QueuedCandidate| entry.weight < weight && matches!(entry.verification, Verification::Waiting);
         let at = self
             .landing
             .queue
@@ -45,12 +46,12 @@ impl RunLoop<'_> {
             .unwrap_or(self.landing.queue.len());
         self.landing.queue.insert(
             at,
-            Entry {
+            QueuedCandidate {
                 attempt,
                 checking,
                 candidate,
                 weight,
-                replay: Replay::Unknown,
+                replay: ReplayState::Unknown,
                 verification: Verification::Waiting,
                 is_recorded: false,
                 announced: None,
@@ -74,14 +75,14 @@ impl RunLoop<'_> {
             match self.landing_step() {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
-                Err(Step::Run(error)) => return Err(error),
-                Err(Step::Git(error)) => return self.hold_landing(&error),
+                Err(LandingError::Run(error)) => return Err(error),
+                Err(LandingError::Git(error)) => return self.hold_landing(&error),
             }
         }
     }
 
     /// Takes one step. Returns whether there may be another one.
-    fn landing_step(&mut self) -> Result<bool, Step> {
+    fn landing_step(&mut self) -> Result<bool, LandingError> {
         if self.drop_ended()? {
             return Ok(true);
         }
@@ -104,14 +105,14 @@ impl RunLoop<'_> {
             let is_first = at == 0;
             let entry = &self.landing.queue[at];
             match &entry.replay {
-                Replay::Conflict { .. } if is_first => {
+                ReplayState::Conflict { .. } if is_first => {
                     let entry = self.landing.queue.remove(0);
                     self.conflicted(entry.attempt, entry.checking, entry.candidate, &tip)?;
                     return Ok(true);
                 }
                 // It may fit when those before it have landed or failed.
-                Replay::Conflict { .. } | Replay::Unknown => continue,
-                Replay::Clean(replayed) => {
+                ReplayState::Conflict { .. } | ReplayState::Unknown => continue,
+                ReplayState::Clean(replayed) => {
                     let replayed = replayed.clone();
                     if matches!(entry.verification, Verification::Waiting) {
                         self.begin_verification(at, &replayed)?;
@@ -133,10 +134,13 @@ impl RunLoop<'_> {
     }
 
     /// Lets go of entries that the run or another process has ended.
-    fn drop_ended(&mut self) -> Result<bool, Step> {
+    fn drop_ended(&mut self) -> Result<bool, LandingError> {
         let ends = self.stops.ends_attempts() || (self.landing.held.is_some() && self.schedule.stop().is_some());
-        let is_ended = |entry: &Entry| {
-            let is_taken = matches!(entry.attempt.ending, Some(Ending::Interrupted | Ending::TakenAway));
+        let is_ended = |entry: &QueuedCandidate| {
+            let is_taken = matches!(
+                entry.attempt.ending,
+                Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway)
+            );
             (is_taken || ends) && entry.key().is_none()
         };
         let Some(at) = self.landing.queue.iter().position(is_ended) else {
@@ -148,7 +152,7 @@ impl RunLoop<'_> {
         Ok(true)
     }
 
-    fn replay_entry(&mut self, at: usize, below: &str, onto: &str) -> Result<(), Step> {
+    fn replay_entry(&mut self, at: usize, below: &str, onto: &str) -> Result<(), LandingError> {
         let entry = &self.landing.queue[at];
         let Some(site) = self.workplace.site() else {
             return Ok(());
@@ -156,14 +160,14 @@ impl RunLoop<'_> {
         let checkout = entry.attempt.checkout.as_ref().map(|checkout| checkout.path());
         let replayed = site.replay(&entry.attempt.name, &entry.candidate, below, onto, checkout)?;
         self.landing.queue[at].replay = match replayed {
-            Replaying::Clean(replayed) => Replay::Clean(replayed),
-            Replaying::Conflict { .. } => Replay::Conflict { onto: onto.to_owned() },
+            Replaying::Clean(replayed) => ReplayState::Clean(replayed),
+            Replaying::Conflict { .. } => ReplayState::Conflict { onto: onto.to_owned() },
         };
         Ok(())
     }
 
     /// Concludes the verification of the first entry: it lands, or its attempt has failed.
-    fn conclude_first(&mut self, tip: &str, replayed: &Replayed) -> Result<bool, Step> {
+    fn conclude_first(&mut self, tip: &str, replayed: &Replayed) -> Result<bool, LandingError> {
         let mut entry = self.landing.queue.remove(0);
         for receipt in &mut entry.checking.receipts {
             receipt.tree = Some(replayed.tree.clone());
@@ -172,7 +176,7 @@ impl RunLoop<'_> {
             self.record_verified(&entry.attempt, &entry.checking)?;
             let receipts = std::mem::take(&mut entry.checking.receipts);
             self.free_slot_of(entry.verification);
-            self.failed(entry.attempt, &Failure::Verification(receipts), true)?;
+            self.failed(entry.attempt, &AttemptFailure::Verification(receipts), true)?;
             return Ok(true);
         }
         if self.is_for_review(&entry.attempt) {
@@ -185,7 +189,7 @@ impl RunLoop<'_> {
                 Ok(true)
             }
             // The branch has moved: the entry is replayed and verified on top of that.
-            Err(Step::Git(GitError::Moved { .. })) if !self.is_tip(tip) => {
+            Err(LandingError::Git(GitError::Moved { .. })) if !self.is_tip(tip) => {
                 self.landing.queue.insert(0, entry);
                 Ok(true)
             }
@@ -197,14 +201,14 @@ impl RunLoop<'_> {
     }
 
     /// Returns whether work waits for a review before it lands.
-    fn is_for_review(&self, attempt: &Attempt) -> bool {
+    fn is_for_review(&self, attempt: &RunningAttempt) -> bool {
         attempt.approved.is_none() && attempt.moved.is_none() && self.needs_review(attempt)
     }
 
     /// Holds verified work until a person has approved it. It is not on the branch: nothing that others make builds on it or is
     /// verified by it.
-    fn hold_for_review(&mut self, entry: Entry) -> Result<(), RunError> {
-        let Entry {
+    fn hold_for_review(&mut self, entry: QueuedCandidate) -> Result<(), RunError> {
+        let QueuedCandidate {
             attempt,
             checking,
             candidate,
@@ -213,7 +217,7 @@ impl RunLoop<'_> {
         } = entry;
         self.record_verified(&attempt, &checking)?;
         self.free_slot_of(verification);
-        let held = Held {
+        let held = HeldWork {
             task: self.snapshot.name(attempt.task).to_owned(),
             candidate: kept_candidate(&attempt, &candidate),
             is_verified: !checking.receipts.is_empty(),
@@ -245,7 +249,12 @@ impl RunLoop<'_> {
     }
 
     /// Moves the branch to a verified entry. Returns the commit; none where there was nothing to land.
-    fn land_entry(&mut self, tip: &str, replayed: &Replayed, entry: &mut Entry) -> Result<Option<String>, Step> {
+    fn land_entry(
+        &mut self,
+        tip: &str,
+        replayed: &Replayed,
+        entry: &mut QueuedCandidate,
+    ) -> Result<Option<String>, LandingError> {
         let name = entry.attempt.name.clone();
         if !std::mem::replace(&mut entry.is_recorded, true) {
             self.record_verified(&entry.attempt, &entry.checking)?;
@@ -268,7 +277,7 @@ impl RunLoop<'_> {
             Some((_, commit)) => commit,
             None => {
                 let commit = site.final_commit(tip, replayed, &entry.candidate, &credit)?;
-                self.record(RunEvent::Landing(runs::Landing {
+                self.record(RunEvent::Landing(runs::LandingRecord {
                     task: name.clone(),
                     attempt: entry.attempt.number,
                     commit: commit.clone(),
@@ -291,8 +300,8 @@ impl RunLoop<'_> {
     }
 
     /// The work of an attempt has landed.
-    fn landed(&mut self, entry: Entry, replayed: &Replayed, commit: Option<String>) -> Result<(), RunError> {
-        let Entry {
+    fn landed(&mut self, entry: QueuedCandidate, replayed: &Replayed, commit: Option<String>) -> Result<(), RunError> {
+        let QueuedCandidate {
             mut attempt,
             checking,
             verification,
@@ -322,7 +331,7 @@ impl RunLoop<'_> {
     }
 
     /// Removes the checkout of work that has landed, unless it holds something that is nowhere else.
-    fn clear_landed(&mut self, attempt: &mut Attempt) -> Result<(), RunError> {
+    fn clear_landed(&mut self, attempt: &mut RunningAttempt) -> Result<(), RunError> {
         let (Some(checkout), Some(site)) = (attempt.checkout.take(), self.workplace.site()) else {
             return Ok(());
         };
@@ -351,7 +360,7 @@ impl RunLoop<'_> {
         if !is_news {
             return Ok(());
         }
-        self.record(RunEvent::Paused(Asked {
+        self.record(RunEvent::Paused(RequestRecord {
             by: Some(OURSELVES.to_owned()),
             why: Some(format!(
                 "finished work cannot land on `{branch}` yet, and is kept: {why}"
@@ -379,7 +388,7 @@ impl RunLoop<'_> {
         if self.landing.held.take().is_none() || self.control.is_paused() || is_ending {
             return Ok(());
         }
-        self.record(RunEvent::Resumed(Asked {
+        self.record(RunEvent::Resumed(RequestRecord {
             by: None,
             why: Some("finished work can land again".to_owned()),
         }))
@@ -425,21 +434,21 @@ impl RunLoop<'_> {
 }
 
 /// Why a step towards the branch was not taken.
-pub(super) enum Step {
+pub(super) enum LandingError {
     /// The run cannot continue.
     Run(RunError),
     /// Git is in the way, for now.
     Git(GitError),
 }
 
-impl From<RunError> for Step {
+impl From<RunError> for LandingError {
     fn from(error: RunError) -> Self {
-        Step::Run(error)
+        LandingError::Run(error)
     }
 }
 
-impl From<GitError> for Step {
+impl From<GitError> for LandingError {
     fn from(error: GitError) -> Self {
-        Step::Git(error)
+        LandingError::Git(error)
     }
 }

@@ -5,37 +5,37 @@ use std::time::Instant;
 
 use planwright_core::plan::State;
 
-use super::super::super::attempt::{Attempt, Checking, Ending};
+use super::super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
 use super::super::super::landing_site::Replayed;
 use super::super::super::recovery::Unlanded;
-use crate::git::{Candidate, Slot};
-use crate::runs::Held;
+use crate::git::{Candidate, CheckoutSlot};
+use crate::runs::HeldWork;
 use crate::verify::{self, Check};
-use crate::worker::{Manner, Workers};
+use crate::worker::{StopManner, Workers};
 
 /// The finished work of a run that has not landed.
 #[derive(Default)]
-pub(in super::super) struct Landing {
+pub(in super::super) struct LandingQueue {
     /// In the order in which it lands.
-    pub(super) queue: Vec<Entry>,
+    pub(super) queue: Vec<QueuedCandidate>,
     /// Work of an earlier part of the run, by task.
     pub(super) unlanded: HashMap<u32, Unlanded>,
     /// Work that lands when it is approved, by task.
-    pub(super) for_review: HashMap<u32, Held>,
+    pub(super) for_review: HashMap<u32, HeldWork>,
     /// Checkouts for verification that this run has and does not use now.
-    pub(super) free_slots: Vec<Slot>,
+    pub(super) free_slots: Vec<CheckoutSlot>,
     /// Why nothing lands now, and when it is tried again.
     pub(super) held: Option<(String, Instant)>,
 }
 
 /// A candidate on its way to the branch.
-pub(super) struct Entry {
-    pub(super) attempt: Attempt,
+pub(super) struct QueuedCandidate {
+    pub(super) attempt: RunningAttempt,
     pub(super) checking: Box<Checking>,
     pub(super) candidate: Candidate,
     /// How long the way of tasks is that wait for it: longer ways go first.
     pub(super) weight: u64,
-    pub(super) replay: Replay,
+    pub(super) replay: ReplayState,
     pub(super) verification: Verification,
     /// Whether the log has the result of its verification.
     pub(super) is_recorded: bool,
@@ -44,7 +44,7 @@ pub(super) struct Entry {
 }
 
 /// How an entry stands on what is to land before it.
-pub(super) enum Replay {
+pub(super) enum ReplayState {
     /// Not looked at yet, or what is below it has changed.
     Unknown,
     /// It does not fit this tree.
@@ -60,22 +60,22 @@ pub(super) enum Verification {
     /// A command runs in a slot.
     Running {
         key: u64,
-        slot: Slot,
+        slot: CheckoutSlot,
         setup: Vec<Check>,
         n_set_up: usize,
     },
     /// The command of an outdated verification is being ended.
     Ending {
         key: u64,
-        slot: Slot,
+        slot: CheckoutSlot,
     },
     /// All commands ended.
     Over {
-        slot: Option<Slot>,
+        slot: Option<CheckoutSlot>,
     },
 }
 
-impl Entry {
+impl QueuedCandidate {
     pub(super) fn key(&self) -> Option<u64> {
         match &self.verification {
             Verification::Running { key, .. } | Verification::Ending { key, .. } => Some(*key),
@@ -84,7 +84,7 @@ impl Entry {
     }
 
     /// Ends the command that verifies it.
-    pub(super) fn cancel(&self, workers: &mut Workers, manner: Manner) {
+    pub(super) fn cancel(&self, workers: &mut Workers, manner: StopManner) {
         if let Some(key) = self.key() {
             workers.cancel(key, manner);
         }
@@ -101,19 +101,19 @@ impl Entry {
     /// Returns whether it was replayed onto a tree, with or without success.
     pub(super) fn is_on(&self, onto: &str) -> bool {
         match &self.replay {
-            Replay::Unknown => false,
-            Replay::Conflict { onto: tree } => tree == onto,
-            Replay::Clean(replayed) => replayed.onto == onto,
+            ReplayState::Unknown => false,
+            ReplayState::Conflict { onto: tree } => tree == onto,
+            ReplayState::Clean(replayed) => replayed.onto == onto,
         }
     }
 }
 
-impl Landing {
-    pub(in super::super) fn new(unlanded: HashMap<u32, Unlanded>, for_review: HashMap<u32, Held>) -> Self {
-        Landing {
+impl LandingQueue {
+    pub(in super::super) fn new(unlanded: HashMap<u32, Unlanded>, for_review: HashMap<u32, HeldWork>) -> Self {
+        LandingQueue {
             unlanded,
             for_review,
-            ..Landing::default()
+            ..LandingQueue::default()
         }
     }
 
@@ -127,12 +127,12 @@ impl Landing {
     }
 
     /// Returns the work of a task that waits for a review, which it does no longer.
-    pub(in super::super) fn take_for_review(&mut self, task: u32) -> Option<Held> {
+    pub(in super::super) fn take_for_review(&mut self, task: u32) -> Option<HeldWork> {
         self.for_review.remove(&task)
     }
 
     /// Returns all work that waits for a review.
-    pub(in super::super) fn held(&self) -> impl Iterator<Item = Held> {
+    pub(in super::super) fn held(&self) -> impl Iterator<Item = HeldWork> {
         self.for_review.values().cloned()
     }
 
@@ -180,8 +180,8 @@ impl Landing {
             return false;
         };
         if !matches!(to, State::Running | State::Done) {
-            entry.attempt.ending.get_or_insert(Ending::TakenAway);
-            entry.cancel(workers, Manner::Politely);
+            entry.attempt.ending.get_or_insert(AttemptEndReason::TakenAway);
+            entry.cancel(workers, StopManner::Politely);
         }
         entry.attempt.moved = Some(to).filter(|to| *to != State::Running);
         true
@@ -192,15 +192,15 @@ impl Landing {
         super::super::renumber(&mut self.for_review, new_of);
         for entry in &mut self.queue {
             if entry.attempt.renumber(new_of) {
-                entry.cancel(workers, Manner::Politely);
+                entry.cancel(workers, StopManner::Politely);
             }
         }
     }
 
     /// Ends all verifications because the run ends.
-    pub(in super::super) fn interrupt(&mut self, workers: &mut Workers, manner: Manner) {
+    pub(in super::super) fn interrupt(&mut self, workers: &mut Workers, manner: StopManner) {
         for entry in &mut self.queue {
-            entry.attempt.ending.get_or_insert(Ending::Interrupted);
+            entry.attempt.ending.get_or_insert(AttemptEndReason::Interrupted);
             entry.cancel(workers, manner);
         }
     }

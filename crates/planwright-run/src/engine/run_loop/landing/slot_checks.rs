@@ -1,17 +1,17 @@
 //! The commands that verify a candidate in a slot, one after another.
 
 use super::super::super::RunError;
-use super::super::super::attempt::Ending;
+use super::super::super::attempt::AttemptEndReason;
 use super::super::super::landing_site::Replayed;
 use super::super::super::naming::listed;
 use super::super::RunLoop;
-use super::Step;
-use super::queue::{Entry, Verification};
+use super::LandingError;
+use super::queue::{QueuedCandidate, Verification};
 use crate::agent_output::LEFTOVER_GRACE;
-use crate::git::Slot;
+use crate::git::CheckoutSlot;
 use crate::runs::RemarkKind;
 use crate::verify::{self, Check};
-use crate::worker::{Ended, Manner};
+use crate::worker::{EndedProcess, StopManner};
 
 impl RunLoop<'_> {
     /// Ends the verification of an entry that stands on something else now. Returns whether that has to be waited for.
@@ -22,7 +22,7 @@ impl RunLoop<'_> {
         entry.announced = None;
         match verification {
             Verification::Running { key, slot, .. } => {
-                self.workers.cancel(key, Manner::Politely);
+                self.workers.cancel(key, StopManner::Politely);
                 self.landing.queue[at].verification = Verification::Ending { key, slot };
                 true
             }
@@ -44,7 +44,7 @@ impl RunLoop<'_> {
     }
 
     /// Begins to verify an entry as it would land.
-    pub(super) fn begin_verification(&mut self, at: usize, replayed: &Replayed) -> Result<(), Step> {
+    pub(super) fn begin_verification(&mut self, at: usize, replayed: &Replayed) -> Result<(), LandingError> {
         let entry = &mut self.landing.queue[at];
         entry.is_recorded = false;
         entry.checking.receipts.clear();
@@ -56,7 +56,7 @@ impl RunLoop<'_> {
         let Some(site) = self.workplace.site() else {
             return Ok(());
         };
-        let slot = match self.landing.free_slots.pop().filter(Slot::is_whole) {
+        let slot = match self.landing.free_slots.pop().filter(CheckoutSlot::is_whole) {
             Some(slot) => slot,
             None => site.take_slot()?,
         };
@@ -75,7 +75,13 @@ impl RunLoop<'_> {
     }
 
     /// Starts the next command of an entry's verification, or ends it.
-    fn next_command(&mut self, at: usize, slot: Slot, setup: Vec<Check>, n_set_up: usize) -> Result<(), Step> {
+    fn next_command(
+        &mut self,
+        at: usize,
+        slot: CheckoutSlot,
+        setup: Vec<Check>,
+        n_set_up: usize,
+    ) -> Result<(), LandingError> {
         let Some(site) = self.workplace.site() else {
             return Ok(());
         };
@@ -155,7 +161,7 @@ impl RunLoop<'_> {
     }
 
     /// A command of a verification ended. Returns whether the process was one.
-    pub(in super::super) fn verification_ended(&mut self, ended: &Ended) -> Result<bool, RunError> {
+    pub(in super::super) fn verification_ended(&mut self, ended: &EndedProcess) -> Result<bool, RunError> {
         let Some(at) = self
             .landing
             .queue
@@ -168,7 +174,10 @@ impl RunLoop<'_> {
             self.end_left_of_entry(at)?;
         }
         let entry = &mut self.landing.queue[at];
-        let is_ended = matches!(entry.attempt.ending, Some(Ending::Interrupted | Ending::TakenAway));
+        let is_ended = matches!(
+            entry.attempt.ending,
+            Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway)
+        );
         match std::mem::replace(&mut entry.verification, Verification::Waiting) {
             Verification::Running {
                 slot, setup, n_set_up, ..
@@ -177,12 +186,12 @@ impl RunLoop<'_> {
                 if let Err(step) = self.next_command(at, slot, setup, n_set_up) {
                     self.landing.queue[at].verification = Verification::Waiting;
                     match step {
-                        Step::Run(error) => return Err(error),
-                        Step::Git(error) => self.hold_landing(&error)?,
+                        LandingError::Run(error) => return Err(error),
+                        LandingError::Git(error) => self.hold_landing(&error)?,
                     }
                 }
                 // The next commit that is verified here must be alone.
-                if self.landing.queue.get(at).is_some_and(Entry::is_over) {
+                if self.landing.queue.get(at).is_some_and(QueuedCandidate::is_over) {
                     self.end_left_of_entry(at)?;
                 }
             }
@@ -206,7 +215,7 @@ impl RunLoop<'_> {
     }
 
     /// Keeps the receipt of a command. Returns how many commands of the set-up are through.
-    fn keep_command(&mut self, at: usize, ended: &Ended, setup: &[Check], n_set_up: usize) -> usize {
+    fn keep_command(&mut self, at: usize, ended: &EndedProcess, setup: &[Check], n_set_up: usize) -> usize {
         let entry = &mut self.landing.queue[at];
         if let Some(command) = setup.get(n_set_up) {
             let log = entry.attempt.place.check(n_set_up + 1).with_extension("setup.log");

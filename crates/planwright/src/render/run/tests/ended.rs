@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Drifted, Ended, RunEvent, RunStanding, TaskName};
+use planwright_run::runs::{Drifted, RunEndRecord, RunEvent, RunStanding, TaskRecord};
 
 use super::samples::{Tape, setting};
 use crate::render::run::{RunReport, Setting, summary};
@@ -19,7 +19,7 @@ fn ended_badly() -> (Setting, RunState) {
         .verify(295, "T008", &["exit 0"], "")
         .add(
             300,
-            RunEvent::Review(TaskName {
+            RunEvent::Review(TaskRecord {
                 task: "T008".to_owned(),
             }),
         )
@@ -33,7 +33,7 @@ fn ended_badly() -> (Setting, RunState) {
         )
         .end(
             320,
-            Ended {
+            RunEndRecord {
                 standing: RunStanding::of("stuck"),
                 n_done: 5,
                 n_failed: 2,
@@ -259,11 +259,11 @@ fn a_good_end_is_short() {
         .verify(70, "T001", &["exit 0"], "")
         .end(
             71,
-            Ended {
+            RunEndRecord {
                 standing: RunStanding::of("finished"),
                 n_done: 1,
                 milliseconds: 71_000,
-                ..Ended::default()
+                ..RunEndRecord::default()
             },
         );
     let report = RunReport::new(&setting(1), &RunState::of(&tape.records));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
-use planwright_run::runs::{Asked, RunEvent, StopReason, Stopping};
+use planwright_run::runs::{RequestRecord, RunEvent, StopReason, Stopping};
 
 use super::samples::{Screen, Tape, at, setting};
 use crate::render::run::columns::columns;
@@ -153,7 +153,7 @@ fn a_frame_fits_a_terminal_of_any_size() {
 
 #[test]
 fn a_banner_says_why_nothing_starts_and_what_the_keys_do() {
-    let asked = Asked {
+    let asked = RequestRecord {
         by: Some("ann".to_owned()),
         why: Some("I want to look at T003 before anything else is built upon it".to_owned()),
     };
@@ -241,7 +241,7 @@ fn an_end_is_estimated_from_the_second_finished_task_on() {
     // Seven tasks of 90 s each, and what is left of one, side by side.
     assert_eq!(two.remaining(at(210)), Some((7 * 90 + 60) * 1_000 / 2));
     assert_eq!(two.remaining(at(999)), Some(7 * 90 * 1_000 / 2));
-    let paused = Tape::busy().add(299, RunEvent::Paused(Asked::default()));
+    let paused = Tape::busy().add(299, RunEvent::Paused(RequestRecord::default()));
     assert_eq!(progress(&paused, setting(12)).remaining(at(300)), None);
 }
 

@@ -1,7 +1,10 @@
 //! Strangers' text wherever a run shows it.
 
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Asked, Chosen, Drifted, Ended, Merged, Remark, RunEvent, RunStanding, Stopping, TaskName};
+use planwright_run::runs::{
+    AgentChoiceRecord, Drifted, Merged, RemarkRecord, RequestRecord, RunEndRecord, RunEvent, RunStanding, Stopping,
+    TaskRecord,
+};
 
 use super::frames::plain;
 use super::samples::{Tape, at};
@@ -15,7 +18,7 @@ const HOSTILE: &str = "x\u{1b}[2J\u{1b}]0;t\u{7}\r\n\u{9b}31m\u{202e}\u{0}";
 
 fn hostile() -> Tape {
     let text = || HOSTILE.to_owned();
-    let asked = || Asked {
+    let asked = || RequestRecord {
         by: Some(text()),
         why: Some(text()),
     };
@@ -26,7 +29,7 @@ fn hostile() -> Tape {
         .rest(2, HOSTILE, 1, HOSTILE)
         .start(3, HOSTILE, 2, HOSTILE)
         .skip(4, "é", HOSTILE)
-        .add(4, RunEvent::Review(TaskName { task: text() }))
+        .add(4, RunEvent::Review(TaskRecord { task: text() }))
         .add(4, RunEvent::Paused(asked()))
         .add(4, RunEvent::Resumed(asked()))
         .add(
@@ -49,29 +52,29 @@ fn hostile() -> Tape {
         )
         .add(
             5,
-            RunEvent::Remark(Remark {
+            RunEvent::Remark(RemarkRecord {
                 text: text(),
                 task: Some(text()),
-                ..Remark::default()
+                ..RemarkRecord::default()
             }),
         )
         .add(
             5,
-            RunEvent::Chosen(Chosen {
+            RunEvent::Chosen(AgentChoiceRecord {
                 task: text(),
                 arbiter: text(),
                 agent: text(),
                 reason: Some(text()),
-                ..Chosen::default()
+                ..AgentChoiceRecord::default()
             }),
         )
         .add(
             5,
-            RunEvent::Chosen(Chosen {
+            RunEvent::Chosen(AgentChoiceRecord {
                 task: text(),
                 arbiter: text(),
                 why: Some(text()),
-                ..Chosen::default()
+                ..AgentChoiceRecord::default()
             }),
         )
         .start(6, HOSTILE, 3, HOSTILE)
@@ -110,11 +113,11 @@ fn strangers_text_does_not_drive_the_terminal() {
             assert_harmless(&plain(story.progress(), at(9), columns, 24));
         }
     }
-    let next = Ended {
+    let next = RunEndRecord {
         standing: RunStanding::of(HOSTILE),
         why: Some(HOSTILE.to_owned()),
         next: Some(HOSTILE.to_owned()),
-        ..Ended::default()
+        ..RunEndRecord::default()
     };
     let tape = tape.end(9, next);
     let report = RunReport::new(&setting, &RunState::of(&tape.records));

@@ -1,7 +1,8 @@
 //! Runs for tests: records at seconds since a run began, and a small terminal that shows what was drawn.
 
 use planwright_run::runs::{
-    Attempt, Begun, Ended, Finished, Outcome, Receipt, Resting, RunEvent, RunRecord, Skipped, Started, Verified,
+    AttemptRecord, Begun, Finished, Outcome, ProcessStartRecord, Receipt, Resting, RunEndRecord, RunEvent, RunRecord,
+    SkippedTask, VerificationRecord,
 };
 
 use crate::render::run::Setting;
@@ -74,13 +75,13 @@ impl Tape {
     }
 
     pub(super) fn start(self, seconds: u64, task: &str, attempt: u32, agent: &str) -> Self {
-        let starting = Attempt {
+        let starting = AttemptRecord {
             task: task.to_owned(),
             attempt,
             agent: agent.to_owned(),
-            ..Attempt::default()
+            ..AttemptRecord::default()
         };
-        let started = Started {
+        let started = ProcessStartRecord {
             task: task.to_owned(),
             attempt,
             pid: 7,
@@ -115,7 +116,7 @@ impl Tape {
         });
         self.add(
             seconds,
-            RunEvent::Verified(Verified {
+            RunEvent::Verified(VerificationRecord {
                 task: task.to_owned(),
                 attempt: 1,
                 passed: exits.iter().all(|exit| *exit == "exit 0"),
@@ -140,14 +141,14 @@ impl Tape {
     pub(super) fn skip(self, seconds: u64, task: &str, because: &str) -> Self {
         self.add(
             seconds,
-            RunEvent::Skipped(Skipped {
+            RunEvent::Skipped(SkippedTask {
                 task: task.to_owned(),
                 because: because.to_owned(),
             }),
         )
     }
 
-    pub(super) fn end(self, seconds: u64, ended: Ended) -> Self {
+    pub(super) fn end(self, seconds: u64, ended: RunEndRecord) -> Self {
         self.add(seconds, RunEvent::Ended(ended))
     }
 

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use planwright_run::runs::{
-    Approved, Asked, Drifted, Edited, Ended, Merged, OtherEvent, Remark, RunEvent, RunStanding, StopReason, Stopping,
-    TaskName,
+    Approved, Drifted, Merged, OtherEvent, PlanEditRecord, RemarkRecord, RequestRecord, RunEndRecord, RunEvent,
+    RunStanding, StopReason, Stopping, TaskRecord,
 };
 
 use super::samples::{Tape, at, in_utc, setting};
@@ -14,7 +14,7 @@ use crate::render::terminal::Paint;
 
 #[test]
 fn a_run_is_told_in_lines() {
-    let asked = Asked {
+    let asked = RequestRecord {
         by: Some("ann".to_owned()),
         why: None,
     };
@@ -31,7 +31,7 @@ fn a_run_is_told_in_lines() {
         .verify(295, "T008", &["exit 0"], "")
         .add(
             300,
-            RunEvent::Review(TaskName {
+            RunEvent::Review(TaskRecord {
                 task: "T008".to_owned(),
             }),
         )
@@ -57,18 +57,18 @@ fn a_run_is_told_in_lines() {
         )
         .add(
             307,
-            RunEvent::Edited(Edited {
+            RunEvent::Edited(PlanEditRecord {
                 what: "T009 was renamed".to_owned(),
                 tasks: Vec::new(),
-                ..Edited::default()
+                ..PlanEditRecord::default()
             }),
         )
         .add(
             308,
-            RunEvent::Remark(Remark {
+            RunEvent::Remark(RemarkRecord {
                 text: "the checked-out branch is not `feature`".to_owned(),
                 task: None,
-                ..Remark::default()
+                ..RemarkRecord::default()
             }),
         )
         .finish(309, "T007", "stopped", Some("the schema is not what the plan says"))
@@ -82,10 +82,10 @@ fn a_run_is_told_in_lines() {
         )
         .end(
             320,
-            Ended {
+            RunEndRecord {
                 standing: RunStanding::of("stopped"),
                 milliseconds: 320_000,
-                ..Ended::default()
+                ..RunEndRecord::default()
             },
         );
     let mut story = Story::new(setting(12), Paint::new(false));
