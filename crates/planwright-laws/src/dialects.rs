@@ -1,7 +1,7 @@
 //! Any text in every dialect: inspected, explained, put into prompts, fixed. It ends, all that is said has its place in the text,
 //! and fixing never makes anything worse.
 
-use planwright_core::arbiter::{self, ArbiterBrief, Past};
+use planwright_core::arbiter::{self, ArbiterBrief, PastAttempts};
 use planwright_core::check::rules::ALL as GRAPH;
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::dialect::DIALECTS;
@@ -106,7 +106,7 @@ fn check_answers(inspection: &Inspection, LinkedPlan { plan, links, .. }: &Linke
     } else {
         assert!(inspection.count(Severity::Error) > 0, "a cycle, and no finding");
     }
-    let past = Past {
+    let past = PastAttempts {
         history: &[],
         last_error: None,
     };

@@ -1,7 +1,7 @@
 //! Any result file beside any end of an agent: read or refused with reasons, and bad news wins.
 
 use planwright_core::agent::result_file::ResultStatus;
-use planwright_core::agent::{AgentExit, AgentOutcome, End, EventFormat, Listener, ResultFile, conclude};
+use planwright_core::agent::{AgentExit, AgentOutcome, AttemptEnd, EventFormat, Listener, ResultFile, conclude};
 use planwright_core::diagnostic::Severity;
 use planwright_core::text::SourceText;
 
@@ -69,9 +69,9 @@ fn check_conclusion(verdict: &planwright_core::agent::AgentVerdict, read: Option
     let report = read.as_ref().map(|read| read.report);
     let concluded = conclude(verdict.clone(), read, format);
     match (report, &concluded.end) {
-        (Some(ResultStatus::Stop), end) => assert!(matches!(end, End::Stopped { .. }), "{end:?}"),
-        (Some(ResultStatus::Failed), End::Done) => panic!("a file that says `failed` was not believed"),
-        (_, End::Done) => assert_eq!(verdict.outcome, AgentOutcome::Done, "a file made it done"),
+        (Some(ResultStatus::Stop), end) => assert!(matches!(end, AttemptEnd::Stopped { .. }), "{end:?}"),
+        (Some(ResultStatus::Failed), AttemptEnd::Done) => panic!("a file that says `failed` was not believed"),
+        (_, AttemptEnd::Done) => assert_eq!(verdict.outcome, AgentOutcome::Done, "a file made it done"),
         _ => {}
     }
 }

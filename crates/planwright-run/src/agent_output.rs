@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use planwright_core::agent::result_file::MAX_RESULT_BYTES;
-use planwright_core::agent::{self, AgentEvent, Conclusion, End, Listener, MAX_MESSAGE, ResultFile, conclude};
+use planwright_core::agent::{self, AgentEvent, AttemptEnd, Conclusion, Listener, MAX_MESSAGE, ResultFile, conclude};
 use planwright_core::diagnostic::Severity;
 
 use crate::config::{Agent, Config, OutputFormat};
@@ -165,9 +165,9 @@ impl AgentOutput {
             Err(why) => {
                 // It had something to say, and perhaps not that it is done.
                 let mut conclusion = conclude(verdict, None, self.format);
-                if conclusion.end == End::Done {
+                if conclusion.end == AttemptEnd::Done {
                     let why = format!("its result file cannot be used: {why}");
-                    conclusion.end = End::Failed { why };
+                    conclusion.end = AttemptEnd::Failed { why };
                 }
                 conclusion
             }
@@ -200,9 +200,11 @@ fn redact(conclusion: &mut Conclusion, redaction: &Redaction) {
         denials,
     } = conclusion;
     match end {
-        End::Failed { why } | End::RateLimited { why, .. } | End::Broken { why } => redaction.clean(why),
-        End::Stopped { condition } => redaction.clean(condition),
-        End::Done | End::Interrupted => {}
+        AttemptEnd::Failed { why } | AttemptEnd::RateLimited { why, .. } | AttemptEnd::Broken { why } => {
+            redaction.clean(why)
+        }
+        AttemptEnd::Stopped { condition } => redaction.clean(condition),
+        AttemptEnd::Done | AttemptEnd::Interrupted => {}
     }
     let texts = [output, notes].into_iter().chain(session).chain(reflection);
     let texts = texts.chain(affected_files).chain(discoveries);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{AgentEvent, Conclusion, End};
+use planwright_core::agent::{AgentEvent, AttemptEnd, Conclusion};
 
 use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, environment_of, redaction_of};
 use crate::config::units::duration_text;
@@ -29,7 +29,7 @@ use crate::worker::{
 pub const MAX_ANSWER_BYTES: usize = 4 << 20;
 
 /// How often is looked whether the user wants the end.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The key of the only process.
 const KEY: u64 = 1;
@@ -275,9 +275,9 @@ pub fn ask_agent(
     workers
         .start(KEY, &spec)
         .map_err(|error| not_started(query.agent, error))?;
-    let mut n_heeded = 0;
+    let mut n_handled = 0;
     loop {
-        for event in workers.wait(Some(GLANCE)) {
+        for event in workers.wait(Some(POLL_INTERVAL)) {
             match event {
                 WorkerEvent::Output { key: KEY, bytes } => {
                     let is_to_end = listening.take(&bytes);
@@ -290,8 +290,8 @@ pub fn ask_agent(
             }
         }
         let n_asked = interrupts.load(Ordering::Relaxed);
-        if n_asked > n_heeded {
-            n_heeded = n_asked;
+        if n_asked > n_handled {
+            n_handled = n_asked;
             listening.interrupt();
             workers.cancel(
                 KEY,
@@ -352,7 +352,7 @@ impl AgentQuery<'_> {
             log: self.place.output(),
             max_log_bytes: self.limits.log_cap,
             redaction: redaction_of(self.config),
-            tells_output: true,
+            streams_output: true,
             wall_limit: Some(self.limits.wall),
             silence_limit: Some(self.limits.silence),
             grace: self.limits.grace,
@@ -487,7 +487,7 @@ impl Listening {
             });
         }
         let text = self.redaction.json(&conclusion.output).into_string();
-        let has_answered = conclusion.end == End::Done || is_denied_only(&conclusion, ended);
+        let has_answered = conclusion.end == AttemptEnd::Done || is_denied_only(&conclusion, ended);
         if !has_answered {
             return Err(failure(agent, conclusion.end, ended, &self.limits));
         }
@@ -511,10 +511,10 @@ impl Listening {
 /// Returns whether nothing is wrong but that tools were denied: of a task that is a failure, of an answer it is none.
 fn is_denied_only(conclusion: &Conclusion, ended: &EndedProcess) -> bool {
     let is_well = ended.cause == EndCause::Itself && ended.exit == ProcessExit::Code(0);
-    is_well && !conclusion.denials.is_empty() && matches!(conclusion.end, End::Failed { .. })
+    is_well && !conclusion.denials.is_empty() && matches!(conclusion.end, AttemptEnd::Failed { .. })
 }
 
-fn failure(agent: String, end: End, ended: &EndedProcess, limits: &QueryLimits) -> AgentQueryError {
+fn failure(agent: String, end: AttemptEnd, ended: &EndedProcess, limits: &QueryLimits) -> AgentQueryError {
     let limit = match ended.cause {
         EndCause::WallLimit => Some(format!("took longer than {}", duration_text(limits.wall))),
         EndCause::Silence => Some(format!("said nothing for {}", duration_text(limits.silence))),
@@ -524,12 +524,12 @@ fn failure(agent: String, end: End, ended: &EndedProcess, limits: &QueryLimits) 
         return AgentQueryError::TimedOut { agent, why };
     }
     match end {
-        End::RateLimited { wait, why } => AgentQueryError::RateLimited { agent, wait, why },
-        End::Broken { why } => AgentQueryError::Broken { agent, why },
-        End::Failed { why } => AgentQueryError::Failed { agent, why },
-        End::Stopped { condition } => AgentQueryError::Failed { agent, why: condition },
-        End::Interrupted if ended.cause == EndCause::Cancelled => AgentQueryError::Interrupted { agent },
-        End::Interrupted | End::Done => AgentQueryError::Failed {
+        AttemptEnd::RateLimited { wait, why } => AgentQueryError::RateLimited { agent, wait, why },
+        AttemptEnd::Broken { why } => AgentQueryError::Broken { agent, why },
+        AttemptEnd::Failed { why } => AgentQueryError::Failed { agent, why },
+        AttemptEnd::Stopped { condition } => AgentQueryError::Failed { agent, why: condition },
+        AttemptEnd::Interrupted if ended.cause == EndCause::Cancelled => AgentQueryError::Interrupted { agent },
+        AttemptEnd::Interrupted | AttemptEnd::Done => AgentQueryError::Failed {
             agent,
             why: "it was ended before it had answered".to_owned(),
         },

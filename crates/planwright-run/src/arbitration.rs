@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use planwright_core::arbiter::{AnswerError, Decision, MAX_HISTORY, Past, PastAttempt};
+use planwright_core::arbiter::{AnswerError, Decision, MAX_HISTORY, PastAttempt, PastAttempts};
 
 use crate::agent_query::{AgentAnswer, AgentQueryError, QueryLimits};
 use crate::config::Config;
@@ -57,8 +57,8 @@ impl AttemptHistory {
     }
 
     /// Returns them as the core takes them.
-    pub fn past(&self) -> Past<'_> {
-        Past {
+    pub fn past(&self) -> PastAttempts<'_> {
+        PastAttempts {
             history: &self.history,
             last_error: self.last_error.as_deref(),
         }

@@ -176,7 +176,7 @@ pub struct Authority<'a> {
 
 /// Why a caller does not hold a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotTheirs {
+pub enum NotHolder {
     /// Another owner holds it.
     Held(Claim),
     /// The same, and the verb cannot take it over.
@@ -207,28 +207,28 @@ pub enum NotTheirs {
 
 impl Authority<'_> {
     /// Refuses to finish a task for a caller that does not hold it.
-    pub fn refuse(&self, task: &str, claims: &Claims) -> Result<(), NotTheirs> {
+    pub fn refuse(&self, task: &str, claims: &Claims) -> Result<(), NotHolder> {
         let Some(claim) = claims.on(task).filter(|_| !self.takes_over) else {
             return Ok(());
         };
         let own = || claim.clone();
         match &claim.holder {
             // A run that is over may have left it for a review, and one that was killed continues with it.
-            ClaimHolder::Run => Err(NotTheirs::OfRun(own())),
+            ClaimHolder::Run => Err(NotHolder::OfRun(own())),
             ClaimHolder::Owner(_) if self.claim.is_some_and(|number| number != claim.number) => {
                 let number = self.claim.unwrap_or_default();
                 Err(match claims.tasks_of(number) {
-                    None => NotTheirs::NoSuchClaim { claim: own(), number },
-                    Some(tasks) if tasks.iter().any(|named| named == task) => NotTheirs::OldNumber(own()),
-                    Some(tasks) => NotTheirs::OfOtherTask {
+                    None => NotHolder::NoSuchClaim { claim: own(), number },
+                    Some(tasks) if tasks.iter().any(|named| named == task) => NotHolder::OldNumber(own()),
+                    Some(tasks) => NotHolder::OfOtherTask {
                         claim: own(),
                         number,
                         task: tasks.first().cloned().unwrap_or_default(),
                     },
                 })
             }
-            ClaimHolder::Owner(claimed) if claimed.by != self.owner => Err(NotTheirs::Held(own())),
-            ClaimHolder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotTheirs::NoNumber(own())),
+            ClaimHolder::Owner(claimed) if claimed.by != self.owner => Err(NotHolder::Held(own())),
+            ClaimHolder::Owner(claimed) if claimed.is_named && self.claim.is_none() => Err(NotHolder::NoNumber(own())),
             ClaimHolder::Owner(_) => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright_core::change::Open;
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts, Looked};
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts, DiskLookup};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
 
@@ -52,7 +52,7 @@ fn look<T>(
         facts,
     };
     let nothing = DiskFacts {
-        looked: Looked::NotYet,
+        looked: DiskLookup::NotYet,
         neighbours: path.and_then(neighbours_of),
         ..DiskFacts::default()
     };
@@ -61,7 +61,7 @@ fn look<T>(
     if questions.is_empty() {
         // There was nothing to look at: what a change of the text asks for later is not answered by waiting.
         let facts = DiskFacts {
-            looked: Looked::Done,
+            looked: DiskLookup::Done,
             ..nothing
         };
         return (first, facts);

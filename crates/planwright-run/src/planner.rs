@@ -11,7 +11,7 @@ use planwright_core::dialect::id_source::IdSource;
 use planwright_core::inspect::Inspection;
 use planwright_core::outline::questions;
 use planwright_core::planning::derive::{DeriveError, Derived};
-use planwright_core::planning::draft::{Drafted, Unusable, draft, told};
+use planwright_core::planning::draft::{Drafted, Unusable, draft, finding_list};
 use planwright_core::planning::prompt::{
     Derivation, PlanningBrief, Setback, derive_prompt, plan_prompt, repair_derive_prompt, repair_prompt,
     repair_replan_prompt, replan_prompt,
@@ -22,7 +22,7 @@ use planwright_core::text::SourceText;
 use crate::agent_query::{AgentAnswer, AgentQuery, AgentQueryError, AgentQueryPlace, QueryLimits, ask_agent};
 use crate::clock;
 use crate::config::{Config, chain_of};
-use crate::fallback::{Fallback, ProviderLimits, Way, told_wait};
+use crate::fallback::{Continuation, Fallback, ProviderLimits, reported_wait};
 use crate::fence::Fencing;
 use crate::files::DiskFiles;
 use crate::runs;
@@ -32,10 +32,10 @@ use crate::worker::Workers;
 const MAX_REPAIRS: u32 = 2;
 
 /// How often is looked whether the user wants the end.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Whoever can be asked for a plan.
-pub trait Oracle {
+pub trait AnswerSource {
     /// Asks for an answer.
     fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError>;
 
@@ -57,7 +57,7 @@ pub trait Oracle {
 /// An answer that is there already.
 pub struct FixedAnswer(pub String);
 
-impl Oracle for FixedAnswer {
+impl AnswerSource for FixedAnswer {
     fn ask(&mut self, _prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         Ok(AgentAnswer {
             text: std::mem::take(&mut self.0),
@@ -82,7 +82,7 @@ pub struct Planner<'p> {
     /// The name of the agent that is asked.
     pub agent: &'p str,
     /// Those that could not answer so far.
-    pub absent: Absent<'p>,
+    pub absent: UnavailablePlanners<'p>,
     /// The root of the workspace, where it may look around.
     pub root: &'p Path,
     /// The processes.
@@ -93,7 +93,7 @@ pub struct Planner<'p> {
     pub fencing: Fencing,
 }
 
-impl Oracle for Planner<'_> {
+impl AnswerSource for Planner<'_> {
     fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         let place = AgentQueryPlace::create(&DiskFiles, self.root, &clock::now())?;
         let answer = ask_agent(
@@ -118,7 +118,7 @@ impl Oracle for Planner<'_> {
 
 /// Planners that cannot answer at the moment.
 #[derive(Debug, Default)]
-pub struct Absent<'p> {
+pub struct UnavailablePlanners<'p> {
     /// Who was to plan.
     first: Option<&'p str>,
     relay: Fallback,
@@ -127,13 +127,13 @@ pub struct Absent<'p> {
 
 impl Planner<'_> {
     /// Returns how planning goes on after a question that was not answered; none where it does not.
-    pub fn way_on(&mut self, error: &AgentQueryError) -> Option<Way> {
+    pub fn way_on(&mut self, error: &AgentQueryError) -> Option<Continuation> {
         let now = clock::instant();
-        let Absent { first, relay, limits } = &mut self.absent;
+        let UnavailablePlanners { first, relay, limits } = &mut self.absent;
         let first = *first.get_or_insert(self.agent);
         match error {
             AgentQueryError::RateLimited { wait, why, .. } => {
-                relay.limit(self.agent, told_wait(*wait, why), limits, now)
+                relay.limit(self.agent, reported_wait(*wait, why), limits, now)
             }
             AgentQueryError::Broken { .. } | AgentQueryError::NotFound { .. } => {
                 relay.lose(self.agent);
@@ -143,14 +143,14 @@ impl Planner<'_> {
         let chain = chain_of(&self.config.agents, first);
         if let Some(other) = relay.next(&chain, limits, now) {
             self.agent = other;
-            return Some(Way::Other(other.to_owned()));
+            return Some(Continuation::Other(other.to_owned()));
         }
         if relay.has_waited_enough() {
             return None;
         }
         let (wait, agent) = relay.pause(&chain, limits, now, self.config.run.backoff)?;
         self.agent = agent;
-        Some(Way::Wait(wait))
+        Some(Continuation::Wait(wait))
     }
 
     /// Lets time pass, unless the user wants the end. Returns whether it has passed.
@@ -161,7 +161,7 @@ impl Planner<'_> {
             if left.is_zero() {
                 return true;
             }
-            std::thread::sleep(clock::real(left.min(GLANCE)));
+            std::thread::sleep(clock::real(left.min(POLL_INTERVAL)));
         }
         false
     }
@@ -234,7 +234,7 @@ pub struct WantedVersion {
 
 /// Has a plan made.
 pub fn plan(
-    oracle: &mut dyn Oracle,
+    oracle: &mut dyn AnswerSource,
     brief: &PlanningBrief<'_>,
     wish: &PlanningRequest<'_>,
     id_source: &mut IdSource<'_>,
@@ -249,7 +249,7 @@ pub fn plan(
 
 /// Has a new version of a plan made. `try_out` says why a version cannot be written, where that is so.
 pub fn replan(
-    oracle: &mut dyn Oracle,
+    oracle: &mut dyn AnswerSource,
     old: &Inspection,
     try_out: &dyn Fn(&NewVersion) -> Vec<Diagnostic>,
     brief: &PlanningBrief<'_>,
@@ -275,7 +275,7 @@ pub fn replan(
 
 /// Has the tasks of a pack made, by `derive`, which is for plans that a pack can be made of at all.
 pub fn derive(
-    oracle: &mut dyn Oracle,
+    oracle: &mut dyn AnswerSource,
     brief: &PlanningBrief<'_>,
     derivation: &Derivation<'_>,
     derive: &dyn Fn(&str) -> Result<Derived, DeriveError>,
@@ -296,7 +296,7 @@ pub fn derive(
 
 /// Asks until the answer can be used, or it is time to give up.
 fn converse<T>(
-    oracle: &mut dyn Oracle,
+    oracle: &mut dyn AnswerSource,
     prompt: &str,
     mut read: impl FnMut(&str) -> Result<T, Unusable>,
     again: impl Fn(&str, &str) -> String,
@@ -337,6 +337,6 @@ fn converse<T>(
             return Err(PlanningError::Unusable { unusable, effort });
         }
         oracle.sent_back(&unusable.findings);
-        prompt = again(&unusable.text, &told(&unusable.text, &unusable.findings));
+        prompt = again(&unusable.text, &finding_list(&unusable.text, &unusable.findings));
     }
 }

@@ -22,8 +22,8 @@ use crate::revise::{
 };
 use crate::runs::state::{RunState, TaskRun, TaskState};
 use crate::runs::{
-    self, Approved, Ask, Finished, Follower, HeldWork, Live, Outcome, RunEvent, RunLog, RunPlace, RunRecord,
-    SkippedTask, ask, holder, records,
+    self, Approved, ControlRequest, Finished, Follower, HeldWork, Outcome, RunEvent, RunLock, RunLog, RunPlace,
+    RunRecord, SkippedTask, ask, holder, records,
 };
 use crate::store::{StoreError, load};
 
@@ -161,7 +161,7 @@ pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<Reviewed,
     }
     let live = holder(files, &place).and_then(|live| RunPlace::of(&place.root, &live.id?));
     if let Some(run) = live
-        && let Some(reviewed) = tell(files, target, &place, &run, &task, review)?
+        && let Some(reviewed) = ask_run(files, target, &place, &run, &task, review)?
     {
         return Ok(reviewed);
     }
@@ -250,7 +250,7 @@ fn task_and_plan(target: ChangeTarget<'_>, task: &str) -> Result<(String, Option
 }
 
 /// Tells a run that is going on, and waits for its answer; none where it has ended without one.
-fn tell(
+fn ask_run(
     files: &dyn Files,
     target: ChangeTarget<'_>,
     place: &PlanPlace,
@@ -274,7 +274,7 @@ fn tell(
     if target.dry {
         return Ok(reviewed(None));
     }
-    let asked = Ask {
+    let asked = ControlRequest {
         verb: review.verdict.as_str().to_owned(),
         task: Some(task.to_owned()),
         by: review.by.map(str::to_owned),
@@ -403,7 +403,7 @@ fn add_to_log(
     now: &str,
     events: &[RunEvent],
 ) -> Result<(), ReviewError> {
-    let _live = Live::acquire(files, place, "", now)?;
+    let _live = RunLock::acquire(files, place, "", now)?;
     let mut log = RunLog::resume(files, &run.log())?.log;
     for event in events {
         log.add(now, event)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use planwright_core::dialect::{DIALECTS, Dialect, DiskFacts, Looked, Questions, SourcePlanLookup, recognise};
+use planwright_core::dialect::{DIALECTS, Dialect, DiskFacts, DiskLookup, Questions, SourcePlanLookup, recognise};
 use planwright_core::text::SourceText;
 
 use crate::layout::{ARCHIVE, STATE_FOLDER};
@@ -219,7 +219,7 @@ pub fn look_up(questions: &Questions, root: &Path) -> DiskFacts {
         }
     }
     DiskFacts {
-        looked: Looked::Done,
+        looked: DiskLookup::Done,
         source_plan,
         directories,
         neighbours: None,

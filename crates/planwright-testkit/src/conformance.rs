@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use planwright_core::diagnostic::{Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, DiskFacts, Looked, Questions, SourcePlanLookup};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts, DiskLookup, Questions, SourcePlanLookup};
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
@@ -105,7 +105,7 @@ fn look_up(questions: &Questions, repository: &Path) -> DiskFacts {
         None => SourcePlanLookup::Missing,
     };
     DiskFacts {
-        looked: Looked::Done,
+        looked: DiskLookup::Done,
         source_plan,
         directories: questions
             .files

@@ -5,7 +5,7 @@ use super::{AgentOutcome, AgentVerdict, EventFormat};
 
 /// How an attempt ended, all things considered but verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum AttemptEnd {
     /// It is done, unless verification finds otherwise.
     Done,
     /// It is not done.
@@ -51,7 +51,7 @@ pub enum Basis {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
     /// How it ended.
-    pub end: End,
+    pub end: AttemptEnd,
     /// What that rests on.
     pub basis: Basis,
     /// What was made: the output of the result file, else the agent's final message.
@@ -120,7 +120,7 @@ pub fn conclude(verdict: AgentVerdict, file: Option<ResultFile>, format: EventFo
     }
 }
 
-fn with_file(verdict: &AgentVerdict, file: &ResultFile, format: EventFormat) -> (End, Basis) {
+fn with_file(verdict: &AgentVerdict, file: &ResultFile, format: EventFormat) -> (AttemptEnd, Basis) {
     match (file.report, &verdict.outcome) {
         (ResultStatus::Stop, _) => {
             let condition = file
@@ -128,25 +128,25 @@ fn with_file(verdict: &AgentVerdict, file: &ResultFile, format: EventFormat) -> 
                 .clone()
                 .or_else(|| first_words(&[&file.notes, &file.output]));
             let condition = condition.unwrap_or_else(|| "it did not say which condition was met".to_owned());
-            (End::Stopped { condition }, Basis::ResultFile)
+            (AttemptEnd::Stopped { condition }, Basis::ResultFile)
         }
         (ResultStatus::Failed, AgentOutcome::Done | AgentOutcome::Failed { .. }) => {
             let why = first_words(&[&file.notes, &file.output, &verdict.final_message]);
             let why = why.unwrap_or_else(|| "its result file says that it failed".to_owned());
-            (End::Failed { why }, Basis::ResultFile)
+            (AttemptEnd::Failed { why }, Basis::ResultFile)
         }
-        (ResultStatus::Done, AgentOutcome::Done) => (End::Done, Basis::ResultFile),
+        (ResultStatus::Done, AgentOutcome::Done) => (AttemptEnd::Done, Basis::ResultFile),
         (ResultStatus::Done | ResultStatus::Failed, outcome) => (end_of(outcome.clone()), basis_of(format)),
     }
 }
 
-fn end_of(outcome: AgentOutcome) -> End {
+fn end_of(outcome: AgentOutcome) -> AttemptEnd {
     match outcome {
-        AgentOutcome::Done => End::Done,
-        AgentOutcome::Failed { why } => End::Failed { why },
-        AgentOutcome::RateLimited { wait, why } => End::RateLimited { wait, why },
-        AgentOutcome::Broken { why } => End::Broken { why },
-        AgentOutcome::Interrupted => End::Interrupted,
+        AgentOutcome::Done => AttemptEnd::Done,
+        AgentOutcome::Failed { why } => AttemptEnd::Failed { why },
+        AgentOutcome::RateLimited { wait, why } => AttemptEnd::RateLimited { wait, why },
+        AgentOutcome::Broken { why } => AttemptEnd::Broken { why },
+        AgentOutcome::Interrupted => AttemptEnd::Interrupted,
     }
 }
 

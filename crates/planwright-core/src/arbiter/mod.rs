@@ -5,10 +5,10 @@
 //! and whatever it talks an arbiter into, the answer is one of the agents that planwright offered, or none.
 //!
 //! ```
-//! use planwright_core::arbiter::{AnswerError, Brief, Decision, Past};
+//! use planwright_core::arbiter::{AnswerError, ArbiterBrief, Decision, PastAttempts};
 //!
 //! let agents = ["claude", "codex"];
-//! let question = Brief::of_task("Mend the tests", Past::default()).question(&agents);
+//! let question = ArbiterBrief::of_task("Mend the tests", PastAttempts::default()).question(&agents);
 //! assert!(question.contains("- codex\n"));
 //!
 //! let answer = r#"I would say: {"agent": "codex", "reason": "It knows the tests."}"#;
@@ -81,7 +81,7 @@ pub struct PlanBrief {
     /// How many there are.
     pub n_tasks: usize,
     /// The task that an agent is wanted for.
-    pub current: Option<Current>,
+    pub current: Option<CurrentTask>,
     /// The pending tasks, the first of them.
     pub remaining: Vec<TaskLine>,
     /// How many pending tasks there are.
@@ -101,7 +101,7 @@ pub struct TaskLine {
 
 /// The task that an agent is wanted for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Current {
+pub struct CurrentTask {
     /// The task.
     pub step: TaskLine,
     /// The agent that it asks for itself.
@@ -131,7 +131,7 @@ pub struct PastAttempt {
 
 /// What happened before, as the runs of a plan tell it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Past<'p> {
+pub struct PastAttempts<'p> {
     /// All attempts, the oldest first.
     pub history: &'p [PastAttempt],
     /// Why the last attempt failed that did.
@@ -140,7 +140,7 @@ pub struct Past<'p> {
 
 impl ArbiterBrief {
     /// Tells of a plan. `current` is the task that an agent is wanted for; see [`current_task`].
-    pub fn of_plan(plan: &Plan, links: &Links, current: Option<usize>, past: Past<'_>) -> ArbiterBrief {
+    pub fn of_plan(plan: &Plan, links: &Links, current: Option<usize>, past: PastAttempts<'_>) -> ArbiterBrief {
         let mut brief = ArbiterBrief::of(&goal_of(plan), Some(PlanBrief::new(plan, links, current)), past);
         for entry in &mut brief.history {
             if let Some((ix, task)) = plan
@@ -154,11 +154,11 @@ impl ArbiterBrief {
     }
 
     /// Tells of a task for which there is no plan.
-    pub fn of_task(task: &str, past: Past<'_>) -> ArbiterBrief {
+    pub fn of_task(task: &str, past: PastAttempts<'_>) -> ArbiterBrief {
         ArbiterBrief::of(task, None, past)
     }
 
-    fn of(task: &str, plan: Option<PlanBrief>, past: Past<'_>) -> ArbiterBrief {
+    fn of(task: &str, plan: Option<PlanBrief>, past: PastAttempts<'_>) -> ArbiterBrief {
         let from = past.history.len().saturating_sub(MAX_HISTORY);
         let last = past.history.get(from..).unwrap_or_default();
         let last_error = past.last_error.map(str::trim).filter(|error| !error.is_empty());
@@ -241,7 +241,7 @@ const EXAMPLE: &str = r#"{"agent": "NAME", "reason": "WHY"}"#;
 impl PlanBrief {
     fn new(plan: &Plan, links: &Links, current: Option<usize>) -> PlanBrief {
         let progress = Readiness::new(plan, links).progress();
-        let current = current.and_then(|ix| Some(Current::new(plan, ix, plan.tasks().get(ix)?)));
+        let current = current.and_then(|ix| Some(CurrentTask::new(plan, ix, plan.tasks().get(ix)?)));
         let pending = plan.tasks().iter().enumerate();
         let pending = pending.filter(|(_, task)| task.status == Status::Pending);
         PlanBrief {
@@ -283,11 +283,11 @@ impl TaskLine {
     }
 }
 
-impl Current {
-    fn new(plan: &Plan, task_ix: usize, task: &Task) -> Current {
+impl CurrentTask {
+    fn new(plan: &Plan, task_ix: usize, task: &Task) -> CurrentTask {
         let agent = plan.task_str(task, Field::AgentHint).map(str::trim);
         let criteria = criteria_of(plan, task);
-        Current {
+        CurrentTask {
             step: TaskLine::new(plan, task_ix, task, MAX_CURRENT),
             agent: agent
                 .filter(|agent| !agent.is_empty())

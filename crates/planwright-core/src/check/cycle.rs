@@ -20,7 +20,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) -> Ve
     }
     let everything: Vec<u32> = (0..links.n_tasks() as u32).collect();
     let mut alive = vec![true; links.n_tasks()];
-    let mut tarjan = Knots::new(links);
+    let mut tarjan = CycleFinder::new(links);
     let mut knots = tarjan.within(&alive, &everything);
     let in_cycle = knots.iter().flatten().map(|&ix| ix as usize).collect();
     if knots.is_empty() {
@@ -86,7 +86,7 @@ const UNSEEN: u32 = u32::MAX;
 
 /// Finds groups of tasks that can all reach each other: Tarjan's algorithm with its recursion laid out flat.
 /// Its tables are as large as the plan and used again, so that many small knots stay cheap.
-struct Knots<'l> {
+struct CycleFinder<'l> {
     links: &'l Links,
     order: Vec<u32>,
     low: Vec<u32>,
@@ -95,9 +95,9 @@ struct Knots<'l> {
     frames: Vec<(u32, usize)>,
 }
 
-impl<'l> Knots<'l> {
+impl<'l> CycleFinder<'l> {
     fn new(links: &'l Links) -> Self {
-        Knots {
+        CycleFinder {
             links,
             order: vec![UNSEEN; links.n_tasks()],
             low: vec![UNSEEN; links.n_tasks()],

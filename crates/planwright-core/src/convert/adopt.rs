@@ -1,7 +1,7 @@
 //! From what a planner answered to a plan as its tool stores it: what a new plan has of its own is made anew, and what
 //! the user said goes where the dialect has a place for it.
 
-use super::import::{Anew, anew, is_missing_one};
+use super::import::{Rewriting, anew, is_missing_one};
 use super::{ConversionRefusal, Imported, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::draft::{Fields, PlanDraft};
@@ -69,7 +69,7 @@ pub(crate) fn adopt(
         task: if wish.keeps_ids { &with_ids } else { planned.task },
         ..*planned
     };
-    let order = Anew {
+    let order = Rewriting {
         resets: &Resets {
             task: if wish.keeps_ids { &without_ids } else { planned.task },
             ..*planned

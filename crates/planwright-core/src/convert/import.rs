@@ -42,7 +42,7 @@ pub fn import(
                 .carrier
                 .is_some_and(|(_, span)| span != inspection.source.span());
             let task = if is_answer { resets.answered } else { resets.task };
-            let order = Anew {
+            let order = Rewriting {
                 resets: &Resets { task, ..*resets },
                 forgives: None,
                 adjust: &|draft| {
@@ -86,7 +86,7 @@ fn as_is(inspection: &Inspection, dialect: &'static dyn Dialect) -> Result<Impor
 }
 
 /// How a plan is written anew.
-pub(super) struct Anew<'a> {
+pub(super) struct Rewriting<'a> {
     /// What it forgets.
     pub(super) resets: &'a Resets<'a>,
     /// What may be missing because it is made anew.
@@ -100,7 +100,7 @@ pub(super) fn anew(
     inspection: &Inspection,
     dialect: &'static dyn Dialect,
     writer: &'static dyn DialectWriter,
-    order: &Anew<'_>,
+    order: &Rewriting<'_>,
     id_source: &mut IdSource<'_>,
 ) -> Result<Imported, Vec<Diagnostic>> {
     let resets = order.resets;

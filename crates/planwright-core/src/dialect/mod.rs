@@ -118,7 +118,7 @@ pub struct DialectInput<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct DiskFacts {
     /// Whether anybody has looked, or will.
-    pub looked: Looked,
+    pub looked: DiskLookup,
     /// The plan this one is derived from.
     pub source_plan: SourcePlanLookup,
     /// Those of the paths asked for that are directories.
@@ -129,7 +129,7 @@ pub struct DiskFacts {
 
 /// Whether the disk has been looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Looked {
+pub enum DiskLookup {
     /// Nobody will look: findings that need the disk are left out.
     #[default]
     Never,

@@ -270,7 +270,9 @@ impl<'m> PromptContent<'m> {
             | PlanningValueSource::Error
             | PlanningValueSource::LogTail
             | PlanningValueSource::Discoveries
-            | PlanningValueSource::Done => self.setback.map_or(Raw::Absent, |setback| told(setback, source)),
+            | PlanningValueSource::Done => self
+                .setback
+                .map_or(Raw::Absent, |setback| setback_value(setback, source)),
         }
     }
 }
@@ -296,7 +298,7 @@ fn anchors(plan_text: &str) -> Raw<'static> {
 }
 
 /// Returns what a setback says.
-fn told<'s>(setback: &'s Setback<'s>, source: PlanningValueSource) -> Raw<'s> {
+fn setback_value<'s>(setback: &'s Setback<'s>, source: PlanningValueSource) -> Raw<'s> {
     match source {
         PlanningValueSource::Plan => Raw::block(setback.plan_text),
         PlanningValueSource::FailedTask => Raw::inline(setback.failed_task.unwrap_or("")),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use planwright_core::arbiter::{ArbiterBrief, Past, PastAttempt, current_task};
+use planwright_core::arbiter::{ArbiterBrief, PastAttempt, PastAttempts, current_task};
 use planwright_core::dialect::DIALECTS;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::prompt::DEFAULT_MAX_BYTES;
@@ -45,13 +45,13 @@ fn plan(text: &str) -> LinkedPlan {
     inspect_text(text).plan.expect("a plan")
 }
 
-fn brief(linked: &LinkedPlan, past: Past<'_>) -> ArbiterBrief {
+fn brief(linked: &LinkedPlan, past: PastAttempts<'_>) -> ArbiterBrief {
     let current = current_task(&linked.plan, &linked.links);
     ArbiterBrief::of_plan(&linked.plan, &linked.links, current, past)
 }
 
 #[track_caller]
-fn check(text: &str, past: Past<'_>, expected: Expect) {
+fn check(text: &str, past: PastAttempts<'_>, expected: Expect) {
     expected.assert_eq(&brief(&plan(text), past).text());
 }
 
@@ -134,13 +134,13 @@ fn the_brief_of_a_rawko_plan_is_the_one_of_the_specification() {
     ];
     for (steps, expected) in cases {
         let linked = plan(&format!("{HEAD}{steps}"));
-        assert_eq!(brief(&linked, Past::default()).text(), expected);
+        assert_eq!(brief(&linked, PastAttempts::default()).text(), expected);
     }
 }
 
 #[test]
 fn without_a_plan_there_is_the_task_alone() {
-    let text = ArbiterBrief::of_task("Fix the typo", Past::default()).text();
+    let text = ArbiterBrief::of_task("Fix the typo", PastAttempts::default()).text();
     assert_eq!(text, "## Current Task\n\nFix the typo\n\n");
 }
 
@@ -169,7 +169,7 @@ fn what_happened_before_stands_behind_the_plan() {
             ..PastAttempt::default()
         },
     ];
-    let past = Past {
+    let past = PastAttempts {
         history: &history,
         last_error: Some("exit status 1\n# not a heading\n"),
     };
@@ -219,7 +219,7 @@ fn what_happened_before_stands_behind_the_plan() {
 
 #[test]
 fn the_question_ends_with_who_can_be_chosen_and_how_to_answer() {
-    let brief = ArbiterBrief::of_task("Fix the typo", Past::default());
+    let brief = ArbiterBrief::of_task("Fix the typo", PastAttempts::default());
     let question = brief.question(&["claude", "codex"]);
     let rest = question.strip_prefix(&brief.text()).expect("the brief comes first");
     expect![[r#"
@@ -268,7 +268,7 @@ fn plans_of_every_dialect_have_the_same_sections() {
     for folder in EXAMPLES {
         let linked = example(&repository().join(folder));
         seen.push(linked.plan.dialect);
-        let text = brief(&linked, Past::default()).text();
+        let text = brief(&linked, PastAttempts::default()).text();
         let sections: Vec<&str> = text.lines().filter(|line| line.starts_with('#')).collect();
         let expected = [
             "## Current Task",
@@ -298,7 +298,7 @@ fn tasks_are_called_by_their_ids_and_numbers_count_from_one() {
        "priority": 1, "status": "pending", "dependsOn": [], "notes": ""}]}"#;
     check(
         aimi,
-        Past::default(),
+        PastAttempts::default(),
         expect![[r"
             ## Current Task
 
@@ -330,7 +330,7 @@ fn tasks_are_called_by_their_ids_and_numbers_count_from_one() {
        "status": "Failed"}]}"#;
     check(
         opencrabs,
-        Past::default(),
+        PastAttempts::default(),
         expect![[r"
             ## Current Task
 
@@ -407,7 +407,7 @@ fn text_of_a_plan_begins_no_section_and_fills_no_prompt() {
     let error = "## x\n".repeat(100_000);
     let brief = brief(
         &linked,
-        Past {
+        PastAttempts {
             history: &history,
             last_error: Some(&error),
         },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use planwright_core::change::{Batch, Open, RequestResult, TaskRequest, Unmade, transition, transitions};
+use planwright_core::change::{Batch, Open, RefusedRequest, RequestResult, TaskRequest, transition, transitions};
 use planwright_core::dialect::{Choice, DiskFacts};
 use planwright_core::document::{NodeKind, NodeRef, yaml};
 use planwright_core::edit::VerbRequest;
@@ -129,8 +129,8 @@ struct Outcome {
 }
 
 /// Puts a refusal into words, with the text of its place.
-fn words(unmade: &Unmade) -> String {
-    let Unmade { problem, source } = unmade;
+fn words(unmade: &RefusedRequest) -> String {
+    let RefusedRequest { problem, source } = unmade;
     let place = problem.span().map(|span| source.slice(span));
     format!("{problem}: {problem:?} at {place:?}")
 }
@@ -146,7 +146,7 @@ fn one_by_one(text: &str, wishes: &[Wish]) -> Outcome {
         let plan = &now.inspection.plan.as_ref().expect("a plan").plan;
         match changed {
             Err(problem) => {
-                let unmade = Unmade {
+                let unmade = RefusedRequest {
                     problem,
                     source: now.source().clone(),
                 };

@@ -5,7 +5,7 @@ use planwright_core::convert::{
 };
 use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::id_source::IdSource;
-use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, DiskFacts, Looked, find};
+use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, DiskFacts, DiskLookup, find};
 use planwright_core::document::patch::{Patch, patch};
 use planwright_core::document::route::Route;
 use planwright_core::document::{json, yaml};
@@ -621,7 +621,7 @@ fn a_task_pack_draft_names_no_source_that_nobody_has_looked_for() {
 fn a_pack_converts_without_its_source_plan_and_says_so() {
     let pack = include_str!("../../../../examples/task-pack/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
     let facts = DiskFacts {
-        looked: Looked::Done,
+        looked: DiskLookup::Done,
         ..DiskFacts::default()
     };
     let choice = Choice::by_content(&facts);

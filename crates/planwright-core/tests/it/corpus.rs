@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::convert::{ConversionOptions, Embed, MigrationOrder, import, migrate};
 use planwright_core::diagnostic::{Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, DiskFacts, Looked, Questions, SourcePlanLookup};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts, DiskLookup, Questions, SourcePlanLookup};
 use planwright_core::fix::fix;
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::text::SourceText;
@@ -30,7 +30,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 fn facts_of(questions: &Questions, root: &Path) -> DiskFacts {
     let read = |path: &String| std::fs::read(root.join(path)).ok();
     DiskFacts {
-        looked: Looked::Done,
+        looked: DiskLookup::Done,
         source_plan: match questions.source_plan.as_ref().and_then(read) {
             Some(bytes) => SourcePlanLookup::Bytes(bytes),
             None => SourcePlanLookup::Missing,

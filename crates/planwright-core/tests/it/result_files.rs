@@ -7,7 +7,7 @@ use planwright_core::agent::result_file::{
     COST_MEMBERS, MAX_RESULT_BYTES, MEMBERS, ResultMember, ResultStatus, SCHEMA,
 };
 use planwright_core::agent::{
-    AgentOutcome, AgentVerdict, Basis, Conclusion, End, EventFormat, ResultFile, conclude, rules,
+    AgentOutcome, AgentVerdict, AttemptEnd, Basis, Conclusion, EventFormat, ResultFile, conclude, rules,
 };
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
@@ -217,7 +217,7 @@ fn conclusion(outcome: AgentOutcome, file: Option<&str>, format: EventFormat) ->
 }
 
 #[track_caller]
-fn check_end(outcome: AgentOutcome, file: Option<&str>, expected: End, basis: Basis) {
+fn check_end(outcome: AgentOutcome, file: Option<&str>, expected: AttemptEnd, basis: Basis) {
     let found = conclusion(outcome, file, EventFormat::Claude);
     assert_eq!((found.end, found.basis), (expected, basis));
 }
@@ -232,20 +232,20 @@ fn bad_news_wins() {
         wait: Some(3),
         why: why(),
     };
-    let stopped = || End::Stopped {
+    let stopped = || AttemptEnd::Stopped {
         condition: "the schema must change".to_owned(),
     };
-    let no_compiler = || End::Failed {
+    let no_compiler = || AttemptEnd::Failed {
         why: "No compiler.".to_owned(),
     };
-    check_end(AgentOutcome::Done, None, End::Done, Basis::ClosingEvent);
-    check_end(AgentOutcome::Done, Some(FULL), End::Done, Basis::ResultFile);
+    check_end(AgentOutcome::Done, None, AttemptEnd::Done, Basis::ClosingEvent);
+    check_end(AgentOutcome::Done, Some(FULL), AttemptEnd::Done, Basis::ResultFile);
     check_end(AgentOutcome::Done, Some(FAILED), no_compiler(), Basis::ResultFile);
     check_end(AgentOutcome::Done, Some(STOP), stopped(), Basis::ResultFile);
     check_end(
         AgentOutcome::Failed { why: why() },
         Some(FULL),
-        End::Failed { why: why() },
+        AttemptEnd::Failed { why: why() },
         Basis::ClosingEvent,
     );
     check_end(
@@ -257,13 +257,13 @@ fn bad_news_wins() {
     check_end(
         AgentOutcome::Broken { why: why() },
         Some(FULL),
-        End::Broken { why: why() },
+        AttemptEnd::Broken { why: why() },
         Basis::ClosingEvent,
     );
     check_end(
         AgentOutcome::Broken { why: why() },
         Some(FAILED),
-        End::Broken { why: why() },
+        AttemptEnd::Broken { why: why() },
         Basis::ClosingEvent,
     );
     check_end(
@@ -275,10 +275,10 @@ fn bad_news_wins() {
     check_end(
         AgentOutcome::Interrupted,
         Some(FULL),
-        End::Interrupted,
+        AttemptEnd::Interrupted,
         Basis::ClosingEvent,
     );
-    let still_limited = End::RateLimited {
+    let still_limited = AttemptEnd::RateLimited {
         wait: Some(3),
         why: why(),
     };

@@ -179,8 +179,9 @@ impl Agent {
     /// Returns the words of its command for one attempt, the program first.
     pub fn arguments(&self, fillings: &Fillings<'_>) -> Vec<OsString> {
         let mut words: Vec<OsString> = self.command.iter().map(|word| filled(word, fillings)).collect();
-        let stands = |word: &String| placeholders(word).any(|found| found.name == "prompt" && !found.is_escaped);
-        if self.prompt == Channel::Argument && !self.command.iter().any(stands) {
+        let has_placeholder =
+            |word: &String| placeholders(word).any(|found| found.name == "prompt" && !found.is_escaped);
+        if self.prompt == Channel::Argument && !self.command.iter().any(has_placeholder) {
             words.push(filled("{prompt}", fillings));
         }
         words

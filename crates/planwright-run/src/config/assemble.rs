@@ -14,8 +14,8 @@ use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_U
 use super::value::{TomlNode, TomlValue, parse};
 use super::{
     Budget, CheckCommands, Cleaning, Config, ConfigSource, Configuration, CriterionPattern, CriterionRule, FenceMode,
-    IsolationSetting, Keep, LandingStyle, NoChanges, OnBaseline, OnInterrupted, OnProtected, PlanningConfig, RunConfig,
-    SettingOrigin, SourceKind, Verify, units,
+    IsolationSetting, KeepLimits, LandingStyle, NoChanges, OnBaseline, OnInterrupted, OnProtected, PlanningConfig,
+    RunConfig, SettingOrigin, SourceKind, Verify, units,
 };
 
 /// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
@@ -417,7 +417,7 @@ impl Assembly {
             copy: self.words(&parts("run.copy")).map(|(words, _)| words),
             keep_ignored: words("run.keep_ignored"),
             checkouts: text("run.checkouts"),
-            keep: Keep {
+            keep: KeepLimits {
                 age: self.duration_or("run.keep.age"),
                 count: self.small_count_or("run.keep.count"),
                 bytes: self.size_or("run.keep.bytes"),

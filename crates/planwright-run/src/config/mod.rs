@@ -142,7 +142,7 @@ pub struct RunConfig {
     /// Where checkouts are made; none for the user's state folder.
     pub checkouts: Option<String>,
     /// How much of what earlier runs left is kept.
-    pub keep: Keep,
+    pub keep: KeepLimits,
     /// What becomes of tasks that were running when a run was interrupted.
     pub on_interrupted: OnInterrupted,
     /// What becomes of an attempt that reports success and changed nothing.
@@ -197,7 +197,7 @@ pub enum Cleaning {
 
 /// How much is kept of checkouts that hold nothing unique.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Keep {
+pub struct KeepLimits {
     /// For how long.
     pub age: Duration,
     /// How many.

@@ -47,7 +47,7 @@ const LONG: Duration = Duration::from_secs(24 * 3_600);
 
 /// What was looked at, and what is wrong.
 #[derive(Debug)]
-pub struct Health {
+pub struct DoctorFindings {
     /// The configuration, with what is wrong about it.
     pub configuration: Configuration,
     /// How many plans there are, archived ones left out.
@@ -59,8 +59,8 @@ pub struct Health {
 }
 
 /// Looks at a workspace. Whether its state folder can be written to is tried out with a file that is removed at once.
-pub fn examine_workspace(root: &Path) -> Health {
-    let mut health = Health {
+pub fn examine_workspace(root: &Path) -> DoctorFindings {
+    let mut health = DoctorFindings {
         configuration: config::load(root, &ConfigInputs::of_process()),
         n_plans: 0,
         n_journals: 0,
@@ -79,7 +79,7 @@ pub fn examine_workspace(root: &Path) -> Health {
     health
 }
 
-impl Health {
+impl DoctorFindings {
     /// Returns how many things are wrong, those about the configuration included.
     pub fn n_findings(&self) -> usize {
         let sources = self.configuration.sources.iter();

@@ -78,7 +78,7 @@ pub(super) struct RunningAttempt {
     /// The files that others own who have worked in the same folder meanwhile.
     pub(super) of_others: BTreeSet<String>,
     /// How far it is.
-    pub(super) stage: Stage,
+    pub(super) stage: AttemptPhase,
     /// Why it is being ended by the run; none while it is not.
     pub(super) ending: Option<AttemptEndReason>,
     /// The state to which another process moved the task.
@@ -86,7 +86,7 @@ pub(super) struct RunningAttempt {
 }
 
 /// How far an attempt is.
-pub(super) enum Stage {
+pub(super) enum AttemptPhase {
     /// The agent works.
     Working(Box<AgentOutput>),
     /// Its checkout is being prepared; the prompt waits for that.
@@ -201,7 +201,7 @@ impl Launch<'_> {
             log: attempt.place.output(),
             max_log_bytes: config.run.log_cap,
             redaction: self.redaction.clone(),
-            tells_output: true,
+            streams_output: true,
             wall_limit: Some(clock::real(config.run.wall_limit)),
             silence_limit: Some(clock::real(config.run.silence_limit)),
             grace: config.run.grace,

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::own_files::OwnFiles;
 use crate::checkout_home::CheckoutHome;
-use crate::config::{Keep, RunConfig};
+use crate::config::{KeepLimits, RunConfig};
 use crate::files::DiskFiles;
 use crate::git::{Checkouts, FolderIdentity, GitError, Pool, Repository, TargetBranch, TaskCheckout};
 use crate::layout::{PlanKey, PlanPlace};
@@ -51,7 +51,7 @@ pub enum LeftoverState {
 /// A checkout that is there.
 struct LeftoverCheckout {
     run: String,
-    whose: Whose,
+    whose: CheckoutOwner,
     task: String,
     path: PathBuf,
     n_bytes: u64,
@@ -61,7 +61,7 @@ struct LeftoverCheckout {
 }
 
 /// Whose a checkout is.
-enum Whose {
+enum CheckoutOwner {
     /// That of a run that is not over, for this reason.
     InUse(String),
     /// That of an attempt of a run that has ended.
@@ -162,8 +162,8 @@ impl Leftovers {
                 continues: is_newest && is_stopped && !is_taken_over,
                 run: id.to_owned(),
                 whose: match in_use {
-                    Some(in_use) => Whose::InUse(in_use.words(id)),
-                    None => Whose::Ended(Box::new((place.clone(), attempt.clone()))),
+                    Some(in_use) => CheckoutOwner::InUse(in_use.words(id)),
+                    None => CheckoutOwner::Ended(Box::new((place.clone(), attempt.clone()))),
                 },
                 task: attempt.name.clone(),
                 path,
@@ -185,7 +185,7 @@ impl Leftovers {
             LeftoverCheckout {
                 run: id.to_owned(),
                 continues: false,
-                whose: Whose::Unknown(why.to_owned()),
+                whose: CheckoutOwner::Unknown(why.to_owned()),
                 task: entry.file_name().to_string_lossy().into_owned(),
                 path: entry.path(),
                 n_bytes,
@@ -197,9 +197,9 @@ impl Leftovers {
 
     fn judged(&self, found: &LeftoverCheckout) -> Leftover {
         let (state, checkout) = match &found.whose {
-            Whose::InUse(why) => (LeftoverState::InUse(why.clone()), None),
-            Whose::Unknown(why) => (LeftoverState::Kept(why.clone()), None),
-            Whose::Ended(ended) => self.judge(&found.run, &ended.0, &ended.1),
+            CheckoutOwner::InUse(why) => (LeftoverState::InUse(why.clone()), None),
+            CheckoutOwner::Unknown(why) => (LeftoverState::Kept(why.clone()), None),
+            CheckoutOwner::Ended(ended) => self.judge(&found.run, &ended.0, &ended.1),
         };
         Leftover {
             run: found.run.clone(),
@@ -321,7 +321,7 @@ impl Leftovers {
     }
 
     /// Removes what can go and exceeds what is to be kept, the oldest first. Returns how many checkouts were removed.
-    pub fn tidy(&self, keep: &Keep) -> usize {
+    pub fn tidy(&self, keep: &KeepLimits) -> usize {
         let (mut n_kept, mut n_bytes, mut n_removed) = (0, 0_u64, 0);
         let mut found = self.found().unwrap_or_default();
         found.sort_by_key(|found| found.age);

@@ -142,7 +142,7 @@ pub fn clock_shift() -> i64 {
 }
 
 /// A clock that hurries.
-struct Hurry {
+struct FastClock {
     rate: u32,
     /// When it began to, since 1970.
     since: Duration,
@@ -167,12 +167,12 @@ pub fn hurried_date(real: Duration) -> Duration {
     })
 }
 
-fn hurry() -> Option<&'static Hurry> {
-    static HURRY: OnceLock<Option<Hurry>> = OnceLock::new();
+fn hurry() -> Option<&'static FastClock> {
+    static HURRY: OnceLock<Option<FastClock>> = OnceLock::new();
     let read = || {
         let text = std::env::var("PLANWRIGHT_CLOCK").ok()?;
         let (rate, since) = text.split_once('@')?;
-        Some(Hurry {
+        Some(FastClock {
             rate: rate.parse().ok().filter(|rate| *rate > 0)?,
             since: Duration::from_secs(since.parse().ok()?),
         })

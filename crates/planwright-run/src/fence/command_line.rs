@@ -38,7 +38,7 @@ impl Fence {
 
 /// What a fenced process is to do, and under which policy.
 #[derive(Debug, PartialEq, Eq)]
-struct Orders {
+struct FencedCommand {
     policy: FencePolicy,
     program: OsString,
     /// The name that the program knows itself by, and its words.
@@ -47,7 +47,7 @@ struct Orders {
 }
 
 /// Reads the words behind [`VERB`]; none where they are not ours.
-fn orders(words: &[OsString]) -> Option<Orders> {
+fn orders(words: &[OsString]) -> Option<FencedCommand> {
     let mut policy = FencePolicy {
         level: FenceLevel::Write,
         writable: Vec::new(),
@@ -75,7 +75,7 @@ fn orders(words: &[OsString]) -> Option<Orders> {
     if policy.readable.is_some() {
         policy.level = FenceLevel::Strict;
     }
-    Some(Orders {
+    Some(FencedCommand {
         policy,
         program: words.next()?.clone(),
         name: words.next()?.clone(),
@@ -95,7 +95,7 @@ pub fn execute(words: &[OsString]) -> String {
 }
 
 #[cfg(unix)]
-fn become_program(orders: &Orders) -> String {
+fn become_program(orders: &FencedCommand) -> String {
     use std::os::unix::process::CommandExt as _;
     let mut command = std::process::Command::new(&orders.program);
     let error = command.arg0(&orders.name).args(&orders.words).exec();
@@ -107,7 +107,7 @@ fn become_program(orders: &Orders) -> String {
 }
 
 #[cfg(not(unix))]
-fn become_program(_orders: &Orders) -> String {
+fn become_program(_orders: &FencedCommand) -> String {
     "no program can be executed here".to_owned()
 }
 

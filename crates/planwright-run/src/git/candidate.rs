@@ -112,7 +112,7 @@ impl Checkouts {
         &self,
         checkout: &TaskCheckout,
         request: &SnapshotRequest<'_>,
-        taken: Taken,
+        taken: SnapshotResult,
     ) -> Result<Candidate, GitError> {
         let mut candidate = Candidate {
             commit: checkout.base().to_owned(),
@@ -144,7 +144,7 @@ impl Checkouts {
 }
 
 /// What a snapshot found.
-struct Taken {
+struct SnapshotResult {
     tree: String,
     touched: Vec<String>,
     /// Those that the base has, too.
@@ -185,7 +185,7 @@ impl<'c> Scratch<'c> {
         })
     }
 
-    fn take(&self, request: &SnapshotRequest<'_>) -> Result<Taken, GitError> {
+    fn take(&self, request: &SnapshotRequest<'_>) -> Result<SnapshotResult, GitError> {
         let ignored = self.ignored()?;
         let walked = Walk::of(self.checkout.path(), &ignored)?;
         self.refuse_nested(&walked)?;
@@ -232,7 +232,7 @@ impl<'c> Scratch<'c> {
         ignored.retain(|path| !(request.is_own)(path) && !is_copied(path.as_bytes()));
         ignored.truncate(MAX_NAMED);
         self.refuse_ignored(request, &as_folders)?;
-        Ok(Taken {
+        Ok(SnapshotResult {
             tree,
             touched: touched.iter().map(|change| text_of(&change.path)).collect(),
             replaced: replaced.map(|change| text_of(&change.path)).collect(),

@@ -10,7 +10,7 @@ use planwright_core::inspect::inspect;
 use planwright_core::plan::{Field, Plan};
 use planwright_core::text::{MAX_BYTES, SourceText};
 
-use super::{History, Identified, Journal, JournalError, JournalEvent, Notice, PathChange, read, take_apart};
+use super::{History, Identified, Journal, JournalError, JournalEvent, JournalRepair, PathChange, read, take_apart};
 use super::{frame, frame::Header};
 use crate::digest::Digest;
 use crate::files::Files;
@@ -79,7 +79,7 @@ fn is_own(history: &History, id: Option<&str>) -> bool {
 /// Leaves word in the journal where it is no longer about the plan that it was about.
 fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: Option<&str>) {
     if owner.path != place.relative {
-        journal.notices.push(Notice::Moved {
+        journal.notices.push(JournalRepair::Moved {
             from: owner.path.clone(),
         });
         journal.first.push(JournalEvent::Moved(PathChange {
@@ -90,7 +90,9 @@ fn note_owner(journal: &mut Journal<'_>, owner: Header, place: &PlanPlace, id: O
     if id.is_some() && owner.id.as_deref() != id {
         if owner.id.is_some() {
             journal.history.is_of_another = true;
-            journal.notices.push(Notice::Identified { from: owner.id.clone() });
+            journal
+                .notices
+                .push(JournalRepair::Identified { from: owner.id.clone() });
         }
         journal.first.push(JournalEvent::Identified(Identified {
             from: owner.id,

@@ -9,7 +9,7 @@ use planwright_core::plan::State;
 
 use super::frame::{Header, JournalScan, VERSION};
 use super::hunks;
-use super::wire::{ChangeRecord, JournalEvent, Leaving, ManualVerification, Record, StateChange, TextChange};
+use super::wire::{ChangeRecord, DepartureRecord, JournalEvent, ManualVerification, Record, StateChange, TextChange};
 use crate::digest::Digest;
 
 /// The records of a plan, oldest first. They are taken apart when they are asked for.
@@ -289,7 +289,7 @@ impl History {
     }
 
     /// Returns how the plan was last moved, or was to be, by planwright itself.
-    pub(super) fn last_departure(&self) -> Option<Leaving> {
+    pub(super) fn last_departure(&self) -> Option<DepartureRecord> {
         self.records().rev().find_map(|record| match record.kind {
             JournalEvent::Leaving(leaving) => Some(leaving),
             _ => None,
@@ -373,8 +373,8 @@ impl PastChange {
     }
 
     /// Whether the plan has gone is not known until it is recorded as moved.
-    fn of_departure(seq: u64, time: String, departure: Leaving) -> Self {
-        let Leaving { verb, to, by, .. } = departure;
+    fn of_departure(seq: u64, time: String, departure: DepartureRecord) -> Self {
+        let DepartureRecord { verb, to, by, .. } = departure;
         PastChange {
             seq,
             number: 0,

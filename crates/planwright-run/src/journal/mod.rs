@@ -21,8 +21,8 @@ pub use frame::{Header, VERSION};
 pub use history::{ChangeOutcome, History, JournalTaskState, PastChange};
 pub use hunks::Hunk;
 pub use wire::{
-    ChangeRecord, Claimed, CutTail, External, Identified, JournalEvent, Leaving, Lost, ManualVerification, Other,
-    PathChange, Receipt, Record, SettledChange, StateChange, TextChange,
+    ChangeRecord, Claimed, CutTail, DepartureRecord, External, Identified, JournalEvent, Lost, ManualVerification,
+    PathChange, Receipt, Record, SettledChange, StateChange, TextChange, UnknownRecord,
 };
 
 use crate::digest::Digest;
@@ -82,7 +82,7 @@ impl JournalError {
 
 /// Something that was found and put right on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum JournalRepair {
     /// The end of the journal had not been written whole, and was cut.
     TornTail {
         /// The journal.
@@ -113,10 +113,10 @@ pub enum Notice {
     NotMarked,
 }
 
-impl std::fmt::Display for Notice {
+impl std::fmt::Display for JournalRepair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Notice::TornTail { journal, n_bytes } => {
+            JournalRepair::TornTail { journal, n_bytes } => {
                 write!(
                     f,
                     "cut what was never finished from the end of `{}` ({})",
@@ -124,7 +124,7 @@ impl std::fmt::Display for Notice {
                     counted_bytes(*n_bytes)
                 )
             }
-            Notice::Settled { change, outcome } => {
+            JournalRepair::Settled { change, outcome } => {
                 let what = match outcome {
                     ChangeOutcome::Landed => "it is in the file",
                     ChangeOutcome::Void => "it never reached the file",
@@ -134,16 +134,18 @@ impl std::fmt::Display for Notice {
                 };
                 write!(f, "change {change} was interrupted; {what}")
             }
-            Notice::External => f.write_str("the file was changed by something else since planwright last wrote it"),
-            Notice::Moved { from } => write!(f, "the plan was moved here from `{from}`; its history came along"),
-            Notice::Identified { from: Some(id) } => {
+            JournalRepair::External => {
+                f.write_str("the file was changed by something else since planwright last wrote it")
+            }
+            JournalRepair::Moved { from } => write!(f, "the plan was moved here from `{from}`; its history came along"),
+            JournalRepair::Identified { from: Some(id) } => {
                 write!(
                     f,
                     "the plan at this path was `{id}` before; what was known of its tasks no longer counts"
                 )
             }
-            Notice::Identified { from: None } => f.write_str("the plan has an id now"),
-            Notice::NotMarked => {
+            JournalRepair::Identified { from: None } => f.write_str("the plan has an id now"),
+            JournalRepair::NotMarked => {
                 f.write_str("the change is made, but the journal could not be told so; the next change will see to it")
             }
         }
@@ -170,7 +172,7 @@ pub(crate) struct Journal<'f> {
     history: History,
     /// What the next records must stand after.
     first: Vec<JournalEvent>,
-    notices: Vec<Notice>,
+    notices: Vec<JournalRepair>,
     /// Set where a record could be neither written nor taken back: what comes after it would be lost.
     is_broken: bool,
 }
@@ -210,14 +212,14 @@ impl<'f> Journal<'f> {
     }
 
     /// Remembers what the user should know.
-    pub(crate) fn notice(&mut self, notice: Notice) {
+    pub(crate) fn notice(&mut self, notice: JournalRepair) {
         if !self.notices.contains(&notice) {
             self.notices.push(notice);
         }
     }
 
     /// Returns what was found and put right.
-    pub(crate) fn into_notices(self) -> Vec<Notice> {
+    pub(crate) fn into_notices(self) -> Vec<JournalRepair> {
         self.notices
     }
 
@@ -233,7 +235,7 @@ impl<'f> Journal<'f> {
             found => (JournalEvent::Lost(Lost { change, found }), ChangeOutcome::Lost),
         };
         self.append(time, kind)?;
-        self.notice(Notice::Settled { change, outcome });
+        self.notice(JournalRepair::Settled { change, outcome });
         Ok(())
     }
 
@@ -243,7 +245,7 @@ impl<'f> Journal<'f> {
             && let Some(before) = self.history.last_seen()
             && before != after
         {
-            self.notice(Notice::External);
+            self.notice(JournalRepair::External);
             self.first.push(JournalEvent::External(External { before, after }));
         }
         self.append(time, JournalEvent::Change(Box::new(change)))
@@ -327,7 +329,7 @@ impl<'f> Journal<'f> {
         self.files.sync_data(&file)?;
         self.file = Some(file);
         let n_bytes = torn.len() as u64;
-        self.notices.push(Notice::TornTail {
+        self.notices.push(JournalRepair::TornTail {
             journal: self.path.clone(),
             n_bytes,
         });

@@ -39,13 +39,13 @@ pub enum JournalEvent {
     /// The plan file has another path now.
     Moved(PathChange),
     /// Planwright itself is about to move the plan file, to an archive or to the trash. It did where `Moved` to that path follows.
-    Leaving(Leaving),
+    Leaving(DepartureRecord),
     /// The plan at this path has another id now. What was known of the tasks of the old one does not hold for the new one.
     Identified(Identified),
     /// The end of the journal was not written whole, and was cut.
     Cut(CutTail),
     /// Something that this version does not know.
-    Other(Other),
+    Other(UnknownRecord),
 }
 
 /// A change of a plan.
@@ -236,7 +236,7 @@ pub struct PathChange {
 
 /// A plan on its way to another path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leaving {
+pub struct DepartureRecord {
     /// The verb that moves it.
     pub verb: String,
     /// The path that it gets, from the root of the workspace.
@@ -271,7 +271,7 @@ pub struct CutTail {
 
 /// A record of a kind that this version does not know.
 #[derive(Clone, Debug)]
-pub struct Other {
+pub struct UnknownRecord {
     /// The kind.
     pub kind: String,
     /// The record, as JSON.
@@ -343,7 +343,7 @@ impl JournalEvent {
             "leaving" => JournalEvent::Leaving(serde_json::from_str(json)?),
             "identified" => JournalEvent::Identified(serde_json::from_str(json)?),
             "cut" => JournalEvent::Cut(serde_json::from_str(json)?),
-            name => JournalEvent::Other(Other {
+            name => JournalEvent::Other(UnknownRecord {
                 kind: name.to_owned(),
                 body: body.to_owned(),
             }),

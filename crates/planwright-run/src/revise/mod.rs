@@ -20,12 +20,13 @@ use planwright_core::inspect::{Inspection, LinkedPlan};
 use planwright_core::plan::{Plan, PlanVerb, State};
 use planwright_core::text::SourceText;
 
-use crate::claims::{Claims, NotTheirs};
+use crate::claims::{Claims, NotHolder};
 use crate::clock;
 use crate::gate::{Closed, GatePolicy};
 use crate::inspect_file::open;
 use crate::journal::{
-    ChangeRecord, Claimed, History, JournalTaskState, ManualVerification, Notice, PastChange, StateChange, plan_id,
+    ChangeRecord, Claimed, History, JournalRepair, JournalTaskState, ManualVerification, PastChange, StateChange,
+    plan_id,
 };
 use crate::store::{CreateError, LoadError, PlanFile, PreparedChange, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
@@ -106,7 +107,7 @@ pub struct Revised {
     /// Which bytes of the journal came with it.
     pub recorded: Range<u64>,
     /// What was found and put right on the way.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<JournalRepair>,
     /// What else the edits did, and what the user may want to look at, in words.
     pub notes: Vec<String>,
     /// Why the file that points at the plan is not in step with it.
@@ -176,7 +177,7 @@ pub enum ReviseError {
         /// The task.
         task: String,
         /// Why it is not theirs who called.
-        why: Box<NotTheirs>,
+        why: Box<NotHolder>,
     },
     /// The core would not.
     Problem(Problem),
@@ -330,7 +331,7 @@ fn refuse_held(claims: &Claims, tasks: &[String], by: Option<&str>) -> Result<()
         if let Some(claim) = held.filter(|claim| claim.owner().is_some_and(|holder| holder != owner)) {
             return Err(ReviseError::NotTheirs {
                 task: task.clone(),
-                why: Box::new(NotTheirs::HeldAgainst(claim.clone())),
+                why: Box::new(NotHolder::HeldAgainst(claim.clone())),
             });
         }
     }

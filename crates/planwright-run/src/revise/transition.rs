@@ -7,7 +7,7 @@ use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
 use super::batch::NotePlacement;
 use super::{ChangeTarget, Pick, ReviseError, Revised, each_once, no_such_task, revise, task_named};
-use crate::claims::{Authority, Claim, Claims, NotTheirs};
+use crate::claims::{Authority, Claim, Claims, NotHolder};
 use crate::gate::{Gate, GatePolicy, Gates};
 use crate::journal::{Claimed, ManualVerification};
 use crate::user::owner_here;
@@ -171,7 +171,7 @@ impl<'r> Judged<'r> {
                 let is_free = claim.is_some_and(|claim| claim.is_expired(request.now)) || authority.takes_over;
                 if !is_free {
                     return match claim.filter(|claim| claim.owner() != Some(authority.owner)) {
-                        Some(claim) => Err(not_theirs(&task, NotTheirs::Held(claim.clone()))),
+                        Some(claim) => Err(not_theirs(&task, NotHolder::Held(claim.clone()))),
                         // The table refuses it: they have started it already.
                         None => self.ask(task, *request),
                     };
@@ -255,7 +255,7 @@ fn holder_name(claim: &Claim) -> String {
     claim.owner().unwrap_or("a run").to_owned()
 }
 
-fn not_theirs(task: &str, why: NotTheirs) -> ReviseError {
+fn not_theirs(task: &str, why: NotHolder) -> ReviseError {
     ReviseError::NotTheirs {
         task: task.to_owned(),
         why: Box::new(why),

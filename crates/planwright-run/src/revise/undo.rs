@@ -10,7 +10,7 @@ use planwright_core::text::SourceText;
 
 use super::batch::NotePlacement;
 use super::{ChangeTarget, PendingChange, ReviseError, Revised, each_once, revise};
-use crate::claims::{Claims, NotTheirs, RUN_VERB};
+use crate::claims::{Claims, NotHolder, RUN_VERB};
 use crate::clock;
 use crate::files::DiskFiles;
 use crate::journal::{PastChange, TextChange};
@@ -194,7 +194,7 @@ fn refuse_undo(past: &PastChange, claims: &Claims, call: &UndoCall<'_>) -> Resul
         if !call.takes_over {
             return Err(ReviseError::NotTheirs {
                 task: task.clone(),
-                why: Box::new(NotTheirs::Held(claim.clone())),
+                why: Box::new(NotHolder::Held(claim.clone())),
             });
         }
         holders.push(holder.to_owned());

@@ -12,7 +12,7 @@ use crate::lock::{self, LockError, LockHolder, PlanLock};
 
 /// The right to run a plan, until it is dropped.
 #[derive(Debug)]
-pub struct Live {
+pub struct RunLock {
     lock: PlanLock,
     by_id: Option<PlanLock>,
     me: LockHolder,
@@ -32,13 +32,13 @@ pub struct LiveRun {
     pub namespace: Option<u64>,
 }
 
-impl Live {
+impl RunLock {
     /// Takes the right to run a plan; somebody else who has it is named. The state folder must be there.
     pub fn acquire(files: &dyn Files, plan: &PlanPlace, id: &str, since: &str) -> Result<Self, LockError> {
         let me = LockHolder::new(format!("{VERB}{id}"), since.to_owned());
         let lock = lock::acquire(files, &lock_path(plan), &me, PATIENCE)?;
         let by_id = None;
-        Ok(Live { lock, by_id, me })
+        Ok(RunLock { lock, by_id, me })
     }
 
     /// Takes the right to run whatever has the plan's own id as well, in case somebody moves its file meanwhile.
@@ -127,7 +127,7 @@ mod tests {
         let plan = PlanPlace::of(&DiskFiles, &path).expect("a place");
         make_state_folder(&DiskFiles, &plan.root).expect("folders");
         assert_eq!(holder(&DiskFiles, &plan), None);
-        let mut live = Live::acquire(&DiskFiles, &plan, "", "now").expect("nobody runs it");
+        let mut live = RunLock::acquire(&DiskFiles, &plan, "", "now").expect("nobody runs it");
         live.hold_id(&DiskFiles, &plan, "p-1").expect("nobody runs it");
         live.name(&DiskFiles, "20261116-053012").expect("a name");
         let found = holder(&DiskFiles, &plan).expect("a run");
@@ -136,13 +136,13 @@ mod tests {
             (std::process::id(), Some("20261116-053012"))
         );
         assert!(matches!(
-            Live::acquire(&DiskFiles, &plan, "another", "now"),
+            RunLock::acquire(&DiskFiles, &plan, "another", "now"),
             Err(LockError::Held { holder: Some(_), .. })
         ));
         let moved = folder.path().join("moved.json");
         std::fs::rename(&path, &moved).expect("moved");
         let moved = PlanPlace::of(&DiskFiles, &moved).expect("a place");
-        let mut other = Live::acquire(&DiskFiles, &moved, "", "now").expect("another path");
+        let mut other = RunLock::acquire(&DiskFiles, &moved, "", "now").expect("another path");
         assert!(matches!(
             other.hold_id(&DiskFiles, &moved, "p-1"),
             Err(LockError::Held { holder: Some(_), .. })

@@ -9,7 +9,7 @@ mod requests;
 pub mod state;
 
 pub(crate) use live::holder_of_id;
-pub use live::{Live, LiveRun, holder, live_runs};
+pub use live::{LiveRun, RunLock, holder, live_runs};
 pub use log::{Follower, Resumed, RunLog, header, of_plan, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub(crate) use record::tokens;
@@ -20,4 +20,4 @@ pub use record::{
     RunEndRecord, RunEvent, RunRecord, RunStanding, SkippedTask, Spent, StopReason, Stopping, TaskRecord,
     VerificationContract, VerificationRecord, WorkspaceFolder,
 };
-pub use requests::{Ask, Requests, ask};
+pub use requests::{ControlRequest, Requests, ask};

@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// Something that somebody asks a run for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ask {
+pub struct ControlRequest {
     /// What: `pause`, `resume`, `stop`, `kill`, `approve`, `reject`. A run leaves alone what it does not know.
     pub verb: String,
     /// The task that it is about.
@@ -29,7 +29,7 @@ pub struct Ask {
 }
 
 /// Asks a run for something. It answers in its log.
-pub fn ask(files: &dyn Files, path: &Path, ask: &Ask) -> io::Result<()> {
+pub fn ask(files: &dyn Files, path: &Path, ask: &ControlRequest) -> io::Result<()> {
     // Somebody who was killed may have left half a line, which must not be the beginning of this one.
     let line = format!("\n{}\n", serde_json::to_string(ask)?);
     let file = files.open_append(path)?;
@@ -56,7 +56,7 @@ impl Requests {
 
     /// Returns what was asked for since the last call. A line that is still being written is for the next, and one that cannot be
     /// read is nobody's.
-    pub fn more(&mut self) -> Vec<Ask> {
+    pub fn more(&mut self) -> Vec<ControlRequest> {
         let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         if length <= self.n_bytes {
             return Vec::new();
@@ -87,9 +87,9 @@ mod tests {
         let path = folder.path().join("requests");
         let mut requests = Requests::from_now(&path);
         std::fs::write(&path, "\n{\"verb\":\"pa").expect("written");
-        let asked = Ask {
+        let asked = ControlRequest {
             verb: "pause".to_owned(),
-            ..Ask::default()
+            ..ControlRequest::default()
         };
         ask(&DiskFiles, &path, &asked).expect("a line");
         assert_eq!(requests.more(), [asked]);
@@ -99,9 +99,9 @@ mod tests {
     fn every_line_is_read_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("requests");
-        let asked = |verb: &str| Ask {
+        let asked = |verb: &str| ControlRequest {
             verb: verb.to_owned(),
-            ..Ask::default()
+            ..ControlRequest::default()
         };
         ask(&DiskFiles, &path, &asked("stop")).expect("a line");
         let mut requests = Requests::from_now(&path);

@@ -11,7 +11,7 @@ use super::temporary::new_temporary_name;
 use super::update::{PlanFile, Store, UpdateSession};
 use crate::digest::Digest;
 use crate::files::Files;
-use crate::journal::{self, Journal, JournalEvent, Leaving, Notice, PathChange, SettledChange};
+use crate::journal::{self, DepartureRecord, Journal, JournalEvent, JournalRepair, PathChange, SettledChange};
 use crate::layout::{PlanPlace, TRASH};
 use crate::runs::holder;
 
@@ -45,7 +45,7 @@ pub struct Departed {
     /// The same, as a path.
     pub path: PathBuf,
     /// What was found and put right on the way.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<JournalRepair>,
 }
 
 impl Store<'_> {
@@ -62,7 +62,7 @@ impl Store<'_> {
         let mut journal = session.journal()?;
         let text = text_of(&session, &mut journal)?;
         claim(&session, &there)?;
-        let leaving = JournalEvent::Leaving(Leaving {
+        let leaving = JournalEvent::Leaving(DepartureRecord {
             verb: departure.verb.to_owned(),
             to: there.relative.clone(),
             by: departure.by.map(str::to_owned),
@@ -80,8 +80,8 @@ impl Store<'_> {
             return Err(session.untouched(error));
         }
         let confirmed = confirm(&session, &there);
-        if tell(&session, &mut journal, &there).is_err() {
-            journal.notice(Notice::NotMarked);
+        if record_departure(&session, &mut journal, &there).is_err() {
+            journal.notice(JournalRepair::NotMarked);
         }
         confirmed.map_err(|source| StoreError::MoveNotConfirmed {
             path: plan.path.to_owned(),
@@ -230,13 +230,17 @@ fn confirm(session: &UpdateSession<'_>, there: &PlanPlace) -> io::Result<()> {
 }
 
 /// Records that the plan has gone, and brings the journal. What fails here is made up for by whoever next opens the journal.
-fn tell(session: &UpdateSession<'_>, journal: &mut Journal<'_>, there: &PlanPlace) -> Result<(), StoreError> {
+fn record_departure(
+    session: &UpdateSession<'_>,
+    journal: &mut Journal<'_>,
+    there: &PlanPlace,
+) -> Result<(), StoreError> {
     let moved = JournalEvent::Moved(PathChange {
         from: session.place.relative.clone(),
         to: there.relative.clone(),
     });
-    let told = journal.append(&(session.store.clock)(), moved);
-    told.map_err(|error| session.journal_error(error))?;
+    let recorded = journal.append(&(session.store.clock)(), moved);
+    recorded.map_err(|error| session.journal_error(error))?;
     let brought = journal::follow(session.store.files, &session.place, there);
     brought.map_err(|source| session.untouched(source))
 }

@@ -101,9 +101,9 @@ fn cannot_exchange(error: &io::Error) -> bool {
 }
 
 /// The temporary files of other plans in a folder. Most are somebody's who is about to be done with them.
-pub(crate) struct Foreign(Vec<PathBuf>);
+pub(crate) struct OtherTemporaries(Vec<PathBuf>);
 
-impl Foreign {
+impl OtherTemporaries {
     /// Removes those that are so old that their writers must be dead. What the time is, our own file says, which was just written:
     /// the disk may be another machine's, with a clock of its own.
     pub(crate) fn remove_old(self, files: &dyn Files, own: &Temporary<'_>) {
@@ -126,7 +126,7 @@ impl Foreign {
 
 /// Removes what dead writers of a plan have left in its folder, and returns the files of others. There can be no other writer while
 /// we hold its lock, so all of its temporary files go, however young.
-pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) -> Foreign {
+pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) -> OtherTemporaries {
     let mut foreign = Vec::new();
     for name in files.list_folder(folder).unwrap_or_default() {
         let Some(writer) = name.to_str().and_then(writer_of) else {
@@ -139,7 +139,7 @@ pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) -> For
             false => foreign.push(path),
         }
     }
-    Foreign(foreign)
+    OtherTemporaries(foreign)
 }
 
 /// Returns what dead writers have left in a folder: files, and copies of workspaces. What is young by the given time may be

@@ -17,7 +17,7 @@ use crate::caller;
 use crate::clock;
 use crate::files::{DiskFiles, Files};
 use crate::journal::{
-    self, ChangeRecord, History, Journal, JournalError, JournalEvent, ManualVerification, Notice, SettledChange,
+    self, ChangeRecord, History, Journal, JournalError, JournalEvent, JournalRepair, ManualVerification, SettledChange,
     TextChange,
 };
 use crate::layout::PlanPlace;
@@ -78,7 +78,7 @@ pub struct Updated {
     /// Which bytes of the journal came with it.
     pub recorded: Range<u64>,
     /// What was found and put right on the way.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<JournalRepair>,
 }
 
 impl Updated {
@@ -165,7 +165,11 @@ impl Store<'_> {
     }
 
     /// Records that a task was verified, and changes nothing. When this returns, it is in the journal.
-    pub fn record_verified(&self, plan: PlanFile<'_>, verified: ManualVerification) -> Result<Vec<Notice>, StoreError> {
+    pub fn record_verified(
+        &self,
+        plan: PlanFile<'_>,
+        verified: ManualVerification,
+    ) -> Result<Vec<JournalRepair>, StoreError> {
         let session = UpdateSession::open(self, plan, "verify")?;
         let _lock = session.lock()?;
         let mut journal = session.journal()?;
@@ -334,7 +338,7 @@ impl<'a> UpdateSession<'a> {
             .append(&(self.store.clock)(), JournalEvent::Landed(SettledChange { change }))
             .is_err()
         {
-            journal.notice(Notice::NotMarked);
+            journal.notice(JournalRepair::NotMarked);
         }
         Ok(Some(change))
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::processes::Identity;
-use super::running::{Look, RunningProcess};
+use super::running::{CachedTable, RunningProcess};
 use super::{EndCause, SpawnedProcess, Spec, StartError, StopManner, WorkerEvent, process_tree, processes};
 
 /// How much is read at once: what a pipe holds.
@@ -167,7 +167,7 @@ impl Workers {
     /// Lets every process do what the time demands, and forgets those that are over.
     fn advance(&mut self) -> Vec<WorkerEvent> {
         let now = Instant::now();
-        let mut look = Look::default();
+        let mut look = CachedTable::default();
         let mut events = Vec::new();
         self.running.retain_mut(|running| {
             events.extend(running.take_output());

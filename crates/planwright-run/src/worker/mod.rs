@@ -80,7 +80,7 @@ pub struct Spec {
     /// What is removed from its output before that is logged or reported.
     pub redaction: Redaction,
     /// Whether all of its output is told as well, by [`WorkerEvent::Output`].
-    pub tells_output: bool,
+    pub streams_output: bool,
     /// How long it may run.
     pub wall_limit: Option<Duration>,
     /// How long it may write nothing.

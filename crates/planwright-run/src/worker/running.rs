@@ -51,7 +51,7 @@ pub(super) struct RunningProcess {
     recent: Recent,
     redaction: RedactionStream,
     /// What it wrote and is not told yet, where it is to be told.
-    untold: Option<Vec<u8>>,
+    unreported: Option<Vec<u8>>,
     limits: ProcessLimits,
     mark: ProcessMark,
     started: Instant,
@@ -59,7 +59,7 @@ pub(super) struct RunningProcess {
     next_line: Option<Instant>,
     last_line: Option<Instant>,
     cause: EndCause,
-    over: Option<Over>,
+    over: Option<ExitedProcess>,
     ending: Option<EndingTree>,
     /// Since when nothing but its output is waited for.
     done_since: Option<Instant>,
@@ -82,18 +82,18 @@ struct ProcessLimits {
 
 /// The end of the process itself.
 #[derive(Clone, Copy, Debug)]
-struct Over {
+struct ExitedProcess {
     exit: ProcessExit,
     at: Instant,
 }
 
 /// The table of processes, read at most once per turn of the loop.
 #[derive(Debug, Default)]
-pub(super) struct Look {
+pub(super) struct CachedTable {
     table: Option<Option<ProcessTable>>,
 }
 
-impl Look {
+impl CachedTable {
     fn table(&mut self) -> Option<&ProcessTable> {
         self.table.get_or_insert_with(ProcessTable::read).as_ref()
     }
@@ -125,7 +125,7 @@ impl RunningProcess {
             log,
             recent: Recent::default(),
             redaction: spec.redaction.stream(),
-            untold: spec.tells_output.then(Vec::new),
+            unreported: spec.streams_output.then(Vec::new),
             limits: ProcessLimits {
                 wall: spec.wall_limit,
                 silence: spec.silence_limit,
@@ -207,7 +207,7 @@ impl RunningProcess {
 
     /// Returns what it wrote since the last time.
     pub(super) fn take_output(&mut self) -> Option<WorkerEvent> {
-        let bytes = self.untold.as_mut().filter(|untold| !untold.is_empty())?;
+        let bytes = self.unreported.as_mut().filter(|unreported| !unreported.is_empty())?;
         Some(WorkerEvent::Output {
             key: self.key,
             bytes: std::mem::take(bytes),
@@ -215,7 +215,7 @@ impl RunningProcess {
     }
 
     /// Does what the time demands.
-    pub(super) fn advance(&mut self, look: &mut Look, now: Instant) -> Option<WorkerEvent> {
+    pub(super) fn advance(&mut self, look: &mut CachedTable, now: Instant) -> Option<WorkerEvent> {
         if self.ending.is_none() && self.over.is_none() {
             let exceeds = |limit: Option<Duration>, since: Instant| limit.is_some_and(|limit| now - since >= limit);
             if exceeds(self.limits.wall, self.started) {
@@ -296,8 +296,8 @@ impl RunningProcess {
     fn keep(&mut self, bytes: &[u8]) {
         self.log.write(bytes);
         self.recent.push(bytes);
-        if let Some(untold) = &mut self.untold {
-            untold.extend_from_slice(bytes);
+        if let Some(unreported) = &mut self.unreported {
+            unreported.extend_from_slice(bytes);
         }
     }
 
@@ -328,7 +328,7 @@ impl RunningProcess {
             Ok(None) => return,
             Err(_) => ProcessExit::Unknown,
         };
-        self.over = Some(Over { exit, at: now });
+        self.over = Some(ExitedProcess { exit, at: now });
         self.handle = None;
         self.input = None;
         if let Some(ending) = &mut self.ending {
@@ -345,8 +345,8 @@ impl RunningProcess {
         is_hopeless || self.done_since.is_some_and(|since| !may_have_output(since))
     }
 
-    fn report(&self, look: &mut Look, now: Instant) -> EndedProcess {
-        let over = self.over.unwrap_or(Over {
+    fn report(&self, look: &mut CachedTable, now: Instant) -> EndedProcess {
+        let over = self.over.unwrap_or(ExitedProcess {
             exit: ProcessExit::Unknown,
             at: now,
         });
@@ -365,7 +365,7 @@ impl RunningProcess {
 
     /// Tells whether somebody whom it started is known to be alive. Usually the system says at once that nobody is in the group;
     /// else the table says whether they are alive.
-    fn has_left_somebody(&self, look: &mut Look) -> bool {
+    fn has_left_somebody(&self, look: &mut CachedTable) -> bool {
         if let Some(ending) = &self.ending {
             return !ending.is_over();
         }
@@ -432,7 +432,7 @@ mod tests {
             log: folder.path().join("log"),
             max_log_bytes: 10_000,
             redaction: Redaction::of([]),
-            tells_output: false,
+            streams_output: false,
             wall_limit: None,
             silence_limit: None,
             grace: Duration::ZERO,
@@ -446,7 +446,7 @@ mod tests {
             assert!(pause <= ASK_INTERVALS.1);
             std::thread::sleep(pause);
             running.act(&mut std::iter::repeat(true), &mut buffer, Instant::now());
-            if let Some(WorkerEvent::Ended(ended)) = running.advance(&mut Look::default(), Instant::now()) {
+            if let Some(WorkerEvent::Ended(ended)) = running.advance(&mut CachedTable::default(), Instant::now()) {
                 break ended;
             }
         };

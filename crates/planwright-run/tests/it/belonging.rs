@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{History, JournalEvent, Notice};
+use planwright_run::journal::{History, JournalEvent, JournalRepair};
 use planwright_run::store::{self, PlanFile, Updated};
 
 use crate::workspace::{Workspace, set_state, store_over};
@@ -69,7 +69,7 @@ fn a_moved_plan_takes_its_journal_along() {
     );
     let updated = plans.set(&new, "p1", "done");
     let from = "a.json".to_owned();
-    assert_eq!(updated.notices, [Notice::Moved { from }]);
+    assert_eq!(updated.notices, [JournalRepair::Moved { from }]);
     assert_eq!(plans.history(&new, "p1").changes().len(), 2);
     assert_eq!(plans.n_journals(), 1);
     assert_eq!(plans.set(&new, "p1", "done").notices, []);
@@ -121,7 +121,7 @@ fn another_plan_at_the_same_path_inherits_no_states() {
     assert_eq!(plans.state(&path, "p2"), None);
     let updated = plans.set(&path, "p2", "failed");
     let from = Some("p1".to_owned());
-    assert_eq!(updated.notices, [Notice::Identified { from }]);
+    assert_eq!(updated.notices, [JournalRepair::Identified { from }]);
     assert_eq!(plans.state(&path, "p2").as_deref(), Some("failed"));
     let states = plans.history(&path, "p2").task_states();
     assert_eq!(states["t1"].state.from, None);

@@ -2,7 +2,7 @@
 //! says which.
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{ChangeOutcome, ManualVerification, Notice, PastChange};
+use planwright_run::journal::{ChangeOutcome, JournalRepair, ManualVerification, PastChange};
 use planwright_run::store::{self, PlanFile, StoreError, UpdateError};
 
 use crate::faulty::{Fault, FaultyFiles};
@@ -194,12 +194,12 @@ fn that_a_change_landed_need_not_be_written_to_be_known() {
     let mut n_unmarked = 0;
     at_every_step(1, Fault::Refuse(28), |workspace, result, _| {
         if let Ok(updated) = result
-            && updated.notices == [Notice::NotMarked]
+            && updated.notices == [JournalRepair::NotMarked]
         {
             n_unmarked += 1;
             assert_eq!(workspace.outcomes()[1].1, ChangeOutcome::Pending);
             let next = workspace.add("next");
-            let settled = Notice::Settled {
+            let settled = JournalRepair::Settled {
                 change: updated.change.expect("a change"),
                 outcome: ChangeOutcome::Landed,
             };

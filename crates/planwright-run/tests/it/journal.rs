@@ -1,7 +1,7 @@
 //! Journals that are torn, damaged, old or new.
 
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{ChangeOutcome, JournalError, JournalEvent, Notice};
+use planwright_run::journal::{ChangeOutcome, JournalError, JournalEvent, JournalRepair};
 use planwright_run::store::{self, StoreError, UpdateError};
 
 use crate::workspace::{Outcomes, Workspace, add_line, plan_at, store_over};
@@ -42,7 +42,7 @@ fn a_journal_cut_at_any_byte_is_cut_to_whole_records_and_reported() {
         let is_reported = updated
             .notices
             .iter()
-            .any(|notice| matches!(notice, Notice::TornTail { .. }));
+            .any(|notice| matches!(notice, JournalRepair::TornTail { .. }));
         assert_eq!(is_reported, is_torn, "{n_bytes}");
         let after = std::fs::read(&journal).expect("read");
         let n_kept = bytes[..n_bytes]
@@ -139,7 +139,7 @@ fn a_change_that_cannot_be_settled_is_reported() {
     std::fs::write(&workspace.plan, "theirs\n").expect("written");
     let updated = workspace.add("next");
     let outcome = ChangeOutcome::Lost;
-    assert_eq!(updated.notices, [Notice::Settled { change: 5, outcome }]);
+    assert_eq!(updated.notices, [JournalRepair::Settled { change: 5, outcome }]);
     let outcomes: Vec<ChangeOutcome> = workspace.outcomes().into_iter().map(|(_, outcome)| outcome).collect();
     assert_eq!(
         outcomes,

@@ -9,7 +9,7 @@ use planwright_run::layout::{PlanPlace, make_state_folder};
 use planwright_run::review::{Review, ReviewError, ReviewVerdict, Reviewed, review};
 use planwright_run::revise::ChangeTarget;
 use planwright_run::runs::{
-    Approved, AttemptRecord, Finished, Live, Outcome, Requests, RunEndRecord, RunEvent, RunLog, RunPlace, TaskRecord,
+    Approved, AttemptRecord, Finished, Outcome, Requests, RunEndRecord, RunEvent, RunLock, RunLog, RunPlace, TaskRecord,
 };
 use planwright_run::store::{PlanFile, history};
 
@@ -218,7 +218,7 @@ fn with_live_run(
 ) -> (Result<Reviewed, ReviewError>, Option<(String, String)>) {
     let events = [starting("t1"), finished("t1", "done"), to_review("t1")];
     let run = workspace.run(TIME, "plan.json", &events);
-    let live = Live::acquire(&DiskFiles, &workspace.place, run.id(), TIME).expect("nobody else runs it");
+    let live = RunLock::acquire(&DiskFiles, &workspace.place, run.id(), TIME).expect("nobody else runs it");
     let mut requests = Requests::from_now(&run.requests());
     std::thread::scope(|scope| {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();

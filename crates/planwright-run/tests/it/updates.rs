@@ -6,7 +6,7 @@ use std::path::Path;
 
 use planwright_core::text::SourceText;
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{ChangeOutcome, ChangeRecord, Notice};
+use planwright_run::journal::{ChangeOutcome, ChangeRecord, JournalRepair};
 use planwright_run::store::{self, LoadError, PreparedChange, Store, StoreError, UpdateError};
 
 use crate::workspace::{Workspace, add_line, clock, plan_at, set_state, store_over, undo};
@@ -80,7 +80,7 @@ fn a_change_is_prepared_anew_when_somebody_without_a_lock_was_quicker() {
         })
         .expect("an update");
     assert_eq!((n_calls, workspace.text().as_str()), (2, "theirs\nours\n"));
-    assert_eq!(updated.notices, [Notice::External]);
+    assert_eq!(updated.notices, [JournalRepair::External]);
     let outcomes: Vec<ChangeOutcome> = workspace
         .history()
         .changes()
@@ -128,7 +128,7 @@ fn edits_by_others_are_recorded_once() {
     let workspace = Workspace::new();
     workspace.add("second");
     std::fs::write(&workspace.plan, "theirs\n").expect("written");
-    assert_eq!(workspace.add("third").notices, [Notice::External]);
+    assert_eq!(workspace.add("third").notices, [JournalRepair::External]);
     assert_eq!(workspace.add("fourth").notices, []);
     let history = workspace.history();
     let externals = history.records().filter(|record| record.kind.name() == "external");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::arbiter::{ArbiterBrief, Current, Decision, PastAttempt, PlanBrief, TaskLine, current_task};
+use planwright_core::arbiter::{ArbiterBrief, CurrentTask, Decision, PastAttempt, PlanBrief, TaskLine, current_task};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Status;
 use planwright_run::agent_query::{AgentAnswer, AgentQuery, AgentQueryError, AgentQueryPlace, ask_agent};
@@ -350,7 +350,7 @@ fn plan_report(opened: &Opened, linked: &LinkedPlan, brief: PlanBrief) -> PlanRe
         n_done: brief.n_done,
         n_tasks: brief.n_tasks,
         current: brief.current.map(|current| {
-            let Current {
+            let CurrentTask {
                 step, agent, criteria, ..
             } = current;
             let step = step_report(step);

@@ -10,13 +10,13 @@ use planwright_core::dialect::Dialect;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, State};
 use planwright_core::text::SourceText;
-use planwright_run::claims::NotTheirs;
+use planwright_run::claims::NotHolder;
 use planwright_run::clock::to_the_second;
 use planwright_run::error_chain::with_causes;
 use planwright_run::files::DiskFiles;
 use planwright_run::gate::held_by;
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::journal::{Notice, plan_id};
+use planwright_run::journal::{JournalRepair, plan_id};
 use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::revise::{ChangeTarget, ReviseError, Revised, TaskTransition};
@@ -518,7 +518,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-pub(crate) fn notice_words(notice: &Notice) -> String {
+pub(crate) fn notice_words(notice: &JournalRepair) -> String {
     printable(&notice.to_string()).into_owned()
 }
 
@@ -601,7 +601,7 @@ fn help_of(problem: &Problem, found: &Found) -> String {
 }
 
 /// Returns that a task is held by another owner.
-fn not_theirs(found: &Found, name: &str, why: &NotTheirs) -> anyhow::Error {
+fn not_theirs(found: &Found, name: &str, why: &NotHolder) -> anyhow::Error {
     let task = shown_name(name);
     let take_over = "--take-over --note \"…\" takes it over";
     let of_task = |verb: &str| {
@@ -609,16 +609,16 @@ fn not_theirs(found: &Found, name: &str, why: &NotTheirs) -> anyhow::Error {
         format!("planwright {verb} {} -p {}", argument(name), argument(&path))
     };
     match why {
-        NotTheirs::HeldAgainst(claim) => Failure::problem(
+        NotHolder::HeldAgainst(claim) => Failure::problem(
             format!("`{task}` is not yours: {}", held_by(claim)),
             format!("take it over first: `{} --take-over --note \"…\"`", of_task("reset")),
         ),
-        NotTheirs::Held(claim) => Failure::problem(format!("`{task}` is not yours: {}", held_by(claim)), take_over),
-        NotTheirs::OldNumber(claim) => Failure::problem(
+        NotHolder::Held(claim) => Failure::problem(format!("`{task}` is not yours: {}", held_by(claim)), take_over),
+        NotHolder::OldNumber(claim) => Failure::problem(
             format!("that claim on `{task}` is over: {}", held_by(claim)),
             format!("the task was claimed again since. {take_over}"),
         ),
-        NotTheirs::OfOtherTask {
+        NotHolder::OfOtherTask {
             claim,
             number,
             task: other,
@@ -630,26 +630,26 @@ fn not_theirs(found: &Found, name: &str, why: &NotTheirs) -> anyhow::Error {
             ),
             format!("give the number of the claim on `{task}`. {take_over}"),
         ),
-        NotTheirs::NoSuchClaim { claim, number } => Failure::problem(
+        NotHolder::NoSuchClaim { claim, number } => Failure::problem(
             format!("there is no claim {number} on `{task}`: {}", held_by(claim)),
             format!("give the number that `start` or `next --start` printed. {take_over}"),
         ),
-        NotTheirs::NoNumber(claim) => Failure::problem(
+        NotHolder::NoNumber(claim) => Failure::problem(
             format!(
                 "`{task}` was claimed with --by, so its claim has a number: {}",
                 held_by(claim)
             ),
             "add --claim N with the number that you got from `start` or `next --start`",
         ),
-        NotTheirs::OfRun(_) if is_in_review(found, name) => Failure::problem(
+        NotHolder::OfRun(_) if is_in_review(found, name) => Failure::problem(
             format!("`{task}` waits for review"),
             format!("`{}`, or reject; or {take_over}", of_task("approve")),
         ),
-        NotTheirs::OfRun(claim) if !is_run(found) => Failure::problem(
+        NotHolder::OfRun(claim) if !is_run(found) => Failure::problem(
             format!("`{task}` was left by a run that was interrupted: {}", held_by(claim)),
             format!("`planwright run` continues it; or {take_over}"),
         ),
-        NotTheirs::OfRun(claim) => Failure::problem(
+        NotHolder::OfRun(claim) => Failure::problem(
             format!("`{task}` is being worked on: {}", held_by(claim)),
             format!("wait for the run; or {take_over}"),
         ),

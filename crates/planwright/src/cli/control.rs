@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{Ask, Follower, Outcome, RequestRecord, RunEvent, RunRecord, ask};
+use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, ask};
 use serde::Serialize;
 
 use super::attempt::refuse_in_attempt;
@@ -186,7 +186,7 @@ pub(crate) fn run(request: Request, args: &Args, output: &mut Output) -> anyhow:
     if let Some(met) = request.is_met(&run_state) {
         return tell(request, args, &run, Told::Already(met), output);
     }
-    let wanted = Ask {
+    let wanted = ControlRequest {
         verb: request.verb().to_owned(),
         task: None,
         by: args.by.clone(),

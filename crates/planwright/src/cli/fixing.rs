@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use planwright_core::fix::Fixed;
 use planwright_core::inspect::Inspection;
 use planwright_core::text::SourceText;
-use planwright_run::journal::{ChangeRecord, Notice, plan_id};
+use planwright_run::journal::{ChangeRecord, JournalRepair, plan_id};
 use planwright_run::store::{PlanFile, PreparedChange, ReplaceError, Store, UpdateError, replace};
 
 use super::exit::Failure;
@@ -30,7 +30,7 @@ pub(crate) struct Fixing {
 const MAX_WRITERS: usize = 8;
 
 /// Writes the fixes of all files, and returns what came of each.
-pub(crate) fn write_all(fixings: &[&Fixing]) -> Vec<anyhow::Result<Vec<Notice>>> {
+pub(crate) fn write_all(fixings: &[&Fixing]) -> Vec<anyhow::Result<Vec<JournalRepair>>> {
     let n_each = fixings.len().div_ceil(MAX_WRITERS).max(1);
     std::thread::scope(|scope| {
         let write_some = |some: &[&Fixing]| some.iter().map(|one| one.write()).collect::<Vec<_>>();
@@ -47,7 +47,7 @@ pub(crate) fn write_all(fixings: &[&Fixing]) -> Vec<anyhow::Result<Vec<Notice>>>
 
 impl Fixing {
     /// Gives the file its fixed text. A plan has a history, in which this is a change like others; what holds no plan has none.
-    fn write(&self) -> anyhow::Result<Vec<Notice>> {
+    fn write(&self) -> anyhow::Result<Vec<JournalRepair>> {
         let (path, text) = (self.path.as_path(), self.fixed.source.as_str());
         let Some(after) = self.after.as_ref().filter(|_| path.as_os_str() != "-") else {
             return Ok(Vec::new());

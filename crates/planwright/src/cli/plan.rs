@@ -17,7 +17,7 @@ use planwright_run::clock;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::{ChangeRecord, plan_id};
 use planwright_run::layout::root_of;
-use planwright_run::planner::{self, Effort, Oracle, PlanningError};
+use planwright_run::planner::{self, AnswerSource, Effort, PlanningError};
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile, Store};
 use serde::Serialize;
@@ -259,11 +259,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> anyhow::Result<Exit> {
 
 /// A planner whose last answer is kept.
 struct LastAnswer<'a> {
-    oracle: &'a mut dyn Oracle,
+    oracle: &'a mut dyn AnswerSource,
     text: &'a mut String,
 }
 
-impl Oracle for LastAnswer<'_> {
+impl AnswerSource for LastAnswer<'_> {
     fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         let answer = self.oracle.ask(prompt)?;
         // What was cut is no answer to be read with guesses.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
-use planwright_core::planning::draft::{Unusable, told};
+use planwright_core::planning::draft::{Unusable, finding_list};
 use planwright_core::planning::prompt::{PlanningBrief, Purpose};
 use planwright_core::prompt::{MAX_TEMPLATE_BYTES, Template};
 use planwright_core::text::SourceText;
@@ -15,11 +15,11 @@ use planwright_run::agent_query::{AgentAnswer, AgentQueryError};
 use planwright_run::config::no_agent;
 use planwright_run::config::units::duration_text;
 use planwright_run::config::{self, Config, ConfigInputs, Configuration};
-use planwright_run::fallback::Way;
+use planwright_run::fallback::Continuation;
 use planwright_run::fence::{self, Fencing};
 use planwright_run::files::{open_to_read, read_bounded};
 use planwright_run::layout::{STATE_FOLDER, root_of};
-use planwright_run::planner::{Absent, Effort, FixedAnswer, Oracle, Planner, PlanningError};
+use planwright_run::planner::{AnswerSource, Effort, FixedAnswer, Planner, PlanningError, UnavailablePlanners};
 use planwright_run::worker::Workers;
 use serde::Serialize;
 
@@ -128,7 +128,7 @@ impl PlannerOptions {
         config: &Config,
         root: &Path,
         output: &mut Output,
-        ask: impl FnOnce(&mut dyn Oracle) -> Result<T, PlanningError>,
+        ask: impl FnOnce(&mut dyn AnswerSource) -> Result<T, PlanningError>,
     ) -> anyhow::Result<(Result<T, PlanningError>, Asked)> {
         if let Some(from) = &self.from {
             let text = match from.as_str() {
@@ -165,7 +165,7 @@ impl PlannerOptions {
             planner: Planner {
                 config,
                 agent,
-                absent: Absent::default(),
+                absent: UnavailablePlanners::default(),
                 root,
                 workers: &mut workers,
                 interrupts: interrupts.n_asked(),
@@ -188,7 +188,7 @@ struct Heard<'h> {
     output: &'h mut Output,
 }
 
-impl Oracle for Heard<'_> {
+impl AnswerSource for Heard<'_> {
     fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError> {
         self.planner.ask(prompt)
     }
@@ -197,8 +197,8 @@ impl Oracle for Heard<'_> {
         let words = one_line(&error.to_string());
         match self.planner.way_on(&error) {
             None => return Err(error),
-            Some(Way::Other(other)) => self.output.remark(&format!("{words}: {} is asked", one_line(&other))),
-            Some(Way::Wait(wait)) => {
+            Some(Continuation::Other(other)) => self.output.remark(&format!("{words}: {} is asked", one_line(&other))),
+            Some(Continuation::Wait(wait)) => {
                 let agent = one_line(self.planner.agent);
                 let whole = Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
                 let wait_words = duration_text(whole);
@@ -414,7 +414,7 @@ pub(crate) fn save(unusable: &Unusable, beside: &Path) -> Result<[PathBuf; 2], p
             Err(planwright_run::store::CreateError::Exists { .. }) if nth < 1000 => nth += 1,
             Err(error) => return Err(error),
             Ok(()) => {
-                planwright_run::store::create(&findings, &told(&unusable.text, &unusable.findings))?;
+                planwright_run::store::create(&findings, &finding_list(&unusable.text, &unusable.findings))?;
                 return Ok([text, findings]);
             }
         }

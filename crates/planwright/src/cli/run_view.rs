@@ -9,7 +9,7 @@ use planwright_run::clock;
 use planwright_run::engine::Watcher;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
-use planwright_run::runs::{self, Ask, RunEvent, RunPlace, RunRecord};
+use planwright_run::runs::{self, ControlRequest, RunEvent, RunPlace, RunRecord};
 
 use super::answers::{self, Typed};
 use super::output::Output;
@@ -66,7 +66,7 @@ impl ReviewPrompt {
             ("n" | "no", why) => ("reject", Some(why)),
             _ => return false,
         };
-        let ask = Ask {
+        let ask = ControlRequest {
             verb: verb.to_owned(),
             task: Some(task.to_owned()),
             by: self.by.clone(),

@@ -3,7 +3,7 @@
 use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
 use planwright_run::layout::PlanPlace;
-use planwright_run::runs::{Live, RunEvent, RunLog, RunPlace, TaskRecord};
+use planwright_run::runs::{RunEvent, RunLock, RunLog, RunPlace, TaskRecord};
 use planwright_testkit::lend_run_lock;
 
 use crate::sandbox::Sandbox;
@@ -192,7 +192,7 @@ fn a_plan_that_is_being_run_is_not_given_up() {
     sandbox.run(&["approve"]).exits(0);
     let run = leave_for_review(&sandbox, PLAN, "1");
     let place = PlanPlace::of(&DiskFiles, &sandbox.path().join(PLAN)).expect("a place");
-    let live = Live::acquire(&DiskFiles, &place, run.id(), "now").expect("nobody else runs it");
+    let live = RunLock::acquire(&DiskFiles, &place, run.id(), "now").expect("nobody else runs it");
     lend_run_lock(&place.lock()).expect("ours");
     for args in [&["cancel"][..], &["reject", "--note", "no"]] {
         let ran = sandbox.run(args).exits(1);

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::{self, Ask, RunEndRecord, RunEvent, RunLog, RunPlace, RunRecord};
+use planwright_run::runs::{self, ControlRequest, RunEndRecord, RunEvent, RunLog, RunPlace, RunRecord};
 use planwright_testkit::TempFolder;
 use serde_json::Value;
 
@@ -347,7 +347,7 @@ impl Workspace {
 
     /// Asks the last run for something.
     pub(crate) fn ask(&self, verb: &str, task: Option<&str>) {
-        let ask = Ask {
+        let ask = ControlRequest {
             verb: verb.to_owned(),
             task: task.map(str::to_owned),
             by: Some("ada".to_owned()),

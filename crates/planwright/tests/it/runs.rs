@@ -7,8 +7,8 @@ use planwright_run::files::DiskFiles;
 use planwright_run::journal::Header;
 use planwright_run::layout::{PlanPlace, make_state_folder};
 use planwright_run::runs::{
-    AttemptRecord, Begun, Drifted, Finished, Live, Outcome, Receipt, RemarkRecord, Replanned, RequestRecord, Requests,
-    RunEndRecord, RunEvent, RunLog, RunPlace, SkippedTask, Stopping, VerificationRecord,
+    AttemptRecord, Begun, Drifted, Finished, Outcome, Receipt, RemarkRecord, Replanned, RequestRecord, Requests,
+    RunEndRecord, RunEvent, RunLock, RunLog, RunPlace, SkippedTask, Stopping, VerificationRecord,
 };
 use planwright_testkit::{NO_PROCESS, lend_run_lock};
 use serde_json::Value;
@@ -152,10 +152,10 @@ impl Script {
     }
 
     /// Makes this process the one that runs it.
-    fn live(&self, sandbox: &Sandbox) -> Live {
+    fn live(&self, sandbox: &Sandbox) -> RunLock {
         let plan = PlanPlace::of(&DiskFiles, &sandbox.path().join(PLAN)).expect("a plan");
         make_state_folder(&DiskFiles, &plan.root).expect("folders");
-        let live = Live::acquire(&DiskFiles, &plan, self.place.id(), "now").expect("nobody runs it");
+        let live = RunLock::acquire(&DiskFiles, &plan, self.place.id(), "now").expect("nobody runs it");
         lend_run_lock(&plan.lock()).expect("ours");
         live
     }

@@ -502,7 +502,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
 }
 
 /// What to do with a member of the other schema version.
-enum Mend {
+enum MemberFix {
     /// Write this in its place.
     Write(String),
     /// Remove it, with the comma that goes with it.
@@ -514,7 +514,7 @@ fn other_version(
     unknown: &[Member<'_>],
     key: &str,
     owner: &dyn Fn() -> String,
-    meant: &dyn Fn(NodeRef<'_>) -> (String, Option<Mend>),
+    meant: &dyn Fn(NodeRef<'_>) -> (String, Option<MemberFix>),
 ) -> Option<Diagnostic> {
     let member = unknown.iter().find(|member| member.key.is_text(key))?;
     let (help, mend) = meant(member.value);
@@ -529,12 +529,12 @@ fn other_version(
     .with_help(help);
     let whole = member.key.span().to(member.value.span());
     Some(match mend {
-        Some(Mend::Write(text)) => {
+        Some(MemberFix::Write(text)) => {
             let written = member.value.document().source().slice(whole);
             let title = format!("write {text} instead of `{}`", visible(written));
             diagnostic.with_safe_fix(title, vec![Replacement::new(whole, text)])
         }
-        Some(Mend::Remove(cut)) => {
+        Some(MemberFix::Remove(cut)) => {
             diagnostic.with_unsafe_fix(format!("remove `{key}`"), vec![Replacement::delete(cut)])
         }
         None => diagnostic,

@@ -5,7 +5,7 @@
 use super::super::reader::PlanReader;
 use super::super::table::{FieldShape, FieldSpec, FieldTable};
 use super::super::{DialectInput, PlanReading};
-use super::{Mend, TEXT, VOICE, WORDING, check_branch, other_version, report_no_story, story_id, story_label};
+use super::{MemberFix, TEXT, VOICE, WORDING, check_branch, other_version, report_no_story, story_id, story_label};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::{NodeKind, NodeRef};
 use crate::plan::lifecycle::OnFailure;
@@ -161,7 +161,9 @@ fn read_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usiz
                 "skipped" => Some("\"passes\": false, \"skipped\": true"),
                 _ => None,
             };
-            let mend = meant.filter(|_| !has_passes).map(|text| Mend::Write(text.to_owned()));
+            let mend = meant
+                .filter(|_| !has_passes)
+                .map(|text| MemberFix::Write(text.to_owned()));
             ("v2.x files say `passes` and `skipped` instead".to_owned(), mend)
         });
         let depends_on = other_version(&reader.unknown, "dependsOn", &owner, &|_| {

@@ -8,7 +8,7 @@ use super::super::table::{FieldShape, FieldSpec, FieldTable};
 use super::super::time::is_iso_date;
 use super::super::{DialectInput, PlanReading};
 use super::{
-    DUPLICATE_PRIORITY, MISSING_TYPECHECK, Mend, STORY_PHRASING, SUSPICIOUS_TEXT, TEXT, VOICE, WORDING,
+    DUPLICATE_PRIORITY, MISSING_TYPECHECK, MemberFix, STORY_PHRASING, SUSPICIOUS_TEXT, TEXT, VOICE, WORDING,
     ZERO_CONCURRENCY, check_branch, check_criteria, check_length, contains_text, is_story_id, missing_or_invalid,
     other_version, report_no_story, story_id, story_label, suspicious_part,
 };
@@ -285,8 +285,8 @@ fn report_strays<'d>(reader: &mut PlanReader<'d>, found: &mut ObjectFields<'d>, 
             (
                 help,
                 text.clone()
-                    .map(Mend::Write)
-                    .or(cut.filter(|_| has_status).map(Mend::Remove)),
+                    .map(MemberFix::Write)
+                    .or(cut.filter(|_| has_status).map(MemberFix::Remove)),
             )
         }));
     }

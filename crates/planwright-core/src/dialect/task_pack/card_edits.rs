@@ -13,7 +13,7 @@ use crate::text::{SourceText, Span, visible};
 const TITLE_CHARS: usize = 72;
 
 /// The cards of a pack, about to be edited.
-pub(super) struct Sheet<'a> {
+pub(super) struct CardEditor<'a> {
     pub(super) source: &'a SourceText,
     pub(super) cards: &'a Cards,
     pub(super) newline: &'static str,
@@ -30,7 +30,7 @@ pub(super) fn refuse(span: Span, message: String) -> CannotFollow {
     }
 }
 
-impl Sheet<'_> {
+impl CardEditor<'_> {
     /// Returns the one card of a task; none where it has none.
     pub(super) fn card_of(&self, task: &str) -> Result<Option<&Card>, CannotFollow> {
         let mut own = self.cards.of(task);

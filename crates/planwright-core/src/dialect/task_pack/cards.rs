@@ -387,13 +387,13 @@ fn lines_of(text: &str, body: Span) -> Vec<CardLine<'_>> {
 }
 
 /// The first line of a card.
-struct Head {
+struct CardHeading {
     line_ix: usize,
     id: Span,
     level: usize,
 }
 
-fn heads(lines: &[CardLine<'_>], ids: &HashSet<&str>, as_headings: bool) -> Vec<Head> {
+fn heads(lines: &[CardLine<'_>], ids: &HashSet<&str>, as_headings: bool) -> Vec<CardHeading> {
     let mut found = Vec::new();
     for (line_ix, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_fenced) {
         let level = line.level();
@@ -410,7 +410,7 @@ fn heads(lines: &[CardLine<'_>], ids: &HashSet<&str>, as_headings: bool) -> Vec<
             id_of_bullet(title, ids)
         };
         if let Some(id) = id {
-            found.push(Head {
+            found.push(CardHeading {
                 line_ix,
                 id: Span::new(at + id.start, at + id.end),
                 level: level.unwrap_or(0),
@@ -483,8 +483,8 @@ fn field_name(text: &str) -> Option<(&'static str, usize, usize)> {
 fn read_card(
     source: &SourceText,
     lines: &[CardLine<'_>],
-    head: &Head,
-    next: Option<&Head>,
+    head: &CardHeading,
+    next: Option<&CardHeading>,
     has_headings: bool,
 ) -> Card {
     let first = head.line_ix + 1;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::super::CannotFollow;
 use super::super::write::{cut, one_line};
-use super::card_edits::{Sheet, refuse};
+use super::card_edits::{CardEditor, refuse};
 use super::cards::{CARDS_SECTION, Card, Cards, is_name_part, scalar};
 use super::follow::{ContractRow, PackContract};
 use super::original::{CONTRACT_SECTION, parse_fence};
@@ -43,7 +43,7 @@ pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
     let table = CardComparison::new(source, &contract);
     let mut found = Vec::new();
     for slip in table.slips() {
-        push_bounded(&mut found, || slip.told(&table));
+        push_bounded(&mut found, || slip.diagnostic(&table));
     }
     crate::diagnostic::sort(&mut found);
     Some(found)
@@ -86,7 +86,7 @@ struct CardComparison<'a> {
 }
 
 /// One difference.
-enum Slip<'t> {
+enum CardDifference<'t> {
     /// A task without a card.
     Missing(&'t ContractRow, &'t str),
     /// A second card of a task.
@@ -116,8 +116,8 @@ impl<'a> CardComparison<'a> {
         self.contract.rows.get(*self.contract.by_id.get(task)?)
     }
 
-    fn slips(&self) -> Vec<Slip<'_>> {
-        let mut slips: Vec<Slip<'_>> = self.orphans.iter().map(Slip::Orphan).collect();
+    fn slips(&self) -> Vec<CardDifference<'_>> {
+        let mut slips: Vec<CardDifference<'_>> = self.orphans.iter().map(CardDifference::Orphan).collect();
         let mut seen = HashSet::new();
         for row in &self.contract.rows {
             let Some(id) = row.id.as_deref().filter(|id| seen.insert(*id)) else {
@@ -125,28 +125,28 @@ impl<'a> CardComparison<'a> {
             };
             let mut own = self.cards.of(id);
             match own.next() {
-                None => slips.push(Slip::Missing(row, id)),
+                None => slips.push(CardDifference::Missing(row, id)),
                 Some(card) => slips.extend(self.slips_of(card, row)),
             }
-            slips.extend(own.map(Slip::Second));
+            slips.extend(own.map(CardDifference::Second));
         }
         slips
     }
 
-    fn slips_of<'t>(&'t self, card: &'t Card, row: &'t ContractRow) -> impl Iterator<Item = Slip<'t>> {
+    fn slips_of<'t>(&'t self, card: &'t Card, row: &'t ContractRow) -> impl Iterator<Item = CardDifference<'t>> {
         let mut seen = HashSet::new();
         let fields = card.fields.iter().enumerate();
         fields.filter_map(move |(ix, field)| {
             let is_second = !seen.insert(field.name);
             let differs = !field.agrees(self.source, row.get(field.name));
-            (is_second || differs).then_some(Slip::Field(card, ix, is_second))
+            (is_second || differs).then_some(CardDifference::Field(card, ix, is_second))
         })
     }
 
     /// Returns what makes the cards follow.
     fn edits(&self, fence: &Parsed) -> Result<Vec<Replacement>, CannotFollow> {
         let newline = self.source.newline().as_str();
-        let sheet = Sheet {
+        let sheet = CardEditor {
             source: self.source,
             cards: &self.cards,
             newline,
@@ -157,7 +157,7 @@ impl<'a> CardComparison<'a> {
         let mut edits = Vec::new();
         for slip in self.slips() {
             match slip {
-                Slip::Missing(row, id) => {
+                CardDifference::Missing(row, id) => {
                     sheet.card_of(id)?;
                     let card_at = |ix: usize| {
                         let id = self.contract.rows.get(ix)?.id.as_deref()?;
@@ -168,8 +168,8 @@ impl<'a> CardComparison<'a> {
                     let before = (at + 1..self.contract.rows.len()).find_map(card_at);
                     sheet.add(row, after, before, &mut edits);
                 }
-                Slip::Second(card) | Slip::Orphan(card) => sheet.remove(card, &mut edits),
-                Slip::Field(card, ix, is_second) => {
+                CardDifference::Second(card) | CardDifference::Orphan(card) => sheet.remove(card, &mut edits),
+                CardDifference::Field(card, ix, is_second) => {
                     if let Some(field) = card.fields.get(ix) {
                         let value = self.row_of(&card.task).and_then(|row| row.get(field.name));
                         edits.push(sheet.set_field(card, field, value.filter(|_| !is_second)));
@@ -227,14 +227,14 @@ fn joined_insertions(edits: Vec<Replacement>) -> Vec<Replacement> {
     joined
 }
 
-impl Slip<'_> {
-    fn told(&self, table: &CardComparison<'_>) -> Diagnostic {
+impl CardDifference<'_> {
+    fn diagnostic(&self, table: &CardComparison<'_>) -> Diagnostic {
         let drift = |span: Span, message: String| {
             let help = "`planwright tasks cards PACK --write` rewrites what has drifted";
             Diagnostic::new(&CARD_DRIFT, span, message).with_help(help)
         };
         match self {
-            Slip::Missing(row, id) => match table.cards.stray_mention(id) {
+            CardDifference::Missing(row, id) => match table.cards.stray_mention(id) {
                 Some(span) => drift(
                     span,
                     format!(
@@ -245,15 +245,15 @@ impl Slip<'_> {
                 .with_help("edit that place by hand"),
                 None => drift(row.span, format!("there is no card of `{}`", visible(id))),
             },
-            Slip::Second(card) => drift(card.id, format!("`{}` has two cards", visible(&card.task))),
-            Slip::Orphan(card) => {
+            CardDifference::Second(card) => drift(card.id, format!("`{}` has two cards", visible(&card.task))),
+            CardDifference::Orphan(card) => {
                 let task = visible(&card.task);
                 drift(
                     card.id,
                     format!("there is a card of `{task}`, and no such task in the contract"),
                 )
             }
-            Slip::Field(card, ix, is_second) => {
+            CardDifference::Field(card, ix, is_second) => {
                 let task = visible(&card.task);
                 let Some(field) = card.fields.get(*ix) else {
                     return drift(card.id, format!("the card of `{task}` has drifted"));

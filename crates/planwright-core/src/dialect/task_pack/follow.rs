@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::{CannotFollow, Followed, Note, TaskListEdit};
-use super::card_edits::{Sheet, refuse};
+use super::card_edits::{CardEditor, refuse};
 use super::cards::{Card, CardField, Cards};
 use super::contract::FIELDS;
 use super::js::JsView;
@@ -237,7 +237,7 @@ impl ContractEdit<'_> {
         let fence = contract.document.source().slice(extent);
         let mut edits = vec![Replacement::new(old_fence.document.extent(), fence)];
         let cards = Cards::read(before, &self.old.ids());
-        let sheet = Sheet {
+        let sheet = CardEditor {
             source: before,
             cards: &cards,
             newline: before.newline().as_str(),
@@ -285,7 +285,7 @@ impl ContractEdit<'_> {
     /// Adds what the cards of tasks need whose fields have changed.
     fn change_cards(
         &self,
-        sheet: &Sheet<'_>,
+        sheet: &CardEditor<'_>,
         new: &PackContract,
         edits: &mut Vec<Replacement>,
     ) -> Result<(), CannotFollow> {
@@ -306,7 +306,7 @@ impl ContractEdit<'_> {
     /// Adds what puts cards into their places: new ones, those of tasks that are gone, and another order.
     fn place_cards(
         &self,
-        sheet: &Sheet<'_>,
+        sheet: &CardEditor<'_>,
         new: &PackContract,
         edits: &mut Vec<Replacement>,
         notes: &mut Vec<Note>,
@@ -354,7 +354,7 @@ impl ContractEdit<'_> {
     }
 
     /// Refuses to add a task to cards of which none could be read.
-    fn refuse_unknown_layout(&self, sheet: &Sheet<'_>) -> Result<(), CannotFollow> {
+    fn refuse_unknown_layout(&self, sheet: &CardEditor<'_>) -> Result<(), CannotFollow> {
         for id in self.old.rows.iter().filter_map(|row| row.id.as_deref()) {
             sheet.card_of(id)?;
         }
@@ -362,7 +362,7 @@ impl ContractEdit<'_> {
     }
 
     /// Makes sure that what agreed with the contract still does, and that new cards do.
-    fn verify(&self, sheet: &Sheet<'_>, new: &PackContract, text: &SourceText) -> Result<(), CannotFollow> {
+    fn verify(&self, sheet: &CardEditor<'_>, new: &PackContract, text: &SourceText) -> Result<(), CannotFollow> {
         let cards = Cards::read(text, &new.ids());
         for (new_ix, row) in new.rows.iter().enumerate() {
             let old = self.origin_of(new_ix);
@@ -423,7 +423,7 @@ impl ContractEdit<'_> {
     }
 }
 
-fn start_of(sheet: &Sheet<'_>, row: &ContractRow) -> Option<u32> {
+fn start_of(sheet: &CardEditor<'_>, row: &ContractRow) -> Option<u32> {
     let card = sheet.cards.of(row.id.as_deref()?).next()?;
     Some(card.span.start)
 }

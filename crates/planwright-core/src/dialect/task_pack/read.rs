@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::reader::{ObjectFields, PLAIN_VOICE, PlanReader, excerpt};
 use super::super::table::FieldTable;
-use super::super::{CarrierKind, DialectInput, Looked, PlanReading, Questions, SourcePlanLookup};
+use super::super::{CarrierKind, DialectInput, DiskLookup, PlanReading, Questions, SourcePlanLookup};
 use super::js::{JsString, JsView};
 use super::original::{self, OriginalPack, parse_fence};
 use super::paths::is_concrete;
@@ -86,10 +86,10 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     let markdown = Markdown::parse(input.source);
     let fence = parse_fence(&markdown);
     let questions = match input.facts.looked {
-        Looked::Done => Questions::default(),
-        Looked::Never | Looked::NotYet => questions_of(&markdown, fence.as_ref()),
+        DiskLookup::Done => Questions::default(),
+        DiskLookup::Never | DiskLookup::NotYet => questions_of(&markdown, fence.as_ref()),
     };
-    if input.facts.looked == Looked::NotYet && !questions.is_empty() {
+    if input.facts.looked == DiskLookup::NotYet && !questions.is_empty() {
         return PlanReading {
             questions,
             ..PlanReading::default()
@@ -118,7 +118,7 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     }
     // What the reader found are misnamed fields; the rest of a task is judged by the original's rules.
     let mut misnamed = std::mem::take(&mut reader.diagnostics);
-    let mut diagnostics = report::diagnostics(&pack, &validation, &excused, input.facts.looked == Looked::Done);
+    let mut diagnostics = report::diagnostics(&pack, &validation, &excused, input.facts.looked == DiskLookup::Done);
     let explained: HashSet<_> = misnamed.iter().map(|found| found.span).collect();
     diagnostics.retain(|found| found.rule.id != report::UNKNOWN_FIELD.id || !explained.contains(&found.span));
     let span = fence.map(|parsed| parsed.document.extent());
@@ -216,7 +216,7 @@ fn list_of(reader: &mut PlanReader<'_>, source: &SourceText, entry: &Frontmatter
     FieldValue::List(reader.builder.list(entry.block, items))
 }
 
-fn read_contract<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) -> Vec<Excuse> {
+fn read_contract<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) -> Vec<MisnamedField> {
     let mut excused = Vec::new();
     let found = reader.sort(root, &CONTRACT);
     for entry in record(reader, &found, &CONTRACT) {
@@ -237,13 +237,18 @@ fn read_contract<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) -> Vec<Excu
     excused
 }
 
-fn read_task<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, waves: &WavePositions<'_>, excused: &mut Vec<Excuse>) {
+fn read_task<'d>(
+    reader: &mut PlanReader<'d>,
+    node: NodeRef<'d>,
+    waves: &WavePositions<'_>,
+    excused: &mut Vec<MisnamedField>,
+) {
     let mut found = reader.sort(node, &TASK);
     let id = found.get(TASK_ID).filter(|id| id.kind() == NodeKind::String);
     let owner = || id.map_or("a task".to_owned(), |id| format!("task '{}'", excerpt(&id.value())));
     reader.report_misnamed(&mut found, &TASK, &owner);
     for (_, spec) in TASK.fields.iter().enumerate().filter(|&(ix, _)| found.is_misnamed(ix)) {
-        excused.push(Excuse {
+        excused.push(MisnamedField {
             task: found.get(TASK_ID).unwrap_or(node).span(),
             field: spec.name,
         });
@@ -285,7 +290,7 @@ fn record<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>, table: &'st
 }
 
 /// A field that a task has under another name.
-pub(super) struct Excuse {
+pub(super) struct MisnamedField {
     /// Where the task's id stands, or the task where it has none.
     pub(super) task: Span,
     /// The field's right name.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::hash::is_plan_hash;
 use super::js::JsString;
 use super::original::{OriginalFinding, OriginalPack, OriginalReport};
-use super::read::Excuse;
+use super::read::MisnamedField;
 use super::{TASK, contract};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, TOO_MANY_FINDINGS, push_bounded, rules, too_many};
 use crate::text::{Span, visible};
@@ -107,7 +107,7 @@ pub(super) fn is_draft(pack: &OriginalPack) -> bool {
 pub(super) fn diagnostics(
     pack: &OriginalPack,
     report: &OriginalReport,
-    excused: &[Excuse],
+    excused: &[MisnamedField],
     looked: bool,
 ) -> Vec<Diagnostic> {
     let draft = is_draft(pack);

@@ -19,7 +19,7 @@ use crate::dialect::task_pack::drift::drift;
 use crate::dialect::task_pack::original::{self, OriginalPack, Validity, validate};
 use crate::dialect::task_pack::paths::is_concrete;
 use crate::dialect::write::cut;
-use crate::dialect::{self, Choice, DIALECTS, DiskFacts, Looked};
+use crate::dialect::{self, Choice, DIALECTS, DiskFacts, DiskLookup};
 use crate::inspect::inspect;
 use crate::text::{SourceText, visible};
 use answer::PlannerAnswer;
@@ -210,7 +210,7 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
     let files: BTreeSet<String> = pack.files().collect();
     let directories: Vec<String> = files.into_iter().filter(|file| (order.is_directory)(file)).collect();
     let facts = DiskFacts {
-        looked: Looked::Done,
+        looked: DiskLookup::Done,
         source_plan: dialect::SourcePlanLookup::Bytes(order.plan.as_str().as_bytes().to_vec()),
         directories: directories.clone(),
         neighbours: None,
@@ -235,8 +235,8 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
 /// Returns a finding about a text that was never written, whose places are nobody's: with what stands there instead.
 fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
     let written = found.span.map_or("", |span| text.slice(span)).trim();
-    let is_told = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
-    let message = match is_told {
+    let is_quoted = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
+    let message = match is_quoted {
         true => found.message.clone(),
         false => format!("{} It is {}.", found.message, visible(&cut(written, 80))),
     };

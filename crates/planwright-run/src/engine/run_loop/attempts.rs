@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use planwright_core::plan::State;
 
-use super::super::attempt::{AttemptEndReason, RunningAttempt, Stage};
+use super::super::attempt::{AttemptEndReason, AttemptPhase, RunningAttempt};
 use super::super::budget::Reservation;
 use crate::worker::{StopManner, Workers};
 
@@ -84,7 +84,7 @@ impl RunningAttempts {
     pub(super) fn reserved(&self) -> Vec<Reservation> {
         let about_to = self.spawning.iter().map(|(attempt, _)| attempt);
         let all = self.under_way.values().chain(about_to);
-        let at_work = all.filter(|attempt| !matches!(attempt.stage, Stage::Checking(_)));
+        let at_work = all.filter(|attempt| !matches!(attempt.stage, AttemptPhase::Checking(_)));
         at_work.map(|attempt| attempt.reserved).collect()
     }
 

@@ -12,7 +12,7 @@ use super::RunLoop;
 use super::reconcile::keeps_output;
 use crate::review::rejection;
 use crate::runs::state::TaskRun;
-use crate::runs::{Approved, Ask, RequestRecord, Requests, RunEvent};
+use crate::runs::{Approved, ControlRequest, RequestRecord, Requests, RunEvent};
 use crate::user::user;
 use crate::worker::StopManner;
 
@@ -45,7 +45,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    fn handle_request(&mut self, ask: &Ask) -> Result<(), RunError> {
+    fn handle_request(&mut self, ask: &ControlRequest) -> Result<(), RunError> {
         let asked = RequestRecord {
             by: ask.by.clone(),
             why: ask.note.clone(),
@@ -78,7 +78,7 @@ impl RunLoop<'_> {
 
     /// Takes a review. It is a change of its own in the plan's history, with who reviewed: neither together with what was
     /// before, nor with what follows.
-    fn review(&mut self, ask: &Ask, approves: bool) -> Result<(), RunError> {
+    fn review(&mut self, ask: &ControlRequest, approves: bool) -> Result<(), RunError> {
         self.write_plan()?;
         let named = ask.task.as_deref().and_then(|name| self.snapshot.named(name).ok());
         if let Some(task) = named.filter(|&task| self.phase(task) == Phase::Review) {
@@ -92,7 +92,7 @@ impl RunLoop<'_> {
         self.write_plan()
     }
 
-    fn approved(&mut self, task: u32, ask: &Ask, by: String) -> Result<(), RunError> {
+    fn approved(&mut self, task: u32, ask: &ControlRequest, by: String) -> Result<(), RunError> {
         let held = self.landing.take_for_review(task);
         let approved = Approved {
             task: self.snapshot.name(task).to_owned(),
@@ -124,7 +124,7 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    fn rejected(&mut self, task: u32, ask: &Ask, by: String) -> Result<(), RunError> {
+    fn rejected(&mut self, task: u32, ask: &ControlRequest, by: String) -> Result<(), RunError> {
         self.landing.take_for_review(task);
         let why = ask.note.clone().unwrap_or_else(|| "rejected".to_owned());
         let name = self.snapshot.name(task).to_owned();

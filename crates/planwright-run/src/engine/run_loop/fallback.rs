@@ -12,7 +12,7 @@ use super::RunLoop;
 use super::results::AttemptFailure;
 use crate::clock;
 use crate::config::{Agent, chain_of};
-use crate::fallback::{Fallback, MAX_BACKOFF, MAX_PROVIDER_WAIT, MAX_WAITS, ProviderLimits, Way};
+use crate::fallback::{Continuation, Fallback, MAX_BACKOFF, MAX_PROVIDER_WAIT, MAX_WAITS, ProviderLimits};
 use crate::runs::state::RunState;
 use crate::runs::{RemarkKind, Spent};
 
@@ -122,9 +122,9 @@ impl RunLoop<'_> {
     }
 
     /// Returns how a task continues whose agent cannot take it now; none where there is no agent to wait for.
-    fn way_on(&mut self, task: u32) -> Option<Way> {
+    fn way_on(&mut self, task: u32) -> Option<Continuation> {
         if let Some(other) = self.next_runner(task) {
-            return Some(Way::Other(other));
+            return Some(Continuation::Other(other));
         }
         let AgentSubstitution { first, fallback, .. } = self.fallbacks.turns.get_mut(&task)?;
         let chain = chain_of(&self.request.config.agents, first);
@@ -134,7 +134,7 @@ impl RunLoop<'_> {
             clock::instant(),
             self.request.config.run.backoff,
         )?;
-        Some(Way::Wait(wait))
+        Some(Continuation::Wait(wait))
     }
 
     /// The provider had enough for now, and said for how long or did not. The attempt does not count, and the task stays under way.
@@ -156,13 +156,13 @@ impl RunLoop<'_> {
             self.remark_kind(Some(task), RemarkKind::BudgetSpent, text)?;
             return self.fail(attempt, &AttemptFailure::Other(format!("{spent}; {why}")), false);
         }
-        let way = self.way_on(task).unwrap_or(Way::Wait(MAX_BACKOFF));
+        let way = self.way_on(task).unwrap_or(Continuation::Wait(MAX_BACKOFF));
         self.go_another_way(attempt, way, "is held up by its provider", why)
     }
 
     /// Takes note that an agent could not work. Returns how the task continues without that counting: the first time, and where
     /// there is another agent.
-    pub(super) fn way_around(&mut self, attempt: &RunningAttempt, spent: &Spent) -> Option<Way> {
+    pub(super) fn way_around(&mut self, attempt: &RunningAttempt, spent: &Spent) -> Option<Continuation> {
         let is_first = self
             .fallbacks
             .turns
@@ -178,7 +178,7 @@ impl RunLoop<'_> {
     pub(super) fn go_another_way(
         &mut self,
         mut attempt: RunningAttempt,
-        way: Way,
+        way: Continuation,
         what: &str,
         why: &str,
     ) -> Result<(), RunError> {
@@ -186,12 +186,12 @@ impl RunLoop<'_> {
         self.keep_checkout(&mut attempt)?;
         self.attempts.free_slot(&attempt);
         let wait = match way {
-            Way::Other(other) => {
+            Continuation::Other(other) => {
                 let text = format!("`{}` {what}: `{other}` takes it", attempt.agent);
                 self.remark_kind(Some(task), RemarkKind::Fallback, text)?;
                 Duration::ZERO
             }
-            Way::Wait(wait) => wait,
+            Continuation::Wait(wait) => wait,
         };
         if let Some(turn) = self.fallbacks.turns.get_mut(&task) {
             turn.goes_on = true;

@@ -5,13 +5,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use planwright_core::agent::{Basis, Conclusion, End};
+use planwright_core::agent::{AttemptEnd, Basis, Conclusion};
 use planwright_core::plan::{State, Task, Verb};
 use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
 use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, Launch, RunningAttempt, Stage};
+use super::super::attempt::{AttemptEndReason, AttemptPhase, Launch, RunningAttempt};
 use super::super::preview::commands_of;
 use super::super::protected::Protection;
 use super::super::recovery::Unlanded;
@@ -113,7 +113,7 @@ impl RunLoop<'_> {
             slot: self.attempts.take_slot(),
             result: place.result(),
             folder: self.root(),
-            stage: Stage::Working(Box::new(AgentOutput::new(format, self.agents.redaction()))),
+            stage: AttemptPhase::Working(Box::new(AgentOutput::new(format, self.agents.redaction()))),
             checkout: None,
             setup: VecDeque::new(),
             resolution: None,
@@ -173,7 +173,7 @@ impl RunLoop<'_> {
         self.remark(Some(attempt.task), text)?;
         self.happened(ScheduleEvent::Started { task: attempt.task });
         let conclusion = Conclusion {
-            end: End::Done,
+            end: AttemptEnd::Done,
             basis: Basis::ResultFile,
             output: unlanded.output,
             affected_files: unlanded.candidate.touched.clone(),
@@ -344,7 +344,7 @@ impl RunLoop<'_> {
         let log = setup_log(&attempt);
         match self.start_command(&check, &scene, log) {
             Ok(key) => {
-                attempt.stage = Stage::SettingUp(prompt);
+                attempt.stage = AttemptPhase::SettingUp(prompt);
                 let task = attempt.task;
                 self.attempts.insert(key, attempt);
                 self.happened(ScheduleEvent::Started { task });
@@ -397,7 +397,7 @@ impl RunLoop<'_> {
         }
         let configured = self.request.config.agents.get(&attempt.agent);
         let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
-        attempt.stage = Stage::Working(Box::new(AgentOutput::new(format, self.agents.redaction())));
+        attempt.stage = AttemptPhase::Working(Box::new(AgentOutput::new(format, self.agents.redaction())));
         self.attempts.queue(attempt, prompt);
         Ok(())
     }

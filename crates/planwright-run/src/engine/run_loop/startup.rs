@@ -49,8 +49,8 @@ use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder};
 use crate::revise::{ChangeTarget, LastVerb, last_verbs, transition_plan};
 use crate::runs::state::{AttemptRun, RunState, TaskRun, WorkProgress};
 use crate::runs::{
-    self, Begun, IsolationMode, Live, RemarkRecord, Resumed, RunEvent, RunLog, RunPlace, RunRecord, Spent, TaskRecord,
-    WorkspaceFolder,
+    self, Begun, IsolationMode, RemarkRecord, Resumed, RunEvent, RunLock, RunLog, RunPlace, RunRecord, Spent,
+    TaskRecord, WorkspaceFolder,
 };
 use crate::user::user;
 use crate::worker::{self, Workers};
@@ -62,7 +62,7 @@ static FILES: DiskFiles = DiskFiles;
 
 /// A plan that this process may run: it has the lock, and the plan and the logs were read under it or are unchanged.
 struct Locked {
-    live: Live,
+    live: RunLock,
     prepared: PreparedRun,
     recovered: Recovered,
 }
@@ -254,7 +254,7 @@ fn lock(request: &RunRequest<'_>, prepared: PreparedRun, now: &str) -> Result<Lo
     let state = plan.root.join(STATE_FOLDER);
     make_state_folder(&FILES, &plan.root)
         .map_err(RunError::io(format!("the folder `{}` cannot be made", state.display())))?;
-    let mut live = Live::acquire(&FILES, &plan, "", now)?;
+    let mut live = RunLock::acquire(&FILES, &plan, "", now)?;
     if let Some(own_id) = plan_id(prepared.snapshot.plan()) {
         live.hold_id(&FILES, &plan, own_id)?;
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use planwright_core::agent::Conclusion;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, Checking, RunningAttempt, Stage, mark_of_attempt};
+use super::super::attempt::{AttemptEndReason, AttemptPhase, Checking, RunningAttempt, mark_of_attempt};
 use super::RunLoop;
 use super::fences::shared_writable;
 use super::results::AttemptFailure;
@@ -65,7 +65,7 @@ impl RunLoop<'_> {
         let folder = attempt.folder.clone();
         match self.start_check(&attempt, &mut checking, folder) {
             Some(key) => {
-                attempt.stage = Stage::Checking(checking);
+                attempt.stage = AttemptPhase::Checking(checking);
                 self.attempts.insert(key, attempt);
                 Ok(())
             }

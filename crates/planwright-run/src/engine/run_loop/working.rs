@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use planwright_core::agent::{AgentEvent, Conclusion, End};
+use planwright_core::agent::{AgentEvent, AttemptEnd, Conclusion};
 use planwright_core::edit::ToolCall;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, RunningAttempt, Stage, mark_of_attempt};
+use super::super::attempt::{AttemptEndReason, AttemptPhase, RunningAttempt, mark_of_attempt};
 use super::super::naming::listed;
 use super::RunLoop;
 use super::results::{AttemptFailure, MAX_REMEMBERED, cut};
@@ -14,7 +14,7 @@ use crate::agent_output::{AgentOutput, LEFTOVER_GRACE, MAX_OWN_WAIT, RedactedAge
 use crate::clock;
 use crate::config::units::duration_text;
 use crate::config::{NoChanges, OnProtected, OutputFormat};
-use crate::fallback::{Way, told_wait};
+use crate::fallback::{Continuation, reported_wait};
 use crate::faults;
 use crate::git::Candidate;
 use crate::runs::{self, Finished, Outcome, RemarkKind, RunEvent, Spent};
@@ -35,7 +35,7 @@ enum AttemptVerdict {
     /// The agent could not work, and the task continues without that counting.
     Broken {
         why: String,
-        way: Way,
+        way: Continuation,
     },
     /// The run ended it, or another process took the task away.
     Interrupted,
@@ -90,7 +90,7 @@ impl RunLoop<'_> {
         let Some(attempt) = self.attempts.get_mut(key) else {
             return;
         };
-        let Stage::Working(output) = &mut attempt.stage else {
+        let AttemptPhase::Working(output) = &mut attempt.stage else {
             return;
         };
         for heard in output.take(bytes) {
@@ -127,10 +127,10 @@ impl RunLoop<'_> {
     fn process_ended(&mut self, mut attempt: RunningAttempt, ended: EndedProcess) -> Result<(), RunError> {
         let stage = std::mem::replace(
             &mut attempt.stage,
-            Stage::Working(Box::new(AgentOutput::new(OutputFormat::Plain, self.agents.redaction()))),
+            AttemptPhase::Working(Box::new(AgentOutput::new(OutputFormat::Plain, self.agents.redaction()))),
         );
         match stage {
-            Stage::Working(output) => {
+            AttemptPhase::Working(output) => {
                 let RedactedAgentReport {
                     conclusion,
                     remarks,
@@ -146,8 +146,8 @@ impl RunLoop<'_> {
                 }
                 self.worked(attempt, &ended, conclusion)
             }
-            Stage::Checking(checking) => self.checked(attempt, &ended, checking),
-            Stage::SettingUp(prompt) => self.set_up(attempt, &ended, prompt),
+            AttemptPhase::Checking(checking) => self.checked(attempt, &ended, checking),
+            AttemptPhase::SettingUp(prompt) => self.set_up(attempt, &ended, prompt),
         }
     }
 
@@ -191,26 +191,26 @@ impl RunLoop<'_> {
             self.propose(&attempt, &conclusion.proposed_tasks)?;
         }
         let mut candidate = None;
-        if conclusion.end == End::Done && attempt.ending.is_none() {
+        if conclusion.end == AttemptEnd::Done && attempt.ending.is_none() {
             match self.gather(&attempt, &mut conclusion) {
                 Ok(found) => candidate = found,
-                Err(why) => conclusion.end = End::Failed { why },
+                Err(why) => conclusion.end = AttemptEnd::Failed { why },
             }
-            let is_taken = conclusion.end == End::Done;
+            let is_taken = conclusion.end == AttemptEnd::Done;
             attempt.is_unchanged = is_taken && self.is_unchanged(&attempt, &conclusion, candidate.as_ref());
             if attempt.is_unchanged && self.request.config.run.no_changes == NoChanges::Fail {
                 let why = "it reported success and changed no file (run.no_changes)".to_owned();
-                conclusion.end = End::Failed { why };
+                conclusion.end = AttemptEnd::Failed { why };
             }
             attempt.protected = self.changed_protected(&attempt, candidate.as_ref());
             if let Some(why) = self.report_protected(&attempt)? {
-                conclusion.end = End::Failed { why };
+                conclusion.end = AttemptEnd::Failed { why };
             }
             if let Some(why) = self.unresolved(&attempt, candidate.as_ref()) {
-                conclusion.end = End::Failed { why };
+                conclusion.end = AttemptEnd::Failed { why };
             }
             if let Some(why) = self.look_for_drift(&attempt, &conclusion)? {
-                conclusion.end = End::Failed { why };
+                conclusion.end = AttemptEnd::Failed { why };
             }
         }
         let verdict = self.verdict(&attempt, ended, &conclusion);
@@ -247,21 +247,21 @@ impl RunLoop<'_> {
         match (&attempt.ending, &conclusion.end) {
             (Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway), _) => AttemptVerdict::Interrupted,
             (Some(AttemptEndReason::RateLimited { wait, why }), _) => AttemptVerdict::RateLimited {
-                wait: told_wait(Some(*wait), why),
+                wait: reported_wait(Some(*wait), why),
                 why: why.clone(),
             },
-            (_, End::RateLimited { wait, why }) => AttemptVerdict::RateLimited {
-                wait: told_wait(*wait, why),
+            (_, AttemptEnd::RateLimited { wait, why }) => AttemptVerdict::RateLimited {
+                wait: reported_wait(*wait, why),
                 why: why.clone(),
             },
-            (_, End::Done) => AttemptVerdict::Done,
-            (_, End::Stopped { condition }) => AttemptVerdict::Stopped(condition.clone()),
-            (_, End::Broken { why }) => match self.way_around(attempt, &spent_by(ended, conclusion)) {
+            (_, AttemptEnd::Done) => AttemptVerdict::Done,
+            (_, AttemptEnd::Stopped { condition }) => AttemptVerdict::Stopped(condition.clone()),
+            (_, AttemptEnd::Broken { why }) => match self.way_around(attempt, &spent_by(ended, conclusion)) {
                 Some(way) => AttemptVerdict::Broken { why: why.clone(), way },
                 None => AttemptVerdict::Failed(why.clone()),
             },
-            (_, End::Failed { why }) => AttemptVerdict::Failed(why.clone()),
-            (_, End::Interrupted) => AttemptVerdict::Failed(self.limit_words(ended)),
+            (_, AttemptEnd::Failed { why }) => AttemptVerdict::Failed(why.clone()),
+            (_, AttemptEnd::Interrupted) => AttemptVerdict::Failed(self.limit_words(ended)),
         }
     }
 

@@ -44,7 +44,7 @@ pub struct RunState {
     /// How many tasks stand where.
     pub counts: Counts,
     /// What the user should know, in the order in which it came.
-    pub remarks: Vec<Noted>,
+    pub remarks: Vec<TimedRemark>,
     /// Who paused it and why, while it is paused.
     pub paused: Option<RequestRecord>,
     /// Why nothing new starts any more.
@@ -90,7 +90,7 @@ impl RunSpan {
 
 /// Something that the user should know, and when it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noted {
+pub struct TimedRemark {
     /// When.
     pub time: String,
     /// In words.
@@ -209,7 +209,7 @@ impl RunState {
             RunEvent::Merged(merged) => self.merge(merged, time),
             RunEvent::Drifted(drifted) => self.drift(drifted),
             RunEvent::Edited(edited) => self.edit(edited, time),
-            RunEvent::Remark(remark) => self.note(Noted {
+            RunEvent::Remark(remark) => self.note(TimedRemark {
                 time: time.to_owned(),
                 text: remark.text.clone(),
                 task: remark.task.clone(),
@@ -569,7 +569,7 @@ impl RunState {
     }
 
     fn note_text(&mut self, time: &str, text: String, task: Option<String>) {
-        self.note(Noted {
+        self.note(TimedRemark {
             time: time.to_owned(),
             text,
             task,
@@ -577,7 +577,7 @@ impl RunState {
         });
     }
 
-    fn note(&mut self, noted: Noted) {
+    fn note(&mut self, noted: TimedRemark) {
         self.remarks.push(noted);
     }
 

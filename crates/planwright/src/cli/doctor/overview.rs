@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::config::{Command, Config};
-use planwright_run::doctor::{DoctorFinding, Health};
+use planwright_run::doctor::{DoctorFinding, DoctorFindings};
 use planwright_run::engine::{LeftoverState, Leftovers};
 use planwright_run::files::free_bytes;
 use planwright_run::git::Repository;
@@ -37,7 +37,12 @@ pub(super) struct Fact {
 }
 
 /// Looks at everything, adds what is wrong to the findings, and returns what there is.
-pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut Output) -> anyhow::Result<Vec<Fact>> {
+pub(super) fn facts(
+    root: &Path,
+    health: &mut DoctorFindings,
+    starts: bool,
+    output: &mut Output,
+) -> anyhow::Result<Vec<Fact>> {
     let config = health.configuration.config.clone();
     let mut facts = Vec::new();
     let mut fact = |name: &'static str, words: String| facts.push(Fact { name, words });
@@ -72,7 +77,7 @@ pub(super) fn facts(root: &Path, health: &mut Health, starts: bool, output: &mut
     Ok(facts)
 }
 
-fn git_words(root: &Path, health: &mut Health) -> String {
+fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
     let repository = match Repository::around(root) {
         Ok(Some(repository)) => repository,
         Ok(None) => return "no repository: tasks share this folder, one at a time".to_owned(),
@@ -162,7 +167,7 @@ fn verification_words(
     root: &Path,
     command: &Command,
     trial: Option<&mut Trial<'_>>,
-    health: &mut Health,
+    health: &mut DoctorFindings,
     output: &mut Output,
 ) -> anyhow::Result<String> {
     let line = one_line(&command_line(&command.arguments()));
@@ -201,7 +206,7 @@ fn checkouts_words(root: &Path, config: &Config) -> Option<String> {
     }
 }
 
-fn disk_words(root: &Path, config: &Config, health: &mut Health) -> String {
+fn disk_words(root: &Path, config: &Config, health: &mut DoctorFindings) -> String {
     let home = Repository::around(root).ok().flatten();
     let home = home.and_then(|repository| CheckoutHome::of(config.run.checkouts.as_deref(), &repository).ok());
     let home = home.map(|home| home.folder().to_owned());

@@ -437,7 +437,7 @@ fn refusal(found: &Found, error: RunError) -> anyhow::Error {
 }
 
 fn exit_of(outcome: &RunOutcome) -> Exit {
-    match outcome.standing {
+    match outcome.status {
         _ if outcome.unwritten.is_some() || outcome.is_hindered => Exit::Environment,
         ScheduleStatus::Finished => Exit::Success,
         _ => Exit::Problems,

@@ -288,7 +288,7 @@ impl RunReport {
             run_state
                 .tasks()
                 .iter()
-                .filter(|task| is_one(&task.standing()))
+                .filter(|task| is_one(&task.current_state()))
                 .collect()
         };
         let title = |task: &str| setting.titles.get(task).cloned();
