@@ -132,7 +132,6 @@ pub struct ChangedText {
 
 /// How the new text was read for the proof.
 enum ProofReading {
-    /// As a whole.
     Whole(Box<Open>),
     /// The tasks that were touched, and what became of them.
     Part(Vec<(usize, TaskFate)>),

@@ -106,7 +106,6 @@ pub(super) enum AttemptEndReason {
     RateLimited {
         /// How many seconds.
         wait: u64,
-        /// Why, in its words.
         why: String,
     },
     /// Another process moved or removed the task.

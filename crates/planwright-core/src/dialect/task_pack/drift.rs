@@ -85,7 +85,6 @@ struct CardComparison<'a> {
     orphans: Vec<Card>,
 }
 
-/// One difference.
 enum CardDifference<'t> {
     /// A task without a card.
     Missing(&'t ContractRow, &'t str),
