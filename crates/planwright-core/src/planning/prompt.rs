@@ -1,7 +1,7 @@
 //! The prompts for a planner agent: to make a plan, to replace one that failed, to derive a pack, to put an answer right.
 //! Text of others is quoted and bounded as in the prompts for tasks; what a valid plan is comes from the dialect.
 
-pub use super::placeholder::{PLACEHOLDERS, PlanningPlaceholder};
+pub use super::placeholder::{PLACEHOLDERS, PlanningPlaceholder, Purpose};
 
 use super::derive::SourcePlan;
 use super::placeholder::PlanningValueSource;
@@ -64,19 +64,6 @@ pub struct Derivation<'d> {
     pub plan_text: &'d str,
     /// The text of the pack that is to be replaced; empty where there is none.
     pub previous: &'d str,
-}
-
-/// What a planning prompt is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A plan is to be made.
-    Plan,
-    /// A plan is to be replaced by a new version.
-    Replan,
-    /// An answer is to be put right.
-    Repair,
-    /// A task pack is to be derived from a source plan; also where an answer to that is to be put right.
-    Derive,
 }
 
 /// What all planning templates begin and end with: what is given, and what is asked for in which form.

@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::SettingOrigin;
-use super::presets::preset;
 use crate::programs::program;
 
 /// How an agent takes its prompt.
@@ -159,21 +158,6 @@ impl Agent {
         let program = self.program();
         self.preset
             .unwrap_or_else(|| program.rsplit('/').next().unwrap_or(program))
-    }
-
-    /// Returns its words with its own sandbox switched off, which cannot be started behind a fence.
-    pub fn without_sandbox(&self, words: Vec<OsString>) -> Vec<OsString> {
-        let Some(option) = preset(self.known_as()).and_then(|preset| preset.sandbox) else {
-            return words;
-        };
-        let mut words = words;
-        for ix in 1..words.len() {
-            let is_named = option.names.iter().any(|name| words[ix - 1] == *name);
-            if is_named && option.on.iter().any(|value| words[ix] == *value) {
-                words[ix] = option.off.into();
-            }
-        }
-        words
     }
 
     /// Returns the words of its command for one attempt, the program first.

@@ -9,7 +9,7 @@ use super::super::RunError;
 use super::super::attempt::{AttemptEndReason, AttemptPhase, RunningAttempt, mark_of_attempt};
 use super::super::naming::listed;
 use super::RunLoop;
-use super::results::{AttemptFailure, MAX_REMEMBERED, cut};
+use super::results::{AttemptFailure, finished};
 use crate::agent_output::{AgentOutput, LEFTOVER_GRACE, MAX_OWN_WAIT, RedactedAgentReport, end_all, keep_result};
 use crate::clock;
 use crate::config::units::duration_text;
@@ -354,37 +354,6 @@ pub(super) fn processes(n: usize) -> String {
     match n {
         1 => "a process".to_owned(),
         n => format!("{n} processes"),
-    }
-}
-
-pub(super) fn finished(
-    attempt: &RunningAttempt,
-    outcome: Outcome,
-    why: Option<&str>,
-    ended: &EndedProcess,
-    conclusion: &Conclusion,
-) -> Finished {
-    let output = conclusion.output.trim();
-    let exit = match ended.exit {
-        ProcessExit::Code(code) => Some(format!("exit {code}")),
-        ProcessExit::Signal(signal) => Some(format!("signal {signal}")),
-        ProcessExit::Unknown => None,
-    };
-    Finished {
-        task: attempt.name.clone(),
-        attempt: attempt.number,
-        outcome,
-        why: why.map(|why| cut(why, MAX_REMEMBERED)),
-        output: (!output.is_empty()).then(|| cut(output, MAX_REMEMBERED)),
-        files: conclusion.affected_files.clone(),
-        exit,
-        milliseconds: u64::try_from(clock::shown(ended.duration).as_millis()).ok(),
-        cost_usd: conclusion.cost_usd,
-        tokens: runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
-        session: conclusion.session.clone(),
-        discoveries: conclusion.discoveries.clone(),
-        limited_for: None,
-        no_changes: attempt.is_unchanged,
     }
 }
 
