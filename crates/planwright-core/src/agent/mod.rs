@@ -5,7 +5,7 @@
 //! their servers. Success is the closing event of the format saying so. Memory is bounded whatever the agent prints.
 //!
 //! ```
-//! use planwright_core::agent::{AgentExit, EventFormat, AgentEvent, Listener, AgentOutcome};
+//! use planwright_core::agent::{AgentEvent, AgentExit, AgentOutcome, EventFormat, Listener};
 //!
 //! let mut listener = Listener::new(EventFormat::Claude);
 //! let said = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"I will write it."}]}}"#;

@@ -2,7 +2,7 @@
 //! Knows the file's text, not where it lies.
 //!
 //! ```
-//! use planwright_core::agent::result_file::{ResultStatus, ResultFile};
+//! use planwright_core::agent::result_file::{ResultFile, ResultStatus};
 //!
 //! let file = ResultFile::read(r#"{"planwright_result": 1, "outcome": "done", "affected_files": ["src/a.rs", "../b"]}"#)
 //!     .expect("a file without errors");

@@ -2,7 +2,7 @@
 //! Also what is near to it: import, migration, new plans. Writes no files, has no clock, asks for no dialect by name.
 //!
 //! ```
-//! use planwright_core::convert::{LossKind, ConversionOptions, convert};
+//! use planwright_core::convert::{ConversionOptions, LossKind, convert};
 //! use planwright_core::dialect::id_source::IdSource;
 //! use planwright_core::dialect::{Choice, DiskFacts, find};
 //! use planwright_core::inspect::inspect;

@@ -7,7 +7,7 @@
 //! ```
 //! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::inspect::inspect;
-//! use planwright_core::prompt::{PromptContext, Prompt, Template};
+//! use planwright_core::prompt::{Prompt, PromptContext, Template};
 //! use planwright_core::text::SourceText;
 //!
 //! let text = SourceText::new(r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read `a.txt`"}]}"#);

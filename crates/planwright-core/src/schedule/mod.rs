@@ -8,7 +8,7 @@
 //! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::graph::TaskGraph;
 //! use planwright_core::inspect::inspect;
-//! use planwright_core::schedule::{ScheduleAction, ScheduleEvent, Jobs, Policy, Schedule, ScheduleStatus};
+//! use planwright_core::schedule::{Jobs, Policy, Schedule, ScheduleAction, ScheduleEvent, ScheduleStatus};
 //! use planwright_core::text::SourceText;
 //!
 //! let text = SourceText::new(
