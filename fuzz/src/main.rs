@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use planwright_laws::{TARGETS, FuzzTarget};
+use planwright_laws::{FuzzTarget, TARGETS};
 
 /// The variable that names the target.
 const VARIABLE: &str = "PLANWRIGHT_FUZZ_TARGET";

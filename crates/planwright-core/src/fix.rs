@@ -2,12 +2,12 @@
 //!
 //! ```
 //! use planwright_core::diagnostic::Safety;
-//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::fix::fix;
 //! use planwright_core::text::SourceText;
 //!
 //! let text = SourceText::new(r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read", "deps": [],}]}"#);
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let fixed = fix(&text, &Choice::by_content(&facts), Safety::Safe);
 //! assert_eq!(
 //!     fixed.source.as_str(),

@@ -2,7 +2,7 @@
 //! Can only be built by proving that; holds no status.
 //!
 //! ```
-//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::graph::TaskGraph;
 //! use planwright_core::inspect::inspect;
 //! use planwright_core::text::SourceText;
@@ -15,7 +15,7 @@
 //!         {"id": "describe", "description": "Describe it"}
 //!     ]}"#,
 //! );
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let linked = inspect(&text, &Choice::by_content(&facts)).plan.expect("a plan");
 //! let graph = TaskGraph::new(&linked.plan, &linked.links).expect("no circles");
 //! let names: Vec<_> = graph.critical_path().iter().map(|&ix| linked.plan.task_name(ix as usize)).collect();

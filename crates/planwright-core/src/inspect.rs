@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use planwright_core::diagnostic::Severity;
-//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::inspect::inspect;
 //! use planwright_core::text::SourceText;
 //!
@@ -12,7 +12,7 @@
 //!   {"id": "t1", "description": "Read", "depends_on": ["t9"]}
 //! ]}"#,
 //! );
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let inspection = inspect(&text, &Choice::by_content(&facts));
 //! assert_eq!(inspection.count(Severity::Error), 1);
 //!

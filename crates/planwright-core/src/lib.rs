@@ -7,7 +7,7 @@
 //! # From a text to what may start
 //!
 //! ```
-//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::inspect::inspect;
 //! use planwright_core::plan::Readiness;
 //! use planwright_core::text::SourceText;
@@ -18,7 +18,7 @@
 //!         {"id": "t2", "description": "Write", "depends_on": ["t1"]}
 //!     ]}"#,
 //! );
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let inspection = inspect(&text, &Choice::by_content(&facts));
 //! assert_eq!(inspection.dialect_name(), Some("clido"));
 //! assert!(inspection.diagnostics.is_empty());

@@ -11,7 +11,7 @@ use planwright_core::inspect::inspect;
 use planwright_core::outline::read;
 use planwright_core::plan::State;
 use planwright_core::planning::answer::candidates;
-use planwright_core::planning::draft::{Unusable, draft, told};
+use planwright_core::planning::draft::{Unusable, draft, finding_list};
 use planwright_core::planning::replan::new_version;
 use planwright_core::text::SourceText;
 
@@ -49,11 +49,11 @@ fn check_candidates(answer: &str) {
 
 fn check_unusable(unusable: &Unusable, n_bytes: usize) {
     findings::check_words(&unusable.findings, n_bytes);
-    let told = told(&unusable.text, &unusable.findings);
+    let finding_list = finding_list(&unusable.text, &unusable.findings);
     assert!(
-        told.len() <= 64 * 1024 + 64 * n_bytes,
+        finding_list.len() <= 64 * 1024 + 64 * n_bytes,
         "{} bytes are told of {n_bytes}",
-        told.len()
+        finding_list.len()
     );
 }
 

@@ -29,7 +29,7 @@ use crate::worker::{
 pub const MAX_ANSWER_BYTES: usize = 4 << 20;
 
 /// How often is looked whether the user wants the end.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The key of the only process.
 const KEY: u64 = 1;
@@ -275,9 +275,9 @@ pub fn ask_agent(
     workers
         .start(KEY, &spec)
         .map_err(|error| not_started(query.agent, error))?;
-    let mut n_heeded = 0;
+    let mut n_handled = 0;
     loop {
-        for event in workers.wait(Some(GLANCE)) {
+        for event in workers.wait(Some(POLL_INTERVAL)) {
             match event {
                 WorkerEvent::Output { key: KEY, bytes } => {
                     let is_to_end = listening.take(&bytes);
@@ -290,8 +290,8 @@ pub fn ask_agent(
             }
         }
         let n_asked = interrupts.load(Ordering::Relaxed);
-        if n_asked > n_heeded {
-            n_heeded = n_asked;
+        if n_asked > n_handled {
+            n_handled = n_asked;
             listening.interrupt();
             workers.cancel(
                 KEY,
@@ -352,7 +352,7 @@ impl AgentQuery<'_> {
             log: self.place.output(),
             max_log_bytes: self.limits.log_cap,
             redaction: redaction_of(self.config),
-            tells_output: true,
+            streams_output: true,
             wall_limit: Some(self.limits.wall),
             silence_limit: Some(self.limits.silence),
             grace: self.limits.grace,

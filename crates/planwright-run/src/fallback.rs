@@ -125,7 +125,7 @@ pub(crate) fn grown(backoff: Duration, n_before: u32) -> Duration {
 }
 
 /// Returns how long a provider wants to be waited for, where that is said: in seconds, or as a time of day among its words.
-pub(crate) fn told_wait(seconds: Option<u64>, why: &str) -> Option<Duration> {
+pub(crate) fn reported_wait(seconds: Option<u64>, why: &str) -> Option<Duration> {
     let seconds = seconds.or_else(|| clock::seconds_until(clock_time_in(why)?))?;
     Some(Duration::from_secs(seconds).min(MAX_PROVIDER_WAIT))
 }
@@ -139,10 +139,10 @@ mod tests {
             limited: limited.iter().map(|(agent, _)| (*agent).to_owned()).collect(),
             ..Fallback::default()
         };
-        let told = limited
+        let waits = limited
             .iter()
             .filter_map(|(agent, wait)| Some(((*agent).to_owned(), now + Duration::from_secs((*wait)?))));
-        (relay, told.collect())
+        (relay, waits.collect())
     }
 
     #[test]

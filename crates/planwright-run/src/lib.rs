@@ -10,10 +10,10 @@
 //! new one, and writes it by way of [`store::Store::update`], with a journal beside it.
 //!
 //! ```
-//! use planwright_core::edit::Request;
+//! use planwright_core::edit::VerbRequest;
 //! use planwright_core::plan::{State, Verb};
 //! use planwright_run::clock;
-//! use planwright_run::revise::{self, Pick, Target};
+//! use planwright_run::revise::{self, ChangeTarget, Pick};
 //! use planwright_run::store::{self, PlanFile};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,10 +21,10 @@
 //! let path = folder.path().join("plan.json");
 //! std::fs::write(&path, r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read"}]}"#)?;
 //!
-//! let target = Target { path: &path, forced: None, dry: false };
+//! let target = ChangeTarget { path: &path, forced: None, dry: false };
 //! let now = clock::now();
 //! let names = ["t1".to_owned()];
-//! let revised = revise::transition(target, Pick::Named(&names), &Request::new(Verb::Start, &now));
+//! let revised = revise::transition(target, Pick::Named(&names), &VerbRequest::new(Verb::Start, &now));
 //! let revised = revised.expect("the task is ready");
 //! assert_eq!(revised.steps[0].to, State::Running);
 //!
@@ -42,7 +42,7 @@
 //! use planwright_run::files::DiskFiles;
 //! use planwright_run::journal::Header;
 //! use planwright_run::runs::state::{RunState, TaskState};
-//! use planwright_run::runs::{self, Attempt, RunEvent, RunLog, RunPlace};
+//! use planwright_run::runs::{self, AttemptRecord, RunEvent, RunLog, RunPlace};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
@@ -51,7 +51,7 @@
 //! # let place = RunPlace::create(&DiskFiles, root, time)?;
 //! # let header = Header { path: "plan.json".to_owned(), id: None };
 //! # let mut log = RunLog::begin(&DiskFiles, &place.log(), &header)?;
-//! # let attempt = Attempt { task: "t1".to_owned(), attempt: 1, ..Attempt::default() };
+//! # let attempt = AttemptRecord { task: "t1".to_owned(), attempt: 1, ..AttemptRecord::default() };
 //! # log.add(time, &RunEvent::Starting(attempt))?;
 //! # log.commit()?;
 //! // `root` is the root of a workspace, as `place::root_of` finds it.

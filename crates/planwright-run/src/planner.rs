@@ -11,7 +11,7 @@ use planwright_core::dialect::id_source::IdSource;
 use planwright_core::inspect::Inspection;
 use planwright_core::outline::questions;
 use planwright_core::planning::derive::{DeriveError, Derived};
-use planwright_core::planning::draft::{Drafted, Unusable, draft, told};
+use planwright_core::planning::draft::{Drafted, Unusable, draft, finding_list};
 use planwright_core::planning::prompt::{
     Derivation, PlanningBrief, Setback, derive_prompt, plan_prompt, repair_derive_prompt, repair_prompt,
     repair_replan_prompt, replan_prompt,
@@ -22,7 +22,7 @@ use planwright_core::text::SourceText;
 use crate::agent_query::{AgentAnswer, AgentQuery, AgentQueryError, AgentQueryPlace, QueryLimits, ask_agent};
 use crate::clock;
 use crate::config::{Config, chain_of};
-use crate::fallback::{Continuation, Fallback, ProviderLimits, told_wait};
+use crate::fallback::{Continuation, Fallback, ProviderLimits, reported_wait};
 use crate::fence::Fencing;
 use crate::files::DiskFiles;
 use crate::runs;
@@ -32,7 +32,7 @@ use crate::worker::Workers;
 const MAX_REPAIRS: u32 = 2;
 
 /// How often is looked whether the user wants the end.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Whoever can be asked for a plan.
 pub trait AnswerSource {
@@ -133,7 +133,7 @@ impl Planner<'_> {
         let first = *first.get_or_insert(self.agent);
         match error {
             AgentQueryError::RateLimited { wait, why, .. } => {
-                relay.limit(self.agent, told_wait(*wait, why), limits, now)
+                relay.limit(self.agent, reported_wait(*wait, why), limits, now)
             }
             AgentQueryError::Broken { .. } | AgentQueryError::NotFound { .. } => {
                 relay.lose(self.agent);
@@ -161,7 +161,7 @@ impl Planner<'_> {
             if left.is_zero() {
                 return true;
             }
-            std::thread::sleep(clock::real(left.min(GLANCE)));
+            std::thread::sleep(clock::real(left.min(POLL_INTERVAL)));
         }
         false
     }
@@ -337,6 +337,6 @@ fn converse<T>(
             return Err(PlanningError::Unusable { unusable, effort });
         }
         oracle.sent_back(&unusable.findings);
-        prompt = again(&unusable.text, &told(&unusable.text, &unusable.findings));
+        prompt = again(&unusable.text, &finding_list(&unusable.text, &unusable.findings));
     }
 }

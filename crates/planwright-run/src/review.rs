@@ -161,7 +161,7 @@ pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<Reviewed,
     }
     let live = holder(files, &place).and_then(|live| RunPlace::of(&place.root, &live.id?));
     if let Some(run) = live
-        && let Some(reviewed) = tell(files, target, &place, &run, &task, review)?
+        && let Some(reviewed) = ask_run(files, target, &place, &run, &task, review)?
     {
         return Ok(reviewed);
     }
@@ -250,7 +250,7 @@ fn task_and_plan(target: ChangeTarget<'_>, task: &str) -> Result<(String, Option
 }
 
 /// Tells a run that is going on, and waits for its answer; none where it has ended without one.
-fn tell(
+fn ask_run(
     files: &dyn Files,
     target: ChangeTarget<'_>,
     place: &PlanPlace,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::planning::draft::{Unusable, told};
+use planwright_core::planning::draft::{Unusable, finding_list};
 use planwright_run::layout::{STATE_FOLDER, root_of};
 use planwright_run::store::{self, CreateError};
 
@@ -25,7 +25,7 @@ pub(crate) fn keep_unusable(
             Err(CreateError::Exists { .. }) if nth < 1000 => nth += 1,
             Err(error) => return Err(error),
             Ok(()) => {
-                store::create(&findings, &told(&unusable.text, &unusable.findings))?;
+                store::create(&findings, &finding_list(&unusable.text, &unusable.findings))?;
                 return Ok([text, findings]);
             }
         }

@@ -4,12 +4,12 @@
 //! [`core`], what touches the disk is [`run`].
 //!
 //! ```
-//! use planwright::core::dialect::{Choice, DIALECTS, Facts};
+//! use planwright::core::dialect::{Choice, DIALECTS, DiskFacts};
 //! use planwright::core::inspect::inspect;
 //! use planwright::core::text::SourceText;
 //!
 //! let text = SourceText::new(r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read", "depends_on": ["t2"]}]}"#);
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let found = inspect(&text, &Choice { dialects: DIALECTS, forced: None, path: None, facts: &facts });
 //! assert_eq!(found.dialect_name(), Some("clido"));
 //! assert_eq!(found.diagnostics[0].rule.id, "unknown-dependency");

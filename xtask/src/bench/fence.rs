@@ -78,7 +78,7 @@ fn batch(fencing: &Fencing, folder: &Path) {
             log: folder.join("log"),
             max_log_bytes: 1 << 20,
             redaction: Redaction::of([]),
-            tells_output: false,
+            streams_output: false,
             wall_limit: None,
             silence_limit: None,
             grace: Duration::ZERO,

@@ -185,7 +185,7 @@ impl OutputSummary {
         }
         self.keep_noise(line);
         match signs::of(line) {
-            Some(Sign::Denied) => self.deny(signs::told_by(line)),
+            Some(Sign::Denied) => self.deny(signs::from_sign(line)),
             Some(Sign::RateLimited) => self.retry(line, true, None),
             Some(Sign::Retry) => self.retry(line, false, None),
             Some(Sign::Broken) | None => {}

@@ -26,25 +26,25 @@ pub(super) struct Aider {
 }
 
 impl FormatReader for Aider {
-    fn line(&mut self, line: &str, account: &mut OutputSummary) {
-        remember(line, account);
+    fn line(&mut self, line: &str, summary: &mut OutputSummary) {
+        remember(line, summary);
         let line = clip(line, 4_096).trim();
         if line.starts_with(EDIT) || is_commit(line) {
             self.has_worked = true;
-            self.recover(account);
+            self.recover(summary);
         } else if let Some(tokens) = line.strip_prefix("Tokens: ") {
-            count_tokens(tokens, account);
-            self.recover(account);
+            count_tokens(tokens, summary);
+            self.recover(summary);
         } else if INTERRUPTS.iter().any(|words| line.contains(words)) {
             self.is_interrupted = true;
         } else if is_provider_error(line) {
             let outcome = error_outcome(None, line, None);
-            account.retry(line, matches!(outcome, AgentOutcome::RateLimited { .. }), None);
+            summary.retry(line, matches!(outcome, AgentOutcome::RateLimited { .. }), None);
             self.error = Some(outcome);
         }
     }
 
-    fn told(&self, _account: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus> {
+    fn closing_status(&self, _summary: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus> {
         if self.is_interrupted {
             return Some(ClosingStatus::Badly(AgentOutcome::Interrupted));
         }
@@ -63,9 +63,9 @@ impl FormatReader for Aider {
 }
 
 impl Aider {
-    fn recover(&mut self, account: &mut OutputSummary) {
+    fn recover(&mut self, summary: &mut OutputSummary) {
         self.error = None;
-        account.limited = None;
+        summary.limited = None;
     }
 }
 
@@ -84,17 +84,17 @@ fn is_provider_error(line: &str) -> bool {
 }
 
 /// Reads `2.1k sent, 89 received. Cost: $0.01 message, $0.03 session.`
-fn count_tokens(line: &str, account: &mut OutputSummary) {
+fn count_tokens(line: &str, summary: &mut OutputSummary) {
     let before = |words: &str| {
         let number = line.split_once(words)?.0.trim_end();
         let start = number.rfind([' ', '$']).map_or(0, |at| at + 1);
         number.get(start..)
     };
-    account.add_tokens(before("sent").and_then(quantity), before("received").and_then(quantity));
+    summary.add_tokens(before("sent").and_then(quantity), before("received").and_then(quantity));
     let cost = before("session").and_then(|cost| cost.parse::<f64>().ok());
-    account.cost_usd = cost
+    summary.cost_usd = cost
         .filter(|cost| cost.is_finite() && *cost >= 0.0)
-        .or(account.cost_usd);
+        .or(summary.cost_usd);
 }
 
 /// Reads `89`, `1,234`, `2.1k`, `1.2M`.

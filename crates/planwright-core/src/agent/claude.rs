@@ -47,7 +47,7 @@ static QWEN_TOKENS_IN: &[&str] = &["input_tokens"];
 pub(super) struct Claude {
     tokens_in: &'static [&'static str],
     codes: &'static [(i32, &'static str)],
-    told: Option<ClosingStatus>,
+    closing_status: Option<ClosingStatus>,
     /// The last tools that it used, by the ids of their uses.
     tools: VecDeque<(String, String)>,
 }
@@ -60,7 +60,7 @@ impl Claude {
         Claude {
             tokens_in: CLAUDE_TOKENS_IN,
             codes: &[],
-            told: None,
+            closing_status: None,
             tools: VecDeque::new(),
         }
     }
@@ -69,36 +69,36 @@ impl Claude {
         Claude {
             tokens_in: QWEN_TOKENS_IN,
             codes: QWEN_CODES,
-            told: None,
+            closing_status: None,
             tools: VecDeque::new(),
         }
     }
 
-    fn result(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
+    fn result(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         if let Some(message) = text(event, "result").filter(|message| !message.trim().is_empty()) {
-            account.message.clear();
-            account.add_to_message(&message);
+            summary.message.clear();
+            summary.add_to_message(&message);
         }
         if let Some(usage) = object(event, "usage") {
-            account.tokens_in = sum(usage, self.tokens_in);
-            account.tokens_out = count(usage, "output_tokens");
+            summary.tokens_in = sum(usage, self.tokens_in);
+            summary.tokens_out = count(usage, "output_tokens");
         }
-        account.cost_usd = money(event, "total_cost_usd").or(account.cost_usd);
+        summary.cost_usd = money(event, "total_cost_usd").or(summary.cost_usd);
         let denials = event.get("permission_denials").into_iter().flat_map(NodeRef::elements);
         for denial in denials {
             let tool = text(denial, "tool_name").or_else(|| denial.text().map(|name| name.into_owned()));
-            account.deny(tool.as_deref().unwrap_or("a tool"));
+            summary.deny(tool.as_deref().unwrap_or("a tool"));
         }
-        self.told = Some(told(event));
+        self.closing_status = Some(closing_status(event));
     }
 
-    fn assistant(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
+    fn assistant(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         for block in blocks(event) {
             if is(block, "type", "text") {
-                account.say(&text(block, "text").unwrap_or_default());
+                summary.say(&text(block, "text").unwrap_or_default());
             } else if is(block, "type", "tool_use") {
                 let name = text(block, "name").unwrap_or_default();
-                account.use_tool(&name, object(block, "input"));
+                summary.use_tool(&name, object(block, "input"));
                 self.tools.truncate(MAX_TOOLS);
                 self.tools.push_front((text(block, "id").unwrap_or_default(), name));
             }
@@ -106,13 +106,13 @@ impl Claude {
     }
 
     /// Takes in what tools answered.
-    fn answered(&self, event: NodeRef<'_>, account: &mut OutputSummary) {
+    fn answered(&self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         for block in blocks(event) {
             let is_error = block.get("is_error").and_then(NodeRef::as_bool) == Some(true);
             let id = text(block, "tool_use_id").filter(|_| is_error);
             let used = id.and_then(|id| self.tools.iter().find(|(own, _)| *own == id));
             if let Some((_, name)) = used {
-                account.tool_failed(name);
+                summary.tool_failed(name);
             }
         }
     }
@@ -124,7 +124,7 @@ fn blocks(event: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
     content.into_iter().flat_map(NodeRef::elements)
 }
 
-fn retry(event: NodeRef<'_>, account: &mut OutputSummary) {
+fn retry(event: NodeRef<'_>, summary: &mut OutputSummary) {
     let error = text(event, "error").or_else(|| object(event, "error").and_then(|error| text(error, "message")));
     let message = error.or_else(|| text(event, "message")).unwrap_or_default();
     // Qwen has it one level down.
@@ -139,11 +139,11 @@ fn retry(event: NodeRef<'_>, account: &mut OutputSummary) {
         || signs::of(&message) == Some(Sign::RateLimited)
         || (is(event, "subtype", "retry") && delay.is_some_and(|delay| delay >= LONG_WAIT_MS));
     let why = if message.is_empty() { "it tries again" } else { &message };
-    account.retry(why, is_limit, delay.map(signs::seconds));
+    summary.retry(why, is_limit, delay.map(signs::seconds));
 }
 
 /// Returns what a `result` says. Its `subtype` is `success` even where the provider failed.
-fn told(event: NodeRef<'_>) -> ClosingStatus {
+fn closing_status(event: NodeRef<'_>) -> ClosingStatus {
     let end = text(event, "terminal_reason").unwrap_or_default();
     let subtype = text(event, "subtype").unwrap_or_default();
     if end.starts_with("aborted") {
@@ -182,23 +182,23 @@ fn message_of(event: NodeRef<'_>) -> String {
 }
 
 impl FormatReader for Claude {
-    fn event(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
-        account.name_session(event, "session_id");
+    fn event(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
+        summary.name_session(event, "session_id");
         let kind = text(event, "type").unwrap_or_default();
         match kind.as_str() {
-            "assistant" => self.assistant(event, account),
-            "user" => self.answered(event, account),
-            "result" => self.result(event, account),
-            "system" if is(event, "subtype", "api_retry") || is(event, "subtype", "retry") => retry(event, account),
+            "assistant" => self.assistant(event, summary),
+            "user" => self.answered(event, summary),
+            "result" => self.result(event, summary),
+            "system" if is(event, "subtype", "api_retry") || is(event, "subtype", "retry") => retry(event, summary),
             _ => {}
         }
     }
 
-    fn told(&self, _account: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
-        self.told.clone()
+    fn closing_status(&self, _summary: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
+        self.closing_status.clone()
     }
 
-    fn meaning_of(&self, code: i32, _account: &OutputSummary) -> Option<AgentOutcome> {
+    fn meaning_of(&self, code: i32, _summary: &OutputSummary) -> Option<AgentOutcome> {
         let (_, why) = self.codes.iter().find(|(known, _)| *known == code)?;
         let why = (*why).to_owned();
         Some(AgentOutcome::Failed { why })

@@ -15,64 +15,64 @@ static TOOLS: &[(&str, &str)] = &[
 /// Listens to Codex.
 #[derive(Default)]
 pub(super) struct Codex {
-    told: Option<ClosingStatus>,
+    closing_status: Option<ClosingStatus>,
 }
 
-fn item_started(item: NodeRef<'_>, account: &mut OutputSummary) {
+fn item_started(item: NodeRef<'_>, summary: &mut OutputSummary) {
     if let Some((kind, about)) = TOOLS.iter().find(|(kind, _)| is(item, "type", kind)) {
-        account.use_tool_on(kind, &text(item, about).unwrap_or_default());
+        summary.use_tool_on(kind, &text(item, about).unwrap_or_default());
     }
 }
 
-fn item_completed(item: NodeRef<'_>, account: &mut OutputSummary) {
+fn item_completed(item: NodeRef<'_>, summary: &mut OutputSummary) {
     let kind = text(item, "type").unwrap_or_default();
     if is(item, "status", "declined") {
-        account.deny(&kind);
+        summary.deny(&kind);
     }
     match kind.as_str() {
-        "agent_message" => account.say(&text(item, "text").unwrap_or_default()),
+        "agent_message" => summary.say(&text(item, "text").unwrap_or_default()),
         "file_change" => {
             let changes = item.get("changes");
             let first = changes.into_iter().flat_map(NodeRef::elements).next();
             let path = first.and_then(|change| text(change, "path"));
-            account.use_tool_on(&kind, path.as_deref().unwrap_or(""));
+            summary.use_tool_on(&kind, path.as_deref().unwrap_or(""));
         }
         _ => {}
     }
 }
 
 impl FormatReader for Codex {
-    fn event(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
+    fn event(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         let kind = text(event, "type").unwrap_or_default();
         let item = object(event, "item");
         match (kind.as_str(), item) {
-            ("thread.started", _) => account.name_session(event, "thread_id"),
-            ("item.started", Some(item)) => item_started(item, account),
-            ("item.completed", Some(item)) => item_completed(item, account),
-            ("turn.started", _) => self.told = None,
+            ("thread.started", _) => summary.name_session(event, "thread_id"),
+            ("item.started", Some(item)) => item_started(item, summary),
+            ("item.completed", Some(item)) => item_completed(item, summary),
+            ("turn.started", _) => self.closing_status = None,
             ("turn.completed", _) => {
                 if let Some(usage) = object(event, "usage") {
-                    account.add_tokens(count(usage, "input_tokens"), count(usage, "output_tokens"));
+                    summary.add_tokens(count(usage, "input_tokens"), count(usage, "output_tokens"));
                 }
-                self.told = Some(ClosingStatus::Well);
+                self.closing_status = Some(ClosingStatus::Well);
             }
             ("turn.failed", _) => {
                 let message = object(event, "error").and_then(|error| text(error, "message"));
                 let outcome = error_outcome(None, message.as_deref().unwrap_or(""), None);
-                self.told = Some(ClosingStatus::Badly(outcome));
+                self.closing_status = Some(ClosingStatus::Badly(outcome));
             }
             // An error between turns is a notice that something is tried again; what it comes to is the turn's to say.
             ("error", _) => {
                 let message = text(event, "message").unwrap_or_default();
                 let is_limit = signs::of(&message) == Some(Sign::RateLimited);
-                account.keep_noise(&message);
-                account.retry(&message, is_limit, None);
+                summary.keep_noise(&message);
+                summary.retry(&message, is_limit, None);
             }
             _ => {}
         }
     }
 
-    fn told(&self, _account: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
-        self.told.clone()
+    fn closing_status(&self, _summary: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
+        self.closing_status.clone()
     }
 }

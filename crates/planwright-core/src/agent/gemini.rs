@@ -20,7 +20,7 @@ static ENDS_OF_MESSAGES: &[&str] = &["init", "tool_use", "tool_result", "result"
 /// Listens to Gemini.
 #[derive(Default)]
 pub(super) struct Gemini {
-    told: Option<ClosingStatus>,
+    closing_status: Option<ClosingStatus>,
     /// Whether the next piece belongs to the message before it.
     in_message: bool,
     /// The words of the last error.
@@ -28,30 +28,30 @@ pub(super) struct Gemini {
 }
 
 impl Gemini {
-    fn message(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
+    fn message(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         let content = text(event, "content").unwrap_or_default();
         let is_piece = event.get("delta").and_then(NodeRef::as_bool) == Some(true);
         if self.in_message && is_piece {
-            account.limited = None;
-            account.add_to_message(&content);
+            summary.limited = None;
+            summary.add_to_message(&content);
             // The line under way may have begun in an earlier piece.
-            let tail_at = account.message.len().saturating_sub(200);
-            let tail = account.message.ceil_char_boundary(tail_at);
-            let tail = account.message.get(tail..).unwrap_or("").to_owned();
-            account.show(&tail);
+            let tail_at = summary.message.len().saturating_sub(200);
+            let tail = summary.message.ceil_char_boundary(tail_at);
+            let tail = summary.message.get(tail..).unwrap_or("").to_owned();
+            summary.show(&tail);
         } else {
-            account.say(&content);
+            summary.say(&content);
         }
         self.in_message = is_piece;
     }
 
-    fn result(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
+    fn result(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         if let Some(stats) = object(event, "stats") {
-            account.tokens_in = count(stats, "input_tokens");
-            account.tokens_out = count(stats, "output_tokens");
+            summary.tokens_in = count(stats, "input_tokens");
+            summary.tokens_out = count(stats, "output_tokens");
         }
         if is(event, "status", "success") {
-            self.told = Some(ClosingStatus::Well);
+            self.closing_status = Some(ClosingStatus::Well);
             return;
         }
         let error = object(event, "error");
@@ -59,54 +59,54 @@ impl Gemini {
         if let Some(message) = message {
             self.error = clip(&message, 2_000).to_owned();
         }
-        self.told = Some(ClosingStatus::Badly(error_outcome(None, &self.error, None)));
+        self.closing_status = Some(ClosingStatus::Badly(error_outcome(None, &self.error, None)));
     }
 }
 
 impl FormatReader for Gemini {
-    fn event(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
+    fn event(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
         let kind = text(event, "type").unwrap_or_default();
         // What others say in between does not end a message.
         if ENDS_OF_MESSAGES.contains(&kind.as_str()) {
             self.in_message = false;
         }
         match kind.as_str() {
-            "init" => account.name_session(event, "session_id"),
-            "message" if is(event, "role", "assistant") => self.message(event, account),
+            "init" => summary.name_session(event, "session_id"),
+            "message" if is(event, "role", "assistant") => self.message(event, summary),
             "message" => self.in_message = false,
             "tool_use" => {
                 let name = text(event, "tool_name").unwrap_or_default();
-                account.use_tool(&name, object(event, "parameters"));
+                summary.use_tool(&name, object(event, "parameters"));
             }
             "error" => {
                 let message = text(event, "message").unwrap_or_default();
-                account.keep_noise(&message);
+                summary.keep_noise(&message);
                 // The closing event may leave it at that.
                 self.error = clip(&message, 2_000).to_owned();
-                account.retry(&message, signs::of(&message) == Some(Sign::RateLimited), None);
+                summary.retry(&message, signs::of(&message) == Some(Sign::RateLimited), None);
             }
-            "result" => self.result(event, account),
+            "result" => self.result(event, summary),
             _ => {}
         }
     }
 
-    fn told(&self, _account: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
-        self.told.clone()
+    fn closing_status(&self, _summary: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
+        self.closing_status.clone()
     }
 
-    fn meaning_of(&self, code: i32, account: &OutputSummary) -> Option<AgentOutcome> {
+    fn meaning_of(&self, code: i32, summary: &OutputSummary) -> Option<AgentOutcome> {
         if let Some((_, is_task, why)) = CODES.iter().find(|(known, ..)| *known == code) {
             return Some(match is_task {
                 true => AgentOutcome::Failed { why: (*why).to_owned() },
                 false => AgentOutcome::Broken {
-                    why: account.explained(why),
+                    why: summary.explained(why),
                 },
             });
         }
         let status = signs::http_status_of(code)?;
-        let wait = account.limited.as_ref().and_then(|limit| limit.wait);
+        let wait = summary.limited.as_ref().and_then(|limit| limit.wait);
         let words = match self.error.is_empty() {
-            true => account.explained(&format!("its provider answered with status {status}")),
+            true => summary.explained(&format!("its provider answered with status {status}")),
             false => self.error.clone(),
         };
         Some(error_outcome(Some(status), &words, wait))

@@ -5,20 +5,20 @@
 //! their servers. Success is the closing event of the format saying so. Memory is bounded whatever the agent prints.
 //!
 //! ```
-//! use planwright_core::agent::{Exit, Format, Heard, Listener, Outcome};
+//! use planwright_core::agent::{AgentEvent, AgentExit, AgentOutcome, EventFormat, Listener};
 //!
-//! let mut listener = Listener::new(Format::Claude);
+//! let mut listener = Listener::new(EventFormat::Claude);
 //! let said = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"I will write it."}]}}"#;
-//! assert_eq!(listener.line(said), [Heard::Text("I will write it.".to_owned())]);
+//! assert_eq!(listener.line(said), [AgentEvent::Text("I will write it.".to_owned())]);
 //! listener.line(r#"{"type":"result","is_error":false,"total_cost_usd":0.25}"#);
-//! let verdict = listener.finish(Exit::Code(0));
-//! assert_eq!(verdict.outcome, Outcome::Done);
+//! let verdict = listener.finish(AgentExit::Code(0));
+//! assert_eq!(verdict.outcome, AgentOutcome::Done);
 //! assert_eq!(verdict.cost_usd, Some(0.25));
 //!
 //! // Without its closing event an agent has not said that it is done.
-//! let mut listener = Listener::new(Format::Claude);
+//! let mut listener = Listener::new(EventFormat::Claude);
 //! listener.line(said);
-//! assert!(matches!(listener.finish(Exit::Code(0)).outcome, Outcome::Broken { .. }));
+//! assert!(matches!(listener.finish(AgentExit::Code(0)).outcome, AgentOutcome::Broken { .. }));
 //! ```
 
 mod account;
@@ -215,18 +215,18 @@ enum ClosingStatus {
 /// One format: takes in events and other lines, and in the end says what they told.
 trait FormatReader {
     /// Takes in an event of the format.
-    fn event(&mut self, _event: NodeRef<'_>, _account: &mut OutputSummary) {}
+    fn event(&mut self, _event: NodeRef<'_>, _summary: &mut OutputSummary) {}
 
     /// Takes in a line that is no event.
-    fn line(&mut self, line: &str, account: &mut OutputSummary) {
-        account.noise(line);
+    fn line(&mut self, line: &str, summary: &mut OutputSummary) {
+        summary.noise(line);
     }
 
     /// Returns what the closing event said; none where there was none.
-    fn told(&self, account: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus>;
+    fn closing_status(&self, summary: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus>;
 
     /// Returns what an exit status other than 0 means by itself in this format.
-    fn meaning_of(&self, _code: i32, _account: &OutputSummary) -> Option<AgentOutcome> {
+    fn meaning_of(&self, _code: i32, _summary: &OutputSummary) -> Option<AgentOutcome> {
         None
     }
 }
@@ -234,8 +234,8 @@ trait FormatReader {
 /// Listens to one attempt of an agent.
 pub struct Listener {
     format: EventFormat,
-    ear: Box<dyn FormatReader + Send>,
-    account: OutputSummary,
+    reader: Box<dyn FormatReader + Send>,
+    summary: OutputSummary,
     splitter: Splitter,
 }
 
@@ -256,7 +256,7 @@ impl Listener {
     /// Begins to listen to an agent whose final message is what it is asked for: so many bytes of it are kept. Of output that is
     /// text for people only the end is kept, as ever.
     pub fn with_room(format: EventFormat, max_message: usize) -> Self {
-        let ear: Box<dyn FormatReader + Send> = match format {
+        let reader: Box<dyn FormatReader + Send> = match format {
             EventFormat::Claude => Box::new(claude::Claude::new()),
             EventFormat::Qwen => Box::new(claude::Claude::qwen()),
             EventFormat::Codex => Box::new(codex::Codex::default()),
@@ -267,61 +267,61 @@ impl Listener {
         };
         Listener {
             format,
-            ear,
-            account: OutputSummary::with_room(max_message),
+            reader,
+            summary: OutputSummary::with_room(max_message),
             splitter: Splitter::default(),
         }
     }
 
     /// Takes in a line of standard output or standard error, without its line break, and returns what is news in it.
     pub fn line(&mut self, line: &str) -> Vec<AgentEvent> {
-        let (ear, account) = (&mut self.ear, &mut self.account);
+        let (reader, summary) = (&mut self.reader, &mut self.summary);
         if self.format.has_events() {
             self.splitter.line(line, &mut |part| match part {
-                OutputLine::Event(event) => ear.event(event, account),
-                OutputLine::Other(line) => ear.line(line, account),
+                OutputLine::Event(event) => reader.event(event, summary),
+                OutputLine::Other(line) => reader.line(line, summary),
             });
         } else {
-            ear.line(line, account);
+            reader.line(line, summary);
         }
-        account.take_heard()
+        summary.take_heard()
     }
 
     /// Ends listening and returns what all of it amounts to.
     pub fn finish(self, exit: AgentExit) -> AgentVerdict {
         let outcome = self.outcome(exit);
-        let account = self.account;
+        let summary = self.summary;
         AgentVerdict {
             outcome,
-            final_message: account.message,
-            session: account.session,
-            cost_usd: account.cost_usd,
-            tokens_in: account.tokens_in,
-            tokens_out: account.tokens_out,
-            denials: account.denials,
+            final_message: summary.message,
+            session: summary.session,
+            cost_usd: summary.cost_usd,
+            tokens_in: summary.tokens_in,
+            tokens_out: summary.tokens_out,
+            denials: summary.denials,
         }
     }
 
     fn outcome(&self, exit: AgentExit) -> AgentOutcome {
-        let account = &self.account;
-        if account.is_looping {
+        let summary = &self.summary;
+        if summary.is_looping {
             let why = "it went round in circles: step after step without a word or a tool".to_owned();
             return AgentOutcome::Broken { why };
         }
         let by_code = match exit {
-            AgentExit::Code(code) if code != 0 => self.ear.meaning_of(code, account),
+            AgentExit::Code(code) if code != 0 => self.reader.meaning_of(code, summary),
             _ => None,
         };
         if let Some(outcome) = by_code {
             return outcome;
         }
-        match (self.ear.told(account, exit), exit) {
+        match (self.reader.closing_status(summary, exit), exit) {
             (Some(ClosingStatus::Badly(outcome)), _) => outcome,
             // A signal may come after the work is done; a status is the agent's own word against its own.
             (Some(ClosingStatus::Well), AgentExit::Code(code)) if code != 0 => AgentOutcome::Broken {
-                why: account.explained(&format!("it said that it was done, and ended with {exit}")),
+                why: summary.explained(&format!("it said that it was done, and ended with {exit}")),
             },
-            (Some(ClosingStatus::Well), _) if !account.denials.is_empty() => denied(account),
+            (Some(ClosingStatus::Well), _) if !summary.denials.is_empty() => denied(summary),
             (Some(ClosingStatus::Well), _) => AgentOutcome::Done,
             (None, exit) => self.without_a_close(exit),
         }
@@ -329,25 +329,25 @@ impl Listener {
 
     /// Returns what it means that the closing event never came.
     fn without_a_close(&self, exit: AgentExit) -> AgentOutcome {
-        if let Some(limit) = &self.account.limited {
+        if let Some(limit) = &self.summary.limited {
             return limit.outcome();
         }
         match exit {
             AgentExit::Stopped | AgentExit::Signal(_) => AgentOutcome::Interrupted,
             // opencode gives up after a denial without another word, and ends well by its own account.
-            AgentExit::Code(0) if !self.account.denials.is_empty() => denied(&self.account),
+            AgentExit::Code(0) if !self.summary.denials.is_empty() => denied(&self.summary),
             AgentExit::Code(code) if signs::INTERRUPTED_CODES.contains(&code) => AgentOutcome::Interrupted,
             AgentExit::Code(_) => AgentOutcome::Broken {
                 why: self
-                    .account
+                    .summary
                     .explained(&format!("it ended without saying how it went ({exit})")),
             },
         }
     }
 }
 
-fn denied(account: &OutputSummary) -> AgentOutcome {
-    let why = format!("tools were denied to it: {}", account.denials.join(", "));
+fn denied(summary: &OutputSummary) -> AgentOutcome {
+    let why = format!("tools were denied to it: {}", summary.denials.join(", "));
     AgentOutcome::Failed { why }
 }
 
@@ -358,10 +358,10 @@ mod tests {
     impl Listener {
         /// Returns how many bytes are held on to.
         fn held(&self) -> usize {
-            let account = &self.account;
-            let noise: usize = account.last_noise().iter().map(String::capacity).sum();
-            let denials: usize = account.denials.iter().map(String::capacity).sum();
-            self.splitter.held() + account.message.capacity() + noise + denials
+            let summary = &self.summary;
+            let noise: usize = summary.last_noise().iter().map(String::capacity).sum();
+            let denials: usize = summary.denials.iter().map(String::capacity).sum();
+            self.splitter.held() + summary.message.capacity() + noise + denials
         }
     }
 

@@ -22,41 +22,41 @@ static WAIT_HEADERS: &[(&str, f64)] = &[("retry-after-ms", 1.0), ("retry-after",
 /// Listens to opencode.
 #[derive(Default)]
 pub(super) struct Opencode {
-    told: Option<ClosingStatus>,
+    closing_status: Option<ClosingStatus>,
     n_empty_steps: usize,
 }
 
 impl Opencode {
-    fn step_finish(&mut self, part: NodeRef<'_>, account: &mut OutputSummary) {
+    fn step_finish(&mut self, part: NodeRef<'_>, summary: &mut OutputSummary) {
         let tokens = object(part, "tokens");
         let (tokens_in, tokens_out) = match tokens {
             Some(tokens) => (count(tokens, "input"), count(tokens, "output")),
             None => (None, None),
         };
-        account.add_tokens(tokens_in, tokens_out);
-        account.add_cost(money(part, "cost"));
+        summary.add_tokens(tokens_in, tokens_out);
+        summary.add_cost(money(part, "cost"));
         let reason = text(part, "reason").unwrap_or_default();
         let is_empty = reason == "unknown" && tokens_in.unwrap_or(0) == 0 && tokens_out.unwrap_or(0) == 0;
         self.n_empty_steps = if is_empty { self.n_empty_steps + 1 } else { 0 };
-        account.is_looping = self.n_empty_steps >= LOOP_SIGN;
+        summary.is_looping = self.n_empty_steps >= LOOP_SIGN;
         if self.n_empty_steps == LOOP_SIGN {
-            account.hear(AgentEvent::Looping);
+            summary.hear(AgentEvent::Looping);
         }
-        self.told = told(&reason);
+        self.closing_status = closing_status(&reason);
     }
 
-    fn tool(&self, part: NodeRef<'_>, account: &mut OutputSummary) {
+    fn tool(&self, part: NodeRef<'_>, summary: &mut OutputSummary) {
         let name = text(part, "tool").unwrap_or_default();
         let state = object(part, "state");
-        account.use_tool(&name, state.and_then(|state| object(state, "input")));
+        summary.use_tool(&name, state.and_then(|state| object(state, "input")));
         let error = state.and_then(|state| text(state, "error"));
         if error.is_some_and(|error| signs::of(&error) == Some(Sign::Denied)) {
-            account.deny(&name);
+            summary.deny(&name);
         }
     }
 }
 
-fn told(reason: &str) -> Option<ClosingStatus> {
+fn closing_status(reason: &str) -> Option<ClosingStatus> {
     if reason == "stop" {
         return Some(ClosingStatus::Well);
     }
@@ -90,21 +90,21 @@ fn failure(error: NodeRef<'_>) -> AgentOutcome {
 }
 
 impl FormatReader for Opencode {
-    fn event(&mut self, event: NodeRef<'_>, account: &mut OutputSummary) {
-        account.name_session(event, "sessionID");
+    fn event(&mut self, event: NodeRef<'_>, summary: &mut OutputSummary) {
+        summary.name_session(event, "sessionID");
         let kind = text(event, "type").unwrap_or_default();
         match (kind.as_str(), object(event, "part"), object(event, "error")) {
             // What comes after a closing event takes it back.
-            ("step_start", ..) => self.told = None,
-            ("text", Some(part), _) => account.say(&text(part, "text").unwrap_or_default()),
-            ("tool_use", Some(part), _) => self.tool(part, account),
-            ("step_finish", Some(part), _) => self.step_finish(part, account),
-            ("error", _, Some(error)) => self.told = Some(ClosingStatus::Badly(failure(error))),
+            ("step_start", ..) => self.closing_status = None,
+            ("text", Some(part), _) => summary.say(&text(part, "text").unwrap_or_default()),
+            ("tool_use", Some(part), _) => self.tool(part, summary),
+            ("step_finish", Some(part), _) => self.step_finish(part, summary),
+            ("error", _, Some(error)) => self.closing_status = Some(ClosingStatus::Badly(failure(error))),
             _ => {}
         }
     }
 
-    fn told(&self, _account: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
-        self.told.clone()
+    fn closing_status(&self, _summary: &OutputSummary, _exit: AgentExit) -> Option<ClosingStatus> {
+        self.closing_status.clone()
     }
 }

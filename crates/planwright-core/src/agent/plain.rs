@@ -14,14 +14,14 @@ static NO_COMMAND: &[i32] = &[126, 127];
 pub(super) struct Plain;
 
 /// Shows a line and keeps it as the end of the message.
-pub(super) fn remember(line: &str, account: &mut OutputSummary) {
+pub(super) fn remember(line: &str, summary: &mut OutputSummary) {
     let line = clip(line, MAX_TAIL / 2).trim_end();
     if line.is_empty() {
         return;
     }
-    account.show(line);
-    account.keep_noise(line);
-    let message = &mut account.message;
+    summary.show(line);
+    summary.keep_noise(line);
+    let message = &mut summary.message;
     if !message.is_empty() {
         message.push('\n');
     }
@@ -38,11 +38,11 @@ pub(super) fn remember(line: &str, account: &mut OutputSummary) {
 }
 
 impl FormatReader for Plain {
-    fn line(&mut self, line: &str, account: &mut OutputSummary) {
-        remember(line, account);
+    fn line(&mut self, line: &str, summary: &mut OutputSummary) {
+        remember(line, summary);
     }
 
-    fn told(&self, account: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus> {
+    fn closing_status(&self, summary: &OutputSummary, exit: AgentExit) -> Option<ClosingStatus> {
         let AgentExit::Code(code) = exit else {
             return None;
         };
@@ -52,12 +52,12 @@ impl FormatReader for Plain {
         if INTERRUPTED_CODES.contains(&code) {
             return None;
         }
-        let sentence = account.explained(&format!("it ended with {exit}"));
+        let sentence = summary.explained(&format!("it ended with {exit}"));
         if NO_COMMAND.contains(&code) {
             return Some(ClosingStatus::Badly(AgentOutcome::Broken { why: sentence }));
         }
         // Only the last line is the command's own last word: what stands above may be the output of somebody's tests.
-        let last = account.last_noise().last();
+        let last = summary.last_noise().last();
         let limit = last.filter(|line| signs::of(line) == Some(Sign::RateLimited));
         Some(ClosingStatus::Badly(match limit {
             Some(line) => error_outcome(None, line, None),

@@ -2,11 +2,11 @@
 //! Knows the file's text, not where it lies.
 //!
 //! ```
-//! use planwright_core::agent::result_file::{Report, ResultFile};
+//! use planwright_core::agent::result_file::{ResultFile, ResultStatus};
 //!
 //! let file = ResultFile::read(r#"{"planwright_result": 1, "outcome": "done", "affected_files": ["src/a.rs", "../b"]}"#)
 //!     .expect("a file without errors");
-//! assert_eq!(file.report, Report::Done);
+//! assert_eq!(file.report, ResultStatus::Done);
 //! assert_eq!(file.affected_files, ["src/a.rs"]);
 //! assert_eq!(file.warnings[0].rule.id, "result-path");
 //! ```

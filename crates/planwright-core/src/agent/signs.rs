@@ -99,7 +99,7 @@ pub(super) fn of(text: &str) -> Option<Sign> {
 
 /// Returns a notice from the words on that tell what it is about: what comes before them is a time, a level, a place in a
 /// program.
-pub(super) fn told_by(text: &str) -> &str {
+pub(super) fn from_sign(text: &str) -> &str {
     let lower = lower_case(text);
     let at = SIGNS.iter().find_map(|(_, words)| lower.find(words));
     // Lower case of ASCII is as long as what it is the lower case of.
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn a_notice_begins_where_it_says_something() {
         let line = "2026-11-16T08:41:55Z ERROR é codex_core::tools: error=Patch rejected: read-only sandbox";
-        assert_eq!(told_by(line), "Patch rejected: read-only sandbox");
-        assert_eq!(told_by("all is well"), "all is well");
+        assert_eq!(from_sign(line), "Patch rejected: read-only sandbox");
+        assert_eq!(from_sign("all is well"), "all is well");
     }
 
     #[test]

@@ -5,10 +5,10 @@
 //! and whatever it talks an arbiter into, the answer is one of the agents that planwright offered, or none.
 //!
 //! ```
-//! use planwright_core::arbiter::{AnswerError, Brief, Decision, Past};
+//! use planwright_core::arbiter::{AnswerError, ArbiterBrief, Decision, PastAttempts};
 //!
 //! let agents = ["claude", "codex"];
-//! let question = Brief::of_task("Mend the tests", Past::default()).question(&agents);
+//! let question = ArbiterBrief::of_task("Mend the tests", PastAttempts::default()).question(&agents);
 //! assert!(question.contains("- codex\n"));
 //!
 //! let answer = r#"I would say: {"agent": "codex", "reason": "It knows the tests."}"#;

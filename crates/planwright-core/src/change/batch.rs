@@ -144,28 +144,29 @@ impl Batching<'_> {
             problem,
             source: source.clone(),
         };
-        let ground = match BatchBase::of(open, self.choice) {
-            Ok(ground) => ground,
+        let base = match BatchBase::of(open, self.choice) {
+            Ok(base) => base,
             Err(problem) => {
                 self.results.push(Err(unmade(problem)));
                 return None;
             }
         };
-        let mut played = ground.play(asked);
-        let written = match ground.write(&played) {
+        let mut played = base.play(asked);
+        let written = match base.write(&played) {
             Ok(written) => written,
             Err(problem) => match played.accepted.as_slice() {
                 &[] => None,
                 &[only] => {
                     played.results.truncate(only);
                     played.results.push(Err(problem));
-                    played.deeds.clear();
+                    played.recorded_moves.clear();
                     None
                 }
                 several => return Some(several[several.len() / 2]),
             },
         };
-        self.moves.extend(played.deeds.iter().map(|(deed, _)| deed.step));
+        self.moves
+            .extend(played.recorded_moves.iter().map(|(recorded, _)| recorded.step));
         let results = played.results.into_iter();
         self.results.extend(results.map(|result| result.map_err(unmade)));
         if let Some(mut written) = written {
@@ -236,21 +237,21 @@ struct Played<'r> {
     /// The places of the results that are none of refusals.
     accepted: Vec<usize>,
     /// Each move with how often its task has moved before.
-    deeds: Vec<(RecordedMove<'r>, usize)>,
+    recorded_moves: Vec<(RecordedMove<'r>, usize)>,
 }
 
 impl<'a> BatchBase<'a> {
     fn of(open: &'a Open, choice: &'a Choice<'a>) -> Result<Self, Problem> {
         let (linked, edits) = changeable(&open.inspection)?;
-        let mut ground = BatchBase {
+        let mut base = BatchBase {
             open,
             choice,
             linked,
             edits,
             obstacle: None,
         };
-        ground.obstacle = ground.find_obstacle();
-        Ok(ground)
+        base.obstacle = base.find_obstacle();
+        Ok(base)
     }
 
     fn holds_states(&self) -> bool {
@@ -289,8 +290,8 @@ impl<'a> BatchBase<'a> {
                 (Ok(_), Some(obstacle)) => Err(obstacle.clone().into()),
                 (Ok(moves), None) => {
                     let attempt = attempt(plan, own, |ix| working.retries(ix));
-                    let deed = |step: &Move| (RecordedMove { step: *step, request }, working.n_moves(step.task_ix));
-                    played.deeds.extend(moves.iter().map(deed));
+                    let recorded = |step: &Move| (RecordedMove { step: *step, request }, working.n_moves(step.task_ix));
+                    played.recorded_moves.extend(moves.iter().map(recorded));
                     played.accepted.push(played.results.len());
                     working.take(&moves, request);
                     Ok(RequestResult { moves, attempt })
@@ -303,12 +304,13 @@ impl<'a> BatchBase<'a> {
 
     /// Writes what was played; none where the text stays as it is.
     fn write(&self, played: &Played<'_>) -> Result<Option<WrittenText>, Problem> {
-        let deeds: Vec<RecordedMove<'_>> = played.deeds.iter().map(|(deed, _)| *deed).collect();
-        let Some(course) = RequestHistory::new(&self.linked.plan, &self.linked.links, &deeds) else {
+        let recorded_moves: Vec<RecordedMove<'_>> =
+            played.recorded_moves.iter().map(|(recorded, _)| *recorded).collect();
+        let Some(history) = RequestHistory::new(&self.linked.plan, &self.linked.links, &recorded_moves) else {
             return Ok(None);
         };
         let written = if self.holds_states() {
-            self.write_rounds(&played.deeds, &course)?
+            self.write_rounds(&played.recorded_moves, &history)?
         } else if has_shared_names(self.open) {
             let open = Open::new(&self.open.inspection.source, self.choice);
             Some(WrittenText { open, edits: None })
@@ -316,7 +318,7 @@ impl<'a> BatchBase<'a> {
             None
         };
         Ok(written.map(|mut written| {
-            self.keep_states(&deeds, &mut written.open);
+            self.keep_states(&recorded_moves, &mut written.open);
             written
         }))
     }
@@ -324,19 +326,19 @@ impl<'a> BatchBase<'a> {
     /// Writes the first moves of all tasks, then the second ones, and with the last ones what the plan itself has to say.
     fn write_rounds(
         &self,
-        deeds: &[(RecordedMove<'_>, usize)],
-        course: &RequestHistory<'_>,
+        recorded_moves: &[(RecordedMove<'_>, usize)],
+        history: &RequestHistory<'_>,
     ) -> Result<Option<WrittenText>, Problem> {
-        let n_rounds = deeds.iter().map(|(_, round)| round + 1).max().unwrap_or(0);
+        let n_rounds = recorded_moves.iter().map(|(_, round)| round + 1).max().unwrap_or(0);
         let mut rounds: Vec<Vec<RecordedMove<'_>>> = vec![Vec::new(); n_rounds];
-        for (deed, round) in deeds {
-            rounds[*round].push(*deed);
+        for (recorded, round) in recorded_moves {
+            rounds[*round].push(*recorded);
         }
         let mut newest: Option<WrittenText> = None;
-        for (round, deeds) in rounds.iter().enumerate() {
+        for (round, recorded_moves) in rounds.iter().enumerate() {
             let open = newest.as_ref().map_or(self.open, |written| &written.open);
             let is_last = round + 1 == n_rounds;
-            let changed = self.write_round(open, deeds, is_last.then_some(course))?;
+            let changed = self.write_round(open, recorded_moves, is_last.then_some(history))?;
             let edits = newest.is_none().then_some(changed.edits);
             if let ProofReading::Whole(open) = changed.reading {
                 newest = Some(WrittenText { open: *open, edits });
@@ -348,33 +350,43 @@ impl<'a> BatchBase<'a> {
     fn write_round(
         &self,
         open: &Open,
-        deeds: &[RecordedMove<'_>],
-        course: Option<&RequestHistory<'_>>,
+        recorded_moves: &[RecordedMove<'_>],
+        history: Option<&RequestHistory<'_>>,
     ) -> Result<ChangedText, Problem> {
         let located = located(open).ok_or(Problem::NoPlan)?;
-        let written: Vec<RecordedMove<'_>> = deeds.iter().filter(|deed| deed.step.is_written()).copied().collect();
+        let written: Vec<RecordedMove<'_>> = recorded_moves
+            .iter()
+            .filter(|recorded| recorded.step.is_written())
+            .copied()
+            .collect();
         let mut changes = self.edits.record(&Recording {
             located: &located,
-            deeds: &written,
+            recorded_moves: &written,
         });
-        changes.extend(course.into_iter().flat_map(|course| self.edits.record_course(course)));
+        changes.extend(
+            history
+                .into_iter()
+                .flat_map(|history| self.edits.record_course(history)),
+        );
         write(&PendingTransitions {
             open,
             choice: self.choice,
             dialect: self.linked.dialect,
             patches: dialect::lower(self.linked.dialect, &located, &changes)?,
             located,
-            moves: deeds.iter().map(|deed| deed.step).collect(),
+            moves: recorded_moves.iter().map(|recorded| recorded.step).collect(),
         })
     }
 
     /// Gives the tasks of the new text the states that it cannot hold.
-    fn keep_states(&self, deeds: &[RecordedMove<'_>], new: &mut Open) {
+    fn keep_states(&self, recorded_moves: &[RecordedMove<'_>], new: &mut Open) {
         let plan = &self.linked.plan;
         let machine = &plan.lifecycle.machine;
         let before = plan.tasks().iter().enumerate();
         let before = before.filter_map(|(task_ix, task)| Some((task_ix, task.status.state()?)));
-        let after = deeds.iter().map(|deed| (deed.step.task_ix, deed.step.to));
+        let after = recorded_moves
+            .iter()
+            .map(|recorded| (recorded.step.task_ix, recorded.step.to));
         let mut states: HashMap<_, _> = before
             .filter(|(_, state)| !machine.is_written(*state))
             .map(|(task_ix, state)| (plan.task_name(task_ix), state))

@@ -3,27 +3,27 @@
 //!
 //! ```
 //! use planwright_core::change::{Open, transition};
-//! use planwright_core::dialect::{Choice, Facts};
-//! use planwright_core::edit::Request;
+//! use planwright_core::dialect::{Choice, DiskFacts};
+//! use planwright_core::edit::VerbRequest;
 //! use planwright_core::plan::Verb;
 //! use planwright_core::text::SourceText;
 //!
 //! let text = SourceText::new(
 //!     r#"{"goal": "Try it",   "tasks": [{"id": "t1", "description": "Read", "status": "pending"}]}"#,
 //! );
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let choice = Choice::by_content(&facts);
 //! let mut open = Open::new(&text, &choice);
 //! let now = "2026-03-22T10:00:00Z";
 //!
-//! let refused = transition(&open, &choice, 0, &Request::new(Verb::Done, now)).err().expect("it does not run");
+//! let refused = transition(&open, &choice, 0, &VerbRequest::new(Verb::Done, now)).err().expect("it does not run");
 //! assert_eq!(refused.to_string(), "cannot finish task `t1`: it is pending");
 //!
-//! let changed = transition(&open, &choice, 0, &Request::new(Verb::Start, now)).ok().expect("it may start");
+//! let changed = transition(&open, &choice, 0, &VerbRequest::new(Verb::Start, now)).ok().expect("it may start");
 //! // All bytes but those of the status are what they were.
 //! assert_eq!(changed.source.as_str(), text.as_str().replace("pending", "running"));
 //! open.take(changed);
-//! assert!(transition(&open, &choice, 0, &Request::new(Verb::Done, now)).is_ok());
+//! assert!(transition(&open, &choice, 0, &VerbRequest::new(Verb::Done, now)).is_ok());
 //! ```
 
 mod approval;
@@ -132,7 +132,6 @@ pub struct ChangedText {
 
 /// How the new text was read for the proof.
 enum ProofReading {
-    /// As a whole.
     Whole(Box<Open>),
     /// The tasks that were touched, and what became of them.
     Part(Vec<(usize, TaskFate)>),
@@ -302,13 +301,13 @@ pub fn transition(
     let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
     let located = LocatedPlan::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
     let written = moves.iter().filter(|step| step.is_written());
-    let deeds: Vec<_> = written.map(|&step| RecordedMove { step, request }).collect();
+    let recorded_moves: Vec<_> = written.map(|&step| RecordedMove { step, request }).collect();
     let mut changes = recorder.record(&Recording {
         located: &located,
-        deeds: &deeds,
+        recorded_moves: &recorded_moves,
     });
-    let course = RequestHistory::new(plan, links, &deeds);
-    changes.extend(course.iter().flat_map(|course| recorder.record_course(course)));
+    let history = RequestHistory::new(plan, links, &recorded_moves);
+    changes.extend(history.iter().flat_map(|history| recorder.record_course(history)));
     let work = PendingTransitions {
         open,
         choice,

@@ -4,7 +4,7 @@
 //! ```
 //! use planwright_core::change::Open;
 //! use planwright_core::change::tasks::{Edit, edit};
-//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::text::SourceText;
 //!
 //! let text = SourceText::new(
@@ -13,7 +13,7 @@
 //!         {"id": "t2", "description": "Write", "depends_on": ["t1"]}
 //!     ]}"#,
 //! );
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let choice = Choice::by_content(&facts);
 //! let open = Open::new(&text, &choice);
 //! let now = "2026-03-22T10:00:00Z";

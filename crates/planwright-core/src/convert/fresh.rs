@@ -1,7 +1,8 @@
 //! Plans that begin with a title and nothing else.
 
 use super::adopt::{PlanningRequest, speak};
-use super::{ConversionRefusal, LossKind, errors_of, rules};
+use super::import::changes;
+use super::{ConversionRefusal, errors_of};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::dialect::draft::{DraftState, DraftTask, Fields, PlanDraft};
@@ -11,7 +12,7 @@ use crate::document::patch::PlainValue;
 use crate::inspect::{LinkedPlan, inspect_as};
 use crate::plan::lifecycle::TaskOrder;
 use crate::plan::{Field, PLACEHOLDER, Plan, Priority, Slots};
-use crate::text::{SourceText, visible};
+use crate::text::SourceText;
 
 /// Returns the least plan of a dialect that has no errors: without tasks, or with one to be replaced where the dialect wants one.
 pub fn new_plan(
@@ -92,16 +93,6 @@ pub(super) fn written(
         true => Ok((text, changes(&report))),
         false => Err(ConversionRefusal::Invalid { text, diagnostics }),
     }
-}
-
-/// Returns what a writer changed of what it was given; all else in a new plan is made up, and that is what it is for.
-pub(super) fn changes(report: &WriterReport) -> Vec<Diagnostic> {
-    let changed = report.remarks.iter().filter(|remark| remark.kind != LossKind::Invented);
-    let notes = changed.map(|remark| {
-        let message = format!("`{}`: {}", remark.field, visible(&remark.message));
-        Diagnostic::of_file(&rules::CHANGED, message)
-    });
-    notes.collect()
 }
 
 /// Returns a plan with one task, for what is too small to be planned.

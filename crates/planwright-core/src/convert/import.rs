@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::fresh::changes;
 use super::source::{ConversionSource, owned};
-use super::{ConversionOptions, errors_of, rules};
+use super::{ConversionOptions, LossKind, errors_of, rules};
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::dialect::aliases::meaning;
 use crate::dialect::draft::{DraftState, PlanDraft};
@@ -16,7 +15,7 @@ use crate::document::patch::PlainValue;
 use crate::document::{NodeKind, NodeRef};
 use crate::inspect::{Inspection, inspect_as};
 use crate::plan::Field;
-use crate::text::{SourceText, Span};
+use crate::text::{SourceText, Span, visible};
 
 /// A plan as its tool stores it.
 pub struct Imported {
@@ -323,4 +322,14 @@ impl GivenFields {
             _ => false,
         }
     }
+}
+
+/// Returns what a writer changed of what it was given; all else in a new plan is made up, and that is what it is for.
+pub(super) fn changes(report: &WriterReport) -> Vec<Diagnostic> {
+    let changed = report.remarks.iter().filter(|remark| remark.kind != LossKind::Invented);
+    let notes = changed.map(|remark| {
+        let message = format!("`{}`: {}", remark.field, visible(&remark.message));
+        Diagnostic::of_file(&rules::CHANGED, message)
+    });
+    notes.collect()
 }

@@ -2,16 +2,16 @@
 //! Also what is near to it: import, migration, new plans. Writes no files, has no clock, asks for no dialect by name.
 //!
 //! ```
-//! use planwright_core::convert::{LossKind, Options, convert};
+//! use planwright_core::convert::{ConversionOptions, LossKind, convert};
 //! use planwright_core::dialect::id_source::IdSource;
-//! use planwright_core::dialect::{Choice, Facts, find};
+//! use planwright_core::dialect::{Choice, DiskFacts, find};
 //! use planwright_core::inspect::inspect;
 //! use planwright_core::text::SourceText;
 //!
 //! let text = SourceText::new(
 //!     r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read", "tools": ["grep"]}]}"#,
 //! );
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let clido = inspect(&text, &Choice::by_content(&facts));
 //!
 //! // Where times and ids come from: the same source of ids makes the same plan.
@@ -22,7 +22,7 @@
 //! };
 //! let mut id_source = IdSource::new("2026-03-22T10:00:00Z", &mut fresh);
 //! let rawko = find("rawko").expect("a known dialect");
-//! let converted = convert(&clido, rawko, &Options::default(), &mut id_source).expect("the plan has no errors");
+//! let converted = convert(&clido, rawko, &ConversionOptions::default(), &mut id_source).expect("the plan has no errors");
 //! assert!(converted.text.contains("description: Read\n"));
 //! let lost: Vec<_> = converted.losses.iter().filter(|loss| loss.kind == LossKind::Lost).collect();
 //! assert_eq!(lost[0].field, "tools");

@@ -1,8 +1,6 @@
 //! What a new plan needs from outside: the time, and numbers nobody has had before.
 //! Has no clock and no dice of its own, so that the same source of ids makes the same plan.
 
-use super::write::is_file_id;
-
 /// Where times and fresh ids come from.
 pub struct IdSource<'m> {
     /// The time as RFC 3339 writes it, like `2026-03-22T10:00:00Z`.
@@ -54,6 +52,12 @@ impl<'m> IdSource<'m> {
         let free = (2..MAX_TRIES).map(other).find(|id| !(self.is_taken)(id));
         free.unwrap_or(usual)
     }
+}
+
+/// Returns true for an id that may name a file anywhere.
+pub(crate) fn is_file_id(id: &str) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=120).contains(&id.len()) && id.bytes().all(is_safe) && !id.starts_with(['.', '-']) && !id.ends_with('.')
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub struct Recording<'a> {
     /// The plan as it is.
     pub located: &'a LocatedPlan<'a>,
     /// What happened.
-    pub deeds: &'a [RecordedMove<'a>],
+    pub recorded_moves: &'a [RecordedMove<'a>],
 }
 
 /// One move of a task, and what was asked for.
@@ -31,7 +31,7 @@ pub struct RequestHistory<'a> {
     /// Its edges.
     pub links: &'a Links,
     /// The moves, those of one request side by side.
-    deeds: &'a [RecordedMove<'a>],
+    recorded_moves: &'a [RecordedMove<'a>],
     /// The last request.
     pub last: &'a VerbRequest<'a>,
     /// Where each task that moved has arrived.
@@ -40,13 +40,16 @@ pub struct RequestHistory<'a> {
 
 impl<'a> RequestHistory<'a> {
     /// Returns the course that some moves have taken; none where nothing has moved.
-    pub fn new(plan: &'a Plan, links: &'a Links, deeds: &'a [RecordedMove<'a>]) -> Option<Self> {
+    pub fn new(plan: &'a Plan, links: &'a Links, recorded_moves: &'a [RecordedMove<'a>]) -> Option<Self> {
         Some(RequestHistory {
             plan,
             links,
-            deeds,
-            last: deeds.last()?.request,
-            moved: deeds.iter().map(|deed| (deed.step.task_ix, deed.step.to)).collect(),
+            recorded_moves,
+            last: recorded_moves.last()?.request,
+            moved: recorded_moves
+                .iter()
+                .map(|recorded| (recorded.step.task_ix, recorded.step.to))
+                .collect(),
         })
     }
 
@@ -62,9 +65,9 @@ impl<'a> RequestHistory<'a> {
     /// after them.
     pub fn each(&self, mut call: impl FnMut(&VerbRequest<'_>, &[RecordedMove<'a>], &StateCounts)) {
         let mut tally = StateCounts::of(self.plan);
-        for own in self.deeds.chunk_by(|a, b| std::ptr::eq(a.request, b.request)) {
-            for deed in own {
-                tally.take(deed.step.from, deed.step.to);
+        for own in self.recorded_moves.chunk_by(|a, b| std::ptr::eq(a.request, b.request)) {
+            for recorded in own {
+                tally.take(recorded.step.from, recorded.step.to);
             }
             if let Some(first) = own.first() {
                 call(first.request, own, &tally);

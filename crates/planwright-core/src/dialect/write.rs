@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::draft::{DraftState, DraftTask, Fields, PlanDraft};
-use super::id_source::IdSource;
+use super::id_source::{IdSource, is_file_id};
 use super::time::{is_iso_date, is_iso_time};
 use crate::diagnostic::Rule;
 use crate::document::NodeRef;
@@ -417,12 +417,6 @@ pub(crate) fn slug(text: &str, most: usize) -> String {
         }
     }
     out.trim_matches('-').to_owned()
-}
-
-/// Returns true for an id that may name a file anywhere.
-pub(crate) fn is_file_id(id: &str) -> bool {
-    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    (1..=120).contains(&id.len()) && id.bytes().all(is_safe) && !id.starts_with(['.', '-']) && !id.ends_with('.')
 }
 
 /// Takes a plan's id where it may name a file.

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::reasons::{causes, is_skipped_along};
+pub use super::working_plan::retries;
 use super::working_plan::{Halt, WorkingPlan};
 use super::{Move, VerbRequest};
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Field, Links, Plan, Readiness, State, Verb, Wait};
+use crate::plan::{Links, Plan, Readiness, State, Verb, Wait};
 use crate::text::visible;
 
 /// Why a verb is refused.
@@ -172,18 +173,6 @@ impl WorkingPlan<'_> {
         }
         Ok(moves)
     }
-}
-
-/// Returns how often a task will have failed after one more failure, and how often it may.
-pub fn retries(plan: &Plan, task_ix: usize) -> (u64, u64) {
-    const DEFAULT_MAX: u64 = 3;
-    let task = &plan.tasks()[task_ix];
-    let number = |field| {
-        let value = plan.value(task, field).and_then(|value| plan.as_number(value))?;
-        (value >= 0.0).then_some(value as u64)
-    };
-    let n_failures = number(Field::RetryCount).unwrap_or(0).saturating_add(1);
-    (n_failures, number(Field::MaxRetries).unwrap_or(DEFAULT_MAX))
 }
 
 fn name(plan: &Plan, task_ix: usize) -> String {

@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::moves::retries;
 use super::reasons::causes;
 use super::{Move, VerbRefusal, VerbRequest};
 use crate::plan::links::Dependents;
-use crate::plan::{Links, Overview, Plan, Readiness, State, Verb};
+use crate::plan::{Field, Links, Overview, Plan, Readiness, State, Verb};
 
 /// Why a plan has no moves for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,4 +155,16 @@ impl<'p> WorkingPlan<'p> {
         });
         Ok(by_cause.get(failed).map_or(&[], Vec::as_slice))
     }
+}
+
+/// Returns how often a task will have failed after one more failure, and how often it may.
+pub fn retries(plan: &Plan, task_ix: usize) -> (u64, u64) {
+    const DEFAULT_MAX: u64 = 3;
+    let task = &plan.tasks()[task_ix];
+    let number = |field| {
+        let value = plan.value(task, field).and_then(|value| plan.as_number(value))?;
+        (value >= 0.0).then_some(value as u64)
+    };
+    let n_failures = number(Field::RetryCount).unwrap_or(0).saturating_add(1);
+    (n_failures, number(Field::MaxRetries).unwrap_or(DEFAULT_MAX))
 }

@@ -2,8 +2,8 @@
 
 use super::blocks::{CodeFence, fences, json_within, yaml_within};
 use super::choice::{
-    EmptyAnswer, Labels, OutlineCandidate, PartKind, cut_off, draw_edges, empty_list, equal_standing, joined,
-    left_out_between, nothing, nothing_but, one_of, single_tasks,
+    EmptyAnswer, Labels, OutlineCandidate, PartKind, cut_off, draw_edges, empty_list, joined, left_out_between,
+    nothing, nothing_but, one_of, single_tasks, two_plans,
 };
 use super::cleanup::cleaned;
 use super::dependency_sentences::arrows_lead_to_dependencies;
@@ -461,7 +461,7 @@ impl Parts {
         } else if !tables.is_empty() {
             (joined(tables, &labels)?, graphs)
         } else if let Some((first, second)) = self.options {
-            return Err(vec![equal_standing(first, second)]);
+            return Err(vec![two_plans(first, second)]);
         } else if !lists.is_empty() {
             // A strong list within a fence is the plan, and bullets around it are remarks.
             if lists.iter().any(|candidate| candidate.is_strong) {

@@ -144,7 +144,7 @@ pub(super) fn one_of(
         let is_revised = is_revision(&words)
             || !own.is_empty() && 2 * n_shared >= own.len() && later.place.start > chosen.place.start;
         if is_alternative || !is_revised {
-            return Err(vec![equal_standing(chosen.place, later.place)]);
+            return Err(vec![two_plans(chosen.place, later.place)]);
         }
         superseded = Some(chosen.place);
         chosen = later;
@@ -225,7 +225,7 @@ pub(super) fn joined(
         .iter()
         .filter(|candidate| is_option(&labels.line_before(candidate.place)));
     if let (Some(first), Some(second)) = (options.next(), options.next()) {
-        return Err(vec![equal_standing(first.place, second.place)]);
+        return Err(vec![two_plans(first.place, second.place)]);
     }
     let mut whole: Option<OutlineCandidate> = None;
     for candidate in candidates {
@@ -304,7 +304,7 @@ pub(super) fn draw_edges(chosen: &mut OutlineCandidate, graph: OutlineCandidate)
     }
 }
 
-pub(super) fn equal_standing(first: Span, second: Span) -> Diagnostic {
+pub(super) fn two_plans(first: Span, second: Span) -> Diagnostic {
     let start = |span: Span| Span::at(span.start as usize);
     Diagnostic::new(
         &TWO_PLANS,
@@ -348,7 +348,7 @@ pub(super) fn nothing_but(seen: EmptyAnswer) -> Diagnostic {
 
 pub(super) fn nothing(questions: Option<Span>, options: Option<(Span, Span)>) -> Diagnostic {
     if let Some((first, second)) = options {
-        return equal_standing(first, second);
+        return two_plans(first, second);
     }
     match questions {
         Some(place) => Diagnostic::new(&NO_TASKS, place, "the answer asks questions, and has no tasks")

@@ -8,7 +8,6 @@ use crate::text::{SourceText, Span};
 /// How many values an answer may have: aliases can repeat what they stand for.
 const MAX_VALUES: usize = 200_000;
 
-/// A value of YAML.
 pub(super) struct YamlValue {
     pub(super) node: OutlineNode,
     /// The first line with a value that needs quotes and has none.

@@ -1,15 +1,15 @@
 //! From a planner's answer to a plan that can be stored, or to all that stands in the way.
 //!
 //! ```
-//! use planwright_core::convert::Wish;
+//! use planwright_core::convert::PlanningRequest;
 //! use planwright_core::dialect::find;
 //! use planwright_core::dialect::id_source::IdSource;
-//! use planwright_core::planning::draft::{draft, told};
+//! use planwright_core::planning::draft::{draft, finding_list};
 //!
 //! let clido = find("clido").expect("a known dialect");
-//! let wish = Wish {
+//! let wish = PlanningRequest {
 //!     goal: "Try it",
-//!     ..Wish::default()
+//!     ..PlanningRequest::default()
 //! };
 //! let mut fresh = || 1;
 //! let mut id_source = IdSource::new("2026-03-22T10:00:00Z", &mut fresh);
@@ -21,7 +21,7 @@
 //!
 //! let silent = r#"{"goal": "?", "tasks": [{"id": "t1"}]}"#;
 //! let unusable = draft(silent, clido, &wish, &mut id_source).expect_err("it does not say what to do");
-//! assert!(told(&unusable.text, &unusable.findings).contains("has no `description`"));
+//! assert!(finding_list(&unusable.text, &unusable.findings).contains("has no `description`"));
 //! ```
 
 use super::answer::{AnswerCandidate, MAX_ANSWER_BYTES, candidates};
@@ -34,7 +34,7 @@ use crate::inspect::{inspect, inspect_as};
 use crate::text::SourceText;
 
 /// How many findings a planner gets to read.
-const MAX_TOLD: usize = 40;
+const MAX_LISTED: usize = 40;
 
 /// A plan that a planner made.
 #[derive(Debug)]
@@ -161,11 +161,11 @@ fn other_dialect(text: &str, wanted: &dyn Dialect) -> Option<&'static str> {
 }
 
 /// Returns findings as a planner gets to read them: one to a line, with their places in the text.
-pub fn told(text: &str, findings: &[Diagnostic]) -> String {
+pub fn finding_list(text: &str, findings: &[Diagnostic]) -> String {
     let source = SourceText::new(text);
     let index = source.line_index();
     let mut out = String::new();
-    for finding in findings.iter().take(MAX_TOLD) {
+    for finding in findings.iter().take(MAX_LISTED) {
         let place = finding.span.map_or_else(String::new, |span| {
             let at = index.position(span.start);
             format!("line {}, column {}: ", at.line, at.column)
@@ -176,8 +176,8 @@ pub fn told(text: &str, findings: &[Diagnostic]) -> String {
         }
         out.push('\n');
     }
-    if findings.len() > MAX_TOLD {
-        out.push_str(&format!("- and {} more\n", findings.len() - MAX_TOLD));
+    if findings.len() > MAX_LISTED {
+        out.push_str(&format!("- and {} more\n", findings.len() - MAX_LISTED));
     }
     out
 }

@@ -1,7 +1,5 @@
 //! The placeholders of planning templates: what each is called, where its value comes from, where it may be used.
 
-use super::prompt::Purpose;
-
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PlanningValueSource {
@@ -34,7 +32,6 @@ pub(super) enum PlanningValueSource {
     Findings,
     /// Where the source plan of a pack lies.
     Origin,
-    /// Its text.
     OriginText,
     /// What a pack can refer to in it.
     Anchors,
@@ -223,3 +220,16 @@ pub static PLACEHOLDERS: &[PlanningPlaceholder] = &[
         "the units and requirements that were found in it",
     ),
 ];
+
+/// What a planning prompt is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A plan is to be made.
+    Plan,
+    /// A plan is to be replaced by a new version.
+    Replan,
+    /// An answer is to be put right.
+    Repair,
+    /// A task pack is to be derived from a source plan; also where an answer to that is to be put right.
+    Derive,
+}

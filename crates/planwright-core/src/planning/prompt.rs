@@ -1,7 +1,7 @@
 //! The prompts for a planner agent: to make a plan, to replace one that failed, to derive a pack, to put an answer right.
 //! Text of others is quoted and bounded as in the prompts for tasks; what a valid plan is comes from the dialect.
 
-pub use super::placeholder::{PLACEHOLDERS, PlanningPlaceholder};
+pub use super::placeholder::{PLACEHOLDERS, PlanningPlaceholder, Purpose};
 
 use super::derive::SourcePlan;
 use super::placeholder::PlanningValueSource;
@@ -64,19 +64,6 @@ pub struct Derivation<'d> {
     pub plan_text: &'d str,
     /// The text of the pack that is to be replaced; empty where there is none.
     pub previous: &'d str,
-}
-
-/// What a planning prompt is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// A plan is to be made.
-    Plan,
-    /// A plan is to be replaced by a new version.
-    Replan,
-    /// An answer is to be put right.
-    Repair,
-    /// A task pack is to be derived from a source plan; also where an answer to that is to be put right.
-    Derive,
 }
 
 /// What all planning templates begin and end with: what is given, and what is asked for in which form.
@@ -270,7 +257,9 @@ impl<'m> PromptContent<'m> {
             | PlanningValueSource::Error
             | PlanningValueSource::LogTail
             | PlanningValueSource::Discoveries
-            | PlanningValueSource::Done => self.setback.map_or(Raw::Absent, |setback| told(setback, source)),
+            | PlanningValueSource::Done => self
+                .setback
+                .map_or(Raw::Absent, |setback| setback_value(setback, source)),
         }
     }
 }
@@ -296,7 +285,7 @@ fn anchors(plan_text: &str) -> Raw<'static> {
 }
 
 /// Returns what a setback says.
-fn told<'s>(setback: &'s Setback<'s>, source: PlanningValueSource) -> Raw<'s> {
+fn setback_value<'s>(setback: &'s Setback<'s>, source: PlanningValueSource) -> Raw<'s> {
     match source {
         PlanningValueSource::Plan => Raw::block(setback.plan_text),
         PlanningValueSource::FailedTask => Raw::inline(setback.failed_task.unwrap_or("")),

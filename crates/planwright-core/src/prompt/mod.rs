@@ -5,19 +5,19 @@
 //! cannot close, so that it cannot pose as planwright's own words.
 //!
 //! ```
-//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::inspect::inspect;
-//! use planwright_core::prompt::{Context, Prompt, Template};
+//! use planwright_core::prompt::{Prompt, PromptContext, Template};
 //! use planwright_core::text::SourceText;
 //!
 //! let text = SourceText::new(r#"{"goal": "Try it", "tasks": [{"id": "t1", "description": "Read `a.txt`"}]}"#);
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let linked = inspect(&text, &Choice::by_content(&facts)).plan.expect("a plan");
 //! let template = Template::parse("Do {{task}}:\n\n{{description}}\n{{#notes}}Mind: {{notes}}{{/notes}}")
 //!     .expect("a template without errors");
-//! let context = Context {
+//! let context = PromptContext {
 //!     template: Some(&template),
-//!     ..Context::default()
+//!     ..PromptContext::default()
 //! };
 //! let prompt = Prompt::of(&linked.plan, &linked.links, 0, &context);
 //! assert_eq!(prompt.text, "Do `t1`:\n\n```text\nRead `a.txt`\n```\n");

@@ -5,10 +5,10 @@
 //! [`ScheduleEvent::Started`] says so. Time reaches it as an event too: who rests is woken by [`ScheduleEvent::Rested`].
 //!
 //! ```
-//! use planwright_core::dialect::{Choice, Facts};
+//! use planwright_core::dialect::{Choice, DiskFacts};
 //! use planwright_core::graph::TaskGraph;
 //! use planwright_core::inspect::inspect;
-//! use planwright_core::schedule::{Action, Event, Jobs, Policy, Schedule, Standing};
+//! use planwright_core::schedule::{Jobs, Policy, Schedule, ScheduleAction, ScheduleEvent, ScheduleStatus};
 //! use planwright_core::text::SourceText;
 //!
 //! let text = SourceText::new(
@@ -17,7 +17,7 @@
 //!         {"id": "t2", "description": "Write", "depends_on": ["t1"]}
 //!     ]}"#,
 //! );
-//! let facts = Facts::default();
+//! let facts = DiskFacts::default();
 //! let linked = inspect(&text, &Choice::by_content(&facts)).plan.expect("a plan");
 //! let graph = TaskGraph::new(&linked.plan, &linked.links).expect("no circles");
 //! let jobs = Jobs::new(Jobs::of(&linked.plan, &linked.links, &graph));
@@ -32,13 +32,13 @@
 //! };
 //!
 //! let (mut schedule, actions) = Schedule::begin(jobs, policy);
-//! assert_eq!(actions, [Action::Start { task: 0, attempt: 1 }]);
-//! schedule.apply(Event::Started { task: 0 }).expect("it was asked for");
-//! let actions = schedule.apply(Event::Done { task: 0 }).expect("it runs");
-//! assert_eq!(actions, [Action::Start { task: 1, attempt: 1 }]);
-//! assert!(schedule.apply(Event::Done { task: 0 }).is_err(), "it is over already");
-//! schedule.apply(Event::Done { task: 1 }).expect("it runs");
-//! assert_eq!(schedule.standing(), Standing::Finished);
+//! assert_eq!(actions, [ScheduleAction::Start { task: 0, attempt: 1 }]);
+//! schedule.apply(ScheduleEvent::Started { task: 0 }).expect("it was asked for");
+//! let actions = schedule.apply(ScheduleEvent::Done { task: 0 }).expect("it runs");
+//! assert_eq!(actions, [ScheduleAction::Start { task: 1, attempt: 1 }]);
+//! assert!(schedule.apply(ScheduleEvent::Done { task: 0 }).is_err(), "it is over already");
+//! schedule.apply(ScheduleEvent::Done { task: 1 }).expect("it runs");
+//! assert_eq!(schedule.status(), ScheduleStatus::Finished);
 //! ```
 
 mod jobs;
@@ -411,7 +411,7 @@ impl Schedule {
     }
 
     /// Returns how the run stands.
-    pub fn standing(&self) -> ScheduleStatus {
+    pub fn status(&self) -> ScheduleStatus {
         let is_resting = self.n_resting > 0 && self.stop.is_none();
         match self.stop {
             _ if self.n_running > 0 || is_resting => ScheduleStatus::Busy,

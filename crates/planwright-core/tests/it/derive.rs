@@ -10,7 +10,7 @@ use planwright_core::dialect::task_pack::original::{
 };
 use planwright_core::planning::derive::compare::PackDifference;
 use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, derive};
-use planwright_core::planning::draft::told;
+use planwright_core::planning::draft::finding_list;
 use planwright_core::planning::prompt::{Derivation, PlanningBrief, Purpose, derive_prompt, repair_derive_prompt};
 use planwright_core::text::SourceText;
 use planwright_testkit::corpus;
@@ -277,17 +277,22 @@ fn a_plan_that_cannot_be_hashed_or_pointed_to_is_refused() {
 #[test]
 fn what_no_task_serves_is_told_unless_the_planner_says_why() {
     let mut one = json!({"tasks": [task("T001", &[], &["src/types.rs"])]});
-    let told = derived(PLAN, &one);
+    let finding_list = derived(PLAN, &one);
     assert_eq!(
-        messages(&told.warnings),
+        messages(&finding_list.warnings),
         ["derive-uncovered: no task serves U2, R2, AE1"]
     );
-    assert!(told.text.as_str().contains("| - | R2 | open: no task names it | - |"));
+    assert!(
+        finding_list
+            .text
+            .as_str()
+            .contains("| - | R2 | open: no task names it | - |")
+    );
     one["uncovered"] = json!([{"ref": "U2", "why": "deferred"}, {"ref": "R2", "why": "Non-goal: no"}, {"ref": "AE1", "why": "already satisfied"}]);
-    let told = derived(PLAN, &one);
-    assert_eq!(messages(&told.warnings), [""; 0]);
-    assert!(told.text.as_str().contains("| U2 | - | deferred | - |"));
-    assert!(told.text.as_str().contains("| - | R2 | non-goal | - |"));
+    let finding_list = derived(PLAN, &one);
+    assert_eq!(messages(&finding_list.warnings), [""; 0]);
+    assert!(finding_list.text.as_str().contains("| U2 | - | deferred | - |"));
+    assert!(finding_list.text.as_str().contains("| - | R2 | non-goal | - |"));
 }
 
 #[test]
@@ -596,7 +601,7 @@ fn prompts_stay_in_bounds_and_say_what_is_left_out() {
         plan_text: PLAN,
         previous: "",
     };
-    let findings = told("", &found);
+    let findings = finding_list("", &found);
     let repair = repair_derive_prompt(&brief(20_000), &derivation, &"x".repeat(1_000_000), &findings).text;
     assert!(repair.len() <= 20_000, "{}", repair.len());
     assert!(repair.contains("# What was wrong with it\n\n```text\n- "), "{repair}");

@@ -7,7 +7,7 @@ use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::id_source::IdSource;
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};
 use planwright_core::inspect::inspect;
-use planwright_core::planning::draft::{draft, told};
+use planwright_core::planning::draft::{draft, finding_list};
 use planwright_core::planning::replan::{PlanDifference, new_version};
 use planwright_core::text::SourceText;
 
@@ -62,7 +62,7 @@ fn wish() -> PlanningRequest<'static> {
 fn drafted(name: &str, answer: &str) -> Result<String, String> {
     with_id_source(|id_source| match draft(answer, dialect(name), &wish(), id_source) {
         Ok(drafted) => Ok(drafted.text),
-        Err(unusable) => Err(told(&unusable.text, &unusable.findings)),
+        Err(unusable) => Err(finding_list(&unusable.text, &unusable.findings)),
     })
 }
 
@@ -104,7 +104,7 @@ fn states_of(text: &str, name: &str) -> String {
 #[test]
 fn bare_plans_become_stored_ones_in_every_dialect() {
     for (name, answer) in BARE {
-        let text = drafted(name, answer).unwrap_or_else(|told| panic!("{name}: {told}"));
+        let text = drafted(name, answer).unwrap_or_else(|finding_list| panic!("{name}: {finding_list}"));
         let states = states_of(&text, name);
         assert!(states.contains("Read it Pending []"), "{name}: {states}\n{text}");
         assert_eq!(states.lines().count(), 2);
@@ -177,8 +177,11 @@ fn answers_that_hold_no_plan_are_refused_with_a_reason() {
         ("rawko", BARE[2].1, "dialect `aimi`"),
         ("clido", &long, "10485760 bytes"),
     ] {
-        let told = drafted(name, answer).expect_err("no plan");
-        assert!(told.contains(says) && !told.is_empty(), "{name}: {told}");
+        let finding_list = drafted(name, answer).expect_err("no plan");
+        assert!(
+            finding_list.contains(says) && !finding_list.is_empty(),
+            "{name}: {finding_list}"
+        );
     }
 }
 
@@ -194,7 +197,7 @@ fn replanned(name: &str, old: &str, answer: &str) -> Result<(String, PlanDiffere
     };
     let open = Open::new(&SourceText::new(old), &choice);
     let version = with_id_source(|id_source| new_version(&open.inspection, own, answer, id_source));
-    let version = version.map_err(|unusable| told(&unusable.text, &unusable.findings))?;
+    let version = version.map_err(|unusable| finding_list(&unusable.text, &unusable.findings))?;
     let changed = rewrite(&open, &choice, &version.slots, NOW).map_err(|problem| problem.to_string())?;
     Ok((changed.source.as_str().to_owned(), version.difference))
 }
@@ -281,8 +284,8 @@ fn what_is_done_can_be_neither_dropped_nor_changed() {
             "changes its dependencies",
         ),
     ] {
-        let told = replanned("clido", CLIDO, answer).expect_err("it is refused");
-        assert!(told.contains(says), "{told}");
+        let finding_list = replanned("clido", CLIDO, answer).expect_err("it is refused");
+        assert!(finding_list.contains(says), "{finding_list}");
     }
 }
 
@@ -318,7 +321,8 @@ fn new_versions_of_every_dialect_hold_what_was_meant() {
             "rawko" => "steps:\n  - description: Think\n  - description: Write it\n  - description: Read it\n    dependsOn: [1, 0]\n".to_owned(),
             _ => continue,
         };
-        let (text, difference) = replanned(name, &old, &new).unwrap_or_else(|told| panic!("{name}: {told}"));
+        let (text, difference) =
+            replanned(name, &old, &new).unwrap_or_else(|finding_list| panic!("{name}: {finding_list}"));
         let states = states_of(&text, name);
         let read = states
             .lines()
@@ -326,7 +330,8 @@ fn new_versions_of_every_dialect_hold_what_was_meant() {
             .expect("it is there");
         assert!(!read.ends_with("[]"), "{name}: {states}");
         assert!(!difference.is_empty(), "{name}");
-        let same = replanned(name, &text, &text).unwrap_or_else(|told| panic!("{name}: {told}\n{text}"));
+        let same =
+            replanned(name, &text, &text).unwrap_or_else(|finding_list| panic!("{name}: {finding_list}\n{text}"));
         assert_eq!(same.0, text, "{name}: the same again changes nothing");
         assert!(same.1.is_empty(), "{name}: {:?}", same.1);
     }

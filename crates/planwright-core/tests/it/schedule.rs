@@ -330,7 +330,7 @@ fn follow(story: &Story) -> TestCaseResult {
         events.push(event);
         told.push(actions);
     }
-    prop_assert_ne!(schedule.standing(), ScheduleStatus::Busy, "the run ends");
+    prop_assert_ne!(schedule.status(), ScheduleStatus::Busy, "the run ends");
     check_end(story, &schedule)?;
     // Any prefix of the events leads to the same state by the same actions.
     let (mut again, first) = Schedule::begin(jobs(), story.policy);
@@ -358,7 +358,7 @@ fn check_over(story: &Story, schedule: &Schedule) -> TestCaseResult {
     prop_assert_eq!(actions, []);
     // Who is paused and may begin nothing more stands in two ways at once.
     if story.policy.max_tasks.is_none() {
-        prop_assert_eq!(again.standing(), schedule.standing());
+        prop_assert_eq!(again.status(), schedule.status());
     }
     for task in 0..n_tasks {
         prop_assert_eq!(again.phase(task), schedule.phase(task));
@@ -385,7 +385,7 @@ fn check_end(story: &Story, schedule: &Schedule) -> TestCaseResult {
         _ => false,
     };
     let is_all_over = (0..story.jobs.len()).all(|task| !story.jobs[task].is_wanted || is_settled(task));
-    match schedule.standing() {
+    match schedule.status() {
         ScheduleStatus::Finished => prop_assert!(is_all_over),
         ScheduleStatus::Stuck => prop_assert!(!is_all_over),
         ScheduleStatus::Stopped(Stop::MaxTasks) => prop_assert!(story.policy.max_tasks.is_some() && !is_all_over),

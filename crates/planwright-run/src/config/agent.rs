@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::SettingOrigin;
-use super::presets::preset;
 use crate::programs::program;
 
 /// How an agent takes its prompt.
@@ -161,26 +160,12 @@ impl Agent {
             .unwrap_or_else(|| program.rsplit('/').next().unwrap_or(program))
     }
 
-    /// Returns its words with its own sandbox switched off, which cannot be started behind a fence.
-    pub fn without_sandbox(&self, words: Vec<OsString>) -> Vec<OsString> {
-        let Some(option) = preset(self.known_as()).and_then(|preset| preset.sandbox) else {
-            return words;
-        };
-        let mut words = words;
-        for ix in 1..words.len() {
-            let is_named = option.names.iter().any(|name| words[ix - 1] == *name);
-            if is_named && option.on.iter().any(|value| words[ix] == *value) {
-                words[ix] = option.off.into();
-            }
-        }
-        words
-    }
-
     /// Returns the words of its command for one attempt, the program first.
     pub fn arguments(&self, fillings: &Fillings<'_>) -> Vec<OsString> {
         let mut words: Vec<OsString> = self.command.iter().map(|word| filled(word, fillings)).collect();
-        let stands = |word: &String| placeholders(word).any(|found| found.name == "prompt" && !found.is_escaped);
-        if self.prompt == Channel::Argument && !self.command.iter().any(stands) {
+        let has_placeholder =
+            |word: &String| placeholders(word).any(|found| found.name == "prompt" && !found.is_escaped);
+        if self.prompt == Channel::Argument && !self.command.iter().any(has_placeholder) {
             words.push(filled("{prompt}", fillings));
         }
         words

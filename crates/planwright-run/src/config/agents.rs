@@ -125,8 +125,8 @@ impl Assembly {
     /// Reports placeholders that stand for nothing, or that the shell would run.
     fn look_at_placeholders(&mut self, agent: &Agent, fields: &AgentFields) {
         let mut faults = misplaced(agent);
-        let stands = |name: &str| agent.command.iter().any(|word| holds(word, name));
-        match (agent.prompt, stands("prompt_file")) {
+        let has_placeholder = |name: &str| agent.command.iter().any(|word| holds(word, name));
+        match (agent.prompt, has_placeholder("prompt_file")) {
             (Channel::File, false) => faults.push(CommandProblem {
                 word_ix: None,
                 message: "the prompt is in a file, and `{prompt_file}` does not stand in the command".to_owned(),
@@ -374,10 +374,10 @@ fn command_of(fields: &AgentFields, followed: Option<&Preset>) -> Vec<String> {
 
 /// Returns how a command wants its prompt, by its placeholders.
 fn implied(command: &[String]) -> Channel {
-    let stands = |name: &str| command.iter().any(|word| holds(word, name));
+    let has_placeholder = |name: &str| command.iter().any(|word| holds(word, name));
     match () {
-        () if stands("prompt_file") => Channel::File,
-        () if stands("prompt") => Channel::Argument,
+        () if has_placeholder("prompt_file") => Channel::File,
+        () if has_placeholder("prompt") => Channel::Argument,
         () => Channel::Stdin,
     }
 }

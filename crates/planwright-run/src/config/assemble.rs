@@ -8,7 +8,6 @@ use planwright_core::diagnostic::{Diagnostic, sort};
 use planwright_core::text::{LineIndex, SourceText, Span, visible};
 
 use super::keys::{KEYS, Key, SettingType};
-use super::load::Flag;
 use super::read::{Command, ConfigLevel, ConfigReading, SettingValue, WrittenSetting};
 use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
 use super::value::{TomlNode, TomlValue, parse};
@@ -17,6 +16,17 @@ use super::{
     IsolationSetting, KeepLimits, LandingStyle, NoChanges, OnBaseline, OnInterrupted, OnProtected, PlanningConfig,
     RunConfig, SettingOrigin, SourceKind, Verify, units,
 };
+
+/// A setting that was made on the command line.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// The flag, as `--slots`.
+    pub name: String,
+    /// The path of the setting, as `run.slots`.
+    pub key: &'static str,
+    /// What was given.
+    pub value: String,
+}
 
 /// Puts a configuration together from files, what wins last, from variables of the environment, and from flags.
 pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags: &[Flag]) -> Configuration {

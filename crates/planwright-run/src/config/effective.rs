@@ -14,22 +14,22 @@ struct SortedSetting {
     table_rank: usize,
     group: String,
     key_rank: usize,
-    told: Effective,
+    effective: Effective,
 }
 
 impl SortedSetting {
-    fn new(key: &Key, group: &str, told: Effective) -> Self {
+    fn new(key: &Key, group: &str, effective: Effective) -> Self {
         let rank = |is_meant: &dyn Fn(&Key) -> bool| KEYS.iter().position(is_meant).unwrap_or(KEYS.len());
         SortedSetting {
             table_rank: rank(&|other| other.table() == key.table()),
             group: group.to_owned(),
             key_rank: rank(&|other| other.path == key.path),
-            told,
+            effective,
         }
     }
 
     fn order(&self) -> (usize, &str, usize, &str) {
-        (self.table_rank, &self.group, self.key_rank, &self.told.path)
+        (self.table_rank, &self.group, self.key_rank, &self.effective.path)
     }
 }
 
@@ -54,7 +54,7 @@ impl Assembly {
             }
         }
         rows.sort_by(|a, b| a.order().cmp(&b.order()));
-        rows.into_iter().map(|row| row.told).collect()
+        rows.into_iter().map(|row| row.effective).collect()
     }
 
     /// Adds what an agent has from its preset.
@@ -71,14 +71,14 @@ impl Assembly {
             let words = ["agents", &agent.name].into_iter().chain(field.iter().copied());
             words.map(str::to_owned).collect::<Vec<_>>()
         };
-        let mut tell = |key_path: &str, parts: Vec<String>, value: SettingValue| {
+        let mut add = |key_path: &str, parts: Vec<String>, value: SettingValue| {
             if let (Some(key), false) = (keys::find(key_path), self.settings.contains_key(&parts)) {
-                let told = Effective {
+                let effective = Effective {
                     path: path_text(&parts),
                     value: value.to_string(),
                     origin: SettingOrigin::Preset(preset.name),
                 };
-                rows.push(SortedSetting::new(key, &agent.name, told));
+                rows.push(SortedSetting::new(key, &agent.name, effective));
             }
         };
         // With a command of the user's own, that decides how the prompt is taken.
@@ -87,10 +87,10 @@ impl Assembly {
             .into_iter()
             .filter(|(field, _)| !has_command || *field != "prompt")
         {
-            tell(&format!("agents.NAME.{field}"), path(&[field]), value);
+            add(&format!("agents.NAME.{field}"), path(&[field]), value);
         }
         for &(name, value) in preset.set {
-            tell(
+            add(
                 "agents.NAME.set.VARIABLE",
                 path(&["set", name]),
                 SettingValue::Text(value.to_owned()),
@@ -113,17 +113,17 @@ fn of_setting(setting: &WrittenSetting, config: &Config, origin: SettingOrigin) 
         [_, criteria, ix, ..] if criteria == "criteria" => (ix.as_str(), setting.value.clone()),
         _ => ("", setting.value.clone()),
     };
-    let told = Effective {
+    let effective = Effective {
         path: path_text(&setting.parts),
         value: value.to_string(),
         origin,
     };
-    SortedSetting::new(setting.key, group, told)
+    SortedSetting::new(setting.key, group, effective)
 }
 
 fn of_default(key: &'static Key) -> Option<SortedSetting> {
     let default = key.default?;
-    let told = Effective {
+    let effective = Effective {
         path: key.path.to_owned(),
         value: match key.kind {
             SettingType::Flag | SettingType::Count { .. } | SettingType::Money => default.to_owned(),
@@ -131,7 +131,7 @@ fn of_default(key: &'static Key) -> Option<SortedSetting> {
         },
         origin: SettingOrigin::Default,
     };
-    Some(SortedSetting::new(key, "", told))
+    Some(SortedSetting::new(key, "", effective))
 }
 
 /// Returns a path as it would be written; criteria count from 1, as people do.

@@ -6,23 +6,12 @@ use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::SourceText;
 
 use super::rules::CONFIG_UNREADABLE;
-use super::{ConfigLevel, ConfigSource, Configuration, SourceKind, assemble};
+use super::{ConfigLevel, ConfigSource, Configuration, Flag, SourceKind, assemble};
 use crate::layout::CONFIG_FILE;
 use crate::store;
 
 /// The longest configuration file, in bytes.
 pub const MAX_CONFIG_BYTES: usize = 1 << 20;
-
-/// A setting that was made on the command line.
-#[derive(Clone, Debug)]
-pub struct Flag {
-    /// The flag, as `--slots`.
-    pub name: String,
-    /// The path of the setting, as `run.slots`.
-    pub key: &'static str,
-    /// What was given.
-    pub value: String,
-}
 
 /// What a configuration depends on beside the project's file.
 #[derive(Clone, Debug, Default)]

@@ -21,9 +21,9 @@ mod value;
 
 pub use agent::{Agent, CHANNELS, Channel, FORMATS, Fillings, OutputFormat, PLACEHOLDERS};
 pub(crate) use agents::chain_of;
-pub use assemble::assemble;
+pub use assemble::{Flag, assemble};
 pub use frozen::thaw;
-pub use load::{ConfigInputs, Flag, MAX_CONFIG_BYTES, load};
+pub use load::{ConfigInputs, MAX_CONFIG_BYTES, load};
 pub use read::{Command, ConfigLevel};
 
 use std::collections::BTreeMap;

@@ -1,7 +1,9 @@
 //! The agent command lines that are known by name, as data. Starts none of them. They change with their versions, and so
 //! everything here can be overridden in the configuration.
 
-use super::agent::{Channel, OutputFormat};
+use std::ffi::OsString;
+
+use super::agent::{Agent, Channel, OutputFormat};
 
 /// How a known agent command line is driven.
 #[derive(Debug)]
@@ -193,6 +195,23 @@ pub static PRESETS: &[Preset] = &[
 /// Returns a preset by name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
+}
+
+impl Agent {
+    /// Returns its words with its own sandbox switched off, which cannot be started behind a fence.
+    pub fn without_sandbox(&self, words: Vec<OsString>) -> Vec<OsString> {
+        let Some(option) = preset(self.known_as()).and_then(|preset| preset.sandbox) else {
+            return words;
+        };
+        let mut words = words;
+        for ix in 1..words.len() {
+            let is_named = option.names.iter().any(|name| words[ix - 1] == *name);
+            if is_named && option.on.iter().any(|value| words[ix] == *value) {
+                words[ix] = option.off.into();
+            }
+        }
+        words
+    }
 }
 
 #[cfg(test)]

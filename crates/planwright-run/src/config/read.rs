@@ -523,9 +523,9 @@ impl ConfigReading {
     }
 
     /// Checks a name of the user's.
-    fn name(&mut self, entry: &TomlMember, stands_for: &str, prefix: &str) -> bool {
+    fn name(&mut self, entry: &TomlMember, role: &str, prefix: &str) -> bool {
         let name = entry.key.as_str();
-        let (is_good, help) = match (stands_for, prefix) {
+        let (is_good, help) = match (role, prefix) {
             ("VARIABLE", _) if name.starts_with("PLANWRIGHT_") => (false, "planwright sets these itself"),
             ("VARIABLE", _) => (is_variable(name), "letters, digits and underscores, no digit first"),
             (_, "agents.") => (

@@ -13,7 +13,6 @@ pub(super) struct TomlNode {
     pub(super) value: TomlValue,
 }
 
-/// A value of TOML.
 pub(super) enum TomlValue {
     Text(String),
     /// None where it does not fit into 64 bits.

@@ -23,7 +23,7 @@ pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[boo
         agents: vec![None; wanted.len()],
         remarks: Vec::new(),
     };
-    let mut unheeded = BTreeSet::new();
+    let mut ignored_hints = BTreeSet::new();
     for (ix, task) in plan.tasks().iter().enumerate() {
         if !wanted.get(ix).copied().unwrap_or(false) {
             continue;
@@ -42,14 +42,14 @@ pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[boo
             .or(config.run.agent.as_deref())
             .or_else(|| config.only_agent());
         if named.is_none() && known.is_none() {
-            unheeded.extend(hint.filter(|hint| !hint.trim().is_empty()));
+            ignored_hints.extend(hint.filter(|hint| !hint.trim().is_empty()));
         }
         match chosen {
             Some(agent) => choice.agents[ix] = Some(agent.to_owned()),
             None => return Err(no_agent_for(config, &plan.task_name(ix))),
         }
     }
-    for hint in unheeded.iter().take(5) {
+    for hint in ignored_hints.iter().take(5) {
         choice.remarks.push(format!(
             "no agent is called `{}`, as tasks ask for: others take them",
             visible(hint)

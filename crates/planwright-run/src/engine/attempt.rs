@@ -106,7 +106,6 @@ pub(super) enum AttemptEndReason {
     RateLimited {
         /// How many seconds.
         wait: u64,
-        /// Why, in its words.
         why: String,
     },
     /// Another process moved or removed the task.
@@ -201,7 +200,7 @@ impl Launch<'_> {
             log: attempt.place.output(),
             max_log_bytes: config.run.log_cap,
             redaction: self.redaction.clone(),
-            tells_output: true,
+            streams_output: true,
             wall_limit: Some(clock::real(config.run.wall_limit)),
             silence_limit: Some(clock::real(config.run.silence_limit)),
             grace: config.run.grace,

@@ -212,7 +212,7 @@ fn open_base<'a>(
             slot: None,
         });
     };
-    let failed = super::landing_site::failed;
+    let failed = super::branch_choice::failed;
     let tip = site.tip().map_err(failed)?;
     let slot = site.take_slot().map_err(failed)?;
     let prepared = site.prepare(&slot, &tip).map_err(failed)?;

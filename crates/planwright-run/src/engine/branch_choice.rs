@@ -3,9 +3,9 @@
 use planwright_core::plan::Field;
 
 use super::isolation::branch_of_plan;
-use super::landing_site::failed;
 use super::{PlanSnapshot, PreparedRun, RunError, RunRequest};
 use crate::checkout_home::CheckoutHome;
+use crate::error_chain::with_causes;
 use crate::files::DiskFiles;
 use crate::git::{BranchStart, GitError, Repository, valid_branch};
 use crate::journal::plan_id;
@@ -201,4 +201,16 @@ pub(super) fn start_words(name: &str, start: &BranchStart) -> String {
         }
         BranchStart::Current => format!("work lands on `{name}`, which is checked out"),
     }
+}
+
+/// Returns the error for a run that cannot have checkouts.
+pub(super) fn failed(error: GitError) -> RunError {
+    let help = match &error {
+        GitError::Locked { .. } => "no agent was started; run again when nothing is locked any more",
+        _ => "have tasks share the folder: --isolation shared",
+    };
+    RunError::refused(
+        format!("checkouts for the tasks cannot be made: {}", with_causes(&error)),
+        help,
+    )
 }

@@ -5,13 +5,12 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::branch_choice::{begin_error, branch_name, missing_work, start_words};
+use super::branch_choice::{begin_error, branch_name, failed, missing_work, start_words};
 use super::leftovers::lands_on;
 use super::own_files::OwnFiles;
 use super::{PlanSnapshot, RunError, RunRequest};
 use crate::checkout_home::CheckoutHome;
 use crate::config::{Cleaning, LandingStyle};
-use crate::error_chain::with_causes;
 use crate::git::{
     BranchStart, Candidate, CheckoutSlot, Checkouts, FolderIdentity, GitError, Pool, PreparedSlot, Replay, Repository,
     SnapshotRequest, TargetBranch, TaskCheckout, message_of_uncommitted, subject, with_trailers,
@@ -672,18 +671,6 @@ fn choose_target(
             TargetBranch::begin(repository, &name, head, &home.holder(&name)).map_err(|error| begin_error(&name, error))
         }
     }
-}
-
-/// Returns the error for a run that cannot have checkouts.
-pub(super) fn failed(error: GitError) -> RunError {
-    let help = match &error {
-        GitError::Locked { .. } => "no agent was started; run again when nothing is locked any more",
-        _ => "have tasks share the folder: --isolation shared",
-    };
-    RunError::refused(
-        format!("checkouts for the tasks cannot be made: {}", with_causes(&error)),
-        help,
-    )
 }
 
 fn path_error(path: &Path) -> impl Fn(std::io::Error) -> GitError {

@@ -260,7 +260,7 @@ impl PlanSnapshot {
         !self.text.as_str().is_empty() && !self.may_have_changed()
     }
 
-    /// Tells which of another book's tasks each of these is. Fails where that cannot be told of a task of the other's that
+    /// Tells which of another snapshot's tasks each of these is. Fails where that cannot be told of a task of the other's that
     /// matters.
     pub(super) fn matched(
         &self,

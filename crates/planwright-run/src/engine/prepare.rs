@@ -456,3 +456,17 @@ pub(super) fn template_of(request: &RunRequest<'_>) -> Result<Option<Template>, 
         )
     })
 }
+
+/// Returns how many tasks the longest way has that waits for each task.
+pub(super) fn weights(graph: &TaskGraph, links: &Links) -> Vec<u32> {
+    let mut weights = vec![0; graph.order().len()];
+    for &task in graph.order().iter().rev() {
+        let behind = weights.get(task as usize).copied().unwrap_or(0) + 1;
+        for edge in links.of(task as usize) {
+            if let Some(weight) = weights.get_mut(edge.to as usize) {
+                *weight = behind.max(*weight);
+            }
+        }
+    }
+    weights
+}

@@ -31,10 +31,8 @@ const RETRY_WAIT: Duration = Duration::from_secs(1);
 /// A status to be written to the plan file.
 #[derive(Clone, Debug)]
 pub(super) struct StatusUpdate {
-    /// The task.
     pub(super) task: u32,
     pub(super) verb: Verb,
-    /// Why.
     pub(super) note: Option<String>,
     /// What was made.
     pub(super) output: Option<String>,
@@ -44,7 +42,6 @@ pub(super) struct StatusUpdate {
     pub(super) by: Option<String>,
     /// Who said so, where that is not who did it.
     pub(super) word_of: Option<String>,
-    /// When.
     pub(super) now: String,
     /// For a task that is done: what verified it; empty where nothing did.
     pub(super) receipts: Option<Vec<Receipt>>,

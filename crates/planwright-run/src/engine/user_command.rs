@@ -35,7 +35,7 @@ pub fn notify(
 ) -> Option<String> {
     let ended = &outcome.ended;
     let number = |n: u64| OsString::from(n.to_string());
-    let told: [(&str, OsString); 10] = [
+    let variables: [(&str, OsString); 10] = [
         ("PLANWRIGHT_STANDING", ended.standing.as_str().into()),
         ("PLANWRIGHT_DONE", number(ended.n_done)),
         ("PLANWRIGHT_FAILED", number(ended.n_failed)),
@@ -44,10 +44,10 @@ pub fn notify(
         ("PLANWRIGHT_LEFT", number(ended.n_left)),
         ("PLANWRIGHT_UNVERIFIED", number(ended.n_unverified)),
         ("PLANWRIGHT_UNCHANGED", number(ended.n_unchanged)),
-        ("PLANWRIGHT_WHY", told_text(ended.why.as_deref())),
-        ("PLANWRIGHT_NEXT", told_text(ended.next.as_deref())),
+        ("PLANWRIGHT_WHY", variable_text(ended.why.as_deref())),
+        ("PLANWRIGHT_NEXT", variable_text(ended.next.as_deref())),
     ];
-    let own = told.map(|(name, value)| (OsString::from(name), value));
+    let own = variables.map(|(name, value)| (OsString::from(name), value));
     let spec = spec(
         command.arguments().into_iter().map(OsString::from).collect(),
         outcome.place.root(),
@@ -99,7 +99,7 @@ fn spec(
         stdin: Stdin::Nothing,
         log,
         max_log_bytes: MAX_LOG_BYTES,
-        tells_output: false,
+        streams_output: false,
         wall_limit: Some(limit),
         silence_limit: None,
         grace: Duration::from_secs(2),
@@ -142,6 +142,6 @@ fn wait_for(workers: &mut Workers, spec: &Spec, n_asked: &AtomicU32) -> Option<S
 }
 
 /// Returns a text as a variable can hold it.
-fn told_text(text: Option<&str>) -> OsString {
+fn variable_text(text: Option<&str>) -> OsString {
     text.unwrap_or("").replace('\0', "\u{fffd}").into()
 }

@@ -183,23 +183,23 @@ impl Fencing {
     }
 
     /// Returns what a process would be allowed, where it would be fenced. Makes nothing.
-    pub fn preview(&self, ground: &ProcessFolders<'_>) -> Option<FencePolicy> {
+    pub fn preview(&self, process: &ProcessFolders<'_>) -> Option<FencePolicy> {
         match self {
-            Fencing::Active(active) => Some(active.policy(ground, false)),
+            Fencing::Active(active) => Some(active.policy(process, false)),
             Fencing::Inactive(_) => None,
         }
     }
 
     /// Returns the fence of one process, where there is one. Makes folders that its toolchains and its agent fail without.
-    pub fn fence(&self, ground: &ProcessFolders<'_>) -> Option<Fence> {
+    pub fn fence(&self, process: &ProcessFolders<'_>) -> Option<Fence> {
         let Fencing::Active(active) = self else {
             return None;
         };
         Some(Fence {
             program: active.program.clone(),
-            policy: active.policy(ground, true),
-            temporary: ground.temporary.map(Path::to_owned),
-            agent: ground.agent.unwrap_or_default().to_owned(),
+            policy: active.policy(process, true),
+            temporary: process.temporary.map(Path::to_owned),
+            agent: process.agent.unwrap_or_default().to_owned(),
         })
     }
 }

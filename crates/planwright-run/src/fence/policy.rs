@@ -149,13 +149,13 @@ impl Paths {
 
 impl ActiveFence {
     /// Returns what a process may do. Folders that programs fail without are made where `makes` says so.
-    pub(super) fn policy(&self, ground: &ProcessFolders<'_>, makes: bool) -> FencePolicy {
+    pub(super) fn policy(&self, process: &ProcessFolders<'_>, makes: bool) -> FencePolicy {
         let mut writable = Paths::default();
         // Its own folders come first: what the tables name below them is covered already.
-        let own = ground.writable.iter().map(PathBuf::as_path).chain(ground.temporary);
+        let own = process.writable.iter().map(PathBuf::as_path).chain(process.temporary);
         own.for_each(|path| writable.take(path));
         self.extra_writable.iter().for_each(|path| writable.take(path));
-        let agent = ground.agent.into_iter().flat_map(agent_rows);
+        let agent = process.agent.into_iter().flat_map(agent_rows);
         let state = agent.flat_map(|agent| agent.state);
         for row in CACHES.iter().chain(state) {
             if makes {
@@ -164,7 +164,7 @@ impl ActiveFence {
             let paths = self.surroundings.paths(row);
             paths.iter().for_each(|path| writable.take(path));
         }
-        let agent = ground.agent.into_iter().flat_map(agent_rows);
+        let agent = process.agent.into_iter().flat_map(agent_rows);
         for row in agent.flat_map(|agent| agent.settings).filter(|_| makes) {
             self.make_missing(row, &writable);
         }
@@ -172,8 +172,8 @@ impl ActiveFence {
         let is_strict = self.level == FenceLevel::Strict;
         FencePolicy {
             level: self.level,
-            readable: is_strict.then(|| self.readable(ground, &writable)),
-            tcp_ports: is_strict.then(|| self.ports(ground)),
+            readable: is_strict.then(|| self.readable(process, &writable)),
+            tcp_ports: is_strict.then(|| self.ports(process)),
             writable: writable.taken,
         }
     }
@@ -195,19 +195,19 @@ impl ActiveFence {
         }
     }
 
-    fn readable(&self, ground: &ProcessFolders<'_>, writable: &Paths) -> Vec<PathBuf> {
+    fn readable(&self, process: &ProcessFolders<'_>, writable: &Paths) -> Vec<PathBuf> {
         let mut readable = Paths::default();
         SYSTEM.iter().for_each(|path| readable.take(Path::new(path)));
-        ground.readable.iter().for_each(|path| readable.take(path));
+        process.readable.iter().for_each(|path| readable.take(path));
         self.extra_readable.iter().for_each(|path| readable.take(path));
-        let agent = ground.agent.into_iter().flat_map(agent_rows);
+        let agent = process.agent.into_iter().flat_map(agent_rows);
         let rows = TOOLCHAINS.iter().chain(agent.flat_map(|agent| agent.settings));
         for row in rows {
             let paths = self.surroundings.paths(row);
             let is_home = |path: &&PathBuf| Some(*path) != self.surroundings.home.as_ref();
             paths.iter().filter(is_home).for_each(|path| readable.take(path));
         }
-        for folder in self.program_folders(ground) {
+        for folder in self.program_folders(process) {
             readable.take(&folder);
         }
         // What may be written to may be read.
@@ -216,9 +216,9 @@ impl ActiveFence {
     }
 
     /// Returns the folders of the search path, and around those in which toolchains are installed: what lies next to `bin`.
-    fn program_folders(&self, ground: &ProcessFolders<'_>) -> BTreeSet<PathBuf> {
+    fn program_folders(&self, process: &ProcessFolders<'_>) -> BTreeSet<PathBuf> {
         let home = self.surroundings.home.as_deref();
-        let path = ground.environment.iter().rfind(|(name, _)| name == "PATH");
+        let path = process.environment.iter().rfind(|(name, _)| name == "PATH");
         let path = path.map_or_else(
             || self.surroundings.variable("PATH").unwrap_or_default(),
             |(_, path)| path,
@@ -232,7 +232,7 @@ impl ActiveFence {
             folders.extend(installation_around(&folder, home));
             folders.insert(folder);
         }
-        if let Some(program) = ground.agent.and_then(|name| program_in(path, OsStr::new(name)))
+        if let Some(program) = process.agent.and_then(|name| program_in(path, OsStr::new(name)))
             && let Ok(real) = fs::canonicalize(program)
         {
             let package = real
@@ -254,9 +254,9 @@ impl ActiveFence {
 
     /// Returns the ports that a process may connect to: the usual ones, those of the configuration, and those of the addresses in its
     /// environment, as of its model or a proxy.
-    fn ports(&self, ground: &ProcessFolders<'_>) -> Vec<u16> {
+    fn ports(&self, process: &ProcessFolders<'_>) -> Vec<u16> {
         let mut ports: BTreeSet<u16> = PORTS.iter().chain(&self.extra_ports).copied().collect();
-        let values = ground.environment.iter().filter(|(name, _)| is_address(name));
+        let values = process.environment.iter().filter(|(name, _)| is_address(name));
         ports.extend(values.filter_map(|(_, value)| port_of(value.to_str()?)));
         ports.into_iter().collect()
     }
@@ -325,12 +325,12 @@ mod tests {
         let home = made(folder.path(), "home");
         let (registry, checkout) = (made(&home, ".cargo/registry"), made(folder.path(), "checkout"));
         let projects = made(&home, ".claude/projects");
-        let ground = ProcessFolders {
+        let process = ProcessFolders {
             writable: std::slice::from_ref(&checkout),
             agent: Some("claude"),
             ..ProcessFolders::default()
         };
-        let policy = fence(&home, FenceLevel::Write).policy(&ground, true);
+        let policy = fence(&home, FenceLevel::Write).policy(&process, true);
         for path in [&registry, &checkout, &projects] {
             assert!(policy.writable.contains(path), "{policy:?}");
         }
@@ -344,7 +344,7 @@ mod tests {
             !home.join(".npm").exists(),
             "no toolchain is installed that would need it"
         );
-        let other = ProcessFolders { agent: None, ..ground };
+        let other = ProcessFolders { agent: None, ..process };
         assert!(
             !fence(&home, FenceLevel::Write)
                 .policy(&other, true)
@@ -363,11 +363,11 @@ mod tests {
         let mut active = fence(&home, FenceLevel::Write);
         let own = ("CARGO_HOME".into(), checkout.clone().into_os_string());
         active.surroundings.variables.push(own);
-        let ground = ProcessFolders {
+        let process = ProcessFolders {
             writable: std::slice::from_ref(&checkout),
             ..ProcessFolders::default()
         };
-        let policy = active.policy(&ground, true);
+        let policy = active.policy(&process, true);
         assert!(!policy.writable.contains(&home), "{policy:?}");
         assert!(policy.writable.contains(&checkout), "{policy:?}");
     }
@@ -383,11 +383,11 @@ mod tests {
             ("PATH".into(), path),
             ("ANTHROPIC_BASE_URL".into(), "http://127.0.0.1:8081/v1".into()),
         ];
-        let ground = ProcessFolders {
+        let process = ProcessFolders {
             environment: &environment,
             ..ProcessFolders::default()
         };
-        let policy = fence(&home, FenceLevel::Strict).policy(&ground, true);
+        let policy = fence(&home, FenceLevel::Strict).policy(&process, true);
         let readable = policy.readable.expect("a limit");
         assert!(!readable.iter().any(|path| ssh.starts_with(path)), "{readable:?}");
         assert!(

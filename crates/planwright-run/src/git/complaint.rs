@@ -2,9 +2,8 @@
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
 use std::time::Duration;
-
-use super::command::spawn;
 
 /// How much of it is kept.
 const MAX_COMPLAINT: usize = 64 * 1024;
@@ -24,7 +23,7 @@ impl Complaint {
         let (sender, is_over) = mpsc::channel();
         if let Some(mut pipe) = pipe {
             let text = Arc::clone(&text);
-            spawn(move || {
+            thread::Builder::new().spawn(move || {
                 let mut buffer = [0; 4096];
                 while let Ok(n) = pipe.read(&mut buffer) {
                     let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);

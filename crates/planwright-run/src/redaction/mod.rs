@@ -130,7 +130,6 @@ impl Redaction {
 enum Meaning {
     /// A value, by its place in the list.
     Value(usize),
-    /// A shape.
     Shape(&'static SecretShape),
 }
 

@@ -2,7 +2,55 @@
 //!
 //! A rule sees a bounded window behind its anchor, so that a stream decides the same wherever it is cut.
 
-use super::stream::{Window, WindowTooShort};
+/// A window ends before its rule could decide: more bytes may come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowTooShort;
+
+/// The bytes from an anchor on, and those before it.
+#[derive(Debug)]
+pub(super) struct Window<'b> {
+    pub(super) before: &'b [u8],
+    pub(super) bytes: &'b [u8],
+    pub(super) is_last: bool,
+}
+
+impl Window<'_> {
+    /// Returns a byte; none behind the end of the stream.
+    pub(super) fn at(&self, at: usize) -> Result<Option<u8>, WindowTooShort> {
+        match self.bytes.get(at) {
+            Some(&byte) => Ok(Some(byte)),
+            None if self.is_last => Ok(None),
+            None => Err(WindowTooShort),
+        }
+    }
+
+    /// Returns how many characters of a set there are in a row, up to a number.
+    pub(super) fn run(&self, from: usize, chars: Chars, most: usize) -> Result<usize, WindowTooShort> {
+        let rest = self.bytes.get(from..).unwrap_or_default();
+        let n_chars = rest.iter().take(most).take_while(|&&byte| chars.has(byte)).count();
+        match n_chars < most && n_chars == rest.len() && !self.is_last {
+            true => Err(WindowTooShort),
+            false => Ok(n_chars),
+        }
+    }
+
+    pub(super) fn slice(&self, start: usize, end: usize) -> &[u8] {
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    /// Returns whether a word may begin here. The end of an escape, as of a colour or of a line break in JSON, is no part of a word.
+    pub(super) fn begins_word(&self) -> bool {
+        match *self.before {
+            [] => true,
+            [.., last] if !(last.is_ascii_alphanumeric() || last == b'_') => true,
+            [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
+            [.., b'[' | b'0'..=b'9', b'm'] => self.before.contains(&b'['),
+            [.., b'%', high, low] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
+            [.., b'\\', b'u', a, b, c, d] => [a, b, c, d].iter().all(u8::is_ascii_hexdigit),
+            _ => false,
+        }
+    }
+}
 
 /// A kind of secret.
 #[derive(Debug)]

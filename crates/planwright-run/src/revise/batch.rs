@@ -44,7 +44,7 @@ pub struct BatchRequest {
 }
 
 impl BatchRequest {
-    /// Returns a deed with nothing but a task, a verb and a time.
+    /// Returns a request with nothing but a task, a verb and a time.
     pub fn new(task: impl Into<String>, verb: Verb, now: impl Into<String>) -> Self {
         BatchRequest {
             task: task.into(),
@@ -88,20 +88,23 @@ impl BatchRequest {
 pub fn transitions(
     target: ChangeTarget<'_>,
     verb: &str,
-    deeds: &[BatchRequest],
+    requests: &[BatchRequest],
 ) -> Result<(Revised, Vec<Result<(), ReviseError>>), ReviseError> {
     let mut results = Vec::new();
     let revised = revise(target, verb, |pending| {
-        let asked: Vec<_> = deeds.iter().map(|deed| (deed.task.as_str(), deed.request())).collect();
+        let asked: Vec<_> = requests
+            .iter()
+            .map(|request| (request.task.as_str(), request.request()))
+            .collect();
         results = pending.transitions(&asked, NotePlacement::ByState)?;
-        let made = deeds.iter().zip(&results).filter(|(_, result)| result.is_ok());
-        let made: Vec<&BatchRequest> = made.map(|(deed, _)| deed).collect();
+        let made = requests.iter().zip(&results).filter(|(_, result)| result.is_ok());
+        let made: Vec<&BatchRequest> = made.map(|(request, _)| request).collect();
         pending.is_idle = made.is_empty();
-        pending.change.tasks = each_once(made.iter().map(|deed| &deed.task));
-        pending.change.verified = made.iter().filter_map(|deed| deed.verified.clone()).collect();
+        pending.change.tasks = each_once(made.iter().map(|request| &request.task));
+        pending.change.verified = made.iter().filter_map(|request| request.verified.clone()).collect();
         let by = made
             .iter()
-            .filter_map(|deed| deed.word_of.as_ref().or(deed.by.as_ref()));
+            .filter_map(|request| request.word_of.as_ref().or(request.by.as_ref()));
         let by = each_once(by);
         pending.change.by = (!by.is_empty()).then(|| by.join(", "));
         if let [only] = made.as_slice() {

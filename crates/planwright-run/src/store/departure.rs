@@ -80,7 +80,7 @@ impl Store<'_> {
             return Err(session.untouched(error));
         }
         let confirmed = confirm(&session, &there);
-        if tell(&session, &mut journal, &there).is_err() {
+        if record_departure(&session, &mut journal, &there).is_err() {
             journal.notice(JournalRepair::NotMarked);
         }
         confirmed.map_err(|source| StoreError::MoveNotConfirmed {
@@ -230,13 +230,17 @@ fn confirm(session: &UpdateSession<'_>, there: &PlanPlace) -> io::Result<()> {
 }
 
 /// Records that the plan has gone, and brings the journal. What fails here is made up for by whoever next opens the journal.
-fn tell(session: &UpdateSession<'_>, journal: &mut Journal<'_>, there: &PlanPlace) -> Result<(), StoreError> {
+fn record_departure(
+    session: &UpdateSession<'_>,
+    journal: &mut Journal<'_>,
+    there: &PlanPlace,
+) -> Result<(), StoreError> {
     let moved = JournalEvent::Moved(PathChange {
         from: session.place.relative.clone(),
         to: there.relative.clone(),
     });
-    let told = journal.append(&(session.store.clock)(), moved);
-    told.map_err(|error| session.journal_error(error))?;
+    let recorded = journal.append(&(session.store.clock)(), moved);
+    recorded.map_err(|error| session.journal_error(error))?;
     let brought = journal::follow(session.store.files, &session.place, there);
     brought.map_err(|source| session.untouched(source))
 }

@@ -64,7 +64,7 @@ pub fn spec(check: &Check, scene: &CheckEnvironment, log: PathBuf) -> Spec {
         log,
         max_log_bytes: scene.max_log_bytes,
         redaction: scene.redaction.clone(),
-        tells_output: false,
+        streams_output: false,
         wall_limit: Some(check.timeout),
         silence_limit: None,
         grace: scene.grace,

@@ -38,7 +38,7 @@ pub(super) fn launch(spec: &Spec) -> Result<Launched, StartError> {
     // Who has many pipes already is refused, and does with the usual room.
     #[cfg(target_os = "linux")]
     let _ = spec
-        .tells_output
+        .streams_output
         .then(|| rustix::pipe::fcntl_setpipe_size(&output, ROOM));
     let (reader, input) = match &spec.stdin {
         Stdin::Nothing => (Stdio::null(), None),
@@ -155,7 +155,7 @@ mod tests {
             log: folder.path().join("log"),
             max_log_bytes: 1024 * 1024,
             redaction: Redaction::of([]),
-            tells_output: true,
+            streams_output: true,
             wall_limit: None,
             silence_limit: None,
             grace: Duration::ZERO,

@@ -46,7 +46,7 @@ pub(crate) use processes::own_start_time;
 #[cfg(not(unix))]
 pub(crate) use unsupported::own_start_time;
 #[cfg(not(unix))]
-pub use unsupported::{UnsupportedWaker, UnsupportedWorkers, end, is_alive, orphans, values_of};
+pub use unsupported::{UnsupportedWaker as Waker, UnsupportedWorkers as Workers, end, is_alive, orphans, values_of};
 
 /// How many bytes of the end of the output [`EndedProcess::tail`] has at most.
 pub const TAIL_BYTES: usize = 8 * 1024;
@@ -80,7 +80,7 @@ pub struct Spec {
     /// What is removed from its output before that is logged or reported.
     pub redaction: Redaction,
     /// Whether all of its output is told as well, by [`WorkerEvent::Output`].
-    pub tells_output: bool,
+    pub streams_output: bool,
     /// How long it may run.
     pub wall_limit: Option<Duration>,
     /// How long it may write nothing.

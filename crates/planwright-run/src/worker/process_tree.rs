@@ -203,10 +203,10 @@ impl EndingTree {
     }
 
     /// Takes all steps, and waits in between. Tells after each look how many were alive.
-    fn play_out(&mut self, mut tell: impl FnMut(usize)) {
+    fn play_out(&mut self, mut report: impl FnMut(usize)) {
         while !self.is_over() && !self.is_hopeless(Instant::now()) {
             let Some(table) = ProcessTable::read() else { break };
-            tell(self.step(Some(&table), Root::Nobody, Instant::now()));
+            report(self.step(Some(&table), Root::Nobody, Instant::now()));
             if !self.is_over() {
                 std::thread::sleep(self.next_step().saturating_duration_since(Instant::now()));
             }

@@ -51,7 +51,7 @@ pub(super) struct RunningProcess {
     recent: Recent,
     redaction: RedactionStream,
     /// What it wrote and is not told yet, where it is to be told.
-    untold: Option<Vec<u8>>,
+    unreported: Option<Vec<u8>>,
     limits: ProcessLimits,
     mark: ProcessMark,
     started: Instant,
@@ -125,7 +125,7 @@ impl RunningProcess {
             log,
             recent: Recent::default(),
             redaction: spec.redaction.stream(),
-            untold: spec.tells_output.then(Vec::new),
+            unreported: spec.streams_output.then(Vec::new),
             limits: ProcessLimits {
                 wall: spec.wall_limit,
                 silence: spec.silence_limit,
@@ -207,7 +207,7 @@ impl RunningProcess {
 
     /// Returns what it wrote since the last time.
     pub(super) fn take_output(&mut self) -> Option<WorkerEvent> {
-        let bytes = self.untold.as_mut().filter(|untold| !untold.is_empty())?;
+        let bytes = self.unreported.as_mut().filter(|unreported| !unreported.is_empty())?;
         Some(WorkerEvent::Output {
             key: self.key,
             bytes: std::mem::take(bytes),
@@ -296,8 +296,8 @@ impl RunningProcess {
     fn keep(&mut self, bytes: &[u8]) {
         self.log.write(bytes);
         self.recent.push(bytes);
-        if let Some(untold) = &mut self.untold {
-            untold.extend_from_slice(bytes);
+        if let Some(unreported) = &mut self.unreported {
+            unreported.extend_from_slice(bytes);
         }
     }
 
@@ -432,7 +432,7 @@ mod tests {
             log: folder.path().join("log"),
             max_log_bytes: 10_000,
             redaction: Redaction::of([]),
-            tells_output: false,
+            streams_output: false,
             wall_limit: None,
             silence_limit: None,
             grace: Duration::ZERO,

@@ -1,5 +1,6 @@
 //! The shape of planwright-run: a module imports only from those before it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::DIALECTS;
@@ -168,4 +169,261 @@ fn no_code_but_its_own_knows_a_dialect_by_name() {
             }
         }
     }
+}
+
+/// Type names that are still defined more than once. Sorted; names may only be removed.
+const DUPLICATE_TYPE_NAMES: &[&str] = &[
+    "AgentReport",
+    "Args",
+    "Asked",
+    "ChangeReport",
+    "ChangedReport",
+    "Checked",
+    "Drawing",
+    "Failure",
+    "FenceReport",
+    "Format",
+    "Layout",
+    "Line",
+    "Manner",
+    "MovedReport",
+    "Opened",
+    "Page",
+    "PlanReport",
+    "Planned",
+    "Report",
+    "Row",
+    "Seen",
+    "Size",
+    "Source",
+    "Story",
+    "TaskReport",
+    "Teller",
+    "Told",
+    "Verdict",
+    "Work",
+    "Written",
+];
+
+/// Returns the product's Rust files of all crates: without test modules and folders of tests.
+fn product_files() -> Vec<PathBuf> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let names = [
+        "planwright-core",
+        "planwright-run",
+        "planwright",
+        "planwright-laws",
+        "planwright-testkit",
+    ];
+    let sources = names.iter().map(|name| crates.join(name).join("src"));
+    sources
+        .flat_map(|folder| {
+            let is_product = |path: &PathBuf| {
+                let mut below = path.strip_prefix(&folder).expect("a path below the folder").iter();
+                let is_test = below.any(|part| part == "tests" || part == "tests.rs");
+                !is_test && path.extension().is_some_and(|extension| extension == "rs")
+            };
+            files_below(&folder).into_iter().filter(is_product).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Returns the lines of a text outside of items that are compiled for tests only.
+fn product_lines(text: &str) -> Vec<&str> {
+    let mut lines = text.lines();
+    let mut product = Vec::new();
+    while let Some(line) = lines.next() {
+        if !line.trim_start().starts_with("#[cfg(test)]") {
+            product.push(line);
+            continue;
+        }
+        // rustfmt closes an item at the indentation of its first line.
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let is_attribute = |line: &&str| line.trim_start().starts_with('#');
+        let head = lines.by_ref().find(|line| !is_attribute(line)).unwrap_or_default();
+        if head.ends_with('{') {
+            let end = |line: &str| line.strip_prefix(indent).is_some_and(|rest| rest.starts_with('}'));
+            lines.by_ref().find(|line| end(line));
+        }
+    }
+    product
+}
+
+/// Returns the name of the type that a line begins to define. Associated types, which are indented, are none.
+fn defined_type(line: &str) -> Option<&str> {
+    let item = line.trim_start();
+    let item = match item.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.strip_prefix(' ')?,
+        None => item,
+    };
+    let (keyword, rest) = item.split_once(' ')?;
+    let is_type = match keyword {
+        "struct" | "enum" | "trait" => true,
+        "type" => !line.starts_with(' '),
+        _ => false,
+    };
+    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
+    (is_type && name.starts_with(|c: char| c.is_ascii_uppercase())).then_some(name)
+}
+
+#[test]
+fn no_type_name_occurs_twice() {
+    let mut places: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for path in product_files() {
+        let text = std::fs::read_to_string(&path).expect("a readable file");
+        for name in product_lines(&text).into_iter().filter_map(defined_type) {
+            places.entry(name.to_owned()).or_default().push(path.clone());
+        }
+    }
+    places.retain(|_, paths| paths.len() > 1);
+    assert!(
+        DUPLICATE_TYPE_NAMES.is_sorted(),
+        "sort the list of duplicate type names"
+    );
+    for (name, paths) in &places {
+        let is_known = DUPLICATE_TYPE_NAMES.contains(&name.as_str());
+        assert!(is_known, "`{name}` is defined more than once: {paths:#?}");
+    }
+    for name in DUPLICATE_TYPE_NAMES {
+        assert!(
+            places.contains_key(*name),
+            "`{name}` is defined once: remove it from the list"
+        );
+    }
+}
+
+/// Files that still import each other, directly or through others. Sorted; files may only be removed.
+const FILES_IN_CIRCLES: &[&str] = &[
+    "planwright-core/dialect/open",
+    "planwright-core/dialect/open/carrier",
+    "planwright-core/dialect/open/wrapping",
+    "planwright-core/dialect/task_pack/card_edits",
+    "planwright-core/dialect/task_pack/contract",
+    "planwright-core/dialect/task_pack/follow",
+    "planwright-core/dialect/task_pack/original",
+    "planwright-core/dialect/task_pack/wave_edits",
+    "planwright-core/dialect/task_pack/waves",
+    "planwright-core/document/patch/block",
+    "planwright-core/document/patch/collection",
+    "planwright-core/document/patch/flow",
+    "planwright-core/document/patch/json",
+    "planwright-core/document/patch/resolve",
+    "planwright-core/document/patch/scalar",
+    "planwright-run/git/unfinished_move",
+    "planwright-run/git/user_checkout",
+];
+
+/// Adds the paths that a tree of imports names.
+fn expand_import(tree: &str, prefix: &[String], paths: &mut Vec<Vec<String>>) {
+    let (head, list) = match tree.split_once('{') {
+        Some((head, rest)) => (head, rest.trim_end().strip_suffix('}')),
+        None => (tree.split(" as ").next().unwrap_or(tree), None),
+    };
+    let segments = head.split("::").map(str::trim).filter(|segment| !segment.is_empty());
+    let path: Vec<String> = prefix.iter().cloned().chain(segments.map(str::to_owned)).collect();
+    let Some(list) = list else {
+        paths.push(path);
+        return;
+    };
+    let mut depth = 0;
+    let parts = list.split(|c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    for part in parts.map(str::trim).filter(|part| !part.is_empty()) {
+        expand_import(part, &path, paths);
+    }
+}
+
+/// Returns the paths that a file imports outside of its tests.
+fn imports(text: &str) -> Vec<Vec<String>> {
+    let code: Vec<&str> = product_lines(text)
+        .into_iter()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
+    let mut paths = Vec::new();
+    for statement in code.join("\n").split(';') {
+        let start = statement.lines().find_map(|line| {
+            let item = line.trim_start();
+            let at = item.find("use ")?;
+            (at == 0 || item.starts_with("pub")).then(|| &item[at..])
+        });
+        let tree = start.and_then(|start| statement.split_once(start).map(|(_, rest)| format!("{start}{rest}")));
+        if let Some(tree) = tree {
+            expand_import(tree.trim_start_matches("use "), &[], &mut paths);
+        }
+    }
+    paths
+}
+
+/// Returns the file that a path of imports leads to, as far as it begins with `crate`, `self` or `super`.
+fn imported_file(own: &[String], path: &[String], files: &BTreeMap<Vec<String>, String>) -> Option<Vec<String>> {
+    let mut module = match path.first()?.as_str() {
+        "crate" => Vec::new(),
+        "self" | "super" => own.to_vec(),
+        _ => return None,
+    };
+    for segment in path
+        .iter()
+        .skip_while(|segment| ["crate", "self"].contains(&segment.as_str()))
+    {
+        if segment == "super" {
+            module.pop();
+            continue;
+        }
+        module.push(segment.clone());
+        if !files.contains_key(&module) {
+            module.pop();
+            break;
+        }
+    }
+    Some(module)
+}
+
+#[test]
+fn no_import_circles_between_files() {
+    let mut in_circles = BTreeSet::new();
+    for name in ["planwright-core", "planwright-run"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+        let files: BTreeMap<Vec<String>, String> = product_files()
+            .into_iter()
+            .filter_map(|path| {
+                let module = path.strip_prefix(&folder).ok()?.with_extension("");
+                let parts = module.iter().map(|part| part.to_string_lossy().into_owned());
+                let parts = parts.filter(|part| part != "mod" && part != "lib");
+                Some((
+                    parts.collect(),
+                    std::fs::read_to_string(&path).expect("a readable file"),
+                ))
+            })
+            .collect();
+        let edges: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = files
+            .iter()
+            .map(|(own, text)| {
+                let targets = imports(text);
+                let targets = targets.iter().filter_map(|path| imported_file(own, path, &files));
+                (own, targets.filter(|target| target != own).collect())
+            })
+            .collect();
+        for own in files.keys() {
+            let mut reached = BTreeSet::new();
+            let mut open = vec![own];
+            while let Some(next) = open.pop() {
+                open.extend(edges[next].iter().filter(|target| reached.insert(*target)));
+            }
+            if reached.contains(own) {
+                in_circles.insert(format!("{name}/{}", own.join("/")));
+            }
+        }
+    }
+    let known: BTreeSet<String> = FILES_IN_CIRCLES.iter().map(|&file| file.to_owned()).collect();
+    assert!(FILES_IN_CIRCLES.is_sorted(), "sort the list of files in circles");
+    let new: Vec<_> = in_circles.difference(&known).collect();
+    assert!(new.is_empty(), "these files import each other: {new:#?}");
+    let gone: Vec<_> = known.difference(&in_circles).collect();
+    assert!(
+        gone.is_empty(),
+        "these are in no circle: remove them from the list: {gone:#?}"
+    );
 }

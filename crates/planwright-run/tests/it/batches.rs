@@ -34,8 +34,8 @@ impl Space {
         }
     }
 
-    fn make(&self, deeds: &[BatchRequest]) -> (Revised, Vec<Result<(), ReviseError>>) {
-        revise::transitions(self.target(), "batch", deeds).expect("a change")
+    fn make(&self, requests: &[BatchRequest]) -> (Revised, Vec<Result<(), ReviseError>>) {
+        revise::transitions(self.target(), "batch", requests).expect("a change")
     }
 
     fn text(&self) -> String {
@@ -59,7 +59,7 @@ impl Space {
     }
 }
 
-fn deed(task: &str, verb: Verb) -> BatchRequest {
+fn batch_request(task: &str, verb: Verb) -> BatchRequest {
     BatchRequest::new(task, verb, NOW)
 }
 
@@ -67,18 +67,18 @@ fn deed(task: &str, verb: Verb) -> BatchRequest {
 fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
     let before = generate::plan("clido", 4);
     let space = Space::new("docs/plan.json", &before);
-    let deeds = [
-        deed("t0", Verb::Start),
-        deed("t2", Verb::Start),
-        deed("nobody", Verb::Start),
-        deed("t0", Verb::Done),
+    let requests = [
+        batch_request("t0", Verb::Start),
+        batch_request("t2", Verb::Start),
+        batch_request("nobody", Verb::Start),
+        batch_request("t0", Verb::Done),
         BatchRequest {
             note: Some("look at t0".to_owned()),
-            ..deed("t1", Verb::Start)
+            ..batch_request("t1", Verb::Start)
         },
-        deed("t1", Verb::Fail),
+        batch_request("t1", Verb::Fail),
     ];
-    let (revised, results) = space.make(&deeds);
+    let (revised, results) = space.make(&requests);
     let is_made: Vec<bool> = results.iter().map(Result::is_ok).collect();
     assert_eq!(is_made, [true, false, false, true, true, true]);
     assert!(matches!(&results[1], Err(ReviseError::Problem(Problem::Refused(_)))));
@@ -116,7 +116,7 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
 fn where_all_are_refused_nothing_is_written() {
     let before = generate::plan("rawko", 3);
     let space = Space::new(".rawko/plans/plan-20260123-generated.yaml", &before);
-    let (revised, results) = space.make(&[deed("1", Verb::Start), deed("0", Verb::Done)]);
+    let (revised, results) = space.make(&[batch_request("1", Verb::Start), batch_request("0", Verb::Done)]);
     assert!(results.iter().all(Result::is_err));
     assert_eq!((revised.change, revised.steps.len()), (None, 0));
     assert_eq!(space.text(), before);
@@ -133,17 +133,17 @@ fn states_that_the_file_cannot_hold_are_kept_with_their_words_and_taken_back() {
     let done = |task: &str| BatchRequest {
         output: Some(format!("{task} is there")),
         note: Some(format!("about {task}")),
-        ..deed(task, Verb::Done)
+        ..batch_request(task, Verb::Done)
     };
-    let (first, _) = space.make(&[deed("T000001", Verb::Start)]);
+    let (first, _) = space.make(&[batch_request("T000001", Verb::Start)]);
     assert_eq!(first.change, Some(1));
-    let deeds = [
-        deed("T000000", Verb::Start),
+    let requests = [
+        batch_request("T000000", Verb::Start),
         done("T000000"),
         done("T000001"),
         done("T000002"),
     ];
-    let (revised, results) = space.make(&deeds);
+    let (revised, results) = space.make(&requests);
     let is_made: Vec<bool> = results.iter().map(Result::is_ok).collect();
     assert_eq!(is_made, [true, true, true, false]);
     let plan = &revised.after.plan.as_ref().expect("a plan").plan;
@@ -170,7 +170,7 @@ fn the_history_of_thousands_of_verbs_is_about_as_large_as_what_they_change() {
     ] {
         let before = generate::plan(dialect, N_TASKS);
         let space = Space::new(name, &before);
-        let verbs = |n: usize| [Verb::Start, Verb::Done].map(|verb| deed(&format!("{task}{n}"), verb));
+        let verbs = |n: usize| [Verb::Start, Verb::Done].map(|verb| batch_request(&format!("{task}{n}"), verb));
         let (revised, results) = space.make(&(0..N_TASKS).flat_map(verbs).collect::<Vec<_>>());
         assert!(results.iter().all(Result::is_ok));
         assert_eq!(revised.steps.len(), 2 * N_TASKS);

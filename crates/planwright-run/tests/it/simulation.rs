@@ -128,7 +128,7 @@ impl World {
             let (task, attempt) = running.swap_remove(self.chance.below(running.len()));
             actions = self.end(files, &mut log, &mut schedule, task, attempt)?;
         }
-        assert_ne!(schedule.standing(), ScheduleStatus::Busy, "seed {}", self.seed);
+        assert_ne!(schedule.status(), ScheduleStatus::Busy, "seed {}", self.seed);
         let done = self.done_by_log();
         self.project(files, &done)
     }

@@ -57,7 +57,7 @@ impl Yard {
             log: self.log(),
             max_log_bytes: 1 << 20,
             redaction: Redaction::of([]),
-            tells_output: false,
+            streams_output: false,
             wall_limit: None,
             silence_limit: None,
             grace: Duration::from_secs(20),
@@ -144,7 +144,7 @@ fn all_output_is_told_where_it_is_wanted_even_what_the_log_leaves_out() {
     let mut yard = Yard::new();
     let script = "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done";
     let spec = Spec {
-        tells_output: true,
+        streams_output: true,
         max_log_bytes: 5_000,
         ..yard.shell(script)
     };
@@ -164,7 +164,7 @@ fn secrets_are_neither_logged_nor_told() {
     ]);
     let spec = Spec {
         redaction,
-        tells_output: true,
+        streams_output: true,
         ..yard.shell("printf 'it is correct-'; sleep 0.05; printf 'horse\\n'; echo /home/somebody; printf 'correct-'")
     };
     let ended = yard.run(&spec);

@@ -393,7 +393,7 @@ fn refusal(workspace: &Workspace, found: &FoundPlan, error: RunError) -> Failure
 }
 
 fn exit_of(outcome: &RunOutcome) -> Exit {
-    match outcome.standing {
+    match outcome.status {
         _ if outcome.unwritten.is_some() || outcome.is_hindered => Exit::Environment,
         ScheduleStatus::Finished => Exit::Success,
         _ => Exit::Problems,

@@ -322,12 +322,12 @@ impl RunReport {
 
 /// Returns the tasks that are done or wait for review.
 fn accepted(run_state: &RunState) -> impl Iterator<Item = &TaskRun> {
-    let is_over = |task: &&TaskRun| matches!(task.standing(), TaskState::Done | TaskState::Review);
+    let is_over = |task: &&TaskRun| matches!(task.current_state(), TaskState::Done | TaskState::Review);
     run_state.tasks().iter().filter(is_over)
 }
 
 fn failed(setting: &Setting, run_state: &RunState) -> Vec<FailedReport> {
-    let is_failed = |task: &&TaskRun| task.state == TaskState::Failed && task.standing() == TaskState::Failed;
+    let is_failed = |task: &&TaskRun| task.state == TaskState::Failed && task.current_state() == TaskState::Failed;
     let failed = run_state.tasks().iter().filter(is_failed);
     let failed = failed.map(|task| FailedReport {
         task: task.task.clone(),
@@ -353,7 +353,7 @@ fn skipped(run_state: &RunState) -> Vec<SkippedReport> {
 
 fn review(setting: &Setting, run_state: &RunState) -> Vec<ReviewReport> {
     let waiting = run_state.tasks().iter();
-    let waiting = waiting.filter(|task| task.standing() == TaskState::Review);
+    let waiting = waiting.filter(|task| task.current_state() == TaskState::Review);
     let waiting = waiting.map(|task| {
         let held = task.held.as_deref();
         let kept = task.last().and_then(|last| last.candidate.as_ref());

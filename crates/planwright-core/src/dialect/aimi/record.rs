@@ -10,7 +10,7 @@ use crate::plan::{Field, State};
 pub(super) fn record(recording: &Recording<'_>) -> Vec<FieldEdit> {
     let plan = recording.located.plan;
     let mut changes = Vec::new();
-    for RecordedMove { step, request } in recording.deeds {
+    for RecordedMove { step, request } in recording.recorded_moves {
         let owner = Owner::Task(step.task_ix);
         if v2::is_form(plan.form) {
             let mut set = |field, value: bool| {

@@ -8,20 +8,20 @@ use crate::plan::{Field, Plan, State, Verb};
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<FieldEdit> {
     let mut changes = Vec::new();
-    for deed in recording.deeds {
-        record_task(recording.located.plan, deed, &mut changes);
+    for recorded in recording.recorded_moves {
+        record_task(recording.located.plan, recorded, &mut changes);
     }
     changes
 }
 
-fn record_task(plan: &Plan, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
-    let step = &deed.step;
+fn record_task(plan: &Plan, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
+    let step = &recorded.step;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     if step.from != step.to {
         changes.push(FieldEdit::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
     }
-    changes.extend(notes_change(plan, deed));
+    changes.extend(notes_change(plan, recorded));
     match step.to {
         State::Skipped if step.cause.is_none() => {
             changes.push(FieldEdit::set(owner, Field::Skip, PlainValue::Bool(true)))
@@ -34,8 +34,8 @@ fn record_task(plan: &Plan, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit
 }
 
 /// Returns what becomes of a task's notes. They are for the agent that takes the task: what was there stays.
-fn notes_change(plan: &Plan, deed: &RecordedMove<'_>) -> Option<FieldEdit> {
-    let RecordedMove { step, request } = deed;
+fn notes_change(plan: &Plan, recorded: &RecordedMove<'_>) -> Option<FieldEdit> {
+    let RecordedMove { step, request } = recorded;
     let old = plan.task_str(&plan.tasks()[step.task_ix], Field::Notes);
     let owner = Owner::Task(step.task_ix);
     let causes = causes(plan, step.task_ix);

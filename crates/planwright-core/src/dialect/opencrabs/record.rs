@@ -12,20 +12,20 @@ use crate::plan::{Field, FieldValue as Written, Plan, PlanVerb, RunLift, RunRefu
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<FieldEdit> {
     let mut changes = Vec::new();
-    for deed in recording.deeds {
-        record_task(recording.located, deed, &mut changes);
+    for recorded in recording.recorded_moves {
+        record_task(recording.located, recorded, &mut changes);
     }
     changes
 }
 
-pub(super) fn record_course(course: &RequestHistory<'_>) -> Vec<FieldEdit> {
-    let status = plan_status(course).map(|status| FieldEdit::text(Owner::Plan, Field::Status, status));
-    let updated = FieldEdit::text(Owner::Plan, Field::UpdatedAt, course.last.now);
+pub(super) fn record_course(history: &RequestHistory<'_>) -> Vec<FieldEdit> {
+    let status = plan_status(history).map(|status| FieldEdit::text(Owner::Plan, Field::Status, status));
+    let updated = FieldEdit::text(Owner::Plan, Field::UpdatedAt, history.last.now);
     status.into_iter().chain([updated]).collect()
 }
 
-fn record_task(located: &LocatedPlan<'_>, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
-    let RecordedMove { step, request } = deed;
+fn record_task(located: &LocatedPlan<'_>, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
+    let RecordedMove { step, request } = recorded;
     let plan = located.plan;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
@@ -84,7 +84,7 @@ fn record_task(located: &LocatedPlan<'_>, deed: &RecordedMove<'_>, changes: &mut
     if step.from == State::Running {
         let reflection = request.work.and_then(|work| work.reflection.as_deref());
         changes.extend(reflection.map(|reflection| FieldEdit::text(owner, Field::Reflection, reflection)));
-        close_attempt(located, deed, changes);
+        close_attempt(located, recorded, changes);
     }
 }
 
@@ -117,8 +117,8 @@ fn tool_called(call: &ToolCall) -> PlainValue {
 }
 
 /// Ends the last attempt of the history, where it is still open.
-fn close_attempt(located: &LocatedPlan<'_>, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
-    let RecordedMove { step, request } = deed;
+fn close_attempt(located: &LocatedPlan<'_>, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
+    let RecordedMove { step, request } = recorded;
     let node = located.task(step.task_ix);
     let Some(history) = node.and_then(|node| node.get("execution_history")) else {
         return;
@@ -163,11 +163,11 @@ fn close_attempt(located: &LocatedPlan<'_>, deed: &RecordedMove<'_>, changes: &m
 }
 
 /// Returns the plan's new status, where it changes.
-fn plan_status(course: &RequestHistory<'_>) -> Option<&'static str> {
+fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
     let mut new = None;
-    course.each(|_, deeds, tally| {
-        let old = new.or(course.plan.head_str(Field::Status));
-        let has_begun = deeds.iter().any(|deed| deed.step.to == State::Running);
+    history.each(|_, recorded_moves, tally| {
+        let old = new.or(history.plan.head_str(Field::Status));
+        let has_begun = recorded_moves.iter().any(|recorded| recorded.step.to == State::Running);
         let status = settled(old, tally).or_else(|| match old.unwrap_or("Draft") {
             "Rejected" | "Cancelled" | "InProgress" | "Completed" => None,
             _ => has_begun.then_some("InProgress"),

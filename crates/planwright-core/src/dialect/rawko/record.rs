@@ -12,24 +12,24 @@ use crate::plan::{Field, Plan, RunLift, RunRefusal, State, StateCounts, Status, 
 
 pub(super) fn record(recording: &Recording<'_>) -> Vec<FieldEdit> {
     let mut changes = Vec::new();
-    for deed in recording.deeds {
-        record_step(recording.located.plan, deed, &mut changes);
+    for recorded in recording.recorded_moves {
+        record_step(recording.located.plan, recorded, &mut changes);
     }
     changes
 }
 
-pub(super) fn record_course(course: &RequestHistory<'_>) -> Vec<FieldEdit> {
+pub(super) fn record_course(history: &RequestHistory<'_>) -> Vec<FieldEdit> {
     let mut changes = Vec::new();
-    let status = plan_status(course).filter(|status| course.plan.head_str(Field::Status) != Some(status));
+    let status = plan_status(history).filter(|status| history.plan.head_str(Field::Status) != Some(status));
     changes.extend(status.map(|status| FieldEdit::text(Owner::Plan, Field::Status, status)));
-    let current = PlainValue::Number(current_step(course).to_string());
+    let current = PlainValue::Number(current_step(history).to_string());
     changes.push(FieldEdit::set(Owner::Plan, Field::CurrentTask, current));
-    changes.push(FieldEdit::text(Owner::Plan, Field::UpdatedAt, course.last.now));
+    changes.push(FieldEdit::text(Owner::Plan, Field::UpdatedAt, history.last.now));
     changes
 }
 
-fn record_step(plan: &Plan, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
-    let RecordedMove { step, request } = deed;
+fn record_step(plan: &Plan, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
+    let RecordedMove { step, request } = recorded;
     let owner = Owner::Task(step.task_ix);
     let task = &plan.tasks()[step.task_ix];
     changes.push(FieldEdit::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
@@ -68,7 +68,7 @@ fn record_step(plan: &Plan, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit
         }
         State::Skipped => {
             text(Field::CompletedAt, request.now);
-            text(Field::Output, &skip_output(plan, deed));
+            text(Field::Output, &skip_output(plan, recorded));
             &[]
         }
         State::Pending | State::Blocked => &[
@@ -84,8 +84,8 @@ fn record_step(plan: &Plan, deed: &RecordedMove<'_>, changes: &mut Vec<FieldEdit
 }
 
 /// Returns the original's words for a step that is left out.
-fn skip_output(plan: &Plan, deed: &RecordedMove<'_>) -> String {
-    match (deed.request.note, deed.step.cause) {
+fn skip_output(plan: &Plan, recorded: &RecordedMove<'_>) -> String {
+    match (recorded.request.note, recorded.step.cause) {
         (reason, Some(cause)) => along_line(plan, &plan.task_name(cause), reason),
         (Some(reason), None) => format!("Skipped: {reason}"),
         (None, None) => "Skipped".to_owned(),
@@ -93,10 +93,10 @@ fn skip_output(plan: &Plan, deed: &RecordedMove<'_>) -> String {
 }
 
 /// Returns the status that the plan has after the last request; none where nothing follows from any of them.
-fn plan_status(course: &RequestHistory<'_>) -> Option<&'static str> {
+fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
     let mut new = None;
-    course.each(|request, _, tally| {
-        let old = new.or(course.plan.head_str(Field::Status));
+    history.each(|request, _, tally| {
+        let old = new.or(history.plan.head_str(Field::Status));
         let status = match request.verb {
             _ if tally.is_over() => Some("complete"),
             Verb::Start | Verb::Retry => Some("in_progress"),
@@ -120,9 +120,9 @@ pub(super) fn settled(status: Option<&str>, tally: &StateCounts) -> Option<&'sta
 }
 
 /// Returns the step to look at: a failed one before those that are ready, for a new plan begins there.
-fn current_step(course: &RequestHistory<'_>) -> usize {
-    let states: Vec<_> = (0..course.plan.tasks().len()).map(|ix| course.after(ix)).collect();
-    task_to_look_at(&states, |ix| course.links.of(ix).iter().map(|edge| edge.to as usize))
+fn current_step(history: &RequestHistory<'_>) -> usize {
+    let states: Vec<_> = (0..history.plan.tasks().len()).map(|ix| history.after(ix)).collect();
+    task_to_look_at(&states, |ix| history.links.of(ix).iter().map(|edge| edge.to as usize))
 }
 
 /// Returns why no step of a plan may be worked on: it has failed, or one of its steps has and nothing was done about it.

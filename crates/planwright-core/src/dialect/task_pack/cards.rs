@@ -47,7 +47,6 @@ pub(super) struct Cards {
 /// What the section says about one task.
 #[derive(Clone, Debug)]
 pub(super) struct Card {
-    /// The task.
     pub(super) task: String,
     /// Where its first line names the task.
     pub(super) id: Span,

@@ -43,7 +43,7 @@ pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
     let table = CardComparison::new(source, &contract);
     let mut found = Vec::new();
     for slip in table.slips() {
-        push_bounded(&mut found, || slip.told(&table));
+        push_bounded(&mut found, || slip.diagnostic(&table));
     }
     crate::diagnostic::sort(&mut found);
     Some(found)
@@ -85,7 +85,6 @@ struct CardComparison<'a> {
     orphans: Vec<Card>,
 }
 
-/// One difference.
 enum CardDifference<'t> {
     /// A task without a card.
     Missing(&'t ContractRow, &'t str),
@@ -228,7 +227,7 @@ fn joined_insertions(edits: Vec<Replacement>) -> Vec<Replacement> {
 }
 
 impl CardDifference<'_> {
-    fn told(&self, table: &CardComparison<'_>) -> Diagnostic {
+    fn diagnostic(&self, table: &CardComparison<'_>) -> Diagnostic {
         let drift = |span: Span, message: String| {
             let help = "`planwright tasks cards PACK --write` rewrites what has drifted";
             Diagnostic::new(&CARD_DRIFT, span, message).with_help(help)

@@ -340,7 +340,6 @@ impl<'d> JsView<'d> {
         matches!(self.0.kind(), NodeKind::True | NodeKind::False)
     }
 
-    /// Returns a string.
     pub(super) fn as_string(self) -> Option<JsString<'d>> {
         (self.0.kind() == NodeKind::String).then(|| string_of(self.0))
     }

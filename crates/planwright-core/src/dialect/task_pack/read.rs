@@ -9,6 +9,7 @@ use super::super::{CarrierKind, DialectInput, DiskLookup, PlanReading, Questions
 use super::js::{JsString, JsView};
 use super::original::{self, OriginalPack, parse_fence};
 use super::paths::is_concrete;
+use super::report::MisnamedField;
 use super::{CONTRACT, FRONTMATTER, TASK, contract, report};
 use crate::diagnostic::{Diagnostic, Safety};
 use crate::document::markdown::{Markdown, MetadataLine as FrontmatterEntry};
@@ -287,14 +288,6 @@ fn record<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>, table: &'st
     let entries = reader.record(found, table, &String::new);
     reader.diagnostics.truncate(n_findings);
     entries
-}
-
-/// A field that a task has under another name.
-pub(super) struct MisnamedField {
-    /// Where the task's id stands, or the task where it has none.
-    pub(super) task: Span,
-    /// The field's right name.
-    pub(super) field: &'static str,
 }
 
 /// Where waves and the tasks they list stand.

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashSet};
 use super::hash::is_plan_hash;
 use super::js::JsString;
 use super::original::{OriginalFinding, OriginalPack, OriginalReport};
-use super::read::MisnamedField;
 use super::{TASK, contract};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, TOO_MANY_FINDINGS, push_bounded, rules, too_many};
 use crate::text::{Span, visible};
@@ -427,4 +426,12 @@ fn missing_sections(pack: &OriginalPack) -> Option<Diagnostic> {
     }
     let message = format!("sections are missing: {}", missing.join(", "));
     Some(Diagnostic::of_file(&MISSING_SECTION, message).with_help("readers and reviewers look for them"))
+}
+
+/// A field that a task has under another name.
+pub(super) struct MisnamedField {
+    /// Where the task's id stands, or the task where it has none.
+    pub(super) task: Span,
+    /// The field's right name.
+    pub(super) field: &'static str,
 }

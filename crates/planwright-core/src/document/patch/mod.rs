@@ -5,7 +5,7 @@
 //! A comment on the line of a removed member or element goes with it; comments on lines of their own stay.
 //!
 //! ```
-//! use planwright_core::document::patch::{Patch, Value, patch};
+//! use planwright_core::document::patch::{Patch, PlainValue, patch};
 //! use planwright_core::document::route::Route;
 //! use planwright_core::document::yaml;
 //! use planwright_core::text::SourceText;
@@ -14,7 +14,7 @@
 //! let document = yaml::parse(&text).document;
 //! let status = Patch::ReplaceScalar {
 //!     at: Route::root().key("steps").index(0).key("status"),
-//!     value: Value::String("complete".to_owned()),
+//!     value: PlainValue::String("complete".to_owned()),
 //! };
 //! let new = patch(&document, &[status]).expect("a place that can be changed");
 //! assert_eq!(new, "steps:\n- index: 0  # the first\n  status: 'complete'\n");

@@ -235,8 +235,8 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
 /// Returns a finding about a text that was never written, whose places are nobody's: with what stands there instead.
 fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
     let written = found.span.map_or("", |span| text.slice(span)).trim();
-    let is_told = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
-    let message = match is_told {
+    let is_quoted = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
+    let message = match is_quoted {
         true => found.message.clone(),
         false => format!("{} It is {}.", found.message, visible(&cut(written, 80))),
     };

@@ -62,8 +62,8 @@ impl RunLoop<'_> {
         // An attempt that reports a cost of nothing says nothing about what the next one costs.
         let is_nothing =
             |attempt: &&AttemptRun| attempt.cost_usd == Some(0.0) && self.request.config.run.budget.cost.is_some();
-        let told = attempts.filter(|attempt| attempt.agent == agent && tells_cost(attempt) && !is_nothing(attempt));
-        let costs = told.map(|attempt| Reservation {
+        let priced = attempts.filter(|attempt| attempt.agent == agent && reports_cost(attempt) && !is_nothing(attempt));
+        let costs = priced.map(|attempt| Reservation {
             cost: attempt.cost_usd.unwrap_or(0.0),
             tokens: attempt
                 .tokens
@@ -172,7 +172,7 @@ impl RunLoop<'_> {
 
 /// Returns whether the end of an attempt says what attempts of its agent cost. One that a provider refused, or that was ended early,
 /// cost less than others will.
-fn tells_cost(attempt: &AttemptRun) -> bool {
+fn reports_cost(attempt: &AttemptRun) -> bool {
     let is_whole = attempt.outcome.as_ref().is_some_and(crate::runs::Outcome::counts);
     let has_cost = attempt.cost_usd.is_some() || attempt.tokens.is_some();
     // An attempt that landed later, or never had a process, has no time of its own.

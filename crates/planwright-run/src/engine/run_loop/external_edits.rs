@@ -11,11 +11,10 @@ use planwright_core::schedule::{Job, Jobs, Phase, ScheduleAction, ScheduleEvent}
 
 use super::super::agent_choice::choose_agents;
 use super::super::naming::{and_more, listed};
-use super::super::prepare::{claims, jobs_of};
+use super::super::prepare::{claims, jobs_of, weights};
 use super::super::status_updates::{NOT_SKIPPED, VERB, plain, set_back_remark};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
-use super::startup::weights;
 use crate::clock;
 use crate::revise::{CalledVerbs, next_record};
 use crate::runs::{MovedTask, PlanEditRecord, RemarkKind, RenamedTask, RequestRecord, RunEvent};

@@ -62,7 +62,7 @@ use rests::Rests;
 use stops::Stops;
 
 /// How often the plan file, the requests and the clock are looked at when nothing happens.
-const GLANCE: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long records that nothing waits for may stay in memory.
 const LAZINESS: Duration = Duration::from_millis(15);
@@ -72,8 +72,8 @@ const LAZINESS: Duration = Duration::from_millis(15);
 pub struct RunOutcome {
     /// The run.
     pub place: RunPlace,
-    /// How it stood in the end.
-    pub standing: ScheduleStatus,
+    /// The status of its schedule at the end.
+    pub status: ScheduleStatus,
     /// What its log says of its end.
     pub ended: RunEndRecord,
     /// What was spent by the command until now: by this run, and by those before it.
@@ -247,7 +247,7 @@ impl RunLoop<'_> {
     }
 
     fn is_over(&self) -> bool {
-        let is_settled = match self.schedule.standing() {
+        let is_settled = match self.schedule.status() {
             ScheduleStatus::Busy | ScheduleStatus::Paused => false,
             ScheduleStatus::AwaitsReview => !self.request.options.waits_for_review.load(Ordering::Relaxed),
             ScheduleStatus::Stopped(_) | ScheduleStatus::Stuck | ScheduleStatus::Finished => true,
@@ -265,7 +265,7 @@ impl RunLoop<'_> {
         let write = self.plan_writer.due().map(until);
         let lazy = self.recorder.has_waiting().then_some(LAZINESS);
         let due = [rest, land, write, lazy].into_iter().flatten().min();
-        due.unwrap_or(GLANCE).min(GLANCE)
+        due.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL)
     }
 
     /// Does what is due by the clock.
@@ -279,7 +279,7 @@ impl RunLoop<'_> {
         for task in rested {
             self.happened(ScheduleEvent::Rested { task });
         }
-        if self.edits.is_due(now, GLANCE) {
+        if self.edits.is_due(now, POLL_INTERVAL) {
             self.handle_requests()?;
             self.follow_plan()?;
             self.watch_log();

@@ -11,18 +11,17 @@ use super::super::naming::listed;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
 use super::reconcile::{interrupted_updates, keeps_output};
-use super::working::finished;
 use crate::clock;
 use crate::config::OnProtected;
 use crate::failure_line::failure_line;
 use crate::fallback::grown;
 use crate::runs::state::verification_failure;
-use crate::runs::{Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
+use crate::runs::{self, Finished, Outcome, Projected, Receipt, RemarkKind, RunEvent};
 use crate::verify;
-use crate::worker::EndedProcess;
+use crate::worker::{EndedProcess, ProcessExit};
 
 /// How much of what was made is remembered for the tasks that depend on it, in bytes, and how much of it goes into the plan file.
-pub(super) const MAX_REMEMBERED: usize = 16 * 1024;
+const MAX_REMEMBERED: usize = 16 * 1024;
 const MAX_NOTE: usize = 4 * 1024;
 const MAX_SHORT_NOTE: usize = 300;
 
@@ -286,7 +285,7 @@ impl RunLoop<'_> {
 }
 
 /// Returns a text up to a number of bytes, and says where it was cut.
-pub(super) fn cut(text: &str, max_bytes: usize) -> String {
+fn cut(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();
     }
@@ -304,5 +303,36 @@ fn work_of(attempt: &RunningAttempt) -> WorkReport {
     WorkReport {
         tools: attempt.tools.clone(),
         reflection: attempt.reflection.as_deref().map(|text| cut(text, MAX_NOTE)),
+    }
+}
+
+pub(super) fn finished(
+    attempt: &RunningAttempt,
+    outcome: Outcome,
+    why: Option<&str>,
+    ended: &EndedProcess,
+    conclusion: &Conclusion,
+) -> Finished {
+    let output = conclusion.output.trim();
+    let exit = match ended.exit {
+        ProcessExit::Code(code) => Some(format!("exit {code}")),
+        ProcessExit::Signal(signal) => Some(format!("signal {signal}")),
+        ProcessExit::Unknown => None,
+    };
+    Finished {
+        task: attempt.name.clone(),
+        attempt: attempt.number,
+        outcome,
+        why: why.map(|why| cut(why, MAX_REMEMBERED)),
+        output: (!output.is_empty()).then(|| cut(output, MAX_REMEMBERED)),
+        files: conclusion.affected_files.clone(),
+        exit,
+        milliseconds: u64::try_from(clock::shown(ended.duration).as_millis()).ok(),
+        cost_usd: conclusion.cost_usd,
+        tokens: runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
+        session: conclusion.session.clone(),
+        discoveries: conclusion.discoveries.clone(),
+        limited_for: None,
+        no_changes: attempt.is_unchanged,
     }
 }

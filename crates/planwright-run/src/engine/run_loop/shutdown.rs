@@ -59,8 +59,8 @@ impl RunLoop<'_> {
             let text = format!("ended what went on without the run: {}", processes(n_ended));
             self.remark(None, text)?;
         }
-        let standing = self.schedule.standing();
-        let ended = self.ended(standing);
+        let status = self.schedule.status();
+        let ended = self.ended(status);
         let spent = self.all_spent();
         self.record(RunEvent::Ended(ended.clone()))?;
         self.commit()?;
@@ -68,7 +68,7 @@ impl RunLoop<'_> {
         let state = self.recorder.finish(&self.place.log());
         Ok(RunOutcome {
             place: self.place,
-            standing,
+            status,
             ended,
             spent,
             unwritten: self.plan_writer.into_unwritten(),
@@ -97,10 +97,7 @@ impl RunLoop<'_> {
 
     /// What the plan marks as a task to skip becomes skipped when everything else is over. Until then a person may still want it.
     fn settle_held(&mut self) {
-        let is_over = matches!(
-            self.schedule.standing(),
-            ScheduleStatus::Finished | ScheduleStatus::Stuck
-        );
+        let is_over = matches!(self.schedule.status(), ScheduleStatus::Finished | ScheduleStatus::Stuck);
         let is_finished = is_over && !self.request.options.lands_only;
         // A task that the user asked for by a name that is gone is not in the plan any more, and none is skipped then.
         let wanted = wanted_tasks(self.request, &self.snapshot).unwrap_or_default();
@@ -121,9 +118,9 @@ impl RunLoop<'_> {
         }
     }
 
-    fn ended(&self, standing: ScheduleStatus) -> RunEndRecord {
+    fn ended(&self, status: ScheduleStatus) -> RunEndRecord {
         let mut ended = RunEndRecord {
-            standing: standing_of(standing),
+            standing: run_standing(status),
             n_unverified: self.state().n_accepted_unverified,
             n_unchanged: self.state().counts.n_unchanged,
             milliseconds: self
@@ -133,8 +130,8 @@ impl RunLoop<'_> {
                 .saturating_add(self.clock.milliseconds()),
             cost_usd: self.state().spent.cost_usd,
             tokens: self.state().spent.tokens,
-            why: self.why(standing),
-            next: self.next(standing),
+            why: self.why(status),
+            next: self.next(status),
             unwritten: self
                 .plan_writer
                 .waiting()
@@ -155,9 +152,9 @@ impl RunLoop<'_> {
     }
 
     /// Returns why the run ended, where it is not at its end.
-    fn why(&self, standing: ScheduleStatus) -> Option<String> {
+    fn why(&self, status: ScheduleStatus) -> Option<String> {
         let name = |task: u32| self.snapshot.name(task);
-        match standing {
+        match status {
             ScheduleStatus::Finished | ScheduleStatus::Busy => None,
             ScheduleStatus::Paused => Some("the run is paused".to_owned()),
             ScheduleStatus::AwaitsReview => {
@@ -195,7 +192,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns the command that continues from here.
-    fn next(&self, standing: ScheduleStatus) -> Option<String> {
+    fn next(&self, status: ScheduleStatus) -> Option<String> {
         let plan = argument(&self.snapshot.path().to_string_lossy());
         let words = |first: &[&str]| {
             let own = self
@@ -213,7 +210,7 @@ impl RunLoop<'_> {
         let again = words(&["planwright", "run"]);
         let has_failed = self.in_phase(Phase::Over(State::Failed)).next().is_some();
         let retries_anyway = self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
-        match standing {
+        match status {
             ScheduleStatus::Finished => None,
             // The way on leads through the plan.
             ScheduleStatus::Stopped(Stop::Condition { .. }) => {
@@ -280,8 +277,8 @@ impl RunLoop<'_> {
     }
 }
 
-fn standing_of(standing: ScheduleStatus) -> RunStanding {
-    match standing {
+fn run_standing(status: ScheduleStatus) -> RunStanding {
+    match status {
         ScheduleStatus::Finished => RunStanding::Finished,
         ScheduleStatus::Stuck => RunStanding::Stuck,
         ScheduleStatus::Stopped(_) => RunStanding::Stopped,

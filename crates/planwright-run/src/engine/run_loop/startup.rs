@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use planwright_core::edit::PlanRequest;
 use planwright_core::graph::TaskGraph;
-use planwright_core::plan::{Links, PlanVerb, Slots, State};
+use planwright_core::plan::{PlanVerb, Slots, State};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{Job, Jobs, Policy, Schedule};
 
@@ -16,7 +16,7 @@ use super::super::baseline;
 use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
-use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks};
+use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks, weights};
 use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::status_updates::VERB;
 use super::super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
@@ -464,20 +464,6 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Condition
             .push("the run continues with a checkout for each task, as it began: --isolation has no effect".to_owned());
     }
     remarks
-}
-
-/// Returns how many tasks the longest way has that waits for each task.
-pub(super) fn weights(graph: &TaskGraph, links: &Links) -> Vec<u32> {
-    let mut weights = vec![0; graph.order().len()];
-    for &task in graph.order().iter().rev() {
-        let behind = weights.get(task as usize).copied().unwrap_or(0) + 1;
-        for edge in links.of(task as usize) {
-            if let Some(weight) = weights.get_mut(edge.to as usize) {
-                *weight = behind.max(*weight);
-            }
-        }
-    }
-    weights
 }
 
 /// Sets how often tasks may still be tried, and which of them wait for a review.

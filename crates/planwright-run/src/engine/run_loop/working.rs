@@ -9,12 +9,12 @@ use super::super::RunError;
 use super::super::attempt::{AttemptEndReason, AttemptPhase, RunningAttempt, mark_of_attempt};
 use super::super::naming::listed;
 use super::RunLoop;
-use super::results::{AttemptFailure, MAX_REMEMBERED, cut};
+use super::results::{AttemptFailure, finished};
 use crate::agent_output::{AgentOutput, LEFTOVER_GRACE, MAX_OWN_WAIT, RedactedAgentReport, end_all, keep_result};
 use crate::clock;
 use crate::config::units::duration_text;
 use crate::config::{NoChanges, OnProtected, OutputFormat};
-use crate::fallback::{Continuation, told_wait};
+use crate::fallback::{Continuation, reported_wait};
 use crate::faults;
 use crate::git::Candidate;
 use crate::runs::{self, Finished, Outcome, RemarkKind, RunEvent, Spent};
@@ -247,11 +247,11 @@ impl RunLoop<'_> {
         match (&attempt.ending, &conclusion.end) {
             (Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway), _) => AttemptVerdict::Interrupted,
             (Some(AttemptEndReason::RateLimited { wait, why }), _) => AttemptVerdict::RateLimited {
-                wait: told_wait(Some(*wait), why),
+                wait: reported_wait(Some(*wait), why),
                 why: why.clone(),
             },
             (_, AttemptEnd::RateLimited { wait, why }) => AttemptVerdict::RateLimited {
-                wait: told_wait(*wait, why),
+                wait: reported_wait(*wait, why),
                 why: why.clone(),
             },
             (_, AttemptEnd::Done) => AttemptVerdict::Done,
@@ -354,37 +354,6 @@ pub(super) fn processes(n: usize) -> String {
     match n {
         1 => "a process".to_owned(),
         n => format!("{n} processes"),
-    }
-}
-
-pub(super) fn finished(
-    attempt: &RunningAttempt,
-    outcome: Outcome,
-    why: Option<&str>,
-    ended: &EndedProcess,
-    conclusion: &Conclusion,
-) -> Finished {
-    let output = conclusion.output.trim();
-    let exit = match ended.exit {
-        ProcessExit::Code(code) => Some(format!("exit {code}")),
-        ProcessExit::Signal(signal) => Some(format!("signal {signal}")),
-        ProcessExit::Unknown => None,
-    };
-    Finished {
-        task: attempt.name.clone(),
-        attempt: attempt.number,
-        outcome,
-        why: why.map(|why| cut(why, MAX_REMEMBERED)),
-        output: (!output.is_empty()).then(|| cut(output, MAX_REMEMBERED)),
-        files: conclusion.affected_files.clone(),
-        exit,
-        milliseconds: u64::try_from(clock::shown(ended.duration).as_millis()).ok(),
-        cost_usd: conclusion.cost_usd,
-        tokens: runs::tokens(conclusion.tokens_in, conclusion.tokens_out),
-        session: conclusion.session.clone(),
-        discoveries: conclusion.discoveries.clone(),
-        limited_for: None,
-        no_changes: attempt.is_unchanged,
     }
 }
 

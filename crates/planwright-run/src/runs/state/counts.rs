@@ -74,7 +74,7 @@ impl Counts {
     fn of(&mut self, task: &TaskRun) -> [Option<&mut u64>; 3] {
         let unverified = (!task.is_verified()).then_some(&mut self.n_unverified);
         let unchanged = task.is_unchanged().then_some(&mut self.n_unchanged);
-        match task.standing() {
+        match task.current_state() {
             TaskState::Waiting => [None, None, None],
             TaskState::Running | TaskState::Verifying => [Some(&mut self.n_running), None, None],
             TaskState::Resting => [Some(&mut self.n_resting), None, None],

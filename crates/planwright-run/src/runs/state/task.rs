@@ -254,8 +254,8 @@ impl TaskRun {
         is_held || by_verb || self.last().is_some_and(AttemptRun::is_verified)
     }
 
-    /// Returns where it stands with what others did to it: one that the run did not finish has the state that a verb gave it.
-    pub fn standing(&self) -> TaskState {
+    /// Returns the state, with verbs of users applied: a task that the run did not finish has the state that a verb gave it.
+    pub fn current_state(&self) -> TaskState {
         let moved = self.taken_over.as_ref().map(|moved| moved.to.as_str());
         match (&self.state, moved) {
             (TaskState::Stopped | TaskState::Interrupted, Some("done")) => TaskState::Done,
