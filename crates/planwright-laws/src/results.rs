@@ -1,4 +1,4 @@
-//! Any result file beside any end of an agent: read or refused with reasons, and bad news wins.
+//! Law for any result file and any end of an agent: the file is read or refused with reasons, and a failure in either wins.
 
 use planwright_core::agent::result_file::Report;
 use planwright_core::agent::{End, Exit, Format, Listener, Outcome, ResultFile, conclude};

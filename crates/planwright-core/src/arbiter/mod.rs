@@ -1,14 +1,14 @@
-//! What an agent gets to read that is to say which agent acts next, in the shape that SPEC-0010 has for it, and what its answer
-//! means. Knows plans and the names of agents; starts nobody, and reads no logs.
+//! The prompt of the agent that chooses which agent acts next, in the form of SPEC-0010, and its answer. Starts no agent and
+//! reads no logs.
 //!
-//! The text of a plan is not trusted. In the brief it can begin no heading, so that it cannot pose as planwright's own words;
-//! and whatever it talks an arbiter into, the answer is one of the agents that planwright offered, or none.
+//! The text of a plan is not trusted. In the prompt it cannot begin a heading, so that it cannot pose as planwright's own words.
+//! The answer is always one of the agents that planwright offered, or none.
 //!
 //! ```
 //! use planwright_core::arbiter::{AnswerError, Brief, Decision, Past};
 //!
 //! let agents = ["claude", "codex"];
-//! let question = Brief::of_task("Mend the tests", Past::default()).question(&agents);
+//! let question = Brief::of_task("Fix the tests", Past::default()).question(&agents);
 //! assert!(question.contains("- codex\n"));
 //!
 //! let answer = r#"I would say: {"agent": "codex", "reason": "It knows the tests."}"#;

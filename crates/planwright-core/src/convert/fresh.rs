@@ -1,4 +1,4 @@
-//! Plans that begin with a title and nothing else.
+//! Creates plans from a title alone.
 
 use super::adopt::{Wish, speak};
 use super::{LossKind, Refused, errors_of, rules};

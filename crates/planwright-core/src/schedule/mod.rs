@@ -1,8 +1,7 @@
-//! The pure scheduler: what happened goes in, what to do comes out. Knows no clock, no process and no file; the same events
-//! lead to the same state and the same actions.
+//! The pure scheduler: events in, actions out. Knows no clock, no process and no file; the same events give the same actions.
 //!
-//! It is told of everything by [`Event`]s, also of what it asked for itself: a task that it wants started runs once
-//! [`Event::Started`] says so. Time reaches it as an event too: who rests is woken by [`Event::Rested`].
+//! [`Event`]s report everything to it, even the effect of its own actions: a task that it wants started runs once
+//! [`Event::Started`] arrives. Time arrives as an event, too: [`Event::Rested`] ends a rest.
 //!
 //! ```
 //! use planwright_core::dialect::{Choice, Facts};

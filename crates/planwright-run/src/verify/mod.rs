@@ -1,8 +1,8 @@
-//! Verification: which commands prove that a task is done, how they are run, and the receipts they leave. Knows nothing of
-//! agents and changes no plan.
+//! Verification: the commands that prove a task done, running them, and their receipts. Does not know agents, and changes no
+//! plan.
 //!
-//! [`Checks::of`] finds the commands of a task; [`spec`] and [`receipt`] are for who runs them through [`Workers`] beside other
-//! processes, and [`run_all`] is for who has nothing else to do meanwhile.
+//! [`Checks::of`] finds the commands of a task. [`spec`] and [`receipt`] are for callers that run them through [`Workers`] with
+//! other processes; [`run_all`] runs them and waits.
 //!
 //! [`Workers`]: crate::worker::Workers
 

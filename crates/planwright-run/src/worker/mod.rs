@@ -1,11 +1,11 @@
-//! Runs local processes: starts them in groups of their own, keeps their output in logs, watches their limits, and ends them
-//! with everything they started. Knows nothing of plans, agents or what an exit status means.
+//! Runs local processes: starts, logs, limits, and ends them with all their descendants. Knows no plans, agents or meanings of
+//! exit statuses.
 //!
-//! There is one loop, in [`Workers::wait`], and no thread per process. What belongs to a process is found in the process table
-//! by parents, groups and sessions, and by a [`Mark`] in the environment, which also finds what left its group and lost its
-//! parent. Where there is no `/proc` (macOS) only the process group is ended, and nothing is found after a crash. What clears
-//! its environment, leaves its session and loses its parent before anybody looks is found only on Linux, by [`Workers::sole`], whose
-//! child it becomes.
+//! There is one loop, in [`Workers::wait`], and no thread per process. Descendants of a process are found in the process table by
+//! parents, groups and sessions, and by a [`Mark`] in the environment, which also finds processes that left their group and lost
+//! their parent. Without `/proc` (macOS) only the process group is ended, and nothing is found after a crash. A process that
+//! clears its environment, leaves its session and loses its parent is found only on Linux, by [`Workers::sole`], whose child it
+//! becomes.
 
 mod environment;
 

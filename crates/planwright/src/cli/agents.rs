@@ -1,4 +1,4 @@
-//! `planwright agents`: which agents there are to give tasks to.
+//! `planwright agents`: lists the configured agents and the known ones.
 
 use std::path::Path;
 

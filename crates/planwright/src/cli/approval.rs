@@ -1,5 +1,4 @@
-//! `planwright submit`, `approve`, `reject`, `cancel`: what becomes of a plan as a whole, and the word on a task that waits for
-//! review.
+//! `planwright submit`, `approve`, `reject`, `cancel`: verbs on a whole plan, and the review of a task.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::edit::PlanRequest;

@@ -1,4 +1,4 @@
-//! `planwright arbiter`: what an arbiter is told of a plan, and whom it chooses to act next.
+//! `planwright arbiter`: prints the input of an arbiter, or asks it which agent acts next.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What the verbs that change a plan share: their options, what they say, and how they are refused.
+//! Shared code of the verbs that change a plan: options, reports, refusals.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Options about who holds a task: claims, leases, taking over; and what the configuration asks before work on it.
+//! Options for claims: owner, lease, take-over; and the configuration that a change of a task needs.
 
 use planwright_run::clock;
 use planwright_run::config::{self, Config, Surroundings, units};

@@ -1,4 +1,4 @@
-//! `planwright pause`, `resume` and `stop`: asking a run that goes on elsewhere, and waiting for its answer.
+//! `planwright pause`, `resume` and `stop`: sends a request to a run in another process, and waits for its answer.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What the verbs share that make plans: where these come from and go to, what they are called, and how that is told.
+//! Shared code of the verbs that create plans: input, output path, name, report.
 
 use std::path::{Path, PathBuf};
 

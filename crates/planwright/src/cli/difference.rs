@@ -1,4 +1,4 @@
-//! How two versions of a plan differ, told in terms of tasks: in lines for people, as data for programs.
+//! The difference between two versions of a plan in terms of tasks: lines for people, data for programs.
 
 use planwright_core::planning::replan::{Difference, NamedTask};
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! `planwright add`, `set`, `remove`, `move`, `rename`, `depend`, `undepend`: edits of the list of tasks that change no
-//! other byte of the file.
+//! `planwright add`, `set`, `remove`, `move`, `rename`, `depend`, `undepend`: edits of the list of tasks that change no other
+//! byte.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

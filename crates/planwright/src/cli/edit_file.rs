@@ -1,5 +1,4 @@
-//! `planwright edit`: a plan, or one task as a small form, in the user's editor. What is saved is checked, shown as a diff, and
-//! written through the store.
+//! `planwright edit`: opens a plan, or one task as a form, in the user's editor; checks, shows and writes the result.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Exit statuses, and failures with their help.
 
 use std::path::Path;
 

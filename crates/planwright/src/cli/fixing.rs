@@ -1,4 +1,4 @@
-//! What `check --fix` does with fixes: writes them, and says which they were. Decides nothing about them.
+//! `check --fix`: writes fixes and reports them. Decides nothing about them.
 
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;

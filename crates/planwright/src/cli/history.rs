@@ -1,4 +1,4 @@
-//! `planwright history` and `undo`: what was changed through planwright, and taking the last of it back.
+//! `planwright history` and `undo`: lists the changes of a plan, and undoes the last one.
 
 use std::path::Path;
 

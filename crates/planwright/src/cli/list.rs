@@ -1,4 +1,4 @@
-//! `planwright list`: the plans of a workspace.
+//! `planwright list`: lists the plans of a workspace.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! PLAN on the command line: a path, an id, a title or an unambiguous part of one, or nothing at all.
+//! PLAN on the command line: a path, an id, a title, an unambiguous part of one, or nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

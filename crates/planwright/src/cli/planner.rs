@@ -1,4 +1,4 @@
-//! What `plan`, `replan` and `tasks derive` share: who plans, what it is told, and what becomes of answers that cannot be used.
+//! Shared code of `plan`, `replan` and `tasks derive`: the planner, its prompt, and unusable answers.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! RUN on the command line: an id, the beginning of one, `last`, or nothing at all. And how a run stands.
+//! RUN on the command line: an id, the beginning of one, `last`, or nothing; and the status of a run.
 
 use std::path::{Path, PathBuf};
 

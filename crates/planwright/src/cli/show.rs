@@ -1,4 +1,4 @@
-//! `planwright show`: a plan at a glance.
+//! `planwright show`: shows a plan or one task.
 
 use std::path::Path;
 

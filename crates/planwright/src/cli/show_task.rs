@@ -1,4 +1,4 @@
-//! One task whole, for `planwright show`: what its plan says of it, why it stands where it stands, its history and its receipts.
+//! The text of `planwright show` for one task: its fields, the reason for its state, its receipts and its history.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `planwright summary`: what came of a run, once more.
+//! `planwright summary`: prints the result of a run again.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The command that the user typed, with one argument named differently: advice that works when it is pasted.
+//! The command that the user typed with one argument changed, for advice that can be pasted.
 
 use clap::CommandFactory as _;
 use planwright_run::shell::argument;

@@ -1,4 +1,4 @@
-//! What `verify` and `done` share: the rules of the workspace, running what they say, and the words for what came of it.
+//! Shared code of `verify` and `done`: the rules of the workspace, running the commands, and the report.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The shapes of JSON output. Each carries a schema version; fields are added, never changed.
+//! The shapes of JSON output. Each has a schema version; fields are added, never changed.
 
 use planwright_core::diagnostic::{Diagnostic, Related, Rule, Safety};
 use planwright_core::dialect::Dialect;

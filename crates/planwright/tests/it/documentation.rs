@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use planwright_testkit::repository;
+use planwright_testkit::{module_headers, repository};
 
 /// Returns the pages of the repository, by their paths.
 fn pages() -> BTreeMap<PathBuf, String> {
@@ -182,4 +182,25 @@ fn the_page_of_the_architecture_is_short_and_names_files_that_exist() {
     assert!(named.len() > 60, "{named:?}");
     let gone: Vec<_> = named.iter().filter(|name| !is_module(name)).collect();
     assert!(gone.is_empty(), "no such files: {gone:?}");
+}
+
+#[test]
+fn every_source_file_begins_with_a_sentence() {
+    let files = module_headers::source_files().expect("readable files");
+    assert!(files.len() > 500, "{} files", files.len());
+    let problems = files
+        .iter()
+        .filter_map(|file| Some(format!("{} {}", file.name(), file.problem()?)));
+    let problems: Vec<String> = problems.collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn the_page_of_modules_is_current() {
+    let page = std::fs::read_to_string(repository().join("docs/modules.md")).unwrap_or_default();
+    let expected = module_headers::modules_page().expect("readable files");
+    assert!(
+        page == expected,
+        "docs/modules.md is out of date: run `cargo xtask docs`"
+    );
 }

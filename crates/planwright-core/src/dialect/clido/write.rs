@@ -1,4 +1,4 @@
-//! A plan as clido saves it.
+//! Writes a plan as clido saves it.
 
 use super::super::draft::{Draft, DraftTask, State};
 use super::super::id_source::IdSource;

@@ -1,4 +1,4 @@
-//! One task of a run and its attempts, as the records of the run give them.
+//! One task of a run and its attempts, from the records of the run.
 
 use super::super::record::{
     Approved, Candidate, Conflicted, Contract, Held, Landing, Merged, MovedTask, Outcome, Receipt, Resting, Spent,

@@ -1,4 +1,4 @@
-//! What `delete` and `archive` share: choosing plan files, moving them with their history, and saying where they are now.
+//! Shared code of `delete` and `archive`: choosing plan files, moving them with their history, and reporting the new place.
 
 use std::path::{Path, PathBuf};
 

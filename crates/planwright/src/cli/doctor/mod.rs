@@ -1,4 +1,4 @@
-//! `planwright doctor`: what is wrong with this set-up, and what to do about it.
+//! `planwright doctor`: reports problems of a workspace, and what to do about them.
 
 mod overview;
 

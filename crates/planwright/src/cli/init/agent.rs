@@ -1,4 +1,4 @@
-//! The agent that a new workspace uses: the one that is named, else the best of those that are installed.
+//! Chooses the agent of a new workspace: the named one, else the best of the installed ones.
 
 use std::path::PathBuf;
 

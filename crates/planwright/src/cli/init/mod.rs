@@ -1,4 +1,4 @@
-//! `planwright init`: a workspace with an agent and with commands that verify its work.
+//! `planwright init`: sets up a workspace with an agent and verification commands.
 
 mod agent;
 mod checklists;

@@ -1,4 +1,4 @@
-//! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
+//! `planwright replan`: makes a new version of a plan; done tasks stay.
 
 mod case;
 

@@ -1,4 +1,4 @@
-//! What a run may be told on the command line, and what that means for the configuration and the engine.
+//! The options of `run`, and their meaning for the configuration and the engine.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

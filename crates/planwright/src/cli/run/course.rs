@@ -1,4 +1,4 @@
-//! The course of a command over all versions of a plan: runs, what is proposed in them, and new versions where tasks have failed.
+//! One command over all versions of a plan: runs, proposals, and new versions after failures.
 
 use std::time::Instant;
 

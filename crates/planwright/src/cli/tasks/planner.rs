@@ -1,4 +1,4 @@
-//! A planner at work on a pack: what it is told, and what is made of its answer.
+//! Asks a planner for the tasks of a pack: its prompt, and the use of its answer.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What each task of a run changed, what verified it, what it cost, and which tasks to look at first.
+//! What each task of a run changed, its verification and cost, and which tasks to review first.
 
 use std::collections::BTreeMap;
 

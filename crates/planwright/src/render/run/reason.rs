@@ -1,4 +1,4 @@
-//! The first useful line of a long text that says why something failed.
+//! Finds the first useful line of a long text that states why something failed.
 
 use planwright_run::failure_line::failure_line;
 

@@ -1,4 +1,4 @@
-//! A run in the end: what came of it, why not all of it, what it took, and the command that goes on.
+//! The summary of a run: result, reasons, expenses, and the command to continue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
