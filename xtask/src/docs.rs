@@ -1,31 +1,35 @@
 //! Pages of `docs/` that are written from the code, so that they cannot drift from it.
 
-use std::path::PathBuf;
-
 use planwright::core::diagnostic::{Rule, TOO_MANY_FINDINGS};
 use planwright::core::dialect::DIALECTS;
 use planwright::core::dialect::task_pack::drift;
 use planwright::core::planning::derive;
 use planwright::core::{check, convert, dialect, document, outline, planning};
+use planwright_testkit::module_headers;
 
 /// Writes the generated pages.
 pub(crate) fn write() -> anyhow::Result<()> {
-    std::fs::write(page(), diagnostics())?;
+    for (name, text) in pages()? {
+        std::fs::write(planwright_testkit::repository().join(name), text)?;
+    }
     Ok(())
 }
 
-/// Fails where a generated page is not what the code would write.
+/// Fails if a generated page differs from what the code would write.
 pub(crate) fn check() -> anyhow::Result<()> {
-    let current = std::fs::read_to_string(page()).unwrap_or_default();
-    anyhow::ensure!(
-        current == diagnostics(),
-        "docs/diagnostics.md is out of date: run `cargo xtask docs`"
-    );
+    for (name, text) in pages()? {
+        let current = std::fs::read_to_string(planwright_testkit::repository().join(name)).unwrap_or_default();
+        anyhow::ensure!(current == text, "{name} is out of date: run `cargo xtask docs`");
+    }
     Ok(())
 }
 
-fn page() -> PathBuf {
-    planwright_testkit::repository().join("docs/diagnostics.md")
+/// Returns the generated pages, each with its path.
+fn pages() -> anyhow::Result<[(&'static str, String); 2]> {
+    Ok([
+        ("docs/diagnostics.md", diagnostics()),
+        ("docs/modules.md", module_headers::modules_page()?),
+    ])
 }
 
 /// Returns the page of all findings, one heading per id.

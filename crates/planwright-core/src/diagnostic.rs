@@ -1,5 +1,4 @@
-//! Findings about a user's text: what, where, why, and how to mend it.
-//! Does not print, and has never heard of plans.
+//! Findings about a text: rule, severity, places, advice, fix. Prints nothing, and does not know plans.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Applies the fixes that findings carry: only where the form of the text gets better and nothing else changes its value.
+//! Applies the fixes that findings carry, if the text then has fewer findings and no other value changes.
 //!
 //! ```
 //! use planwright_core::diagnostic::Safety;

@@ -1,5 +1,5 @@
-//! The graph of a plan whose dependencies are known to be free of circles: levels and the critical path.
-//! Can only be built by proving that; holds no status.
+//! The graph of a plan without cycles: levels and critical path. Building it is the proof that there is no cycle; holds no
+//! status.
 //!
 //! ```
 //! use planwright_core::dialect::{Choice, DiskFacts};

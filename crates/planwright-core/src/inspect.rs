@@ -1,5 +1,5 @@
-//! One text from first byte to last finding: read it in its dialect, link it, check it.
-//! The single entrance for every view; holds no rule of its own.
+//! Inspects one text, from its first byte to its last finding: reads, links and checks it. The entrance for every view; has no
+//! rule of its own.
 //!
 //! ```
 //! use planwright_core::diagnostic::Severity;

@@ -28,12 +28,12 @@
 //! assert_eq!(linked.plan.task_name(ready[0]), "t2");
 //! ```
 //!
-//! # Where to go on
+//! # Where to continue
 //!
 //! | To | See |
 //! | --- | --- |
 //! | read and check a text | [`inspect`] |
-//! | mend what is wrong with it | [`mod@fix`] |
+//! | fix its findings | [`mod@fix`] |
 //! | ask what may start, and why the rest may not | [`plan::Readiness`], [`graph`] |
 //! | start, finish, skip a task; add, move, rename tasks | [`change`], [`change::tasks`] |
 //! | get to another dialect, import, migrate, begin a plan | [`mod@convert`] |

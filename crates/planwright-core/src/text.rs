@@ -1,5 +1,4 @@
-//! Source text: bytes that were read once, spans into them, lines and columns.
-//! Knows nothing of formats.
+//! Source text: bytes that were read once, byte spans, lines and columns. Does not know formats.
 //!
 //! ```
 //! use planwright_core::text::{SourceText, Span};

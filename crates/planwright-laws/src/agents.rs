@@ -1,5 +1,5 @@
-//! Any output of an agent in every format: heard in bounds, the same however it is cut into calls, and never done against the agent's
-//! own word.
+//! Law for any output of an agent: memory is bounded, the result does not depend on how the output is cut, and done is never
+//! invented.
 
 use planwright_core::agent::{
     AgentEvent, AgentExit, AgentOutcome, AgentVerdict, EventFormat, Listener, MAX_HEARD, MAX_MESSAGE, clock_time_in,

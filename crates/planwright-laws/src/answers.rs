@@ -1,5 +1,5 @@
-//! Any answer of a planner or an arbiter: a draft is sound, what is read out of prose is a sound plan of every dialect, a new version
-//! keeps what is done to the byte, a choice is one that was offered.
+//! Law for any answer of a planner or an arbiter: a draft is sound, a new version keeps what is done, a choice is one that was
+//! offered.
 
 use planwright_core::arbiter::{Decision, MAX_REASON};
 use planwright_core::change::rewrite::rewrite;

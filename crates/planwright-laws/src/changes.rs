@@ -1,5 +1,5 @@
-//! Any verbs and edits on any plan: the new text reads as was meant and has no new errors, tasks that are not concerned keep their
-//! bytes. Or it is refused, and never because planwright does not trust its own work.
+//! Law for any verb on any plan: the new text has the intended meaning and no new errors, and other tasks keep their bytes; or it
+//! is refused.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! Any configuration of the user and of the project: settings and findings with their places, and what holds is written so that it is
-//! read again as the same.
+//! Law for any configuration: findings have places, and the effective settings read back as the same.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Any plan to every other dialect and back, imported, and brought to its newest form: what comes out is sound, or nothing does.
+//! Law for any plan converted to every dialect and back, imported and migrated: the result is sound, or there is none.
 
 use planwright_core::convert::{
     ConversionOptions, Converted, Embed, MAX_EDGES, MigrationOrder, SourcePlanRef, convert, import, migrate,

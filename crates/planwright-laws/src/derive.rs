@@ -1,4 +1,4 @@
-//! Any source plan and any answer to it: a pack that is valid by the original's rules, or a reason.
+//! Law for any source plan and any answer: a pack that is valid by the original's rules, or a reason.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,4 @@
-//! Any text in every dialect: inspected, explained, put into prompts, fixed. It ends, all that is said has its place in the text,
-//! and fixing never makes anything worse.
+//! Law for any text in every dialect: inspection ends, findings lie within the text, and fixes never make it worse.
 
 use planwright_core::arbiter::{self, ArbiterBrief, PastAttempts};
 use planwright_core::check::rules::ALL as GRAPH;

@@ -1,4 +1,4 @@
-//! Any text as JSON, as YAML and as Markdown: tables fit their texts, others read the same JSON, and what is written is read again.
+//! Law for any text as JSON, YAML and Markdown: tables fit their texts, other parsers agree, and written text reads back.
 
 use planwright_core::document::markdown::Markdown;
 use planwright_core::document::patch::PlainValue;

@@ -1,4 +1,4 @@
-//! What holds for all findings: they have their places in the text, can be printed, and are not much longer than what they are about.
+//! Law for all findings: they lie within the text, can be printed, and are of bounded length.
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::{SourceText, Span};

@@ -1,4 +1,4 @@
-//! Inputs of several parts, as text files that people can read: parts end with a separator, and choices are made by bytes.
+//! Inputs of several parts as readable text files: a separator ends a part, and bytes make choices.
 
 use planwright_core::dialect::id_source::IdSource;
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};

@@ -1,5 +1,5 @@
-//! Any bytes as the journal of a plan and as the log of a run: read in whole records or refused, a reader changes nothing, and what is
-//! written afterwards is read again behind all that was sound.
+//! Law for any bytes as a journal or a log: whole records are read or refused, readers change nothing, and new records follow the
+//! sound ones.
 
 use std::cell::OnceCell;
 use std::convert::Infallible;

@@ -1,8 +1,8 @@
-//! Laws that hold whatever planwright is given: one target for each way in which it gets what others wrote. A target takes any bytes,
-//! and panics where a law does not hold.
+//! Laws of planwright for any input, one target per kind of input from outside. A target takes any bytes and panics if a law
+//! fails.
 //!
-//! The tests try them with the seeds in `fuzz/corpus`; `cargo xtask fuzz` has a coverage-guided fuzzer look for more. Nothing here is
-//! shipped.
+//! The tests try them with the seeds in `fuzz/corpus`; `cargo xtask fuzz` searches for more inputs with a coverage-guided fuzzer.
+//! Not shipped.
 
 mod agents;
 mod answers;

@@ -1,4 +1,5 @@
-//! Any patch of any JSON or YAML: the new text says what was meant, and no other line is touched. Or it is refused.
+//! Law for any patch of any JSON or YAML: the new text has the intended meaning and no other line changes, or the patch is
+//! refused.
 
 use planwright_core::document::patch::{self, Patch, PlainValue};
 use planwright_core::document::{Document, DocumentFormat, Parsed, json, yaml};

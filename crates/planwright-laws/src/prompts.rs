@@ -1,4 +1,4 @@
-//! Any template and any words of others: prompts keep to their bounds, and what is quoted cannot end its own quotation.
+//! Law for any template and any text: prompts keep their bounds, and quoted text cannot end its quotation.
 
 use planwright_core::dialect::{DIALECTS, find};
 use planwright_core::inspect::{LinkedPlan, inspect};

@@ -1,4 +1,4 @@
-//! Any result file beside any end of an agent: read or refused with reasons, and bad news wins.
+//! Law for any result file and any end of an agent: the file is read or refused with reasons, and a failure in either wins.
 
 use planwright_core::agent::result_file::ResultStatus;
 use planwright_core::agent::{AgentExit, AgentOutcome, AttemptEnd, EventFormat, Listener, ResultFile, conclude};

@@ -1,5 +1,4 @@
-//! The output of an agent's process and its meaning, and the environment that the process gets. Knows no plans, and not what the
-//! agent was asked.
+//! The output of an agent's process, its environment, and the meaning of its end. Knows neither plans nor the prompt.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;

@@ -1,7 +1,7 @@
-//! Asking an agent one question: its prompt goes in, its final text comes out. No task, no verification, no plan file.
+//! Asks an agent one question and returns its final text. No task, no verification, no plan file.
 //!
-//! [`ask_agent`] is for who has nothing else to do meanwhile. Who waits for other processes as well starts [`AgentQuery::spec`]
-//! beside them, and has a `Listening` hear it.
+//! [`ask_agent`] waits for the answer. A caller that also waits for other processes starts [`AgentQuery::spec`] with them, and
+//! passes the output to a `Listening`.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,5 +1,5 @@
-//! Which agent acts next, as an arbiter has it: what it is told of earlier attempts, whom it may choose, and how its answer is
-//! taken. What is asked and what an answer means is the core's; who waits for the answer is not decided here.
+//! Asks an arbiter which agent acts next: earlier attempts, the agents to choose from, and the use of its answer. Does not wait
+//! for it.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! Which attempt of a run called this process: an attempt cannot change its own run.
+//! Finds the attempt of a run that called this process, because an attempt must not change its own run.
 //!
-//! The environment has the mark of the attempt. Where the system shows its processes, so do those of the ancestors, and the run
-//! adopts what leaves its parent: neither an empty environment nor a session of its own hides a process.
+//! The environment has the mark of the attempt. On systems that show their processes, the environments of the ancestors have it
+//! too, and the run adopts processes that lose their parent. Neither an empty environment nor a new session hides a process.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where checkouts are made: in a folder of the user's, outside of every repository, because package managers and git look upwards.
+//! The folder for checkouts, outside of every repository, because package managers and git search parent folders.
 
 use std::path::{Path, PathBuf};
 

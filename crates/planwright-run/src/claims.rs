@@ -1,4 +1,4 @@
-//! Who works on a task: claims with an owner, a number and perhaps a lease, as the journal of the plan has them.
+//! The holders of tasks, from the journal: claims with an owner, a number and possibly a lease.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
-//! The time of day, as records carry it, and the time that passes, as limits and waits are measured in it.
+//! The time of day for records, and elapsed time for limits and waits.
 //!
-//! In tests the clock of this room may run faster than the world (see [`faults`]): then a day is over in seconds. What is measured in
-//! it says [`instant`] and [`since`]; what is handed to the system to wait for, or told by it, goes through [`real`] and [`shown`].
+//! In tests this clock may run faster than real time (see [`faults`]): then a day takes seconds. Code that measures in it uses
+//! [`instant`] and [`since`]. Durations for the system go through [`real`], and durations from the system through [`shown`].
 
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,5 +1,5 @@
-//! Copies a workspace to another folder, so that a plan can be run without touching the original. Changes nothing in the original,
-//! and nothing in a folder that holds something else.
+//! Copies a workspace to another folder, so that a plan runs without touching the original. Never writes into a folder with other
+//! content.
 
 use std::collections::VecDeque;
 use std::fs::{self, Metadata};

@@ -1,5 +1,4 @@
-//! Digests that tell whether a text is the one that was seen before. They notice accidents, not attacks: whoever can forge a
-//! plan's text may write the file anyway.
+//! Digests that show whether a text changed. They detect accidents, not attacks.
 
 use std::fmt;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Errors in words, with what caused them.
+//! Errors as text, with their causes.
 
 use std::error::Error;
 

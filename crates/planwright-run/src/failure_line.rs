@@ -1,4 +1,4 @@
-//! The line of a program's output that states why it failed, for the output of common test runners and compilers.
+//! Finds the line of a program's output that states why it failed, for common test runners and compilers.
 
 use std::iter::Peekable;
 

@@ -1,5 +1,4 @@
-//! Agents that cannot work now: their providers' limits are reached, or they are broken. Decides which agent takes over and how
-//! long to wait, for the tasks of a run and for planners.
+//! Agents that cannot work now: decides which agent takes over and how long to wait, for runs and planners.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
-//! The file system as the store and the journal see it: few operations, so that tests can stop at each of them.
-//! Knows nothing of plans.
+//! The file system as a few operations, so that tests can fail each of them. Does not know plans.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, Permissions};

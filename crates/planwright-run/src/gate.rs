@@ -1,4 +1,4 @@
-//! May a task be worked on, and if not, why: the one answer for every verb, the run and every view.
+//! Decides whether a task may be worked on, and if not, why, for every verb, run and view.
 
 use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::diagnostic::Diagnostic;

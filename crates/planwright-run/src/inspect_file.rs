@@ -1,4 +1,4 @@
-//! A plan file from path to findings: load it, inspect it, look up what it asks for, inspect it again.
+//! Inspects a plan file: loads it, inspects it, looks up the facts that it needs, inspects it again.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Where things are kept: the root of a workspace, and in its `.planwright` folder the journal and the lock of each plan.
+//! Paths of a workspace: its root, and the journal and the lock of each plan in `.planwright`.
 
 use std::fs::Metadata;
 use std::io;

@@ -1,13 +1,12 @@
-//! The half of planwright that touches the world: plan files and their journals, workspaces and their configuration, git, the
-//! processes of agents and of verification, and the runs that bring them together. Decides nothing about plans: that is
-//! `planwright-core`.
+//! The half of planwright with IO: plan files, journals, workspaces, configuration, git, processes, runs. `planwright-core`
+//! decides about plans.
 //!
 //! A module imports only from those above it.
 //!
 //! # Changing a plan
 //!
 //! [`revise`] takes a verb from a path to a durable change: it takes the plan's lock, reads the newest text, has the core make the
-//! new one, and writes it by way of [`store::Store::update`], with a journal beside it.
+//! new one, and writes it by way of [`store::Store::update`], with a journal next to it.
 //!
 //! ```
 //! use planwright_core::edit::VerbRequest;

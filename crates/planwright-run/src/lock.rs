@@ -1,5 +1,4 @@
-//! One writer at a time: a lock of the operating system on a file beside the journal. It ends with its holder, however that
-//! ends, so that no lock ever has to be removed by hand. The file stays: removing it would let two hold two files of one name.
+//! One writer at a time, by a lock of the operating system. It ends with its holder; the lock file is never removed.
 
 use std::fs::File;
 use std::io::{self, Seek as _};

@@ -1,4 +1,4 @@
-//! Planners: asked, heard, and sent back with what is wrong, twice at most. Decides nothing about plans, and writes none.
+//! Asks planners, reads their answers, and asks for at most two corrections. Decides nothing about plans, and writes none.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! What makes a fresh checkout usable: files that git does not keep are copied into it, and commands set it up. Knows nothing of plans.
+//! Prepares a new checkout: copies files that git does not keep, and runs setup commands. Does not know plans.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

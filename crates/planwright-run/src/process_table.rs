@@ -1,4 +1,4 @@
-//! The system's table of processes, as `/proc` has it: parents, groups, start times, environments. Reads only.
+//! The system's process table from `/proc`: parents, groups, start times, environments. Reads only.
 
 use std::fs::File;
 use std::io::Read as _;

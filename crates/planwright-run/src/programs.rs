@@ -1,5 +1,4 @@
-//! Where programs lie: on the search path, as the system would find them, but for its relative entries. What lies in a workspace
-//! is no program of the user's.
+//! Finds programs on the search path, except in relative entries and in workspaces.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

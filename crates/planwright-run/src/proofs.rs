@@ -1,5 +1,5 @@
-//! Which tasks are done with a proof: a passed verification, a recorded waiver, or that they were done when planwright first read
-//! the plan.
+//! Finds tasks that are done with a proof: a passed verification, a recorded waiver, or done before planwright first read the
+//! plan.
 
 use std::collections::HashSet;
 

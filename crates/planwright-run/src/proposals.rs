@@ -1,5 +1,4 @@
-//! What waits for somebody's word beside a plan: tasks that agents propose, new versions that planners made. Kept in
-//! `.planwright/proposals` until then. Changes no plan.
+//! Tasks and plan versions that wait for approval, in `.planwright/proposals`. Changes no plan.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Somebody's word on what a task made: to the run that waits for it, or, where none is going on, to the plan itself.
-//! Knows what runs have written of reviews, and decides nothing about tasks.
+//! Approval or rejection of a task that waits for review: sent to the active run, else written to the plan. Decides nothing about
+//! tasks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;

@@ -1,4 +1,4 @@
-//! Words as a shell would have to read them, for commands that users are told to type.
+//! Quotes words for a shell, in commands that users can paste.
 
 /// Returns a word as a shell would have to read it, where it is no option.
 pub fn argument(word: &str) -> String {

@@ -1,4 +1,4 @@
-//! Who does something, for histories and logs.
+//! The name of the user, for histories and logs.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! Workspaces: where one begins, and which plans are in it.
+//! Workspaces: their roots, the plans in them, and facts from the disk that a plan needs.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

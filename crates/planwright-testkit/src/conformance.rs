@@ -1,4 +1,4 @@
-//! Runs the fixtures of every dialect: what must be accepted, what must be found, what fixes must do.
+//! Runs the fixtures of every dialect: plans to accept, findings to report, fixes to apply.
 //!
 //! `fixtures/<dialect>/accept/NAME.ext` has no error and no warning. `reject/NAME.ext` has exactly the findings
 //! in `NAME.expect`. `fix/NAME.ext` becomes `NAME.after` by safe fixes. `edit/NAME.ext` becomes `NAME.after` by the

@@ -1,4 +1,4 @@
-//! Plans of any size, for benchmarks and for tests of growth.
+//! Generates plans of any size, for benchmarks and tests of growth.
 
 use std::fmt::Write as _;
 

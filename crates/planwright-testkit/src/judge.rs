@@ -1,5 +1,5 @@
-//! What laws are judged by, in the tests and under the fuzzer: a second opinion on JSON, what a prompt says outside of its
-//! quotations, and patches that fit a document.
+//! Independent checks for the laws: another JSON parser, the text of a prompt outside quotations, and patches that fit a
+//! document.
 
 use planwright_core::document::patch::{MemberPosition, Patch, PlainValue};
 use planwright_core::document::route::Route;

@@ -1,4 +1,4 @@
-//! What planwright's own tests share. For integration tests only: nothing here is shipped.
+//! Shared code of planwright's tests. Not shipped.
 
 pub mod conformance;
 #[cfg(unix)]
@@ -7,6 +7,7 @@ pub mod generate;
 pub mod judge;
 pub mod loopback;
 pub mod model_server;
+pub mod module_headers;
 pub mod patches;
 pub mod scripted_agent;
 pub mod sixth_dialect;

@@ -1,5 +1,4 @@
-//! The other end of a model on loopback: posts JSON to an address of this machine, and reads the answer, bounded in size
-//! and time.
+//! A client for a model on loopback: posts JSON and reads the answer, bounded in size and time.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

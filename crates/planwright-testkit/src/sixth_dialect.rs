@@ -1,4 +1,4 @@
-//! A dialect that does not exist, to show what adding one takes: this file, and an entry in a list.
+//! A dialect that no tool uses: an example of all that a new dialect needs.
 
 use planwright_core::diagnostic::Rule;
 use planwright_core::dialect::{CarrierKind, Dialect, DialectInput, FieldTable, Fit, PlanReading};

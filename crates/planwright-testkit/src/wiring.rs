@@ -1,4 +1,4 @@
-//! A test that is not compiled cannot fail: finds test files that no `mod` line names.
+//! Finds test files that no `mod` line names, because a test that is not compiled cannot fail.
 
 use std::path::Path;
 

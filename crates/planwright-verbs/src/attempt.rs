@@ -1,4 +1,4 @@
-//! What an attempt of a run may do when it calls planwright, and what it has to know: its checkout has a copy of the plan.
+//! Limits for an attempt of a run that calls planwright, and a note that its checkout has a copy of the plan.
 
 use std::path::Path;
 

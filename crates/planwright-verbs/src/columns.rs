@@ -1,5 +1,4 @@
-//! Text in the columns of a terminal: how many it takes, and what of it fits. Strangers' text comes out on one line, without
-//! anything that a terminal acts on.
+//! Text in terminal columns: its width, and the part that fits. Text of others becomes one harmless line.
 
 use unicode_width::UnicodeWidthChar as _;
 

@@ -1,4 +1,4 @@
-//! The dialect of a plan that no option names one for: `plan.dialect`, else that of the plans that exist, else the default.
+//! The dialect of a new plan without an option: `plan.dialect`, else that of the existing plans, else the default.
 
 use std::path::Path;
 

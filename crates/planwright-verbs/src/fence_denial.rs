@@ -1,4 +1,4 @@
-//! Whether the fence of an attempt may be why it failed. The kernel records no denials: the output and the fence are all there is.
+//! Guesses from the output whether the fence may have caused a failure, because the kernel records no denials.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Values of a plan as JSON, with every number in the digits that its file has. Knows no verb.
+//! Values of a plan as JSON, with every number in the digits of its file. Knows no verb.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The command that continues after a run, by the plan as it is now.
+//! Chooses the command to type after a run, by the current state of the plan.
 
 use std::path::Path;
 

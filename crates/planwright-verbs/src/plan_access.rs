@@ -1,4 +1,4 @@
-//! Who holds the tasks of a plan, and whether they may be worked on, for the verbs that show plans.
+//! The holders of a plan's tasks and the gates, for the verbs that show plans.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The plans of a workspace, and what lists and searches say about each of them.
+//! The plans of a workspace as entries of lists and searches.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! The user's `post-merge` hook, where `run.hooks` asks for it: after `land`, and after a run that landed on the checked-out branch.
+//! Runs the user's `post-merge` hook after `land` and after a run on the checked-out branch, if `run.hooks` is set.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU32;

@@ -1,4 +1,4 @@
-//! Times and amounts in words: how long, how much money, how many tokens, when.
+//! Durations, money, tokens and times as words.
 
 use planwright_run::clock::to_the_second;
 

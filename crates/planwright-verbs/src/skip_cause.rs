@@ -1,4 +1,4 @@
-//! Why a task is skipped: the change in the journal that skipped it, a dependency, or the plan file.
+//! Finds why a task is skipped: a change in the journal, a dependency, or the plan file.
 
 use std::collections::HashSet;
 use std::path::Path;

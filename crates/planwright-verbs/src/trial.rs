@@ -1,4 +1,4 @@
-//! Commands of the user, tried in a clean checkout before a run needs them.
+//! Tries commands of the user in a clean checkout, before a run needs them.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! planwright: one engine for the plans that AI coding agents work from.
 //!
-//! This crate is the command line and a façade for programs. Views only: what a plan means is
-//! [`core`], what touches the disk is [`run`].
+//! This crate is the command line and a façade for programs. It has views only: [`core`] decides what a plan means, and [`run`]
+//! does the IO.
 //!
 //! ```
 //! use planwright::core::dialect::{Choice, DIALECTS, DiskFacts};

@@ -1,4 +1,4 @@
-//! What is known about an attempt so far, whatever the format. Knows no format.
+//! Collects what is known about an attempt so far. Knows no output format.
 
 use std::borrow::Cow;
 

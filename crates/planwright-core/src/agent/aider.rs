@@ -1,4 +1,5 @@
-//! aider: text for people, exit status 0 whatever happened. An applied edit or a commit is the only sign of success.
+//! Reads the output of aider: text for people, and exit status 0 in any case. Only an applied edit or a commit is a sign of
+//! success.
 
 use super::account::{OutputSummary, clip, error_outcome};
 use super::plain::remember;

@@ -1,4 +1,4 @@
-//! Claude Code and Qwen Code: the same kinds of events, and a `result` that closes them.
+//! Reads the output of Claude Code and Qwen Code: the same kinds of events, closed by a `result`.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,4 @@
-//! Times of day in what agents say, as the clock of their machine shows them: `try again at 7:15 PM`. What time it is now, and
-//! where, is for others to know.
+//! Times of day in the output of agents, such as `try again at 7:15 PM`. Does not know the current time or the time zone.
 
 /// A time of day, perhaps with its date, on the clock of whoever wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Codex: items within turns; a turn completes or fails.
+//! Reads the output of Codex: items within turns; a turn completes or fails.
 
 use super::account::{OutputSummary, count, error_outcome, is, object, text};
 use super::signs::{self, Sign};

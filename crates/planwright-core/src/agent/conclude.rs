@@ -1,4 +1,4 @@
-//! One conclusion from two witnesses: what the agent's command line told, and what its result file says.
+//! Draws one conclusion from an agent's output and its result file.
 
 use super::result_file::{ResultFile, ResultStatus};
 use super::{AgentOutcome, AgentVerdict, EventFormat};

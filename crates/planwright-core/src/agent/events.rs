@@ -1,5 +1,4 @@
-//! From lines to events: JSON objects one to a line, in one array, or laid out over several lines, among anything else.
-//! Knows JSON, and no agent.
+//! Finds JSON events among other lines: one object per line, in one array, or over several lines. Knows JSON, and no agent.
 
 use crate::diagnostic::Severity;
 use crate::document::rules::{DUPLICATE_KEY, JSON_SURROGATE, TOO_DEEP};

@@ -1,4 +1,5 @@
-//! Gemini CLI: messages in pieces, tools, and a `result` with a status. Its exit status is that of HTTP modulo 256.
+//! Reads the output of Gemini CLI: messages in pieces, tools, and a `result` with a status. Its exit status is an HTTP status
+//! modulo 256.
 
 use super::account::{OutputSummary, clip, count, error_outcome, is, object, text};
 use super::signs::{self, Sign};

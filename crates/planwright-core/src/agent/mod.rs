@@ -1,8 +1,8 @@
-//! What an agent's command line said: its output line by line, how it ended, and what both together mean.
-//! Knows the formats of the agents, not how they are started; starts nothing, waits for nothing, keeps no log.
+//! The output of an agent's command line: its lines, how it ended, and the verdict from both. Knows the formats, not how agents
+//! are started.
 //!
-//! An exit status of 0 is never enough: several agents end with it after denied tools, interrupts and errors of
-//! their servers. Success is the closing event of the format saying so. Memory is bounded whatever the agent prints.
+//! An exit status of 0 is never enough: several agents end with it after denied tools, interrupts and server errors. Only the
+//! closing event of the format is a success. Memory is bounded for any output.
 //!
 //! ```
 //! use planwright_core::agent::{AgentEvent, AgentExit, AgentOutcome, EventFormat, Listener};

@@ -1,4 +1,4 @@
-//! opencode: steps that finish with a reason; the reason `stop` of the last one is its word that it is done.
+//! Reads the output of opencode: steps that finish with a reason; `stop` as the last reason means success.
 
 use super::account::{OutputSummary, count, error_outcome, money, object, text};
 use super::signs::{self, Sign};

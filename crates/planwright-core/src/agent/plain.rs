@@ -1,4 +1,4 @@
-//! Any other command: what it prints is for people, and its exit status is its word.
+//! Reads the output of any other command: text for people, and an exit status that decides.
 
 use super::account::{OutputSummary, clip, error_outcome};
 use super::signs::{self, INTERRUPTED_CODES, Sign};

@@ -1,5 +1,4 @@
-//! The file in which an agent may report how it went: a small JSON object with a version.
-//! Knows the file's text, not where it lies.
+//! The file in which an agent may report its result: a small JSON object with a version. Does not know where the file is.
 //!
 //! ```
 //! use planwright_core::agent::result_file::{ResultFile, ResultStatus};

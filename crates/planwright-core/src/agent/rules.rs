@@ -1,4 +1,4 @@
-//! What can be wrong with a result file.
+//! The rules for result files.
 
 use crate::diagnostic::rules;
 

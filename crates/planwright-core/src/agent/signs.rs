@@ -1,5 +1,4 @@
-//! The words, statuses and codes by which agents tell what holds them up: facts as tables, and how to look things up.
-//! Knows no format.
+//! Tables of words, statuses and codes that show why an agent cannot work. Knows no format.
 
 /// What a line of an agent is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What an arbiter answered: one agent of those that were offered, and why. Everything else is an error with a name.
+//! Reads an arbiter's answer: one of the offered agents, with a reason. Everything else is an error.
 
 use crate::document::{NodeKind, NodeRef, json};
 use crate::text::SourceText;

@@ -1,5 +1,4 @@
-//! A verb on a whole plan, from its table to a new text: the status, what the dialect keeps beside it, and nothing of the
-//! tasks.
+//! Applies a verb to a whole plan and makes the new text: the status and its related fields. Changes no task.
 
 use super::regressions::{Descent, new_errors};
 use super::{ChangedText, Open, Problem, changeable, verify_states};

@@ -1,8 +1,8 @@
-//! Many transitions as one change: as if they were made one after another, in time that follows the text and not their number.
+//! Applies many transitions as one change, with the result of making them one after another, in time linear in the text.
 //!
-//! The requests are played through on the states alone. What a task's text becomes follows from its own text and its own moves,
-//! so that the first moves of all tasks are written together, then all second moves, and so on. Where an answer stands in a text
-//! that is not written yet, all before it is written first. Where something cannot be written, half of it is tried.
+//! The requests are first applied to the states alone. Then the first moves of all tasks are written as one patch and proven,
+//! then all second moves, and so on. A request that depends on a text that is not written yet waits until all earlier requests
+//! are written. If a batch cannot be written, half of it is tried.
 
 use std::collections::HashMap;
 

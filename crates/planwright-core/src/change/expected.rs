@@ -1,5 +1,5 @@
-//! What the new text of an edit of tasks must hold, and the proof that it does: every task where it belongs, in the state it had,
-//! with the dependencies that were meant, and no error that was not there before.
+//! The expected content of the text after an edit of tasks, and the proof that it has it: places, states, dependencies, no new
+//! error.
 
 use std::collections::BTreeSet;
 

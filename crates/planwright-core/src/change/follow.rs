@@ -1,4 +1,4 @@
-//! What follows from an edit of the list of tasks: numbers that are places, the step to look at, the plan's own status.
+//! Adjusts what depends on the list of tasks after an edit: numbers that are places, the current step, the plan's status.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! From a verb to a new text: what it does to the plan, what the dialect writes down, the patch, and the proof that
-//! the new text says what was meant. Writes no file.
+//! From a verb to a new text: the moves, the dialect's fields, the patch, and the proof that the text has the intended meaning.
+//! Writes no file.
 //!
 //! ```
 //! use planwright_core::change::{Open, transition};

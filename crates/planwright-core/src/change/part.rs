@@ -1,8 +1,8 @@
-//! Proves a transition on the part of the text that it is about: the plan without the tasks that it leaves alone.
+//! Proves a transition on the part of the text that it changes: the plan without the unchanged tasks.
 //!
-//! JSON means the same everywhere, and so do the lines of tidy YAML. If the old text is sound and every changed piece is again
-//! a whole value, what holds of the part holds of the whole: the tasks left out are the same bytes, and no error about one
-//! task depends on the state of another. In doubt there is no answer, and the whole text is read again.
+//! JSON means the same everywhere, and so do the lines of tidy YAML. If the old text is sound and every changed piece is again a
+//! whole value, a proof for the part is a proof for the whole: the other tasks have the same bytes, and no error of one task
+//! depends on the state of another. In doubt, the whole text is read again.
 
 use std::collections::BTreeSet;
 

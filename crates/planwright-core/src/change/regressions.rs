@@ -1,5 +1,5 @@
-//! Which errors of a new text a change has brought about. Errors are told apart by what they say; where tasks have other
-//! names or places than before, which changes what they say, by the tasks they are about.
+//! Finds the errors of a new text that a change introduced. Compares errors by message, and by task if tasks were renamed or
+//! moved.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;

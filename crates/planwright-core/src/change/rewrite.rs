@@ -1,5 +1,5 @@
-//! Many edits of the list of tasks at once: the list as it is to be, made of tasks that there are and of new ones. In between the plan
-//! may be what no single edit could leave behind; only the last text is judged.
+//! Makes many edits of the list of tasks as one change. Only the last text is checked, because the texts in between may be
+//! invalid.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,5 +1,5 @@
-//! Edits of the list of tasks: add, set, remove, move, rename, depend, undepend. References follow, numbers are kept in
-//! step, and the new text is read again and held against what was meant.
+//! Edits of the list of tasks: add, set, remove, move, rename, depend, undepend. Updates references and numbers, and proves the
+//! new text.
 //!
 //! ```
 //! use planwright_core::change::Open;

@@ -1,4 +1,4 @@
-//! What users type for a field, as the value that the field takes; and the fields that have verbs of their own.
+//! Converts what users type for a field to the field's value, and names the fields that have verbs of their own.
 
 use super::Problem;
 use crate::dialect::{FieldShape, FieldSpec};

@@ -1,4 +1,4 @@
-//! Text that speaks to the agent instead of describing the work: the usual ways to have a model drop its instructions.
+//! Finds text that gives orders to the agent instead of describing the work, such as "ignore previous instructions".
 //!
 //! A table of phrases, chosen so that plans of ordinary projects, and of projects about models, have none of them.
 

@@ -1,5 +1,5 @@
-//! Circles of dependencies: the shortest one through each knot of tasks, edge by edge.
-//! Linear but for a fixed budget, spent on making the reported circles as short as possible.
+//! Finds cycles of dependencies, and reports a short one for each group of tasks. Linear, with a fixed budget for the search for
+//! the shortest.
 
 use super::rules::CYCLE;
 use super::{CheckFindings, path_of};

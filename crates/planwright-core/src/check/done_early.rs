@@ -1,4 +1,4 @@
-//! A task that is done or running before what it depends on.
+//! Finds tasks that are done or running before a task that they depend on.
 
 use super::CheckFindings;
 use super::rules::DONE_EARLY;

@@ -1,4 +1,4 @@
-//! The same dependency twice in one list.
+//! Finds dependencies that one list names twice.
 
 use super::CheckFindings;
 use super::rules::DUPLICATE_DEPENDENCY;

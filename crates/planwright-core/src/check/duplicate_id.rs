@@ -1,4 +1,4 @@
-//! Two tasks with one id. Each repeat points at the first.
+//! Finds tasks that share an id. Each repeat points at the first.
 
 use super::CheckFindings;
 use super::rules::DUPLICATE_ID;

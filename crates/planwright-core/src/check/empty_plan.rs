@@ -1,4 +1,4 @@
-//! A plan without tasks.
+//! Finds plans without tasks.
 
 use super::CheckFindings;
 use super::rules::EMPTY_PLAN;

@@ -1,4 +1,4 @@
-//! Characters in a text that no reader sees and every agent reads: zero widths, directions, tags.
+//! Finds characters that agents read and people do not see: zero widths, directions, tags.
 //!
 //! Where a script or an emoji needs such a character, it is not reported.
 

@@ -1,5 +1,4 @@
-//! Rules that hold in every dialect: the graph of tasks, their statuses and texts. One rule per file.
-//! Never asks which dialect a plan is in.
+//! Rules that hold in every dialect: the graph of tasks, their statuses and texts, one rule per file. Never asks for the dialect.
 
 mod addressed_agent;
 mod cycle;

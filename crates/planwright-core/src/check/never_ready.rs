@@ -1,5 +1,4 @@
-//! Pending tasks that cannot start as the plan stands, each with the chain that holds it back.
-//! Members of a circle and holders of an unknown dependency have findings of their own; this is about those behind them.
+//! Finds pending tasks that can never start, each with the chain that blocks it. Members of a cycle have their own finding.
 
 use super::rules::NEVER_READY;
 use super::{CheckFindings, path_of};

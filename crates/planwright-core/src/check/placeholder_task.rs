@@ -1,4 +1,4 @@
-//! The task that a new plan begins with, and that is to be replaced.
+//! Finds the placeholder task of a new plan.
 
 use super::CheckFindings;
 use super::rules::PLACEHOLDER_TASK;

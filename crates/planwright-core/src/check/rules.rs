@@ -1,4 +1,4 @@
-//! What the dialect-free rules are called and how they explain themselves.
+//! The rules that hold in every dialect: their ids and explanations.
 
 use crate::diagnostic::rules;
 

@@ -1,4 +1,4 @@
-//! A task that depends on itself.
+//! Finds tasks that depend on themselves.
 
 use super::CheckFindings;
 use super::rules::SELF_DEPENDENCY;

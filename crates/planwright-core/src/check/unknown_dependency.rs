@@ -1,4 +1,4 @@
-//! A dependency on a task that does not exist, with the nearest names that do.
+//! Finds dependencies on tasks that do not exist, and suggests the nearest names.
 
 use super::CheckFindings;
 use super::rules::UNKNOWN_DEPENDENCY;

@@ -1,5 +1,4 @@
-//! From what a planner answered to a plan as its tool stores it: what a new plan has of its own is made anew, and what
-//! the user said goes where the dialect has a place for it.
+//! Converts a planner's answer to a plan as its tool stores it, with new ids and times, and with the user's words.
 
 use super::import::{Rewriting, anew, is_missing_one};
 use super::{ConversionRefusal, Imported, errors_of, rules};

@@ -1,4 +1,4 @@
-//! What a plan does otherwise in its new dialect, found by comparing the two policies and the two plans.
+//! Compares the policies of two dialects: what a plan does differently after a conversion.
 
 use super::{Loss, LossKind};
 use crate::inspect::LinkedPlan;

@@ -1,8 +1,8 @@
-//! Originals in an extension member: what a plan was before it was converted, and what it was written as.
+//! Embeds the original of a converted plan in an extension member, and restores it on the way back.
 //!
-//! On the way back an original is used wherever the carrier still says what was written. To find out, both what was written
-//! and what stands there now are put into the target's fields, and the results compared: an original's member stays where
-//! both are the same, and gives way where they differ.
+//! On the way back, an original member is used if the carrier still has what was written. To find out, the written value and the
+//! current value are put into the target's fields and compared: the original stays if both are equal, and is replaced if they
+//! differ.
 
 use super::source::{ConversionSource, EXTENSION, owned, second_document};
 use super::{Conversion, Converted, Embed, Loss, LossKind};

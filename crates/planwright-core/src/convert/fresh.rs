@@ -1,4 +1,4 @@
-//! Plans that begin with a title and nothing else.
+//! Creates plans from a title alone.
 
 use super::adopt::{PlanningRequest, speak};
 use super::import::changes;

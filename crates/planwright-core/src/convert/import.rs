@@ -1,4 +1,4 @@
-//! From a text that people and language models write to the plan that its tool stores.
+//! Imports a text by a person or a language model as a plan that its tool stores.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! From an older form of a dialect to the newest: changes in the text, made all or none.
+//! Migrates an older form of a dialect to the newest, by changes of the text: all of them or none.
 
 use super::source::{ConversionSource, owned};
 use super::{ConversionRefusal, MAX_EDGES, errors_of, rules};

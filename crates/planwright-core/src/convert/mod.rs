@@ -1,5 +1,5 @@
-//! From one dialect to another: a plan is taken apart into a draft and written afresh, with an account of all that changed.
-//! Also what is near to it: import, migration, new plans. Writes no files, has no clock, asks for no dialect by name.
+//! Converts plans to other dialects through a draft, and reports every loss; also import, migration and new plans. Writes no
+//! files.
 //!
 //! ```
 //! use planwright_core::convert::{ConversionOptions, LossKind, convert};

@@ -1,4 +1,4 @@
-//! From an outline, which is a plan read out of a model's answer, to the plan that a dialect's tool stores.
+//! Converts an outline, a plan read out of a model's answer, to a plan as a dialect's tool stores it.
 
 use super::adopt::{PlanningRequest, speak};
 use super::fresh::{draft_with, written};

@@ -1,4 +1,4 @@
-//! What conversion, import and migration report.
+//! The rules of conversion, import and migration.
 
 use crate::diagnostic::rules;
 

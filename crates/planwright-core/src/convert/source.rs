@@ -1,4 +1,4 @@
-//! A plan to convert with the document it was read from: its draft, its original objects, what no table knows.
+//! A plan to convert, with its document: its draft, its original objects, and the members that no table knows.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! Names that other dialects and language models use for a field, to find those that went astray.
+//! Names that other dialects and language models use for a field, to find misnamed fields.
 
 use super::rules::MISNAMED_FIELD;
 use super::table::{FieldTable, Need};

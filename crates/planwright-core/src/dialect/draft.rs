@@ -1,5 +1,5 @@
-//! A plan apart from any text: what conversion takes out of one dialect and a writer puts into another.
-//! Owned, and used up by writing: what a writer does not take is what its dialect cannot hold.
+//! A plan without a text: conversion takes it out of one dialect, and a writer consumes it. What the writer leaves is lost and
+//! reported.
 
 use super::find;
 use crate::document::patch::PlainValue;

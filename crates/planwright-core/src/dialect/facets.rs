@@ -1,4 +1,4 @@
-//! What only some dialects have: each facet is a trait of its own, and a dialect names those that it has.
+//! Optional parts of a dialect, each a trait of its own. A dialect names the ones that it has.
 
 use super::{
     CannotFollow, Followed, LocatedPlan, Pointing, Recording, RequestHistory, Successor, TaskListEdit, Unpointed,

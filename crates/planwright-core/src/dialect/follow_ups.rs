@@ -1,5 +1,4 @@
-//! What an edit of tasks means for the rest of their file: other places that say the same must say the same afterwards.
-//! Knows texts and places; what has to follow is the dialect's business.
+//! The consequences of an edit of tasks for the rest of the file. Knows texts and places; the dialect decides what has to follow.
 
 use crate::document::markdown::Markdown;
 use crate::text::{SourceText, Span, visible};

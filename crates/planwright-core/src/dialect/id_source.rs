@@ -1,5 +1,4 @@
-//! What a new plan needs from outside: the time, and numbers nobody has had before.
-//! Has no clock and no dice of its own, so that the same source of ids makes the same plan.
+//! New ids and times for a plan, given from outside: the same source makes the same plan.
 
 /// Where times and fresh ids come from.
 pub struct IdSource<'m> {

@@ -1,5 +1,4 @@
-//! From fields to patches: where a dialect keeps a field, and how the file takes its new value.
-//! Knows tables and documents; what is to be written is the dialect's business.
+//! From fields to patches: where the file keeps a field, and where a new one belongs. The dialect decides the values.
 
 use std::collections::HashMap;
 

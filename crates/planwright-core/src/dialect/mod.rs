@@ -1,5 +1,4 @@
-//! The dialects: how each system's files become a plan. One file or folder each, one list, one trait.
-//! Dialects know nothing of each other, do no IO, and never schedule.
+//! The dialects: how the files of each system become a plan. Dialects do not know each other, and do no IO.
 //!
 //! ```
 //! use planwright_core::dialect::{DIALECTS, find, recognise};

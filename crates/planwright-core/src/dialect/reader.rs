@@ -1,5 +1,5 @@
-//! Reads objects by table: finds the fields that a dialect knows, holds them to their shapes, keeps where each value stands.
-//! Says nothing in its own voice about a dialect's rules: each dialect brings its sentences.
+//! Reads objects by a table of fields: finds them, checks their shapes, keeps their places. The dialect supplies its own
+//! sentences.
 
 use super::PlanReading;
 use super::aliases::misnamed;

@@ -1,5 +1,4 @@
-//! What a dialect is told of what happened: to each task the move and the request behind it, to the plan the whole course.
-//! Knows no field: which ones hold it is each dialect's business.
+//! The input of a dialect's record functions: the move and the request of each task, and all moves for the plan. Knows no field.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What dialects report: about fields, about telling dialects apart, about habits of language models.
+//! The rules of all dialects: fields, recognition of dialects, habits of language models.
 
 use crate::diagnostic::rules;
 

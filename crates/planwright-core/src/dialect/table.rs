@@ -1,5 +1,4 @@
-//! What a dialect knows of its objects, as data: which fields they have, what each means, and what it must be.
-//! Judges nothing; the documentation of a dialect and its reader go by the same tables.
+//! The fields of a dialect's objects as data: name, meaning, shape, need. The reader and the documentation use the same tables.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Which of a dialect's own words a strange one stands for: other spellings, slips of typing, words of other tools.
+//! Maps an unknown status word to one of the dialect's words: other spellings, typing errors, words of other tools.
 
 /// Returns true for two spellings of one word: `InProgress`, `in_progress`, `In progress`; `complete`, `completed`.
 pub(super) fn is_same_word(a: &str, b: &str) -> bool {

@@ -1,5 +1,4 @@
-//! What the writers of all dialects share: their trait, the account they keep of what changed, and small pieces of text.
-//! Knows no dialect, and no text to convert from.
+//! Shared code of all writers: their trait, the report of what changed, and small pieces of text. Knows no dialect.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

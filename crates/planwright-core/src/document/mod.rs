@@ -1,5 +1,4 @@
-//! Lossless documents: a flat table of nodes over a source text, for JSON, YAML and Markdown.
-//! Knows nothing of tasks, and is never changed: an edit makes a new text, which is parsed again.
+//! Lossless documents: a flat table of nodes over a text, for JSON, YAML and Markdown. Does not know tasks, and is never changed.
 //!
 //! ```
 //! use planwright_core::document::{json, yaml};

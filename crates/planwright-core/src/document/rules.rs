@@ -1,4 +1,4 @@
-//! What can be wrong with a text before anyone asks what it means.
+//! The rules for the text itself, before its meaning is known.
 
 use crate::diagnostic::rules;
 

@@ -1,4 +1,4 @@
-//! Fresh text from values: JSON as most tools print it, YAML in blocks. Knows nothing of tasks, and of no older text.
+//! Writes values as new text: JSON as most tools print it, YAML in blocks. Does not know tasks or an older text.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a verb does to a plan as a whole, by the dialect's table.
+//! The effect of a verb on a whole plan, by the dialect's table.
 
 use std::fmt;
 

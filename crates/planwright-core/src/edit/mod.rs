@@ -1,5 +1,5 @@
-//! Changes in plan terms: what a verb does to a task and to those around it, and which fields are to be written.
-//! Knows the model and its lifecycle; knows no bytes and no dialect.
+//! Changes in terms of the plan: the effect of a verb on a task and on related tasks, and the fields to write. Knows no bytes and
+//! no dialect.
 
 mod approval;
 pub mod moves;

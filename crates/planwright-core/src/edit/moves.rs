@@ -1,4 +1,4 @@
-//! What a verb does: to the task itself by the table, to those that depend on it by the dialect's policy.
+//! The moves that a verb causes: of the task by the table, of its dependents by the dialect's policy.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;

@@ -1,5 +1,4 @@
-//! Why a task was skipped, as its own text says it: lines in notes and outputs that are written with a skip and read again when
-//! it is taken back. Knows their words, and not when they are written.
+//! The reasons for a skip as lines in a task's own notes: written with the skip, read and removed when it is undone.
 
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{Field, Plan, Status};

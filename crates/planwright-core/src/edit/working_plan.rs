@@ -1,5 +1,5 @@
-//! A plan as one request after another finds it: its texts as they were read, its tasks in the states that they have by now.
-//! Keeps what the moves of a task need to know of all others, so that each request costs what it moves and no more.
+//! A plan to which requests are applied one after another: texts as read, states as they are now. Each request costs only what it
+//! moves.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;

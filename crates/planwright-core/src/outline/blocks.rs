@@ -1,4 +1,4 @@
-//! The parts of an answer: fenced blocks, values within prose, and the prose itself.
+//! Splits an answer into its parts: fenced blocks, values within prose, and the prose itself.
 
 use std::collections::BTreeSet;
 

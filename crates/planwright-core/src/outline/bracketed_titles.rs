@@ -1,5 +1,5 @@
-//! Dependencies by title in brackets behind a word that is an ordinary one elsewhere: "Printer (needs Parser)". They count only where
-//! every name in the brackets is the title of another task.
+//! Reads dependencies by title in brackets, such as "Printer (needs Parser)", if every name in the brackets is the title of
+//! another task.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Which part of an answer is the plan: the only one that can be, a corrected one, or none where two have equal standing.
+//! Decides which part of an answer is the plan: the only candidate, a corrected one, or none if two are equally likely.
 
 use super::blocks::{CodeFence, fences, json_within, yaml_within};
 use super::choice::{

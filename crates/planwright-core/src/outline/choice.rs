@@ -1,4 +1,4 @@
-//! The choice among several parts of an answer: examples, corrections, alternatives, and parts that follow each other.
+//! Chooses among several parts of an answer: examples, corrections, alternatives, and parts that continue each other.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Removes what terminals, chat windows and reasoning models add to an answer: escape sequences, characters without width, tags of
-//! HTML, and the thoughts before the answer. Knows nothing of plans.
+//! Removes what terminals, chat windows and reasoning models add to an answer: escape sequences, zero widths, HTML tags,
+//! thoughts.
 
 use std::ops::Range;
 

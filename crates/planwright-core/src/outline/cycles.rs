@@ -1,4 +1,4 @@
-//! Tasks that wait for each other.
+//! Finds tasks of an outline that wait for each other.
 
 /// Returns the tasks of a circle in which each depends on the next one; none where there is no circle.
 pub(super) fn find_cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {

@@ -1,5 +1,5 @@
-//! Sentences that name both ends of a dependency: "T2 depends on T1", "1 → 3", "tasks 2 and 3 come after 1". Knows no plan: which of the
-//! names are tasks is decided elsewhere.
+//! Reads sentences that name both ends of a dependency, such as "T2 depends on T1" and "1 → 3". Does not know which names are
+//! tasks.
 
 use std::ops::Range;
 

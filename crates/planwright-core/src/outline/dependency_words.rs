@@ -1,4 +1,4 @@
-//! The words by which a sentence names dependencies, in the languages that models answer in.
+//! The words that name dependencies in sentences, in the languages that models answer in.
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Strength {

@@ -1,4 +1,4 @@
-//! Plans drawn in the language of Graphviz: nodes are tasks, arrows lead to what depends on them.
+//! Reads plans drawn as Graphviz graphs: nodes are tasks, and arrows lead to dependents.
 
 use std::collections::HashMap;
 

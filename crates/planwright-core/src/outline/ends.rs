@@ -1,4 +1,4 @@
-//! Whether an answer stops before it is complete, by how its text ends.
+//! Decides from the end of an answer whether it was cut off.
 
 use crate::text::Span;
 

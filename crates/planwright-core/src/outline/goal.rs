@@ -1,4 +1,4 @@
-//! What a plan is for, where no field of it says so: the first heading above its tasks that says more than that this is a plan.
+//! Finds the goal of a plan that has no field for it: the first heading above its tasks that is more than "Plan".
 
 use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::plain;

@@ -1,4 +1,4 @@
-//! The names of all tasks and groups of an answer, for finding what a dependency names.
+//! The names of all tasks and groups of an answer, to resolve dependencies.
 
 use std::collections::HashMap;
 

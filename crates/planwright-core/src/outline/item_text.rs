@@ -1,4 +1,4 @@
-//! The text of one item of a list: its id, its marks, its title, and the dependencies that it names.
+//! Reads the text of one list item: its id, marks, title, and the dependencies that it names.
 
 use std::ops::Range;
 

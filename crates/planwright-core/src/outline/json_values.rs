@@ -1,5 +1,5 @@
-//! JSON as people and models type it: comments, trailing and missing commas, single and typographic quotes, unquoted keys, the words of
-//! Python. A value that the text does not finish is returned as far as it is complete.
+//! Reads JSON as people and models type it: comments, wrong commas and quotes, bare keys, Python's words. Unfinished values are
+//! kept in part.
 
 use std::collections::BTreeSet;
 

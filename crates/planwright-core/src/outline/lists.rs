@@ -1,4 +1,4 @@
-//! Plans written as checklists, numbered lists, bullets below headings, or headings alone.
+//! Reads plans written as checklists, numbered lists, bullets below headings, or headings alone.
 
 use std::collections::{BTreeSet, HashMap};
 

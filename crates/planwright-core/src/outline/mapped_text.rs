@@ -1,4 +1,4 @@
-//! A text with parts replaced or left out, that knows where each of its places was before.
+//! A text with parts replaced or removed that can map each place to its original.
 
 use crate::diagnostic::Diagnostic;
 use crate::text::Span;

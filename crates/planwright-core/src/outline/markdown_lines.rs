@@ -1,4 +1,4 @@
-//! Lines of Markdown: headings, items of lists, rows of tables, and the rest.
+//! Lines of Markdown: headings, list items, table rows, and the rest.
 
 use super::task_keys::state_of;
 use crate::text::Span;

@@ -1,4 +1,4 @@
-//! Plans drawn as Mermaid flowcharts: boxes are tasks, arrows lead to what depends on them.
+//! Reads plans drawn as Mermaid flowcharts: boxes are tasks, and arrows lead to dependents.
 
 use std::collections::{HashMap, HashSet};
 

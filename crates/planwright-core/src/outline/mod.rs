@@ -1,5 +1,5 @@
-//! A plan as a model's answer or a person's notes write it: tasks and dependencies read out of JSON, YAML, Mermaid graphs, tables and
-//! lists in any prose. Every guess is named; what would change the graph is refused. Knows no dialect.
+//! Reads a plan out of a model's answer or a person's notes: JSON, YAML, graphs, tables, lists in any prose. Names every guess;
+//! knows no dialect.
 //!
 //! ```
 //! use planwright_core::outline::read;

@@ -1,5 +1,4 @@
-//! One name of a task in a sentence: an id, a number or a letter, with the noun before it, the range that it begins, and what may stand
-//! between it and the next. Knows no sentence.
+//! Reads one name of a task in a sentence: an id, a number or a letter, with its noun and its range. Knows no sentence.
 
 use super::dependency_words::Strength;
 

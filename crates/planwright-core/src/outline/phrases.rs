@@ -1,4 +1,4 @@
-//! What headings and sentences say of the list below them: that it is the plan, a phase of it, a correction, or something else.
+//! Recognises what a heading or a sentence announces: the plan, a phase, a correction, or something else.
 
 use super::names::plain;
 

@@ -1,4 +1,4 @@
-//! The questions of an answer that has no plan.
+//! Finds the questions in an answer that has no plan.
 
 use super::blocks::fences;
 use super::candidates::read;

@@ -1,4 +1,4 @@
-//! Dependencies that a sentence names: "(depends on 1, 2)", "after step 2", "needs T001", "blocked by: 1-3".
+//! Reads dependencies in a sentence, such as "(depends on 1, 2)", "after step 2" and "blocked by: 1-3".
 
 use std::ops::Range;
 

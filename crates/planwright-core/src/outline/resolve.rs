@@ -1,5 +1,5 @@
-//! From names to tasks: which task a dependency names, whether numbers count from 0 or from 1, and what follows from the order of a list
-//! where nothing is written. A name that could be two tasks is refused.
+//! Resolves names to tasks, decides whether numbers begin at 0 or 1, and uses the order of a list if nothing is written. Refuses
+//! ambiguous names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

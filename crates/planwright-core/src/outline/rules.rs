@@ -1,4 +1,4 @@
-//! What reading a model's answer reports.
+//! The rules for plans in a model's answer.
 
 use crate::diagnostic::rules;
 

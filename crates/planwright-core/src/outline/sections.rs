@@ -1,4 +1,4 @@
-//! Headings, lists and what is said before them: which lists can be work.
+//! Decides by headings and the text before lists which lists can be work.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! From a value of JSON or YAML to a plan: which of its lists is the list of tasks, and what its elements say.
+//! From a value of JSON or YAML to a plan: which of its lists is the list of tasks, and its elements.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

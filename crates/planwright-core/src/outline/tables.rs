@@ -1,4 +1,4 @@
-//! Plans written as tables: a column with the task, and perhaps columns with ids, dependencies and states.
+//! Reads plans written as tables: a column with the task, and possibly columns with ids, dependencies and states.
 
 use super::OutlineTask;
 use super::item_text::read_item;

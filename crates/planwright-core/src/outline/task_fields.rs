@@ -1,4 +1,4 @@
-//! The fields of one task or group of JSON and YAML: its id, title, description, and the tasks that it names.
+//! Reads the fields of one task or group of JSON and YAML: id, title, description, and named tasks.
 
 use super::names::is_none_word;
 use super::raw::Reference;

@@ -1,4 +1,4 @@
-//! The keys and column names that answers use for the fields of tasks, as [`plain_key`](super::value::plain_key) has them.
+//! The keys and column names that answers use for the fields of tasks, in the form of `value::plain_key`.
 
 use super::names::one_line;
 use crate::plan::State;

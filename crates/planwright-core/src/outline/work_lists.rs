@@ -1,4 +1,4 @@
-//! Which lists within a value are lists of tasks: by their keys, and by what their elements look like.
+//! Decides which lists within a value are lists of tasks, by their keys and their elements.
 
 use std::collections::BTreeSet;
 

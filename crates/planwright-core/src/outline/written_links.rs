@@ -1,5 +1,5 @@
-//! Dependencies that stand apart from the tasks: in a section of their own, or in sentences around the list. They are added to the plan;
-//! what is not understood in such a section is never replaced by an invented order.
+//! Reads dependencies written apart from the tasks, in a section or in sentences. Never replaces an unclear section by an
+//! invented order.
 
 use std::collections::HashSet;
 

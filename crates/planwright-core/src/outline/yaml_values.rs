@@ -1,4 +1,4 @@
-//! YAML as values with places. A value with a colon that has no quotes, as models write it, is read to the end of its line.
+//! Reads YAML as values with places. A value with an unquoted colon is read to the end of its line.
 
 use super::mapped_text::MappedText;
 use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode};

@@ -1,5 +1,4 @@
-//! The table of what may become of a plan as a whole: from which status which verb leads where.
-//! Dialects differ by data alone; what a status means for the tasks is not known here.
+//! The table of transitions of whole plans: status and verb to new status, with each dialect's machine as data.
 
 /// What somebody does to a whole plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

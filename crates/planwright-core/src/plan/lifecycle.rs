@@ -1,5 +1,5 @@
-//! What a dialect means by its statuses, as data: what satisfies a dependency, who goes first, how many at once.
-//! The one place where dialects may differ in behaviour; nothing downstream asks which dialect it is.
+//! A dialect's policy and wording as data: what satisfies a dependency, the order, the slots. Nothing downstream asks for the
+//! dialect.
 
 use super::{Machine, State, Status};
 

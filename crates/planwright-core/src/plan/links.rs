@@ -1,5 +1,4 @@
-//! Dependencies resolved: from names as written to places in the task list.
-//! Holds what could not be resolved beside what could; judges nothing.
+//! Dependencies resolved from names to task numbers, and the ones that could not be resolved. Judges nothing.
 
 use std::collections::HashMap;
 

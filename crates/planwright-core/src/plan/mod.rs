@@ -1,6 +1,5 @@
-//! The model every dialect is read into: a goal, tasks, dependencies as written, each with its place in the file.
-//! Knows no format and no dialect, and cannot be changed but for states that its text does not hold: edits make a new text, which is
-//! read again.
+//! The model of every dialect: goal, tasks, dependencies as written, each with its place. Knows no format; only states can be
+//! changed in it.
 
 pub mod approval;
 pub mod lifecycle;

@@ -1,5 +1,4 @@
-//! Which tasks may start now, and why the others may not.
-//! One answer for every view: `show`, `next`, `why`, the graph and what is said after a change.
+//! Decides which tasks may start now, and why the others may not, for every view.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

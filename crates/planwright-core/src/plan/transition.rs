@@ -1,5 +1,5 @@
-//! The one table of what may become of a task: from which state which verb leads where.
-//! Dialects differ by data alone; who asks, when and why is not known here.
+//! The one table of transitions: state and verb to new state, with each dialect's machine as data. Does not know the caller or
+//! the time.
 
 use super::{Plan, Status, Task, Text};
 

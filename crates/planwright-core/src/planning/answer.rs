@@ -1,5 +1,4 @@
-//! What a planner answered: where in it a plan may stand, and what is said around it. Guesses widely and decides nothing: whether
-//! a candidate is a plan is for its dialect to say.
+//! Finds the places in a planner's answer where a plan may be. The dialect decides whether a candidate is a plan.
 //!
 //! ```
 //! use planwright_core::planning::answer::candidates;

@@ -1,4 +1,4 @@
-//! From a planner's answer to a plan that can be stored, or to all that stands in the way.
+//! From a planner's answer to a plan that can be stored, or to the findings that prevent it.
 //!
 //! ```
 //! use planwright_core::convert::PlanningRequest;

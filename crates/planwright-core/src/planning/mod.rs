@@ -1,5 +1,4 @@
-//! The planner's half: what planners get to read, what they answer, and what becomes of it. Knows what the dialects say of
-//! themselves; runs no agents and writes no files.
+//! Planning: prompts for planners, their answers, and the plans made of them. Runs no agents and writes no files.
 
 pub mod answer;
 pub mod derive;

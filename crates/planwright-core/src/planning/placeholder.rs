@@ -1,4 +1,4 @@
-//! The placeholders of planning templates: what each is called, where its value comes from, where it may be used.
+//! The placeholders of planning templates: name, source of the value, where it may be used.
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug)]

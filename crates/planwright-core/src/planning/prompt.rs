@@ -1,5 +1,5 @@
-//! The prompts for a planner agent: to make a plan, to replace one that failed, to derive a pack, to put an answer right.
-//! Text of others is quoted and bounded as in the prompts for tasks; what a valid plan is comes from the dialect.
+//! The prompts for planners: make a plan, replace one, derive a pack, correct an answer. The dialect supplies the rules of a
+//! valid plan.
 
 pub use super::placeholder::{PLACEHOLDERS, PlanningPlaceholder, Purpose};
 

@@ -1,5 +1,4 @@
-//! A new version of a plan out of a planner's answer: which tasks stay, change, come and go. What is done is frozen. Makes no text: the
-//! list that comes out of it is for [`rewrite`](crate::change::rewrite) to write.
+//! Makes a new version of a plan from a planner's answer, in which done tasks are frozen. Makes the list of tasks, not the text.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a planner's new version of a plan.
+//! The rules for a planner's new version of a plan.
 
 use crate::diagnostic::rules;
 

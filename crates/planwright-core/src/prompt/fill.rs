@@ -1,5 +1,4 @@
-//! Fills templates: values quoted, and cut where the whole would be too large.
-//! Knows neither what the values are nor where they come from.
+//! Fills templates: quotes values, and cuts them if the prompt would be too large. Does not know the source of the values.
 
 use super::template::{PlaceholderValues, Template};
 use super::{Prompt, quote};

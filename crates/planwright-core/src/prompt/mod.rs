@@ -1,8 +1,7 @@
-//! The prompt for one attempt at a task: a template filled with what the plan says, bounded in size.
-//! Knows plans, and neither agents nor files.
+//! The prompt for one attempt at a task: a template filled from the plan, bounded in size. Knows neither agents nor files.
 //!
-//! The text of a plan is not trusted. Whatever comes from a plan or from an agent's output stands between marks that it
-//! cannot close, so that it cannot pose as planwright's own words.
+//! The text of a plan is not trusted. Text from a plan or from an agent's output stands between marks that it cannot close, so
+//! that it cannot pose as planwright's own words.
 //!
 //! ```
 //! use planwright_core::dialect::{Choice, DiskFacts};

@@ -1,4 +1,4 @@
-//! The placeholders of templates: what each is called, where its value comes from, how it is written.
+//! The placeholders of templates: name, source of the value, and how it is written.
 
 use crate::plan::Field;
 

@@ -1,4 +1,4 @@
-//! Text of others, quoted so that it cannot end its own quotation, and cut so that the cut is told outside of it.
+//! Quotes text of others so that it cannot end its own quotation, and marks cuts outside of it.
 
 use std::borrow::Cow;
 

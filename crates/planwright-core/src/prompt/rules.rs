@@ -1,4 +1,4 @@
-//! What can be wrong with a template.
+//! The rules for templates.
 
 use crate::diagnostic::rules;
 

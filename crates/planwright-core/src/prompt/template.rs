@@ -1,6 +1,5 @@
-//! A tiny language for templates: `{{name}}` is a value, `{{#name}}…{{/name}}` stands only where there is one.
-//! Knows the names of placeholders, and nothing of what they stand for. Templates for tasks and for planning have names of
-//! their own, and the same language.
+//! The language of templates: `{{name}}` is a value, `{{#name}}…{{/name}}` is kept only if the value exists. Knows names, not
+//! their values.
 
 use super::placeholder::PLACEHOLDERS;
 use super::rules::{TEMPLATE_SYNTAX, TEMPLATE_TOO_LARGE, TEMPLATE_UNKNOWN_NAME};

@@ -1,4 +1,4 @@
-//! What must be known of tasks to schedule them, as plain numbers.
+//! The tasks of a schedule as plain numbers.
 
 use std::cmp::Reverse;
 

@@ -1,5 +1,4 @@
-//! Who could begin: dependencies counted down, stages opened one by one, files held by those who run.
-//! Every task is in one place at a time, so that each event costs what it changes and no more.
+//! The tasks that could start: counts dependencies, opens stages, holds files. Each event costs only what it changes.
 
 use std::collections::BTreeSet;
 

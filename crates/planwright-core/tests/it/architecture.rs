@@ -231,50 +231,6 @@ fn layers_are_in_the_order_of_the_crate() {
     assert_eq!(modules.collect::<Vec<_>>(), LAYERS);
 }
 
-/// Returns the names in a cell of the table of modules, one for each module: `a/{b,c}` is two, and `a/*/d` one for each dialect
-/// that has it.
-fn modules_in(cell: &str) -> Vec<String> {
-    let mut names = vec![cell.to_owned()];
-    if let Some((before, rest)) = cell.split_once('{')
-        && let Some((among, after)) = rest.split_once('}')
-    {
-        names = among.split(',').map(|one| format!("{before}{one}{after}")).collect();
-    }
-    if let Some((before, after)) = cell.split_once('*') {
-        let dialects = DIALECTS.iter().map(|name| format!("{before}{name}{after}"));
-        names = dialects.filter(|name| is_module(name)).collect();
-    }
-    names
-}
-
-fn is_module(name: &str) -> bool {
-    let path = crate_folder().join("src").join(name);
-    path.with_extension("rs").is_file() || path.join("mod.rs").is_file()
-}
-
-#[test]
-fn the_table_of_modules_is_true_and_in_their_order() {
-    let page = std::fs::read_to_string(crate_folder().join("../../ARCHITECTURE.md")).expect("a readable file");
-    let own = page
-        .split("`planwright-core`. A module imports")
-        .nth(1)
-        .expect("the table");
-    let own = own.split("`planwright-run`. The same rule").next().expect("its end");
-    let cells = own.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
-    let modules: Vec<String> = cells.flat_map(|(cell, _)| modules_in(cell)).collect();
-    assert!(modules.len() > 60, "the table has more rows than {}", modules.len());
-    let gone: Vec<_> = modules.iter().filter(|name| !is_module(name)).collect();
-    assert!(gone.is_empty(), "no such modules: {gone:?}");
-    let layer = |name: &String| {
-        let first = name.split('/').next().unwrap_or("");
-        LAYERS.iter().position(|layer| *layer == first)
-    };
-    let layers: Vec<_> = modules.iter().map(layer).collect();
-    assert!(layers.is_sorted(), "not in the order of the crate: {modules:?}");
-    let missing: Vec<_> = (0..LAYERS.len()).filter(|ix| !layers.contains(&Some(*ix))).collect();
-    assert!(missing.is_empty(), "no row for {missing:?}");
-}
-
 #[test]
 fn imports_point_down() {
     let mut slips = Vec::new();

@@ -1,4 +1,4 @@
-//! Sound plans of every dialect and form, with a place for one word in each text that the dialect stores.
+//! Sound plans of every dialect and form, with a place for one word in each text field.
 
 use planwright_core::dialect::{Choice, Dialect, DiskFacts, find};
 

@@ -1,7 +1,7 @@
-//! Any word in any field of any dialect through any verb that writes: the plan is read again without errors, and the field says what
-//! was written. Or the verb refuses the word, and writes nothing.
+//! Law for any word in any field through any verb that writes: the field reads back as written, or the verb refuses the word.
 //!
-//! What a field should say is taken from the same verb with a harmless word: wherever that stands, the other must stand.
+//! The expected content of a field comes from the same verb with a harmless word: wherever that word appears, the other word must
+//! appear.
 
 mod bases;
 mod reading;

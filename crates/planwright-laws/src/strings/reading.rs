@@ -1,4 +1,4 @@
-//! Reads what was written as the next verb would, and compares it with what a harmless word gave.
+//! Reads a written plan as the next verb would, and compares it with the result for a harmless word.
 
 use std::collections::{BTreeMap, BTreeSet};
 

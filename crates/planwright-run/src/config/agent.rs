@@ -1,4 +1,4 @@
-//! An agent as it is configured: its command line, how it takes a prompt, how it answers. Starts nothing.
+//! One configured agent: its command line, how it takes a prompt, how it answers. Starts nothing.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! The agents of a configuration: presets and tables put together field by field, and what does not go together.
+//! The agents of a configuration: presets and tables merged field by field, and contradictions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;

@@ -1,4 +1,4 @@
-//! One configuration from several texts: what wins, what goes together, and where each value comes from.
+//! One configuration from several texts: precedence, consistency, and the origin of each value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

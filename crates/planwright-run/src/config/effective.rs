@@ -1,4 +1,4 @@
-//! What holds, setting by setting, with where it comes from. For people and for `planwright config`.
+//! The effective value and the origin of each setting, for `planwright config`.
 
 use planwright_core::text::LineIndex;
 

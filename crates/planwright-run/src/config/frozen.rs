@@ -1,4 +1,4 @@
-//! A configuration as one text, as a run keeps it from its beginning to its end.
+//! A configuration as one text, which a run keeps from its beginning to its end.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! Every setting there is, as one table: its path, what it may hold, and what holds without it.
-//! The documentation, the reading, the suggestions and `planwright config` all follow from it.
+//! Every setting as one table: path, allowed values, default. Documentation, reader and suggestions follow from it.
 
 use super::agent::{CHANNELS, FORMATS};
 use super::presets::PRESET_NAMES;

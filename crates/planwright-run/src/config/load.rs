@@ -1,4 +1,4 @@
-//! Where the texts of a configuration are: two files, the environment, the command line.
+//! Loads the texts of a configuration: two files, the environment, the command line.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
-//! The configuration: agents, runs, planning, verification, notification. A flag wins over the environment, that over the project's
-//! `planwright.toml`, that over the user's own file, that over what holds otherwise. Starts nothing and decides nothing.
+//! The configuration. A flag wins over the environment, then `planwright.toml`, then the user's own file, then the default.
+//! Decides nothing.
 //!
-//! Whatever is wrong with it comes back as findings, all of them at once; what is sound of it is there all the same. Who acts
-//! on a configuration asks [`Configuration::has_errors`] first.
+//! All errors come back as findings at once, with the sound settings. Code that acts on a configuration asks
+//! [`Configuration::has_errors`] first.
 
 pub mod keys;
 pub mod no_agent;

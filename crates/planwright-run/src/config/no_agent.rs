@@ -1,4 +1,4 @@
-//! What to do where no agent is configured: which ones are installed, and how to install one.
+//! Advice if no agent is configured: the installed ones, and how to install one.
 
 use super::presets::{PRESETS, Preset};
 use crate::programs::program;

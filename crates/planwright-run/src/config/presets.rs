@@ -1,5 +1,4 @@
-//! The agent command lines that are known by name, as data. Starts none of them. They change with their versions, and so
-//! everything here can be overridden in the configuration.
+//! The known agents as data: command lines, prompts, output formats. The configuration can override everything here.
 
 use std::ffi::OsString;
 

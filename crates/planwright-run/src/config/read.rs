@@ -1,4 +1,4 @@
-//! From a tree of values to settings with their types, by the table of keys. Knows one text at a time.
+//! From a tree of values to typed settings, by the table of keys. Knows one text at a time.
 
 use std::fmt;
 use std::time::Duration;

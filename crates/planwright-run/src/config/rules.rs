@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration: the ids, and how they explain themselves.
+//! The rules for configurations: ids and explanations.
 
 use planwright_core::diagnostic::{Rule, Severity};
 

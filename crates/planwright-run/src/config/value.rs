@@ -1,4 +1,4 @@
-//! TOML as a tree of values that know their places. Knows nothing of settings.
+//! TOML as a tree of values with places. Does not know settings.
 
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::text::{SourceText, Span};

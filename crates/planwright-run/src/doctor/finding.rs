@@ -1,4 +1,4 @@
-//! What can be wrong with a workspace: each finding with its severity, its place and its fix. Looks at nothing.
+//! The findings about a workspace, each with severity, place and fix. Looks at nothing.
 
 use std::path::{Path, PathBuf};
 

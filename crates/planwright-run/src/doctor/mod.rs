@@ -1,4 +1,4 @@
-//! Looks for what is wrong with a workspace: its configuration, its state folder, its journals and its plans. Changes nothing.
+//! Checks a workspace: configuration, state folder, journals, plans. Changes nothing.
 
 mod finding;
 

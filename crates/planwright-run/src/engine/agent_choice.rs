@@ -1,4 +1,4 @@
-//! Which agent takes which task: the one the user named, the one the task asks for, the one for its type, the one for all.
+//! Chooses the agent for each task: the user's choice, the task's, its type's, or the default.
 
 use std::collections::BTreeSet;
 use std::path::Path;

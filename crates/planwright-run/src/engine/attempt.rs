@@ -1,4 +1,4 @@
-//! One attempt at a task: what is started for it, what is heard of it, and how far it is.
+//! One attempt at a task: its process, its output, and its progress.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::OsString;

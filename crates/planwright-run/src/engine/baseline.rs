@@ -1,6 +1,6 @@
-//! The baseline of a run: the commands that verify every task run once on the base, before the first agent is paid.
+//! The baseline of a run: the commands that verify every task run once on the base, before the first attempt.
 //!
-//! A command that cannot start, or that fails before anything was changed, is no failure of a task.
+//! A command that cannot start, or that fails before any change, is not the failure of a task.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Which branch the work of a plan lands on, and what the user is told about it.
+//! Chooses the branch that the work of a plan lands on, and explains the choice.
 
 use planwright_core::plan::Field;
 

@@ -1,5 +1,4 @@
-//! What a run or one of its tasks has spent, which part of a budget that uses up, and whether another attempt fits. Knows no clock
-//! and no log.
+//! Compares the expenses of a run or a task with its budget, and decides whether another attempt fits. Knows no clock and no log.
 
 use std::time::Duration;
 

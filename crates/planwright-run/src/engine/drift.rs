@@ -1,4 +1,4 @@
-//! Which files a task touched, and which of them its plan does not name.
+//! Finds the files that a task touched and its plan does not name.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Why a plan is not run, or not any further: where its log or the machine fails while it runs.
+//! The errors of a run: why it does not begin, or why it cannot continue.
 
 use std::io;
 use std::path::PathBuf;

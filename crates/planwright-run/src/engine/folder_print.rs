@@ -1,4 +1,4 @@
-//! What the files of a folder without git are like, cheaply: whether an attempt changed any.
+//! Detects whether an attempt changed files in a folder without git, cheaply.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

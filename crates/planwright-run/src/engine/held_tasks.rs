@@ -1,4 +1,4 @@
-//! Tasks that a person or a tool holds, which a run leaves alone: who holds them, and the command that gives them to a run.
+//! Tasks that a person or a tool holds and a run leaves alone, with the command that gives them to the run.
 
 use planwright_core::plan::State;
 use planwright_core::text::visible;

@@ -1,4 +1,4 @@
-//! Decides where the tasks of a run work: each in a checkout of its own, or all in the folder of the workspace.
+//! Decides where the tasks of a run work: each in its own checkout, or all in the folder of the workspace.
 
 use std::path::Path;
 

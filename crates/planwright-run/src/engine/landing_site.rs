@@ -1,5 +1,4 @@
-//! The git half of a run with checkouts: where tasks work, what they made as candidates, and the branch that it lands on. Knows no schedule,
-//! no log and no process.
+//! The git half of a run with checkouts: checkouts, candidates, replays, the branch. Knows no schedule, no log and no process.
 
 use std::cell::RefCell;
 use std::ffi::OsString;

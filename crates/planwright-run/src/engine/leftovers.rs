@@ -1,4 +1,4 @@
-//! Checkouts that runs left behind: which of them hold something that is nowhere else, and removing the others.
+//! Checkouts that earlier runs left: finds the ones with unique work, and removes the others.
 
 use std::fs;
 use std::io;

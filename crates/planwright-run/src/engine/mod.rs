@@ -1,8 +1,7 @@
-//! Runs a plan: one loop connects the scheduler, the agents, their verification, the run's log and the plan file. Prints nothing,
-//! and decides nothing about plans that the core decides.
+//! Runs a plan: connects the scheduler, agents, verification, the run's log and the plan file. Prints nothing.
 //!
-//! The order of steps makes a run safe to kill: the beginning of an attempt is durable before it has a process, its end before it
-//! is reported, and the plan file follows the log, never the other way round.
+//! The order of steps makes a run safe to kill: the start of an attempt is durable before it has a process, its end before it is
+//! reported, and the plan file follows the log, never the reverse.
 
 mod agent_choice;
 mod attempt;

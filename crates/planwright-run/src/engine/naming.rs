@@ -1,4 +1,4 @@
-//! Tasks and files named in sentences: the first of them, and how many more there are.
+//! Names tasks and files in sentences: the first ones, and how many more there are.
 
 use planwright_core::text::visible;
 

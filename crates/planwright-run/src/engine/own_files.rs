@@ -1,5 +1,5 @@
-//! The files of a workspace that belong to planwright: plans, their pointers, the configuration, the state. They are no uncommitted work
-//! of the user's, and an agent's changes to them do not land.
+//! The files of a workspace that belong to planwright. They are not uncommitted work of the user, and changes by agents do not
+//! land.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

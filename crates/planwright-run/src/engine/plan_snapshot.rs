@@ -1,5 +1,5 @@
-//! The plan as the run last read it. It is read again when another process changes it; tasks are matched by what does not change
-//! when they are renumbered.
+//! The plan as the run last read it. The run reads it again if another process changes it, and matches tasks that were
+//! renumbered.
 
 use std::collections::HashMap;
 use std::fs::Metadata;

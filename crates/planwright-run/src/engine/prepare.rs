@@ -1,5 +1,4 @@
-//! From what the user asks for to what the scheduler needs: which tasks, whose, how many at once. Starts nothing and writes
-//! nothing, so that a dry run can show it.
+//! From a run request to jobs: the tasks, their agents, their order, the slots. Writes nothing, so that a dry run can show it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! What a run would do, if everything went well: who begins when, on how many slots, with which prompt. Starts nothing and writes
-//! nothing.
+//! Predicts a run in which all tasks pass: start times, slots, prompts. Writes nothing.
 
 use planwright_core::plan::State;
 use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};

@@ -1,5 +1,4 @@
-//! The files that decide whether work passes: those that verification commands name, and those that `verify.protect` names. A task
-//! that changes or removes one is judged by a person.
+//! The files that verification commands or `verify.protect` name. A person reviews a task that changes or removes one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

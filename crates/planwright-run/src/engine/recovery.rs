@@ -1,4 +1,4 @@
-//! What earlier runs of a plan left behind: the run that was interrupted, and the last state of each task.
+//! What earlier runs of a plan left: the interrupted run, and the last state of each task.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

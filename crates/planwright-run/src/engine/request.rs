@@ -1,4 +1,4 @@
-//! What is to be run, and how, as the user asked for it.
+//! The user's request for a run, and its options.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

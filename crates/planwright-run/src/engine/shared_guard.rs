@@ -1,5 +1,5 @@
-//! What tasks that share the folder must not change, and the kernel cannot keep them from: the settings and hooks of the repository
-//! and the configuration of the workspace. They are remembered before an attempt, compared after it, and restored.
+//! Protects settings, hooks and configuration that tasks in a shared folder must not change: compared after each attempt, and
+//! restored.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, Permissions};

@@ -1,5 +1,4 @@
-//! Second names for the files of `.planwright` while tasks work in the folder that has it. What a task removes, as `git clean -fdx`
-//! does, is there again by its other name: the same files, which the run goes on writing to.
+//! Hard links to the files of `.planwright` while tasks share its folder, so that `git clean -fdx` by a task loses nothing.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Statuses to be written to the plan file: collected while much happens, written at once when little does.
+//! Statuses for the plan file: collected while many events arrive, and written in batches.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

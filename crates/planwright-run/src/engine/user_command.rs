@@ -1,4 +1,4 @@
-//! Commands of the user's beside the work of a run: the one for its end, and the hook for files that have changed.
+//! Runs the user's command for the end of a run, and the `post-merge` hook.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Counts steps and strikes at the one that the environment names:
+//! Counts steps, and injects a fault at the step that the environment names.
 //!
 //! - `PLANWRIGHT_FAULT=KIND@STEP`, where the first step is number 0 and KIND is one of [`FaultKind`];
 //! - `PLANWRIGHT_FAULT_COMMAND` is what `command` has `sh` do;

@@ -1,7 +1,8 @@
-//! Faults on purpose, for tests of the real binary: at a chosen step the process is killed, a write is torn, the system says no,
-//! the clock jumps or hurries, or somebody else gets a turn. A step is what changes something outside this process.
+//! Injects faults into the real binary for tests: a kill, a torn write, an error, a clock jump, another process. A step changes
+//! something outside.
 //!
-//! They are there only with the feature `crash-points` and debug assertions, which no release has. Elsewhere a step is nothing.
+//! Faults exist only with the feature `crash-points` and debug assertions, which no release has. Without them a step does
+//! nothing.
 
 #[cfg(all(feature = "crash-points", debug_assertions, unix))]
 mod armed;

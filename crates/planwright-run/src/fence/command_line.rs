@@ -1,5 +1,4 @@
-//! The hidden form of planwright that a fenced process starts as. It takes what is allowed from its own words, restricts itself,
-//! and becomes the program: process number, environment, group and standard streams stay.
+//! The hidden command that restricts itself and then becomes a fenced program. Process id, environment, group and streams stay.
 //!
 //! `planwright fence-exec [-w PATH]… [-R] [-r PATH]… [-P] [-p PORT]… -- PROGRAM NAME [WORD]…`
 

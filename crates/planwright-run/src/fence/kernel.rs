@@ -1,4 +1,4 @@
-//! The fence as the kernel enforces it: Landlock. Knows paths and ports, not what they are for.
+//! Enforces a fence with Landlock. Knows paths and ports, not their purpose.
 
 use std::path::Path;
 

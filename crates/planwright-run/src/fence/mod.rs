@@ -1,5 +1,5 @@
-//! A fence around the processes of agents, of verification and of `run.setup`: which files they may write to, and with `strict`
-//! also which they may read and which TCP ports they may connect to. The kernel enforces it (Landlock on Linux).
+//! Fences processes of agents, verification and setup: files to write; with `strict` also files to read and TCP ports. Landlock
+//! enforces it.
 //!
 //! [`Fencing`] decides once for a run whether there is a fence. [`Fencing::fence`] makes the [`Fence`] of one process from the
 //! tables and its own folders. A fenced process starts as a hidden form of planwright, which restricts itself and then executes

@@ -1,4 +1,4 @@
-//! From the tables and the folders of a process to what it may do. Looks at the disk to see what is there; starts nothing.
+//! Decides from the tables and the folders of a process what it may do. Reads the disk; starts nothing.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

@@ -1,5 +1,5 @@
-//! A folder of settings of its own for a fenced agent that has to make files next to its settings, which it must not change. All that
-//! is in the user's folder is there as a link: what is written through one is fenced as ever, and what is new goes with the process.
+//! A private settings folder for a fenced agent that creates files next to its settings. It links to the user's files, which stay
+//! protected.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

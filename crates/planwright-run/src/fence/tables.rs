@@ -1,5 +1,5 @@
-//! What toolchains and agents keep in the user's home, as data: caches and state that they have to write to, and what they have
-//! to read. Whatever another program executes or obeys is no cache: settings, hooks, profiles of shells, installed programs.
+//! Caches and state of toolchains and agents in the user's home, as data. Files that another program executes or obeys are never
+//! among them.
 
 /// A folder or file in the user's home.
 #[derive(Clone, Copy, Debug)]

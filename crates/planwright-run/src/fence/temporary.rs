@@ -1,4 +1,4 @@
-//! Folders for the temporary files of fenced processes: one for each, short enough for sockets, removed when the process is over.
+//! Temporary folders of fenced processes: one each, with short paths for sockets, removed with the process.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Systems without Landlock: there is no fence, and nothing runs that was to be fenced.
+//! Systems without Landlock: a fence is an error, and the program does not start.
 
 use super::{FencePolicy, Support};
 

@@ -1,4 +1,4 @@
-//! The bytes of git's answers: lines, paths, parts that end in zeros, ids. Runs nothing.
+//! Reads git's output: lines, paths, parts that end in zeros, ids. Runs nothing.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! Git directories of planwright's own. They borrow the objects of the user's repository and share nothing else with it: no
-//! configuration, refs, hooks, stash or locks.
+//! Git directories of planwright's own. They borrow the objects of the user's repository and share nothing else with it.
 
 use std::fs;
 use std::io;

@@ -1,5 +1,4 @@
-//! A candidate: everything that an agent left in its checkout, as one commit that planwright makes. Uses a git directory and an index
-//! of planwright's own, so that nothing in the agent's git directory has any effect.
+//! A candidate: the files that an agent left in its checkout, as one commit. Made with planwright's own git directory and index.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A checkout for each task, with a git directory of its own: whatever an agent does with git in it stays in it.
+//! A checkout for each task, with its own git directory: the agent's git commands affect nothing else.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

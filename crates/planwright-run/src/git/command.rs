@@ -1,5 +1,4 @@
-//! Runs git: no shell, no prompt, no editor, no colours, nothing of an outer git's environment. Bounded in output and time, and
-//! patient with locks. Knows no git command by name.
+//! Runs git: no shell, prompt, editor or outer environment; bounded in output and time; waits for locks. Knows no git command.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

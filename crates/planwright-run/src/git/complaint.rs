@@ -1,4 +1,4 @@
-//! What git says when something goes wrong: read beside its answer, and searched for the line that tells why.
+//! Reads git's error output, and finds the line with the reason.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};

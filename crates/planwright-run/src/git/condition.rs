@@ -1,4 +1,4 @@
-//! What a repository is like, as far as checkouts of it depend on that.
+//! Properties of a repository that checkouts depend on.
 
 use std::path::{Path, PathBuf};
 

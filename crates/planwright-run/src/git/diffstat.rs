@@ -1,4 +1,4 @@
-//! How much commits change: files and lines, for people.
+//! Counts the files and lines that commits change.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Why git did not do what was wanted. Every error leaves all work where it was.
+//! The errors of git operations. Every error leaves all work unchanged.
 
 use std::io;
 use std::path::PathBuf;

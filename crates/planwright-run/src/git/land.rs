@@ -1,5 +1,4 @@
-//! Bringing the branch of a plan into the one that is checked out: built apart from every working tree, so that it can be verified before
-//! it is visible anywhere.
+//! Merges the branch of a plan into the checked-out one, apart from every working tree, so that the result can be verified first.
 
 use std::collections::BTreeSet;
 

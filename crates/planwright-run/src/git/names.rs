@@ -1,4 +1,4 @@
-//! Names of branches: which git would take.
+//! Names of branches that git accepts.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Checkouts for verification: a fixed folder for each slot, with a git directory of planwright's own next to it. What git ignores, as
-//! the products of compilers, is kept from verifications whose work has landed, and from no other.
+//! Checkouts for verification: one folder per slot. Ignored files, such as build products, are kept only from work that has
+//! landed.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A branch that git has locked for a move: nothing can move it, or check out another one, until the move is made or dropped.
+//! A branch that git has locked for a move: no other process can move it until the move is made or dropped.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Refs of planwright's own in the user's repository, below `refs/planwright/`: what they name survives every clean-up.
+//! planwright's own refs in the user's repository, below `refs/planwright/`: they keep work alive.
 
 use std::fs;
 use std::path::Path;

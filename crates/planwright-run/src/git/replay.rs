@@ -1,4 +1,4 @@
-//! Replays: a candidate's own changes on top of another commit. Nothing of the user's working tree, index or branches is touched.
+//! Replays a candidate's changes on top of another commit. Touches no working tree, index or branch.
 
 use std::collections::BTreeSet;
 use std::path::Path;

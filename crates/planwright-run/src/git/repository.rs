@@ -1,4 +1,4 @@
-//! The repository around a folder: where it stands, what is not committed in it, what its branches are.
+//! The repository around a folder: its root, uncommitted files, branches.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

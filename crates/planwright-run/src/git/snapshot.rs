@@ -1,5 +1,4 @@
-//! What a working tree was like at some moment, so that what changed since can be told, be it committed in the meantime or not.
-//! Writes nothing: neither to the user's index nor anywhere else.
+//! The state of a working tree at one time, to find later changes, committed or not. Writes nothing.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};

@@ -1,4 +1,4 @@
-//! Pipes and sockets in the places of files that git reads by itself: git would wait for ever until another process writes to them.
+//! Finds pipes and sockets where git expects files: git would wait for them without end.
 
 use std::fs;
 use std::path::Path;

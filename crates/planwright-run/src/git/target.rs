@@ -1,5 +1,5 @@
-//! The branch that the work of a plan lands on. It moves by compare-and-swap only, from where it was seen, and is held by a linked
-//! worktree without files so that git refuses to check it out elsewhere meanwhile.
+//! The branch that work lands on. It moves by compare-and-swap, and a linked worktree without files prevents other checkouts of
+//! it.
 
 use std::path::{Path, PathBuf};
 

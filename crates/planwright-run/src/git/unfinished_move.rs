@@ -1,5 +1,4 @@
-//! A move of the user's checkout that was interrupted: the note that tells of it, and setting the files back to what they were before. A
-//! file that the user has changed since stays.
+//! An interrupted move of the user's checkout: its record, and restoring the files. Files that the user changed since stay.
 
 use std::collections::BTreeSet;
 use std::fs;

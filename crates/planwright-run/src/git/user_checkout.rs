@@ -1,7 +1,7 @@
-//! The user's own checkout: whether it may be changed, and moving the branch that is checked out in it together with its files.
+//! The user's own checkout: whether it may be changed, and moving its branch together with its files.
 //!
-//! The branch, HEAD and the index are locked first. Then the files change, then the index, then the branch. A note in the git directory
-//! tells of a move that has begun: where something fails in between, or planwright is ended, the files are set back to what they were.
+//! The branch, HEAD and the index are locked first. Then the files change, then the index, then the branch. A note in the git
+//! directory records a move in progress: after an error or a crash in between, the files are restored.
 
 use std::collections::BTreeSet;
 use std::fs;

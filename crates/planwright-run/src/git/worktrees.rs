@@ -1,4 +1,4 @@
-//! The worktrees of a repository as git lists them, the user's own among them.
+//! The worktrees of a repository as git lists them.
 
 use std::path::PathBuf;
 

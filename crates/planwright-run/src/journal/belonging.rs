@@ -1,5 +1,4 @@
-//! Which journal is a plan's: that of its path. A plan with an id that was moved finds the one of its old path and takes it
-//! along; a copy, whose original is still there, begins its own.
+//! Finds the journal of a plan by its path. A moved plan with an id takes its journal along; a copy begins its own.
 
 use std::fs::Permissions;
 use std::path::{Path, PathBuf};

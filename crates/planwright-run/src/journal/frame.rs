@@ -1,4 +1,4 @@
-//! How records lie in a journal: one line each, a checksum before its JSON, after a first line that says what the file is.
+//! The format of a journal: a first line with the format, then one line per record with a checksum and JSON.
 //!
 //! ```text
 //! planwright-journal 1 5f0c2a11 {"path":"tasks.json","id":null}

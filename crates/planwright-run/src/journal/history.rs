@@ -1,4 +1,4 @@
-//! A journal as it was read: its records, and what follows from them. Changes nothing.
+//! A journal that was read: its records, and the changes and states that follow from them. Changes nothing.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};

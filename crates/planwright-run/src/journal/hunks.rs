@@ -1,5 +1,4 @@
-//! What makes one text of another: the places where they differ, found in linear time. Small for small edits; for texts that
-//! have little in common one hunk holds them both.
+//! The differences between two texts, found in linear time. Texts with little in common become one hunk.
 
 use std::collections::HashMap;
 

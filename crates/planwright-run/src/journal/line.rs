@@ -1,5 +1,4 @@
-//! One record as its line has it: a number, a time, a kind, and what belongs to that kind. Shared by the journals of plans and
-//! the logs of runs.
+//! One record as a line: number, time, kind and body. Shared by journals of plans and logs of runs.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,7 @@
-//! What happened to a plan through planwright: one file of records per plan, only ever added to, durable before anything is
-//! acknowledged. What happens in a run has a log of its own, of the same make (`runs`).
+//! The journal of a plan: one append-only file of records, durable before a change is acknowledged.
 //!
-//! A change of the file is two records: the change before the file is touched, and afterwards that it has landed. After a crash
-//! in between the text in the file tells which it was.
+//! A change of the file is two records: the change before the file is touched, and its landing afterwards. After a crash in
+//! between, the text in the file shows which applies. A run has a log of its own in the same format (`runs`).
 
 mod belonging;
 pub(crate) mod frame;

@@ -1,5 +1,5 @@
-//! The records of a journal as they are written. What stands here is a promise: fields and kinds are added, never changed, and a
-//! reader leaves alone what it does not know.
+//! The records of a journal as they are written. The format is stable: fields and kinds are added, never changed; unknown ones
+//! are kept.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};

@@ -1,4 +1,4 @@
-//! Strings of JSON, wherever they are in a text: what their escapes stand for is looked at as well.
+//! Finds secrets in strings of JSON, with their escapes decoded.
 
 use super::Redaction;
 use super::values::json_escaped;

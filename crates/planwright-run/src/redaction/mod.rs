@@ -1,5 +1,4 @@
-//! Removes secrets from text of agents, planners, commands and hooks: values of environment variables, and text that has the shape
-//! of a known kind of secret. Knows no processes and no files.
+//! Removes secrets from text of agents, planners, commands and hooks, by value and by shape. Knows no processes and no files.
 //!
 //! ```
 //! use planwright_run::redaction::Redaction;

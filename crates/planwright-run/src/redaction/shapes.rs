@@ -1,6 +1,6 @@
-//! Secrets by shape: one table of the kinds that are known, and the rules by which a text is told from ordinary words.
+//! Secrets by shape: one table of known kinds, and the rules that tell them from ordinary words.
 //!
-//! A rule sees a bounded window behind its anchor, so that a stream decides the same wherever it is cut.
+//! A rule sees a bounded window behind its anchor, so that the result does not depend on how a stream is cut.
 
 /// A window ends before its rule could decide: more bytes may come.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,4 @@
-//! A stream of bytes from which secrets are removed. The result is the same wherever the stream is cut; what may become a secret is
-//! held back until it is known.
+//! Removes secrets from a stream of bytes. The result does not depend on how the stream is cut.
 
 use std::borrow::Cow;
 use std::sync::Arc;

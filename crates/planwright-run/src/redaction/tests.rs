@@ -1,4 +1,4 @@
-//! The table of shapes, the forms of values, and streams that are cut anywhere.
+//! Tests of the table of shapes, the forms of values, and streams that are cut anywhere.
 
 use super::*;
 

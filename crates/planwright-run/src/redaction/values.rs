@@ -1,4 +1,4 @@
-//! Secrets by value: the variables whose names tell that they hold one, in the forms in which programs print them.
+//! Secrets by value: variables whose names announce a secret, in the forms in which programs print them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Many verbs for many tasks, by their names, as one change.
+//! Applies many verbs to many tasks, by their names, as one change.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Which verbs other processes called on a plan, as its journal has them.
+//! Finds the verbs that other processes called on a plan, from its journal.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! A verb from a path to a durable change: read the newest text, let the core make the new one, have the store write it.
-//! Decides nothing about plans, and shows nothing.
+//! Takes a verb from a path to a durable change: newest text, new text by the core, write by the store. Decides nothing about
+//! plans.
 
 mod batch;
 mod called_verbs;

@@ -1,4 +1,4 @@
-//! The file that says which plan is being worked on, kept in step with a plan that changed.
+//! Keeps the file that names the plan in work up to date with a changed plan.
 
 use std::path::{Path, PathBuf};
 

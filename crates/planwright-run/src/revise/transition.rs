@@ -1,4 +1,4 @@
-//! A verb on tasks, judged by the table, the gates and the claims, from a path to a durable change.
+//! Applies a verb to tasks, judged by the table, the gates and the claims.
 
 use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::edit::VerbRequest;

@@ -1,5 +1,4 @@
-//! `undo`: the last change of a plan is taken back. The text is that before the change where nothing else was edited; later edits
-//! elsewhere in the file stay.
+//! Undoes the last change of a plan. Later edits elsewhere in the file stay.
 
 use std::collections::BTreeMap;
 

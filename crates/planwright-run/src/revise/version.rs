@@ -1,5 +1,5 @@
-//! New versions of plans: the list of tasks as a planner wants it, as one durable change; or in a file of its own, where the dialect
-//! keeps each version in one.
+//! Makes a new version of a plan from a planner's list of tasks, as one durable change, or in a new file if the dialect needs
+//! one.
 
 use std::path::{Path, PathBuf};
 

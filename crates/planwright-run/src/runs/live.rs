@@ -1,4 +1,4 @@
-//! Which run of a plan is going on: a lock that is held for as long as the run lasts, by whoever runs it.
+//! Finds the active run of a plan, by a lock that its process holds.
 
 use std::io;
 use std::path::{Path, PathBuf};

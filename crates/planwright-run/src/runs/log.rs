@@ -1,7 +1,7 @@
-//! The log of one run: a file of records like a plan's journal, with one writer, the process that runs it.
+//! The log of one run: a file of records like a journal, written only by the process of the run.
 //!
-//! Records are gathered and made durable together: one write and one sync for all that happened since the last. Who must not
-//! go on before a record is durable waits for [`RunLog::commit`].
+//! Records are collected and made durable together: one write and one sync for all records since the last. Code that needs a
+//! durable record waits for [`RunLog::commit`].
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};

@@ -1,5 +1,4 @@
-//! The logs of runs, next to the journals of plans: how records are written, and the state that they give. Does not know how a
-//! run continues.
+//! The logs of runs: how records are written, and the state that they give. Does not know how a run continues.
 
 mod live;
 mod log;

@@ -1,4 +1,4 @@
-//! Where runs keep their things: a folder per run in `.planwright/runs`, named so that later runs sort behind earlier ones.
+//! Paths of runs: one folder per run in `.planwright/runs`, whose names sort by time.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What others ask a run for while it runs: lines in a file of the run's folder, added by anybody, read by the run.
+//! Requests of other processes to a run: lines that they append to a file in the run's folder.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};

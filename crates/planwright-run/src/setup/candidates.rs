@@ -1,4 +1,4 @@
-//! Commands that may verify the work in a repository, found by its files. Starts none of them.
+//! Finds commands that may verify the work in a repository, by its files. Starts none of them.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Beginning a workspace: its configuration file, its state folder, and the commands that verify its work.
+//! Sets up a workspace: its configuration file, its state folder, and the commands that verify its work.
 
 pub mod candidates;
 pub mod trial;

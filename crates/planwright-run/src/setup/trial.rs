@@ -1,4 +1,4 @@
-//! A clean checkout of the last commit, prepared as a run prepares its own, in which commands are tried before any run needs them.
+//! A clean checkout of the last commit, prepared as for a run, to try commands in.
 
 use std::ffi::OsString;
 use std::io;

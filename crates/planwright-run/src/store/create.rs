@@ -1,4 +1,4 @@
-//! Makes files whole: under the name of a new one there is nothing, or all of it; under that of another the old text, or the new one.
+//! Creates files whole: a new name has nothing or all of the text; an existing one has the old text or the new one.
 
 use std::fs::Metadata;
 use std::io;

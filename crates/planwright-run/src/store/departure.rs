@@ -1,6 +1,6 @@
-//! A plan file that goes elsewhere: to an archive, or to the trash, where deleted plans are kept. Its history goes with it.
+//! Moves a plan file, with its history, to an archive or the trash.
 //!
-//! The file is renamed, never copied: whatever is written to it until then goes along, and it is whole at every moment.
+//! The file is renamed, never copied: it is whole at every time, and keeps what other processes write to it until then.
 
 use std::io;
 use std::path::PathBuf;

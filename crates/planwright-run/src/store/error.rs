@@ -1,4 +1,4 @@
-//! Why a plan was not changed. Every message says what became of the file, and every error what to do.
+//! The errors of changing a plan. Every message reports the state of the file, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};

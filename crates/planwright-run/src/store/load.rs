@@ -1,4 +1,4 @@
-//! Reads a plan file whole, or says exactly why not. Never blocks on a pipe and never reads without a bound.
+//! Loads a plan file whole, or reports why not. Never waits for a pipe, and reads a bounded size.
 
 use std::fs::Metadata;
 use std::io::{self, Read as _};

@@ -1,4 +1,4 @@
-//! Replaces a plan file whole: the old bytes or the new ones, never a mixture, never neither.
+//! Replaces a file whole: it has the old bytes or the new ones, never a mixture.
 
 use std::io;
 use std::path::{Path, PathBuf};

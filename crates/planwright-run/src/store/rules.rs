@@ -1,4 +1,4 @@
-//! What can be wrong with a file before its text is looked at.
+//! The rules for a file before its text is read.
 
 use planwright_core::diagnostic::{Rule, Severity};
 

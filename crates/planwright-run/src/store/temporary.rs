@@ -1,5 +1,4 @@
-//! The new text of a plan before it has the plan's name: a file beside it, whole and durable before the rename. And what is
-//! left of those whose writers died.
+//! The new text of a plan in a temporary file: complete and durable before the rename. Also removes files of crashed writers.
 
 use std::fs::Metadata;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

@@ -1,7 +1,7 @@
-//! The one way to change a plan: lock it, read the newest text, let the caller prepare the change, write down what is to happen,
-//! replace the file, write down that it happened.
+//! The one way to change a plan: lock, read the newest text, prepare the change, write the journal, replace the file, write the
+//! journal.
 //!
-//! A crash at any point leaves the old file or the new one, and enough in the journal to tell which.
+//! A crash at any point leaves the old file or the new one, and enough in the journal to show which.
 
 use std::io;
 use std::ops::Range;

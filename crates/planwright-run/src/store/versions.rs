@@ -1,4 +1,4 @@
-//! Texts that a new version took the place of, kept as they were.
+//! Keeps the texts that new versions of a plan replaced.
 
 use std::path::{Path, PathBuf};
 

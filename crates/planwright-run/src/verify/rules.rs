@@ -1,6 +1,6 @@
-//! Which commands verify a task, by the rules of a configuration, and what of the task no rule covers. Pure: runs nothing.
+//! Which commands verify a task by the rules of a configuration, and what no rule covers. Runs nothing.
 //!
-//! Texts of a plan choose among the user's commands and are never commands themselves, unless the user allowed that.
+//! Texts of a plan choose among the user's commands. They are never commands themselves, unless the user allowed that.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The commands of one task, one after another, for who has nothing else to do meanwhile.
+//! Runs the commands of one task, one after another, for callers that wait for nothing else.
 
 use std::io;
 use std::path::{Path, PathBuf};

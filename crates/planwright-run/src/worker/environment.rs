@@ -1,4 +1,4 @@
-//! Which environment variables a process gets: those that are allowed, and those that are given to it. Reads no environment.
+//! The environment variables of a process: allowed ones and given ones. Reads no environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

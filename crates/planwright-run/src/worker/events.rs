@@ -1,4 +1,4 @@
-//! The one loop: waits for the output and the exits of all processes at once, and for their deadlines.
+//! The one loop over all processes: waits for output, exits and deadlines.
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::sync::Arc;

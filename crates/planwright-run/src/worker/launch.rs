@@ -1,4 +1,4 @@
-//! From a [`Spec`] to a process with pipes. Watches nothing.
+//! From a [`Spec`] to a process with pipes. Does not watch it.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter};

@@ -1,10 +1,10 @@
-//! The log of one attempt: everything that a process wrote, up to a size. Knows no processes.
+//! The log of one attempt: the output of a process, up to a size. Knows no processes.
 //!
 //! ```text
 //! | beginning: half of the cap | line that says what is missing | end: an eighth to half of the cap |
 //! ```
 //!
-//! What is too much is written all the same; when the file reaches its cap, the end is moved to the front of its part. So the
+//! Output beyond the cap is written, too; when the file reaches its cap, the end is moved to the front of its part. So the
 //! file can be read at any time, every byte is written twice at most, and there is nothing to do when the process is over.
 //!
 //! There is no file until there is something to keep.

@@ -1,5 +1,5 @@
-//! Everything that a process started, and its end: asked first, killed when the grace is over, looked for until nothing is
-//! left. Knows no pipes, logs or limits.
+//! Ends a process with all its descendants: terminated, killed after a grace, searched until none is left. Knows no pipes or
+//! limits.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The system's table of processes, as `/proc` tells it, and signals to what is in it. Decides nothing about whom to end.
+//! The system's processes, and signals to them. Does not decide which to end.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! The end of what a process wrote, for those who want to see it without reading the log.
+//! The end of a process's output, without reading the log.
 
 use super::{LINE_BYTES, TAIL_BYTES};
 

@@ -1,5 +1,4 @@
-//! One process from its start to its end: its output, its input, its limits. Is told by the loop what is ready and what time it
-//! is, and never waits.
+//! One process from start to end: output, input, limits. The loop passes it events and the time; it never waits.
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;

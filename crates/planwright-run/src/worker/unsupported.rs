@@ -1,4 +1,4 @@
-//! Systems on which processes cannot be run yet: everything says so.
+//! Systems without process support: every operation is an error.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,4 +1,4 @@
-//! What was promised and what came of it.
+//! Compares the promises of all processes with the results.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Who contends: processes that change plans, runs, people with editors, and readers that ask nobody.
+//! The processes of the contention test: writers, runs, people with editors, readers without locks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};

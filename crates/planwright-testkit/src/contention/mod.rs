@@ -1,7 +1,7 @@
-//! Many processes at one workspace for a while, and the account of it: what was promised, what came of it, who waited how long.
+//! Many processes in one workspace for a while, and the report: promises, results, waiting times.
 //!
-//! Everybody is a real process of the real binary. What a process says that it did is believed only in so far as the plan, its
-//! history and the ledger of the agents say the same in the end.
+//! All of them are real processes of the real binary. The report of a process counts only if the plan, its history and the ledger
+//! of the agents agree with it in the end.
 
 mod account;
 mod actors;

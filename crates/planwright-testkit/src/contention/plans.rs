@@ -1,4 +1,4 @@
-//! The plans that are contended for: some that everybody changes, some that run meanwhile, some that people edit by hand.
+//! The plans of the contention test: changed by all processes, run at the same time, or edited by hand.
 
 use std::io;
 use std::path::{Path, PathBuf};

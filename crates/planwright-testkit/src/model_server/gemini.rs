@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`: candidates made of parts, one event with all of them, or the same as one object.
+//! Gemini's `generateContent`: candidates made of parts, as one event or as one object.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as a model on loopback needs: one request to a connection, bounded in size and time.
+//! The part of HTTP/1.1 that a model on loopback needs: one request per connection, bounded in size and time.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};

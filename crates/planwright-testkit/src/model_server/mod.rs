@@ -1,9 +1,8 @@
-//! A model on loopback: answers agents in the wire formats of their providers, as a script says, and remembers what it
-//! was asked. Knows no agent and no plan; nothing reaches it from another machine.
+//! A model on loopback that answers agents by a script, in the formats of their providers, and records requests. Knows no agent
+//! and no plan.
 //!
-//! One server serves many scenarios, told apart by the path: `BASE/s/NAME/v1/messages` is answered by the scenario
-//! `NAME`. A script keeps no state: which of its answers is due follows from how many results of tools a request brings
-//! along, so that requests that are made twice get the same answer twice.
+//! One server serves many scenarios, by the path: the scenario `NAME` answers `BASE/s/NAME/v1/messages`. A script keeps no state:
+//! the number of tool results in a request selects the answer, so that repeated requests get the same answer.
 
 mod anthropic;
 mod chat;

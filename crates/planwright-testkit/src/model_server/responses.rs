@@ -1,4 +1,4 @@
-//! OpenAI's Responses: items of output, closed by `response.completed`, without which a client does not believe them.
+//! OpenAI's Responses: items of output, closed by `response.completed`, which clients require.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a model says, as data: answers one after another, or a function of the request.
+//! The answers of a model as data: one after another, or a function of the request.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

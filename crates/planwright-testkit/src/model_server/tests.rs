@@ -1,4 +1,4 @@
-//! The server as a client sees it.
+//! Tests of the server from a client's side.
 
 use std::io::{Read as _, Write as _};
 

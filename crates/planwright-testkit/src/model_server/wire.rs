@@ -1,4 +1,4 @@
-//! The four wire formats: which of them a request is in, what it asks, and which bytes answer it.
+//! The four wire formats: recognises the format of a request, its question, and the bytes of the answer.
 
 use serde_json::Value;
 

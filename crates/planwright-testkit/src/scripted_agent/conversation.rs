@@ -1,4 +1,4 @@
-//! What an agent and a model say to each other, in each of the wire formats.
+//! The messages between an agent and a model, in each of the wire formats.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! A small agent that needs no installation: asks a model on loopback what to do, does it with two tools, and prints what the
-//! best-known command line of that wire format prints. Tries nothing twice, so that tests are quick.
+//! A small agent without installation: asks a model on loopback, uses two tools, and prints in the format of a known agent. Never
+//! retries.
 
 mod conversation;
 mod voice;

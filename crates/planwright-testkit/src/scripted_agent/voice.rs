@@ -1,4 +1,4 @@
-//! What the command lines of agents print, event by event, as seen of Claude Code, Codex, opencode and Gemini CLI.
+//! The output of agents, event by event, as Claude Code, Codex, opencode and Gemini CLI print it.
 
 use std::io::{self, Write};
 use std::thread::sleep;

@@ -1,5 +1,5 @@
-//! A run is asked for something while it runs, with faults on the side of who asks: what was acknowledged happens, what was not can be
-//! asked for again, and the run comes to its end.
+//! Requests to a run, with faults in the requesting process: acknowledged requests take effect, others can be repeated, and the
+//! run ends.
 
 use std::time::Duration;
 

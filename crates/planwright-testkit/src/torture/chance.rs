@@ -1,4 +1,4 @@
-//! Numbers by chance, the same for the same seed.
+//! Random numbers, the same for the same seed.
 
 /// A generator after SplitMix64.
 pub struct Chance(u64);

@@ -1,4 +1,4 @@
-//! `worktrees --clear` with faults: checkouts whose work is kept elsewhere are removed, others stay, and no work is lost on the way.
+//! `worktrees --clear` with faults: checkouts without unique work are removed, others stay, and no work is lost.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The faults, as the binary is told of them.
+//! The faults, as the binary takes them.
 
 use super::chance::Chance;
 use super::place::WorkerFolder;

@@ -1,4 +1,4 @@
-//! What differs between two runs of one command although nothing is wrong: times, dates and ids made by chance.
+//! Masks what differs between two runs of one command: times, dates and random ids.
 
 /// `d` is a digit, `h` a hexadecimal digit, everything else itself. The longer come first.
 const PATTERNS: &[(&str, &str)] = &[

@@ -1,9 +1,8 @@
-//! The crash matrix: the real binary is killed, torn off, refused and disturbed at every step at which it changes something, and
-//! then told to go on. What it said is held against what is there.
+//! The crash matrix: stops the real binary at every step that changes something, lets it continue, and compares its output with
+//! the files.
 //!
-//! It needs a binary with the feature `crash-points`, which counts the steps. What is right is not asked of planwright's own
-//! recovery: a command that nobody disturbs tells which texts there may be, and agents note down outside the workspace what
-//! they did.
+//! It needs a binary with the feature `crash-points`, which counts the steps. The expected result does not come from planwright's
+//! own recovery: an undisturbed command shows the possible texts, and agents record their work outside the workspace.
 
 mod asking;
 pub mod chance;

@@ -1,5 +1,4 @@
-//! What is tried beside the verbs of every dialect: what only some of them know, what is about no plan, and the command lines of other
-//! tools.
+//! Commands of the matrix that only some dialects have, that need no plan, or that belong to other tools.
 
 use super::FaultScenario;
 use super::scenarios::{

@@ -1,4 +1,4 @@
-//! A folder in which the binary is run: a workspace, and beside it what agents note down. It is put back before every fault.
+//! A folder for the binary: a workspace, and the notes of agents next to it. It is restored before every fault.
 
 use std::collections::BTreeMap;
 use std::io;

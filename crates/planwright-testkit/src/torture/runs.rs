@@ -1,5 +1,5 @@
-//! Runs with faults: what the run's log or the plan called done stays done and is not done again, what agents made is there, nothing
-//! of theirs goes on, and the next run brings everything to its end.
+//! Runs with faults: done tasks stay done and run once, the work of agents is kept, no process is left, and the next run
+//! finishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

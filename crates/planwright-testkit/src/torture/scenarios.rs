@@ -1,4 +1,4 @@
-//! What is tried: every verb that writes, in every dialect that knows it, and runs.
+//! The scenarios: every verb that writes, in every dialect that has it, and runs.
 
 use super::clearing::Clearing;
 use super::verbs::{Again, VerbCommand};

@@ -1,5 +1,5 @@
-//! One command that changes files, with faults: each file holds the old text or the new one, what was acknowledged is there, and
-//! the same command goes on from whatever was left.
+//! One writing command with faults: each file has the old text or the new one, acknowledged changes are there, and the command
+//! can continue.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What `planwright doctor` looks at, one line for each: git, agent, verification, plans, runs, checkouts, disk, kernel.
+//! The overview of `planwright doctor`, one line each: git, agent, verification, plans, runs, checkouts, disk, kernel.
 
 use std::io::Read as _;
 use std::path::Path;

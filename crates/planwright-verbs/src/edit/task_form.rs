@@ -1,4 +1,4 @@
-//! One task as a small form in text: a line per field, lists below their names. Written for an editor, and read again.
+//! One task as a form for an editor: a line per field, lists below their names. Writes and reads it.
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;

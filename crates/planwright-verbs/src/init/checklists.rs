@@ -1,4 +1,4 @@
-//! Lists of open tasks that a repository has already, which `import` can make a plan of.
+//! Finds checklists in a repository that `import` can read.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The text of a new `planwright.toml`.
+//! Writes the text of a new `planwright.toml`.
 
 use planwright_run::config::Command;
 

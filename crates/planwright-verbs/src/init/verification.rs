@@ -1,4 +1,4 @@
-//! Tries the commands that may verify the work in a repository, and keeps those that work.
+//! Tries the commands that may verify the work in a repository, and keeps those that pass.
 
 use std::path::Path;
 

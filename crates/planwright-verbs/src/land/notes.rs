@@ -1,4 +1,4 @@
-//! What a landing leaves out or brings unexpectedly: tasks that are not done any more, and the work of other plans.
+//! Notes about a landing: tasks that are no longer done, and work of other plans.
 
 use crate::find_run::RunScope;
 use crate::open_plan::open_file;

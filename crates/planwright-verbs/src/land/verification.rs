@@ -1,4 +1,4 @@
-//! Verifies what is about to land, in a checkout of its own.
+//! Verifies the result of `land` in a separate checkout.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A plan that is to be replaced: what is known of it and of how it failed, and which plans are not replanned.
+//! The facts about a plan that failed, and the plans that cannot be replanned.
 
 use std::path::{Path, PathBuf};
 

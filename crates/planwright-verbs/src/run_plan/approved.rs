@@ -1,4 +1,4 @@
-//! Work that was approved while no run of its plan was going on: it is verified on what has landed since, and lands.
+//! Work that was approved while no run was active: verified on the current branch, and landed.
 
 use crate::failure::{Failure, Result};
 use crate::find_plan::FoundPlan;

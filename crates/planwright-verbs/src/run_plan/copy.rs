@@ -1,4 +1,4 @@
-//! `run --copy-to`: works on a copy of the plan's workspace, so that the original stays as it is.
+//! `run --copy-to`: runs in a copy of the workspace, and leaves the original unchanged.
 
 use std::path::Path;
 

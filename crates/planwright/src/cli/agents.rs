@@ -1,4 +1,4 @@
-//! `planwright agents`: which agents there are to give tasks to.
+//! `planwright agents`: lists the configured agents and the known ones.
 
 use planwright_verbs::agents::{AgentsReport, AgentsRequest, ListedAgent, agents};
 use planwright_verbs::failure::{Exit, Result};

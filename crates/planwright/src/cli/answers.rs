@@ -1,4 +1,4 @@
-//! What the user types at questions. While a run goes on somebody else reads the lines, so that it can wait for other things too.
+//! Reads the user's answers to questions. During a run another thread reads the lines, so that the run does not wait for them.
 
 use std::io::{IsTerminal as _, stderr, stdin};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};

@@ -1,4 +1,4 @@
-//! `planwright check`: every problem of every file, in one pass.
+//! `planwright check`: reports every finding of every file, in one pass.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
-//! `planwright __complete WORDS…`: the words that may stand in the place of the last one, for the completion scripts of shells.
-//! Reads plans, runs and configuration; what cannot be read completes to nothing.
+//! `planwright __complete WORDS…`: prints the words that fit, for shell completion. Unreadable files complete to nothing.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! The scripts that shells complete command lines with: each asks `planwright __complete` for the words that fit.
+//! The completion scripts of shells: each asks `planwright __complete` for the words that fit.
 
 /// For bash.
 pub(super) const BASH: &str = r#"# Completions of planwright for bash.

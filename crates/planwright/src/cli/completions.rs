@@ -1,4 +1,4 @@
-//! `planwright completions SHELL`.
+//! `planwright completions SHELL`: prints the completion script of a shell.
 
 use clap_complete::Shell;
 use planwright_verbs::failure::{Exit, Result};

@@ -1,4 +1,4 @@
-//! `planwright config`: what holds, and where each value comes from.
+//! `planwright config`: shows the effective configuration, and the origin of each value.
 
 use planwright_verbs::config::{ConfigRequest, OriginReport, config};
 use planwright_verbs::config_findings::error_count;

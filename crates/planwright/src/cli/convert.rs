@@ -1,4 +1,4 @@
-//! `planwright convert`: a plan in another dialect, with an account of what that costs.
+//! `planwright convert`: writes a plan in another dialect, and reports what is lost.
 
 use std::path::PathBuf;
 

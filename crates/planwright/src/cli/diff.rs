@@ -1,4 +1,4 @@
-//! `planwright diff`: how two plans differ, in terms of tasks; two files, or a plan and what it was before.
+//! `planwright diff`: compares two plans, or a plan with an earlier text, in terms of tasks.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::diff::{DiffRequest, diff};

@@ -1,4 +1,4 @@
-//! `planwright run --dry-run`: who would run when, and with which prompt.
+//! `planwright run --dry-run`: shows the order, the slots and the prompts of a run.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The user's editor: what `$VISUAL` or `$EDITOR` names.
+//! Starts the user's editor: `$VISUAL` or `$EDITOR`.
 
 use std::path::Path;
 use std::process::ExitStatus;

@@ -1,4 +1,4 @@
-//! `planwright events`: the log of a run as lines, and while it grows.
+//! `planwright events`: prints the log of a run as lines, and follows it.
 
 use std::ops::ControlFlow;
 

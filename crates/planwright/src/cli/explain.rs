@@ -1,4 +1,4 @@
-//! `planwright check --explain ID`: what a finding means, with an example of wrong and right.
+//! `planwright check --explain ID`: explains a finding, with a wrong and a right example.
 
 use planwright_verbs::explain::{ExplainReport, ExplainRequest, explain};
 use planwright_verbs::failure::{Exit, Result};

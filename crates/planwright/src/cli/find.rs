@@ -1,4 +1,4 @@
-//! `planwright find`: which plan an id, a part of one, or a part of a path means.
+//! `planwright find`: prints the path of the plan that an id, a title or a part of a path names.
 
 use planwright_verbs::failure::{Exit, Failure, Result};
 use planwright_verbs::find::{FindReport, FindRequest, find};

@@ -1,4 +1,4 @@
-//! `planwright graph`: the tasks and what they wait for, as text, Mermaid or DOT.
+//! `planwright graph`: prints tasks and dependencies as text, Mermaid or DOT.
 
 use clap::ValueEnum;
 use planwright_core::graph::TaskGraph;

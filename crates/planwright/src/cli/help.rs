@@ -1,5 +1,4 @@
-//! What `--help` says beside the options: the verbs in groups, what each exit status means, and what options that verbs share mean for
-//! some of them.
+//! The parts of `--help` beyond the options: groups of verbs, exit statuses, and the meaning of shared options for a verb.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! `planwright import`: a stored plan made of an import form, or of whatever a model answered.
+//! `planwright import`: creates a plan from an import form or a model's answer.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Ctrl-C and its relatives, for verbs that run programs: what runs is ended before planwright is.
+//! Handles Ctrl-C and termination for verbs that run programs: the programs end first.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `planwright list`: the plans of a workspace.
+//! `planwright list`: lists the plans of a workspace.
 
 use planwright_run::clock::to_the_second;
 use planwright_verbs::failure::{Exit, Result};

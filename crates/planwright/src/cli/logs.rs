@@ -1,4 +1,4 @@
-//! `planwright logs`: what an agent printed while it worked on a task, afterwards or while it does.
+//! `planwright logs`: prints the output of an agent, and follows it.
 
 use std::ops::ControlFlow;
 

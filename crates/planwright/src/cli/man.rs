@@ -1,4 +1,4 @@
-//! `planwright man [VERB]`: manual pages.
+//! `planwright man [VERB]`: prints manual pages.
 
 use clap_mangen::Man;
 use planwright_verbs::failure::{Exit, Failure, Result};

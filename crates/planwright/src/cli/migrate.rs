@@ -1,4 +1,4 @@
-//! `planwright migrate`: a file of an older form brought to the newest one, in place.
+//! `planwright migrate`: updates a file of an older form to the newest one, in place.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The command line: one file per verb or family of verbs, and what they share.
+//! The command line: one file per verb or family of verbs, and their shared code.
 
 mod agents;
 mod answers;

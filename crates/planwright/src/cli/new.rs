@@ -1,4 +1,4 @@
-//! `planwright new`: an empty valid plan in its place.
+//! `planwright new`: creates a valid plan with a placeholder task.
 
 use std::path::PathBuf;
 

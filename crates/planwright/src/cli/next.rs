@@ -1,4 +1,4 @@
-//! `planwright next`: what to do now.
+//! `planwright next`: lists the ready tasks, and starts them with `--start`.
 
 use clap::builder::NonEmptyStringValueParser;
 use planwright_core::diagnostic::Severity;

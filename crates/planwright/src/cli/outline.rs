@@ -1,4 +1,4 @@
-//! Plans that are read out of a model's answer, for `import` and `plan --from`: shown as a table with every guess, and confirmed.
+//! Plans out of a model's answer, for `import` and `plan --from`: shown as a table with every guess, and confirmed.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Where output goes: results to standard output, the rest to standard error, colours only where wanted.
+//! Writes results to standard output, everything else to standard error, with colours if wanted.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! `planwright plan`: a goal becomes a plan, made by an agent and judged by planwright.
+//! `planwright plan`: an agent makes a plan for a goal, and planwright checks it.
 
 use std::io::{IsTerminal as _, stdout};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `-p PLAN` for the verbs that take plans only as their arguments: the option becomes the argument.
+//! `-p PLAN` for the verbs that take plans only as arguments: converts the option to the argument.
 
 use std::ffi::{OsStr, OsString};
 

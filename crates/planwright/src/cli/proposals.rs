@@ -1,4 +1,4 @@
-//! `planwright proposals`: what agents and planners propose for a plan; and taking it, or not, for `approve` and `reject`.
+//! `planwright proposals`: lists proposals for a plan; also accepts and rejects them for `approve` and `reject`.
 
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::find_plan::FoundPlan;

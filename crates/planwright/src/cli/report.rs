@@ -1,4 +1,4 @@
-//! `planwright report`: a page about a run, to look at in a browser.
+//! `planwright report`: writes a run as one HTML page.
 
 use std::path::{Path, PathBuf};
 

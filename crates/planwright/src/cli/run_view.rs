@@ -1,4 +1,4 @@
-//! A run that goes on before the user: shown as it was asked for, and asked about where tasks wait for somebody's word.
+//! Shows a run in progress in the form that the user asked for, and asks for reviews.
 
 use std::io::{self, IsTerminal as _, Stdout, stdout};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `planwright runs`: what ran, and how it stands.
+//! `planwright runs`: lists runs with their status.
 
 use std::num::NonZeroUsize;
 

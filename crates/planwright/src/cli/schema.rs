@@ -1,4 +1,4 @@
-//! `planwright schema DIALECT`: the JSON Schema of a dialect, for editors.
+//! `planwright schema DIALECT`: prints the JSON Schema of a dialect.
 
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::schema::{SchemaReport, SchemaRequest, schema};

@@ -1,4 +1,4 @@
-//! A plan as text for people, for `planwright show`: what needs attention first, what is done folded, progress at the bottom.
+//! The text of `planwright show` for a plan: tasks that need attention first, done tasks folded, progress at the bottom.
 
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;

@@ -1,4 +1,4 @@
-//! Which verb a user probably meant who typed a word that is none.
+//! Suggests a verb for an unknown word.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -1,4 +1,4 @@
-//! TEXT on the command line: the words themselves, `@FILE` for what a file holds, `-` for standard input; FILE, for what it holds.
+//! TEXT on the command line: the text itself, `@FILE` for a file, `-` for standard input.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! `planwright start`, `done`, `fail`, `skip`, `retry`, `block`, `reset`: what becomes of tasks, by one table.
+//! `planwright start`, `done`, `fail`, `skip`, `retry`, `block`, `reset`: verbs on tasks, by the table of transitions.
 
 use planwright_core::plan::Verb;
 use planwright_verbs::done;

@@ -1,4 +1,4 @@
-//! `planwright verify`: runs what verifies tasks, whatever their state, and changes none of them.
+//! `planwright verify`: runs the commands that verify tasks in any state, and changes no task.
 
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::verify::{VerifyReport, VerifyRequest, verify};

@@ -1,4 +1,4 @@
-//! `planwright why TASK`: the chain of reasons a task is not ready, and what it would unblock.
+//! `planwright why TASK`: explains why a task is not ready, and what it would unblock.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `planwright worktrees`: the checkouts that runs have left, and removing those that hold nothing unique.
+//! `planwright worktrees`: lists the checkouts that runs left, and removes those without unique work.
 
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::plain_text::{one_line, shown_name};

@@ -1,4 +1,4 @@
-//! What an original tool's command says and how it ends.
+//! The output and the exit status of an original tool's command.
 
 /// What a command prints and how it ends.
 #[derive(Debug)]

@@ -1,5 +1,4 @@
-//! `clido plan list|show|run|delete`: the original's texts, for the plans that clido saves in a folder; `run` is planwright's.
-//! Reads what it can of a plan and shows statuses as they are; judging plans is not its business.
+//! `clido plan list|show|run|delete`: the original's texts for saved plans; `run` is planwright's. Does not judge plans.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;

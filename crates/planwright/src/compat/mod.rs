@@ -1,4 +1,4 @@
-//! The original tools' own command lines, answered as they answer.
+//! The command lines of the original tools, with their answers.
 
 pub(crate) mod aimi_cli;
 mod answer;

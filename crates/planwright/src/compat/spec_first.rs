@@ -1,5 +1,4 @@
-//! `spec-first tasks …`: the original's options, checks, output and exit status.
-//! Looks files up; what their text means is the dialect's business.
+//! `spec-first tasks …`: the original's options, checks, output and exit status. The dialect decides what a text means.
 
 use std::collections::HashSet;
 use std::ffi::OsString;

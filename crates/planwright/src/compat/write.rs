@@ -1,5 +1,4 @@
-//! How the originals' command lines write: plan files by a change of their newest text, small state files whole.
-//! The only place where these commands make, change or remove a file.
+//! The only place where the original command lines write: plan files by a change of the newest text, state files whole.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! The output of agents for people: what they say, which tools they use, errors and the result, out of the JSON that they print. Lines in
-//! any other form stay as they are.
+//! The JSON output of agents as text for people: messages, tools, errors, result. Other lines stay unchanged.
 
 use planwright_verbs::columns::columns;
 use planwright_verbs::plain_text::{cut, one_line};

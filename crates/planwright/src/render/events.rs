@@ -1,4 +1,4 @@
-//! The events of a run, one line each for people. What a log says is untrusted: every word of it is made harmless here.
+//! The events of a run, one line each for people. Makes all text of the log harmless.
 
 use planwright_run::runs::{
     AgentChoiceRecord, AttemptRecord, Begun, Conflicted, Finished, Merged, Outcome, Projected, Replanned,

@@ -1,5 +1,4 @@
-//! What users see: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as they go, as lines and
-//! as pages.
+//! Renderers: findings as text, JSON, SARIF and annotations; plans as text, Mermaid and DOT; runs as a display, lines and pages.
 
 pub(crate) mod agent_log;
 pub(crate) mod dot;

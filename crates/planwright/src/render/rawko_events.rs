@@ -1,5 +1,4 @@
-//! A run as a client of rawko's SPEC-0010 follows it: that specification's events with their names and payloads, one JSON object
-//! per line, for plans of every dialect. All of it follows from the records of a run and the plan it is about.
+//! The events of rawko's SPEC-0010 for a run, one JSON object per line, for plans of every dialect.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Text that is safe to print: plans are strangers' text and must not drive the terminal.
+//! Makes text safe to print: text of plans must not control the terminal.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Findings as a compiler shows them: headline, place, excerpt with carets, related places, advice.
+//! Findings as a compiler prints them: headline, place, excerpt with carets, related places, advice.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

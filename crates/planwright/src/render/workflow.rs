@@ -1,8 +1,7 @@
-//! Keeps text for people from being read as commands by the runner of a continuous integration service: GitHub Actions acts on lines
-//! that begin with `::`, and on `##[` anywhere; Azure Pipelines on `##vso[`.
+//! Prevents CI runners from reading text for people as commands, such as `::` in GitHub Actions and `##vso[` in Azure Pipelines.
 //!
-//! It looks at whole lines where they are written, so that no renderer has to know about it: also text that was wrapped or put
-//! together is seen.
+//! It looks at whole lines where they are written, so that no renderer has to know about it. It also sees text that was wrapped
+//! or joined.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

@@ -1,5 +1,4 @@
-//! Text laid out for a number of columns: lines break between words, never within a command in backticks that
-//! fits a line, or that users are told to type.
+//! Wraps text at a number of columns: between words, and never within a command that users type.
 
 use planwright_verbs::columns::columns;
 use planwright_verbs::plain_text::without_sequences;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use planwright_testkit::repository;
+use planwright_testkit::{module_headers, repository};
 
 /// Returns the pages of the repository, by their paths.
 fn pages() -> BTreeMap<PathBuf, String> {
@@ -129,4 +129,78 @@ fn the_readme_is_short_and_has_its_picture() {
     let n_words = text.split_whitespace().count();
     assert!(n_words < 700, "{n_words} words");
     assert!(text.contains("(docs/first-run.svg)") && repository().join("docs/first-run.svg").is_file());
+}
+
+/// Returns every source file of the workspace, relative to the repository.
+fn source_files() -> Vec<String> {
+    let mut folders = vec![repository().join("crates"), repository().join("xtask")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let relative = path.strip_prefix(repository()).expect("it lies below");
+                found.push(relative.to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the paths of source files and modules that a page names, in prose and in diagrams.
+fn named_sources(page: &str) -> Vec<&str> {
+    let words = page.split(|c: char| c.is_whitespace() || "`|,;:()".contains(c));
+    let is_path = |word: &&str| {
+        let is_plain = word.chars().all(|c| c.is_ascii_lowercase() || "_/.-".contains(c));
+        is_plain && (word.ends_with(".rs") || word.contains('/')) && !word.starts_with('.')
+    };
+    words.filter(is_path).collect()
+}
+
+#[test]
+fn the_page_of_the_architecture_is_short_and_names_files_that_exist() {
+    let page = std::fs::read_to_string(repository().join("ARCHITECTURE.md")).expect("the page");
+    let n_words = page.split_whitespace().count();
+    assert!(n_words < 2500, "{n_words} words");
+    let files = source_files();
+    let is_module = |name: &str| {
+        let name = name.trim_end_matches('/');
+        let ends = [name.to_owned(), format!("{name}.rs")];
+        let is_file = |file: &String| ends.iter().any(|end| format!("/{file}").ends_with(&format!("/{end}")));
+        files
+            .iter()
+            .any(|file| is_file(file) || format!("/{file}").contains(&format!("/{name}/")))
+    };
+    let begins_as_module = |name: &&&str| {
+        let first = name.split('/').next().unwrap_or_default();
+        name.ends_with(".rs") || files.iter().any(|file| file.contains(&format!("/src/{first}/")))
+    };
+    let named = named_sources(&page);
+    let named: Vec<&&str> = named.iter().filter(begins_as_module).collect();
+    assert!(named.len() > 60, "{named:?}");
+    let gone: Vec<_> = named.iter().filter(|name| !is_module(name)).collect();
+    assert!(gone.is_empty(), "no such files: {gone:?}");
+}
+
+#[test]
+fn every_source_file_begins_with_a_sentence() {
+    let files = module_headers::source_files().expect("readable files");
+    assert!(files.len() > 500, "{} files", files.len());
+    let problems = files
+        .iter()
+        .filter_map(|file| Some(format!("{} {}", file.name(), file.problem()?)));
+    let problems: Vec<String> = problems.collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn the_page_of_modules_is_current() {
+    let page = std::fs::read_to_string(repository().join("docs/modules.md")).unwrap_or_default();
+    let expected = module_headers::modules_page().expect("readable files");
+    assert!(
+        page == expected,
+        "docs/modules.md is out of date: run `cargo xtask docs`"
+    );
 }

@@ -1,4 +1,4 @@
-//! A planner's stories in the form of the v2.x plan that they are for. Planners write v3, where they write no older form by themselves.
+//! Converts a planner's stories to the form of the v2.x plan that they are for, if the planner wrote v3.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! From v2.x and `prd.json` to v3: the specification's table, as changes of the text that leave the rest of it alone.
+//! Migrates v2.x and `prd.json` to v3 by the specification's table, and leaves the rest of the text unchanged.
 
 use super::super::id_source::IdSource;
 use super::super::write::{Migration, MigrationOrder, member, number, slug, text};

@@ -1,5 +1,5 @@
-//! Aimi tasks.json: v3 with its thirteen rules, and v2.x (with its ancestor, `prd.json`) by fallback at load.
-//! Findings speak the specification's own sentences: the headline is its `Error:` text, the help its `Fix:` text.
+//! Aimi tasks.json: v3 with its thirteen rules, and v2.x with `prd.json`. Findings use the `Error:` and `Fix:` sentences of the
+//! specification.
 
 mod answer;
 mod migrate;

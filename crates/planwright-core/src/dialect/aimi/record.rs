@@ -1,4 +1,4 @@
-//! What Aimi keeps of a story's fate: v3 a status, v2.x two booleans; both a note.
+//! The fields that Aimi records for a change of state: a status in v3, two booleans in v2.x, and a note.
 
 use super::super::{RecordedMove, Recording};
 use super::v2;

@@ -1,6 +1,5 @@
-//! Schema 2.x and `prd.json`: two booleans and a priority, read by the specification's fallback.
-//! Each story waits for all of lower priority, as stages in the model; one at a time. A `prd.json` whose stories name what they
-//! depend on, as ralph-tui writes it, goes by that instead.
+//! Schema 2.x and `prd.json`: two booleans and a priority. Each story waits for all of lower priority, unless a `prd.json` names
+//! dependencies.
 
 use super::super::reader::PlanReader;
 use super::super::table::{FieldShape, FieldSpec, FieldTable};

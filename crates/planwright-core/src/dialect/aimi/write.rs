@@ -1,4 +1,4 @@
-//! A plan as Aimi's tasks.json: v3, and v2 for plans that were v2 before.
+//! Writes a plan as Aimi's tasks.json: v3, and v2 for plans that were v2 before.
 
 use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;

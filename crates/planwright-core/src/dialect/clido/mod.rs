@@ -1,4 +1,4 @@
-//! clido plans: a saved form with `meta`, and the flat form that planners return.
+//! clido plans: the saved form with `meta`, and the flat form that planners return.
 
 mod record;
 mod write;

@@ -1,4 +1,4 @@
-//! What clido keeps of a task's fate: status, `skip`, notes.
+//! The fields that clido records for a change of state: status, `skip`, notes.
 
 use super::super::{RecordedMove, Recording};
 use crate::document::patch::PlainValue;

@@ -1,4 +1,4 @@
-//! A plan as clido saves it.
+//! Writes a plan as clido saves it.
 
 use super::super::draft::{DraftState, DraftTask, PlanDraft};
 use super::super::id_source::IdSource;

@@ -1,4 +1,4 @@
-//! From a text to a document: the carrier of its extension first, then the text as a whole, and a fragment of it last.
+//! From a text to a document: the format of its extension first, then the text as a whole, then a fragment of it.
 
 use super::super::{CarrierKind, Dialect, DialectInput};
 use super::wrapping::{json_in_prose, prose_finding, wrapped};

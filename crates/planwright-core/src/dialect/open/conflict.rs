@@ -1,4 +1,4 @@
-//! Conflicts that git left in a file: both sides of each, in one finding.
+//! Merge conflicts of git in a file: one finding with both sides of each.
 
 use super::super::rules::MERGE_CONFLICT;
 use crate::diagnostic::Diagnostic;

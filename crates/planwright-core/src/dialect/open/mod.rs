@@ -1,4 +1,4 @@
-//! From a text to a plan: what it is written in, whose dialect it is, what it was wrapped in.
+//! From a text to a plan: its format, its dialect, and what it is wrapped in.
 
 mod carrier;
 mod conflict;

@@ -1,4 +1,4 @@
-//! What a plan can be wrapped in, prose, a code fence or an object, and the fixes that remove it.
+//! Wrappings of a plan, such as prose, a code fence or an object, and the fixes that remove them.
 
 use super::super::rules::{PLAN_IN_PROSE, WRAPPED_PLAN};
 use super::super::{Dialect, DialectInput};

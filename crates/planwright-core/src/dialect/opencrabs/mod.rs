@@ -1,4 +1,4 @@
-//! OpenCrabs plans: the full document its sessions keep, and the minimal form that is imported.
+//! OpenCrabs plans: the full document of a session, and the minimal form for import.
 
 mod numbers;
 mod record;

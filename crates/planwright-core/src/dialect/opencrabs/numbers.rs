@@ -1,5 +1,4 @@
-//! What whole numbers among dependencies mean: places in the list, or the `order` that tasks give themselves; and which tasks
-//! are called by them.
+//! The meaning of whole numbers among dependencies: places in the list, or the `order` of tasks.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! What OpenCrabs keeps of a task's fate: status, notes, times, retries, one entry of history per attempt; and of the
-//! plan's, its status and when it was last touched.
+//! The fields that OpenCrabs records for a change of state: status, notes, times, retries, history; for the plan, its status and
+//! time.
 
 use super::super::{LocatedPlan, RecordedMove, Recording, RequestHistory};
 use crate::document::patch::PlainValue;

@@ -1,4 +1,4 @@
-//! A plan as OpenCrabs stores it for a session, and the minimal form for plans that were minimal before.
+//! Writes a plan as OpenCrabs stores it for a session, or in the minimal form if it was minimal before.
 
 use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;

@@ -1,4 +1,4 @@
-//! `current-task.yaml`: which plan is being worked on. Holds no plan itself.
+//! `current-task.yaml`, the file that names the plan in work. Holds no plan itself.
 
 use super::CURRENT_PLAN;
 use crate::diagnostic::{Diagnostic, Replacement};

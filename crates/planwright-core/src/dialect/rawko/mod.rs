@@ -1,4 +1,4 @@
-//! rawko-sdk plans (SPEC-0010) and the `current-task.yaml` that points at one.
+//! rawko-sdk plans (SPEC-0010), and the `current-task.yaml` that names one.
 
 mod current_task;
 mod record;

@@ -1,5 +1,5 @@
-//! What rawko keeps of a step's fate: status, times, who did it, what came of it; and of the plan's, its status, the
-//! step to look at, and when it was last touched.
+//! The fields that rawko records for a change of state: status, times, executor, result; for the plan, its status, current step
+//! and time.
 
 use super::super::{LocatedPlan, RecordedMove, Recording, RequestHistory};
 use crate::document::patch::PlainValue;

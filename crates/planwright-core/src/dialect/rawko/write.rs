@@ -1,4 +1,4 @@
-//! A plan as rawko-sdk keeps it.
+//! Writes a plan as rawko-sdk stores it.
 
 use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;

@@ -1,5 +1,4 @@
-//! Cards that follow the contract: what to replace in their text so that they say of a task what the contract says now,
-//! in the layout they have. Refuses where a card says something else already.
+//! Changes the cards of a pack to match the contract, in their own layout. Refuses if a card already contradicts the contract.
 
 use super::super::CannotFollow;
 use super::super::write::{cut, one_line};

@@ -1,5 +1,4 @@
-//! The section of task cards as it is written: which lines are about which task, and what they say of its fields.
-//! Reads the two layouts that packs have, headings and bullets, and says nothing about what it cannot tell for sure.
+//! Reads the section of task cards, in both layouts: headings and bullets. Reports nothing that is not certain.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,4 @@
-//! Where the cards of a pack and its contract do not say the same, and the text in which they do again.
-//! The contract wins: it is what machines read. A card that leaves a field out contradicts nobody.
+//! Differences between the cards of a pack and its contract, and the text without them. The contract wins.
 
 use std::collections::HashSet;
 

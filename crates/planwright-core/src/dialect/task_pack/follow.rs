@@ -1,5 +1,4 @@
-//! An edit of a pack's tasks, and what follows from it: the waves of the contract, the cards, and a word to the user
-//! about what stays behind. Compares the contract before and after; what the edit was called does not matter.
+//! The consequences of an edit of a pack's tasks: waves, cards, and notes for the user. Compares the contract before and after.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The canonical hash of a source plan: its body with LF line endings, frontmatter removed.
+//! The canonical hash of a source plan: its body with LF line endings, without frontmatter.
 //!
 //! ```
 //! use planwright_core::dialect::task_pack::hash::plan_hash;

@@ -1,5 +1,4 @@
-//! Values as JavaScript sees them: what `JSON.parse`, `String` and `JSON.stringify` make of a contract.
-//! Knows nothing of packs.
+//! Values by JavaScript's rules: `JSON.parse`, `String` and `JSON.stringify`. Does not know packs.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,5 +1,4 @@
-//! spec-first task packs: Markdown with frontmatter and one JSON contract.
-//! Structure is judged by the original validator's rules, code by code; does no IO.
+//! spec-first task packs: Markdown with frontmatter and one JSON contract, judged by the original validator's rules.
 
 mod card_edits;
 mod cards;

@@ -1,4 +1,4 @@
-//! Which paths a pack may name: the original's rules, by their letters and never by the disk.
+//! The paths that a pack may name, by the original's rules for their text. Does not look at the disk.
 
 use crate::document::markdown::{is_line_end, is_space};
 

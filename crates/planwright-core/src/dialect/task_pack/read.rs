@@ -1,4 +1,4 @@
-//! A pack as a plan: frontmatter and contract into the model, waves into stages.
+//! Reads a pack as a plan: frontmatter and contract become the model, waves become stages.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -1,5 +1,4 @@
-//! The original validator's findings as diagnostics: fewer ids, the same sentences, each with a place and advice.
-//! Where `check` has a rule of its own for the same thing, the original's finding is left to it.
+//! The original validator's findings as diagnostics, with places and advice. Leaves out findings that `check` reports itself.
 
 use std::collections::{BTreeMap, HashSet};
 

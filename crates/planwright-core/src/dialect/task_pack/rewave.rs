@@ -1,5 +1,4 @@
-//! Where tasks belong among the waves after an edit: after what they depend on, never beside a task that owns one of
-//! their files. Knows no text.
+//! Assigns tasks to waves after an edit: after their dependencies, and never with another task on the same file. Knows no text.
 
 use std::collections::{HashMap, HashSet};
 

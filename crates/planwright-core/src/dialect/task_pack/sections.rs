@@ -1,5 +1,5 @@
-//! The Markdown of a fresh pack: frontmatter, the ten sections, the contract in its fence.
-//! Text from a plan never begins a line, so that it cannot begin a section or a fence.
+//! The Markdown of a new pack: frontmatter, ten sections, the contract in its fence. Text from a plan cannot begin a section or a
+//! fence.
 
 use super::super::write::{Composed, cut, one_line};
 use super::contract::FIELDS;

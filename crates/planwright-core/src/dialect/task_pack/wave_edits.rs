@@ -1,4 +1,4 @@
-//! The waves of a contract after an edit of its tasks: which task is where, and the patches of the waves' lists.
+//! The waves of a contract after an edit of its tasks: the new assignment, and the patches.
 
 use std::collections::{HashMap, HashSet};
 

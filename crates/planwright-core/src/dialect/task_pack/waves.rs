@@ -1,4 +1,4 @@
-//! What tasks and waves say of each other: lists, order of dependencies, shared files.
+//! Checks tasks against waves: membership, order of dependencies, shared files.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

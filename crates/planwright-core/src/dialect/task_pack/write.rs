@@ -1,5 +1,4 @@
-//! A task pack as a draft: what a plan says goes into the contract, what it does not say stays open.
-//! Never makes a pack that could be taken for an executable one.
+//! Writes a task pack as a draft. Never makes a pack that could be taken for an executable one.
 
 use std::collections::HashSet;
 

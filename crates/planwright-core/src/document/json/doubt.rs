@@ -1,4 +1,4 @@
-//! What rests on a guess: which errors leave the nesting in doubt, and what must not be done after one.
+//! Which syntax errors leave the nesting in doubt, and which findings and fixes must be held back after one.
 
 use super::recover::is_key_char;
 use super::{JsonParser, NodeKind, rules};

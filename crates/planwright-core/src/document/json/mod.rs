@@ -1,5 +1,4 @@
-//! Strict JSON into the node table, going on after errors.
-//! No recursion: the depth of the input cannot overflow the stack.
+//! Parses strict JSON into the node table, and continues after errors. No recursion: deep input cannot overflow the stack.
 
 mod doubt;
 mod recover;

@@ -1,4 +1,4 @@
-//! What to do where the grammar is broken: say so once, mend it where that is safe, and find the way on.
+//! Recovers from syntax errors: reports each once, repairs it if that is safe, and finds where to continue.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Strings and numbers: finding their ends, their escapes, and writing them.
+//! Strings and numbers of JSON: their ends, their escapes, and writing them.
 
 use super::{Expect, JsonParser, rules};
 use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Replacement, Safety};

@@ -1,4 +1,4 @@
-//! What both notations share when children come and go: how the file is laid out, and who the children are.
+//! Shared code for adding and removing children in both notations: the layout of the file, and the children.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! Lossless edits: patches in terms of keys and indices, lowered to replacements of bytes.
-//! Touches the bytes it must and no others; what it cannot do safely it refuses, naming the place.
+//! Lossless edits by keys and indices, lowered to replacements of bytes. Changes no other byte, and refuses what is not safe,
+//! with the place.
 //!
 //! All routes of one list of patches are those of the document as it is before any of them.
 //! A comment on the line of a removed member or element goes with it; comments on lines of their own stay.

@@ -1,4 +1,4 @@
-//! Elements that change places: their texts move, what stands between them stays.
+//! Moves elements within a collection: their texts change places, and the text between them stays.
 
 use super::resolve::refuse_document;
 use super::{PatchRefusal, apply, parse_again};

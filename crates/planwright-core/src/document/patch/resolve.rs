@@ -1,5 +1,4 @@
-//! From routes to rows: finds what each patch is about, refuses what must not be touched, and later
-//! compares the new document with what the patches promised.
+//! From routes to rows: finds the target of each patch, refuses protected ones, and compares the new document with the promise.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,4 +1,4 @@
-//! Scalars: new ones, and new values for old ones in the old one's style.
+//! New scalars, and new values for existing scalars in their style.
 
 use super::collection::FileLayout;
 use super::{PatchRefusal, PlainValue, json};

@@ -1,4 +1,4 @@
-//! Patches by example: a text, what to do, and the text afterwards.
+//! Tests of patches by example: a text, the patch, and the new text.
 
 use super::*;
 use crate::document::{json as json_document, yaml as yaml_document};

@@ -1,4 +1,4 @@
-//! Values apart from any text: what a patch puts into a document and what is predicted to come out.
+//! Values without a text: what a patch writes into a document, and what is expected to be read back.
 
 use super::{MemberPosition, Patch, PatchRefusal};
 use crate::document::route::{Route, RouteStep};

@@ -1,4 +1,4 @@
-//! Syntax errors in words that help: what is wrong, what is open at that place, and a mend for the commonest slip.
+//! Explains syntax errors of YAML: the error, the open structure at that place, and a fix for the most common mistake.
 
 use granit_parser::{ErrorKind, ScanError};
 

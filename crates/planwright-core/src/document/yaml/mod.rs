@@ -1,4 +1,4 @@
-//! YAML 1.2 into the node table, from a parser's events: read once, nothing expanded, no recursion.
+//! Parses YAML 1.2 into the node table, from a parser's events: read once, nothing expanded, no recursion.
 //!
 //! Plain scalars follow the core schema. A node's span begins at its content, after any anchor or tag;
 //! quotes and brackets belong to it. A block scalar's span runs from its `|` or `>` to the end of its last

@@ -1,4 +1,4 @@
-//! YAML documents by example.
+//! Tests of YAML documents by example.
 
 use super::*;
 

@@ -1,6 +1,5 @@
-//! A quick way through YAML as tools and tidy people write it: block mappings and lists, plain keys, scalars that end on
-//! their line, and simple block scalars. Reads a text whole, to the very rows that the event parser gives, or declines it whole at the first thing
-//! that is not certain. It never reports anything: what has faults is not tidy.
+//! A fast path for YAML as tools write it. Gives exactly the rows of the event parser, or declines the whole text, and never
+//! reports anything.
 
 use super::schema::plain_kind;
 use crate::document::json::digest;

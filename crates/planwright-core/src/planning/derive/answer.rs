@@ -1,5 +1,4 @@
-//! What a planner answered for a pack: the block of JSON in whatever stands around it, and the tasks in that.
-//! Trusts nothing of it, and changes nothing but the white space around texts.
+//! Reads a planner's answer for a pack: the block of JSON, and the tasks in it. Changes nothing except white space around texts.
 
 use super::super::answer::{AnswerCandidate, candidates};
 use super::super::draft::hopeless;

@@ -1,5 +1,4 @@
-//! What is different between two packs, in terms of tasks: for whoever decides whether the new one takes the place of the
-//! old.
+//! The differences between two packs in terms of tasks, for the user who decides whether the new one replaces the old one.
 
 use std::collections::{HashMap, HashSet};
 

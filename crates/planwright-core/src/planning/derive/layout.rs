@@ -1,5 +1,4 @@
-//! The Markdown of a derived pack: what its frontmatter and its ten sections say.
-//! Text of a planner or a plan never begins a line, so that it cannot begin a section or a fence.
+//! The Markdown of a derived pack: frontmatter and ten sections. Text of others cannot begin a section or a fence.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! Task packs derived from a source plan: the executable pack that is made of a planner's answer.
+//! Derives an executable task pack from a source plan and a planner's answer.
 //!
-//! A planner gives tasks and nothing else. Identity, hash, waves, sections and cards are made here, so that they cannot be
-//! wrong; and the original's own judge has the last word on what comes out.
+//! A planner supplies only tasks. This module makes identity, hash, waves, sections and cards, so that they cannot be wrong. The
+//! rules of the original validator decide whether the pack is valid.
 
 mod answer;
 pub mod compare;

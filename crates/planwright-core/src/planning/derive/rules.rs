@@ -1,4 +1,4 @@
-//! What deriving a task pack reports of a planner's answer.
+//! The rules for a planner's answer to `tasks derive`.
 
 use crate::diagnostic::rules;
 

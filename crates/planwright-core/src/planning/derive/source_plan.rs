@@ -1,5 +1,5 @@
-//! A source plan as far as deriving goes: who it is, its sections, its units and requirements, and what it names at all.
-//! Follows lines and not CommonMark, and never judges a plan.
+//! The parts of a source plan that deriving needs: identity, sections, units, requirements. Follows line rules, and does not
+//! judge the plan.
 
 use std::collections::HashSet;
 

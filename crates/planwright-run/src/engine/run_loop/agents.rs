@@ -1,4 +1,4 @@
-//! What attempts need of their agents: which agent takes a task, its environment, the template of prompts.
+//! The agents of attempts: which agent takes a task, its environment, the template of its prompts.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

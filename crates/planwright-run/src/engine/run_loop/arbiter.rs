@@ -1,5 +1,5 @@
-//! The arbiter of a run: an agent that is asked who takes a task before its attempt begins. It is a process among the others, so
-//! that nothing else waits for it; what it answers is written down, and where it has no answer the ordinary choice holds.
+//! The arbiter of a run: an agent that chooses who takes a task. It runs next to other processes; without an answer the usual
+//! choice holds.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

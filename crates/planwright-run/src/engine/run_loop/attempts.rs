@@ -1,4 +1,4 @@
-//! The attempts that are under way, and the slots that they take.
+//! The attempts under way, and their slots.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What a run and its tasks have spent, held against their budgets.
+//! Checks the expenses of a run and its tasks against their budgets.
 
 use std::collections::HashMap;
 use std::time::Instant;

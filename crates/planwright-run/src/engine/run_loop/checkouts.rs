@@ -1,4 +1,4 @@
-//! Where attempts work: each in a checkout of its own or all in one folder, and what they leave there.
+//! The folders of attempts: one checkout each or one shared folder, and the work that they leave there.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

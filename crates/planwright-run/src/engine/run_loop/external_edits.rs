@@ -1,5 +1,4 @@
-//! Edits of the plan file by other processes while the run continues: the run follows them, or holds until the plan can be used
-//! again.
+//! Edits of the plan file by other processes: the run follows them, or pauses until the plan is valid again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};

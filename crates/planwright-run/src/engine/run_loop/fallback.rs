@@ -1,5 +1,5 @@
-//! Tasks whose agent cannot take them now: another agent of the configuration takes them, or they wait. The attempt does not
-//! count either way. A provider's limit holds for the whole run: no other task starts only to meet it again.
+//! Tasks whose agent cannot work now: another agent takes them, or they wait. Costs no attempt; a provider's limit holds for the
+//! whole run.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

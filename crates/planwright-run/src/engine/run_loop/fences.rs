@@ -1,4 +1,4 @@
-//! The fences around the processes of a run: what each may write to and read, and its folder for temporary files.
+//! The fence of each process of a run, and its temporary folder.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,4 +1,4 @@
-//! What earlier runs know of tasks that prompts of this run need. What this run found out is in its state.
+//! Outputs and failures of earlier runs, for the prompts of this run. The results of this run are in its state.
 
 use std::collections::HashMap;
 use std::path::Path;

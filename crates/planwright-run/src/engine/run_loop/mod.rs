@@ -1,4 +1,4 @@
-//! The loop of a run: events come in, the schedule and the run's state decide, actions go out.
+//! The loop of a run: events in, the schedule and the run's state decide, actions out.
 //!
 //! Each concern is a module with its own state, whose fields the others do not see.
 

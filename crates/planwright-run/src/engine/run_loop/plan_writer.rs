@@ -1,4 +1,4 @@
-//! What the plan file has for each task, what it is to have, and the updates in between.
+//! The current and the intended status of each task in the plan file, and the updates between them.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Tasks that agents propose while they work: held for approval, or taken into the plan.
+//! Tasks that agents propose: held for approval, or added to the plan.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};

@@ -1,4 +1,4 @@
-//! The log of a run and the state that its records give: every event goes through here, live as in a replay.
+//! The log of a run and its state: every event passes through here, live and in a replay.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
-//! Conflicts: a candidate that does not fit what has landed goes back to its agent, with the conflict in its checkout. Nothing that was made
-//! is thrown away, and the attempt does not count as a failure.
+//! Resolves conflicts: a candidate that conflicts with landed work returns to its agent. It keeps all work and costs no attempt.
 
 use std::collections::HashMap;
 use std::time::Duration;

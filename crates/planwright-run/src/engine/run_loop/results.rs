@@ -1,4 +1,4 @@
-//! What follows from the end of an attempt, for the schedule and the plan file: done, failed, stopped or interrupted.
+//! Handles the end of an attempt for the schedule and the plan file: done, failed, stopped or interrupted.
 
 use planwright_core::agent::Conclusion;
 use planwright_core::edit::WorkReport;

@@ -1,4 +1,4 @@
-//! How a run ends: the plan file gets what the log has, and the log gets the result.
+//! Ends a run: writes to the plan file what the log has, and the result to the log.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

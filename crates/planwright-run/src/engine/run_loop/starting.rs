@@ -1,4 +1,4 @@
-//! How an attempt begins: it is recorded, and gets its prompt and its process when the record is durable.
+//! Starts an attempt: records it, and starts its process when the record is durable.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;

@@ -1,4 +1,4 @@
-//! How a run begins, or continues an interrupted one: locks, logs and the plan file are put in order before anything starts.
+//! Begins a run, or continues an interrupted one: locks, logs and the plan file come first.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::AtomicU32;

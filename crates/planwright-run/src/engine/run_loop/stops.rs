@@ -1,4 +1,4 @@
-//! Interrupts by the user, and why a run starts no more tasks.
+//! Interrupts by the user, and the reasons for which a run starts no more tasks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

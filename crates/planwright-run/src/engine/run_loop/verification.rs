@@ -1,4 +1,4 @@
-//! Verification of an attempt: commands run one after another while other attempts continue.
+//! Verifies an attempt: runs commands one after another while other attempts continue.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

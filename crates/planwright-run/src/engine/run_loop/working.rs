@@ -1,4 +1,4 @@
-//! An attempt while its agent works: what the process writes, how it ends, and what that means.
+//! An attempt while its agent works: the output of the process, its end, and the verdict.
 
 use std::time::Duration;
 

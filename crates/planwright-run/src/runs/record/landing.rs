@@ -1,4 +1,4 @@
-//! What the log has of work on its way from a checkout to a branch.
+//! Records of work on its way from a checkout to a branch.
 
 use serde::{Deserialize, Serialize};
 

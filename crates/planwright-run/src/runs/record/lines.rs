@@ -1,4 +1,4 @@
-//! Records as lines of a log: each kind by its name, with its body as JSON.
+//! Records as lines of a log: the name of the kind, and its body as JSON.
 
 use serde_json::value::{RawValue, to_raw_value};
 

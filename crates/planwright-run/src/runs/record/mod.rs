@@ -1,5 +1,5 @@
-//! The records of a run as they are written. They are a promise, as for journals of plans: fields and kinds are added, never
-//! changed, and a reader keeps what it does not know.
+//! The records of a run as they are written. The format is stable: fields and kinds are added, never changed; unknown ones are
+//! kept.
 
 mod landing;
 mod lines;

@@ -1,6 +1,6 @@
-//! Secrets removed from a record before it is written. Every field is named here, so that a new one has to be decided on.
+//! Removes secrets from a record before it is written. Names every field, so that a new one needs a decision.
 //!
-//! Names of tasks, folders, branches and commits are not changed: a run finds its work again by them.
+//! Names of tasks, folders, branches and commits stay unchanged: a run finds its work by them.
 
 use super::{
     AgentChoiceRecord, Approved, AttemptRecord, CandidateRecord, Conflicted, Drifted, Finished, HeldWork,

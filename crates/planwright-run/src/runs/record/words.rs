@@ -1,5 +1,4 @@
-//! Words of the log that the code compares: enums that are written as strings. A word that this version does not know is
-//! kept as it is, and is no error.
+//! Words of the log that the code compares, as enums written as strings. An unknown word is kept, and is no error.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Which task a record is about, also after an edit of the plan gave tasks other names.
+//! Finds the task of a record, even after an edit of the plan renamed tasks.
 
 use super::super::record::{Merged, Outcome, PlanEditRecord, VerificationRecord};
 use super::task::TaskRun;

@@ -1,4 +1,4 @@
-//! Why attempts failed, in words for the next attempt.
+//! Why attempts failed, as text for the next attempt.
 
 use super::super::record::{Receipt, VerificationRecord};
 use crate::shell::command_line;

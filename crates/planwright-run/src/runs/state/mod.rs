@@ -1,6 +1,6 @@
-//! The state of a run: everything that its records say, added up one by one. The loop, recovery and every view use this fold.
+//! The state of a run, from its records one by one. The loop, recovery and every view use this function.
 //!
-//! A pure function of the records: no file, no clock, no plan. Records may come in any order that a log can have.
+//! It is a pure function of the records: no file, no clock, no plan. Records may come in any order that a log can have.
 
 mod counts;
 mod edits;

@@ -1,4 +1,4 @@
-//! One task of a run and its attempts, as the records of the run give them.
+//! One task of a run and its attempts, from the records of the run.
 
 use super::super::record::{
     Approved, CandidateRecord, Conflicted, HeldWork, LandingRecord, Merged, MovedTask, Outcome, Receipt, Resting,

@@ -1,4 +1,4 @@
-//! The runs of the matrix: ordinary ones, and agents that do with git what they should not.
+//! The runs of the matrix: ordinary agents, and agents that misuse git.
 
 use super::LandingRun;
 

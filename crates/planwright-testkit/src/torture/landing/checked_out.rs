@@ -1,5 +1,5 @@
-//! The two ways in which files of the user's own checkout change: `planwright land`, and runs that land on the branch that is checked
-//! out. Killed at every step, and continued: the work is there as it was verified, and nothing else of the user's has changed.
+//! Faults in `planwright land` and in runs on the checked-out branch: the verified work is there, and the user's other files are
+//! unchanged.
 
 use super::super::fault::{Fault, WITH_GIT};
 use super::super::place::{WorkerFolder, kill};

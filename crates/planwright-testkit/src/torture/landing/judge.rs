@@ -1,4 +1,4 @@
-//! What must hold after a run with checkouts, whatever happened during it. Asks git and the file system, not planwright.
+//! The conditions that hold after every run with checkouts. Asks git and the file system, not planwright.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

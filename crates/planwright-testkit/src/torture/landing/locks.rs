@@ -1,4 +1,4 @@
-//! Stale locks, as a git leaves them that was killed: in the user's repository and in planwright's own git directories.
+//! Stale locks of a killed git: in the user's repository and in planwright's own git directories.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

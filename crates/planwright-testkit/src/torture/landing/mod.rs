@@ -1,5 +1,5 @@
-//! Runs whose tasks have checkouts of their own, with git killed together with planwright at every git command and stale locks of
-//! every kind: what was verified lands, nothing is lost, and nothing of the user's is touched.
+//! Runs with checkouts, killed at every git command and with stale locks: verified work lands, and nothing of the user's is
+//! touched.
 
 mod agents;
 mod checked_out;

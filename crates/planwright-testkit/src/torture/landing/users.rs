@@ -1,5 +1,4 @@
-//! A simulated user who works with git while a run lands its work: everything the user did stays, and the branch of the plan has
-//! each task's change once, without what the user removed from it.
+//! A simulated user who works with git during a run: the user's work stays, and the plan's branch has each task's change once.
 
 use std::time::Duration;
 

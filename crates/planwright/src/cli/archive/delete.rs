@@ -1,4 +1,4 @@
-//! `planwright delete`: plans that go away, and are kept.
+//! `planwright delete`: moves plans to the trash.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::archive::{PlanToRemove, RemovedPlan, delete};

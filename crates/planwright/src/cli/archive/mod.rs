@@ -1,4 +1,4 @@
-//! `planwright archive`: plans that are over.
+//! `planwright archive`: moves finished plans to an archive.
 
 pub(crate) mod delete;
 mod removal;

@@ -1,4 +1,4 @@
-//! `planwright run`: gives the tasks of a plan to agents, verifies what they make, and keeps the plan file up to date.
+//! `planwright run`: gives the tasks of a plan to agents, verifies their work, and updates the plan file.
 
 mod args;
 

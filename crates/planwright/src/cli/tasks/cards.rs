@@ -1,4 +1,4 @@
-//! `planwright tasks cards PACK`: the cards that the contract makes, and whether those of the pack say the same.
+//! `planwright tasks cards PACK`: prints the cards of a contract, and compares them with those of the pack.
 
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::plain_text::printable;

@@ -1,4 +1,4 @@
-//! `planwright tasks derive PLAN`: an executable task pack from a source plan.
+//! `planwright tasks derive PLAN`: makes an executable task pack from a source plan.
 
 use std::path::PathBuf;
 

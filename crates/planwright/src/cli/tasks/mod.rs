@@ -1,4 +1,4 @@
-//! `planwright tasks …`: task packs from their source plans, and the cards of packs.
+//! `planwright tasks …`: task packs from source plans, and the cards of packs.
 
 mod cards;
 mod derive;

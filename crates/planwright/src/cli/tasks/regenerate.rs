@@ -1,4 +1,4 @@
-//! `planwright tasks regenerate PACK`: a pack made anew from its source plan, in its place and with its history.
+//! `planwright tasks regenerate PACK`: rebuilds a pack from its source plan, in place and with its history.
 
 use std::io;
 

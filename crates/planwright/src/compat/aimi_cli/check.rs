@@ -1,4 +1,4 @@
-//! The original's two checks, and the specification's rules in its own words.
+//! The two checks of the original, and the rules of the specification in its own words.
 
 use std::collections::HashMap;
 

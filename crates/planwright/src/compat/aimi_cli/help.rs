@@ -1,4 +1,4 @@
-//! What the command line says about itself.
+//! The help of `aimi-cli`.
 
 use super::super::Answer;
 use super::refused;

@@ -1,5 +1,4 @@
-//! JSON as jq 1.6 sees and prints it: of repeated keys the last counts, numbers are doubles, two spaces of indentation.
-//! Looks at nodes where they stand; an absent one is null. Knows nothing of stories.
+//! JSON as jq 1.6 reads and prints it: the last of repeated keys counts, numbers are doubles. An absent node is null.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

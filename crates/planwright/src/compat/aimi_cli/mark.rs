@@ -1,4 +1,4 @@
-//! Commands that change the fate of stories: by the one table of transitions, written by lossless patches.
+//! Commands that change the state of stories: by the table of transitions, with lossless patches.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `aimi-cli.sh …`: the original's commands, output, state files and exit statuses, without its defects.
-//! v3 files are answered as version 1.21 does, v2.x files as version 1.10.
+//! `aimi-cli.sh …`: the original's commands, output, state files and exit statuses. v3 files as version 1.21 answers, v2.x files
+//! as version 1.10.
 
 mod check;
 mod help;

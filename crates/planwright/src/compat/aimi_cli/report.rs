@@ -1,4 +1,4 @@
-//! What is said about a tasks file without changing it: its status, its metadata, the stories that are ready.
+//! Commands that read a tasks file: its status, its metadata, the ready stories.
 
 use std::collections::HashMap;
 

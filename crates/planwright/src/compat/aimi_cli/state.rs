@@ -1,4 +1,4 @@
-//! The small files beside the tasks in which a session remembers where it is: one line each.
+//! The one-line state files next to the tasks, in which a session keeps its position.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};

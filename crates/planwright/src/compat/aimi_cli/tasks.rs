@@ -1,5 +1,4 @@
-//! A tasks file: which one it is, and what can be read of it. Serves whatever has a known version and a list of stories, and
-//! leaves every other fault to those whom it concerns.
+//! Finds and reads a tasks file with a known version and a list of stories. Does not report other errors.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

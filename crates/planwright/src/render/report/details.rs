@@ -1,4 +1,4 @@
-//! Everything about each task: its attempts, what verified them, and the end of its log.
+//! The details of each task in a report: attempts, verification, the end of the log.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The plan's tasks by level, each after what it depends on, with an arrow for each dependency.
+//! The graph in a report: tasks by level, with an arrow for each dependency.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;

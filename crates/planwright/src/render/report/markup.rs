@@ -1,4 +1,4 @@
-//! Text in HTML: nothing of it is markup, whatever it holds.
+//! Escapes text for HTML.
 
 use std::borrow::Cow;
 

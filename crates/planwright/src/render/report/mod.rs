@@ -1,4 +1,4 @@
-//! A run as one page of HTML: self-contained, without scripts, and with everything that others wrote escaped.
+//! A run as one HTML page: self-contained, without scripts, with all text escaped.
 
 mod details;
 mod graph;

@@ -1,4 +1,4 @@
-//! The tasks as a table: what became of each, at a glance.
+//! The table of tasks in a report, with the result of each.
 
 use std::fmt::Write as _;
 

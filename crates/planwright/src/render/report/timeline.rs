@@ -1,4 +1,4 @@
-//! Who ran when: a row for each task, or for each slot where there are many, and a bar for each attempt.
+//! The timeline in a report: a row for each task or slot, and a bar for each attempt.
 
 use std::fmt::Write as _;
 

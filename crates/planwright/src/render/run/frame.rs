@@ -1,4 +1,4 @@
-//! The live display at one moment: a few rows, never wider or higher than the terminal. Draws nothing itself.
+//! One frame of the live display: a few rows that fit the terminal. Draws nothing itself.
 
 use planwright_run::runs::state::TaskState;
 use planwright_verbs::columns::{columns, fill, fit, tame};

@@ -1,6 +1,6 @@
-//! The live display: a block of rows at the bottom of the terminal, drawn over itself, while what happened scrolls above it.
+//! The live display: a block of rows at the bottom of the terminal, redrawn in place, while events scroll above it.
 //!
-//! Nothing is left to restore when the process is killed: the cursor is hidden only while a frame is drawn, and stands below the
+//! Nothing has to be restored when the process is killed: the cursor is hidden only while a frame is drawn, and stands below the
 //! block in between. No mode of the terminal is changed for longer than that.
 
 use std::io::Write;

@@ -1,5 +1,5 @@
-//! What `planwright run` shows: lines as things happen, a live display at a terminal, a summary at the end. All of it follows
-//! from the run's events; nothing here reads a file or a clock of its own.
+//! The views of `planwright run`: lines, a live display, a summary. All follow from the run's events; none reads a file or a
+//! clock.
 
 mod changes;
 mod frame;

@@ -1,4 +1,4 @@
-//! How a run stands at this moment: its state, and in addition what a view needs to find quickly.
+//! The progress of a run: its state, with indexes for views.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! What the views of a run have in words besides amounts: times of day, time that passes, guesses, lists.
+//! Words of the views of a run: times of day, elapsed time, estimates, lists.
 
 use planwright_run::clock::{local_time, milliseconds_of};
 

@@ -1,5 +1,4 @@
-//! The contract's structure, checked as the original checks it: the same codes, sentences and order.
-//! Every look-up is by hash, so that a large or hostile contract takes no longer than its length.
+//! Checks the structure of a contract as the original does: the same codes, sentences and order, in linear time.
 
 use std::collections::HashSet;
 use std::collections::hash_map::Entry;

@@ -1,4 +1,4 @@
-//! The contract, rule by rule.
+//! Tests of the contract, rule by rule.
 
 use super::*;
 use crate::document::json;

@@ -1,5 +1,4 @@
-//! The original validator's answer about a pack: identity, freshness, structure.
-//! The caller looks files up; here nothing but text is seen.
+//! The original validator's answer about a pack: identity, freshness, structure. The caller looks up files.
 
 use std::collections::{HashMap, HashSet};
 

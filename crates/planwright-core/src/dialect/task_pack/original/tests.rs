@@ -1,4 +1,4 @@
-//! What the original answers, rule by rule.
+//! Tests of the original validator's answers, rule by rule.
 
 use super::*;
 

@@ -1,5 +1,4 @@
-//! The way of finished work onto the branch: candidates queue, each is verified as it will land on top of those before it, and lands by
-//! compare-and-swap. The verified tree is the tree that lands.
+//! Lands finished work: candidates queue, each is verified on top of those before it, and the branch moves by compare-and-swap.
 
 mod queue;
 mod slot_checks;

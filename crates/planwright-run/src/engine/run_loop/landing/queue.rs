@@ -1,4 +1,4 @@
-//! The queue of finished work that has not landed: candidates in the order in which they land, and how far each one is.
+//! The queue of candidates in the order in which they land, with the progress of each.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! The commands that verify a candidate in a slot, one after another.
+//! Runs the commands that verify a candidate in a slot, one after another.
 
 use super::super::super::RunError;
 use super::super::super::attempt::AttemptEndReason;

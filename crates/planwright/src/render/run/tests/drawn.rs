@@ -1,4 +1,4 @@
-//! The live display on a terminal, frame after frame.
+//! Tests of the live display on a terminal, frame after frame.
 
 use super::samples::{Screen, Tape, at, setting};
 use super::stage::Stage;

@@ -1,4 +1,4 @@
-//! A run in the end.
+//! Tests of the summary of a run.
 
 use expect_test::expect;
 use planwright_run::runs::state::RunState;

@@ -1,4 +1,4 @@
-//! The live display at one moment, at several sizes.
+//! Tests of single frames of the live display, at several sizes.
 
 use std::time::{Duration, Instant};
 

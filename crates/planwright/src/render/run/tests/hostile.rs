@@ -1,4 +1,4 @@
-//! Strangers' text wherever a run shows it.
+//! Tests of hostile text in every view of a run.
 
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{

@@ -1,4 +1,4 @@
-//! What users see of runs, at several sizes, from friendly and hostile texts.
+//! Tests of the views of runs, at several sizes, with friendly and hostile texts.
 
 mod drawn;
 mod ended;

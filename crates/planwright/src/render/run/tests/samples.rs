@@ -1,4 +1,4 @@
-//! Runs for tests: records at seconds since a run began, and a small terminal that shows what was drawn.
+//! Sample runs for tests, and a small terminal that shows what was drawn.
 
 use planwright_run::runs::{
     AttemptRecord, Begun, Finished, Outcome, ProcessStartRecord, Receipt, Resting, RunEndRecord, RunEvent, RunRecord,

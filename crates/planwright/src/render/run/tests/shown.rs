@@ -1,4 +1,4 @@
-//! A run in lines, for people and for programs.
+//! Tests of a run as lines, for people and for programs.
 
 use expect_test::expect;
 use planwright_run::runs::{

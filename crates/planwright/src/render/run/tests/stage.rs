@@ -1,4 +1,4 @@
-//! A clock, a terminal and a place to write to that tests hold in their hands.
+//! A clock, a terminal and an output that tests control.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
