@@ -106,5 +106,4 @@ fn unreadable(option: &str, name: &str, error: &io::Error, help: &str) -> Failur
         help: format!("nothing was written; {help}"),
         evidence: Vec::new(),
     }
-    .into()
 }

@@ -102,7 +102,8 @@ fn reports_are_those_of_the_command_line() {
 
 #[test]
 fn a_plan_is_worked_on_by_requests_alone() {
-    for plan in PLANS {
+    // The OpenCrabs plan of these tests is an import form, which is not worked on.
+    for plan in PLANS.into_iter().filter(|plan| *plan != OPENCRABS) {
         let sandbox = workspace();
         let choice = json!({"plan": plan});
         let next = answer(&sandbox, "next", &json!({"plan": choice}));
