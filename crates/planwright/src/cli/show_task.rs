@@ -1,4 +1,4 @@
-//! One task whole, for `planwright show`: what its plan says of it, why it is in its state, its history and its receipts.
+//! One task, for `planwright show`: its fields, why it is in its state, its history and its receipts.
 
 use super::history::{commands_words, line_of};
 use super::output::Output;

@@ -1,4 +1,4 @@
-//! How verification is shown on the command line while it goes on.
+//! How verification is shown on the command line while it runs.
 
 use std::io::{self, Write as _};
 

@@ -17,7 +17,7 @@ use crate::render::text::{Teller, findings};
 Examples:
   planwright tasks cards                     as the contract makes them
   planwright tasks cards --check             where those in the pack differ
-  planwright tasks cards --write             mend those in the pack")]
+  planwright tasks cards --write             rewrite those in the pack")]
 pub(super) struct Args {
     #[command(flatten)]
     pack: TargetArgument,
