@@ -14,7 +14,7 @@ use crate::observer::{VerificationEvent, VerificationObserver};
 use crate::plain_text::shown_name;
 use crate::revise_failure::revise_failure;
 use crate::transition::{TransitionRequest, transition_verified};
-use crate::verification::{Verdict, Verifier, command_words};
+use crate::verification::{VerificationVerdict, Verifier, command_words};
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -95,7 +95,7 @@ fn verify(
         }
         return Ok(Vec::new());
     }
-    let mut verdicts: Vec<(&String, Verdict)> = Vec::new();
+    let mut verdicts: Vec<(&String, VerificationVerdict)> = Vec::new();
     for (name, task_ix, checks) in wanted {
         if checks.is_covered {
             let task = linked.plan.tasks().get(task_ix);
@@ -107,7 +107,7 @@ fn verify(
         observer.happens(VerificationEvent::TaskEnds { task: name, gaps });
         verdicts.push((name, verdict));
     }
-    let refusal = |(name, verdict): &(&String, Verdict)| verdict.refusal(name, may_waive);
+    let refusal = |(name, verdict): &(&String, VerificationVerdict)| verdict.refusal(name, may_waive);
     match verdicts.iter().find_map(refusal) {
         Some(refusal) => Err(refusal),
         None => Ok(verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect()),

@@ -61,7 +61,7 @@ pub fn import(
     request: &ImportRequest,
     observer: &mut dyn OutlineObserver,
 ) -> Result<VerbEnd<WrittenReport>> {
-    let import = Import {
+    let import = Importer {
         workspace,
         request,
         text: importable(workspace, &request.file)?,
@@ -105,7 +105,7 @@ fn importable(workspace: &Workspace, file: &Path) -> Result<NamedText> {
 }
 
 /// A text that is being imported.
-struct Import<'a> {
+struct Importer<'a> {
     workspace: &'a Workspace,
     request: &'a ImportRequest,
     text: NamedText,
@@ -131,7 +131,7 @@ struct NotExact {
     has_conflict: bool,
 }
 
-impl Import<'_> {
+impl Importer<'_> {
     /// Imports the text as a plan of the dialect that it is written in.
     fn exact(&self) -> Result<Exact, NotExact> {
         let source = &self.text.source;

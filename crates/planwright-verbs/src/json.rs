@@ -108,12 +108,12 @@ pub struct RelatedReport {
 pub struct FixReport {
     pub title: String,
     pub safe: bool,
-    pub edits: Vec<EditReport>,
+    pub edits: Vec<FixEditReport>,
 }
 
 /// Bytes to put in place of a range.
 #[derive(Serialize)]
-pub struct EditReport {
+pub struct FixEditReport {
     pub range: RangeReport,
     pub text: String,
 }
@@ -157,7 +157,7 @@ impl DiagnosticReport {
                 edits: fix
                     .edits
                     .iter()
-                    .map(|edit| EditReport {
+                    .map(|edit| FixEditReport {
                         range: RangeReport::new(edit.span, index),
                         text: edit.text.clone(),
                     })

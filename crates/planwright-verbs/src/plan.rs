@@ -78,7 +78,7 @@ pub struct MakePlanReport {
 
 /// Returns what the agent would be asked. Starts nothing and writes nothing.
 pub fn prompt(workspace: &Workspace, request: &MakePlanRequest) -> Result<String> {
-    let planning = Planning::of(workspace, request)?;
+    let planning = PlanWork::of(workspace, request)?;
     planning.with_brief(|brief, _| Ok(plan_prompt(brief).text))
 }
 
@@ -88,7 +88,7 @@ pub fn plan(
     request: &MakePlanRequest,
     observer: &mut dyn PlanObserver,
 ) -> Result<VerbEnd<MakePlanReport>> {
-    let planning = Planning::of(workspace, request)?;
+    let planning = PlanWork::of(workspace, request)?;
     let made = planning.with_brief(|brief, wish| {
         if let Some(out) = &planning.out {
             require_new(out)?;
@@ -115,7 +115,7 @@ struct PlannedText {
 }
 
 /// A request with all that was found out about it.
-struct Planning<'a> {
+struct PlanWork<'a> {
     workspace: &'a Workspace,
     request: &'a MakePlanRequest,
     root: PathBuf,
@@ -126,7 +126,7 @@ struct Planning<'a> {
     date: String,
 }
 
-impl<'a> Planning<'a> {
+impl<'a> PlanWork<'a> {
     fn of(workspace: &'a Workspace, request: &'a MakePlanRequest) -> Result<Self> {
         if request.goal.trim().is_empty() {
             return Err(Failure::usage("the goal is empty", "say what is to be reached"));
@@ -143,7 +143,7 @@ impl<'a> Planning<'a> {
                 format!("`{command}` derives one; --single makes a draft with one task"),
             ));
         }
-        Ok(Planning {
+        Ok(PlanWork {
             workspace,
             request,
             root,
@@ -188,7 +188,7 @@ impl<'a> Planning<'a> {
         observer: &mut dyn PlanObserver,
     ) -> Result<VerbEnd<PlannedText>> {
         let mut last = String::new();
-        let Planning {
+        let PlanWork {
             workspace,
             config,
             root,

@@ -48,7 +48,7 @@ pub struct Series {
 }
 
 /// What came of verifying a task.
-pub struct Verdict {
+pub struct VerificationVerdict {
     /// What was to be run, and what no rule covers.
     pub checks: TaskChecks,
     /// What was run, in the order of the checks.
@@ -93,9 +93,9 @@ impl Verifier {
         task_ix: usize,
         checks: TaskChecks,
         observer: &mut dyn VerificationObserver,
-    ) -> Result<Verdict> {
+    ) -> Result<VerificationVerdict> {
         if checks.checks.is_empty() {
-            return Ok(Verdict {
+            return Ok(VerificationVerdict {
                 checks,
                 receipts: Vec::new(),
                 logs: None,
@@ -112,7 +112,7 @@ impl Verifier {
             none => none.insert(Series::begin(observer)?),
         };
         let receipts = series.run(&checks.checks, &scene, &logs, commit.as_deref(), None, observer)?;
-        Ok(Verdict {
+        Ok(VerificationVerdict {
             checks,
             receipts,
             logs: Some(logs),
@@ -213,7 +213,7 @@ impl Series {
     }
 }
 
-impl Verdict {
+impl VerificationVerdict {
     /// Returns what is to be recorded.
     pub fn verified(&self, task: &str) -> ManualVerification {
         ManualVerification {

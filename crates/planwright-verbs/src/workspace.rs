@@ -12,12 +12,12 @@ pub struct Workspace {
     folder: PathBuf,
     typed: Option<TypedCommand>,
     input: Input,
-    listener: Option<Listener>,
+    listener: Option<RemarkListener>,
     findings_listener: Option<FindingsListener>,
 }
 
 /// Hears what a verb remarks while it works: one line each, without an end.
-type Listener = Box<dyn Fn(&str)>;
+type RemarkListener = Box<dyn Fn(&str)>;
 
 /// Draws the findings about a file that a verb reports while it works.
 type FindingsListener = Box<dyn Fn(&FileFindings)>;

@@ -101,7 +101,7 @@ pub trait ReplanObserver: PlanningObserver {
 
 /// Who approves a new version.
 #[derive(Clone, Copy)]
-enum Approval<'w> {
+enum VersionApproval<'w> {
     Of(&'w str),
     NotNeeded,
     /// The version is not approved, and not written.
@@ -140,14 +140,14 @@ pub fn replan(
     let mut proposed = ProposedVersion::of(&case, &wanted);
     let is_approved = request.yes || {
         if request.diff {
-            proposed.diff = Some(diff_of(&found, &case, &apply(Approval::None)?));
+            proposed.diff = Some(diff_of(&found, &case, &apply(VersionApproval::None)?));
         }
         observer.confirms_version(&proposed) == Confirmation::Yes
     };
     let who = request.by.clone().unwrap_or_else(user);
     let versioned = match is_approved {
-        true => apply(Approval::Of(&who))?,
-        false => apply(Approval::None)?,
+        true => apply(VersionApproval::Of(&who))?,
+        false => apply(VersionApproval::None)?,
     };
     if !is_approved {
         let proposal = Proposal {
@@ -224,7 +224,12 @@ pub fn replan_after_failure(
         return Ok(AfterFailure::Cancelled(exit));
     }
     let (wanted, effort) = answer.made.map_err(|error| unusable(workspace, error, &found.path))?;
-    let versioned = apply(workspace, (found, &case), (&wanted, &answer.agent), Approval::NotNeeded)?;
+    let versioned = apply(
+        workspace,
+        (found, &case),
+        (&wanted, &answer.agent),
+        VersionApproval::NotNeeded,
+    )?;
     let place = PlanPlace::of(&DiskFiles, &found.path).ok();
     let proposed = ProposedVersion::of(&case, &wanted);
     Ok(AfterFailure::Replanned(Box::new(ReplannedPlan {
@@ -304,17 +309,17 @@ fn apply(
     workspace: &Workspace,
     (found, case): (&FoundPlan, &Case),
     (wanted, agent): (&WantedVersion, &str),
-    approval: Approval<'_>,
+    approval: VersionApproval<'_>,
 ) -> Result<Versioned> {
-    let dry = matches!(approval, Approval::None);
+    let dry = matches!(approval, VersionApproval::None);
     let reasoning = match &wanted.version.changes {
         Some(changes) => format!("{changes}\n\n{}", wanted.version.reasoning),
         None => wanted.version.reasoning.clone(),
     };
     let reasoning = match approval {
-        Approval::Of(who) if !reasoning.trim().is_empty() => format!("approved by {who}.\n{reasoning}"),
-        Approval::Of(who) => format!("approved by {who}"),
-        Approval::NotNeeded | Approval::None => reasoning,
+        VersionApproval::Of(who) if !reasoning.trim().is_empty() => format!("approved by {who}.\n{reasoning}"),
+        VersionApproval::Of(who) => format!("approved by {who}"),
+        VersionApproval::NotNeeded | VersionApproval::None => reasoning,
     };
     let now = clock::now();
     let request = VersionRequest {

@@ -133,14 +133,21 @@ pub fn preview(workspace: &Workspace, request: &RunPlanRequest) -> Result<RunPre
     let found = find_plan(workspace, request)?;
     let on_interrupted = request.on_interrupted.as_deref();
     let course = &mut RunCourse::default();
-    let ready = make_ready(workspace, request, &found, on_interrupted, course, Approval::Preview)?;
+    let ready = make_ready(
+        workspace,
+        request,
+        &found,
+        on_interrupted,
+        course,
+        UnapprovedPlan::Preview,
+    )?;
     let order = ready.order(&found);
     engine::refuse_branch_in_use(&order, &ready.prepared).map_err(|error| refusal(workspace, &found, error))?;
     preview_of(&order, &ready.prepared, ready.obstacle.clone()).map_err(|error| refusal(workspace, &found, error))
 }
 
 /// What is done about a plan that is not approved.
-enum Approval<'o> {
+enum UnapprovedPlan<'o> {
     /// The user is asked.
     Asked(&'o mut dyn RunObserver),
     /// It is looked at as if it were approved.
@@ -154,7 +161,7 @@ fn make_ready(
     found: &FoundPlan,
     on_interrupted: Option<&str>,
     course: &mut RunCourse,
-    approval: Approval<'_>,
+    approval: UnapprovedPlan<'_>,
 ) -> Result<ReadyRun> {
     let root = root_of(&found.path);
     let flags = flags_of(request, on_interrupted);
@@ -169,8 +176,8 @@ fn make_ready(
     refuse_unsound(workspace, &configuration, "nothing is run by it")?;
     refuse_old_version(found)?;
     let may_ask = match &approval {
-        Approval::Asked(observer) => observer.may_ask(),
-        Approval::Preview => false,
+        UnapprovedPlan::Asked(observer) => observer.may_ask(),
+        UnapprovedPlan::Preview => false,
     };
     let template = configuration.config.run.template.as_ref().map(|path| root.join(path));
     let mut options = options(request, template, may_ask)?;
@@ -194,8 +201,8 @@ fn make_ready(
     let mut obstacle = None;
     if let Err(RunError::NotApproved { message, help }) = &prepared {
         match approval {
-            Approval::Asked(observer) => options.yes = may_ask && observer.is_approved(&found.path, message),
-            Approval::Preview => {
+            UnapprovedPlan::Asked(observer) => options.yes = may_ask && observer.is_approved(&found.path, message),
+            UnapprovedPlan::Preview => {
                 let words = format!("nothing would run: {message}; {help}");
                 options.remarks.push(words.clone());
                 (options.yes, obstacle) = (true, Some(words));
@@ -256,7 +263,7 @@ fn run_once(
             found,
             on_interrupted.as_deref(),
             course,
-            Approval::Asked(observer),
+            UnapprovedPlan::Asked(observer),
         )?;
         let replanned = ready.options.replanned.clone();
         match run_ready(workspace, request, found, ready, course, observer)? {

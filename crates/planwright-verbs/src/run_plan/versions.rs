@@ -37,7 +37,7 @@ pub fn run_plan(
     request: &RunPlanRequest,
     observer: &mut dyn RunObserver,
 ) -> Result<RunPlanReport> {
-    let mut versions = Versions {
+    let mut versions = PlanVersions {
         workspace,
         request,
         found: find_plan(workspace, request)?,
@@ -57,7 +57,7 @@ pub fn run_plan(
     })
 }
 
-struct Versions<'r> {
+struct PlanVersions<'r> {
     workspace: &'r Workspace,
     request: &'r RunPlanRequest,
     /// The version that is run.
@@ -75,7 +75,7 @@ enum Proposed {
     Held,
 }
 
-impl Versions<'_> {
+impl PlanVersions<'_> {
     fn run(&mut self) -> Result<Exit> {
         let is_asked = self.request.replan.is_some_and(|most| most > 0) && !self.request.retry_failed;
         if is_asked && waits_for_planner(&self.found) {

@@ -36,8 +36,8 @@ pub(crate) struct Args {
     dialect: Option<String>,
 
     /// How to print the findings.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
 
     /// The same as --format json.
     #[arg(long, conflicts_with = "format")]
@@ -73,7 +73,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum CheckFormat {
     /// For people: excerpts with carets.
     Text,
     /// For programs: documented, versioned JSON.
@@ -91,12 +91,12 @@ enum Deny {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
-    let format = if args.json { Format::Json } else { args.format };
+    let format = if args.json { CheckFormat::Json } else { args.format };
     if let Some(id) = &args.explain {
         return match format {
-            Format::Text => explain::run(id, output),
-            Format::Json => explain::run_json(id, output),
-            Format::Sarif | Format::Github => Err(Failure::usage(
+            CheckFormat::Text => explain::run(id, output),
+            CheckFormat::Json => explain::run_json(id, output),
+            CheckFormat::Sarif | CheckFormat::Github => Err(Failure::usage(
                 "an explanation is no finding, and has no such format",
                 "--explain goes with --format text or --format json",
             )),
@@ -120,7 +120,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     }
     let is_text_printed = args.fix && !args.dry_run && args.paths.iter().any(|path| path == Path::new("-"));
     // A fixed text or a diff on standard output must stay alone there. JSON has a place for the diff.
-    let is_diff_printed = args.diff && format != Format::Json;
+    let is_diff_printed = args.diff && format != CheckFormat::Json;
     if is_diff_printed {
         for diff in report.files.iter().filter_map(|file| file.diff.as_deref()) {
             // A diff for `patch` must be exact; one for a person must not drive the terminal.
@@ -161,19 +161,19 @@ fn draw_fixes(file: &CheckedFile, output: &mut Output) {
     output.remark(&format!("{what} would have made things worse"));
 }
 
-fn draw(report: &CheckReport, format: Format, args: &Args, output: &mut Output) -> Result<()> {
+fn draw(report: &CheckReport, format: CheckFormat, args: &Args, output: &mut Output) -> Result<()> {
     let findings = report.files.iter().map(|file| &file.findings);
     match format {
-        Format::Text => {
+        CheckFormat::Text => {
             let text = text_report(report, args, output);
             output.write(&text);
         }
-        Format::Json => output.json(report)?,
-        Format::Sarif => {
+        CheckFormat::Json => output.json(report)?,
+        CheckFormat::Sarif => {
             let files: Vec<&FileFindings> = findings.collect();
             output.json(&sarif::log(&files, &all_rules()))?;
         }
-        Format::Github => {
+        CheckFormat::Github => {
             for file in findings {
                 // The one place where commands for the runner are wanted.
                 output.write_bytes(github::annotations(&file.path, &file.source, &file.findings).as_bytes());

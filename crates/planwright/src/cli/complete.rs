@@ -48,7 +48,7 @@ pub(super) fn run(words: &[OsString], command: &Command, output: &mut Output) {
         words.push(String::new());
     }
     let current = words.pop().unwrap_or_default();
-    let line = Line::read(&words, command);
+    let line = TypedLine::read(&words, command);
     for candidate in line.candidates(&current) {
         match candidate.help.is_empty() {
             true => output.line(&one_line(&candidate.word)),
@@ -62,7 +62,7 @@ pub(super) fn run(words: &[OsString], command: &Command, output: &mut Output) {
 }
 
 /// A command line up to the word that is completed.
-struct Line<'c> {
+struct TypedLine<'c> {
     /// The verb, or the whole command before there is one.
     verb: &'c Command,
     top: &'c Command,
@@ -75,9 +75,9 @@ struct Line<'c> {
     is_over: bool,
 }
 
-impl<'c> Line<'c> {
+impl<'c> TypedLine<'c> {
     fn read(words: &[String], top: &'c Command) -> Self {
-        let mut line = Line {
+        let mut line = TypedLine {
             verb: top,
             top,
             option: None,

@@ -27,8 +27,8 @@ pub(crate) struct Args {
     plan: PlanArgument,
 
     /// How to draw it.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = GraphFormat::Text)]
+    format: GraphFormat,
 
     /// Print JSON: the same as --format json.
     #[arg(long, conflicts_with = "format")]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum GraphFormat {
     /// Levels, one task a line.
     Text,
     /// For Markdown pages: GitHub draws it.
@@ -48,14 +48,14 @@ enum Format {
 }
 
 /// A plan laid out for drawing.
-pub(crate) struct Drawing<'p> {
+pub(crate) struct GraphDrawing<'p> {
     pub(crate) linked: &'p LinkedPlan,
     graph: Option<&'p TaskGraph>,
     /// For each task on the critical path, whether and by which task it is followed there.
     critical: Vec<Option<Option<u32>>>,
 }
 
-impl<'p> Drawing<'p> {
+impl<'p> GraphDrawing<'p> {
     fn of(report: &'p GraphReport) -> Result<Self> {
         let (linked, graph) = (report.opened.linked()?, report.graph.as_ref());
         let mut critical = vec![None; linked.plan.tasks().len()];
@@ -63,7 +63,7 @@ impl<'p> Drawing<'p> {
         for (at, &ix) in path.iter().enumerate() {
             critical[ix as usize] = Some(path.get(at + 1).copied());
         }
-        Ok(Drawing {
+        Ok(GraphDrawing {
             linked,
             graph,
             critical,
@@ -109,13 +109,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         plan: args.plan.choice()?,
     };
     let report = graph(&output.workspace(), &request)?;
-    let drawing = Drawing::of(&report)?;
-    let format = if args.json { Format::Json } else { args.format };
+    let drawing = GraphDrawing::of(&report)?;
+    let format = if args.json { GraphFormat::Json } else { args.format };
     match format {
-        Format::Text => output.write(&draw(&drawing, output.paint(), output.width())),
-        Format::Mermaid => output.write(&mermaid::flowchart(&drawing)),
-        Format::Dot => output.write(&dot::digraph(&drawing)),
-        Format::Json => output.json(&report)?,
+        GraphFormat::Text => output.write(&draw(&drawing, output.paint(), output.width())),
+        GraphFormat::Mermaid => output.write(&mermaid::flowchart(&drawing)),
+        GraphFormat::Dot => output.write(&dot::digraph(&drawing)),
+        GraphFormat::Json => output.json(&report)?,
     }
     if report.tasks.is_empty() {
         output.remark("there are no tasks to draw; see `planwright check`");
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
+fn draw(drawing: &GraphDrawing<'_>, paint: Paint, width: usize) -> String {
     let plan = &drawing.linked.plan;
     let readiness = Readiness::new(plan, &drawing.linked.links);
     let level_of = |ix: usize| drawing.graph.map_or(0, |graph| graph.level(ix));
@@ -165,7 +165,7 @@ fn draw(drawing: &Drawing<'_>, paint: Paint, width: usize) -> String {
 }
 
 /// Returns what a task depends on, behind an arrow.
-fn arrow(drawing: &Drawing<'_>, task_ix: usize) -> String {
+fn arrow(drawing: &GraphDrawing<'_>, task_ix: usize) -> String {
     const MOST: usize = 8;
     let edges = drawing.linked.links.of(task_ix);
     let names = edges.iter().take(MOST);
@@ -179,7 +179,7 @@ fn arrow(drawing: &Drawing<'_>, task_ix: usize) -> String {
     }
 }
 
-fn critical_path(drawing: &Drawing<'_>) -> String {
+fn critical_path(drawing: &GraphDrawing<'_>) -> String {
     const MOST: usize = 20;
     let path = drawing.graph.map_or(&[][..], TaskGraph::critical_path);
     if path.len() < 2 {

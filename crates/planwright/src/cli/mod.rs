@@ -80,7 +80,7 @@ use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::typed_command::TypedCommand;
 
 use crate::compat;
-pub(crate) use graph::Drawing;
+pub(crate) use graph::GraphDrawing;
 pub(crate) use help::Listed;
 use output::{ColorChoice, Form, Output};
 

@@ -27,7 +27,7 @@ use super::planner::PlanningView;
 use super::proposals;
 use super::replan::draw_version;
 use crate::render::rawko_events::{RawkoEvents, RawkoLines, plan_replanned};
-use crate::render::run::{JsonLines, LiveDisplay, PlainLines, Size, suits_live, summary};
+use crate::render::run::{JsonLines, LiveDisplay, PlainLines, ScreenSize, suits_live, summary};
 use crate::render::workflow::GuardedWriter;
 
 /// How the user wants to see a run.
@@ -376,9 +376,9 @@ fn pose(shown: &mut Shown, question: String) {
     }
 }
 
-fn terminal() -> Option<Size> {
+fn terminal() -> Option<ScreenSize> {
     let (columns, rows) = terminal_size::terminal_size()?;
-    Some(Size {
+    Some(ScreenSize {
         columns: usize::from(columns.0),
         rows: usize::from(rows.0),
     })

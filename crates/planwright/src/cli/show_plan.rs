@@ -98,7 +98,7 @@ pub(super) fn draw(page: &ShownPage<'_>) -> Result<String> {
     let readiness = Readiness::new(&linked.plan, &linked.links);
     let head = head(opened, linked, page);
     let foot = foot(opened, linked, &readiness, page);
-    let drawing = Drawing {
+    let drawing = PlanDrawing {
         opened,
         linked,
         readiness: &readiness,
@@ -203,7 +203,7 @@ fn joined(lines: Vec<String>) -> String {
 }
 
 /// What the tasks are drawn from.
-struct Drawing<'d> {
+struct PlanDrawing<'d> {
     opened: &'d OpenedPlan,
     linked: &'d LinkedPlan,
     readiness: &'d Readiness<'d>,
@@ -212,7 +212,7 @@ struct Drawing<'d> {
     page: &'d ShownPage<'d>,
 }
 
-impl Drawing<'_> {
+impl PlanDrawing<'_> {
     /// Draws the tasks by groups, in as much detail as fits this many lines.
     fn bounded(&self, rows: usize) -> String {
         let groups = Group::ALL.map(|group| {

@@ -68,15 +68,15 @@ fn run_tasks(args: &[String]) -> Answer {
 }
 
 /// A failure and how it is told: its status, code and message.
-struct Failure {
+struct SpecFirstFailure {
     status: u8,
     code: &'static str,
     message: String,
 }
 
-impl Failure {
+impl SpecFirstFailure {
     fn usage(code: &'static str, message: impl Into<String>) -> Self {
-        Failure {
+        SpecFirstFailure {
             status: 2,
             code,
             message: message.into(),
@@ -96,12 +96,12 @@ fn run_hash(args: &[String]) -> Answer {
     hash(args).unwrap_or_else(|failure| failure.answer(args))
 }
 
-fn hash(args: &[String]) -> Result<Answer, Failure> {
+fn hash(args: &[String]) -> Result<Answer, SpecFirstFailure> {
     refuse_unknown(args, &["--json"])?;
-    let plan =
-        first_positional(args).ok_or_else(|| Failure::usage("tasks-plan-path-required", "plan path is required"))?;
+    let plan = first_positional(args)
+        .ok_or_else(|| SpecFirstFailure::usage("tasks-plan-path-required", "plan path is required"))?;
     let path = resolve(&current_directory(), plan);
-    let failure = |code, message: String| Failure {
+    let failure = |code, message: String| SpecFirstFailure {
         status: 1,
         code,
         message,
@@ -123,7 +123,7 @@ fn run_validate(args: &[String]) -> Answer {
     validate_pack(args).unwrap_or_else(|failure| failure.answer(args))
 }
 
-fn validate_pack(args: &[String]) -> Result<Answer, Failure> {
+fn validate_pack(args: &[String]) -> Result<Answer, SpecFirstFailure> {
     refuse_unknown(args, &["--json", "--repo"])?;
     let current = current_directory();
     let root = match repo_argument(args)? {
@@ -131,7 +131,7 @@ fn validate_pack(args: &[String]) -> Result<Answer, Failure> {
         None => current.clone(),
     };
     let path = first_positional(args)
-        .ok_or_else(|| Failure::usage("tasks-task-pack-path-required", "task pack path is required"))?;
+        .ok_or_else(|| SpecFirstFailure::usage("tasks-task-pack-path-required", "task pack path is required"))?;
     let checked = check_pack(&resolve(&current, path), root);
     let status = u8::from(checked.report.validity != Validity::Valid);
     Ok(if has_json(args) {
@@ -147,13 +147,16 @@ fn has_json(args: &[String]) -> bool {
     args.iter().any(|arg| arg == "--json")
 }
 
-fn refuse_unknown(args: &[String], allowed: &[&str]) -> Result<(), Failure> {
+fn refuse_unknown(args: &[String], allowed: &[&str]) -> Result<(), SpecFirstFailure> {
     let is_unknown = |arg: &&String| {
         let flag = arg.split('=').next().unwrap_or(arg);
         arg.starts_with('-') && !allowed.contains(&flag)
     };
     match args.iter().find(is_unknown) {
-        Some(arg) => Err(Failure::usage("tasks-unknown-option", format!("unknown option: {arg}"))),
+        Some(arg) => Err(SpecFirstFailure::usage(
+            "tasks-unknown-option",
+            format!("unknown option: {arg}"),
+        )),
         None => Ok(()),
     }
 }
@@ -172,7 +175,7 @@ fn first_positional(args: &[String]) -> Option<&str> {
 }
 
 /// Returns the value of `--repo`; the form with `=` wins over the other, wherever they stand.
-fn repo_argument(args: &[String]) -> Result<Option<&str>, Failure> {
+fn repo_argument(args: &[String]) -> Result<Option<&str>, SpecFirstFailure> {
     let joined = args.iter().find_map(|arg| arg.strip_prefix("--repo="));
     let value = match (joined, args.iter().position(|arg| arg == "--repo")) {
         (Some(value), _) => value,
@@ -184,7 +187,7 @@ fn repo_argument(args: &[String]) -> Result<Option<&str>, Failure> {
     };
     if value.is_empty() {
         let message = "repo path is required after --repo";
-        return Err(Failure::usage("tasks-repo-path-required", message));
+        return Err(SpecFirstFailure::usage("tasks-repo-path-required", message));
     }
     Ok(Some(value))
 }
@@ -254,14 +257,14 @@ fn describe(error: &io::Error, path: &str) -> String {
 }
 
 /// A pack's report and what it is about.
-struct Checked {
+struct CheckedPack {
     path: String,
     root: String,
     pack: Option<OriginalPack>,
     report: OriginalReport,
 }
 
-fn check_pack(path: &str, root: String) -> Checked {
+fn check_pack(path: &str, root: String) -> CheckedPack {
     let (pack, report) = match read(path) {
         Ok(text) => {
             let pack = OriginalPack::parse(&text);
@@ -270,7 +273,7 @@ fn check_pack(path: &str, root: String) -> Checked {
         }
         Err(unread) => (None, report_unread(unread)),
     };
-    Checked {
+    CheckedPack {
         path: path.to_owned(),
         root,
         pack,
@@ -293,7 +296,7 @@ fn look_up(pack: &OriginalPack, root: &str) -> OriginalFacts {
     }
 }
 
-impl Checked {
+impl CheckedPack {
     fn to_plain(&self) -> String {
         let mut out = format!("task pack invalid: {}\n", self.report.validity.as_str());
         for error in &self.report.errors {

@@ -2,10 +2,10 @@
 
 use planwright_core::plan::Status;
 
-use crate::cli::Drawing;
+use crate::cli::GraphDrawing;
 
 /// Returns the digraph; everything from the plan is quoted.
-pub(crate) fn digraph(drawing: &Drawing<'_>) -> String {
+pub(crate) fn digraph(drawing: &GraphDrawing<'_>) -> String {
     let plan = &drawing.linked.plan;
     let mut out = String::from(
         "digraph plan {\n    rankdir=TB;\n    node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n",

@@ -2,10 +2,10 @@
 
 use planwright_core::plan::Status;
 
-use crate::cli::Drawing;
+use crate::cli::GraphDrawing;
 
 /// Returns the flowchart; labels are quoted, ids are ours.
-pub(crate) fn flowchart(drawing: &Drawing<'_>) -> String {
+pub(crate) fn flowchart(drawing: &GraphDrawing<'_>) -> String {
     let plan = &drawing.linked.plan;
     let mut out = String::from("flowchart TD\n");
     let stages = drawing.stages();
@@ -59,7 +59,7 @@ fn class_of(status: Status) -> &'static str {
     }
 }
 
-fn node(drawing: &Drawing<'_>, ix: usize) -> String {
+fn node(drawing: &GraphDrawing<'_>, ix: usize) -> String {
     format!("    t{ix}[\"{}\"]\n", quoted(&drawing.label(ix)))
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn refusal(
     paint: Paint,
     width: usize,
 ) -> String {
-    let page = Page::new(path, source, Teller::Other, paint, width);
+    let page = FindingsPage::new(path, source, Teller::Other, paint, width);
     let title = Level::ERROR.primary_title(printable(message).replace('\n', " "));
     let mut group = title.elements(Vec::<Origin<'_>>::new());
     group = match span {
@@ -105,7 +105,7 @@ pub(crate) fn findings(
         return String::new();
     }
     let all = teller == Teller::CheckAll;
-    let page = Page::new(path, source, teller, paint, width);
+    let page = FindingsPage::new(path, source, teller, paint, width);
     let mut out = String::new();
     let mut shown: HashMap<(&str, Severity), usize> = HashMap::new();
     for diagnostic in diagnostics {
@@ -139,21 +139,21 @@ pub(crate) fn plural(severity: Severity, n: usize) -> String {
     if n == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
-struct Page<'a> {
+struct FindingsPage<'a> {
     path: &'a str,
     index: LineIndex<'a>,
     renderer: Renderer,
     teller: Teller,
 }
 
-impl<'a> Page<'a> {
+impl<'a> FindingsPage<'a> {
     fn new(path: &'a str, source: &'a SourceText, teller: Teller, paint: Paint, width: usize) -> Self {
         let renderer = if paint.is_on() {
             Renderer::styled()
         } else {
             Renderer::plain()
         };
-        Page {
+        FindingsPage {
             path,
             index: source.line_index(),
             renderer: renderer.term_width(width),

@@ -7,14 +7,14 @@ use planwright_core::dialect::aimi::suspicious_part;
 use planwright_core::document::{NodeKind, NodeRef};
 
 use super::jq::{self, Printer, Value};
-use super::tasks::{Story, Tasks};
+use super::tasks::{AimiStory, Tasks};
 
 /// What a check found, in the order in which the original says it.
-pub(super) struct Verdict {
+pub(super) struct StoryVerdict {
     errors: Vec<String>,
 }
 
-impl Verdict {
+impl StoryVerdict {
     /// Returns whether nothing was found.
     pub(super) fn is_valid(&self) -> bool {
         self.errors.is_empty()
@@ -38,32 +38,32 @@ impl Verdict {
 }
 
 /// Checks the dependencies: none on itself, none on what is not there, no circle.
-pub(super) fn dependencies(tasks: &Tasks) -> Verdict {
-    let stories: Vec<Checked<'_>> = tasks.stories().map(Checked::of).collect();
+pub(super) fn dependencies(tasks: &Tasks) -> StoryVerdict {
+    let stories: Vec<CheckedStories<'_>> = tasks.stories().map(CheckedStories::of).collect();
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for story in &stories {
         let next = numbers.len();
         numbers.entry(&story.identity).or_insert(next);
     }
-    let mut errors: Vec<String> = stories.iter().filter_map(Checked::self_reference).collect();
+    let mut errors: Vec<String> = stories.iter().filter_map(CheckedStories::self_reference).collect();
     errors.extend(stories.iter().flat_map(|story| story.missing(&numbers)));
-    errors.extend(stories.iter().filter_map(Checked::unreadable));
+    errors.extend(stories.iter().filter_map(CheckedStories::unreadable));
     errors.extend(circles(&stories, &numbers));
-    Verdict { errors }
+    StoryVerdict { errors }
 }
 
 /// A story with what it depends on, each by an identity that can be compared.
-struct Checked<'t> {
+struct CheckedStories<'t> {
     name: String,
     identity: String,
     is_readable: bool,
     dependencies: Vec<(NodeRef<'t>, String)>,
 }
 
-impl<'t> Checked<'t> {
-    fn of(story: Story<'t>) -> Self {
+impl<'t> CheckedStories<'t> {
+    fn of(story: AimiStory<'t>) -> Self {
         let dependencies = story.dependencies();
-        Checked {
+        CheckedStories {
             name: jq::interpolated(story.id()),
             identity: jq::identity(story.id()),
             is_readable: dependencies.is_some(),
@@ -98,7 +98,7 @@ impl<'t> Checked<'t> {
 }
 
 /// Names every story from which a way leads back to itself.
-fn circles(stories: &[Checked<'_>], numbers: &HashMap<&str, usize>) -> Vec<String> {
+fn circles(stories: &[CheckedStories<'_>], numbers: &HashMap<&str, usize>) -> Vec<String> {
     let number_of = |id: &str| numbers.get(id).copied();
     let mut edges: Vec<Vec<usize>> = vec![Vec::new(); numbers.len()];
     for story in stories {
@@ -109,7 +109,7 @@ fn circles(stories: &[Checked<'_>], numbers: &HashMap<&str, usize>) -> Vec<Strin
     }
     let knots = knots(&edges);
     let knot_of = |id: &str| number_of(id).map(|number| knots[number]);
-    let is_in_circle = |story: &&Checked<'_>| {
+    let is_in_circle = |story: &&CheckedStories<'_>| {
         let own = knot_of(&story.identity);
         story
             .dependencies
@@ -169,13 +169,13 @@ fn knots(edges: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// Checks the texts of the stories: their lengths, and words that an agent might take for orders.
-pub(super) fn stories(tasks: &Tasks) -> Verdict {
-    Verdict {
+pub(super) fn stories(tasks: &Tasks) -> StoryVerdict {
+    StoryVerdict {
         errors: tasks.stories().flat_map(check_story).collect(),
     }
 }
 
-fn check_story(story: Story<'_>) -> Vec<String> {
+fn check_story(story: AimiStory<'_>) -> Vec<String> {
     let name = jq::interpolated(story.id());
     let mut errors = Vec::new();
     let texts = [("title", 200), ("description", 500)];
@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    fn verdict(stories: &str, check: fn(&Tasks) -> Verdict) -> Vec<String> {
+    fn verdict(stories: &str, check: fn(&Tasks) -> StoryVerdict) -> Vec<String> {
         let text = format!("{{\"schemaVersion\": \"3.0\", \"userStories\": [{stories}]}}");
         let tasks = Tasks::read(&SourceText::new(text)).unwrap_or_else(|refused| panic!("{}", refused.message));
         check(&tasks).errors

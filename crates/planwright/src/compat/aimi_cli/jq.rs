@@ -116,7 +116,7 @@ fn order_of_objects(a: NodeRef<'_>, b: NodeRef<'_>) -> Ordering {
 
 /// Returns a text that two values share exactly where jq takes them for equal.
 pub(super) fn identity(value: Value<'_>) -> String {
-    let mut printer = Printer::new(Layout::Sorted);
+    let mut printer = Printer::new(JsonLayout::Sorted);
     printer.value(value);
     printer.out
 }
@@ -126,7 +126,7 @@ pub(super) fn interpolated(value: Value<'_>) -> String {
     match value {
         Some(node) if node.kind() == NodeKind::String => node.value().into_owned(),
         value => {
-            let mut printer = Printer::new(Layout::Compact);
+            let mut printer = Printer::new(JsonLayout::Compact);
             printer.value(value);
             printer.out
         }
@@ -138,7 +138,7 @@ pub(super) fn raw(value: Value<'_>) -> String {
     let text = match value {
         Some(node) if node.kind() == NodeKind::String => node.value().into_owned(),
         value => {
-            let mut printer = Printer::new(Layout::Indented);
+            let mut printer = Printer::new(JsonLayout::Indented);
             printer.value(value);
             printer.out
         }
@@ -148,7 +148,7 @@ pub(super) fn raw(value: Value<'_>) -> String {
 
 /// Returns a value as jq prints it, with the line break that ends it.
 pub(super) fn printed(value: Value<'_>) -> String {
-    let mut printer = Printer::new(Layout::Indented);
+    let mut printer = Printer::new(JsonLayout::Indented);
     printer.value(value);
     printer.finish()
 }
@@ -185,7 +185,7 @@ fn with_exponent(digits: &str, exponent: i32) -> String {
 
 /// How JSON is laid out.
 #[derive(Clone, Copy, PartialEq)]
-enum Layout {
+enum JsonLayout {
     /// Over several lines, as jq prints.
     Indented,
     /// On one line, as `jq -c` prints.
@@ -197,7 +197,7 @@ enum Layout {
 /// Writes JSON as jq lays it out.
 pub(super) struct Printer {
     out: String,
-    layout: Layout,
+    layout: JsonLayout,
     /// For each open bracket whether anything stands in it yet.
     has_items: Vec<bool>,
 }
@@ -205,19 +205,19 @@ pub(super) struct Printer {
 impl Printer {
     /// Returns a printer that begins with an open object.
     pub(super) fn object() -> Self {
-        let mut printer = Printer::new(Layout::Indented);
+        let mut printer = Printer::new(JsonLayout::Indented);
         printer.open('{');
         printer
     }
 
     /// Returns a printer that begins with an open array.
     pub(super) fn array() -> Self {
-        let mut printer = Printer::new(Layout::Indented);
+        let mut printer = Printer::new(JsonLayout::Indented);
         printer.open('[');
         printer
     }
 
-    fn new(layout: Layout) -> Self {
+    fn new(layout: JsonLayout) -> Self {
         Printer {
             out: String::new(),
             layout,
@@ -261,7 +261,7 @@ impl Printer {
         self.element();
         self.string(key);
         self.out
-            .push_str(if self.layout == Layout::Indented { ": " } else { ":" });
+            .push_str(if self.layout == JsonLayout::Indented { ": " } else { ":" });
     }
 
     /// Writes a string as a value.
@@ -305,7 +305,7 @@ impl Printer {
             }
             NodeKind::String => self.string(&node.value()),
             // Zero is zero for a comparison, whatever its sign.
-            NodeKind::Number if self.layout == Layout::Sorted => self.literal(&number(double(node) + 0.0)),
+            NodeKind::Number if self.layout == JsonLayout::Sorted => self.literal(&number(double(node) + 0.0)),
             NodeKind::Number => self.literal(&number(double(node))),
             NodeKind::True => self.literal("true"),
             NodeKind::False => self.literal("false"),
@@ -315,7 +315,7 @@ impl Printer {
 
     fn members(&mut self, object: NodeRef<'_>) {
         let mut members = members(object);
-        if self.layout == Layout::Sorted {
+        if self.layout == JsonLayout::Sorted {
             members.sort_by(|a, b| a.0.cmp(&b.0));
         }
         self.open('{');
@@ -327,7 +327,7 @@ impl Printer {
     }
 
     fn new_line(&mut self) {
-        if self.layout == Layout::Indented {
+        if self.layout == JsonLayout::Indented {
             self.out.push('\n');
             for _ in &self.has_items {
                 self.out.push_str("  ");

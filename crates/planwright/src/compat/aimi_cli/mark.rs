@@ -19,7 +19,7 @@ use planwright_run::workspace::root_of;
 
 use super::super::write::{NewText, NotChanged, change_plan};
 use super::jq;
-use super::tasks::{Schema, Story, Tasks, unknown_version};
+use super::tasks::{AimiStory, Schema, Tasks, unknown_version};
 use super::{Refused, refused};
 
 /// What a story is to become.
@@ -164,7 +164,11 @@ fn not_found(target: Target<'_>, id: &str) -> Refused {
 }
 
 /// Returns the story with an id; refuses where there are several.
-fn only_story<'t>(target: Target<'_>, tasks: &'t Tasks, id: &'t str) -> Result<Option<(usize, Story<'t>)>, Refused> {
+fn only_story<'t>(
+    target: Target<'_>,
+    tasks: &'t Tasks,
+    id: &'t str,
+) -> Result<Option<(usize, AimiStory<'t>)>, Refused> {
     let mut stories = tasks.with_id(id);
     let found = stories.next();
     match stories.next() {
@@ -279,7 +283,7 @@ fn refuse_illegal(source: &SourceText, tasks: &Tasks, position: usize, mark: Mar
 }
 
 /// Gives a story's field a value: in its place where it is there, at the end otherwise.
-fn set(story: Story<'_>, position: usize, key: &str, value: NewValue, patches: &mut Vec<Patch>) {
+fn set(story: AimiStory<'_>, position: usize, key: &str, value: NewValue, patches: &mut Vec<Patch>) {
     let route = Route::root().key("userStories").index(position);
     let place = match story.get(key) {
         None => MemberPosition::Last,
@@ -325,7 +329,7 @@ pub(super) fn cascade_skip(target: Target<'_>, id: &str) -> Result<String, Refus
         if only_story(target, tasks, id)?.is_none() {
             return Err(not_found(target, id));
         }
-        let stories: Vec<Story<'_>> = tasks.stories().collect();
+        let stories: Vec<AimiStory<'_>> = tasks.stories().collect();
         let waiting = waiting_for(&stories, id);
         refuse_repeated(target, &stories, &waiting)?;
         let mut ids: Vec<_> = waiting.iter().map(|&position| stories[position].id()).collect();
@@ -351,7 +355,7 @@ pub(super) fn cascade_skip(target: Target<'_>, id: &str) -> Result<String, Refus
 }
 
 /// Returns the positions of the stories that wait for one, in the order of the file.
-fn waiting_for(stories: &[Story<'_>], id: &str) -> Vec<usize> {
+fn waiting_for(stories: &[AimiStory<'_>], id: &str) -> Vec<usize> {
     let mut dependents: HashMap<String, Vec<usize>> = HashMap::new();
     for (position, story) in stories.iter().enumerate() {
         let waits = !story.has_status("completed") && !story.has_status("skipped") && !jq::is_string(story.id(), id);
@@ -379,12 +383,12 @@ fn waiting_for(stories: &[Story<'_>], id: &str) -> Vec<usize> {
 }
 
 /// Refuses to skip stories whose id others have, too.
-fn refuse_repeated(target: Target<'_>, stories: &[Story<'_>], waiting: &[usize]) -> Result<(), Refused> {
+fn refuse_repeated(target: Target<'_>, stories: &[AimiStory<'_>], waiting: &[usize]) -> Result<(), Refused> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for story in stories {
         *counts.entry(jq::identity(story.id())).or_default() += 1;
     }
-    let is_repeated = |story: &&Story<'_>| counts.get(&jq::identity(story.id())).is_some_and(|&count| count > 1);
+    let is_repeated = |story: &&AimiStory<'_>| counts.get(&jq::identity(story.id())).is_some_and(|&count| count > 1);
     let mut skipped = waiting.iter().filter_map(|&position| stories.get(position));
     match skipped.find(is_repeated) {
         Some(story) => Err(ambiguous(target, &jq::interpolated(story.id()))),
@@ -418,7 +422,7 @@ const ORPHANED: &str = "Reset: orphaned from previous session";
 pub(super) fn reset_orphaned(target: Target<'_>) -> Result<String, Refused> {
     let mut answer = String::new();
     target.change(|_, tasks| {
-        let orphaned: Vec<(usize, Story<'_>)> = tasks
+        let orphaned: Vec<(usize, AimiStory<'_>)> = tasks
             .stories()
             .enumerate()
             .filter(|(_, story)| story.has_status("in_progress"))

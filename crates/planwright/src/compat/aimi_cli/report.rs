@@ -6,7 +6,7 @@ use planwright_core::document::NodeKind;
 
 use super::Refused;
 use super::jq::{self, Printer, Value};
-use super::tasks::{Schema, Story, Tasks, invalid};
+use super::tasks::{AimiStory, Schema, Tasks, invalid};
 
 /// How many stories run at once where the file does not say.
 const DEFAULT_CONCURRENCY: &str = "4";
@@ -73,7 +73,7 @@ fn print_count(key: &str, count: usize, printer: &mut Printer) {
     printer.literal(&count.to_string());
 }
 
-fn print_stories(key: &str, tasks: &Tasks, printer: &mut Printer, print: fn(Story<'_>, &mut Printer)) {
+fn print_stories(key: &str, tasks: &Tasks, printer: &mut Printer, print: fn(AimiStory<'_>, &mut Printer)) {
     printer.key(key);
     printer.open('[');
     for story in tasks.stories() {
@@ -85,7 +85,7 @@ fn print_stories(key: &str, tasks: &Tasks, printer: &mut Printer, print: fn(Stor
     printer.close(']');
 }
 
-fn print_fields(story: Story<'_>, keys: &[&str], printer: &mut Printer) {
+fn print_fields(story: AimiStory<'_>, keys: &[&str], printer: &mut Printer) {
     for key in keys {
         printer.key(key);
         printer.value(story.get(key));
@@ -156,7 +156,7 @@ pub(super) fn list_ready(tasks: &Tasks) -> String {
 }
 
 /// Returns the story to work on next: of those that may start the first by priority.
-pub(super) fn next_story(tasks: &Tasks) -> Option<Story<'_>> {
+pub(super) fn next_story(tasks: &Tasks) -> Option<AimiStory<'_>> {
     let candidates = match tasks.schema {
         Schema::V3 => ready(tasks),
         Schema::V2 => tasks.pending().collect(),
@@ -168,13 +168,13 @@ pub(super) fn next_story(tasks: &Tasks) -> Option<Story<'_>> {
 
 /// Returns the pending stories whose dependencies are all there and all completed or skipped. Of several stories with one id
 /// all have to be.
-fn ready(tasks: &Tasks) -> Vec<Story<'_>> {
+fn ready(tasks: &Tasks) -> Vec<AimiStory<'_>> {
     let mut is_satisfied: HashMap<String, bool> = HashMap::new();
     for story in tasks.stories() {
         let satisfies = story.has_status("completed") || story.has_status("skipped");
         *is_satisfied.entry(jq::identity(story.id())).or_insert(true) &= satisfies;
     }
-    let is_ready = |story: &Story<'_>| {
+    let is_ready = |story: &AimiStory<'_>| {
         let dependencies = story.dependencies();
         dependencies.is_some_and(|dependencies| {
             dependencies

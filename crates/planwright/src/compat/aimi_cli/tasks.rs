@@ -75,22 +75,22 @@ impl Tasks {
     }
 
     /// Returns the stories in the order of the file.
-    pub(super) fn stories(&self) -> impl Iterator<Item = Story<'_>> {
+    pub(super) fn stories(&self) -> impl Iterator<Item = AimiStory<'_>> {
         self.member("userStories")
             .into_iter()
             .flat_map(NodeRef::elements)
-            .map(Story)
+            .map(AimiStory)
     }
 
     /// Returns the stories with an id, by position.
-    pub(super) fn with_id<'t>(&'t self, id: &'t str) -> impl Iterator<Item = (usize, Story<'t>)> {
+    pub(super) fn with_id<'t>(&'t self, id: &'t str) -> impl Iterator<Item = (usize, AimiStory<'t>)> {
         self.stories()
             .enumerate()
             .filter(move |(_, story)| jq::is_string(story.id(), id))
     }
 
     /// Returns the stories that nobody has begun.
-    pub(super) fn pending(&self) -> impl Iterator<Item = Story<'_>> {
+    pub(super) fn pending(&self) -> impl Iterator<Item = AimiStory<'_>> {
         self.stories().filter(|story| match self.schema {
             Schema::V3 => story.has_status("pending"),
             Schema::V2 => story.is_false("passes") && !story.is_true("skipped"),
@@ -100,9 +100,9 @@ impl Tasks {
 
 /// One story.
 #[derive(Clone, Copy)]
-pub(super) struct Story<'t>(NodeRef<'t>);
+pub(super) struct AimiStory<'t>(NodeRef<'t>);
 
-impl<'t> Story<'t> {
+impl<'t> AimiStory<'t> {
     /// Returns the object.
     pub(super) fn node(self) -> NodeRef<'t> {
         self.0

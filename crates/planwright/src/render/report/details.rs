@@ -11,7 +11,7 @@ use planwright_verbs::quantity::{clock, count, duration, money, tokens};
 use super::markup::{class_of, pill, text, time};
 use super::table::landed_commit;
 use super::timeline::outcome_of;
-use super::{Page, Row};
+use super::{ReportPage, ReportRow};
 use crate::render::terminal::harmless_line;
 
 /// How many bytes of logs a page holds; those of failed tasks come before the others.
@@ -19,8 +19,8 @@ const MAX_LOGS: usize = 4 * 1024 * 1024;
 /// How many files of an attempt are named.
 const MAX_FILES: usize = 200;
 
-pub(super) fn draw(page: &Page<'_>, out: &mut String) {
-    let told: Vec<(usize, &Row<'_>, &TaskRun)> = page
+pub(super) fn draw(page: &ReportPage<'_>, out: &mut String) {
+    let told: Vec<(usize, &ReportRow<'_>, &TaskRun)> = page
         .rows
         .iter()
         .enumerate()
@@ -46,7 +46,7 @@ enum Log {
 }
 
 /// Returns the ends of the logs, in the order of the tasks, those that failed first while there is room.
-fn logs(page: &Page<'_>, told: &[(usize, &Row<'_>, &TaskRun)]) -> Vec<Log> {
+fn logs(page: &ReportPage<'_>, told: &[(usize, &ReportRow<'_>, &TaskRun)]) -> Vec<Log> {
     let mut order: Vec<usize> = (0..told.len()).collect();
     order.sort_by_key(|&at| told.get(at).is_some_and(|(_, row, _)| row.state == "done"));
     let mut logs: Vec<Log> = told.iter().map(|_| Log::Nothing).collect();
@@ -71,7 +71,7 @@ fn logs(page: &Page<'_>, told: &[(usize, &Row<'_>, &TaskRun)]) -> Vec<Log> {
     logs
 }
 
-fn one(page: &Page<'_>, (ix, row, task): (usize, &Row<'_>, &TaskRun), log: Log, out: &mut String) {
+fn one(page: &ReportPage<'_>, (ix, row, task): (usize, &ReportRow<'_>, &TaskRun), log: Log, out: &mut String) {
     let n_attempts = task.attempts.len();
     let tries = match n_attempts {
         0 => "not tried".to_owned(),
@@ -126,7 +126,7 @@ fn diff_markup(lines: &[String]) -> String {
     lines.iter().map(line).collect()
 }
 
-fn attempt(page: &Page<'_>, one: &AttemptRun, out: &mut String) {
+fn attempt(page: &ReportPage<'_>, one: &AttemptRun, out: &mut String) {
     let outcome = outcome_of(page, one);
     let _ = writeln!(
         out,

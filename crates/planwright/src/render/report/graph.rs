@@ -8,7 +8,7 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_verbs::plain_text::{cut, one_line};
 use planwright_verbs::quantity::count;
 
-use super::Page;
+use super::ReportPage;
 use super::markup::{attribute, class_of, text};
 
 /// More tasks than this have small boxes.
@@ -21,7 +21,7 @@ const MAX_EDGES: usize = 3_000;
 const MAX_LEVELS: usize = 200;
 
 /// How large boxes are.
-struct Size {
+struct BoxSize {
     width: f64,
     height: f64,
     across: f64,
@@ -31,7 +31,7 @@ struct Size {
     has_title: bool,
 }
 
-impl Size {
+impl BoxSize {
     /// Returns how large boxes are so that all levels can be seen at once, where they would still be large enough to read.
     fn of(n_tasks: usize, n_levels: usize) -> Self {
         const PAGE: f64 = 1056.0;
@@ -39,7 +39,7 @@ impl Size {
         let (least, most) = if is_large { (148.0, 236.0) } else { (118.0, 150.0) };
         let unit = (PAGE / n_levels.max(1) as f64).clamp(least, most);
         let width = (unit * 0.77).floor();
-        Size {
+        BoxSize {
             width,
             across: unit - width,
             height: if is_large { 44.0 } else { 20.0 },
@@ -50,7 +50,7 @@ impl Size {
     }
 }
 
-pub(super) fn draw(page: &Page<'_>, out: &mut String) {
+pub(super) fn draw(page: &ReportPage<'_>, out: &mut String) {
     let Some(linked) = page.source.linked else {
         return;
     };
@@ -69,10 +69,10 @@ pub(super) fn draw(page: &Page<'_>, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-fn boxes(page: &Page<'_>, linked: &LinkedPlan, graph: &TaskGraph, out: &mut String) {
+fn boxes(page: &ReportPage<'_>, linked: &LinkedPlan, graph: &TaskGraph, out: &mut String) {
     let n_tasks = linked.plan.tasks().len();
-    let layout = Layout::of(linked, graph);
-    let size = Size::of(n_tasks, layout.n_levels);
+    let layout = GraphLayout::of(linked, graph);
+    let size = BoxSize::of(n_tasks, layout.n_levels);
     let width = 8.0 + layout.n_levels as f64 * (size.width + size.across) - size.across;
     let height = 8.0 + layout.n_rows as f64 * (size.height + size.down) - size.down;
     let _ = writeln!(
@@ -107,7 +107,7 @@ fn boxes(page: &Page<'_>, linked: &LinkedPlan, graph: &TaskGraph, out: &mut Stri
     let _ = writeln!(out, "<p class=\"legend\">{legend}</p>");
 }
 
-fn one_box(page: &Page<'_>, ix: usize, (x, y): (f64, f64), size: &Size) -> String {
+fn one_box(page: &ReportPage<'_>, ix: usize, (x, y): (f64, f64), size: &BoxSize) -> String {
     let Some(row) = page.rows.get(ix) else {
         return String::new();
     };
@@ -154,7 +154,7 @@ fn mark(state: &str) -> &'static str {
 
 /// Where boxes stand: each level is a column. An arrow over several levels has a place of its own in those between, which all
 /// arrows from one task share.
-struct Layout {
+struct GraphLayout {
     n_levels: usize,
     n_rows: usize,
     /// The level and the row of each task.
@@ -170,10 +170,10 @@ enum Item {
     ArrowsFrom(usize),
 }
 
-impl Layout {
+impl GraphLayout {
     fn of(linked: &LinkedPlan, graph: &TaskGraph) -> Self {
         let levels = items(linked, graph);
-        let mut layout = Layout {
+        let mut layout = GraphLayout {
             n_levels: levels.len(),
             n_rows: levels.iter().map(Vec::len).max().unwrap_or(0),
             places: vec![(0, 0); linked.plan.tasks().len()],
@@ -223,7 +223,7 @@ impl Layout {
     }
 
     /// Returns the way of an arrow, as SVG has it.
-    fn way(&self, from: usize, to: usize, size: &Size) -> String {
+    fn way(&self, from: usize, to: usize, size: &BoxSize) -> String {
         let ((first, row), (last, end)) = (self.place(from), self.place(to));
         let middle = |row: usize| size.y(row) + size.height / 2.0;
         let (mut x, mut y) = (size.x(first) + size.width, middle(row));
@@ -251,7 +251,7 @@ impl Layout {
     }
 }
 
-impl Size {
+impl BoxSize {
     fn x(&self, level: usize) -> f64 {
         4.0 + level as f64 * (self.width + self.across)
     }
@@ -289,7 +289,7 @@ fn items(linked: &LinkedPlan, graph: &TaskGraph) -> Vec<Vec<Item>> {
 }
 
 /// Draws how many tasks of each level stand where.
-fn by_level(page: &Page<'_>, graph: &TaskGraph, n_tasks: usize, out: &mut String) {
+fn by_level(page: &ReportPage<'_>, graph: &TaskGraph, n_tasks: usize, out: &mut String) {
     const STATES: [&str; 7] = ["done", "running", "review", "failed", "stopped", "skipped", "waiting"];
     let mut levels: Vec<HashMap<&str, u64>> = Vec::new();
     for (ix, row) in page.rows.iter().enumerate().take(n_tasks) {

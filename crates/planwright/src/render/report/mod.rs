@@ -42,9 +42,9 @@ pub(crate) struct Source<'a> {
 }
 
 /// What the parts of a page share: the tasks in order, by number.
-struct Page<'a> {
+struct ReportPage<'a> {
     source: &'a Source<'a>,
-    rows: Vec<Row<'a>>,
+    rows: Vec<ReportRow<'a>>,
     /// The graph of the plan, where there is one.
     graph: Option<TaskGraph>,
     /// When the timeline begins and ends, in milliseconds.
@@ -52,7 +52,7 @@ struct Page<'a> {
 }
 
 /// One task of the page.
-struct Row<'a> {
+struct ReportRow<'a> {
     name: String,
     title: &'a str,
     /// What the run did with it; none where it is only in the plan.
@@ -63,7 +63,7 @@ struct Row<'a> {
 
 /// Returns the page.
 pub(crate) fn page(source: &Source<'_>) -> String {
-    let page = Page::new(source);
+    let page = ReportPage::new(source);
     let mut out = String::with_capacity(64 * 1024);
     out.push_str(FIRST_LINE);
     let title = page.title();
@@ -91,7 +91,7 @@ pub(crate) fn page(source: &Source<'_>) -> String {
     out
 }
 
-impl<'a> Page<'a> {
+impl<'a> ReportPage<'a> {
     fn new(source: &'a Source<'a>) -> Self {
         let run_state = source.run_state;
         let began = run_state.began.as_deref().and_then(milliseconds_of);
@@ -102,7 +102,7 @@ impl<'a> Page<'a> {
         };
         let last = last.and_then(milliseconds_of);
         let start = began.or(last).unwrap_or(0);
-        Page {
+        ReportPage {
             rows: rows(source),
             graph: source
                 .linked
@@ -275,7 +275,7 @@ impl<'a> Page<'a> {
 }
 
 /// Returns the tasks of the plan in its order, then those that only the log names.
-fn rows<'a>(source: &'a Source<'a>) -> Vec<Row<'a>> {
+fn rows<'a>(source: &'a Source<'a>) -> Vec<ReportRow<'a>> {
     let mut rows = Vec::new();
     let mut seen: HashMap<String, ()> = HashMap::new();
     if let Some(linked) = source.linked {
@@ -283,7 +283,7 @@ fn rows<'a>(source: &'a Source<'a>) -> Vec<Row<'a>> {
             let name = linked.plan.task_name(ix).into_owned();
             let own = source.run_state.task(&name);
             seen.insert(name.clone(), ());
-            rows.push(Row {
+            rows.push(ReportRow {
                 state: own.map_or(task.status.as_str(), |own| own.state.name()),
                 title: linked.plan.task_subject(task),
                 task: own,
@@ -296,7 +296,7 @@ fn rows<'a>(source: &'a Source<'a>) -> Vec<Row<'a>> {
         .tasks()
         .iter()
         .filter(|task| !seen.contains_key(&task.task));
-    rows.extend(others.map(|task| Row {
+    rows.extend(others.map(|task| ReportRow {
         name: task.task.clone(),
         title: "",
         state: task.state.name(),

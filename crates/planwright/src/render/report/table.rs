@@ -7,9 +7,9 @@ use planwright_verbs::plain_text::cut;
 use planwright_verbs::quantity::{count, duration, money, some_of};
 
 use super::markup::{attribute, class_of, pill, text};
-use super::{Page, Row};
+use super::{ReportPage, ReportRow};
 
-pub(super) fn draw(page: &Page<'_>, out: &mut String) {
+pub(super) fn draw(page: &ReportPage<'_>, out: &mut String) {
     if page.rows.is_empty() {
         return;
     }
@@ -23,7 +23,7 @@ pub(super) fn draw(page: &Page<'_>, out: &mut String) {
     out.push_str("</tbody>\n</table>\n</section>\n");
 }
 
-fn one(page: &Page<'_>, ix: usize, row: &Row<'_>, out: &mut String) {
+fn one(page: &ReportPage<'_>, ix: usize, row: &ReportRow<'_>, out: &mut String) {
     let name = page.link(ix, &format!("<b>{}</b>", text(&row.name)));
     let title = text(row.title);
     let _ = write!(out, "<tr><td data-label=\"Task\">{name} {title}</td>");
@@ -55,7 +55,7 @@ fn one(page: &Page<'_>, ix: usize, row: &Row<'_>, out: &mut String) {
 }
 
 /// Returns how much a task changed, and the commit that landed.
-fn changed(page: &Page<'_>, task: &TaskRun) -> String {
+fn changed(page: &ReportPage<'_>, task: &TaskRun) -> String {
     let Some(commit) = landed_commit(task) else {
         return String::new();
     };

@@ -8,7 +8,7 @@ use planwright_run::runs::state::AttemptRun;
 use planwright_verbs::plain_text::cut;
 use planwright_verbs::quantity::duration;
 
-use super::Page;
+use super::ReportPage;
 use super::markup::{attribute, class_of, text};
 
 /// So many tasks have a row each.
@@ -34,7 +34,7 @@ struct Bar {
     task: usize,
 }
 
-pub(super) fn draw(page: &Page<'_>, out: &mut String) {
+pub(super) fn draw(page: &ReportPage<'_>, out: &mut String) {
     let tried = page
         .rows
         .iter()
@@ -54,7 +54,7 @@ pub(super) fn draw(page: &Page<'_>, out: &mut String) {
 
 type Rows = (Vec<(String, Option<usize>)>, Vec<Bar>);
 
-fn by_tasks(page: &Page<'_>) -> Option<Rows> {
+fn by_tasks(page: &ReportPage<'_>) -> Option<Rows> {
     let (mut labels, mut bars) = (Vec::new(), Vec::new());
     for (ix, row) in page.rows.iter().enumerate() {
         let Some(task) = row.task.filter(|task| !task.attempts.is_empty()) else {
@@ -67,7 +67,7 @@ fn by_tasks(page: &Page<'_>) -> Option<Rows> {
     Some((labels, bars))
 }
 
-fn by_slots(page: &Page<'_>) -> Option<Rows> {
+fn by_slots(page: &ReportPage<'_>) -> Option<Rows> {
     let mut bars = Vec::new();
     let mut n_slots = 0;
     for (ix, row) in page.rows.iter().enumerate() {
@@ -104,7 +104,7 @@ fn merged(mut bars: Vec<Bar>) -> Vec<Bar> {
     out
 }
 
-fn bar(page: &Page<'_>, row: usize, task: usize, attempt: &AttemptRun) -> Option<Bar> {
+fn bar(page: &ReportPage<'_>, row: usize, task: usize, attempt: &AttemptRun) -> Option<Bar> {
     let (start, end) = page.span;
     let scale = (WIDTH - LEFT - 10.0) / (end - start) as f64;
     let x = |time: u64| LEFT + time.clamp(start, end).saturating_sub(start) as f64 * scale;
@@ -133,7 +133,7 @@ fn bar(page: &Page<'_>, row: usize, task: usize, attempt: &AttemptRun) -> Option
 }
 
 /// Returns what came of an attempt; what never ended in a run that is over was interrupted.
-pub(super) fn outcome_of<'a>(page: &Page<'_>, attempt: &'a AttemptRun) -> &'a str {
+pub(super) fn outcome_of<'a>(page: &ReportPage<'_>, attempt: &'a AttemptRun) -> &'a str {
     let open = if page.is_running() { "running" } else { "interrupted" };
     attempt.outcome.as_ref().map_or(open, Outcome::as_str)
 }
@@ -155,7 +155,7 @@ fn stretch(attempt: &AttemptRun, started: u64, now: u64) -> (u64, u64, u64) {
     }
 }
 
-fn picture(page: &Page<'_>, labels: &[(String, Option<usize>)], bars: &[Bar], out: &mut String) {
+fn picture(page: &ReportPage<'_>, labels: &[(String, Option<usize>)], bars: &[Bar], out: &mut String) {
     let height = TOP + ROW * labels.len() as f64 + 28.0;
     let _ = writeln!(
         out,
@@ -208,7 +208,7 @@ fn picture(page: &Page<'_>, labels: &[(String, Option<usize>)], bars: &[Bar], ou
     );
 }
 
-fn axis(page: &Page<'_>, height: f64, out: &mut String) {
+fn axis(page: &ReportPage<'_>, height: f64, out: &mut String) {
     let (start, end) = page.span;
     let length = end - start;
     let step = step_of(length);

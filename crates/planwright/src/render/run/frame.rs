@@ -13,7 +13,7 @@ use crate::render::terminal::Paint;
 
 /// The size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
+pub(crate) struct ScreenSize {
     /// How many characters stand beside each other.
     pub(crate) columns: usize,
     /// How many lines stand below each other.
@@ -22,7 +22,7 @@ pub(crate) struct Size {
 
 /// One line of the display.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Row {
+pub(crate) struct FrameRow {
     /// What to print, with colours.
     pub(crate) text: String,
     /// How many columns it takes.
@@ -38,7 +38,7 @@ const WITH_TITLE: usize = 76;
 
 /// Returns the display of a run at a moment, in the order of its rows. The last column and the last line of the terminal stay
 /// free: what is written there scrolls or wraps.
-pub(crate) fn frame(progress: &Progress, now: Moment, size: Size, paint: Paint) -> Vec<Row> {
+pub(crate) fn frame(progress: &Progress, now: Moment, size: ScreenSize, paint: Paint) -> Vec<FrameRow> {
     let width = size.columns.saturating_sub(1);
     let mut left = most_rows(size.rows);
     if left == 0 || width == 0 {
@@ -94,7 +94,7 @@ struct Widths {
 }
 
 /// A task's row before it is laid out.
-struct Line<'p> {
+struct FrameLine<'p> {
     mark: &'static str,
     name: String,
     title: &'p str,
@@ -105,7 +105,7 @@ struct Line<'p> {
 
 impl Canvas<'_> {
     /// Draws how far the run is.
-    fn bar(self) -> Row {
+    fn bar(self) -> FrameRow {
         let counts = &self.progress.run_state().counts;
         let (n_done, n_failed, n_skipped) = (counts.n_done, counts.n_failed, counts.n_skipped);
         let n_left = self.progress.run_state().n_left();
@@ -132,7 +132,7 @@ impl Canvas<'_> {
     }
 
     /// Draws time, proof and cost.
-    fn figures(self) -> Row {
+    fn figures(self) -> FrameRow {
         let run_state = self.progress.run_state();
         let counts = &run_state.counts;
         let began = self.progress.began();
@@ -160,7 +160,7 @@ impl Canvas<'_> {
     }
 
     /// Draws why nothing new starts, and what the user can do at the keyboard.
-    fn banner(self) -> Option<Row> {
+    fn banner(self) -> Option<FrameRow> {
         let run_state = self.progress.run_state();
         let n_interrupts = self.progress.n_interrupts();
         let n_running = self.progress.running().len() as u64;
@@ -196,22 +196,22 @@ impl Canvas<'_> {
     }
 
     /// Draws what the user is asked; the answer is typed below.
-    fn question(self) -> Option<Row> {
+    fn question(self) -> Option<FrameRow> {
         let mut row = RowBuilder::new(self.width);
         row.add(self.progress.question()?, |text| self.paint.bold(text));
         Some(row.done())
     }
 
     /// Draws the tasks that somebody works on, then those between two attempts; what does not fit is counted.
-    fn tasks(self, most: usize) -> Vec<Row> {
+    fn tasks(self, most: usize) -> Vec<FrameRow> {
         let (running, resting) = (self.progress.running(), self.progress.resting());
         let n_all = running.len() + resting.len();
         let n_shown = if n_all > most { most.saturating_sub(1) } else { n_all };
         let at_work = running.map(|running| self.running(running));
         let waiting = resting.map(|(until, task)| self.resting(until, task));
-        let lines: Vec<Line<'_>> = at_work.chain(waiting).take(n_shown).collect();
+        let lines: Vec<FrameLine<'_>> = at_work.chain(waiting).take(n_shown).collect();
         let widths = self.widths(&lines);
-        let mut rows: Vec<Row> = lines.iter().map(|line| self.lay_out(line, widths)).collect();
+        let mut rows: Vec<FrameRow> = lines.iter().map(|line| self.lay_out(line, widths)).collect();
         if n_shown < n_all && most > 0 {
             let mut row = RowBuilder::new(self.width);
             let text = match n_shown {
@@ -224,7 +224,7 @@ impl Canvas<'_> {
         rows
     }
 
-    fn running<'p>(self, running: &'p Running) -> Line<'p>
+    fn running<'p>(self, running: &'p Running) -> FrameLine<'p>
     where
         Self: 'p,
     {
@@ -237,7 +237,7 @@ impl Canvas<'_> {
         });
         let said = tame(&running.line);
         let spinner = (self.now / 100 % SPINNER.len() as u64) as usize;
-        Line {
+        FrameLine {
             mark: SPINNER.get(spinner).copied().unwrap_or("·"),
             name: shown_name(&running.task),
             title: self.progress.setting().title(&running.task),
@@ -251,7 +251,7 @@ impl Canvas<'_> {
         }
     }
 
-    fn resting<'p>(self, until: Moment, task: &'p str) -> Line<'p>
+    fn resting<'p>(self, until: Moment, task: &'p str) -> FrameLine<'p>
     where
         Self: 'p,
     {
@@ -263,7 +263,7 @@ impl Canvas<'_> {
             let wait = elapsed(until.saturating_sub(self.now));
             format!("attempt {} in {wait}{why}", resting.attempt.saturating_add(1))
         });
-        Line {
+        FrameLine {
             mark: "◷",
             name: shown_name(task),
             title: self.progress.setting().title(task),
@@ -275,8 +275,8 @@ impl Canvas<'_> {
         }
     }
 
-    fn widths(self, lines: &[Line<'_>]) -> Widths {
-        let widest = |of: &dyn Fn(&Line<'_>) -> usize| lines.iter().map(of).max().unwrap_or(0);
+    fn widths(self, lines: &[FrameLine<'_>]) -> Widths {
+        let widest = |of: &dyn Fn(&FrameLine<'_>) -> usize| lines.iter().map(of).max().unwrap_or(0);
         let name = widest(&|line| columns(&line.name));
         let agent = widest(&|line| columns(&line.agent));
         let title = widest(&|line| columns(&fit(line.title, self.width)));
@@ -292,7 +292,7 @@ impl Canvas<'_> {
         }
     }
 
-    fn lay_out(self, line: &Line<'_>, widths: Widths) -> Row {
+    fn lay_out(self, line: &FrameLine<'_>, widths: Widths) -> FrameRow {
         let paint = self.paint;
         let mut row = RowBuilder::new(self.width);
         row.add(line.mark, |text| paint.active(text));
@@ -331,14 +331,14 @@ fn joined(words: impl Iterator<Item = String>, between: &str, most: usize) -> St
 
 /// A row that grows to the right until it is full.
 struct RowBuilder {
-    row: Row,
+    row: FrameRow,
     most: usize,
 }
 
 impl RowBuilder {
     fn new(most: usize) -> Self {
         RowBuilder {
-            row: Row::default(),
+            row: FrameRow::default(),
             most,
         }
     }
@@ -356,7 +356,7 @@ impl RowBuilder {
         }
     }
 
-    fn done(self) -> Row {
+    fn done(self) -> FrameRow {
         self.row
     }
 }

@@ -30,16 +30,16 @@ const MAX_NAME_COLUMNS: usize = 40;
 /// How many files are named in one line.
 const MAX_FILES: usize = 4;
 
-/// A run and how it is told: the state that every view has, and the line for each event.
-pub(crate) struct Story {
+/// The lines of a run: the state that every view has, and the line for each event.
+pub(crate) struct RunLines {
     progress: Progress,
     name_columns: usize,
     paint: Paint,
 }
 
-impl Story {
+impl RunLines {
     pub(crate) fn new(setting: Setting, paint: Paint) -> Self {
-        Story {
+        RunLines {
             name_columns: setting.name_columns(),
             progress: Progress::new(setting),
             paint,
@@ -352,7 +352,7 @@ fn short_commit(commit: &str) -> String {
 pub(crate) struct PlainLines<W: Write> {
     out: Sink<W>,
     clock: Box<dyn FnMut() -> Moment>,
-    story: Story,
+    story: RunLines,
     /// When something was said last.
     said: Option<Moment>,
 }
@@ -363,7 +363,7 @@ impl<W: Write> PlainLines<W> {
         PlainLines {
             out: Sink::new(out),
             clock,
-            story: Story::new(setting, paint),
+            story: RunLines::new(setting, paint),
             said: None,
         }
     }

@@ -9,8 +9,8 @@ use planwright_run::runs::RunRecord;
 use planwright_verbs::run_report::Setting;
 
 use super::Watcher;
-use super::frame::{Row, Size, frame};
-use super::lines::{Sink, Story};
+use super::frame::{FrameRow, ScreenSize, frame};
+use super::lines::{RunLines, Sink};
 use super::words::Moment;
 use crate::render::terminal::Paint;
 
@@ -18,7 +18,7 @@ use crate::render::terminal::Paint;
 const MIN_BETWEEN: u64 = 100;
 
 /// What a terminal is taken for that does not tell its size.
-const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
+const USUAL_SIZE: ScreenSize = ScreenSize { columns: 80, rows: 24 };
 
 /// Terminals that know this show the frame when it is complete; others leave it alone.
 const BEGIN_UPDATE: &str = "\u{1b}[?2026h\u{1b}[?25l";
@@ -39,14 +39,14 @@ pub(crate) fn suits_live(is_terminal: bool, term: Option<&str>) -> bool {
 pub(crate) struct LiveDisplay<W: Write> {
     out: Sink<W>,
     clock: Box<dyn FnMut() -> Moment>,
-    size: Box<dyn FnMut() -> Option<Size>>,
-    story: Story,
+    size: Box<dyn FnMut() -> Option<ScreenSize>>,
+    story: RunLines,
     /// How many columns each row of the block takes that is on the screen.
     drawn: Vec<usize>,
     /// When it was drawn.
     drawn_at: Option<Moment>,
     /// How large the terminal was then.
-    drawn_on: Size,
+    drawn_on: ScreenSize,
     /// Lines that are not on the screen yet.
     waiting: String,
 }
@@ -58,13 +58,13 @@ impl<W: Write> LiveDisplay<W> {
         setting: Setting,
         paint: Paint,
         clock: Box<dyn FnMut() -> Moment>,
-        size: Box<dyn FnMut() -> Option<Size>>,
+        size: Box<dyn FnMut() -> Option<ScreenSize>>,
     ) -> Self {
         LiveDisplay {
             out: Sink::new(out),
             clock,
             size,
-            story: Story::new(setting, paint),
+            story: RunLines::new(setting, paint),
             drawn: Vec::new(),
             drawn_at: None,
             drawn_on: USUAL_SIZE,
@@ -111,7 +111,7 @@ impl<W: Write> LiveDisplay<W> {
         self.draw(&rows, size);
     }
 
-    fn draw(&mut self, rows: &[Row], size: Size) {
+    fn draw(&mut self, rows: &[FrameRow], size: ScreenSize) {
         if rows.is_empty() && self.drawn.is_empty() {
             self.out.write(&std::mem::take(&mut self.waiting));
             return;
@@ -145,7 +145,7 @@ impl<W: Write> LiveDisplay<W> {
 
     /// Returns how many lines of the screen the block takes. A terminal that has become narrower shows long rows as several;
     /// what has scrolled out of it cannot be reached.
-    fn n_lines(&self, size: Size) -> usize {
+    fn n_lines(&self, size: ScreenSize) -> usize {
         let width = size.columns.max(1);
         let n_lines: usize = self.drawn.iter().map(|columns| columns.div_ceil(width).max(1)).sum();
         n_lines.min(size.rows.saturating_sub(1))

@@ -9,7 +9,7 @@ mod progress;
 mod summary;
 pub(crate) mod words;
 
-pub(crate) use frame::Size;
+pub(crate) use frame::ScreenSize;
 pub(crate) use lines::{JsonLines, PlainLines, Sink};
 pub(crate) use live::{LiveDisplay, suits_live};
 pub(crate) use summary::summary;

@@ -30,7 +30,7 @@ const MAX_NAMES: usize = 8;
 
 /// Returns a run's end in words, in lines with their ends, broken between words for a width.
 pub(crate) fn summary(report: &RunReport, paint: Paint, width: usize) -> String {
-    let mut page = Page {
+    let mut page = SummaryPage {
         text: String::from("\n"),
         paint,
         width,
@@ -167,13 +167,13 @@ pub(crate) fn summary(report: &RunReport, paint: Paint, width: usize) -> String 
 }
 
 /// A text that grows.
-struct Page {
+struct SummaryPage {
     text: String,
     paint: Paint,
     width: usize,
 }
 
-impl Page {
+impl SummaryPage {
     fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push('\n');

@@ -2,7 +2,7 @@
 
 use super::samples::{Screen, Tape, at, setting};
 use super::stage::Stage;
-use crate::render::run::{Size, Watcher as _, suits_live};
+use crate::render::run::{ScreenSize, Watcher as _, suits_live};
 
 fn plain_lines(tape: &Tape) -> String {
     let stage = Stage::new(80, 24);
@@ -87,7 +87,7 @@ fn a_terminal_that_shrinks_is_drawn_anew() {
     stage.now.set(at(300));
     live.tick();
     stage.out.taken();
-    stage.size.set(Size { columns: 30, rows: 4 });
+    stage.size.set(ScreenSize { columns: 30, rows: 4 });
     stage.now.set(at(301));
     live.tick();
     let drawn = stage.out.taken();

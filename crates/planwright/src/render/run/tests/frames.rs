@@ -8,8 +8,8 @@ use planwright_verbs::columns::columns;
 use planwright_verbs::run_report::Setting;
 
 use super::samples::{Screen, Tape, at, setting};
-use crate::render::run::Size;
-use crate::render::run::frame::{Row, frame};
+use crate::render::run::ScreenSize;
+use crate::render::run::frame::{FrameRow, frame};
 use crate::render::run::progress::Progress;
 use crate::render::run::words::Moment;
 use crate::render::terminal::Paint;
@@ -37,13 +37,13 @@ fn busy() -> Progress {
     progress
 }
 
-fn text_of(rows: &[Row]) -> String {
+fn text_of(rows: &[FrameRow]) -> String {
     rows.iter().map(|row| format!("{}\n", row.text)).collect()
 }
 
 /// Draws without colours, and holds every row to the terminal's size.
 pub(super) fn plain(progress: &Progress, now: Moment, columns_: usize, rows: usize) -> String {
-    let size = Size {
+    let size = ScreenSize {
         columns: columns_,
         rows,
     };
@@ -215,7 +215,7 @@ fn a_banner_says_why_nothing_starts_and_what_the_keys_do() {
 
 #[test]
 fn colours_take_no_columns() {
-    let size = Size { columns: 80, rows: 24 };
+    let size = ScreenSize { columns: 80, rows: 24 };
     let plain = frame(&busy(), at(300), size, Paint::new(false));
     let coloured = frame(&busy(), at(300), size, Paint::new(true));
     for (plain, coloured) in plain.iter().zip(&coloured) {

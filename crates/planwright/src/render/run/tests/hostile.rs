@@ -9,7 +9,7 @@ use planwright_verbs::run_report::{RunReport, Setting};
 
 use super::frames::plain;
 use super::samples::{Tape, at};
-use crate::render::run::lines::Story;
+use crate::render::run::lines::RunLines;
 use crate::render::run::lines::json_line;
 use crate::render::run::summary;
 use crate::render::terminal::{Paint, json_text};
@@ -103,7 +103,7 @@ fn strangers_text_does_not_drive_the_terminal() {
         titles: [(HOSTILE.to_owned(), HOSTILE.to_owned())].into(),
     };
     let tape = hostile();
-    let mut story = Story::new(setting.clone(), Paint::new(false));
+    let mut story = RunLines::new(setting.clone(), Paint::new(false));
     for record in &tape.records {
         for line in story.take(record) {
             assert_harmless(&line);

@@ -8,7 +8,7 @@ use planwright_run::runs::{
 
 use super::samples::{Tape, at, in_utc, setting};
 use super::stage::Stage;
-use crate::render::run::lines::Story;
+use crate::render::run::lines::RunLines;
 use crate::render::run::{JsonLines, Watcher as _};
 use crate::render::terminal::Paint;
 
@@ -88,7 +88,7 @@ fn a_run_is_told_in_lines() {
                 ..RunEndRecord::default()
             },
         );
-    let mut story = Story::new(setting(12), Paint::new(false));
+    let mut story = RunLines::new(setting(12), Paint::new(false));
     let lines: Vec<String> = tape.records.iter().flat_map(|record| story.take(record)).collect();
     expect![[r#"
         05:31:00  the run begins: 12 tasks, 3 at a time

@@ -9,7 +9,7 @@ use planwright_verbs::run_report::Setting;
 
 use super::samples::at;
 use crate::render::run::words::Moment;
-use crate::render::run::{LiveDisplay, PlainLines, Size};
+use crate::render::run::{LiveDisplay, PlainLines, ScreenSize};
 use crate::render::terminal::Paint;
 
 /// A place to write to that can be looked at, and that can break.
@@ -43,7 +43,7 @@ impl Write for Shared {
 pub(super) struct Stage {
     pub(super) out: Shared,
     pub(super) now: Rc<Cell<Moment>>,
-    pub(super) size: Rc<Cell<Size>>,
+    pub(super) size: Rc<Cell<ScreenSize>>,
 }
 
 impl Stage {
@@ -51,7 +51,7 @@ impl Stage {
         Stage {
             out: Shared::default(),
             now: Rc::new(Cell::new(at(0))),
-            size: Rc::new(Cell::new(Size { columns, rows })),
+            size: Rc::new(Cell::new(ScreenSize { columns, rows })),
         }
     }
 
