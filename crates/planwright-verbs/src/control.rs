@@ -9,7 +9,7 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, ask};
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::refuse_in_attempt;
+use crate::calling_attempt::refuse_in_attempt;
 use crate::failure::{Failure, Result};
 use crate::find_run::{RunScope, SeenRun, unreadable};
 use crate::follow_run::PAUSE;

@@ -11,7 +11,7 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
 use planwright_run::workspace::{root_of, slashed};
 
-use crate::attempt::where_runs_are;
+use crate::calling_attempt::where_runs_are;
 use crate::failure::{Failure, Result};
 use crate::find_plan::{CREATE_PLAN, PlanNaming, candidates, naming, plan_file};
 use crate::next_step::next_step;

@@ -9,7 +9,7 @@ use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::remark_copy;
+use crate::calling_attempt::remark_copy;
 use crate::failure::{Failure, Result};
 use crate::find_plan::{PlanChoice, no_file};
 use crate::plan_entries::Entry;

@@ -3,7 +3,7 @@
 //! Requests and reports are plain data. Nothing here knows a command line, a terminal or a browser, and nothing ends the process:
 //! faces turn what their users do into requests, and reports into what their users see.
 
-#![allow(
+#![expect(
     missing_docs,
     reason = "the fields of requests and reports say by their names what they hold"
 )]
@@ -22,7 +22,7 @@ pub mod typed_command;
 pub mod workspace;
 
 pub mod answer_outline;
-pub mod attempt;
+pub mod calling_attempt;
 pub mod cancel;
 pub mod change_report;
 pub mod claim_terms;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use planwright_core::plan::PlanProgress;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::remark_copy;
+use crate::calling_attempt::remark_copy;
 use crate::failure::Result;
 use crate::find_plan::{candidates, dialect_named, refuse_closed};
 use crate::plan_entries::{self, Entry};

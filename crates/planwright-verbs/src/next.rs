@@ -15,7 +15,7 @@ use planwright_run::runs;
 use planwright_run::shell::argument;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::remark_copy;
+use crate::calling_attempt::remark_copy;
 use crate::change_report::{ChangeMode, claim_lines, claim_report, diff_of, remark_notices, step_words};
 use crate::claim_terms::lease_end;
 use crate::failure::{Exit, Result};

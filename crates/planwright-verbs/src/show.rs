@@ -8,7 +8,7 @@ use planwright_run::journal::{PastChange, plan_id};
 use planwright_run::store::{self, PlanFile};
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::remark_copy;
+use crate::calling_attempt::remark_copy;
 use crate::failure::{Failure, Result};
 use crate::find_plan::PlanChoice;
 use crate::history::PastReport;

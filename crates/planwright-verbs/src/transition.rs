@@ -9,7 +9,7 @@ use planwright_run::journal::ManualVerification;
 use planwright_run::revise::{self, Pick, VerbCall, transition_by};
 use serde::Deserialize;
 
-use crate::attempt::refuse_own_plan;
+use crate::calling_attempt::refuse_own_plan;
 use crate::change_report::{ChangeMode, ChangeReport, step_words};
 use crate::claim_terms::{lease_end, refuse_without_note};
 use crate::failure::{Failure, Result};

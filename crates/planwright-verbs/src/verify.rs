@@ -7,7 +7,7 @@ use planwright_run::journal::{ManualVerification, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::refuse_own_plan;
+use crate::calling_attempt::refuse_own_plan;
 use crate::change_report::notice_words;
 use crate::failure::{Exit, Failure, Result};
 use crate::find_plan::{FoundPlan, PlanChoice};

@@ -12,7 +12,7 @@ use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::remark_copy;
+use crate::calling_attempt::remark_copy;
 use crate::failure::Result;
 use crate::find_plan::PlanChoice;
 use crate::find_run::{RunScope, RunStatus};

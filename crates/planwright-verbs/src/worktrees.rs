@@ -9,7 +9,7 @@ use planwright_run::runs;
 use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
-use crate::attempt::refuse_in_attempt;
+use crate::calling_attempt::refuse_in_attempt;
 use crate::failure::{Exit, Failure, Result};
 use crate::find_run::unreadable_runs;
 use crate::plain_text::one_line;

@@ -5,7 +5,7 @@ mod verification;
 
 use std::time::Duration;
 
-use crate::attempt::refuse_in_attempt;
+use crate::calling_attempt::refuse_in_attempt;
 use crate::failure::{Failure, Result};
 use crate::find_run::{RunScope, RunStatus, SeenRun};
 use crate::observer::VerificationObserver;

@@ -19,7 +19,7 @@ use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
 
 use crate::answer_outline::Confirmation;
-use crate::attempt::refuse_own_plan;
+use crate::calling_attempt::refuse_own_plan;
 use crate::create_plan::with_id_source;
 use crate::failure::{Exit, Failure, Result};
 use crate::find_plan::{FoundPlan, PlanChoice};

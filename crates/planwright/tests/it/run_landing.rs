@@ -70,7 +70,8 @@ pub(crate) fn of_the_user(workspace: &Workspace) -> BTreeMap<String, String> {
         for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
             let path = entry.path();
             let name = path.strip_prefix(&root).expect("below").to_string_lossy().into_owned();
-            let is_ours = name == "plan.json" || name == ".planwright" || name == "planwright.toml";
+            // The plan file is written by way of a temporary file next to it.
+            let is_ours = name == "plan.json" || name.starts_with(".planwright") || name == "planwright.toml";
             if is_ours
                 || name.starts_with(".git/objects")
                 || name.starts_with(".git/refs")

@@ -4,9 +4,11 @@
 
 mod agents;
 mod arbiter;
+mod attempt_start;
 mod attempts;
 mod budget;
 mod checkouts;
+mod conflict_resolution;
 mod control_requests;
 mod external_edits;
 mod fallback;
@@ -17,11 +19,9 @@ mod plan_writer;
 mod proposals;
 mod reconcile;
 mod recorder;
-mod resolution;
-mod rests;
 mod results;
+mod retry_waits;
 mod shutdown;
-mod starting;
 mod startup;
 mod stops;
 mod verification;
@@ -48,6 +48,7 @@ use attempts::RunningAttempts;
 use budget::{BudgetWaits, RunClock};
 use checkouts::KeptCheckouts;
 pub(super) use checkouts::Workplace;
+use conflict_resolution::Conflicts;
 use control_requests::ControlRequests;
 use external_edits::EditWatch;
 use fallback::Fallbacks;
@@ -57,8 +58,7 @@ use landing::LandingQueue;
 use memory::Memory;
 use plan_writer::PlanWriter;
 use recorder::Recorder;
-use resolution::Conflicts;
-use rests::Rests;
+use retry_waits::Rests;
 use stops::Stops;
 
 /// How often the plan file, the requests and the clock are looked at when nothing happens.
