@@ -50,6 +50,12 @@ impl RunPlace {
         Ok(place)
     }
 
+    /// Makes the folder of its attempts again, where a task removed it.
+    pub(crate) fn restore_attempts_folder(&self) {
+        // What is in its place is looked at when an attempt begins.
+        let _ = std::fs::create_dir(self.attempts());
+    }
+
     /// Refuses a run whose folders are links, before anything is added to it.
     pub fn refuse_links(&self, files: &dyn Files) -> io::Result<()> {
         let folders = [self.attempts(), self.worktrees()];

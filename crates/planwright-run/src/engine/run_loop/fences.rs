@@ -251,6 +251,7 @@ impl RunLoop<'_> {
                 Err(_) => std::thread::sleep(RESTORE_PAUSE),
             }
         };
+        self.place.restore_attempts_folder();
         if is_new_log && let Some(links) = &self.fences.links {
             // It is another file now. Without a second name it can still be restored from memory.
             links.renew(&self.place.folder()).unwrap_or_default();
