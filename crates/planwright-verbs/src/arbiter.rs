@@ -32,7 +32,7 @@ pub struct ArbiterRequest {
     pub plan: PlanChoice,
     /// What is to be done, where there is no plan.
     pub task: Option<String>,
-    /// The agent that is asked which agent should act next. None: nobody is asked.
+    /// The agent that is asked which agent should act next. None: no agent is asked.
     pub agent: Option<String>,
 }
 
@@ -50,7 +50,7 @@ pub struct ArbiterReport {
     pub last_error: Option<String>,
     /// The agents that can be chosen: those whose programs are there.
     pub agents: Vec<String>,
-    /// Who is to act next; null where nobody was asked.
+    /// Who is to act next; null where no agent was asked.
     pub answer: Option<ArbiterAnswerReport>,
     /// What an arbiter is asked, as text.
     #[serde(skip)]
@@ -183,7 +183,7 @@ fn subject(workspace: &Workspace, request: &ArbiterRequest) -> Result<ArbiterSub
     })
 }
 
-/// Returns why a task has failed that nobody has tried again, as the plan tells it.
+/// Returns why a task has failed that was not tried again, as the plan records it.
 fn written_error(opened: &OpenedPlan, linked: &LinkedPlan) -> Option<String> {
     let plan = &linked.plan;
     let failed = plan.tasks().iter().rposition(|task| task.status == Status::Failed)?;

@@ -248,7 +248,7 @@ fn resolve(workspace: &Workspace, plan: Option<&str>, user: bool, reach: Reach) 
     )
 }
 
-/// Returns the name of a plan in use that somebody probably meant who wrote another.
+/// Returns the name of a plan in use that the user probably meant.
 fn nearest_plan(folder: &Path, wanted: &str, user: bool) -> Option<String> {
     let plans = candidates(folder, user);
     let names: Vec<String> = plans.iter().flat_map(|path| names_of(path)).collect();

@@ -124,7 +124,7 @@ impl PlannerRequest {
         })
     }
 
-    /// Calls a function with whoever plans.
+    /// Calls a function with the planner.
     pub(crate) fn ask<T>(
         &self,
         workspace: &Workspace,

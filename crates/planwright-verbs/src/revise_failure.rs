@@ -195,7 +195,7 @@ fn is_run(found: &FoundPlan) -> bool {
     place.is_ok_and(|place| holder(&DiskFiles, &place).is_some())
 }
 
-/// Returns a finding about a text that was never written, whose places are nobody's.
+/// Returns a finding about a text that was never written, without its places.
 fn without_place(worse: &Diagnostic, found: &FoundPlan) -> Diagnostic {
     Diagnostic {
         span: None,

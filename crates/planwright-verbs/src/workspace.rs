@@ -32,7 +32,7 @@ pub enum Input {
 }
 
 impl Workspace {
-    /// Returns the workspace around a folder, for a face without an input, in which nobody hears remarks.
+    /// Returns the workspace around a folder, for a face without an input that hears no remarks.
     pub fn around(folder: impl Into<PathBuf>) -> Self {
         Workspace {
             folder: folder.into(),

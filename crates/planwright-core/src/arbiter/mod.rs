@@ -8,7 +8,7 @@
 //! use planwright_core::arbiter::{AnswerError, ArbiterBrief, Decision, PastAttempts};
 //!
 //! let agents = ["claude", "codex"];
-//! let question = ArbiterBrief::of_task("Mend the tests", PastAttempts::default()).question(&agents);
+//! let question = ArbiterBrief::of_task("Fix the tests", PastAttempts::default()).question(&agents);
 //! assert!(question.contains("- codex\n"));
 //!
 //! let answer = r#"I would say: {"agent": "codex", "reason": "It knows the tests."}"#;

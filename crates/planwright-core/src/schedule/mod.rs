@@ -1,7 +1,7 @@
 //! The pure scheduler: what happened goes in, what to do comes out. Knows no clock, no process and no file; the same events
 //! lead to the same state and the same actions.
 //!
-//! It is told of everything by [`ScheduleEvent`]s, also of what it asked for itself: a task that it wants started runs once
+//! [`ScheduleEvent`]s report everything to it, also the effect of its own actions: a task that it wants started runs once
 //! [`ScheduleEvent::Started`] says so. Time reaches it as an event too: who rests is woken by [`ScheduleEvent::Rested`].
 //!
 //! ```
@@ -161,7 +161,7 @@ pub enum ScheduleAction {
         /// The attempt that failed.
         attempt: u32,
     },
-    /// Have somebody look at what a task made, and say [`ScheduleEvent::Approved`].
+    /// Have a person review what a task made; the answer is [`ScheduleEvent::Approved`].
     Review {
         /// The task.
         task: u32,

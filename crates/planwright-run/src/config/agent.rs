@@ -104,7 +104,7 @@ pub struct Agent {
     pub name: String,
     /// The preset that it follows where nothing else is said.
     pub preset: Option<&'static str>,
-    /// Where it is configured; [`SettingOrigin::Preset`] where it is not, and known all the same.
+    /// Where it is configured; [`SettingOrigin::Preset`] where only the preset is known.
     pub origin: SettingOrigin,
     /// The words of its command, the program first, with placeholders; never empty.
     pub command: Vec<String>,

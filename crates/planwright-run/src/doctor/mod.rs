@@ -149,7 +149,7 @@ impl DoctorFindings {
             }
         };
         let inspection = inspect_file(&source, Some(&path), None).inspection;
-        // What is judged by the files beside it points at one of them, and holds no plan itself.
+        // A file that is judged by the files next to it points at one of them, and holds no plan itself.
         let is_pointer = is_pointer(&path);
         let mut warnings = inspection
             .diagnostics

@@ -79,7 +79,7 @@ pub struct Spec {
     pub max_log_bytes: u64,
     /// What is removed from its output before that is logged or reported.
     pub redaction: Redaction,
-    /// Whether all of its output is told as well, by [`WorkerEvent::Output`].
+    /// Whether all of its output is reported as well, by [`WorkerEvent::Output`].
     pub streams_output: bool,
     /// How long it may run.
     pub wall_limit: Option<Duration>,

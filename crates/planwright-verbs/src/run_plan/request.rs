@@ -188,7 +188,7 @@ fn gone_flags(request: &RunPlanRequest) -> Vec<String> {
     gone.map(|(_, text)| text.to_owned()).collect()
 }
 
-/// Returns the words that a command has to have again which goes on with this run: who works, where, on what, and how strictly.
+/// Returns the options that a command repeats to continue this run: who works, where, on what, and how strictly.
 fn repeated(request: &RunPlanRequest) -> Vec<String> {
     let mut words = Vec::new();
     let mut option = |name: &str, value: Option<String>| {

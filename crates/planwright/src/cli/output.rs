@@ -196,7 +196,7 @@ impl Output {
     pub(crate) fn note(&mut self, text: &str) {
         self.flush();
         let guarded = self.lines_beside.guarded(text.as_bytes());
-        // A closed standard error leaves nobody to tell.
+        // A closed standard error has no reader.
         let _ = std::io::stderr().write_all(&guarded);
     }
 
@@ -323,7 +323,7 @@ impl Output {
 /// Writes whole lines to standard error.
 fn write_beside(text: &str) {
     let guarded = LineGuard::default().guarded(text.as_bytes());
-    // A closed standard error leaves nobody to tell.
+    // A closed standard error has no reader.
     let _ = std::io::stderr().write_all(&guarded);
 }
 

@@ -43,7 +43,7 @@ pub(super) enum RunManner {
     Rawko,
 }
 
-/// A run on the command line: shown while it goes on, asked about where tasks wait for a review, summed up at its end.
+/// A run on the command line: shown while it is at work, with questions where tasks wait for review, and a summary at its end.
 pub(super) struct RunView<'o> {
     output: &'o mut Output,
     manner: RunManner,
@@ -97,7 +97,7 @@ impl ReviewPrompt {
     }
 }
 
-/// How a run is shown while it goes on.
+/// How a run is shown while it is at work.
 enum Shown {
     Live(LiveDisplay<GuardedWriter<Stdout>>, CancelToken),
     Lines(PlainLines<GuardedWriter<Stdout>>),

@@ -39,7 +39,7 @@ impl VerificationObserver for VerificationView<'_> {
                 self.output
                     .remark(&format!("restored before the next command: {files}"));
             }
-            // Only a person who waits wonders what goes on.
+            // Only a person who waits needs to know what runs.
             VerificationEvent::CommandBegins { command } if self.output.audience_beside() == Audience::Person => {
                 self.output.remark(&format!("  running {}", command_words(command)));
             }
@@ -83,7 +83,7 @@ impl VerificationView<'_> {
             }
             VerificationStream::Nowhere => {}
         }
-        // A closed standard error leaves nobody to tell.
+        // A closed standard error has no reader.
         let _ = io::stderr().flush();
     }
 

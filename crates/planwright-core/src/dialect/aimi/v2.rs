@@ -160,10 +160,10 @@ fn read_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usiz
                 "skipped" => Some("\"passes\": false, \"skipped\": true"),
                 _ => None,
             };
-            let mend = meant
+            let fix = meant
                 .filter(|_| !has_passes)
                 .map(|text| MemberFix::Write(text.to_owned()));
-            ("v2.x files say `passes` and `skipped` instead".to_owned(), mend)
+            ("v2.x files say `passes` and `skipped` instead".to_owned(), fix)
         });
         let depends_on = other_version(&reader.unknown, "dependsOn", &owner, &|_| {
             ("v2.x orders stories by `priority` alone".to_owned(), None)

@@ -100,9 +100,9 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     let fence = pack.fence();
     let facts = facts_of(input);
     let mut validation = original::validate(&pack, &facts);
-    if let Some(mended) = fence.and_then(readable_contract) {
+    if let Some(readable) = fence.and_then(readable_contract) {
         contract::check(
-            mended,
+            readable,
             &facts.directories,
             &mut validation.errors,
             &mut validation.limitations,
