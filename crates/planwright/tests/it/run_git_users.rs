@@ -417,6 +417,10 @@ fn a_user_who_commits_amends_and_cleans_up_meanwhile_disturbs_nothing() {
     workspace.git(&["gc", "-q", "--prune=now"]);
     workspace.give("go-b");
     workspace.until_log("started c");
+    // Git refuses a rebase while a tracked file changes, and the plan is one.
+    workspace.until("the plan knows of c", |workspace| {
+        workspace.states() == "a done, b done, c running"
+    });
     workspace.write("shared.txt", "changed\n");
     workspace.git(&["stash", "-q", "--", "shared.txt"]);
     workspace.git(&[
