@@ -11,7 +11,10 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
     needs::toolchains();
     needs::shells();
     if !filter.is_empty() {
-        return cargo(&[&["test", "--workspace", "--"], filter].concat(), &[]);
+        return cargo(
+            &[&["test", "--workspace", "--"], filter].concat(),
+            &[(TEST_THREADS, &test_threads())],
+        );
     }
     println!("── formatting");
     cargo(&["fmt", "--all", "--check"], &[])?;
@@ -45,7 +48,16 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
     println!("── tests");
-    cargo(&["test", "--workspace", "--locked"], &[])
+    cargo(&["test", "--workspace", "--locked"], &[(TEST_THREADS, &test_threads())])
+}
+
+/// The variable by which the test runner is told how many tests run side by side.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
+
+/// Returns how many tests run side by side: most of them wait for processes, so that there are more of them than cores.
+fn test_threads() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::env::var(TEST_THREADS).unwrap_or_else(|_| (4 * cores).min(64).to_string())
 }
 
 fn cargo(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<()> {

@@ -3,6 +3,7 @@
 pub mod conformance;
 #[cfg(unix)]
 pub mod contention;
+pub mod cpu_time;
 pub mod generate;
 pub mod judge;
 pub mod loopback;

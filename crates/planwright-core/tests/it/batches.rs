@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use planwright_core::change::{Batch, Open, RefusedRequest, RequestResult, TaskRequest, transition, transitions};
 use planwright_core::dialect::{Choice, DiskFacts};
@@ -12,6 +11,7 @@ use planwright_core::edit::VerbRequest;
 use planwright_core::edit::moves::retries;
 use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
+use planwright_testkit::cpu_time::CpuStopwatch;
 use planwright_testkit::generate;
 
 use crate::generate::Chance;
@@ -452,17 +452,17 @@ fn a_whole_run_costs_a_few_readings() {
                 1,
             );
         }
-        let start = Instant::now();
+        let start = CpuStopwatch::start();
         let now = open(&text);
         let reading = start.elapsed();
         let wishes = whole_run(N_TASKS);
         let asked: Vec<TaskRequest<'_>> = wishes.iter().map(Wish::asked).collect();
-        let start = Instant::now();
+        let start = CpuStopwatch::start();
         let batch = with_choice(|choice| transitions(&now, choice, &asked));
         let elapsed = start.elapsed();
         let n_made = batch.results.iter().filter(|result| result.is_ok()).count();
         assert_eq!(n_made, 2 * N_TASKS, "{dialect}");
-        let start = Instant::now();
+        let start = CpuStopwatch::start();
         open(batch.changed.source.as_str());
         let reading = reading.max(start.elapsed());
         // Two rounds of patches and proofs take some ten readings; one reading per transition would be twenty thousand.
@@ -482,7 +482,7 @@ fn failures_that_take_others_along_are_made_together() {
     let pairs: Vec<String> = (0..N_PAIRS).map(pair).collect();
     let text = format!("{{\"goal\": \"g\", \"tasks\": [{}]}}", pairs.join(", "));
     let failing = |n: usize| [Verb::Start, Verb::Fail].map(|verb| Wish::plain(2 * n, verb, n));
-    let start = Instant::now();
+    let start = CpuStopwatch::start();
     let failed = all_at_once(&text, &(0..N_PAIRS).flat_map(failing).collect::<Vec<_>>());
     let retries: Vec<Wish> = (0..N_PAIRS).map(|n| Wish::plain(2 * n, Verb::Retry, n)).collect();
     let again = all_at_once(&failed.text, &retries);
@@ -490,7 +490,7 @@ fn failures_that_take_others_along_are_made_together() {
     let states = |first, second| vec![[Some(first), Some(second)]; N_PAIRS].concat();
     assert_eq!(failed.states, states(State::Failed, State::Skipped));
     assert_eq!(again.states, states(State::Running, State::Pending));
-    let start = Instant::now();
+    let start = CpuStopwatch::start();
     open(&again.text);
     // One reading per failure would be six thousand.
     assert!(elapsed < start.elapsed() * 500, "{elapsed:?}");

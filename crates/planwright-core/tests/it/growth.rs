@@ -2,7 +2,7 @@
 //! Time itself is for `cargo xtask bench shapes`: here it is the work that shows, as findings and their words.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use planwright_core::diagnostic::{Diagnostic, MAX_FINDINGS, Safety, Severity};
 use planwright_core::dialect::task_pack::contract;
@@ -13,6 +13,7 @@ use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::Inspection;
 use planwright_core::plan::Readiness;
 use planwright_core::text::{LineIndex, SourceText};
+use planwright_testkit::cpu_time::CpuStopwatch;
 use planwright_testkit::generate::{SHAPES, plan};
 
 use crate::fixtures::{inspect_text, rule_ids, with_choice};
@@ -160,7 +161,7 @@ fn places_on_one_long_line_are_cheap() {
     // A plan without line breaks, as programs write it: every place is asked for.
     let text = "\"é\", ".repeat(30_000);
     let index = LineIndex::new(&text);
-    let start = Instant::now();
+    let start = CpuStopwatch::start();
     for n in 0..3_000u32 {
         let position = index.position(n * 60);
         assert_eq!((position.line, position.column as u32), (1, n * 50 + 1));
@@ -173,7 +174,7 @@ fn places_on_one_long_line_are_cheap() {
 fn keys_without_values_on_one_long_line_are_cheap() {
     let keys: Vec<String> = (0..50_000).map(|n| format!("k{n}")).collect();
     let text = format!("{{{}}}", keys.join(","));
-    let start = Instant::now();
+    let start = CpuStopwatch::start();
     let document = yaml::parse(&SourceText::new(text)).document;
     assert_eq!(document.n_nodes(), 100_001);
     // Reading on to the end of the line for each key takes more than ten times as long.

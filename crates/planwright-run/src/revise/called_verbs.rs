@@ -139,6 +139,7 @@ struct CalledMove {
     verb: String,
     to: State,
     by: Option<String>,
+    seq: u64,
 }
 
 /// What verbs did to a plan since a record of its journal.
@@ -167,11 +168,13 @@ impl CalledVerbs {
             ..CalledVerbs::default()
         };
         let holds = |past: &&PastChange| past.seq >= since && past.outcome != ChangeOutcome::Void;
-        for PastChange { change, .. } in history.changes().iter().filter(holds) {
+        for PastChange { change, seq, .. } in history.changes().iter().filter(holds) {
             for moved in change.moves.iter().chain(&change.states) {
                 if let Some(to) = State::from_word(&moved.to) {
-                    let (verb, by) = (change.verb.clone(), change.by.clone());
-                    called.moves.insert(moved.task.clone(), CalledMove { verb, to, by });
+                    let (verb, by, seq) = (change.verb.clone(), change.by.clone(), *seq);
+                    called
+                        .moves
+                        .insert(moved.task.clone(), CalledMove { verb, to, by, seq });
                 }
             }
             called.last = Some((change.verb.clone(), change.tasks.clone()));
@@ -182,6 +185,11 @@ impl CalledVerbs {
     /// Returns the last verb that moved a task, and the state that it got.
     pub(crate) fn last_move(&self, task: &str) -> Option<(&str, State)> {
         self.moves.get(task).map(|moved| (moved.verb.as_str(), moved.to))
+    }
+
+    /// Returns the number of the record of the last verb that moved a task.
+    pub(crate) fn record_of_move(&self, task: &str) -> Option<u64> {
+        self.moves.get(task).map(|moved| moved.seq)
     }
 
     /// Returns who called the last verb that moved a task, where the journal has it.

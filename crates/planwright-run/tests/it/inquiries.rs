@@ -179,11 +179,11 @@ fn failures_are_told_apart() {
 
 #[test]
 fn an_agent_that_takes_too_long_is_ended() {
-    let config = configured("echo thinking; sleep 100", "");
+    let config = configured("echo thinking; sleep 1000", "");
     let began = Instant::now();
     let (answer, _) = asked(&config, "asked", |limits| limits.within(Duration::from_millis(200)));
     assert!(matches!(answer, Err(AgentQueryError::TimedOut { .. })), "{answer:?}");
-    assert!(began.elapsed() < Duration::from_secs(30));
+    assert!(began.elapsed() < Duration::from_secs(300));
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn politeness_can_be_taken_back() {
         "asking twice changes nothing"
     );
     assert_eq!(yard.cancelled(StopManner::AtOnce).exit, ProcessExit::Signal(9));
-    assert!(start.elapsed() < Duration::from_secs(15), "the grace is twenty seconds");
+    assert!(start.elapsed() < Duration::from_secs(300), "the grace is ten minutes");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::run::{Came, Workspace, clido, rawko};
 fn with_judge(workspace: &Workspace, run: &str, script: &str) {
     let path = workspace.aside("judge.sh");
     let awaits =
-        "awaits() { n=0; while [ ! -e \"$ASIDE/$1\" ] && [ $n -lt 3000 ]; do sleep 0.01; n=$((n + 1)); done; }";
+        "awaits() { n=0; while [ ! -e \"$ASIDE/$1\" ] && [ $n -lt 9000 ]; do sleep 0.01; n=$((n + 1)); done; }";
     std::fs::write(&path, format!("{awaits}\n{script}\n")).expect("the folder is ours");
     let set = format!("ASIDE = \"{}\"", workspace.aside("").display());
     let rest = format!(

@@ -280,7 +280,7 @@ fn a_result_is_a_file_and_short() {
         let since = Instant::now();
         workspace.runs(&["--isolation", isolation]).exits(1);
         assert!(
-            since.elapsed() < Duration::from_secs(20),
+            since.elapsed() < Duration::from_secs(240),
             "{script}: {:?}",
             since.elapsed()
         );
@@ -309,7 +309,7 @@ fn with_each_trap(is_over: impl Fn(&str, &Outside)) {
             &outside,
         );
         assert!(
-            since.elapsed() < Duration::from_secs(30),
+            since.elapsed() < Duration::from_secs(240),
             "{trap}: {:?}",
             since.elapsed()
         );
@@ -376,7 +376,7 @@ fn agents_that_will_not_end_are_ended_and_leave_a_log_within_its_bound() {
         "trap '' TERM; yes",
         "trap '' TERM; tr '\\0' x < /dev/zero",
         "exec >&- 2>&-; trap '' TERM; while true; do sleep 0.1; done",
-        "(setsid sh -c 'trap \"\" TERM; while true; do sleep 0.1; done' &) ; sleep 60",
+        "(setsid sh -c 'trap \"\" TERM; while true; do sleep 0.1; done' &) ; sleep 1000",
     ] {
         let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
         workspace.configure("wall_limit = \"1s\"\nlog_cap = \"64KB\"", "");
@@ -387,7 +387,7 @@ fn agents_that_will_not_end_are_ended_and_leave_a_log_within_its_bound() {
         let since = Instant::now();
         workspace.runs(&[]).exits(1);
         assert!(
-            since.elapsed() < Duration::from_secs(20),
+            since.elapsed() < Duration::from_secs(240),
             "{script}: {:?}",
             since.elapsed()
         );

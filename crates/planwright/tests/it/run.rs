@@ -10,7 +10,7 @@ use planwright_testkit::TempFolder;
 use serde_json::Value;
 
 /// What has not happened by then never will.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// How often it is looked whether something has happened.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -20,7 +20,7 @@ const PRELUDE: &str = r#"
 echo "$PLANWRIGHT_TASK" >> "$ASIDE/began"
 task=$PLANWRIGHT_TASK
 attempt=$PLANWRIGHT_ATTEMPT
-awaits() { n=0; while [ ! -e "$ASIDE/$1" ] && [ $n -lt 3000 ]; do sleep 0.01; n=$((n + 1)); done; }
+awaits() { n=0; while [ ! -e "$ASIDE/$1" ] && [ $n -lt 9000 ]; do sleep 0.01; n=$((n + 1)); done; }
 result() { printf '%s' "$1" > "$PLANWRIGHT_RESULT"; }
 says() { result "{\"planwright_result\": 1, \"outcome\": \"$1\", \"output\": \"$2\"}"; }
 "#;

@@ -39,10 +39,10 @@ fn names_of_tasks_cannot_escape() {
 
 #[test]
 fn what_an_agent_leaves_running_does_not_hold_up_the_run() {
-    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "sleep 40 & says done");
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "sleep 1000 & says done");
     let since = Instant::now();
     workspace.runs(&[]).exits(0);
-    assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
+    assert!(since.elapsed() < Duration::from_secs(300), "{:?}", since.elapsed());
     assert_eq!(workspace.states(), "a done, b done");
     assert!(
         workspace.remarks().contains("went on without it, and was ended"),
@@ -115,11 +115,7 @@ fn a_plan_that_vanishes_pauses_the_run_until_it_is_back() {
     workspace.until("the plan knows", |workspace| workspace.states().contains("a running"));
     let text = workspace.plan();
     std::fs::remove_file(workspace.root().join("plan.json")).expect("ours");
-    let since = Instant::now();
-    while !workspace.log().iter().any(|line| line.starts_with("paused")) {
-        assert!(since.elapsed() < Duration::from_secs(30), "{:?}", workspace.log());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    workspace.until_log("paused");
     workspace.give("go");
     workspace.write("plan.json", text);
     run.ends().exits(0);
@@ -211,7 +207,8 @@ fn a_run_that_is_killed_at_any_time_gets_through_in_the_end() {
 fn many_writers_lose_nothing() {
     let names: Vec<String> = (0..40).map(|n| format!("t{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let workspace = Workspace::new(("plan.json", &clido(&names)), "sleep 0.05; says done");
+    let script = "case $task in t[23]?) awaits go;; esac; sleep 0.05; says done";
+    let workspace = Workspace::new(("plan.json", &clido(&names)), script);
     let run = workspace.begins(&["-j", "3"]);
     workspace.until_begun(1);
     // Others skip tasks from the end, and edit words, while the run works from the beginning.
@@ -229,6 +226,7 @@ fn many_writers_lose_nothing() {
             ])
             .exits(0);
     }
+    workspace.give("go");
     run.ends().exits(0);
     let shown = workspace.states();
     for n in 0..40 {

@@ -451,7 +451,7 @@ pub(crate) fn killed_at(words: &str, is_after: bool) -> Workspace {
     std::fs::create_dir_all(&folder).expect("ours");
     let git = folder.join("git");
     let wait = format!(
-        "case \" $* \" in *\" {words} \"*) touch {0}/slow-is-here; n=0; while [ ! -e {0}/go ] && [ $n -lt 3000 ]; do sleep 0.01; \
+        "case \" $* \" in *\" {words} \"*) touch {0}/slow-is-here; n=0; while [ ! -e {0}/go ] && [ $n -lt 9000 ]; do sleep 0.01; \
          n=$((n + 1)); done;; esac",
         workspace.aside("").display()
     );

@@ -44,7 +44,7 @@ fn a_run_that_waited_for_another_knows_what_that_did() {
     std::fs::create_dir_all(&folder).expect("ours");
     let git = folder.join("git");
     let script = format!(
-        "#!/bin/sh\ntouch {0}/slow-is-here\nn=0; while [ ! -e {0}/go ] && [ $n -lt 3000 ]; do sleep 0.01; n=$((n + 1)); done\nPATH=${{PATH#*:}} exec git \"$@\"\n",
+        "#!/bin/sh\ntouch {0}/slow-is-here\nn=0; while [ ! -e {0}/go ] && [ $n -lt 9000 ]; do sleep 0.01; n=$((n + 1)); done\nPATH=${{PATH#*:}} exec git \"$@\"\n",
         workspace.aside("").display()
     );
     std::fs::write(&git, script).expect("ours");

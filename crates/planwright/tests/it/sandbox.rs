@@ -11,7 +11,7 @@ use planwright_testkit::TempFolder;
 use serde_json::Value;
 
 /// A command that has not ended by then hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A workspace of its own, gone when the test is over.
 pub(crate) struct Sandbox {

@@ -29,6 +29,8 @@ pub(super) struct EditWatch {
     last_look: Instant,
     /// The first record of the plan's journal that can be of a verb called during this run.
     since: u64,
+    /// For each task the record of the last verb whose state was seen in the file.
+    followed: HashMap<String, u64>,
     /// What was last reported of statuses that were set back.
     last_set_back: Option<String>,
     /// The tasks whose criteria or type a verb changed: their next attempt is judged by the new ones.
@@ -42,6 +44,7 @@ impl EditWatch {
             invalid: None,
             last_look: clock::instant(),
             since: next_record(snapshot.path(), snapshot.plan()),
+            followed: HashMap::new(),
             last_set_back: None,
             renewed: HashSet::new(),
         }
@@ -81,6 +84,10 @@ struct EditedPlan {
     found: Vec<State>,
     /// Where that comes from.
     sources: Vec<StatusSource>,
+    /// The state that a verb of another process gave each task. An edit after it may have put another one into the file.
+    moved_to: Vec<Option<State>>,
+    /// The tasks whose state in the file is that of the last verb, and its record.
+    followed: Vec<(String, u64)>,
     /// Who called the verb that moved each task, where the journal has it.
     movers: Vec<Option<String>>,
     /// Tasks that have started, and whose criteria or type were edited without a verb.
@@ -100,13 +107,6 @@ enum StatusSource {
     Verb,
     /// It was written into the file, by an agent, an editor or a script: it is a claim, and does not count.
     Claim,
-}
-
-impl EditedPlan {
-    /// Returns the state that another process gave a task, where it holds.
-    fn set_by_verb(&self, task: usize) -> Option<State> {
-        (self.sources[task] == StatusSource::Verb).then_some(self.found[task])
-    }
 }
 
 impl RunLoop<'_> {
@@ -222,7 +222,9 @@ impl RunLoop<'_> {
                 false => StatusSource::Claim,
             }
         };
-        let sources = (0..jobs.len()).map(source).collect();
+        let sources: Vec<StatusSource> = (0..jobs.len()).map(source).collect();
+        let moved_to = self.moved_to(&snapshot, &called, &sources);
+        let followed = followed(&snapshot, &called);
         let mover = |task: u32| called.mover(snapshot.name(task)).map(str::to_owned);
         let movers = (0..jobs.len() as u32).map(mover).collect();
         let is_renewed = |task: &u32| is_verbs_text(*task);
@@ -234,6 +236,8 @@ impl RunLoop<'_> {
         let new_of = new_of.filter_map(|(old, new)| Some(((*old)?, new)));
         Ok(EditedPlan {
             sources,
+            moved_to,
+            followed,
             movers,
             contracts,
             skips,
@@ -246,6 +250,22 @@ impl RunLoop<'_> {
             old_of,
             found,
         })
+    }
+
+    /// Returns the state that a verb of another process gave each task. Where an edit put another one into the file before the run
+    /// saw it, the verb still counts.
+    fn moved_to(&self, new: &PlanSnapshot, called: &CalledVerbs, sources: &[StatusSource]) -> Vec<Option<State>> {
+        let is_news = |name: &str| self.edits.followed.get(name).copied() < called.record_of_move(name);
+        let by_verb = |name: &str| called.last_move(name).filter(|(verb, _)| *verb != VERB);
+        let moved_to = |(task, source): (u32, &StatusSource)| {
+            let name = new.name(task);
+            match source {
+                StatusSource::Run => None,
+                StatusSource::Verb => Some(new.state(task)),
+                StatusSource::Claim => by_verb(name).filter(|_| is_news(name)).map(|(_, to)| to),
+            }
+        };
+        (0..).zip(sources).map(moved_to).collect()
     }
 
     /// Has tasks run that an edit marks as ones to skip: that is a status as well, and a verb sets it. A task under way keeps what it
@@ -304,19 +324,18 @@ impl RunLoop<'_> {
     fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
         self.set_states(&mut edited);
         let is_same = is_same_shape(self.schedule.jobs(), &edited.jobs, &edited.old_of);
-        let of_source = |wanted: StatusSource| {
-            let sources = edited.sources.iter().zip(0..);
-            sources
-                .filter(move |(source, _)| **source == wanted)
-                .map(|(_, task)| task)
-        };
-        let claimed: Vec<u32> = of_source(StatusSource::Claim).collect();
+        let sources = (0..).zip(&edited.sources);
+        let claimed: Vec<u32> = sources
+            .filter(|(_, source)| **source == StatusSource::Claim)
+            .map(|(task, _)| task)
+            .collect();
         // A task that is new is not moved: it begins where it stands.
-        let moved: Vec<u32> = of_source(StatusSource::Verb)
-            .filter(|task: &u32| edited.old_of[*task as usize].is_some())
+        let moves = (0..).zip(edited.moved_to.iter().zip(&edited.old_of));
+        let moved: Vec<(u32, State)> = moves
+            .filter_map(|(task, (to, old))| old.and(*to).map(|to| (task, to)))
             .collect();
         let is_begun = |task: &u32| edited.old_of[*task as usize].is_some_and(|old| self.is_begun(old));
-        let begun: HashSet<u32> = moved.iter().copied().filter(is_begun).collect();
+        let begun: HashSet<u32> = moved.iter().map(|(task, _)| *task).filter(is_begun).collect();
         let event = self.edit_event(&edited, &moved, is_same);
         self.renumber(&edited);
         let EditedPlan {
@@ -329,9 +348,11 @@ impl RunLoop<'_> {
             contracts,
             renewed,
             skips,
+            followed,
             ..
         } = edited;
         self.edits.renewed.extend(renewed);
+        self.edits.followed.extend(followed);
         let is_other_dialect = self.snapshot.plan().dialect != snapshot.plan().dialect;
         let template = (self.request.options.template.is_none() && is_other_dialect)
             .then(|| Template::built_in(snapshot.linked().dialect.prompt()));
@@ -346,10 +367,10 @@ impl RunLoop<'_> {
             self.schedule = schedule;
             self.actions.extend(actions);
         }
-        for task in moved {
+        for (task, to) in moved {
             // A new schedule has the states of tasks that are not under way.
             if is_same || begun.contains(&task) {
-                self.follow(task, found[task as usize]);
+                self.follow(task, to);
             }
         }
         self.report_contracts(&contracts)?;
@@ -364,9 +385,10 @@ impl RunLoop<'_> {
         for (task, job) in edited.jobs.iter_mut().enumerate() {
             if edited.sources[task] == StatusSource::Claim {
                 let is_held = edited.snapshot.plan().tasks()[task].held;
-                job.state = if is_held { State::Skipped } else { State::Pending };
+                let holds = edited.moved_to[task].unwrap_or(State::Pending);
+                job.state = if is_held { State::Skipped } else { holds };
             }
-            let old = edited.old_of[task].filter(|_| edited.sources[task] != StatusSource::Verb);
+            let old = edited.old_of[task].filter(|_| edited.moved_to[task].is_none());
             job.state = match old.map(|old| (self.phase(old), self.plan_writer.intended(old))) {
                 // Only the plan skipped it, and the plan may be another one now.
                 Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
@@ -378,10 +400,10 @@ impl RunLoop<'_> {
     }
 
     /// Returns what the log gets of an edit; none where nothing of it concerns the run.
-    fn edit_event(&self, edited: &EditedPlan, moved: &[u32], is_same: bool) -> Option<PlanEditRecord> {
+    fn edit_event(&self, edited: &EditedPlan, moved: &[(u32, State)], is_same: bool) -> Option<PlanEditRecord> {
         let new = &edited.snapshot;
-        let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
-        let states: Vec<State> = moved.iter().map(|&task| edited.found[task as usize]).collect();
+        let names: Vec<String> = moved.iter().map(|&(task, _)| new.name(task).to_owned()).collect();
+        let states: Vec<State> = moved.iter().map(|&(_, to)| to).collect();
         let gone = (0..self.plan_writer.n_tasks()).filter(|task| !edited.new_of.contains_key(task));
         let gone: Vec<&str> = gone.map(|task| self.snapshot.name(task)).collect();
         let come = (0..).zip(&edited.old_of).filter(|(_, old)| old.is_none());
@@ -416,9 +438,9 @@ impl RunLoop<'_> {
             (_, true) => format!("the plan was edited{edits}"),
             (false, false) => format!("the plan was edited{edits}; {}", where_to(&names, &states)),
         };
-        let verbs = moved.iter().map(|&task| MovedTask {
+        let verbs = moved.iter().map(|&(task, to)| MovedTask {
             task: new.name(task).to_owned(),
-            to: edited.found[task as usize].as_str().to_owned(),
+            to: to.as_str().to_owned(),
             by: edited.movers[task as usize].clone(),
             verified: false,
         });
@@ -527,7 +549,7 @@ impl RunLoop<'_> {
         self.memory.renumber(new_of);
         self.arbiter.renumber(new_of, self.workers);
         self.plan_writer
-            .renumber(new_of, &edited.found, &edited.old_of, |task| edited.set_by_verb(task));
+            .renumber(new_of, &edited.found, &edited.old_of, |task| edited.moved_to[task]);
         let in_scope = |(task, old): (usize, &Option<u32>)| match old {
             Some(old) => self.in_scope[*old as usize],
             None => edited.found[task] == State::Pending || edited.sources[task] == StatusSource::Claim,
@@ -584,4 +606,15 @@ fn is_same_shape(old: &[Job], new: &[Job], old_of: &[Option<u32>]) -> bool {
         job
     };
     is_in_place && old.len() == new.len() && old.iter().zip(new).all(|(old, new)| bare(old) == sorted(bare(new)))
+}
+
+/// Returns the tasks whose state in the file is that of the last verb that moved them, and the record of that verb.
+fn followed(new: &PlanSnapshot, called: &CalledVerbs) -> Vec<(String, u64)> {
+    let tasks = (0..new.plan().tasks().len() as u32).filter_map(|task| {
+        let name = new.name(task);
+        let record = called.record_of_move(name)?;
+        let (_, to) = called.last_move(name)?;
+        (to == new.state(task)).then(|| (name.to_owned(), record))
+    });
+    tasks.collect()
 }
