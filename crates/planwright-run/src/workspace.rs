@@ -75,7 +75,7 @@ pub fn plans_at_home(root: &Path) -> Vec<PathBuf> {
 
 /// Returns the plans that tools keep for a user, wherever that user works.
 pub fn plans_of_user(home: &Path) -> Vec<PathBuf> {
-    let mut plans = plans_at(home, |dialect| dialect.home().map_or(&[], |home| home.user_places()));
+    let mut plans = plans_at(home, |dialect| dialect.home().map_or(&[], |home| home.user_places));
     // A profile may be a link to another.
     let mut seen = HashSet::new();
     plans.retain(|path| seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
@@ -131,7 +131,7 @@ pub fn archived_plans(root: &Path) -> Vec<PathBuf> {
 
 /// Returns the folder that the own tool of a dialect moves finished plans to.
 fn archive_of(dialect: &dyn Dialect) -> Option<&'static str> {
-    dialect.home().and_then(|home| home.archive())
+    dialect.home().and_then(|home| home.archive)
 }
 
 /// Returns where a plan goes when it is archived, both paths from the root of its workspace: to the folder of the dialect whose

@@ -10,8 +10,8 @@ pub mod loopback;
 pub mod model_server;
 pub mod module_headers;
 pub mod patches;
+pub mod sample_dialect;
 pub mod scripted_agent;
-pub mod sixth_dialect;
 #[cfg(target_os = "linux")]
 pub mod torture;
 pub mod wiring;

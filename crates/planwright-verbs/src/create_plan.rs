@@ -225,14 +225,14 @@ pub fn session_file(dialect: &dyn Dialect, session: &str) -> Result<PathBuf> {
     })?;
     let home = std::env::home_dir()
         .ok_or_else(|| Failure::problem("there is no home folder to write to", "name a file with --out"))?;
-    let place = dialect.home().and_then(|own| own.session_place(&id.to_string()));
+    let place = dialect.home().and_then(|own| own.session_place);
     let place = place.ok_or_else(|| {
         Failure::usage(
             format!("{} plans belong to no session", dialect.name()),
             "leave --session out",
         )
     })?;
-    Ok(home.join(place))
+    Ok(home.join(place(&id.to_string())))
 }
 
 /// Findings about a text, for faces that draw them at their places.

@@ -43,5 +43,5 @@ fn of_existing_plans(root: &Path) -> Option<&'static dyn Dialect> {
 
 /// Returns the command that derives plans of a dialect from another document, where no planner writes them.
 pub fn derived_by(dialect: &dyn Dialect) -> Option<&'static str> {
-    dialect.planning().and_then(|planning| planning.derived_by())
+    dialect.planning().and_then(|planning| planning.derived_by)
 }

@@ -381,5 +381,5 @@ fn has_other_fields(outline: &Outline) -> bool {
 
 /// Returns whether the own tool of a dialect keeps a plan for each session.
 fn has_sessions(dialect: &dyn Dialect) -> bool {
-    dialect.home().is_some_and(|home| home.session_place("").is_some())
+    dialect.home().is_some_and(|home| home.session_place.is_some())
 }

@@ -10,7 +10,7 @@ use super::{
     ChangedText, Open, PendingTransitions, Problem, ProofReading, changeable, refuse_missing, transition, write,
 };
 use crate::diagnostic::Replacement;
-use crate::dialect::{self, Choice, Edits, LocatedPlan, RecordedMove, Recording, RequestHistory};
+use crate::dialect::{self, Choice, Edits, LocatedPlan, RecordedMove, RequestHistory};
 use crate::document::patch::{self, PatchRefusal};
 use crate::edit::moves::retries;
 use crate::edit::{Halt, Move, VerbRequest, WorkingPlan};
@@ -354,15 +354,10 @@ impl<'a> BatchBase<'a> {
         history: Option<&RequestHistory<'_>>,
     ) -> Result<ChangedText, Problem> {
         let located = located(open).ok_or(Problem::NoPlan)?;
-        let written: Vec<RecordedMove<'_>> = recorded_moves
-            .iter()
-            .filter(|recorded| recorded.step.is_written())
-            .copied()
-            .collect();
-        let mut changes = self.edits.record(&Recording {
-            located: &located,
-            recorded_moves: &written,
-        });
+        let mut changes = Vec::new();
+        for recorded in recorded_moves.iter().filter(|recorded| recorded.step.is_written()) {
+            self.edits.record(&located, recorded, &mut changes);
+        }
         changes.extend(
             history
                 .into_iter()

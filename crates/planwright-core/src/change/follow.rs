@@ -10,7 +10,7 @@ use crate::document::{DocumentFormat, NodeKind, NodeRef, Parsed, json, yaml};
 use crate::edit::Owner;
 use crate::edit::reasons::along_parts;
 use crate::plan::transition::task_to_look_at;
-use crate::plan::{Field, State, TaskName};
+use crate::plan::{Field, State, StateCounts, TaskName};
 use crate::text::SourceText;
 
 impl Editor<'_> {
@@ -18,13 +18,21 @@ impl Editor<'_> {
     pub(super) fn follow_up(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
         let is_same_order = is_in_order(&expected.origin, self.plan().tasks().len());
         let numbering = self.edits.numbering(self.plan()).filter(|_| !is_same_order);
-        let mut head = self.edits.touched(now);
+        let mut head = Vec::new();
+        let mut set = |field, value| head.extend(self.head_key(field).map(|key| (key, value)));
+        set(Field::UpdatedAt, PlainValue::String(now.to_owned()));
         let states = self.states(expected);
         if expected.origin.contains(&None) || states.len() != self.plan().tasks().len() {
-            head.extend(self.edits.settled(self.plan(), &states));
+            let tasks = StateCounts::of_states(states.iter().copied());
+            let status = self.edits.settled(self.plan().head_str(Field::Status), &tasks);
+            if let Some(status) = status {
+                set(Field::Status, PlainValue::String(status.to_owned()));
+            }
         }
         if !is_same_order || expected.edges != edges_of(self.linked) {
-            head.extend(self.current_task(&states, expected));
+            let on = |ix: usize| expected.edges.range((ix, 0)..(ix + 1, 0)).map(|&(_, to)| to);
+            let place = task_to_look_at(&states, on);
+            set(Field::CurrentTask, PlainValue::Number(place.to_string()));
         }
         if numbering.is_none() && head.is_empty() {
             return Ok(text);
@@ -55,13 +63,11 @@ impl Editor<'_> {
         expected.origin.iter().map(state).collect()
     }
 
-    /// Returns the number of the task to look at, where the plan keeps one.
-    fn current_task(&self, states: &[Option<State>], expected: &Expected) -> Option<(&'static str, PlainValue)> {
+    /// Returns the key of a field of the plan, where its dialect has one next to the list of tasks.
+    fn head_key(&self, field: Field) -> Option<&'static str> {
         let table = self.linked.dialect.table_of(self.plan(), Owner::Plan)?;
-        let spec = table.fields.iter().find(|spec| spec.field == Field::CurrentTask)?;
-        let on = |ix: usize| expected.edges.range((ix, 0)..(ix + 1, 0)).map(|&(_, to)| to);
-        let place = task_to_look_at(states, on);
-        Some((spec.name, PlainValue::Number(place.to_string())))
+        let spec = table.fields.iter().find(|spec| spec.field == field)?;
+        Some(spec.name)
     }
 
     fn renumber(

@@ -40,9 +40,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Replacement};
-use crate::dialect::{
-    self, CarrierKind, Choice, Dialect, Edits, LocatedPlan, Note, RecordedMove, Recording, RequestHistory,
-};
+use crate::dialect::{self, CarrierKind, Choice, Dialect, Edits, LocatedPlan, Note, RecordedMove, RequestHistory};
 use crate::document::Parsed;
 use crate::document::patch::{self, Patch, PatchRefusal};
 use crate::edit::{Halt, Move, PlanRefused, VerbRefusal, VerbRequest, moves};
@@ -302,10 +300,10 @@ pub fn transition(
     let located = LocatedPlan::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
     let written = moves.iter().filter(|step| step.is_written());
     let recorded_moves: Vec<_> = written.map(|&step| RecordedMove { step, request }).collect();
-    let mut changes = recorder.record(&Recording {
-        located: &located,
-        recorded_moves: &recorded_moves,
-    });
+    let mut changes = Vec::new();
+    for recorded in &recorded_moves {
+        recorder.record(&located, recorded, &mut changes);
+    }
     let history = RequestHistory::new(plan, links, &recorded_moves);
     changes.extend(history.iter().flat_map(|history| recorder.record_course(history)));
     let work = PendingTransitions {

@@ -1,13 +1,13 @@
-//! Optional parts of a dialect, each a trait of its own. A dialect names the ones that it has.
+//! Optional parts of a dialect, each a trait or a table of its own. A dialect names the ones that it has.
 
 use super::{
-    CannotFollow, Followed, LocatedPlan, Pointing, Recording, RequestHistory, Successor, TaskListEdit, Unpointed,
-    VersionLineage,
+    CannotFollow, DialectWriter, Followed, LocatedPlan, Pointing, RecordedMove, RequestHistory, Successor,
+    TaskListEdit, Unpointed, VersionLineage,
 };
 use crate::document::Parsed;
 use crate::document::patch::PlainValue as PatchValue;
 use crate::edit::{FieldEdit, PlanMove, PlanRequest};
-use crate::plan::{Field, Plan, State, TaskName};
+use crate::plan::{Field, Plan, StateCounts, TaskName};
 use crate::text::SourceText;
 
 /// How plans of a dialect are changed. A dialect without it is read only.
@@ -50,21 +50,13 @@ pub trait Edits: Sync {
         false
     }
 
-    /// Returns the fields of the plan that change when tasks are added or removed: `states` are those of the
-    /// tasks that there are now.
-    fn settled(&self, _plan: &Plan, _states: &[Option<State>]) -> Vec<(&'static str, PatchValue)> {
-        Vec::new()
+    /// Returns the status that a plan gets when tasks are added or removed, where it is another one.
+    fn settled(&self, _status: Option<&str>, _tasks: &StateCounts) -> Option<&'static str> {
+        None
     }
 
-    /// Returns the fields of the plan that record when it was changed.
-    fn touched(&self, _now: &str) -> Vec<(&'static str, PatchValue)> {
-        Vec::new()
-    }
-
-    /// Returns the fields of tasks to write for what happened to them. States that its files cannot hold are kept elsewhere.
-    fn record(&self, _recording: &Recording<'_>) -> Vec<FieldEdit> {
-        Vec::new()
-    }
+    /// Adds the fields of a task to write for what happened to it. States that its files cannot hold are kept elsewhere.
+    fn record(&self, _located: &LocatedPlan<'_>, _recorded: &RecordedMove<'_>, _changes: &mut Vec<FieldEdit>) {}
 
     /// Returns the fields to write for what happened to a plan as a whole. Called for moves of its own table alone.
     fn record_plan(&self, _located: &LocatedPlan<'_>, _step: &PlanMove, _request: &PlanRequest<'_>) -> Vec<FieldEdit> {
@@ -120,36 +112,70 @@ pub trait Embedded: Sync {
 }
 
 /// What a planner must know to write plans of a dialect.
-pub trait Planning: Sync {
-    /// Returns a guide in Markdown without headings: the form of a plan, each field that a planner may use, the rules that a
-    /// check enforces, and an example.
-    fn guide(&self) -> &'static str;
+pub struct Planning {
+    /// A guide in Markdown without headings: the form of a plan, each field that a planner may use, the rules that a check
+    /// enforces, and an example.
+    pub guide: &'static str,
+    /// The same for new versions of plans in other forms, by their names.
+    pub guides_of_forms: &'static [(&'static str, &'static str)],
+    /// The command that derives plans from another document, where no planner writes them.
+    pub derived_by: Option<&'static str>,
+}
 
-    /// Returns the same for a new version of a plan in one of its forms.
-    fn guide_of(&self, _form: &str) -> &'static str {
-        self.guide()
-    }
-
-    /// Returns the command that derives plans from another document, where no planner writes them.
-    fn derived_by(&self) -> Option<&'static str> {
-        None
+impl Planning {
+    /// Returns the guide for a new version of a plan in one of its forms.
+    pub fn guide_of(&self, form: &str) -> &'static str {
+        let own = self.guides_of_forms.iter().find(|(own, _)| *own == form);
+        own.map_or(self.guide, |(_, guide)| guide)
     }
 }
 
 /// Where the own tool of a dialect keeps files, other than the plans of a workspace.
-pub trait Home: Sync {
-    /// Returns the places that its own tool keeps files in for a user, relative to the home folder, as globs.
-    fn user_places(&self) -> &'static [&'static str] {
-        &[]
-    }
+pub struct Home {
+    /// The places that its own tool keeps files in for a user, relative to the home folder, as globs.
+    pub user_places: &'static [&'static str],
+    /// Where its tool keeps the plan of a session, relative to the home folder; none where there are no sessions.
+    pub session_place: Option<fn(session: &str) -> String>,
+    /// The folder, below the one its plans live in, that its own tool moves plans to that are over.
+    pub archive: Option<&'static str>,
+}
 
-    /// Returns where its tool keeps the plan of a session, relative to the home folder; none where there are no sessions.
-    fn session_place(&self, _session: &str) -> Option<String> {
-        None
-    }
+/// Returns the branch that a plan names for its changes.
+pub type BranchOfPlan = fn(plan: &Plan) -> Option<&str>;
 
-    /// Returns the folder, below the one its plans live in, that its own tool moves plans to that are over.
-    fn archive(&self) -> Option<&'static str> {
-        None
-    }
+/// The optional parts of a dialect. Those that are none are not there.
+pub struct Facets {
+    /// Writes its plans afresh; without it, nothing is converted to the dialect.
+    pub writer: Option<&'static dyn DialectWriter>,
+    /// The part of the prompt for a task that is the dialect's own, instead of the general one.
+    pub prompt: Option<&'static str>,
+    /// How its plans are changed; without it, they are read only.
+    pub edits: Option<&'static dyn Edits>,
+    /// Plans of which each version has a file of its own.
+    pub versions: Option<&'static dyn Versions>,
+    /// A file that names the plan in work.
+    pub pointer: Option<&'static dyn PlanPointer>,
+    /// A document that is only a part of its files.
+    pub embedded: Option<&'static dyn Embedded>,
+    /// What a planner must know.
+    pub planning: Option<&'static Planning>,
+    /// Where its own tool keeps other files.
+    pub home: Option<&'static Home>,
+    /// The branch that a plan names.
+    pub branch: Option<BranchOfPlan>,
+}
+
+impl Facets {
+    /// A dialect without optional parts.
+    pub const NONE: Facets = Facets {
+        writer: None,
+        prompt: None,
+        edits: None,
+        versions: None,
+        pointer: None,
+        embedded: None,
+        planning: None,
+        home: None,
+        branch: None,
+    };
 }

@@ -151,60 +151,33 @@ fn lower_change(
     change: &FieldEdit,
     patches: &mut Vec<Patch>,
 ) {
-    if let Some((last, between)) = change.within.split_last() {
-        let mut node = object.get(key);
-        let mut inner = route.clone().key(key);
-        for step in between {
-            node = node.and_then(|node| follow(node, step));
-            inner = inner.step(step.clone());
-        }
-        if let (Some(node), RouteStep::Key(key)) = (node, last) {
-            lower_within(node, &inner, key, &change.action, patches);
-        }
+    let Some((last, between)) = change.within.split_last() else {
+        let place = |object: NodeRef<'_>| place_of(object, table, key);
+        lower_action(object, route, key, &change.action, &place, patches);
         return;
+    };
+    let mut node = object.get(key);
+    let mut inner = route.clone().key(key);
+    for step in between {
+        node = node.and_then(|node| follow(node, step));
+        inner = inner.step(step.clone());
     }
-    match (&change.action, object.get(key)) {
-        (FieldAction::Set(value), _) => {
-            set_member(
-                object,
-                route,
-                key,
-                value,
-                &|object| place_of(object, table, key),
-                patches,
-            );
-        }
-        (FieldAction::Remove, Some(_)) => patches.push(Patch::RemoveMember {
-            object: route.clone(),
-            key: key.to_owned(),
-        }),
-        (FieldAction::Remove, None) => {}
-        (FieldAction::Push(value), Some(list)) if list.kind() == NodeKind::Array => {
-            patches.push(Patch::InsertElement {
-                array: route.clone().key(key),
-                index: list.elements().count(),
-                value: value.clone(),
-            })
-        }
-        (FieldAction::Push(value), _) => {
-            let list = PlainValue::Array(vec![value.clone()]);
-            set_member(
-                object,
-                route,
-                key,
-                &list,
-                &|object| place_of(object, table, key),
-                patches,
-            );
-        }
+    if let (Some(node), RouteStep::Key(key)) = (node, last) {
+        lower_action(node, &inner, key, &change.action, &|_| MemberPosition::Last, patches);
     }
 }
 
-/// Changes a member of a part of a field; members that are new stand last.
-fn lower_within(node: NodeRef<'_>, route: &Route, key: &str, action: &FieldAction, patches: &mut Vec<Patch>) {
-    let last = |_: NodeRef<'_>| MemberPosition::Last;
+/// Changes a member of an object; one that is new stands at the place that a function returns.
+fn lower_action(
+    node: NodeRef<'_>,
+    route: &Route,
+    key: &str,
+    action: &FieldAction,
+    place: &dyn Fn(NodeRef<'_>) -> MemberPosition,
+    patches: &mut Vec<Patch>,
+) {
     match (action, node.get(key)) {
-        (FieldAction::Set(value), _) => set_member(node, route, key, value, &last, patches),
+        (FieldAction::Set(value), _) => set_member(node, route, key, value, place, patches),
         (FieldAction::Push(value), Some(list)) if list.kind() == NodeKind::Array => {
             patches.push(Patch::InsertElement {
                 array: route.clone().key(key),
@@ -214,7 +187,7 @@ fn lower_within(node: NodeRef<'_>, route: &Route, key: &str, action: &FieldActio
         }
         (FieldAction::Push(value), _) => {
             let list = PlainValue::Array(vec![value.clone()]);
-            set_member(node, route, key, &list, &last, patches);
+            set_member(node, route, key, &list, place, patches);
         }
         (FieldAction::Remove, Some(_)) => patches.push(Patch::RemoveMember {
             object: route.clone(),

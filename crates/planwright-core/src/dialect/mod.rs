@@ -24,8 +24,9 @@ mod lower;
 mod open;
 pub mod opencrabs;
 pub mod rawko;
-mod reader;
+pub mod reader;
 mod record;
+mod registry;
 pub mod rules;
 mod table;
 pub mod task_pack;
@@ -37,18 +38,19 @@ use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::patch::PatchRefusal;
-use crate::document::{NodeRef, Parsed};
+use crate::document::{NodeKind, NodeRef, Parsed};
 use crate::edit::{FieldEdit, Owner};
-use crate::plan::{Field, FieldValue, NO_PLAN_STATUS, Plan, PlanMachine, RunRefusal};
+use crate::plan::{Field, FieldValue, Plan, PlanMachine, RunRefusal};
 use crate::text::{SourceText, Span, visible};
 
-pub use facets::{Edits, Embedded, Home, PlanPointer, Planning, Versions};
+pub use facets::{BranchOfPlan, Edits, Embedded, Facets, Home, PlanPointer, Planning, Versions};
 pub use follow_ups::{CannotFollow, Followed, Note, TaskListEdit};
 pub use lower::{LocatedPlan, lower};
 pub(crate) use open::read_keeping;
 pub use open::{Choice, read, recognise};
 pub(crate) use reader::ALIAS_FUEL;
-pub use record::{RecordedMove, Recording, RequestHistory};
+pub use record::{RecordedMove, RequestHistory};
+pub use registry::{DEFAULT, DIALECTS, Registry, find};
 pub use table::{FieldShape, FieldSpec, FieldTable, Need};
 pub use write::DialectWriter;
 
@@ -73,18 +75,6 @@ pub struct Unpointed {
     /// Where; none where it is the whole text.
     pub span: Option<Span>,
 }
-
-/// The dialects planwright knows. A new one is one line here, one file and one folder of fixtures.
-pub static DIALECTS: &[&dyn Dialect] = &[
-    &opencrabs::OpenCrabs,
-    &clido::Clido,
-    &aimi::Aimi,
-    &task_pack::TaskPack,
-    &rawko::Rawko,
-];
-
-/// The dialect of new plans where nothing else decides.
-pub static DEFAULT: &dyn Dialect = &clido::Clido;
 
 /// What a dialect's files are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +101,13 @@ pub struct DialectInput<'a> {
     pub root: Option<NodeRef<'a>>,
     /// What the disk says about paths the plan names.
     pub facts: &'a DiskFacts,
+}
+
+impl<'a> DialectInput<'a> {
+    /// Returns the node the plan begins at, where it is an object.
+    pub fn object(&self) -> Option<NodeRef<'a>> {
+        self.root.filter(|root| root.kind() == NodeKind::Object)
+    }
 }
 
 /// What the caller found on disk for a plan that refers to other files.
@@ -202,29 +199,51 @@ pub struct Successor {
 /// How well a text fits a dialect: 0 not at all, 100 beyond doubt.
 pub type Fit = u8;
 
-/// One system's plan files.
+/// Defines the functions of a dialect that return a part of its profile.
+macro_rules! parts {
+    ($($name:ident: $type:ty = $($part:ident).+;)*) => {
+        $(
+            #[doc = concat!("Returns `", stringify!($($part).+), "` of its profile.")]
+            fn $name(&self) -> $type {
+                self.profile().$($part).+
+            }
+        )*
+    };
+}
+
+/// What is constant about a dialect: its names, its fields, its rules, and the optional parts that it has.
+pub struct DialectProfile {
+    /// The name used on the command line.
+    pub name: &'static str,
+    /// What its files are called in prose.
+    pub title: &'static str,
+    /// What its files may be written in, the usual first.
+    pub carriers: &'static [CarrierKind],
+    /// The places its files live in, relative to a workspace, as globs.
+    pub places: &'static [&'static str],
+    /// Whether its own tool takes plans out of prose and code fences.
+    pub reads_prose: bool,
+    /// Every field it knows, by object.
+    pub tables: &'static [&'static FieldTable],
+    /// The rules that are its own.
+    pub rules: &'static [&'static Rule],
+    /// Its JSON Schema.
+    pub schema: &'static str,
+    /// How its plans move as a whole.
+    pub plan_machine: &'static PlanMachine,
+    /// The optional parts that it has.
+    pub facets: Facets,
+}
+
+/// One system's plan files. Only the functions above the accessors are for a dialect to define.
 pub trait Dialect: Sync {
-    /// Returns the name used on the command line.
-    fn name(&self) -> &'static str;
-
-    /// Returns what its files are called in prose.
-    fn title(&self) -> &'static str;
-
-    /// Returns what its files may be written in, the usual first.
-    fn carriers(&self) -> &'static [CarrierKind];
-
-    /// Returns the places its files live in, relative to a workspace, as globs.
-    fn places(&self) -> &'static [&'static str];
+    /// Returns what is constant about it.
+    fn profile(&self) -> &'static DialectProfile;
 
     /// Returns where its tool would keep a new plan, relative to a workspace: by the plan's id, or by the day and a short
     /// name.
     fn new_place(&self, _id: Option<&str>, _date: &str, name: &str) -> String {
         format!("{name}.plan.json")
-    }
-
-    /// Returns whether its own tool takes plans out of prose and code fences.
-    fn reads_prose(&self) -> bool {
-        false
     }
 
     /// Returns whether a path, with `/` as separator, is one it keeps its files at.
@@ -261,58 +280,25 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// Returns how its plans move as a whole.
-    fn plan_machine(&self) -> &'static PlanMachine {
-        &NO_PLAN_STATUS
-    }
-
-    /// Returns every field it knows, by object.
-    fn tables(&self) -> &'static [&'static FieldTable];
-
-    /// Returns the rules that are its own.
-    fn rules(&self) -> &'static [&'static Rule];
-
-    /// Returns its JSON Schema.
-    fn schema(&self) -> &'static str;
-
-    /// Returns what writes its plans afresh; none where nothing does, and then nothing is converted to it.
-    fn writer(&self) -> Option<&'static dyn DialectWriter> {
-        None
-    }
-
-    /// Returns the part of the prompt for a task that is the dialect's own; none for the general one.
-    fn prompt(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// How plans of a dialect are changed. A dialect without it is read only.
-    fn edits(&self) -> Option<&'static dyn Edits> {
-        None
-    }
-
-    /// Plans of which each version has a file of its own.
-    fn versions(&self) -> Option<&'static dyn Versions> {
-        None
-    }
-
-    /// A file that names the plan in work.
-    fn pointer(&self) -> Option<&'static dyn PlanPointer> {
-        None
-    }
-
-    /// A document that is only a part of the files of a dialect.
-    fn embedded(&self) -> Option<&'static dyn Embedded> {
-        None
-    }
-
-    /// What a planner must know to write plans of a dialect.
-    fn planning(&self) -> Option<&'static dyn Planning> {
-        None
-    }
-
-    /// Where the own tool of a dialect keeps files, other than the plans of a workspace.
-    fn home(&self) -> Option<&'static dyn Home> {
-        None
+    parts! {
+        name: &'static str = name;
+        title: &'static str = title;
+        carriers: &'static [CarrierKind] = carriers;
+        places: &'static [&'static str] = places;
+        reads_prose: bool = reads_prose;
+        tables: &'static [&'static FieldTable] = tables;
+        rules: &'static [&'static Rule] = rules;
+        schema: &'static str = schema;
+        plan_machine: &'static PlanMachine = plan_machine;
+        writer: Option<&'static dyn DialectWriter> = facets.writer;
+        prompt: Option<&'static str> = facets.prompt;
+        edits: Option<&'static dyn Edits> = facets.edits;
+        versions: Option<&'static dyn Versions> = facets.versions;
+        pointer: Option<&'static dyn PlanPointer> = facets.pointer;
+        embedded: Option<&'static dyn Embedded> = facets.embedded;
+        planning: Option<&'static Planning> = facets.planning;
+        home: Option<&'static Home> = facets.home;
+        branch: Option<BranchOfPlan> = facets.branch;
     }
 }
 
@@ -326,11 +312,6 @@ impl PartialEq for dyn Dialect {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
     }
-}
-
-/// Returns a dialect by name.
-pub fn find(name: &str) -> Option<&'static dyn Dialect> {
-    DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
 }
 
 /// Returns what a dialect calls a field; none where it has no place for it.

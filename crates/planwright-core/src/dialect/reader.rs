@@ -7,32 +7,35 @@ use super::rules;
 use super::table::{FieldShape, FieldSpec, FieldTable, Need};
 use super::time::is_iso_time;
 use super::words::{is_same_word, meant_status, nearest};
-use crate::diagnostic::{Diagnostic, Replacement, Safety, push_bounded};
+use crate::diagnostic::{Diagnostic, Replacement, Rule, Safety, push_bounded};
 use crate::document::{DocumentFormat, Member, NodeKind, NodeRef, Style};
-use crate::plan::{Dependency, Field, FieldEntry, FieldValue, PlanBuilder, Status, Text};
+use crate::plan::{Dependency, DependencyTarget, Field, FieldEntry, FieldValue, PlanBuilder, Status, TaskName, Text};
 use crate::text::{Span, visible};
+
+/// How many fields a task has of those that are kept, more or less.
+const N_FIELDS_OF_TASK: usize = 8;
 
 /// The most fields a table may have.
 const MAX_FIELDS: usize = 24;
 
 /// A headline and advice.
-pub(crate) type Sentence = (String, String);
+pub type Sentence = (String, String);
 
 /// How a dialect words a status it does not know.
 pub(crate) type StatusSentence<'s> = dyn Fn(&str) -> Sentence + 's;
 
 /// How a dialect words findings about fields.
-pub(crate) struct FindingTexts {
+pub struct FindingTexts {
     /// A required field that is missing from an object.
-    pub(crate) missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
+    pub missing: fn(owner: &str, spec: &FieldSpec) -> Sentence,
     /// A field whose value has the wrong shape.
-    pub(crate) invalid: fn(owner: &str, spec: &FieldSpec, found: NodeRef<'_>) -> Sentence,
+    pub invalid: fn(owner: &str, spec: &FieldSpec, found: NodeRef<'_>) -> Sentence,
     /// Advice for a number or boolean in quotes.
-    pub(crate) quoted: fn(owner: &str, spec: &FieldSpec, bare: &str) -> String,
+    pub quoted: fn(owner: &str, spec: &FieldSpec, bare: &str) -> String,
 }
 
 /// The voice of dialects that have no sentences of their own.
-pub(crate) static PLAIN_VOICE: FindingTexts = FindingTexts {
+pub static PLAIN_VOICE: FindingTexts = FindingTexts {
     missing: |owner, spec| {
         (
             format!("{owner} has no `{}`", spec.name),
@@ -70,7 +73,7 @@ pub(crate) fn excerpt(slice: &str) -> String {
 }
 
 /// The members of one object, sorted by table.
-pub(crate) struct ObjectFields<'d> {
+pub struct ObjectFields<'d> {
     object: NodeRef<'d>,
     /// The row of each field's value, or `ABSENT`.
     rows: [u32; MAX_FIELDS],
@@ -83,7 +86,7 @@ const MISNAMED: u32 = u32::MAX - 1;
 
 impl<'d> ObjectFields<'d> {
     /// Returns the value at a place in the table.
-    pub(crate) fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
+    pub fn get(&self, spec_ix: usize) -> Option<NodeRef<'d>> {
         let row = self.rows.get(spec_ix).copied().filter(|&row| row < MISNAMED)?;
         Some(self.object.document().at(row as usize))
     }
@@ -117,8 +120,9 @@ impl<'d> ObjectFields<'d> {
 }
 
 /// Reads one document into one plan.
-pub(crate) struct PlanReader<'d> {
-    pub(crate) builder: PlanBuilder,
+pub struct PlanReader<'d> {
+    /// The plan so far.
+    pub builder: PlanBuilder,
     pub(crate) diagnostics: Vec<Diagnostic>,
     voice: &'static FindingTexts,
     /// Members of the last object that its table does not know.
@@ -142,7 +146,8 @@ pub(crate) const ALIAS_FUEL: usize = 1_000_000;
 const MAX_ALIASED_BYTES: usize = 32 * 1024 * 1024;
 
 impl<'d> PlanReader<'d> {
-    pub(crate) fn new(builder: PlanBuilder, voice: &'static FindingTexts) -> Self {
+    /// Returns a reader that has read nothing, with a dialect's sentences.
+    pub fn new(builder: PlanBuilder, voice: &'static FindingTexts) -> Self {
         PlanReader {
             builder,
             diagnostics: Vec::new(),
@@ -158,7 +163,7 @@ impl<'d> PlanReader<'d> {
     }
 
     /// Returns the plan that was read, with what was found.
-    pub(crate) fn finish(mut self) -> PlanReading {
+    pub fn finish(mut self) -> PlanReading {
         if self.builder.plan().is_doubtful {
             // What is certain about a text that is read right may be wrong about one that is not.
             let fixes = self.diagnostics.iter_mut().filter_map(|found| found.fix.as_mut());
@@ -176,13 +181,24 @@ impl<'d> PlanReader<'d> {
         push_bounded(&mut self.diagnostics, || diagnostic);
     }
 
+    /// Adds a finding that consists of a message and advice.
+    pub fn report_with_help(
+        &mut self,
+        rule: &'static Rule,
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.report(Diagnostic::new(rule, span, message).with_help(help));
+    }
+
     /// Adds several findings.
     pub(crate) fn report_all(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
         diagnostics.into_iter().for_each(|diagnostic| self.report(diagnostic));
     }
 
     /// Sorts the members of an object by a table; those it does not know go to `unknown`.
-    pub(crate) fn sort(&mut self, object: NodeRef<'d>, table: &'static FieldTable) -> ObjectFields<'d> {
+    pub fn sort(&mut self, object: NodeRef<'d>, table: &'static FieldTable) -> ObjectFields<'d> {
         let mut found = ObjectFields {
             object,
             rows: [ABSENT; MAX_FIELDS],
@@ -279,7 +295,7 @@ impl<'d> PlanReader<'d> {
 
     /// Checks every field of a sorted object and collects the values; the dialect looks at those of shape `Any` itself.
     /// Returns them until the next call.
-    pub(crate) fn record(
+    pub fn record(
         &mut self,
         found: &ObjectFields<'d>,
         table: &'static FieldTable,
@@ -305,30 +321,97 @@ impl<'d> PlanReader<'d> {
         std::mem::take(&mut self.entries)
     }
 
+    /// Reads an object with fields of the plan; reports those that stand there under another name.
+    pub fn head(
+        &mut self,
+        object: NodeRef<'d>,
+        table: &'static FieldTable,
+        owner: &dyn Fn() -> String,
+    ) -> ObjectFields<'d> {
+        let mut found = self.sort(object, table);
+        self.report_misnamed(&mut found, table, owner);
+        self.record_head(&found, table, owner);
+        found
+    }
+
+    /// Checks every field of a sorted object, and takes the values as those of the plan.
+    pub(crate) fn record_head(
+        &mut self,
+        found: &ObjectFields<'d>,
+        table: &'static FieldTable,
+        owner: &dyn Fn() -> String,
+    ) {
+        let entries = self.record(found, table, owner);
+        for entry in &entries {
+            self.builder.head_entry(entry.field, entry.value);
+        }
+        self.recycle(entries);
+    }
+
+    /// Returns the elements of the list of tasks, each of which takes up about so many rows of the document; none where there
+    /// is no list.
+    pub fn tasks(
+        &mut self,
+        list: Option<NodeRef<'d>>,
+        n_rows_of_task: usize,
+    ) -> impl Iterator<Item = (usize, NodeRef<'d>)> + use<'d> {
+        let list = list.filter(|list| list.resolved().kind() == NodeKind::Array);
+        if let Some(list) = list {
+            self.builder.plan().tasks_span = Some(list.span());
+            self.builder.reserve(list.n_rows() / n_rows_of_task, N_FIELDS_OF_TASK);
+        }
+        list.into_iter().flat_map(NodeRef::elements).enumerate()
+    }
+
+    /// Reads a list of dependencies: the dialect says what each of its items means.
+    pub fn dependencies(
+        &mut self,
+        list: Option<NodeRef<'d>>,
+        mut target_of: impl FnMut(&mut Self, NodeRef<'d>) -> DependencyTarget,
+    ) -> Vec<Dependency> {
+        let Some(list) = list else {
+            return Vec::new();
+        };
+        let mut dependencies = std::mem::take(&mut self.dependencies);
+        if list.resolved().kind() != NodeKind::Array {
+            dependencies.push(Dependency::unreadable(list.span()));
+        }
+        for item in list.elements() {
+            let (span, target) = (item.span(), target_of(self, item));
+            dependencies.push(Dependency { span, target });
+        }
+        dependencies
+    }
+
     /// Adds a task and takes the buffers back. Returns its number.
-    pub(crate) fn task(&mut self, node: NodeRef<'d>, entries: Vec<FieldEntry>, dependencies: Vec<Dependency>) -> usize {
+    pub fn task(&mut self, node: NodeRef<'d>, entries: Vec<FieldEntry>, dependencies: Vec<Dependency>) -> usize {
         let task_ix = self
             .builder
             .task(node.span(), entries.iter().copied(), dependencies.iter().copied());
-        self.recycle_dependencies(dependencies);
+        self.dependencies = dependencies;
+        self.dependencies.clear();
         self.recycle(entries);
         task_ix
+    }
+
+    /// Names a task by its id, where that is text.
+    pub fn name_by_id(&mut self, task_ix: usize, id: Option<NodeRef<'d>>) {
+        if let Some(id) = id.filter(|id| id.resolved().kind() == NodeKind::String) {
+            let id = self.text(id);
+            self.builder.task_mut(task_ix).name = TaskName::Id(id);
+        }
+    }
+
+    /// Gives a task its status, and the place where it stands.
+    pub fn set_status(&mut self, task_ix: usize, node: NodeRef<'d>, status: Status) {
+        let task = self.builder.task_mut(task_ix);
+        task.status = status;
+        task.status_span = node.span();
     }
 
     /// Gives back the buffer of [`PlanReader::record`], so that the next task needs no new one.
     pub(crate) fn recycle(&mut self, entries: Vec<FieldEntry>) {
         self.entries = entries;
-    }
-
-    /// Returns an empty list for the dependencies of a task, used again and again.
-    pub(crate) fn dependency_buffer(&mut self) -> Vec<Dependency> {
-        std::mem::take(&mut self.dependencies)
-    }
-
-    /// Gives that list back.
-    pub(crate) fn recycle_dependencies(&mut self, mut dependencies: Vec<Dependency>) {
-        dependencies.clear();
-        self.dependencies = dependencies;
     }
 
     fn missing(&mut self, object: NodeRef<'d>, spec: &FieldSpec, owner: &dyn Fn() -> String) {
@@ -451,10 +534,8 @@ impl<'d> PlanReader<'d> {
                 owner(),
                 excerpt(&node.value())
             );
-            self.report(
-                Diagnostic::new(&rules::INVALID_TIMESTAMP, node.span(), message)
-                    .with_help("write it like 2026-03-22T10:00:00Z"),
-            );
+            let help = "write it like 2026-03-22T10:00:00Z";
+            self.report_with_help(&rules::INVALID_TIMESTAMP, node.span(), message, help);
         }
     }
 
@@ -481,7 +562,7 @@ impl<'d> PlanReader<'d> {
     }
 
     /// Returns a scalar as text for the plan; an empty one where too much was read.
-    pub(crate) fn text(&mut self, node: NodeRef<'d>) -> Text {
+    pub fn text(&mut self, node: NodeRef<'d>) -> Text {
         let node = node.resolved();
         let view = node.view();
         if !self.affords(node) {
@@ -512,18 +593,12 @@ impl<'d> PlanReader<'d> {
         owner: &dyn Fn() -> String,
         sentence: Option<&StatusSentence<'_>>,
     ) -> Status {
-        const STATUSES: [Status; 5] = [
-            Status::Pending,
-            Status::Running,
-            Status::Done,
-            Status::Failed,
-            Status::Skipped,
-        ];
+        use Status::{Done, Failed, Pending, Running, Skipped};
         let node = node.resolved();
         if node.kind() == NodeKind::String
             && let Some(at) = words.iter().position(|word| node.is_text(word))
         {
-            return STATUSES[at];
+            return [Pending, Running, Done, Failed, Skipped][at];
         }
         if node.kind() == NodeKind::Invalid {
             return Status::Unknown(self.text(node));
@@ -549,7 +624,7 @@ impl<'d> PlanReader<'d> {
     }
 
     /// Adds a task for something that is none, so that the places of the others stay right. It is never ready.
-    pub(crate) fn placeholder(&mut self, node: NodeRef<'d>) -> usize {
+    pub fn placeholder(&mut self, node: NodeRef<'d>) -> usize {
         let task_ix = self.builder.task(node.span(), [], []);
         let text = self.builder.bare_text(node.span());
         self.builder.task_mut(task_ix).status = Status::Unknown(text);
@@ -557,13 +632,11 @@ impl<'d> PlanReader<'d> {
     }
 
     /// Reports a task that is not an object.
-    pub(crate) fn not_an_object(&mut self, node: NodeRef<'d>, label: &str) {
+    pub fn not_an_object(&mut self, node: NodeRef<'d>, label: &str) {
         if node.kind() != NodeKind::Invalid {
             let message = format!("{label} is {}, not an object", node.describe());
-            self.report(
-                Diagnostic::new(&rules::INVALID_FIELD, node.span(), message)
-                    .with_help("remove it, or write it as an object with its fields"),
-            );
+            let help = "remove it, or write it as an object with its fields";
+            self.report_with_help(&rules::INVALID_FIELD, node.span(), message, help);
         }
     }
 }

@@ -2,17 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::LocatedPlan;
 use crate::edit::{Move, VerbRequest};
 use crate::plan::{Links, Plan, State, StateCounts};
-
-/// What a dialect is to write down of some tasks, each of which has moved once.
-pub struct Recording<'a> {
-    /// The plan as it is.
-    pub located: &'a LocatedPlan<'a>,
-    /// What happened.
-    pub recorded_moves: &'a [RecordedMove<'a>],
-}
 
 /// One move of a task, and what was asked for.
 #[derive(Clone, Copy, Debug)]

@@ -42,6 +42,9 @@ pub enum FieldShape {
 }
 
 impl FieldShape {
+    /// A number of things.
+    pub const COUNT: FieldShape = FieldShape::Integer(0, u32::MAX as i64);
+
     /// Returns words for messages and documentation: "a string", "one of low, medium, high".
     pub fn describe(self) -> Cow<'static, str> {
         match self {

@@ -22,10 +22,14 @@ pub trait DialectWriter: Sync {
     fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed;
 
     /// Returns the text of a plan in the dialect's fields, as the dialect's own tools lay it out.
-    fn lay_out(&self, composed: Composed) -> String;
+    fn lay_out(&self, composed: Composed) -> String {
+        write::json(&composed.into_value())
+    }
 
     /// Returns the key of the list of tasks.
-    fn tasks_key(&self) -> &'static str;
+    fn tasks_key(&self) -> &'static str {
+        "tasks"
+    }
 
     /// Returns the keys of the plan, then those of a task, whose values follow from the places, names and dependencies of the
     /// tasks: they are right all together or not at all.
@@ -153,12 +157,6 @@ impl Composed {
 
     /// Returns the whole plan as one value.
     pub fn into_value(mut self) -> PlainValue {
-        self.put_tasks();
-        PlainValue::Object(self.head)
-    }
-
-    /// Puts the tasks where they belong.
-    fn put_tasks(&mut self) {
         let tasks = std::mem::take(&mut self.tasks);
         let key = self.tasks_key;
         let list = PlainValue::Array(tasks.into_iter().map(PlainValue::Object).collect());
@@ -167,11 +165,7 @@ impl Composed {
                 *place = list;
             }
         });
-    }
-
-    /// Returns the whole plan as JSON.
-    pub fn into_json(self) -> String {
-        write::json(&self.into_value())
+        PlainValue::Object(self.head)
     }
 }
 
@@ -250,12 +244,12 @@ impl WriterReport {
 }
 
 /// Returns a member of an object.
-pub(crate) fn member(key: &str, value: PlainValue) -> (String, PlainValue) {
+pub fn member(key: &str, value: PlainValue) -> (String, PlainValue) {
     (key.to_owned(), value)
 }
 
 /// Returns a text as a value.
-pub(crate) fn text(text: impl Into<String>) -> PlainValue {
+pub fn text(text: impl Into<String>) -> PlainValue {
     PlainValue::String(text.into())
 }
 
@@ -296,7 +290,7 @@ pub(crate) fn joined(title: Option<String>, body: Option<String>) -> Option<Stri
 }
 
 /// Takes the one text that says what a plan is for: its goal, or its title and description.
-pub(crate) fn take_goal(head: &mut Fields) -> Option<String> {
+pub fn take_goal(head: &mut Fields) -> Option<String> {
     let title = head.take_text(Field::Title).or_else(|| head.take_text(Field::Project));
     let body = head
         .take_text(Field::Goal)
@@ -419,14 +413,14 @@ pub(crate) fn slug(text: &str, most: usize) -> String {
 }
 
 /// Takes a plan's id where it may name a file.
-pub(crate) fn take_file_id(head: &mut Fields) -> Option<String> {
+pub fn take_file_id(head: &mut Fields) -> Option<String> {
     head.text(Field::Id).filter(|id| is_file_id(id))?;
     head.take_text(Field::Id)
 }
 
 /// Gives every task an id that fits: its own where that fits and nobody had it before, else a new one.
 /// Returns the ids, and which of them are new.
-pub(crate) fn task_ids(
+pub fn task_ids(
     tasks: &[DraftTask],
     fits: impl Fn(&str) -> bool,
     mut make: impl FnMut(usize) -> String,
@@ -472,7 +466,7 @@ pub(crate) fn report_new_ids(
 }
 
 /// Returns the ids of what a task depends on.
-pub(crate) fn named(dependencies: &[u32], ids: &[(String, bool)]) -> PlainValue {
+pub fn named(dependencies: &[u32], ids: &[(String, bool)]) -> PlainValue {
     let id = |&place: &u32| ids.get(place as usize).map(|(id, _)| text(id.as_str()));
     PlainValue::Array(dependencies.iter().filter_map(id).collect())
 }

@@ -127,6 +127,22 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// The machine of most dialects: five states, and nothing beyond what every dialect allows.
+    pub const PLAIN: Machine = Machine {
+        written: &[
+            State::Pending,
+            State::Running,
+            State::Done,
+            State::Failed,
+            State::Skipped,
+        ],
+        can_block: false,
+        skips_attempted: true,
+        counts_retries: false,
+        skip_cascades: false,
+        retry_stays_failed: false,
+    };
+
     /// Returns where a verb leads from a state; none where it is not allowed. `force` opens what is finished.
     pub fn outcome(&self, from: State, verb: Verb, force: bool) -> Option<State> {
         match (from, verb) {
@@ -306,10 +322,7 @@ mod tests {
     const LOOSE: Machine = Machine {
         written: &State::ALL,
         can_block: true,
-        skips_attempted: true,
-        counts_retries: false,
-        skip_cascades: false,
-        retry_stays_failed: false,
+        ..Machine::PLAIN
     };
 
     /// Draws the table: a letter for where each verb leads, a dot for what is refused.

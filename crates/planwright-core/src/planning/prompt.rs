@@ -310,7 +310,7 @@ fn fence(dialect: &dyn Dialect) -> &'static str {
 fn guide(dialect: &dyn Dialect, form: Option<&str>) -> String {
     let planning = dialect.planning();
     let guide = planning.map_or("", |planning| {
-        form.map_or_else(|| planning.guide(), |form| planning.guide_of(form))
+        form.map_or(planning.guide, |form| planning.guide_of(form))
     });
     match guide.trim_end() {
         "" => format!(

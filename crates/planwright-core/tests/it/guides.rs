@@ -344,5 +344,5 @@ fn a_task_of_opencrabs_that_stays_keeps_its_id() {
 
 /// Returns the guide of a dialect for planners.
 pub(crate) fn guide_of(dialect: &dyn Dialect) -> &'static str {
-    dialect.planning().expect("a guide").guide()
+    dialect.planning().expect("a guide").guide
 }

@@ -40,9 +40,9 @@ mod plans;
 mod prompts;
 mod rawko_operations;
 mod result_files;
+mod sample_dialect;
 mod schedule;
 mod schemas;
-mod sixth_dialect;
 mod source;
 mod transitions;
 

@@ -8,7 +8,7 @@ use planwright_core::planning::prompt::{
 };
 use planwright_core::prompt::{DEFAULT_MAX_BYTES, MAX_TEMPLATE_BYTES, Prompt, PromptContext, Template};
 use planwright_testkit::repository;
-use planwright_testkit::sixth_dialect::Todo;
+use planwright_testkit::sample_dialect::BareTodo;
 use proptest::prelude::*;
 
 use crate::fixtures::inspect_text;
@@ -235,9 +235,8 @@ fn guides_leave_room_for_the_rest() {
 
 #[test]
 fn a_dialect_without_a_guide_shows_its_schema() {
-    static SIXTH: Todo = Todo;
     let brief = PlanningBrief {
-        dialect: &SIXTH,
+        dialect: &BareTodo,
         ..brief()
     };
     let found = plan_prompt(&brief).text;

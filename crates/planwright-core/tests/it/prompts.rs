@@ -10,7 +10,7 @@ use planwright_core::prompt::{
     DEFAULT_MAX_BYTES, MAX_TEMPLATE_BYTES, PLACEHOLDERS, Prompt, PromptContext, Template, rules,
 };
 use planwright_core::text::SourceText;
-use planwright_testkit::sixth_dialect::Todo;
+use planwright_testkit::sample_dialect::BareTodo;
 use planwright_testkit::{judge, repository};
 use proptest::prelude::*;
 
@@ -300,11 +300,11 @@ fn text_of_a_plan_cannot_pose_as_planwright() {
 
 #[test]
 fn a_dialect_without_a_template_gets_the_general_one() {
-    let sixth: &dyn Dialect = &Todo;
+    let bare: &dyn Dialect = &BareTodo;
     let texts: BTreeSet<String> = DIALECTS
         .iter()
         .copied()
-        .chain([sixth])
+        .chain([bare])
         .map(|dialect| {
             let text = Template::built_in_text(dialect.prompt());
             Template::parse(&text).expect("a good template");

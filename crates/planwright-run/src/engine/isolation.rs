@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use planwright_core::plan::{Field, Slots};
+use planwright_core::plan::Slots;
 
 use super::naming::listed;
 use super::own_files::OwnFiles;
@@ -188,6 +188,10 @@ fn refused(error: GitError) -> RunError {
 
 /// Returns the branch that a plan itself names.
 pub(super) fn branch_of_plan(snapshot: &PlanSnapshot) -> Option<&str> {
-    let named = snapshot.plan().head_str(Field::Branch);
+    let named = snapshot
+        .linked()
+        .dialect
+        .branch()
+        .and_then(|branch| branch(snapshot.plan()));
     named.filter(|branch| !branch.trim().is_empty())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::v2;
+use super::V2_FORM;
 use crate::document::patch::PlainValue;
 
 type AnswerMembers = Vec<(String, PlainValue)>;
@@ -10,7 +10,7 @@ type AnswerMembers = Vec<(String, PlainValue)>;
 /// Brings the members of a planner's plan to an older form: `passes` instead of `status`, a priority for every story, and no version where
 /// the plan has none. Where priorities alone order the stories, one that depends on others gets a higher number than they have.
 pub(super) fn in_older_form(members: &mut AnswerMembers, form: &str) {
-    let has_stages = form == v2::FORM;
+    let has_stages = form == V2_FORM;
     members.retain(|(key, _)| key != "schemaVersion");
     if has_stages {
         members.insert(0, ("schemaVersion".to_owned(), PlainValue::String("2.2".to_owned())));

@@ -3,13 +3,11 @@
 use super::super::id_source::IdSource;
 use super::super::write::{Migration, MigrationOrder, member, number, slug, text};
 use super::is_branch;
+use super::statuses::DEFAULT_SLOTS;
 use crate::document::patch::{MemberPosition, Patch, PlainValue};
 use crate::document::route::Route;
 use crate::document::{NodeKind, NodeRef};
 use crate::plan::{Field, Plan, Status};
-
-/// How many stories may run at once where nobody says.
-const DEFAULT_SLOTS: u32 = 4;
 
 /// Returns what makes a v2 plan a v3 plan. Layers come first, then the edges between them, then the numbers.
 pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, id_source: &IdSource<'_>) -> Migration {

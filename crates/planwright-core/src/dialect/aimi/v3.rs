@@ -4,116 +4,27 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::reader::{ObjectFields, PlanReader, excerpt, member_cut, opening};
 use super::super::rules::{INVALID_FIELD, INVALID_REFERENCE, INVALID_TIMESTAMP};
-use super::super::table::{FieldShape, FieldSpec, FieldTable};
 use super::super::time::is_iso_date;
 use super::super::{DialectInput, PlanReading};
-use super::{
-    DUPLICATE_PRIORITY, MISSING_TYPECHECK, MemberFix, STORY_PHRASING, SUSPICIOUS_TEXT, TEXT, VOICE, WORDING,
-    ZERO_CONCURRENCY, check_branch, check_criteria, check_length, contains_text, is_story_id, missing_or_invalid,
-    other_version, report_no_story, story_id, story_label, suspicious_part,
+use super::fields::{
+    BRANCH, CREATED_AT, CRITERIA, DEPENDS_ON, DESCRIPTION, ID, MAX_CONCURRENCY, METADATA, PRIORITY, ROOT,
+    ROOT_METADATA, ROOT_STORIES, ROOT_VERSION, STATUS, STORY, TITLE,
 };
+use super::rules::{DUPLICATE_PRIORITY, MISSING_TYPECHECK, STORY_PHRASING, SUSPICIOUS_TEXT, ZERO_CONCURRENCY};
+use super::shared::{
+    MemberFix, VOICE, check_branch, check_criteria, check_length, contains_text, id_target, missing_or_invalid,
+    other_version, report_no_story, story_label,
+};
+use super::statuses::{LIFECYCLE, WORDS};
+use super::{PROFILE, is_story_id, suspicious_part};
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{NodeKind, NodeRef};
-use crate::plan::lifecycle::OnFailure;
-use crate::plan::{
-    Dependency, DependencyTarget, Field, Lifecycle, Machine, PlanBuilder, Priority, Slots, State, TaskName, TaskOrder,
-    Text,
-};
+use crate::plan::{Dependency, DependencyTarget, PlanBuilder, Priority, Slots, TaskName, Text};
 use crate::text::{Span, visible};
-
-/// The words for pending, running, done, failed and skipped.
-pub(super) const WORDS: [&str; 5] = ["pending", "in_progress", "completed", "failed", "skipped"];
-
-static LIFECYCLE: Lifecycle = Lifecycle {
-    skipped_satisfies: true,
-    on_failure: OnFailure::DependentsWait,
-    order: TaskOrder::Priority,
-    slots: Slots::Fixed(DEFAULT_SLOTS),
-    may_be_empty: false,
-    words: WORDS,
-    machine: Machine {
-        written: &[
-            State::Pending,
-            State::Running,
-            State::Done,
-            State::Failed,
-            State::Skipped,
-        ],
-        can_block: false,
-        skips_attempted: false,
-        counts_retries: false,
-        skip_cascades: false,
-        retry_stays_failed: true,
-    },
-    wording: &WORDING,
-};
-
-const DEFAULT_SLOTS: u32 = 4;
-
-pub(super) static ROOT: FieldTable = FieldTable {
-    name: "Root",
-    fields: &[
-        FieldSpec::required("schemaVersion", Field::SchemaVersion, FieldShape::Any),
-        FieldSpec::required("metadata", Field::Metadata, FieldShape::Object),
-        FieldSpec::required("userStories", Field::Tasks, FieldShape::List),
-    ],
-};
-const ROOT_VERSION: usize = 0;
-const ROOT_METADATA: usize = 1;
-const ROOT_STORIES: usize = 2;
-
-pub(super) static METADATA: FieldTable = FieldTable {
-    name: "Metadata",
-    fields: &[
-        FieldSpec::required("title", Field::Title, FieldShape::NonBlank),
-        FieldSpec::required(
-            "type",
-            Field::PlanKind,
-            FieldShape::OneOf(&["feat", "ref", "bug", "chore"]),
-        ),
-        FieldSpec::required("branchName", Field::Branch, FieldShape::NonBlank),
-        FieldSpec::required("createdAt", Field::CreatedAt, TEXT),
-        FieldSpec::optional("planPath", Field::PlanPath, FieldShape::TextOrNull),
-        FieldSpec::optional("brainstormPath", Field::BrainstormPath, FieldShape::TextOrNull),
-        FieldSpec::optional(
-            "maxConcurrency",
-            Field::MaxConcurrency,
-            FieldShape::Integer(0, u32::MAX as i64),
-        ),
-    ],
-};
-const BRANCH: usize = 2;
-const CREATED_AT: usize = 3;
-const MAX_CONCURRENCY: usize = 6;
-
-pub(super) static STORY: FieldTable = FieldTable {
-    name: "Story",
-    fields: &[
-        FieldSpec::required("id", Field::Id, FieldShape::NonBlank),
-        FieldSpec::required("title", Field::Title, FieldShape::NonBlank),
-        FieldSpec::required("description", Field::Description, FieldShape::NonBlank),
-        FieldSpec::required("acceptanceCriteria", Field::Criteria, FieldShape::TextList),
-        FieldSpec::required("priority", Field::Priority, FieldShape::Number),
-        FieldSpec::required(
-            "status",
-            Field::Status,
-            FieldShape::Own("one of pending, in_progress, completed, failed, skipped"),
-        ),
-        FieldSpec::required("dependsOn", Field::Dependencies, FieldShape::TextList),
-        FieldSpec::optional("notes", Field::Notes, TEXT),
-    ],
-};
-const ID: usize = 0;
-const TITLE: usize = 1;
-const DESCRIPTION: usize = 2;
-const CRITERIA: usize = 3;
-const PRIORITY: usize = 4;
-const STATUS: usize = 5;
-const DEPENDS_ON: usize = 6;
 
 /// Reads a v3 file; `found` holds what is already known about its version.
 pub(super) fn read(input: &DialectInput<'_>, root: Option<NodeRef<'_>>, found: Vec<Diagnostic>) -> PlanReading {
-    let builder = PlanBuilder::new(input.source, "aimi", "v3", &LIFECYCLE);
+    let builder = PlanBuilder::new(input.source, PROFILE.name, "v3", &LIFECYCLE);
     let mut reader = PlanReader::new(builder, &VOICE);
     reader.diagnostics = found;
     if let Some(root) = root {
@@ -123,67 +34,43 @@ pub(super) fn read(input: &DialectInput<'_>, root: Option<NodeRef<'_>>, found: V
 }
 
 fn read_root<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) {
-    let owner = String::new;
     let mut found = reader.sort(root, &ROOT);
     // A missing version has been reported with what the file seems to be.
     found.excuse(ROOT_VERSION);
     reader.report_misnamed(&mut found, &ROOT, &|| "the root".to_owned());
-    for entry in reader.record(&found, &ROOT, &owner) {
-        reader.builder.head_entry(entry.field, entry.value);
-    }
+    reader.record_head(&found, &ROOT, &String::new);
     if let Some(metadata) = found.get_kind(ROOT_METADATA, NodeKind::Object) {
         read_metadata(reader, metadata);
     }
-    let Some(stories) = found.get_kind(ROOT_STORIES, NodeKind::Array) else {
-        return;
-    };
-    reader.builder.plan().tasks_span = Some(stories.span());
-    reader.builder.reserve(stories.n_rows() / 18, 8);
     let mut priorities = Priorities::default();
-    for (position, story) in stories.elements().enumerate() {
+    for (position, story) in reader.tasks(found.get(ROOT_STORIES), 18) {
         read_story(reader, story, position, &mut priorities);
     }
-    if reader
-        .diagnostics
-        .iter()
-        .any(|found| found.rule.id == INVALID_REFERENCE.id)
-    {
+    let mut found = reader.diagnostics.iter();
+    if found.any(|found| found.rule.id == INVALID_REFERENCE.id) {
         forget_odd_references(&mut reader.builder);
     }
 }
 
 fn read_metadata<'d>(reader: &mut PlanReader<'d>, metadata: NodeRef<'d>) {
-    let owner = || "metadata".to_owned();
-    let mut found = reader.sort(metadata, &METADATA);
-    reader.report_misnamed(&mut found, &METADATA, &owner);
-    for entry in reader.record(&found, &METADATA, &owner) {
-        reader.builder.head_entry(entry.field, entry.value);
-    }
+    let found = reader.head(metadata, &METADATA, &|| "metadata".to_owned());
     let blank = |node: NodeRef<'_>| node.value().trim().is_empty();
     let branch = found.get(BRANCH).filter(|branch| !blank(*branch));
     reader.report_all(check_branch(branch, "metadata", Severity::Error));
     if let Some(created) = found.get(CREATED_AT)
         && created.text().is_some_and(|date| !is_iso_date(&date))
     {
-        reader.report(
-            Diagnostic::new(
-                &INVALID_TIMESTAMP,
-                created.span(),
-                missing_or_invalid("metadata", "createdAt"),
-            )
-            .with_help("Write the date as YYYY-MM-DD, like 2026-02-27."),
-        );
+        let message = missing_or_invalid("metadata", "createdAt");
+        let help = "Write the date as YYYY-MM-DD, like 2026-02-27.";
+        reader.report_with_help(&INVALID_TIMESTAMP, created.span(), message, help);
     }
     if let Some(node) = found.get(MAX_CONCURRENCY) {
         match node.as_integer().and_then(|slots| u32::try_from(slots).ok()) {
-            Some(0) => reader.report(
-                Diagnostic::new(
-                    &ZERO_CONCURRENCY,
-                    node.span(),
-                    "`maxConcurrency` 0 means the default, 4",
-                )
-                .with_help("Set metadata.maxConcurrency to a positive integer, or leave it out for 4."),
-            ),
+            Some(0) => {
+                let message = "`maxConcurrency` 0 means the default, 4";
+                let help = "Set metadata.maxConcurrency to a positive integer, or leave it out for 4.";
+                reader.report_with_help(&ZERO_CONCURRENCY, node.span(), message, help);
+            }
             Some(slots) => reader.builder.plan().slots = Slots::Fixed(slots),
             None => {}
         }
@@ -202,12 +89,19 @@ fn read_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usiz
         report_strays(reader, &mut found, &owner);
     }
     let entries = reader.record(&found, &STORY, &owner);
-    let dependencies = read_dependencies(reader, &found, &owner);
+    let dependencies = reader.dependencies(found.get(DEPENDS_ON), |reader, item| {
+        let target = id_target(reader, item);
+        if let Some(odd) = item.text().filter(|id| !is_story_id(id)) {
+            let message = format!("Story {} has invalid dependsOn reference {}.", owner(), excerpt(&odd));
+            let help = "Use story ids like \"US-001\" in dependsOn.";
+            reader.report_with_help(&INVALID_REFERENCE, item.span(), message, help);
+        }
+        target
+    });
     let story_ix = reader.task(node, entries, dependencies);
-    if let Some(id) = story_id(&found, ID) {
+    if let Some(id) = found.get_kind(ID, NodeKind::String) {
         check_id(reader, id, &owner);
-        let id = reader.text(id);
-        reader.builder.task_mut(story_ix).name = TaskName::Id(id);
+        reader.name_by_id(story_ix, Some(id));
     }
     check_texts(reader, &found, &owner);
     if let Some(status) = found.get(STATUS) {
@@ -223,9 +117,7 @@ fn read_story<'d>(reader: &mut PlanReader<'d>, node: NodeRef<'d>, position: usiz
             )
         };
         let value = reader.status(status, &WORDS, &owner, Some(&sentence));
-        let story = reader.builder.task_mut(story_ix);
-        story.status = value;
-        story.status_span = status.span();
+        reader.set_status(story_ix, status, value);
     }
     if let Some(priority) = found.get(PRIORITY)
         && let Some(number) = priority.as_number()
@@ -304,10 +196,8 @@ fn report_strays<'d>(reader: &mut PlanReader<'d>, found: &mut ObjectFields<'d>, 
 fn check_id<'d>(reader: &mut PlanReader<'d>, id: NodeRef<'d>, owner: &dyn Fn() -> String) {
     let text = id.value();
     if !is_story_id(&text) && !text.trim().is_empty() {
-        reader.report(
-            Diagnostic::new(&INVALID_FIELD, id.span(), missing_or_invalid(&owner(), "id"))
-                .with_help("Use an id like \"US-001\": US-, three digits or more, and an optional lower-case letter."),
-        );
+        let help = "Use an id like \"US-001\": US-, three digits or more, and an optional lower-case letter.";
+        reader.report_with_help(&INVALID_FIELD, id.span(), missing_or_invalid(&owner(), "id"), help);
     }
 }
 
@@ -335,14 +225,9 @@ fn check_texts<'d>(reader: &mut PlanReader<'d>, found: &ObjectFields<'d>, owner:
         let text = text.trim_start();
         let is_story = text.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("as "));
         if !is_story && !text.is_empty() {
-            reader.report(
-                Diagnostic::new(
-                    &STORY_PHRASING,
-                    description.span(),
-                    format!("the description of {} is not phrased as a user story", owner()),
-                )
-                .with_help("As a [user], I want [feature] so that [benefit]"),
-            );
+            let message = format!("the description of {} is not phrased as a user story", owner());
+            let help = "As a [user], I want [feature] so that [benefit]";
+            reader.report_with_help(&STORY_PHRASING, description.span(), message, help);
         }
     }
     reader.report_all(check_criteria(found.get(CRITERIA), owner));
@@ -381,41 +266,6 @@ fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagn
         }
     };
     diagnostic.with_safe_fix("add \"Typecheck passes\"", vec![edit])
-}
-
-fn read_dependencies<'d>(
-    reader: &mut PlanReader<'d>,
-    found: &ObjectFields<'d>,
-    owner: &dyn Fn() -> String,
-) -> Vec<Dependency> {
-    let Some(list) = found.get(DEPENDS_ON) else {
-        return Vec::new();
-    };
-    let mut dependencies = reader.dependency_buffer();
-    if list.resolved().kind() != NodeKind::Array {
-        dependencies.push(Dependency::unreadable(list.span()));
-    }
-    for item in list.elements() {
-        let is_text = item.resolved().kind() == NodeKind::String;
-        let target = if is_text {
-            DependencyTarget::Id(reader.text(item))
-        } else {
-            DependencyTarget::Unreadable
-        };
-        let odd = item.text().filter(|id| !is_story_id(id));
-        if let Some(odd) = odd {
-            let message = format!("Story {} has invalid dependsOn reference {}.", owner(), excerpt(&odd));
-            reader.report(
-                Diagnostic::new(&INVALID_REFERENCE, item.span(), message)
-                    .with_help("Use story ids like \"US-001\" in dependsOn."),
-            );
-        }
-        dependencies.push(Dependency {
-            span: item.span(),
-            target,
-        });
-    }
-    dependencies
 }
 
 /// Makes references that are not written as ids unreadable, unless a story has such an id all the same: they have been

@@ -7,7 +7,9 @@ use super::super::write::{
     Composed, DialectWriter, Migration, MigrationOrder, Resets, WriterReport, cut, five_states, member, named, number,
     one_line, report_new_ids, slug, take_notes, take_title_and_body, task_ids, text,
 };
-use super::{answer, is_branch, is_story_id, migrate, v2, v3};
+use super::fields::KINDS;
+use super::statuses::WORDS;
+use super::{LINKED_V2_FORM, V2_FORM, answer, is_branch, is_story_id, is_v2, migrate};
 use crate::document::NodeRef;
 use crate::document::patch::PlainValue;
 use crate::plan::lifecycle::TaskOrder;
@@ -33,7 +35,7 @@ static PLANNED: Resets<'static> = Resets {
 
 impl DialectWriter for AimiWriter {
     fn compose(&self, draft: &mut PlanDraft, id_source: &mut IdSource<'_>, report: &mut WriterReport) -> Composed {
-        if draft.form.as_deref().is_some_and(v2::is_form) {
+        if draft.form.as_deref().is_some_and(is_v2) {
             return compose_v2(draft, report);
         }
         let ids = task_ids(&draft.tasks, is_story_id, |n| format!("US-{n:03}"));
@@ -56,10 +58,6 @@ impl DialectWriter for AimiWriter {
         }
     }
 
-    fn lay_out(&self, composed: Composed) -> String {
-        composed.into_json()
-    }
-
     fn migrate(
         &self,
         plan: &Plan,
@@ -67,7 +65,7 @@ impl DialectWriter for AimiWriter {
         order: &MigrationOrder,
         id_source: &IdSource<'_>,
     ) -> Option<Migration> {
-        v2::is_form(plan.form).then(|| migrate::migrate(plan, root, order, id_source))
+        is_v2(plan.form).then(|| migrate::migrate(plan, root, order, id_source))
     }
 
     fn tasks_key(&self) -> &'static str {
@@ -79,7 +77,7 @@ impl DialectWriter for AimiWriter {
     }
 
     fn has_stages(&self, form: Option<&str>) -> bool {
-        form == Some(v2::FORM)
+        form == Some(V2_FORM)
     }
 
     fn planned(&self) -> &'static Resets<'static> {
@@ -87,7 +85,7 @@ impl DialectWriter for AimiWriter {
     }
 
     fn in_older_form(&self, answer: &mut Vec<(String, PlainValue)>, form: &str) -> bool {
-        let is_older = v2::is_form(form);
+        let is_older = is_v2(form);
         if is_older {
             answer::in_older_form(answer, form);
         }
@@ -134,8 +132,6 @@ fn take_plan_title(head: &mut Fields, report: &mut WriterReport) -> String {
     };
     title
 }
-
-const KINDS: [&str; 4] = ["feat", "ref", "bug", "chore"];
 
 /// Words that titles begin with, and the kind of change they mean.
 const KIND_WORDS: [(&str, &str); 8] = [
@@ -270,7 +266,7 @@ fn compose_story(
         member("description", text(description)),
         member("acceptanceCriteria", PlainValue::Array(criteria)),
         member("priority", number(priority)),
-        member("status", text(state.word(&v3::WORDS))),
+        member("status", text(state.word(&WORDS))),
         member("dependsOn", named(&task.dependencies, ids)),
         member("notes", text(notes.unwrap_or_default())),
     ]
@@ -300,7 +296,7 @@ fn with_typecheck(mut criteria: Vec<PlainValue>, task_ix: usize, report: &mut Wr
 
 /// Writes the older form: two booleans, and priorities that are layers.
 fn compose_v2(draft: &mut PlanDraft, report: &mut WriterReport) -> Composed {
-    let is_linked = draft.form.as_deref() == Some(v2::LINKED_FORM);
+    let is_linked = draft.form.as_deref() == Some(LINKED_V2_FORM);
     let mut metadata = Vec::new();
     for (key, field) in [
         ("title", Field::Title),

@@ -6,7 +6,7 @@ use super::super::write::{
     Composed, DialectWriter, Import, Resets, WriterReport, complexity_of, joined, member, named, report_joined,
     report_new_ids, take_created, take_file_id, take_goal, take_notes, task_ids, text,
 };
-use super::LIFECYCLE;
+use super::statuses::LIFECYCLE;
 use crate::document::patch::PlainValue;
 use crate::plan::Field;
 use crate::text::visible;
@@ -49,14 +49,6 @@ impl DialectWriter for ClidoWriter {
             tasks_key: "tasks",
             tasks: tasks.map(|(ix, task)| compose_task(task, ix, &ids, report)).collect(),
         }
-    }
-
-    fn lay_out(&self, composed: Composed) -> String {
-        composed.into_json()
-    }
-
-    fn tasks_key(&self) -> &'static str {
-        "tasks"
     }
 
     fn structure(&self) -> (&'static [&'static str], &'static [&'static str]) {

@@ -1,8 +1,8 @@
 //! From a text to a document: the format of its extension first, then the text as a whole, then a fragment of it.
 
 use super::super::{CarrierKind, Dialect, DialectInput};
+use super::choice::{CERTAIN, Choice, begins_as_json, best_fit, named};
 use super::wrapping::{json_in_prose, prose_finding, wrapped};
-use super::{CERTAIN, Choice, best_fit};
 use crate::diagnostic::Diagnostic;
 use crate::document::{DocumentFormat, NodeKind, Parsed, json, yaml};
 use crate::text::{SourceText, Span};
@@ -111,16 +111,6 @@ fn whole_yaml(source: &SourceText, choice: &Choice<'_>, likely: CarrierKind) -> 
     (is_plan || is_document).then_some(opened)
 }
 
-/// Returns the carrier that a path's extension names.
-pub(super) fn named(path: Option<&str>) -> Option<CarrierKind> {
-    match path?.rsplit_once('.')?.1 {
-        "json" => Some(CarrierKind::Json),
-        "yaml" | "yml" => Some(CarrierKind::Yaml),
-        "md" | "markdown" => Some(CarrierKind::Markdown),
-        _ => None,
-    }
-}
-
 /// Returns what a text seems to be written in, without parsing it.
 fn likely_carrier(text: &str, choice: &Choice<'_>) -> CarrierKind {
     let named = named(choice.path);
@@ -144,10 +134,4 @@ fn likely_carrier(text: &str, choice: &Choice<'_>) -> CarrierKind {
         return CarrierKind::Json;
     }
     named.unwrap_or(CarrierKind::Yaml)
-}
-
-/// Returns true where a text is JSON from its first character on. A comment in front is a fault of JSON, not a sentence about it.
-pub(super) fn begins_as_json(text: &str) -> bool {
-    let body = text.trim_start_matches('\u{feff}').trim_start();
-    ["{", "[", "//", "/*"].iter().any(|begin| body.starts_with(begin))
 }

@@ -1,41 +1,20 @@
 //! From a text to a plan: its format, its dialect, and what it is wrapped in.
 
 mod carrier;
+mod choice;
 mod conflict;
 mod wrapping;
 
 use self::carrier::CarriedDocument;
+use self::choice::{CERTAIN, fits};
 use self::wrapping::unwrapping;
 use super::rules::{AMBIGUOUS_DIALECT, EMPTY_FILE, UNKNOWN_DIALECT};
-use super::{CarrierKind, DIALECTS, Dialect, DialectInput, DiskFacts, Fit, PlanReading};
+use super::{Dialect, DialectInput, DiskFacts, Fit, PlanReading};
 use crate::diagnostic::{Diagnostic, sort};
 use crate::document::rules::{BINARY_FILE, INVALID_UTF8};
 use crate::document::{NodeKind, NodeRef, Parsed};
 use crate::text::SourceText;
-
-/// What the caller knows about a text before it is read.
-pub struct Choice<'a> {
-    /// The dialects to choose from.
-    pub dialects: &'a [&'static dyn Dialect],
-    /// The one to use whatever the content says.
-    pub forced: Option<&'static dyn Dialect>,
-    /// The path of the text, with `/` as separator.
-    pub path: Option<&'a str>,
-    /// What the disk says.
-    pub facts: &'a DiskFacts,
-}
-
-impl<'a> Choice<'a> {
-    /// Returns the choice between all dialects by the content of the text alone.
-    pub fn by_content(facts: &'a DiskFacts) -> Self {
-        Choice {
-            dialects: DIALECTS,
-            forced: None,
-            path: None,
-            facts,
-        }
-    }
-}
+pub use choice::Choice;
 
 /// Reads a text into a plan, in the dialect that fits it.
 pub fn read(source: &SourceText, choice: &Choice<'_>) -> PlanReading {
@@ -156,14 +135,6 @@ pub(super) fn frontmatter_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().skip(1).take_while(|line| line.trim_end() != "---")
 }
 
-fn best_fit(input: &DialectInput<'_>, choice: &Choice<'_>) -> Fit {
-    let fits = choice
-        .dialects
-        .iter()
-        .filter(|dialect| dialect.carriers().contains(&input.carrier));
-    fits.map(|dialect| dialect.sniff(input)).max().unwrap_or(0)
-}
-
 /// Chooses the dialect: the forced one, else the best fit, with the path as tie-break.
 fn decide(input: &DialectInput<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
     let whole = input.parsed.and_then(|parsed| parsed.document.root());
@@ -177,40 +148,14 @@ fn decide(input: &DialectInput<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnos
 }
 
 fn sniff(input: &DialectInput<'_>, choice: &Choice<'_>, found: &mut Vec<Diagnostic>) -> Option<&'static dyn Dialect> {
-    let fits: Vec<(Fit, &'static dyn Dialect)> = choice
-        .dialects
-        .iter()
-        .filter(|dialect| dialect.carriers().contains(&input.carrier))
-        .map(|&dialect| (dialect.sniff(input), dialect))
-        .filter(|&(fit, _)| fit > 0)
-        .collect();
+    let fits: Vec<(Fit, &'static dyn Dialect)> = fits(input, choice).collect();
     let best = fits.iter().map(|&(fit, _)| fit).max().unwrap_or(0);
-    let mut equals: Vec<_> = fits
-        .iter()
-        .filter(|&&(fit, _)| fit == best)
-        .map(|&(_, dialect)| dialect)
-        .collect();
-    if equals.len() > 1
-        && let Some(path) = input.path
-    {
-        let at_home: Vec<_> = equals
-            .iter()
-            .copied()
-            .filter(|dialect| dialect.lives_at(path))
-            .collect();
-        if !at_home.is_empty() {
-            equals = at_home;
-        }
-    }
-    // A path alone decides where the content says nothing at all.
-    if equals.is_empty()
-        && let Some(path) = input.path
-    {
-        let carried = choice
-            .dialects
-            .iter()
-            .filter(|dialect| dialect.carriers().contains(&input.carrier));
-        equals = carried.copied().filter(|dialect| dialect.lives_at(path)).collect();
+    let equals = fits.iter().filter(|&&(fit, _)| fit == best);
+    let mut equals: Vec<_> = equals.map(|&(_, dialect)| dialect).collect();
+    // A path decides between equals; alone only where the content says nothing at all.
+    let at_home = |dialect: &&dyn Dialect| input.path.is_some_and(|path| dialect.lives_at(path));
+    if best == 0 || (equals.len() > 1 && equals.iter().any(at_home)) {
+        equals.retain(at_home);
     }
     match equals.as_slice() {
         [only] => Some(*only),
@@ -263,34 +208,27 @@ pub(super) fn fits_place(places: &[&str], path: &str) -> bool {
     })
 }
 
-/// A fit from which on a file is a plan wherever it lies.
-const CERTAIN: Fit = 70;
-
 /// Returns the dialect of a text that is certainly a plan.
 pub fn recognise(source: &SourceText, path: Option<&str>) -> Option<&'static str> {
+    let facts = DiskFacts::default();
     let choice = Choice {
-        dialects: super::DIALECTS,
-        forced: None,
         path,
-        facts: &DiskFacts::default(),
+        ..Choice::by_content(&facts)
     };
     if !unreadable(source).is_empty() {
         return None;
     }
     let opened = CarriedDocument::new(source, &choice);
     let input = opened.input(source, &choice);
-    let fits = choice
-        .dialects
-        .iter()
-        .filter(|dialect| dialect.carriers().contains(&input.carrier));
-    let certain = fits
-        .map(|dialect| (dialect.sniff(&input), dialect.name()))
-        .filter(|&(fit, _)| fit >= CERTAIN);
+    let certain = fits(&input, &choice).filter(|&(fit, _)| fit >= CERTAIN);
     // A document that merely quotes a plan is not one.
     if opened.prose.is_some() {
         return None;
     }
-    certain.max().map(|(_, name)| name)
+    certain
+        .map(|(fit, dialect)| (fit, dialect.name()))
+        .max()
+        .map(|(_, name)| name)
 }
 
 /// Matches a pattern with at most one star.

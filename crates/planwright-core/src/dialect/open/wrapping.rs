@@ -1,9 +1,8 @@
 //! Wrappings of a plan, such as prose, a code fence or an object, and the fixes that remove them.
 
 use super::super::rules::{PLAN_IN_PROSE, WRAPPED_PLAN};
-use super::super::{Dialect, DialectInput};
-use super::carrier::{begins_as_json, named};
-use super::{CarrierKind, Choice, best_fit};
+use super::super::{CarrierKind, Dialect, DialectInput};
+use super::choice::{Choice, begins_as_json, best_fit, named};
 use crate::diagnostic::{Diagnostic, Replacement, Severity};
 use crate::document::{NodeKind, NodeRef, Parsed, Style, yaml};
 use crate::text::{SourceText, Span, visible};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::reader::PlanReader;
 use super::super::rules::INDEX_BASE;
-use super::{DUPLICATE_ORDER, ORDER_DIFFERS};
+use super::rules::{DUPLICATE_ORDER, ORDER_DIFFERS};
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::plan::{Dependency, DependencyTarget, TaskName};
 use crate::text::Span;
@@ -64,10 +64,8 @@ impl Numbers {
         let shifted = shifted.filter(|_| !reader.builder.plan().is_doubtful);
         if let Some((position, number, span)) = shifted {
             let message = format!("the task at place {} has the order {number}", position + 1);
-            reader.report(
-                Diagnostic::new(&ORDER_DIFFERS, span, message)
-                    .with_help("integer dependencies mean the order values here; import numbers the tasks by place"),
-            );
+            let help = "integer dependencies mean the order values here; import numbers the tasks by place";
+            reader.report_with_help(&ORDER_DIFFERS, span, message, help);
         }
         Numbers::Orders(
             by_order

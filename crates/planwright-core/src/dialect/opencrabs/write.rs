@@ -6,7 +6,9 @@ use super::super::write::{
     Composed, DialectWriter, Import, Resets, WriterReport, complexity_of, cut, member, number, one_line,
     report_new_ids, take_notes, take_time, take_time_or_now, take_title_and_body, task_ids, text,
 };
-use super::{LIFECYCLE, TASK_TYPES, UNDOCUMENTED_TYPES, is_uuid};
+use super::fields::{TASK_TYPES, UNDOCUMENTED_TYPES};
+use super::is_uuid;
+use super::statuses::LIFECYCLE;
 use crate::document::patch::PlainValue;
 use crate::plan::Field;
 
@@ -90,14 +92,6 @@ impl DialectWriter for OpenCrabsWriter {
             tasks_key: "tasks",
             tasks: tasks.map(|(ix, task)| compose_task(task, ix, &ids, report)).collect(),
         }
-    }
-
-    fn lay_out(&self, composed: Composed) -> String {
-        composed.into_json()
-    }
-
-    fn tasks_key(&self) -> &'static str {
-        "tasks"
     }
 
     fn structure(&self) -> (&'static [&'static str], &'static [&'static str]) {

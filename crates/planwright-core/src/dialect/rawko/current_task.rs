@@ -1,26 +1,17 @@
 //! `current-task.yaml`, the file that names the plan in work. Holds no plan itself.
 
-use super::CURRENT_PLAN;
+use super::Rawko;
+use super::fields::{CURRENT_PLAN_ID, CURRENT_TASK};
+use super::rules::CURRENT_PLAN;
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::dialect::reader::{PlanReader, excerpt, requote};
 use crate::dialect::words::nearest;
-use crate::dialect::{DialectInput, FieldShape, FieldSpec, FieldTable, PlanReading, Pointing, Unpointed, file_name};
+use crate::dialect::{DialectInput, PlanPointer, PlanReading, Pointing, Unpointed, file_name};
 use crate::document::patch::{MemberPosition, Patch, PatchRefusal, PlainValue, patch};
 use crate::document::route::Route;
 use crate::document::{NodeKind, NodeRef, Parsed, yaml};
 use crate::plan::{Field, Plan};
 use crate::text::{SourceText, visible};
-
-pub(super) static CURRENT_TASK: FieldTable = FieldTable {
-    name: "Current task",
-    fields: &[
-        FieldSpec::required("task", Field::Goal, FieldShape::Prose),
-        FieldSpec::required("planId", Field::Id, FieldShape::NonBlank),
-        FieldSpec::required("status", Field::Status, FieldShape::Text),
-        FieldSpec::optional("startedAt", Field::StartedAt, FieldShape::Time),
-    ],
-};
-const PLAN_ID: usize = 1;
 
 /// The folder beside the file that rawko keeps its plans in.
 const PLANS: &str = "plans";
@@ -31,9 +22,102 @@ const MAX_COMPARISONS: usize = 1_000;
 /// How many letters of an id may be wrong for another to be meant.
 const MAX_SLIPS: usize = 3;
 
+/// Where the file is, relative to a workspace.
+pub(super) const PLACE: &str = ".rawko/current-task.yaml";
+
+impl PlanPointer for Rawko {
+    fn place(&self) -> &'static str {
+        PLACE
+    }
+
+    fn neighbours(&self, path: &str) -> Option<&'static str> {
+        (file_name(path) == "current-task.yaml").then_some(PLANS)
+    }
+
+    fn target(&self, source: &SourceText) -> Option<String> {
+        let parsed = yaml::parse(source);
+        let id = parsed.document.root()?.get("planId")?.text()?.into_owned();
+        // Only an id that names a file next to the others.
+        (!id.is_empty() && !id.contains(['/', '\\']) && id != "..").then(|| format!("plans/{id}.yaml"))
+    }
+
+    fn file(&self, path: &str) -> Option<&'static str> {
+        let folder = path.rsplit_once('/').map(|(folder, _)| folder)?;
+        folder.ends_with(".rawko/plans").then_some("../current-task.yaml")
+    }
+
+    /// Returns the file's new text: beginning work on a plan points at it, so does taking the place of the version that was pointed at,
+    /// and where it is pointed at its status is kept.
+    fn update(
+        &self,
+        old: Option<&SourceText>,
+        plan: &Plan,
+        pointing: Pointing,
+        now: &str,
+    ) -> Result<Option<String>, Unpointed> {
+        let (Some(id), Some(status)) = (plan.head_str(Field::Id), plan.head_str(Field::Status)) else {
+            return Ok(None);
+        };
+        let goal = plan.head_str(Field::Goal).unwrap_or("");
+        let text = |text: &str| PlainValue::String(text.to_owned());
+        let Some(old) = old.filter(|old| !old.as_str().trim().is_empty()) else {
+            // A file of one empty mapping, so that the members are written as patches write them.
+            let empty = yaml::parse(&SourceText::new("{}\n"));
+            let members = [("task", goal), ("planId", id), ("status", status), ("startedAt", now)];
+            let patches: Vec<Patch> = members.iter().map(|(key, value)| insert(key, text(value))).collect();
+            let is_made = pointing != Pointing::Stays;
+            let flow = is_made.then(|| patch(&empty.document, &patches).ok()).flatten();
+            return Ok(flow.and_then(|flow| as_block(&flow)));
+        };
+        let parsed = yaml::parse(old);
+        let root = mapping_in(&parsed)?;
+        let names = |id: &str| root.get("planId").is_some_and(|own| own.is_text(id));
+        let is_own = names(id);
+        let says_nothing = |own: NodeRef<'_>| own.resolved().kind() == NodeKind::Null || own.value().trim().is_empty();
+        let names_none = || root.get("planId").is_none_or(says_nothing);
+        let is_over = || {
+            root.get("status")
+                .is_some_and(|own| own.is_text("complete") || own.is_text("failed"))
+        };
+        let moves = match pointing {
+            Pointing::Stays => false,
+            Pointing::Begins => true,
+            Pointing::Succeeds => names_none() || plan.head_str(Field::PreviousPlan).is_some_and(names),
+            Pointing::Made => names_none() || is_over(),
+        };
+        if !is_own && !moves {
+            return Ok(None);
+        }
+        let mut wanted = vec![("status", status)];
+        if !is_own {
+            wanted.extend([("task", goal), ("planId", id), ("startedAt", now)]);
+        }
+        // Another version of a plan is work on the same task, in the words of the user who gave it.
+        let stays = |key: &str| pointing == Pointing::Succeeds && matches!(key, "task" | "startedAt");
+        wanted.retain(|(key, _)| !(stays(key) && root.get(key).is_some_and(|own| !says_nothing(own))));
+        let patches: Vec<Patch> = wanted
+            .into_iter()
+            .filter(|(key, value)| !root.get(key).is_some_and(|own| own.is_text(value)))
+            .map(|(key, value)| match root.get(key) {
+                Some(_) => Patch::ReplaceScalar {
+                    at: Route::root().key(key),
+                    value: text(value),
+                },
+                None => insert(key, text(value)),
+            })
+            .collect();
+        if patches.is_empty() {
+            return Ok(None);
+        }
+        patch(&parsed.document, &patches)
+            .map(Some)
+            .map_err(|refusal| unpointed(&parsed, refusal))
+    }
+}
+
 /// Returns true for a file that has the name, or the fields, of one that points at a plan.
 pub(super) fn is_current_task(input: &DialectInput<'_>) -> bool {
-    input.path.and_then(plans_beside).is_some() || input.root.is_some_and(has_its_fields)
+    input.path.and_then(|path| Rawko.neighbours(path)).is_some() || input.root.is_some_and(has_its_fields)
 }
 
 /// Returns true for an object that names a plan and is none.
@@ -41,16 +125,11 @@ pub(super) fn has_its_fields(root: NodeRef<'_>) -> bool {
     root.get("planId").is_some() && root.get("steps").is_none()
 }
 
-/// Returns the folder of the plans, where a path is that of such a file.
-pub(super) fn plans_beside(path: &str) -> Option<&'static str> {
-    (file_name(path) == "current-task.yaml").then_some(PLANS)
-}
-
 /// Reads the file.
 pub(super) fn read<'d>(mut reader: PlanReader<'d>, root: NodeRef<'d>, input: &DialectInput<'d>) -> PlanReading {
     let found = reader.sort(root, &CURRENT_TASK);
     reader.record(&found, &CURRENT_TASK, &|| "the current task".to_owned());
-    if let (Some(id), Some(files)) = (found.get(PLAN_ID), &input.facts.neighbours) {
+    if let (Some(id), Some(files)) = (found.get(CURRENT_PLAN_ID), &input.facts.neighbours) {
         check_plan(&mut reader, id, files);
     }
     PlanReading {
@@ -91,79 +170,6 @@ fn meant<'f>(written: &str, plans: impl Iterator<Item = &'f str>) -> Option<&'f 
     let likely: Vec<&str> = plans.filter(is_like).take(MAX_COMPARISONS).collect();
     nearest(written, &likely)
         .filter(|plan| plan.starts_with(written) || strsim::damerau_levenshtein(written, plan) <= MAX_SLIPS)
-}
-
-/// Returns where the file lies that points at plans in the folder of a path.
-pub(super) fn pointer(path: &str) -> Option<&'static str> {
-    let folder = path.rsplit_once('/').map(|(folder, _)| folder)?;
-    folder.ends_with(".rawko/plans").then_some("../current-task.yaml")
-}
-
-/// Returns the file's new text: beginning work on a plan points at it, so does taking the place of the version that was pointed at,
-/// and where it is pointed at its status is kept.
-pub(super) fn point(
-    old: Option<&SourceText>,
-    plan: &Plan,
-    pointing: Pointing,
-    now: &str,
-) -> Result<Option<String>, Unpointed> {
-    let (Some(id), Some(status)) = (plan.head_str(Field::Id), plan.head_str(Field::Status)) else {
-        return Ok(None);
-    };
-    let goal = plan.head_str(Field::Goal).unwrap_or("");
-    let text = |text: &str| PlainValue::String(text.to_owned());
-    let Some(old) = old.filter(|old| !old.as_str().trim().is_empty()) else {
-        // A file of one empty mapping, so that the members are written as patches write them.
-        let empty = yaml::parse(&SourceText::new("{}\n"));
-        let members = [("task", goal), ("planId", id), ("status", status), ("startedAt", now)];
-        let patches: Vec<Patch> = members.iter().map(|(key, value)| insert(key, text(value))).collect();
-        let is_made = pointing != Pointing::Stays;
-        let flow = is_made.then(|| patch(&empty.document, &patches).ok()).flatten();
-        return Ok(flow.and_then(|flow| as_block(&flow)));
-    };
-    let parsed = yaml::parse(old);
-    let root = mapping_in(&parsed)?;
-    let names = |id: &str| root.get("planId").is_some_and(|own| own.is_text(id));
-    let is_own = names(id);
-    let says_nothing = |own: NodeRef<'_>| own.resolved().kind() == NodeKind::Null || own.value().trim().is_empty();
-    let names_none = || root.get("planId").is_none_or(says_nothing);
-    let is_over = || {
-        root.get("status")
-            .is_some_and(|own| own.is_text("complete") || own.is_text("failed"))
-    };
-    let moves = match pointing {
-        Pointing::Stays => false,
-        Pointing::Begins => true,
-        Pointing::Succeeds => names_none() || plan.head_str(Field::PreviousPlan).is_some_and(names),
-        Pointing::Made => names_none() || is_over(),
-    };
-    if !is_own && !moves {
-        return Ok(None);
-    }
-    let mut wanted = vec![("status", status)];
-    if !is_own {
-        wanted.extend([("task", goal), ("planId", id), ("startedAt", now)]);
-    }
-    // Another version of a plan is work on the same task, in the words of the user who gave it.
-    let stays = |key: &str| pointing == Pointing::Succeeds && matches!(key, "task" | "startedAt");
-    wanted.retain(|(key, _)| !(stays(key) && root.get(key).is_some_and(|own| !says_nothing(own))));
-    let patches: Vec<Patch> = wanted
-        .into_iter()
-        .filter(|(key, value)| !root.get(key).is_some_and(|own| own.is_text(value)))
-        .map(|(key, value)| match root.get(key) {
-            Some(_) => Patch::ReplaceScalar {
-                at: Route::root().key(key),
-                value: text(value),
-            },
-            None => insert(key, text(value)),
-        })
-        .collect();
-    if patches.is_empty() {
-        return Ok(None);
-    }
-    patch(&parsed.document, &patches)
-        .map(Some)
-        .map_err(|refusal| unpointed(&parsed, refusal))
 }
 
 /// Returns the mapping that the file should be.

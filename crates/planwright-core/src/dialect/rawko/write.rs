@@ -6,7 +6,8 @@ use super::super::write::{
     Composed, DialectWriter, Resets, WriterReport, five_states, member, number, slug, take_file_id, take_goal,
     take_notes, take_time, take_time_or_now, text,
 };
-use super::{CURRENT_STEP, LIFECYCLE, STEP_INDEX, VERSION_CHAIN};
+use super::rules::{CURRENT_STEP, STEP_INDEX, VERSION_CHAIN};
+use super::statuses::LIFECYCLE;
 use crate::document::patch::PlainValue;
 use crate::document::write;
 use crate::plan::Field;

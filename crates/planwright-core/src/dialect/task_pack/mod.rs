@@ -23,8 +23,8 @@ use super::rules::FILE_NAME;
 use super::table::{FieldShape, FieldSpec, FieldTable};
 use super::time::is_iso_date;
 use super::{
-    CannotFollow, CarrierKind, Dialect, DialectInput, DialectWriter, Edits, Embedded, Fit, Followed, PlanReading,
-    Planning, TaskListEdit, file_name, next_id,
+    CannotFollow, CarrierKind, Dialect, DialectInput, DialectProfile, Edits, Embedded, Facets, Fit, Followed,
+    PlanReading, Planning, TaskListEdit, file_name, next_id,
 };
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::document::Parsed;
@@ -128,8 +128,6 @@ macro_rules! edited_task {
 static EXECUTABLE_TASK: FieldTable = edited_task!(required);
 static DRAFT_TASK: FieldTable = edited_task!(optional);
 
-static TABLES: &[&FieldTable] = &[&FRONTMATTER, &CONTRACT, &TASK];
-
 /// Whether a pack may be worked on follows from how it was made, not from an approval.
 static PLAN_MACHINE: PlanMachine = PlanMachine {
     rows: &[],
@@ -139,21 +137,33 @@ static PLAN_MACHINE: PlanMachine = PlanMachine {
               for review",
 };
 
+static PROFILE: DialectProfile = DialectProfile {
+    name: "task-pack",
+    title: "spec-first task pack",
+    carriers: &[CarrierKind::Markdown],
+    places: &["docs/tasks/*-tasks.md"],
+    reads_prose: false,
+    tables: &[&FRONTMATTER, &CONTRACT, &TASK],
+    rules: report::ALL,
+    schema: include_str!("../../../schemas/task-pack.json"),
+    plan_machine: &PLAN_MACHINE,
+    facets: Facets {
+        writer: Some(&write::TaskPackWriter),
+        prompt: Some(include_str!("prompt.md")),
+        edits: Some(&TaskPack),
+        embedded: Some(&TaskPack),
+        planning: Some(&Planning {
+            guide: include_str!("planning.md"),
+            guides_of_forms: &[],
+            derived_by: Some("planwright tasks derive PLAN.md"),
+        }),
+        ..Facets::NONE
+    },
+};
+
 impl Dialect for TaskPack {
-    fn name(&self) -> &'static str {
-        "task-pack"
-    }
-
-    fn title(&self) -> &'static str {
-        "spec-first task pack"
-    }
-
-    fn carriers(&self) -> &'static [CarrierKind] {
-        &[CarrierKind::Markdown]
-    }
-
-    fn places(&self) -> &'static [&'static str] {
-        &["docs/tasks/*-tasks.md"]
+    fn profile(&self) -> &'static DialectProfile {
+        &PROFILE
     }
 
     fn claims(&self, text: &str) -> Option<CarrierKind> {
@@ -219,42 +229,6 @@ impl Dialect for TaskPack {
         let found = unsound.into_iter().find(|(rule, _)| has(rule));
         found.map(|(_, message)| RunRefusal::never((message, derive)))
     }
-
-    fn plan_machine(&self) -> &'static PlanMachine {
-        &PLAN_MACHINE
-    }
-
-    fn tables(&self) -> &'static [&'static FieldTable] {
-        TABLES
-    }
-
-    fn rules(&self) -> &'static [&'static Rule] {
-        report::ALL
-    }
-
-    fn schema(&self) -> &'static str {
-        include_str!("../../../schemas/task-pack.json")
-    }
-
-    fn writer(&self) -> Option<&'static dyn DialectWriter> {
-        Some(&write::TaskPackWriter)
-    }
-
-    fn prompt(&self) -> Option<&'static str> {
-        Some(include_str!("prompt.md"))
-    }
-
-    fn edits(&self) -> Option<&'static dyn Edits> {
-        Some(&TaskPack)
-    }
-
-    fn embedded(&self) -> Option<&'static dyn Embedded> {
-        Some(&TaskPack)
-    }
-
-    fn planning(&self) -> Option<&'static dyn Planning> {
-        Some(&TaskPack)
-    }
 }
 
 impl Edits for TaskPack {
@@ -275,16 +249,6 @@ impl Embedded for TaskPack {
 
     fn follow(&self, edited: &TaskListEdit<'_>) -> Result<Option<Followed>, CannotFollow> {
         follow::follow_up(edited).map(Some)
-    }
-}
-
-impl Planning for TaskPack {
-    fn guide(&self) -> &'static str {
-        include_str!("planning.md")
-    }
-
-    fn derived_by(&self) -> Option<&'static str> {
-        Some("planwright tasks derive PLAN.md")
     }
 }
 

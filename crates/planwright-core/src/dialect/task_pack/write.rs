@@ -51,10 +51,6 @@ impl DialectWriter for TaskPackWriter {
         sections::lay_out(composed)
     }
 
-    fn tasks_key(&self) -> &'static str {
-        "tasks"
-    }
-
     fn structure(&self) -> (&'static [&'static str], &'static [&'static str]) {
         (&["execution_waves"], &["task_id", "dependencies", "wave"])
     }

@@ -1,4 +1,4 @@
-//! A dialect that the core has never heard of is told apart, read and checked like the five it knows.
+//! A dialect that the core does not know is recognised, read, checked and written like those that it knows.
 
 use planwright_core::convert::{ConversionOptions, ConversionRefusal, convert};
 use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};
@@ -8,23 +8,17 @@ use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::Readiness;
 use planwright_core::text::SourceText;
 use planwright_testkit::generate;
-use planwright_testkit::sixth_dialect::Todo;
+use planwright_testkit::sample_dialect::{BareTodo, Todo};
 
 use crate::conversions::with_id_source;
 use crate::fixtures::rule_ids;
 
-static SIXTH: Todo = Todo;
-
-fn six() -> Vec<&'static dyn Dialect> {
-    DIALECTS
-        .iter()
-        .copied()
-        .chain([&SIXTH as &'static dyn Dialect])
-        .collect()
+fn all_and_it() -> Vec<&'static dyn Dialect> {
+    DIALECTS.iter().copied().chain([&Todo as &dyn Dialect]).collect()
 }
 
-fn inspect_among_six(text: &str, path: Option<&str>) -> Inspection {
-    let (dialects, facts) = (six(), DiskFacts::default());
+fn inspect_among_all(text: &str, path: Option<&str>) -> Inspection {
+    let (dialects, facts) = (all_and_it(), DiskFacts::default());
     let choice = Choice {
         dialects: &dialects,
         forced: None,
@@ -42,7 +36,7 @@ const LIST: &str = r#"{"todo": [
 
 #[test]
 fn it_is_told_apart_and_read() {
-    let inspection = inspect_among_six(LIST, None);
+    let inspection = inspect_among_all(LIST, None);
     assert_eq!(inspection.dialect_name(), Some("todo"));
     assert_eq!(rule_ids(&inspection), [""; 0]);
     let linked = inspection.plan.expect("it is read");
@@ -59,7 +53,7 @@ fn it_is_checked_by_the_rules_of_all() {
     let text = LIST
         .replace("\"ticked\": true", "\"after\": [\"breakfast\"]")
         .replace("[\"bread\"]", "[\"bred\", \"butter\"]");
-    let inspection = inspect_among_six(&text, None);
+    let inspection = inspect_among_all(&text, None);
     let ids = rule_ids(&inspection);
     for rule in ["dependency-cycle", "unknown-dependency", "self-dependency"] {
         assert!(ids.contains(&rule), "{ids:?}");
@@ -72,8 +66,8 @@ fn it_is_checked_by_the_rules_of_all() {
 }
 
 #[test]
-fn it_is_mended_like_the_others() {
-    let (dialects, facts) = (six(), DiskFacts::default());
+fn it_is_fixed_like_the_others() {
+    let (dialects, facts) = (all_and_it(), DiskFacts::default());
     let choice = Choice {
         dialects: &dialects,
         forced: None,
@@ -86,22 +80,22 @@ fn it_is_mended_like_the_others() {
 }
 
 #[test]
-fn it_takes_nothing_from_the_five() {
+fn it_takes_nothing_from_the_others() {
     for dialect in DIALECTS {
         let text = generate::plan(dialect.name(), 3);
-        assert_eq!(inspect_among_six(&text, None).dialect_name(), Some(dialect.name()));
+        assert_eq!(inspect_among_all(&text, None).dialect_name(), Some(dialect.name()));
     }
     assert_eq!(
-        inspect_among_six("{\"other\": 1}", Some("todo.json")).dialect_name(),
+        inspect_among_all("{\"other\": 1}", Some("todo.json")).dialect_name(),
         Some("todo")
     );
-    assert_eq!(inspect_among_six("{\"other\": 1}", Some("x.json")).dialect, None);
+    assert_eq!(inspect_among_all("{\"other\": 1}", Some("x.json")).dialect, None);
 }
 
 #[test]
 fn without_a_writer_nothing_is_converted_to_it() {
     let source = crate::fixtures::inspect_text(generate::plan("clido", 3));
-    let converted = with_id_source(|id_source| convert(&source, &SIXTH, &ConversionOptions::default(), id_source));
+    let converted = with_id_source(|id_source| convert(&source, &BareTodo, &ConversionOptions::default(), id_source));
     assert_eq!(converted.err(), Some(ConversionRefusal::NotWritable("todo")));
 }
 
@@ -109,4 +103,20 @@ fn without_a_writer_nothing_is_converted_to_it() {
 fn without_it_in_the_list_its_files_are_strange() {
     let inspection = crate::fixtures::inspect_text(LIST);
     assert_eq!(rule_ids(&inspection), ["unknown-dialect"]);
+}
+
+#[test]
+fn it_is_converted_to_every_dialect_and_back() {
+    for dialect in DIALECTS {
+        let there = inspect_among_all(LIST, None);
+        let there = with_id_source(|id_source| convert(&there, *dialect, &ConversionOptions::default(), id_source));
+        let there = inspect_among_all(there.expect("it is converted").text.as_str(), None);
+        assert_eq!(there.dialect_name(), Some(dialect.name()));
+        let back = with_id_source(|id_source| convert(&there, &Todo, &ConversionOptions::default(), id_source));
+        let back = inspect_among_all(back.expect("it is converted back").text.as_str(), None);
+        assert_eq!(rule_ids(&back), [""; 0], "{}", dialect.name());
+        let linked = back.plan.expect("a list");
+        assert_eq!(linked.plan.tasks().len(), 3, "{}", dialect.name());
+        assert!(linked.links.n_edges() >= 2, "{}", dialect.name());
+    }
 }

@@ -1,35 +1,44 @@
-//! The fields that clido records for a change of state: status, `skip`, notes.
+//! The statuses of clido tasks: what a failure and a skip do, and the fields that a change of state writes.
 
-use super::super::{RecordedMove, Recording};
+use super::super::{Edits, LocatedPlan, RecordedMove, next_id_in_style};
+use super::Clido;
 use crate::document::patch::PlainValue;
 use crate::edit::reasons::{causes, with_cause, with_line, with_new_line, without_cause};
 use crate::edit::{FieldEdit, Owner};
-use crate::plan::{Field, Plan, State, Verb};
+use crate::plan::lifecycle::{OnFailure, PLAIN_WORDING};
+use crate::plan::{Field, Lifecycle, Machine, Plan, Slots, State, TaskOrder, Verb};
 
-pub(super) fn record(recording: &Recording<'_>) -> Vec<FieldEdit> {
-    let mut changes = Vec::new();
-    for recorded in recording.recorded_moves {
-        record_task(recording.located.plan, recorded, &mut changes);
-    }
-    changes
-}
+/// clido's policy: a failure skips what depends on it; four tasks at once.
+pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
+    skipped_satisfies: true,
+    on_failure: OnFailure::DependentsSkipped,
+    order: TaskOrder::File,
+    slots: Slots::Fixed(4),
+    may_be_empty: true,
+    words: ["pending", "running", "done", "failed", "skipped"],
+    machine: Machine::PLAIN,
+    wording: &PLAIN_WORDING,
+};
 
-fn record_task(plan: &Plan, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
-    let step = &recorded.step;
-    let owner = Owner::Task(step.task_ix);
-    let task = &plan.tasks()[step.task_ix];
-    if step.from != step.to {
-        changes.push(FieldEdit::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
+impl Edits for Clido {
+    fn fresh_id(&self, plan: &Plan, _minted: &str) -> Option<String> {
+        Some(next_id_in_style(plan, "t"))
     }
-    changes.extend(notes_change(plan, recorded));
-    match step.to {
-        State::Skipped if step.cause.is_none() => {
-            changes.push(FieldEdit::set(owner, Field::Skip, PlainValue::Bool(true)))
+
+    fn record(&self, located: &LocatedPlan<'_>, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
+        let (plan, step) = (located.plan, &recorded.step);
+        let owner = Owner::Task(step.task_ix);
+        if step.from != step.to {
+            changes.push(FieldEdit::text(owner, Field::Status, plan.lifecycle.word_of(step.to)));
         }
-        State::Pending | State::Running if step.cause.is_none() && plan.value(task, Field::Skip).is_some() => {
-            changes.push(FieldEdit::set(owner, Field::Skip, PlainValue::Bool(false)));
+        changes.extend(notes_change(plan, recorded));
+        let mut skip = |value| changes.push(FieldEdit::set(owner, Field::Skip, PlainValue::Bool(value)));
+        let is_set = || plan.value(&plan.tasks()[step.task_ix], Field::Skip).is_some();
+        match step.to {
+            State::Skipped if step.cause.is_none() => skip(true),
+            State::Pending | State::Running if step.cause.is_none() && is_set() => skip(false),
+            _ => {}
         }
-        _ => {}
     }
 }
 

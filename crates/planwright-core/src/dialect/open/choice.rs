@@ -1,0 +1,61 @@
+//! The dialects that a text may be of, and what its path and its beginning say, without parsing it.
+
+use super::super::{CarrierKind, DIALECTS, Dialect, DialectInput, DiskFacts, Fit};
+
+/// What the caller knows about a text before it is read.
+pub struct Choice<'a> {
+    /// The dialects to choose from.
+    pub dialects: &'a [&'static dyn Dialect],
+    /// The one to use whatever the content says.
+    pub forced: Option<&'static dyn Dialect>,
+    /// The path of the text, with `/` as separator.
+    pub path: Option<&'a str>,
+    /// What the disk says.
+    pub facts: &'a DiskFacts,
+}
+
+impl<'a> Choice<'a> {
+    /// Returns the choice between all dialects by the content of the text alone.
+    pub fn by_content(facts: &'a DiskFacts) -> Self {
+        Choice {
+            dialects: DIALECTS,
+            forced: None,
+            path: None,
+            facts,
+        }
+    }
+}
+
+/// A fit from which on a file is a plan wherever it lies.
+pub(super) const CERTAIN: Fit = 70;
+
+/// Returns the dialects that may be written as the text is, each with how well the text fits it.
+pub(super) fn fits<'c>(
+    input: &'c DialectInput<'_>,
+    choice: &'c Choice<'_>,
+) -> impl Iterator<Item = (Fit, &'static dyn Dialect)> + 'c {
+    let dialects = choice.dialects.iter().copied();
+    let carried = dialects.filter(|dialect| dialect.carriers().contains(&input.carrier));
+    carried.map(|dialect| (dialect.sniff(input), dialect))
+}
+
+/// Returns how well a text fits the dialect that it fits best.
+pub(super) fn best_fit(input: &DialectInput<'_>, choice: &Choice<'_>) -> Fit {
+    fits(input, choice).map(|(fit, _)| fit).max().unwrap_or(0)
+}
+
+/// Returns the carrier that a path's extension names.
+pub(super) fn named(path: Option<&str>) -> Option<CarrierKind> {
+    match path?.rsplit_once('.')?.1 {
+        "json" => Some(CarrierKind::Json),
+        "yaml" | "yml" => Some(CarrierKind::Yaml),
+        "md" | "markdown" => Some(CarrierKind::Markdown),
+        _ => None,
+    }
+}
+
+/// Returns true where a text is JSON from its first character on. A comment in front is a fault of JSON, not a sentence about it.
+pub(super) fn begins_as_json(text: &str) -> bool {
+    let body = text.trim_start_matches('\u{feff}').trim_start();
+    ["{", "[", "//", "/*"].iter().any(|begin| body.starts_with(begin))
+}
