@@ -7,12 +7,10 @@ use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::inspect::LinkedPlan;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::plain_text::{cut, one_line, shown_name};
-use crate::task_edit::{TaskEdit, TaskPlace, tasks_named};
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit, TaskPlace, tasks_named};
+use crate::face::{Result, Workspace};
+use crate::plans::PlanChoice;
+use crate::text::{cut, one_line, shown_name};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,7 +24,6 @@ pub struct AddRequest {
     /// The id; none for one by the dialect's rule.
     #[serde(default)]
     pub id: Option<String>,
-    /// The tasks that it depends on.
     #[serde(default)]
     pub on: Vec<String>,
     #[serde(default)]
@@ -35,7 +32,6 @@ pub struct AddRequest {
     pub change: ChangeMode,
 }
 
-/// Adds a task.
 pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> {
     let fields: Vec<(&str, &str)> = request.fields.iter().map(|(key, value)| (&**key, &**value)).collect();
     let minted = uuid::Uuid::new_v4().to_string();

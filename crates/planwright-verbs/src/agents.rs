@@ -7,11 +7,8 @@ use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{OriginReport, SourceReport, source_reports};
-use crate::config_findings::{exit_of, findings_of};
-use crate::failure::{Exit, Result};
-use crate::fence_support::FenceSupport;
-use crate::file_findings::FileFindings;
-use crate::workspace::Workspace;
+use crate::configuration::{FenceSupport, exit_of, findings_of};
+use crate::face::{Exit, FileFindings, Result, Workspace};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -55,7 +52,6 @@ pub struct ListedAgent {
     pub set: Vec<String>,
 }
 
-/// Lists the agents of a workspace.
 pub fn agents(workspace: &Workspace, _: &AgentsRequest) -> Result<AgentsReport> {
     let root = root_of(workspace.folder());
     let configuration = config::load(&root, &ConfigInputs::of_process());

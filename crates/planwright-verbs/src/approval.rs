@@ -6,17 +6,13 @@ use planwright_run::revise::{ChangeTarget, Revised};
 use planwright_run::store;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, RunAnswer, step_words};
-use crate::failure::{Exit, Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::open_plan::load_failure;
-use crate::plain_text::{one_line, shown_name};
-use crate::plan_or_task::{find, find_named, plan_xor_task};
+use crate::changes::{ChangeMode, ChangeReport, RunAnswer, revise_failure, step_words};
+use crate::face::{Exit, Failure, Result, Workspace};
 use crate::plan_transition::change_plan;
-use crate::revise_failure::revise_failure;
+use crate::plans::{FoundPlan, PlanChoice, find, find_named, load_failure, plan_xor_task};
 use crate::run_plan::approved::{ApprovedLanding, Landed};
 use crate::run_plan::observer::RunObserver;
-use crate::workspace::Workspace;
+use crate::text::{one_line, shown_name};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -30,7 +26,6 @@ pub struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
-    /// Finds the plan that is named, for what is proposed for it.
     pub fn find_plan(&self, workspace: &Workspace) -> Result<FoundPlan> {
         match self.what.as_deref() {
             Some(what) => find_named(workspace, &self.plan, what),
@@ -84,7 +79,6 @@ pub fn reject(workspace: &Workspace, request: &ApprovalRequest) -> Result<Change
     Ok(task_review.report(workspace, reviewed))
 }
 
-/// Refuses a rejection without a reason.
 pub fn refuse_without_reason(note: Option<&str>) -> Result<()> {
     match note.is_none_or(|note| note.trim().is_empty()) {
         true => Err(Failure::usage(
@@ -95,7 +89,7 @@ pub fn refuse_without_reason(note: Option<&str>) -> Result<()> {
     }
 }
 
-/// The review of the work of a task: the run that is going on gets it, else the plan.
+/// The review of the work of a task: the active run gets it, else the plan.
 struct TaskReview<'a> {
     found: &'a FoundPlan,
     task: &'a str,
@@ -145,7 +139,6 @@ impl<'a> TaskReview<'a> {
         }
     }
 
-    /// Reports what the review changed in the plan.
     fn plan_report(
         &self,
         workspace: &Workspace,
@@ -210,7 +203,7 @@ fn review_failure(found: &FoundPlan, error: &ReviewError) -> Failure {
         ReviewError::Log(error) => Failure::environment(error, error.help()),
         ReviewError::NoAnswer { .. } => Failure::environment(
             error,
-            "it was told, and may still do as it was: `planwright show` says what became of the task",
+            "the run has the request, and may still carry it out: `planwright show` shows the state of the task",
         ),
         ReviewError::Locked(_) => Failure::environment(error, "a run of the plan has just begun: approve again"),
         ReviewError::Io { .. } => Failure::environment(error, "check that you may write to `.planwright`"),

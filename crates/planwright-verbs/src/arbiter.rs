@@ -17,14 +17,11 @@ use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
-use crate::cancel::CancelToken;
-use crate::config_findings::refuse_unsound;
-use crate::failure::{Failure, Result};
-use crate::find_plan::PlanChoice;
-use crate::open_plan::OpenedPlan;
-use crate::plain_text::one_line;
-use crate::planner::fencing_of;
-use crate::workspace::Workspace;
+use crate::configuration::refuse_unsound;
+use crate::face::{CancelToken, Failure, Result, Workspace};
+use crate::planning::fencing_of;
+use crate::plans::{OpenedPlan, PlanChoice};
+use crate::text::one_line;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -39,7 +36,6 @@ pub struct ArbiterRequest {
 #[derive(Serialize)]
 pub struct ArbiterReport {
     pub schema_version: &'static str,
-    /// What is to be done in all.
     pub task: String,
     /// How the plan stands; null where there is none.
     pub plan: Option<ArbiterPlanReport>,
@@ -103,7 +99,7 @@ pub struct ArbiterAttemptReport {
     pub output: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct ArbiterAnswerReport {
     /// Who was asked.
     pub arbiter: String,
@@ -119,7 +115,6 @@ pub struct ArbiterAnswerReport {
     pub milliseconds: Option<u64>,
 }
 
-/// What is asked about.
 struct ArbiterSubject {
     opened: Option<OpenedPlan>,
     root: PathBuf,
@@ -272,12 +267,8 @@ fn fall_back(
             Ok(ArbiterAnswerReport {
                 arbiter: arbiter.to_owned(),
                 agent: agent.to_owned(),
-                reason: None,
                 fallback: Some(why),
-                cost_usd: None,
-                tokens_in: None,
-                tokens_out: None,
-                milliseconds: None,
+                ..ArbiterAnswerReport::default()
             })
         }
         None => Err(match error {

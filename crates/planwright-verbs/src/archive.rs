@@ -9,13 +9,10 @@ use planwright_run::store::{Departed, Departure, Goal, LoadError, PlanFile, Stor
 use planwright_run::workspace::{archive_path, is_pointer, slashed};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
-use crate::find_plan::{file_named, pointer_to};
+use crate::face::{Failure, Result, Workspace, from_here};
 use crate::json::ErrorBody;
-use crate::open_plan::load_failure;
-use crate::plain_text::printable;
-use crate::plan_entries::Entry;
-use crate::workspace::{Workspace, from_here};
+use crate::plans::{Entry, file_named, load_failure, pointer_to};
+use crate::text::printable;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +34,6 @@ pub struct RemovalRequest {
 }
 
 impl RemovalRequest {
-    /// Returns whether nothing is to be written.
     pub fn is_dry(&self) -> bool {
         self.dry_run || self.diff
     }
@@ -46,7 +42,6 @@ impl RemovalRequest {
 #[derive(Serialize)]
 pub struct RemovalReport {
     pub schema_version: &'static str,
-    /// Whether anything was written.
     pub written: bool,
     pub plans: Vec<RemovedPlan>,
     /// Why the next one is where it was.
@@ -55,7 +50,6 @@ pub struct RemovalReport {
     /// With `diff`: the moves as git shows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The same as `error`.
     #[serde(skip)]
     pub failure: Option<Failure>,
 }
@@ -70,7 +64,6 @@ pub struct RemovedPlan {
     pub notices: Vec<String>,
 }
 
-/// A plan that is to be moved away.
 pub struct PlanToRemove {
     pub entry: Entry,
     /// Where it is to go; the trash where that is none.
@@ -101,7 +94,6 @@ impl Removal {
     }
 }
 
-/// Moves plans to the archive.
 pub fn archive(workspace: &Workspace, request: &RemovalRequest) -> Result<RemovalReport> {
     let chosen = choose(workspace, Removal::Archive, &request.plans, request.user)?;
     move_plans(workspace, Removal::Archive, &chosen, request)

@@ -11,18 +11,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::answer_outline::{Confirmation, OutlineObserver, OutlineReading};
-use crate::cancel::CancelToken;
-use crate::events::EventEntry;
-use crate::failure::{Failure, Result};
+use crate::events::{EventEntry, EventsRequest};
+use crate::face::{CancelToken, Failure, Result, Workspace};
 use crate::init::{InitObserver, InstalledAgent};
-use crate::observer::{PlanningEvent, PlanningObserver, VerbEnd, VerificationEvent, VerificationObserver};
+use crate::planning::{Confirmation, OutlineObserver, OutlineReading, PlanningEvent, PlanningObserver};
 use crate::replan::{ProposedVersion, ReplanObserver};
+use crate::run_history::RunReport;
 use crate::run_plan::observer::{RunBeginning, RunObserver};
-use crate::run_report::RunReport;
 use crate::tasks::regenerate::{RegenerateObserver, RegenerateReport};
 use crate::tasks::{cards, derive, regenerate};
-use crate::workspace::Workspace;
+use crate::verification::{VerificationEvent, VerificationObserver};
 use crate::{
     add, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, edit, events,
     explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next, plan,
@@ -30,188 +28,167 @@ use crate::{
     verify, why, worktrees,
 };
 
-/// The names of all verbs that [`call`] knows.
-pub const VERBS: [&str; 59] = [
-    "add",
-    "agents",
-    "approve",
-    "arbiter",
-    "archive",
-    "block",
-    "cancel",
-    "check",
-    "config",
-    "control",
-    "convert",
-    "delete",
-    "depend",
-    "diff",
-    "doctor",
-    "done",
-    "edit",
-    "edit-form",
-    "events",
-    "explain",
-    "fail",
-    "find",
-    "graph",
-    "hash",
-    "history",
-    "import",
-    "init",
-    "land",
-    "list",
-    "logs",
-    "migrate",
-    "move",
-    "new",
-    "next",
-    "plan",
-    "proposals",
-    "reject",
-    "remove",
-    "rename",
-    "replan",
-    "reset",
-    "retry",
-    "run",
-    "runs",
-    "schema",
-    "set",
-    "show",
-    "skip",
-    "start",
-    "submit",
-    "summary",
-    "tasks-cards",
-    "tasks-derive",
-    "tasks-regenerate",
-    "undepend",
-    "undo",
-    "verify",
-    "why",
-    "worktrees",
+/// A verb: reads its request, and returns its report.
+type CalledVerb = fn(Call<'_>) -> Result<String>;
+
+const VERBS: &[(&str, CalledVerb)] = &[
+    ("add", |call| call.answer(add::add)),
+    ("agents", |call| call.answer(agents::agents)),
+    ("approve", |call| {
+        call.watched(|workspace, request, face| approval::approve(workspace, request, face))
+    }),
+    ("arbiter", |call| {
+        call.watched(|workspace, request, face| arbiter::arbiter(workspace, request, &mut || Ok(face.cancel.clone())))
+    }),
+    ("archive", |call| call.answer(archive::archive)),
+    ("block", |call| call.transition(Verb::Block)),
+    ("cancel", |call| call.answer(plan_transition::cancel)),
+    ("check", |call| call.answer(check::check)),
+    ("config", |call| call.answer(config::config)),
+    ("control", |call| call.answer(control::control)),
+    ("convert", |call| call.answer(convert::convert)),
+    ("delete", |call| {
+        call.answer(|workspace, request| archive::delete(workspace, request, |_| true))
+    }),
+    ("depend", |call| call.answer(depend::depend)),
+    ("diff", |call| call.answer(diff::diff)),
+    ("doctor", |call| {
+        call.watched(|workspace, request, face| doctor::doctor(workspace, request, face))
+    }),
+    ("done", |call| {
+        call.watched(|workspace, request, face| done::done(workspace, request, face))
+    }),
+    ("edit", |call| call.answer(edit::edit)),
+    ("edit-form", |call| call.answer(edit::edit_form)),
+    ("events", |call| call.answer(records)),
+    ("explain", |call| call.answer(explain::explain)),
+    ("fail", |call| call.transition(Verb::Fail)),
+    ("find", |call| call.answer(find::find)),
+    ("graph", |call| call.answer(graph::graph)),
+    ("hash", |call| call.answer(hash::hash)),
+    ("history", |call| call.answer(history::history)),
+    ("import", |call| {
+        call.watched(|workspace, request, face| import::import(workspace, request, face))
+    }),
+    ("init", |call| {
+        call.watched(|workspace, request, face| init::init(workspace, request, face))
+    }),
+    ("land", |call| {
+        call.watched(|workspace, request, face| land::land(workspace, request, face))
+    }),
+    ("list", |call| call.answer(list::list)),
+    ("logs", |call| call.answer(logs::logs)),
+    ("migrate", |call| call.answer(migrate::migrate)),
+    ("move", |call| call.answer(move_task::move_task)),
+    ("new", |call| call.answer(new::new)),
+    ("next", |call| call.answer(next::next)),
+    ("plan", |call| {
+        call.watched(|workspace, request, face| plan::plan(workspace, request, face))
+    }),
+    ("proposals", |call| call.answer(proposals::proposals)),
+    ("reject", |call| call.answer(approval::reject)),
+    ("remove", |call| call.answer(remove::remove)),
+    ("rename", |call| call.answer(rename::rename)),
+    ("replan", |call| {
+        call.watched(|workspace, request, face| replan::replan(workspace, request, face))
+    }),
+    ("reset", |call| call.transition(Verb::Reset)),
+    ("retry", |call| call.transition(Verb::Retry)),
+    ("run", |call| {
+        call.watched(|workspace, request, face| run_plan::run_plan(workspace, request, face))
+    }),
+    ("runs", |call| call.answer(runs::runs)),
+    ("schema", |call| call.answer(schema::schema)),
+    ("set", |call| call.answer(set::set)),
+    ("show", |call| call.answer(show::show)),
+    ("skip", |call| call.transition(Verb::Skip)),
+    ("start", |call| call.transition(Verb::Start)),
+    ("submit", |call| call.answer(plan_transition::submit)),
+    ("summary", |call| call.answer(summary::summary)),
+    ("tasks-cards", |call| call.answer(cards::cards)),
+    ("tasks-derive", |call| {
+        call.watched(|workspace, request, face| derive::derive(workspace, request, face))
+    }),
+    ("tasks-regenerate", |call| {
+        call.watched(|workspace, request, face| regenerate::regenerate(workspace, request, face))
+    }),
+    ("undepend", |call| call.answer(depend::undepend)),
+    ("undo", |call| call.answer(undo::undo)),
+    ("verify", |call| {
+        call.watched(|workspace, request, face| verify::verify(workspace, request, face))
+    }),
+    ("why", |call| call.answer(why::why)),
+    ("worktrees", |call| call.answer(worktrees::worktrees)),
 ];
+
+/// Returns the names of all verbs that [`call`] knows.
+pub fn verb_names() -> Vec<&'static str> {
+    VERBS.iter().map(|(name, _)| *name).collect()
+}
 
 /// Calls a verb with a request in JSON, and returns its report in JSON: the one that `--json` prints.
 pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFace) -> Result<String> {
-    match verb {
-        "add" => answer(request, |request| add::add(workspace, request)),
-        "agents" => answer(request, |request| agents::agents(workspace, request)),
-        "approve" => answer(request, |request| approval::approve(workspace, request, face)),
-        "arbiter" => answer(request, |request| {
-            arbiter::arbiter(workspace, request, &mut || Ok(face.cancel.clone()))
-        }),
-        "archive" => answer(request, |request| archive::archive(workspace, request)),
-        "block" => answer(request, |request| {
-            transition::transition(workspace, Verb::Block, request)
-        }),
-        "cancel" => answer(request, |request| plan_transition::cancel(workspace, request)),
-        "check" => answer(request, |request| check::check(workspace, request)),
-        "config" => answer(request, |request| config::config(workspace, request)),
-        "control" => answer(request, |request| control::control(workspace, request)),
-        "convert" => answer(request, |request| convert::convert(workspace, request)),
-        "delete" => answer(request, |request| archive::delete(workspace, request, |_| true)),
-        "depend" => answer(request, |request| depend::depend(workspace, request)),
-        "diff" => answer(request, |request| diff::diff(workspace, request)),
-        "doctor" => answer(request, |request| doctor::doctor(workspace, request, face)),
-        "done" => answer(request, |request| done::done(workspace, request, face)),
-        "edit" => answer(request, |request| edit::edit(workspace, request)),
-        "edit-form" => answer(request, |request| edit::edit_form(workspace, request)),
-        "events" => answer(request, |request| {
-            let mut records = Vec::new();
-            events::events(workspace, request, &mut |entry| {
-                if let EventEntry::Record { json, .. } = entry {
-                    records.push(json.to_owned());
-                }
-                ControlFlow::Continue(())
-            })?;
-            records
-                .into_iter()
-                .map(|json| RawValue::from_string(json).map_err(Failure::from))
-                .collect::<Result<Vec<_>>>()
-        }),
-        "explain" => answer(request, |request| explain::explain(workspace, request)),
-        "fail" => answer(request, |request| {
-            transition::transition(workspace, Verb::Fail, request)
-        }),
-        "find" => answer(request, |request| find::find(workspace, request)),
-        "graph" => answer(request, |request| graph::graph(workspace, request)),
-        "hash" => answer(request, |request| hash::hash(workspace, request)),
-        "history" => answer(request, |request| history::history(workspace, request)),
-        "import" => answer(request, |request| reported(import::import(workspace, request, face)?)),
-        "init" => answer(request, |request| init::init(workspace, request, face)),
-        "land" => answer(request, |request| land::land(workspace, request, face)),
-        "list" => answer(request, |request| list::list(workspace, request)),
-        "logs" => answer(request, |request| logs::logs(workspace, request)),
-        "migrate" => answer(request, |request| migrate::migrate(workspace, request)),
-        "move" => answer(request, |request| move_task::move_task(workspace, request)),
-        "new" => answer(request, |request| new::new(workspace, request)),
-        "next" => answer(request, |request| next::next(workspace, request)),
-        "plan" => answer(request, |request| reported(plan::plan(workspace, request, face)?)),
-        "proposals" => answer(request, |request| proposals::proposals(workspace, request)),
-        "reject" => answer(request, |request| approval::reject(workspace, request)),
-        "remove" => answer(request, |request| remove::remove(workspace, request)),
-        "rename" => answer(request, |request| rename::rename(workspace, request)),
-        "replan" => answer(request, |request| reported(replan::replan(workspace, request, face)?)),
-        "reset" => answer(request, |request| {
-            transition::transition(workspace, Verb::Reset, request)
-        }),
-        "retry" => answer(request, |request| {
-            transition::transition(workspace, Verb::Retry, request)
-        }),
-        "run" => answer(request, |request| run_plan::run_plan(workspace, request, face)),
-        "runs" => answer(request, |request| runs::runs(workspace, request)),
-        "schema" => answer(request, |request| schema::schema(workspace, request)),
-        "set" => answer(request, |request| set::set(workspace, request)),
-        "show" => answer(request, |request| show::show(workspace, request)),
-        "skip" => answer(request, |request| {
-            transition::transition(workspace, Verb::Skip, request)
-        }),
-        "start" => answer(request, |request| {
-            transition::transition(workspace, Verb::Start, request)
-        }),
-        "submit" => answer(request, |request| plan_transition::submit(workspace, request)),
-        "summary" => answer(request, |request| summary::summary(workspace, request)),
-        "tasks-cards" => answer(request, |request| cards::cards(workspace, request)),
-        "tasks-derive" => answer(request, |request| reported(derive::derive(workspace, request, face)?)),
-        "tasks-regenerate" => answer(request, |request| {
-            reported(regenerate::regenerate(workspace, request, face)?)
-        }),
-        "undepend" => answer(request, |request| depend::undepend(workspace, request)),
-        "undo" => answer(request, |request| undo::undo(workspace, request)),
-        "verify" => answer(request, |request| verify::verify(workspace, request, face)),
-        "why" => answer(request, |request| why::why(workspace, request)),
-        "worktrees" => answer(request, |request| worktrees::worktrees(workspace, request)),
-        _ => Err(Failure::usage(
+    let Some((_, called)) = VERBS.iter().find(|(name, _)| *name == verb) else {
+        return Err(Failure::usage(
             format!("there is no verb `{verb}`"),
-            format!("the verbs are {}", VERBS.join(", ")),
-        )),
+            format!("the verbs are {}", verb_names().join(", ")),
+        ));
+    };
+    called(Call {
+        workspace,
+        request,
+        face,
+    })
+}
+
+struct Call<'c> {
+    workspace: &'c Workspace,
+    request: &'c str,
+    face: &'c mut QuietFace,
+}
+
+impl Call<'_> {
+    /// Calls a verb that a face can follow and end.
+    fn watched<Q, R>(self, verb: impl FnOnce(&Workspace, &Q, &mut QuietFace) -> Result<R>) -> Result<String>
+    where
+        Q: DeserializeOwned,
+        R: Serialize,
+    {
+        let request = serde_json::from_str(self.request).map_err(|error| {
+            Failure::usage(
+                format!("the request cannot be read: {error}"),
+                "a request is a JSON object with the options of the verb",
+            )
+        })?;
+        Ok(serde_json::to_string(&verb(self.workspace, &request, self.face)?)?)
+    }
+
+    fn answer<Q, R>(self, verb: impl FnOnce(&Workspace, &Q) -> Result<R>) -> Result<String>
+    where
+        Q: DeserializeOwned,
+        R: Serialize,
+    {
+        self.watched(|workspace, request, _| verb(workspace, request))
+    }
+
+    fn transition(self, verb: Verb) -> Result<String> {
+        self.answer(|workspace, request| transition::transition(workspace, verb, request))
     }
 }
 
-/// Reads the request of a verb, and writes its report.
-fn answer<Request, Report>(request: &str, verb: impl FnOnce(&Request) -> Result<Report>) -> Result<String>
-where
-    Request: DeserializeOwned,
-    Report: Serialize,
-{
-    let request = serde_json::from_str(request).map_err(|error| {
-        Failure::usage(
-            format!("the request cannot be read: {error}"),
-            "a request is a JSON object with the options of the verb",
-        )
+/// Returns the records of a run's log.
+fn records(workspace: &Workspace, request: &EventsRequest) -> Result<Vec<Box<RawValue>>> {
+    let mut records = Vec::new();
+    events::events(workspace, request, &mut |entry| {
+        if let EventEntry::Record { json, .. } = entry {
+            records.push(json.to_owned());
+        }
+        ControlFlow::Continue(())
     })?;
-    Ok(serde_json::to_string(&verb(&request)?)?)
-}
-
-/// Returns the report of a verb that its user did not end.
-fn reported<Report>(end: VerbEnd<Report>) -> Result<Report> {
-    match end {
-        VerbEnd::Reported(report) => Ok(report),
-        VerbEnd::Declined => Err(Failure::problem("nothing was written", "the face declined the result")),
-        VerbEnd::Cancelled(exit) => Err(Failure::interrupted(exit)),
-    }
+    let records = records.into_iter();
+    records
+        .map(|json| RawValue::from_string(json).map_err(Failure::from))
+        .collect()
 }
 
 /// A face that answers no questions, and that another thread can end.

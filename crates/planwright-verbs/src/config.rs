@@ -6,11 +6,9 @@ use planwright_run::config::{self, ConfigInputs, ConfigLevel, Configuration, Eff
 use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
-use crate::config_findings::{exit_of, findings_of};
-use crate::failure::{Exit, Result};
-use crate::file_findings::FileFindings;
+use crate::configuration::{exit_of, findings_of};
+use crate::face::{Exit, FileFindings, Result, Workspace, from_here};
 use crate::json::DiagnosticReport;
-use crate::workspace::{Workspace, from_here};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -47,8 +45,7 @@ pub struct SettingReport {
     pub origin: OriginReport,
 }
 
-/// Where a value comes from.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct OriginReport {
     /// `default`, `preset`, `user`, `project`, `environment` or `flag`.
     pub level: &'static str,
@@ -59,7 +56,6 @@ pub struct OriginReport {
     pub name: Option<String>,
 }
 
-/// Reads the configuration of a workspace.
 pub fn config(workspace: &Workspace, _: &ConfigRequest) -> Result<ConfigReport> {
     let configuration = config::load(&root_of(workspace.folder()), &ConfigInputs::of_process());
     let findings = findings_of(&configuration);
@@ -105,10 +101,8 @@ impl From<&SettingOrigin> for OriginReport {
     fn from(origin: &SettingOrigin) -> Self {
         let named = |level, name: Option<&str>| OriginReport {
             level,
-            path: None,
-            line: None,
-            column: None,
             name: name.map(str::to_owned),
+            ..OriginReport::default()
         };
         match origin {
             SettingOrigin::Default => named("default", None),

@@ -9,17 +9,14 @@ use planwright_run::runs::state::RunState;
 use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, ask};
 use serde::{Deserialize, Serialize};
 
-use crate::calling_attempt::refuse_in_attempt;
-use crate::failure::{Failure, Result};
-use crate::find_run::{RunScope, SeenRun, unreadable};
-use crate::follow_run::PAUSE;
-use crate::plain_text::one_line;
-use crate::workspace::Workspace;
+use crate::face::{Failure, Result, Workspace};
+use crate::plans::refuse_in_attempt;
+use crate::run_history::{PAUSE, RunScope, SeenRun, unreadable};
+use crate::text::one_line;
 
 /// How many seconds a run has to answer.
 const PATIENCE: u64 = 5;
 
-/// What can be asked of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunControl {
@@ -121,7 +118,6 @@ impl RunControl {
     }
 }
 
-/// Returns whether a run paused by itself.
 fn is_own(paused: &RequestRecord) -> bool {
     paused.by.as_deref() == Some("planwright")
 }
@@ -180,7 +176,6 @@ pub fn control(workspace: &Workspace, request: &ControlRunRequest) -> Result<Con
     }
 }
 
-/// Leaves a request for the run.
 fn send(request: &ControlRunRequest, run: &SeenRun) -> Result<()> {
     let wanted = ControlRequest {
         verb: request.control.verb().to_owned(),
@@ -211,7 +206,6 @@ fn no_answer(run: &SeenRun) -> Failure {
     }
 }
 
-/// Returns the run that is at work.
 fn live_run(scope: &RunScope) -> Result<SeenRun> {
     let mut newest = None;
     let mut live = Vec::new();

@@ -16,14 +16,13 @@ use planwright_run::layout::root_of;
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
-use crate::create_plan::{NamedText, SourceFindings, create_plan, require_new, session_file, with_id_source_for};
-use crate::default_dialect::dialect_or_default;
-use crate::failure::{Failure, Result};
-use crate::find_plan::dialect_named;
-use crate::open_plan::states_of;
-use crate::sound_config::sound_config;
-use crate::unified_diff::unified_diff;
-use crate::workspace::Workspace;
+use crate::configuration::sound_config;
+use crate::face::{Failure, Result, Workspace};
+use crate::planning::{
+    NamedText, SourceFindings, create_plan, dialect_or_default, require_new, session_file, with_id_source_for,
+};
+use crate::plans::{dialect_named, states_of};
+use crate::text::unified_diff;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,7 +55,6 @@ pub struct ConvertReport {
     pub to: &'static str,
     /// Where it was written, or would be; null where the text goes to the user.
     pub out: Option<String>,
-    /// Whether anything was written.
     pub written: bool,
     /// The new text, where it was not written.
     pub text: Option<String>,

@@ -4,12 +4,10 @@ use planwright_core::change::tasks::Edit;
 use planwright_run::revise::task_named;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::plain_text::shown_name;
-use crate::task_edit::{TaskEdit, tasks_named};
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit, tasks_named};
+use crate::face::{Result, Workspace};
+use crate::plans::PlanChoice;
+use crate::text::shown_name;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,7 +15,6 @@ pub struct DependRequest {
     #[serde(default)]
     pub plan: PlanChoice,
     pub task: String,
-    /// The other tasks.
     pub on: Vec<String>,
     #[serde(default)]
     pub change: ChangeMode,
@@ -41,7 +38,6 @@ impl DependRequest {
     }
 }
 
-/// Makes a task depend on others.
 pub fn depend(workspace: &Workspace, request: &DependRequest) -> Result<ChangeReport> {
     request.edit("depend").run_once(
         workspace,

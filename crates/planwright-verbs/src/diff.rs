@@ -11,13 +11,11 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::open_plan::{load_failure, states_of};
-use crate::plan_difference::{AddedTaskReport, ChangedTaskReport, added, changed};
-use crate::plan_versions::file_before;
-use crate::unified_diff::diff_of_files;
-use crate::workspace::{Workspace, from_here};
+use crate::face::{Failure, Result, Workspace, from_here};
+use crate::plans::{
+    AddedTaskReport, ChangedTaskReport, FoundPlan, PlanChoice, added, changed, file_before, load_failure, states_of,
+};
+use crate::text::diff_of_files;
 
 /// What stands for a plan on standard input.
 const INPUT: &str = "-";
@@ -29,7 +27,6 @@ pub struct DiffRequest {
     pub first: Option<String>,
     /// The newer of two.
     pub second: Option<String>,
-    /// Compare the texts as well.
     pub text: bool,
 }
 
@@ -44,7 +41,6 @@ pub struct DiffReport {
     pub changed: Vec<ChangedTaskReport>,
     pub rewired: Vec<String>,
     pub reordered: bool,
-    /// Tasks that are in another state.
     pub moved: Vec<StateDifference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -59,7 +55,6 @@ pub struct StateDifference {
     pub to: &'static str,
 }
 
-/// A plan as it is, or was.
 struct ComparedPlan {
     name: String,
     inspection: Inspection,
@@ -81,7 +76,7 @@ pub fn diff(workspace: &Workspace, request: &DiffRequest) -> Result<DiffReport> 
         Some((found, moved(&old.inspection, &new.inspection, dialect)))
     });
     let (difference, moved) =
-        found.ok_or_else(|| Failure::problem("the tasks cannot be told apart", "`planwright check` shows both"))?;
+        found.ok_or_else(|| Failure::problem("the tasks cannot be distinguished", "`planwright check` shows both"))?;
     let text = request.text.then(|| {
         let [was, is] = [&old, &new].map(|plan| plan.inspection.source.as_str());
         diff_of_files([&old.name, &new.name], was, is)

@@ -6,16 +6,12 @@ use planwright_run::journal::ManualVerification;
 use planwright_run::revise::{ChangeTarget, Pick, VerbCall, each_once, task_named, transition_by};
 use serde::Deserialize;
 
-use crate::change_report::ChangeReport;
-use crate::claim_terms::refuse_without_note;
-use crate::failure::{Failure, Result};
-use crate::find_plan::FoundPlan;
-use crate::observer::{VerificationEvent, VerificationObserver};
-use crate::plain_text::shown_name;
-use crate::revise_failure::revise_failure;
+use crate::changes::{ChangeReport, refuse_without_note, revise_failure};
+use crate::face::{Failure, Result, Workspace};
+use crate::plans::FoundPlan;
+use crate::text::shown_name;
 use crate::transition::{TransitionRequest, transition_verified};
-use crate::verification::{VerificationVerdict, Verifier, command_words};
-use crate::workspace::Workspace;
+use crate::verification::{VerificationEvent, VerificationObserver, VerificationVerdict, Verifier, command_words};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

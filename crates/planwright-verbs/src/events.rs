@@ -7,11 +7,9 @@ use planwright_run::runs::{self, AttemptRecord, Finished, Follower, PlanEditReco
 use planwright_run::worker::{Process, is_alive};
 use serde::Deserialize;
 
-use crate::failure::{Failure, Result};
-use crate::find_run::{RunScope, SeenRun, unreadable};
-use crate::follow_run::{PAUSE, RunActivity};
-use crate::plain_text::one_line;
-use crate::workspace::Workspace;
+use crate::face::{Failure, Result, Workspace};
+use crate::run_history::{PAUSE, RunActivity, RunScope, SeenRun, unreadable};
+use crate::text::one_line;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -22,7 +20,6 @@ pub struct EventsRequest {
     pub plan: Option<String>,
     /// Wait for more until the run is over, and continue with the run that follows it with a new version of its plan.
     pub follow: bool,
-    /// Only what concerns this task.
     pub task: Option<String>,
 }
 

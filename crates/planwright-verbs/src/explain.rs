@@ -4,13 +4,11 @@ use planwright_core::diagnostic::Rule;
 use planwright_core::inspect::rules;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
-use crate::workspace::Workspace;
+use crate::face::{Failure, Result, Workspace};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainRequest {
-    /// The id of the finding.
     pub id: String,
 }
 
@@ -26,7 +24,6 @@ pub struct ExplainReport {
     pub right: &'static str,
 }
 
-/// Explains a finding.
 pub fn explain(_: &Workspace, request: &ExplainRequest) -> Result<ExplainReport> {
     let rule = rule_named(&request.id)?;
     Ok(ExplainReport {

@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Exit, Failure, Result};
-use crate::find_plan::{candidates, refuse_closed};
-use crate::plan_entries::{self, Entry};
-use crate::workspace::Workspace;
+use crate::face::{Exit, Failure, Result, Workspace};
+use crate::plans::{self, Entry, candidates, refuse_closed, stem_of};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,7 +53,7 @@ pub fn find(workspace: &Workspace, request: &FindRequest) -> Result<FindReport> 
     let in_use = candidates(workspace.folder(), request.user).into_iter();
     let (mut fit, mut found) = best(in_use.map(|path| Entry::of(path, false)).collect(), text);
     if found.is_empty() {
-        let archived = plan_entries::archived(workspace).into_iter();
+        let archived = plans::archived(workspace).into_iter();
         (fit, found) = best(archived.map(|path| Entry::of(path, true)).collect(), text);
     }
     if found.is_empty() {
@@ -77,10 +75,16 @@ pub fn find(workspace: &Workspace, request: &FindRequest) -> Result<FindReport> 
     })
 }
 
-/// Returns those that fit best, and how.
 fn best(entries: Vec<Entry>, text: &str) -> (&'static str, Vec<Entry>) {
     let lower = text.to_lowercase();
-    let names = |entry: &Entry| entry.id.iter().cloned().chain([entry.stem()]).collect::<Vec<_>>();
+    let names = |entry: &Entry| {
+        entry
+            .id
+            .iter()
+            .cloned()
+            .chain([stem_of(&entry.path)])
+            .collect::<Vec<_>>()
+    };
     let fit_of = |entry: &Entry| match names(entry) {
         names if names.iter().any(|name| name == text) => Some(0),
         names if names.iter().any(|name| name.contains(text)) => Some(1),

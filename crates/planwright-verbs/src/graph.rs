@@ -5,10 +5,8 @@ use std::collections::HashSet;
 use planwright_core::graph::TaskGraph;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::open_plan::OpenedPlan;
-use crate::workspace::Workspace;
+use crate::face::{Result, Workspace};
+use crate::plans::{OpenedPlan, PlanChoice};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -35,7 +33,6 @@ pub struct GraphTask {
     pub title: String,
     pub status: &'static str,
     pub level: Option<usize>,
-    /// Whether it is on the critical path.
     pub critical: bool,
     pub depends_on: Vec<String>,
 }

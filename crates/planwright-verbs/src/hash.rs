@@ -4,9 +4,8 @@ use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, plan_hash};
 use planwright_core::document::markdown::Markdown;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
-use crate::open_plan::load_failure;
-use crate::workspace::Workspace;
+use crate::face::{Failure, Result, Workspace};
+use crate::plans::load_failure;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

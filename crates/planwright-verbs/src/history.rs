@@ -9,12 +9,9 @@ use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
 
-use crate::calling_attempt::remark_copy;
-use crate::failure::{Failure, Result};
-use crate::find_plan::{PlanChoice, no_file};
-use crate::plan_entries::Entry;
-use crate::verification_report::VerifiedReport;
-use crate::workspace::{Workspace, from_here};
+use crate::face::{Failure, Result, Workspace, from_here};
+use crate::plans::{Entry, PlanChoice, no_file, remark_copy};
+use crate::verification::VerifiedReport;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -32,7 +29,6 @@ pub struct HistoryReport {
     pub versions: Vec<VersionReport>,
     /// The texts that new versions took the place of, the oldest first.
     pub texts: Vec<KeptTextReport>,
-    /// How many changes there are in all.
     pub n_changes: usize,
     /// The newest first.
     pub changes: Vec<PastReport>,
@@ -42,7 +38,6 @@ pub struct HistoryReport {
     pub n_torn: usize,
 }
 
-/// One version of a plan.
 #[derive(Serialize)]
 pub struct VersionReport {
     pub version: u64,

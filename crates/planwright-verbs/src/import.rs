@@ -13,19 +13,16 @@ use planwright_run::inspect_file::inspect_file;
 use planwright_run::layout::root_of;
 use serde::Deserialize;
 
-use crate::answer_outline::{Confirmation, OutlineObserver, OutlineReading, other_notes, refused_answer, task_names};
-use crate::create_plan::{
-    CreatedText, NamedText, WrittenReport, create_plan, is_input, new_path_of, require_new, session_file,
+use crate::configuration::sound_config;
+use crate::face::{Failure, Result, Workspace, fix_first};
+use crate::planning::{
+    Confirmation, CreatedText, NamedText, OutlineObserver, OutlineReading, WrittenReport, create_plan, declined,
+    dialect_or_default, is_input, new_path_of, other_notes, refused_answer, require_new, session_file, task_names,
     with_id_source_for,
 };
-use crate::default_dialect::dialect_or_default;
-use crate::failure::{Failure, Result, fix_first};
-use crate::find_plan::dialect_named;
-use crate::next_step::first_step;
-use crate::observer::VerbEnd;
-use crate::plain_text::one_line;
-use crate::sound_config::sound_config;
-use crate::workspace::Workspace;
+use crate::plans::{dialect_named, stem_of};
+use crate::run_history::first_step;
+use crate::text::one_line;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,7 +57,7 @@ pub fn import(
     workspace: &Workspace,
     request: &ImportRequest,
     observer: &mut dyn OutlineObserver,
-) -> Result<VerbEnd<WrittenReport>> {
+) -> Result<WrittenReport> {
     let import = Importer {
         workspace,
         request,
@@ -69,7 +66,7 @@ pub fn import(
     let refused = |found| refused_answer(workspace, &import.text, found);
     let outline = match import.exact() {
         Ok(exact) => match other_plan(&import.text.source, exact.part, request.partial) {
-            None => return import.write_exact(&exact).map(VerbEnd::Reported),
+            None => return import.write_exact(&exact),
             Some(outline) => outline.map_err(refused)?,
         },
         Err(not_exact) if not_exact.has_conflict => return Err(not_exact.failure),
@@ -169,8 +166,8 @@ impl Importer<'_> {
     fn not_exact(&self, dialect: &'static dyn Dialect, found: Vec<Diagnostic>) -> NotExact {
         let n_errors = found.iter().filter(|found| found.severity == Severity::Error).count();
         let message = match n_errors {
-            1 => "the plan is not imported: one of its problems stands in the way".to_owned(),
-            n => format!("the plan is not imported: {n} of its problems stand in the way"),
+            1 => "the plan is not imported: one of its problems prevents it".to_owned(),
+            n => format!("the plan is not imported: {n} of its problems prevent it"),
         };
         let inspection = inspect_file(&self.text.source, None, Some(dialect)).inspection;
         let has_tasks = inspection.plan.is_some_and(|linked| !linked.plan.tasks().is_empty());
@@ -207,7 +204,7 @@ impl Importer<'_> {
     }
 
     /// Writes a plan that was read out of an answer, once it is confirmed.
-    fn write_outline(self, mut outline: Outline, observer: &mut dyn OutlineObserver) -> Result<VerbEnd<WrittenReport>> {
+    fn write_outline(self, mut outline: Outline, observer: &mut dyn OutlineObserver) -> Result<WrittenReport> {
         let dialect = self.target()?;
         let goal = self.goal_of(&mut outline);
         let wish = PlanningRequest {
@@ -233,7 +230,7 @@ impl Importer<'_> {
         observer.shows_outline(&reading);
         if let Some(out) = out.as_deref().filter(|_| is_written) {
             if !self.request.yes && !self.is_confirmed(&reading, out, observer)? {
-                return Ok(VerbEnd::Declined);
+                return Err(declined(self.workspace));
             }
             create_plan(self.workspace, out, &imported.text, dialect)?;
         }
@@ -241,7 +238,7 @@ impl Importer<'_> {
         let mut report = self.report(dialect, &imported, out.as_deref(), is_written);
         report.tasks = Some(tasks);
         report.findings.findings = other_notes(&imported.notes);
-        Ok(VerbEnd::Reported(report))
+        Ok(report)
     }
 
     fn is_confirmed(
@@ -352,11 +349,6 @@ impl Importer<'_> {
         outline.guesses.push(Diagnostic::of_file(&GUESS, message));
         goal
     }
-}
-
-fn stem_of(path: &Path) -> String {
-    let stem = path.file_stem().unwrap_or_default();
-    stem.to_string_lossy().into_owned()
 }
 
 /// Returns what an answer is read as where the plan of a dialect in it is not the one that is meant, or not the only one.

@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use planwright_core::plan::PlanProgress;
 use serde::{Deserialize, Serialize};
 
-use crate::calling_attempt::remark_copy;
-use crate::failure::Result;
-use crate::find_plan::{candidates, dialect_named, refuse_closed};
-use crate::plan_entries::{self, Entry};
-use crate::workspace::Workspace;
+use crate::face::{Result, Workspace};
+use crate::plans::{self, Entry, candidates, dialect_named, refuse_closed, remark_copy};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -34,7 +31,6 @@ pub struct ListReport {
     pub states: BTreeMap<&'static str, usize>,
 }
 
-/// One plan of the list.
 #[derive(Serialize)]
 pub struct ListedPlan {
     pub path: String,
@@ -68,11 +64,10 @@ pub struct ListedPlan {
     pub progress: PlanProgress,
 }
 
-/// Lists the plans of a workspace.
 pub fn list(workspace: &Workspace, request: &ListRequest) -> Result<ListReport> {
     let dialect = request.dialect.as_deref().map(dialect_named).transpose()?;
     let paths = match request.archived {
-        true => plan_entries::archived(workspace),
+        true => plans::archived(workspace),
         false => candidates(workspace.folder(), request.user),
     };
     let mut entries: Vec<Entry> = paths

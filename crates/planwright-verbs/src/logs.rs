@@ -14,12 +14,9 @@ use planwright_run::runs::{AttemptPlace, Follower, Receipt};
 use planwright_run::store::load;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
-use crate::find_run::{RunScope, RunStatus, SeenRun, unreadable};
-use crate::follow_run::{PAUSE, RunActivity};
-use crate::plain_text::{cut, shown_name};
-use crate::quantity::count;
-use crate::workspace::Workspace;
+use crate::face::{Failure, Result, Workspace};
+use crate::run_history::{PAUSE, RunActivity, RunScope, RunStatus, SeenRun, unreadable};
+use crate::text::{count, cut, shown_name};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -34,7 +31,6 @@ pub struct LogsRequest {
     pub plan: Option<String>,
 }
 
-/// Which log of an attempt is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogPart {
@@ -59,7 +55,6 @@ pub struct LogsReport {
     pub tasks: Vec<LoggedTask>,
 }
 
-/// A task that was tried.
 #[derive(Serialize)]
 pub struct LoggedTask {
     pub task: String,

@@ -12,11 +12,9 @@ use planwright_run::journal::{ChangeRecord, History, plan_id};
 use planwright_run::store::{self, LoadError, PlanFile, PreparedChange, Store, StoreError, UpdateError};
 use serde::Deserialize;
 
-use crate::create_plan::{CreatedText, NamedText, WrittenReport, fresh_number, is_input, not_created};
-use crate::failure::{Failure, Result};
-use crate::find_plan::no_file;
-use crate::open_plan::{load_failure, states_of};
-use crate::workspace::Workspace;
+use crate::face::{Failure, Result, Workspace};
+use crate::planning::{CreatedText, NamedText, WrittenReport, fresh_number, is_input, not_created};
+use crate::plans::{load_failure, no_file, states_of};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +30,6 @@ pub struct MigrateRequest {
     pub dry_run: bool,
 }
 
-/// Migrates a file.
 pub fn migrate(workspace: &Workspace, request: &MigrateRequest) -> Result<WrittenReport> {
     if is_input(&request.file) {
         return Err(no_file("name its file"));

@@ -4,12 +4,10 @@ use planwright_core::change::tasks::Edit;
 use planwright_run::revise::task_named;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::plain_text::shown_name;
-use crate::task_edit::{TaskEdit, TaskPlace};
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit, TaskPlace};
+use crate::face::{Result, Workspace};
+use crate::plans::PlanChoice;
+use crate::text::shown_name;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,7 +20,6 @@ pub struct MoveRequest {
     pub change: ChangeMode,
 }
 
-/// Moves a task in the list.
 pub fn move_task(workspace: &Workspace, request: &MoveRequest) -> Result<ChangeReport> {
     let task_edit = TaskEdit {
         verb: "move",

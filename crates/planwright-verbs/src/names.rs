@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use planwright_run::config::{self, ConfigInputs};
 use planwright_run::workspace::root_of;
 
-use crate::find_plan::{PlanChoice, candidates};
-use crate::find_run::RunScope;
-use crate::open_plan::open_file;
-use crate::workspace::Workspace;
+use crate::face::Workspace;
+use crate::plans::{PlanChoice, candidates, open_file};
+use crate::run_history::RunScope;
 
 /// How many plans are looked through for tasks where none is named.
 const MAX_PLANS: usize = 20;
@@ -16,14 +15,12 @@ const MAX_PLANS: usize = 20;
 /// How many runs are named.
 const MAX_RUNS: usize = 100;
 
-/// A name, and what it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownName {
     pub name: String,
     pub about: String,
 }
 
-/// Returns the files of the plans in use.
 pub fn plan_files(workspace: &Workspace) -> Vec<PathBuf> {
     candidates(workspace.folder(), false)
 }

@@ -8,13 +8,12 @@ use planwright_run::layout::root_of;
 use planwright_run::shell::argument;
 use serde::Deserialize;
 
-use crate::create_plan::{
-    CreatedText, NamedText, WrittenReport, create_plan, new_path_of, require_new, with_id_source_for,
+use crate::configuration::sound_config;
+use crate::face::{Failure, Result, Workspace};
+use crate::planning::{
+    CreatedText, NamedText, WrittenReport, create_plan, derived_by, dialect_or_default, new_path_of, require_new,
+    with_id_source_for,
 };
-use crate::default_dialect::{derived_by, dialect_or_default};
-use crate::failure::{Failure, Result};
-use crate::sound_config::sound_config;
-use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +29,6 @@ pub struct NewRequest {
     pub diff: bool,
 }
 
-/// Creates a plan.
 pub fn new(workspace: &Workspace, request: &NewRequest) -> Result<WrittenReport> {
     let root = root_of(workspace.folder());
     let config = sound_config(workspace, &root, "nothing is planned by it")?.config;

@@ -15,21 +15,17 @@ use planwright_run::runs;
 use planwright_run::shell::argument;
 use serde::{Deserialize, Serialize};
 
-use crate::calling_attempt::remark_copy;
-use crate::change_report::{ChangeMode, claim_lines, claim_report, diff_of, remark_notices, step_words};
-use crate::claim_terms::lease_end;
-use crate::failure::{Exit, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::json::{ClaimReport, ClosedReport, PlanOverview, TaskOverview};
-use crate::json_values::Members;
-use crate::next_step::after_failure;
-use crate::open_plan::{OpenedPlan, TaskReasons};
-use crate::plan_access::PlanAccess;
-use crate::plan_overview::{plan_overview, task_overview};
-use crate::revise_failure::{revise_failure, wrong_dialect};
-use crate::sound_config::config_of;
-use crate::task_fields::fields_of;
-use crate::workspace::Workspace;
+use crate::changes::{
+    ChangeMode, claim_lines, claim_report, diff_of, lease_end, remark_notices, revise_failure, step_words,
+    wrong_dialect,
+};
+use crate::configuration::config_of;
+use crate::face::{Exit, Result, Workspace};
+use crate::json::{ClaimReport, ClosedReport, Members, PlanOverview, TaskOverview};
+use crate::plans::{
+    FoundPlan, OpenedPlan, PlanAccess, PlanChoice, TaskReasons, fields_of, plan_overview, remark_copy, task_overview,
+};
+use crate::run_history::after_failure;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -91,10 +87,7 @@ pub struct NextReport {
 
 impl NextReport {
     pub fn exit(&self) -> Exit {
-        match self.ready.is_empty() {
-            true => Exit::Problems,
-            false => Exit::Success,
-        }
+        Exit::success_if(!self.ready.is_empty())
     }
 }
 

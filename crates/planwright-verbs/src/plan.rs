@@ -23,21 +23,18 @@ use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::answer_outline::{Confirmation, OutlineReading, other_notes, task_names};
-use crate::create_plan::{SourceFindings, create_plan, new_path, require_new, with_id_source_for};
-use crate::default_dialect::{derived_by, dialect_or_default};
-use crate::failure::{Failure, Result};
-use crate::next_step::first_step;
-use crate::observer::{PlanObserver, VerbEnd};
-use crate::planner::{EffortReport, PlannerRequest, asked_back, planning_failure};
-use crate::sound_config::sound_config;
-use crate::unusable_answer::keep_unusable;
-use crate::workspace::Workspace;
+use crate::configuration::sound_config;
+use crate::face::{Failure, Result, Workspace};
+use crate::planning::{
+    Confirmation, EffortReport, OutlineReading, PlanObserver, PlannerRequest, SourceFindings, asked_back, create_plan,
+    declined, derived_by, dialect_or_default, keep_unusable, new_path, other_notes, planning_failure, require_new,
+    task_names, with_id_source_for,
+};
+use crate::run_history::first_step;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MakePlanRequest {
-    /// What is to be reached.
     pub goal: String,
     /// The dialect; none for the default of the workspace.
     pub dialect: Option<String>,
@@ -82,27 +79,22 @@ pub fn prompt(workspace: &Workspace, request: &MakePlanRequest) -> Result<String
     planning.with_brief(|brief, _| Ok(plan_prompt(brief).text))
 }
 
-/// Has an agent write a plan.
 pub fn plan(
     workspace: &Workspace,
     request: &MakePlanRequest,
     observer: &mut dyn PlanObserver,
-) -> Result<VerbEnd<MakePlanReport>> {
+) -> Result<MakePlanReport> {
     let planning = PlanWork::of(workspace, request)?;
     let made = planning.with_brief(|brief, wish| {
         if let Some(out) = &planning.out {
             require_new(out)?;
         }
         match request.single {
-            true => planning.single(wish).map(VerbEnd::Reported),
+            true => planning.single(wish),
             false => planning.asked(brief, wish, observer),
         }
     })?;
-    match made {
-        VerbEnd::Reported(made) => planning.write(made).map(VerbEnd::Reported),
-        VerbEnd::Declined => Ok(VerbEnd::Declined),
-        VerbEnd::Cancelled(exit) => Ok(VerbEnd::Cancelled(exit)),
-    }
+    planning.write(made)
 }
 
 /// A plan before it is written.
@@ -186,7 +178,7 @@ impl<'a> PlanWork<'a> {
         brief: &PlanningBrief<'_>,
         wish: &PlanningRequest<'_>,
         observer: &mut dyn PlanObserver,
-    ) -> Result<VerbEnd<PlannedText>> {
+    ) -> Result<PlannedText> {
         let mut last = String::new();
         let PlanWork {
             workspace,
@@ -201,17 +193,17 @@ impl<'a> PlanWork<'a> {
             })
         })?;
         if let Some(exit) = answer.cancelled {
-            return Ok(VerbEnd::Cancelled(exit));
+            return Err(Failure::interrupted(exit));
         }
         let agent = Some(answer.agent);
         match answer.made {
-            Ok((drafted, effort)) => Ok(VerbEnd::Reported(PlannedText {
+            Ok((drafted, effort)) => Ok(PlannedText {
                 text: drafted.text,
                 notes: drafted.notes,
                 reasoning: drafted.reasoning,
                 agent,
                 effort,
-            })),
+            }),
             Err(PlanningError::Asks {
                 questions, unusable, ..
             }) => {
@@ -219,14 +211,14 @@ impl<'a> PlanWork<'a> {
                 Err(asked_back(workspace, &questions, &unusable, &self.place(None), &help))
             }
             Err(error) => match self.outlined(&last, wish, observer) {
-                Outlined::Made(imported) => Ok(VerbEnd::Reported(PlannedText {
+                Outlined::Made(imported) => Ok(PlannedText {
                     text: imported.text,
                     notes: other_notes(&imported.notes),
                     reasoning: String::new(),
                     agent,
                     effort: effort_of(&error),
-                })),
-                Outlined::Declined => Ok(VerbEnd::Declined),
+                }),
+                Outlined::Declined => Err(declined(workspace)),
                 Outlined::Unconfirmed => Err(self.unconfirmed(error, last)),
                 Outlined::Unreadable => Err(self.unreadable(error, &last)),
             },
@@ -436,7 +428,6 @@ pub struct NewDraft {
     dialect: &'static dyn Dialect,
 }
 
-/// A draft as the user left it.
 pub struct EditedDraft {
     pub is_valid: bool,
     pub findings: SourceFindings,
@@ -464,7 +455,6 @@ impl NewDraft {
         Ok(kept)
     }
 
-    /// Returns the command that comes next.
     pub fn next_step(&self) -> String {
         let first = || {
             let source = store::load(&self.path).ok()?.source;

@@ -7,12 +7,10 @@ use planwright_run::gate::GatePolicy;
 use planwright_run::revise::transition_plan;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords, plan_words};
-use crate::failure::Result;
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::revise_failure::{refuse_during_run, revise_failure};
-use crate::sound_config::config_of;
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, plan_words, refuse_during_run, revise_failure};
+use crate::configuration::config_of;
+use crate::face::{Result, Workspace};
+use crate::plans::{FoundPlan, PlanChoice};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

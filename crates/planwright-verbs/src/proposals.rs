@@ -8,20 +8,15 @@ use planwright_run::journal::{ChangeOutcome, ChangeRecord, History, PastChange, 
 use planwright_run::proposals::{Proposal, held, settle};
 use planwright_run::revise::{ReviseError, VersionContent, VersionRequest, Versioned, new_version_of, newest_version};
 use planwright_run::store::{self, PlanFile, PreparedChange, Store};
-use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::create_plan::with_id_source;
-use crate::failure::{Exit, Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::open_plan::open_as;
-use crate::plain_text::{one_line, shown_name};
-use crate::plan_difference::{AddedTaskReport, added, difference_lines};
+use crate::changes::{ChangeMode, revise_failure};
+use crate::face::{Exit, Failure, Result, Workspace};
+use crate::planning::with_id_source;
+use crate::plans::{AddedTaskReport, FoundPlan, PlanChoice, added, difference_lines, open_as};
 use crate::replan::{refuse_again, succeed};
-use crate::revise_failure::revise_failure;
-use crate::unified_diff::diff_of_files;
-use crate::workspace::Workspace;
+use crate::text::{diff_of_files, one_line, shown_name};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -47,7 +42,6 @@ pub struct ProposalReport {
     /// A planner's answer with a whole new version; else null.
     pub answer: Option<String>,
     pub reasoning: String,
-    /// The proposal in words.
     #[serde(skip)]
     pub headline: String,
     /// The tasks as they were given.
@@ -71,7 +65,6 @@ impl From<Proposal> for ProposalReport {
     }
 }
 
-/// Returns a proposal in words.
 fn headline(proposal: &Proposal) -> String {
     let what = match (&proposal.answer, proposal.tasks.len()) {
         (Some(_), _) => "a new version".to_owned(),
@@ -129,22 +122,6 @@ fn all(found: &FoundPlan) -> Result<Vec<(PathBuf, Proposal)>> {
     })
 }
 
-/// How proposals are settled.
-#[derive(Clone, Debug, Default)]
-pub struct SettlingMode {
-    /// Who does it; none for the user.
-    pub by: Option<String>,
-    pub dry_run: bool,
-    /// Whether it is reported how the text changes.
-    pub diff: bool,
-}
-
-impl SettlingMode {
-    fn who(&self) -> String {
-        self.by.clone().unwrap_or_else(user)
-    }
-}
-
 /// What was done with the proposals for a plan.
 #[derive(Serialize)]
 pub struct ApprovedReport {
@@ -161,10 +138,7 @@ pub struct ApprovedReport {
 
 impl ApprovedReport {
     pub fn exit(&self) -> Exit {
-        match self.proposals.iter().all(|report| report.error.is_none()) {
-            true => Exit::Success,
-            false => Exit::Problems,
-        }
+        Exit::success_if(self.proposals.iter().all(|report| report.error.is_none()))
     }
 }
 
@@ -205,7 +179,7 @@ pub enum SettlingStep {
 }
 
 /// Takes all that is proposed into the plan, the oldest first; what cannot be taken stays a proposal.
-pub fn approve_proposals(workspace: &Workspace, found: &FoundPlan, mode: &SettlingMode) -> Result<ApprovedReport> {
+pub fn approve_proposals(workspace: &Workspace, found: &FoundPlan, mode: &ChangeMode) -> Result<ApprovedReport> {
     let opened = open_as(&found.path, found.forced)?;
     let proposals = all(found)?;
     if proposals.is_empty() {
@@ -220,7 +194,7 @@ pub fn approve_proposals(workspace: &Workspace, found: &FoundPlan, mode: &Settli
         plan: found.clone(),
         steps: Vec::new(),
     };
-    let forget = |file: &Path| match mode.dry_run {
+    let forget = |file: &Path| match mode.is_dry() {
         true => Ok(()),
         false => settle(file).map_err(|error| Failure::environment(&error, "it is in the plan; remove the file")),
     };
@@ -241,12 +215,12 @@ pub fn approve_proposals(workspace: &Workspace, found: &FoundPlan, mode: &Settli
         }
     }
     let is_any_taken = report.proposals.iter().any(|report| report.error.is_none());
-    report.written = !mode.dry_run && is_any_taken;
+    report.written = !mode.is_dry() && is_any_taken;
     Ok(report)
 }
 
 impl ApprovedReport {
-    fn take(&mut self, proposal: Proposal, headline: String, versioned: Versioned, mode: &SettlingMode) {
+    fn take(&mut self, proposal: Proposal, headline: String, versioned: Versioned, mode: &ChangeMode) {
         let difference = &versioned.difference;
         let diff = mode.diff.then(|| diff_of(&self.plan, &versioned));
         let lines = difference_lines(difference);
@@ -254,7 +228,7 @@ impl ApprovedReport {
             added(difference),
             difference.removed_names().map(str::to_owned).collect(),
         );
-        let file = versioned.file.filter(|_| !mode.dry_run);
+        let file = versioned.file.filter(|_| !mode.is_dry());
         if let Some(path) = &file {
             self.plan.path.clone_from(path);
         }
@@ -349,7 +323,7 @@ fn take(
     found: &FoundPlan,
     proposal: &Proposal,
     mark: &str,
-    mode: &SettlingMode,
+    mode: &ChangeMode,
 ) -> Result<Versioned> {
     let now = clock::now();
     let matter = match &proposal.answer {
@@ -376,7 +350,7 @@ fn take(
         })
     };
     let tried = version(true).map_err(failed)?;
-    if mode.dry_run {
+    if mode.is_dry() {
         return Ok(tried);
     }
     let versioned = version(false).map_err(failed)?;
@@ -413,7 +387,7 @@ pub struct RejectedReport {
 }
 
 /// Removes all proposals for a plan. Its history keeps why.
-pub fn reject_proposals(found: &FoundPlan, note: Option<&str>, mode: &SettlingMode) -> Result<RejectedReport> {
+pub fn reject_proposals(found: &FoundPlan, note: Option<&str>, mode: &ChangeMode) -> Result<RejectedReport> {
     let opened = open_as(&found.path, found.forced)?;
     let proposals = open(found)?;
     if proposals.is_empty() {
@@ -421,7 +395,7 @@ pub fn reject_proposals(found: &FoundPlan, note: Option<&str>, mode: &SettlingMo
     }
     let mut reports = Vec::new();
     for (file, proposal) in proposals {
-        if !mode.dry_run {
+        if !mode.is_dry() {
             settle(&file).map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;
             record_rejection(found, &proposal, note, mode)?;
         }
@@ -430,12 +404,12 @@ pub fn reject_proposals(found: &FoundPlan, note: Option<&str>, mode: &SettlingMo
     Ok(RejectedReport {
         schema_version: "planwright.rejected/v1",
         plan: found.path.display().to_string(),
-        written: !mode.dry_run,
+        written: !mode.is_dry(),
         proposals: reports,
     })
 }
 
-fn record_rejection(found: &FoundPlan, proposal: &Proposal, note: Option<&str>, mode: &SettlingMode) -> Result<()> {
+fn record_rejection(found: &FoundPlan, proposal: &Proposal, note: Option<&str>, mode: &ChangeMode) -> Result<()> {
     let linked = found.linked();
     let change = ChangeRecord {
         verb: "reject".to_owned(),

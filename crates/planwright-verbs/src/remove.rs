@@ -7,12 +7,10 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_run::revise::each_once;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::plain_text::shown_name;
-use crate::task_edit::{TaskEdit, tasks_named};
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit, tasks_named};
+use crate::face::{Result, Workspace};
+use crate::plans::PlanChoice;
+use crate::text::shown_name;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -24,7 +22,6 @@ pub struct RemoveRequest {
     pub change: ChangeMode,
 }
 
-/// Removes tasks.
 pub fn remove(workspace: &Workspace, request: &RemoveRequest) -> Result<ChangeReport> {
     let tasks = each_once(&request.tasks);
     let task_edit = TaskEdit {

@@ -4,12 +4,10 @@ use planwright_core::change::tasks::Edit;
 use planwright_run::revise::task_named;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::plain_text::shown_name;
-use crate::task_edit::TaskEdit;
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit};
+use crate::face::{Result, Workspace};
+use crate::plans::PlanChoice;
+use crate::text::shown_name;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,13 +15,11 @@ pub struct RenameRequest {
     #[serde(default)]
     pub plan: PlanChoice,
     pub task: String,
-    /// Its new id.
     pub to: String,
     #[serde(default)]
     pub change: ChangeMode,
 }
 
-/// Gives a task another id.
 pub fn rename(workspace: &Workspace, request: &RenameRequest) -> Result<ChangeReport> {
     let task_edit = TaskEdit {
         verb: "rename",

@@ -14,11 +14,9 @@ use planwright_run::runs::state::RunState;
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
-use crate::find_run::{RunScope, RunStatus, SeenRun};
-use crate::plain_text::cut;
-use crate::run_report::diffstats;
-use crate::workspace::{Workspace, from_here};
+use crate::face::{Failure, Result, Workspace, from_here};
+use crate::run_history::{RunScope, RunStatus, SeenRun, diffstats};
+use crate::text::cut;
 
 /// How a page begins. A file that begins otherwise is not overwritten.
 pub const FIRST_LINE: &str = "<!doctype html>\n<!-- planwright report 1 -->\n";
@@ -36,7 +34,6 @@ pub struct ReportRequest {
     pub diff: bool,
 }
 
-/// Where the page is.
 #[derive(Serialize)]
 pub struct PageReport {
     pub schema_version: &'static str,
@@ -105,7 +102,6 @@ pub fn report(
 }
 
 impl ReportedRun {
-    /// Returns the name of the run.
     pub fn id(&self) -> &str {
         self.run.place.id()
     }

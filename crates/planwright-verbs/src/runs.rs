@@ -6,9 +6,8 @@ use planwright_run::runs::RunPlace;
 use planwright_run::runs::state::RunState;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Result;
-use crate::find_run::{RunScope, RunStatus, SeenRun};
-use crate::workspace::Workspace;
+use crate::face::{Result, Workspace};
+use crate::run_history::{RunScope, RunStatus, SeenRun};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -33,7 +32,7 @@ pub struct RunsReport {
     pub help: String,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct ListedRun {
     pub run: String,
     /// The plan's path from the root of the workspace.
@@ -62,13 +61,10 @@ pub struct ListedRun {
     pub tokens: Option<[u64; 2]>,
     /// Why it ended, or why its log cannot be read.
     pub why: Option<String>,
-    /// The command that continues.
     pub next: Option<String>,
-    /// The folder of the run.
     pub folder: String,
 }
 
-/// Lists the runs of a workspace, or of one plan.
 pub fn runs(workspace: &Workspace, request: &RunsRequest) -> Result<RunsReport> {
     let scope = RunScope::of(workspace, request.plan.as_deref())?;
     let limit = request.limit.map_or(20, NonZeroUsize::get);
@@ -143,25 +139,9 @@ fn damaged(place: &RunPlace, plan: String, why: String) -> ListedRun {
     ListedRun {
         run: place.id().to_owned(),
         plan,
-        began: None,
-        last: None,
         standing: "damaged".to_owned(),
-        pid: None,
-        paused: false,
-        n_tasks: 0,
-        n_done: 0,
-        n_failed: 0,
-        n_skipped: 0,
-        n_review: 0,
-        n_left: 0,
-        n_running: 0,
-        n_unverified: 0,
-        n_unchanged: 0,
-        n_attempts: 0,
-        cost_usd: None,
-        tokens: None,
         why: Some(why),
-        next: None,
         folder: place.folder().to_string_lossy().into_owned(),
+        ..ListedRun::default()
     }
 }

@@ -4,9 +4,8 @@ use planwright_core::dialect::{DIALECTS, Dialect};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::failure::Result;
-use crate::find_plan::dialect_named;
-use crate::workspace::Workspace;
+use crate::face::{Result, Workspace};
+use crate::plans::dialect_named;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -28,7 +27,6 @@ pub struct DialectsReport {
     pub dialects: Vec<DialectReport>,
 }
 
-/// A dialect and where its files live.
 #[derive(Serialize)]
 pub struct DialectReport {
     pub name: &'static str,

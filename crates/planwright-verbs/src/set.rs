@@ -5,12 +5,10 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_run::revise::task_named;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::plain_text::shown_name;
-use crate::task_edit::TaskEdit;
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit};
+use crate::face::{Result, Workspace};
+use crate::plans::PlanChoice;
+use crate::text::shown_name;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,14 +19,12 @@ pub struct SetRequest {
     /// Fields by the dialect's own names, with their values: text, or a list as JSON or one item per line.
     #[serde(default)]
     pub fields: Vec<(String, String)>,
-    /// Fields to remove.
     #[serde(default)]
     pub unset: Vec<String>,
     #[serde(default)]
     pub change: ChangeMode,
 }
 
-/// Gives fields of a task other values.
 pub fn set(workspace: &Workspace, request: &SetRequest) -> Result<ChangeReport> {
     let fields = request.fields.iter().map(|(key, value)| (&**key, Some(&**value)));
     let unset = request.unset.iter().map(|key| (&**key, None));

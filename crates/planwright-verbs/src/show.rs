@@ -8,22 +8,16 @@ use planwright_run::journal::{PastChange, plan_id};
 use planwright_run::store::{self, PlanFile};
 use serde::{Deserialize, Serialize};
 
-use crate::calling_attempt::remark_copy;
-use crate::failure::{Failure, Result};
-use crate::find_plan::PlanChoice;
+use crate::face::{Failure, Result, Workspace};
 use crate::history::PastReport;
-use crate::json::{PlanOverview, TaskOverview};
-use crate::json_values::Members;
-use crate::open_plan::OpenedPlan;
-use crate::plain_text::one_line;
-use crate::plan_or_task::{PlanOrTask, plan_or_task};
-use crate::plan_overview::{plan_overview, task_overview};
-use crate::skip_cause::SkipCauses;
-use crate::task_fields::fields_of;
-use crate::task_name::task_named;
-use crate::verification_report::VerifiedReport;
+use crate::json::{Members, PlanOverview, TaskOverview};
+use crate::plans::{
+    OpenedPlan, PlanChoice, PlanOrTask, SkipCauses, fields_of, plan_or_task, plan_overview, remark_copy, task_named,
+    task_overview,
+};
+use crate::text::one_line;
+use crate::verification::VerifiedReport;
 use crate::why::{WhyReport, why_task};
-use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -98,7 +92,6 @@ pub struct ShowTaskReport {
     pub task: TaskOverview,
     /// Everything the plan says about it.
     pub fields: Members,
-    /// The tasks that depend on it.
     pub dependents: Vec<String>,
     pub why: WhyReport,
     /// What was done to it through planwright, the newest first.
@@ -107,7 +100,6 @@ pub struct ShowTaskReport {
     pub verified: Vec<VerifiedReport>,
 }
 
-/// Shows a plan, or a task of it.
 pub fn show(workspace: &Workspace, request: &ShowRequest) -> Result<ShowReport> {
     let (opened, task) = meant(workspace, request)?;
     remark_copy(workspace, Path::new(&opened.path), "show");
@@ -143,7 +135,6 @@ fn meant(workspace: &Workspace, request: &ShowRequest) -> Result<(OpenedPlan, Op
     }
 }
 
-/// The members of tasks.
 const MEMBERS: [&str; 11] = [
     "task",
     "title",

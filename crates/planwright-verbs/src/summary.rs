@@ -6,11 +6,8 @@ use planwright_run::runs::state::RunState;
 use planwright_run::store;
 use serde::Deserialize;
 
-use crate::failure::Result;
-use crate::find_run::{RunScope, RunStatus, SeenRun};
-use crate::next_step::next_step;
-use crate::run_report::{RunReport, Setting, diffstats, last_commit};
-use crate::workspace::{Workspace, from_here};
+use crate::face::{Result, Workspace, from_here};
+use crate::run_history::{RunReport, RunScope, RunStatus, SeenRun, Setting, diffstats, last_commit, next_step};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -21,7 +18,6 @@ pub struct SummaryRequest {
     pub plan: Option<String>,
 }
 
-/// Sums up a run.
 pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunReport> {
     let scope = RunScope::of(workspace, request.plan.as_deref())?;
     let seen = scope.run(request.run.as_deref())?;

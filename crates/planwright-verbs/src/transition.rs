@@ -9,17 +9,12 @@ use planwright_run::journal::ManualVerification;
 use planwright_run::revise::{self, Pick, VerbCall, transition_by};
 use serde::Deserialize;
 
-use crate::calling_attempt::refuse_own_plan;
-use crate::change_report::{ChangeMode, ChangeReport, step_words};
-use crate::claim_terms::{lease_end, refuse_without_note};
-use crate::failure::{Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::plain_text::one_line;
-use crate::revise_failure::revise_failure;
-use crate::sound_config::config_of;
-use crate::workspace::{Workspace, from_here};
+use crate::changes::{ChangeMode, ChangeReport, lease_end, refuse_without_note, revise_failure, step_words};
+use crate::configuration::config_of;
+use crate::face::{Failure, Result, Workspace, from_here};
+use crate::plans::{FoundPlan, PlanChoice, refuse_own_plan};
+use crate::text::one_line;
 
-/// What becomes of which tasks.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransitionRequest {
@@ -30,7 +25,6 @@ pub struct TransitionRequest {
     pub note: Option<String>,
     /// What came out of the work.
     pub output: Option<String>,
-    /// The files that the work touched.
     pub files: Vec<String>,
     /// Starts what is not ready, finishes what another owner holds (both need a note); resets what is done.
     pub force: bool,

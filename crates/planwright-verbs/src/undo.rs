@@ -4,26 +4,21 @@ use planwright_run::revise;
 use planwright_run::revise::UndoCall;
 use serde::Deserialize;
 
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords};
-use crate::claim_terms::refuse_without_note;
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::plain_text::{cut, one_line, printable};
-use crate::revise_failure::revise_failure;
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, refuse_without_note, revise_failure};
+use crate::face::{Result, Workspace};
+use crate::plans::PlanChoice;
+use crate::text::{cut, one_line, printable};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UndoRequest {
     pub plan: PlanChoice,
-    /// Why, for the history.
     pub note: Option<String>,
     /// Takes the tasks over from their holder; needs a note.
     pub take_over: bool,
     pub change: ChangeMode,
 }
 
-/// Takes back the last change of a plan.
 pub fn undo(workspace: &Workspace, request: &UndoRequest) -> Result<ChangeReport> {
     refuse_without_note("--take-over", request.take_over, request.note.as_deref())?;
     let found = request.plan.find(workspace, "name its file")?;

@@ -7,16 +7,10 @@ use planwright_run::journal::{ManualVerification, plan_id};
 use planwright_run::store::{PlanFile, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::calling_attempt::refuse_own_plan;
-use crate::change_report::notice_words;
-use crate::failure::{Exit, Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::observer::{VerificationEvent, VerificationObserver};
-use crate::open_plan::{OpenedPlan, open_as};
-use crate::task_name::task_named;
-use crate::verification::Verifier;
-use crate::verification_report::VerifiedReport;
-use crate::workspace::Workspace;
+use crate::changes::notice_words;
+use crate::face::{Exit, Failure, Result, Workspace};
+use crate::plans::{FoundPlan, OpenedPlan, PlanChoice, open_as, refuse_own_plan, task_named};
+use crate::verification::{VerificationEvent, VerificationObserver, VerifiedReport, Verifier};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -48,10 +42,7 @@ pub struct VerifyReport {
 
 impl VerifyReport {
     pub fn exit(&self) -> Exit {
-        match self.passed {
-            true => Exit::Success,
-            false => Exit::Problems,
-        }
+        Exit::success_if(self.passed)
     }
 }
 

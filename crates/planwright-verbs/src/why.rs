@@ -12,16 +12,10 @@ use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
 use serde::{Deserialize, Serialize};
 
-use crate::calling_attempt::remark_copy;
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::find_run::{RunScope, RunStatus};
+use crate::face::{Result, Workspace};
 use crate::json::{ClosedReport, HolderReport};
-use crate::open_plan::OpenedPlan;
-use crate::plan_overview::wait_words;
-use crate::skip_cause::SkipCauses;
-use crate::task_name::task_named;
-use crate::workspace::Workspace;
+use crate::plans::{OpenedPlan, PlanChoice, SkipCauses, remark_copy, task_named, wait_words};
+use crate::run_history::{RunScope, RunStatus};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +55,6 @@ pub struct WhyReport {
     pub failed_run: Option<FailedRun>,
 }
 
-/// Something that a task waits for.
 #[derive(Serialize)]
 pub struct WaitReport {
     /// `task`, `stage`, `unknown` or `held`.

@@ -9,13 +9,11 @@ use planwright_run::runs;
 use planwright_run::workspace::root_of;
 use serde::{Deserialize, Serialize};
 
-use crate::calling_attempt::refuse_in_attempt;
-use crate::failure::{Exit, Failure, Result};
-use crate::find_run::unreadable_runs;
-use crate::plain_text::one_line;
-use crate::quantity::count;
-use crate::sound_config::sound_config;
-use crate::workspace::Workspace;
+use crate::configuration::sound_config;
+use crate::face::{Exit, Failure, Result, Workspace};
+use crate::plans::refuse_in_attempt;
+use crate::run_history::unreadable_runs;
+use crate::text::{count, one_line};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -42,7 +40,6 @@ impl WorktreesReport {
     }
 }
 
-/// A checkout that a run has left.
 #[derive(Serialize)]
 pub struct LeftCheckout {
     pub path: String,

@@ -10,7 +10,7 @@ use planwright_core::text::SourceText;
 use planwright_run::journal::{ChangeRecord, JournalRepair, plan_id};
 use planwright_run::store::{PlanFile, PreparedChange, ReplaceError, Store, UpdateError, replace};
 
-use crate::failure::{Failure, Result};
+use crate::face::{Failure, Result};
 
 /// A file and what its fixes make of it.
 pub(super) struct Fixing {

@@ -19,13 +19,10 @@ use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{archive_path, plans_below, root_of, slashed, without_excluded};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Exit, Failure, Result};
-use crate::file_findings::FileFindings;
-use crate::find_plan::{CREATE_PLAN, dialect_named};
+use crate::face::{Exit, Failure, FileFindings, Result, Workspace};
 use crate::json::DiagnosticReport;
-use crate::plan_versions::file_before;
-use crate::unified_diff::unified_diff;
-use crate::workspace::Workspace;
+use crate::plans::{CREATE_PLAN, dialect_named, file_before};
+use crate::text::unified_diff;
 
 use fixing::{Fixing, write_all};
 
@@ -44,7 +41,6 @@ pub struct CheckRequest {
     pub dry_run: bool,
     /// Report what `fix` would change, and write nothing.
     pub diff: bool,
-    /// Treat warnings as errors.
     pub deny_warnings: bool,
 }
 
@@ -53,7 +49,6 @@ pub struct CheckReport {
     pub schema_version: &'static str,
     pub files: Vec<CheckedFile>,
     pub summary: CheckSummary,
-    /// The fixed text of the input.
     #[serde(skip)]
     pub fixed_input: Option<String>,
     #[serde(skip)]
@@ -94,7 +89,7 @@ pub struct CheckedFile {
     pub fixes: Option<FileFixes>,
 }
 
-/// The fixes of a file, and what came of writing them.
+/// The fixes of a file, and the result of writing them.
 pub struct FileFixes {
     pub applied: Vec<Applied>,
     /// How many fixes were left out because they would have done harm.
@@ -189,13 +184,11 @@ fn plans_in(folder: &Path, given: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// One file while it is checked.
 struct FileCheck {
     path: PathBuf,
     shown: String,
     /// What was found; none where the file could not be read.
     seen: Result<SeenFile, LoadError>,
-    /// Fixes that are to be written.
     fixing: Option<Fixing>,
     fixes: Option<FileFixes>,
     diff: Option<String>,

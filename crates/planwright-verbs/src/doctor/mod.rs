@@ -14,13 +14,12 @@ use serde::{Deserialize, Serialize};
 
 pub use self::overview::DoctorFact;
 use self::overview::facts;
-use crate::failure::{Exit, Result};
-use crate::fence_support::FenceSupport;
-use crate::find_plan::PlanChoice;
+use crate::configuration::FenceSupport;
+use crate::face::{Exit, Result, Workspace, from_here};
 use crate::json::RangeReport;
-use crate::observer::VerificationObserver;
+use crate::plans::PlanChoice;
 use crate::run_plan::{RunObstacle, RunPlanRequest, obstacle};
-use crate::workspace::{Workspace, from_here};
+use crate::verification::VerificationObserver;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -35,7 +34,6 @@ pub struct DoctorReport {
     pub root: String,
     /// Whether `planwright run` could begin.
     pub healthy: bool,
-    /// What was looked at.
     pub facts: Vec<DoctorFact>,
     pub n_plans: usize,
     pub n_journals: usize,
@@ -58,10 +56,7 @@ pub struct DoctorReport {
 
 impl DoctorReport {
     pub fn exit(&self) -> Exit {
-        match self.healthy {
-            true => Exit::Success,
-            false => Exit::Problems,
-        }
+        Exit::success_if(self.healthy)
     }
 }
 
@@ -79,7 +74,6 @@ pub struct DoctorFindingReport {
     pub range: Option<RangeReport>,
 }
 
-/// Examines a workspace.
 pub fn doctor(
     workspace: &Workspace,
     request: &DoctorRequest,
@@ -136,7 +130,6 @@ fn finding(found: &DoctorFinding) -> DoctorFindingReport {
     }
 }
 
-/// Returns the findings about the configuration.
 fn in_configuration<'c>(
     configuration: &'c Configuration,
     root: &'c Path,

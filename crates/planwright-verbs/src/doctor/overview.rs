@@ -15,11 +15,9 @@ use planwright_run::programs::command;
 use planwright_run::shell::command_line;
 use serde::Serialize;
 
-use crate::failure::Result;
-use crate::observer::VerificationObserver;
-use crate::plain_text::{cut, one_line};
-use crate::quantity::count;
-use crate::trial::{Trial, TrialResult, is_program_found};
+use crate::face::Result;
+use crate::text::{count, cut, one_line};
+use crate::verification::{Trial, TrialResult, VerificationObserver, is_program_found};
 
 /// How long an agent may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);

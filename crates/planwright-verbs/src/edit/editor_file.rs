@@ -9,10 +9,9 @@ use planwright_run::store::{self, CreateError};
 use planwright_run::workspace::root_of;
 
 use super::EditForm;
-use crate::failure::{Failure, Result};
-use crate::open_plan::load_failure;
-use crate::plain_text::one_line;
-use crate::workspace::{Workspace, from_here};
+use crate::face::{Failure, Result, Workspace, from_here};
+use crate::plans::load_failure;
+use crate::text::one_line;
 
 /// The file that an editor opens. It is removed with this value, unless nothing else has its text.
 pub struct EditorFile<'f> {

@@ -5,7 +5,7 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_run::revise::{ReviseError, task_named};
 
 use super::task_form::{FormFields, FormValue, SpecialFields};
-use crate::task_edit::tasks_named;
+use crate::changes::tasks_named;
 
 /// A field that got another value, or none.
 pub(super) struct FieldChange {
@@ -14,7 +14,6 @@ pub(super) struct FieldChange {
     typed: Option<String>,
 }
 
-/// One edit of a task.
 enum FormEdit {
     Set(FieldChange),
     Undepend(Vec<String>),
@@ -105,7 +104,6 @@ pub(super) fn field_changes(before: &FormFields, after: &FormFields) -> Vec<Fiel
     changed.chain(removed).collect()
 }
 
-/// Returns the names of tasks in a field.
 fn names_in(fields: &FormFields, name: &str) -> Vec<String> {
     match value_in(fields, name) {
         Some(FormValue::List(names)) => names.clone(),

@@ -20,14 +20,10 @@ use serde::{Deserialize, Serialize};
 pub use self::editor_file::EditorFile;
 use self::form_edits::{FormEdits, field_changes};
 use self::task_form::{FormFields, SpecialFields, form_of, parse};
-use crate::change_report::{ChangeMode, ChangeReport, ChangeWords, diff_of};
-use crate::failure::{Drawn, Evidence, Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::open_plan::load_failure;
-use crate::plain_text::{one_line, shown_name};
-use crate::plan_or_task::plan_before_task;
-use crate::revise_failure::{refuse_in_review, revise_failure};
-use crate::workspace::Workspace;
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, diff_of, refuse_in_review, revise_failure};
+use crate::face::{Drawn, Evidence, Failure, Result, Workspace};
+use crate::plans::{FoundPlan, PlanChoice, load_failure, plan_before_task};
+use crate::text::{one_line, shown_name};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

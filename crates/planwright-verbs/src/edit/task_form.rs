@@ -3,11 +3,10 @@
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Field;
 
-use crate::json_values::Written;
-use crate::plain_text::one_line;
-use crate::task_fields::fields_of;
+use crate::json::Written;
+use crate::plans::fields_of;
+use crate::text::one_line;
 
-/// The value of a field in a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FormValue {
     Text(String),
@@ -53,7 +52,6 @@ impl SpecialFields {
     }
 }
 
-/// Returns the form of a task.
 pub(super) fn form_of(linked: &LinkedPlan, task_ix: usize, path: &str) -> String {
     let special = SpecialFields::of(linked);
     let mut form = format!(

@@ -5,7 +5,7 @@ use planwright_run::config::presets::{PRESET_NAMES, PRESETS};
 use planwright_run::programs::program;
 use serde::Serialize;
 
-use crate::failure::{Failure, Result};
+use crate::face::{Failure, Result};
 
 /// An agent command line on the search path.
 #[derive(Serialize)]
@@ -26,7 +26,6 @@ pub(super) fn installed() -> Vec<InstalledAgent> {
     found.collect()
 }
 
-/// Returns the agent with a name, if it is installed.
 pub(super) fn named(installed: &[InstalledAgent], name: &str) -> Result<&'static str> {
     match installed.iter().find(|agent| agent.name == name) {
         Some(agent) => Ok(agent.name),
@@ -48,7 +47,6 @@ pub(super) fn named(installed: &[InstalledAgent], name: &str) -> Result<&'static
     }
 }
 
-/// Returns the names of agents as a list.
 pub fn names_of(installed: &[InstalledAgent]) -> String {
     match installed {
         [] => "none is installed".to_owned(),
@@ -59,7 +57,6 @@ pub fn names_of(installed: &[InstalledAgent]) -> String {
     }
 }
 
-/// Returns how a known agent is installed.
 pub fn install_words(name: &str) -> String {
     let preset = PRESETS.iter().find(|preset| preset.name == name);
     preset.map_or_else(String::new, |preset| format!("install it: {}", preset.install))

@@ -44,7 +44,6 @@ const REST: &str = r##"
 #command = "curl -s --json '{\"standing\": \"'$PLANWRIGHT_STANDING'\", \"failed\": '$PLANWRIGHT_FAILED'}' https://example.com/hook"
 "##;
 
-/// Returns the text of a new file.
 pub(super) fn config_text(settings: &Settings<'_>) -> String {
     let mut text = HEAD.to_owned();
     match settings.agent {
@@ -60,7 +59,6 @@ pub(super) fn config_text(settings: &Settings<'_>) -> String {
     text
 }
 
-/// Returns the table with the commands that verify every task.
 fn verify_table(every: &[Command]) -> String {
     format!("\n{VERIFY_REMARK}[verify]\n{}", every_setting(every))
 }

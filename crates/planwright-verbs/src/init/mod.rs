@@ -20,11 +20,10 @@ pub use self::checklists::Checklist;
 use self::config_text::{Settings, VERIFY_REMARK, config_text, every_setting};
 pub use self::verification::TriedCommand;
 use self::verification::try_all;
-use crate::config_findings::refuse_unsound;
-use crate::failure::{Failure, Result};
-use crate::observer::VerificationObserver;
-use crate::unified_diff::unified_diff;
-use crate::workspace::{Workspace, from_here};
+use crate::configuration::refuse_unsound;
+use crate::face::{Failure, Result, Workspace, from_here};
+use crate::text::unified_diff;
+use crate::verification::VerificationObserver;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -55,7 +54,6 @@ pub struct InitReport {
     pub root: String,
     /// The files that were written; empty with `dry_run` and `diff`, and where they are there already.
     pub written: Vec<String>,
-    /// The agents that are installed.
     pub agents: Vec<InstalledAgent>,
     /// The agent that works on tasks; null where none is installed.
     pub agent: Option<String>,
@@ -64,7 +62,6 @@ pub struct InitReport {
     pub plans: Vec<String>,
     /// Files with open tasks that can be imported.
     pub checklists: Vec<Checklist>,
-    /// The command to type next.
     pub next: String,
     /// With `diff`: what would be written.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +90,6 @@ pub struct ExistingConfig {
     pub has_rules: bool,
 }
 
-/// What git has of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RepositoryState {
     NoRepository,

@@ -8,9 +8,8 @@ use planwright_run::setup::candidates::{self, Candidates};
 use planwright_run::shell::command_line;
 use serde::Serialize;
 
-use crate::failure::Result;
-use crate::observer::VerificationObserver;
-use crate::trial::{Trial, TrialEnd, TrialResult, is_program_found};
+use crate::face::Result;
+use crate::verification::{Trial, TrialEnd, TrialResult, VerificationObserver, is_program_found};
 
 /// A command that may verify work, and the result of trying it.
 #[derive(Serialize)]
@@ -19,10 +18,8 @@ pub struct TriedCommand {
     pub command: Command,
     /// The command as it would be typed.
     pub line: String,
-    /// The file that suggests it.
     pub file: String,
     pub result: TrialResult,
-    /// How it ended, in words.
     pub ended: String,
     /// The last line of its output, where it failed.
     #[serde(skip_serializing_if = "String::is_empty")]

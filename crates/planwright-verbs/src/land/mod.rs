@@ -1,20 +1,18 @@
 //! The verb `land`: brings the work of a plan into the branch that is checked out, verified once more.
 
 mod notes;
+pub(crate) mod post_merge;
 mod verification;
 
 use std::time::Duration;
 
-use crate::calling_attempt::refuse_in_attempt;
-use crate::failure::{Failure, Result};
-use crate::find_run::{RunScope, RunStatus, SeenRun};
-use crate::observer::VerificationObserver;
-use crate::open_plan::open_file;
-use crate::plain_text::{one_line, shown_name};
-use crate::post_merge::after_landing;
-use crate::quantity::{count, some_of};
-use crate::sound_config::sound_config;
-use crate::workspace::Workspace;
+use self::post_merge::after_landing;
+use crate::configuration::sound_config;
+use crate::face::{Failure, Result, Workspace};
+use crate::plans::{open_file, refuse_in_attempt};
+use crate::run_history::{RunScope, RunStatus, SeenRun, last_commit};
+use crate::text::{count, one_line, short_commit, shown_name, some_of};
+use crate::verification::VerificationObserver;
 use planwright_core::plan::State;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
@@ -71,12 +69,11 @@ impl From<LandPlanMode> for LandMode {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct LandPlanReport {
     pub schema_version: &'static str,
     pub run: String,
     pub plan: String,
-    /// The branch of the plan.
     pub branch: String,
     /// The branch that is checked out.
     pub into: String,
@@ -86,9 +83,7 @@ pub struct LandPlanReport {
     pub landed: bool,
     /// The tasks whose work is part of it.
     pub tasks: Vec<String>,
-    /// What verified it.
     pub receipts: Vec<LandedReceipt>,
-    /// What landed, in words.
     #[serde(skip)]
     pub words: String,
     /// In a dry run: the command that shows the changes.
@@ -107,7 +102,6 @@ pub struct LandedReceipt {
     pub milliseconds: u64,
 }
 
-/// What is to be landed, and where.
 struct Landing {
     run: SeenRun,
     conditions: Conditions,
@@ -155,11 +149,6 @@ pub fn land(
         true => landing.preview(workspace, commit),
         false => landing.carry_out(workspace, &home, commit, request.with_output, observer),
     }
-}
-
-/// Returns a commit as people write it.
-fn short(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
 }
 
 impl Landing {
@@ -319,12 +308,13 @@ impl Landing {
         self.repository.build_landing(&request).map_err(outside)
     }
 
-    /// Reports what would land.
     fn preview(&self, workspace: &Workspace, commit: String) -> Result<LandPlanReport> {
         let in_the_way = self.repository.files_in_the_way(&self.head, &commit).map_err(outside)?;
         if !in_the_way.is_empty() {
             let files = some_of(in_the_way.iter().map(|file| one_line(file)), 5);
-            workspace.remark(&format!("note: files that are not committed are in the way: {files}"));
+            workspace.remark(&format!(
+                "note: landing would overwrite files that are not committed: {files}"
+            ));
         }
         Ok(LandPlanReport {
             words: format!(
@@ -333,7 +323,11 @@ impl Landing {
                 one_line(&self.into),
                 self.names()
             ),
-            diff_command: Some(format!("git diff {} {}", short(&self.head), short(&commit))),
+            diff_command: Some(format!(
+                "git diff {} {}",
+                short_commit(&self.head),
+                short_commit(&commit)
+            )),
             ..self.report(commit)
         })
     }
@@ -368,7 +362,7 @@ impl Landing {
                 "landed {} into `{}`, which is at {} now{}",
                 self.amount()?,
                 one_line(&self.into),
-                short(&commit),
+                short_commit(&commit),
                 self.names()
             ),
             not_landed: self.other_plans(workspace, &commit),
@@ -384,12 +378,8 @@ impl Landing {
             branch: self.conditions.branch.clone(),
             into: self.into.clone(),
             commit,
-            landed: false,
             tasks: self.tasks.clone(),
-            receipts: Vec::new(),
-            words: String::new(),
-            diff_command: None,
-            not_landed: Vec::new(),
+            ..LandPlanReport::default()
         }
     }
 
@@ -496,16 +486,11 @@ fn take_lock(home: &CheckoutHome) -> Result<PlanLock> {
 
 /// Returns the error for a branch that is not there, with the command that brings it back.
 fn gone(branch: &str, state: &RunState) -> Failure {
-    let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
-    let landed = attempts.filter_map(|attempt| {
-        let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
-        Some((attempt.verified_at.clone()?, merged.commit.clone()?))
-    });
-    let help = match landed.max() {
-        Some((_, commit)) => format!(
+    let help = match last_commit(state) {
+        Some(commit) => format!(
             "if you deleted it after it had landed, nothing is left to do; else bring it back: git branch {} {}",
             argument(branch),
-            short(&commit)
+            short_commit(&commit)
         ),
         None => "no work has landed on it: `planwright run` makes it again".to_owned(),
     };

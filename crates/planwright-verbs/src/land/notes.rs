@@ -1,10 +1,9 @@
 //! Notes about a landing: tasks that are no longer done, and work of other plans.
 
-use crate::find_run::RunScope;
-use crate::open_plan::open_file;
-use crate::plain_text::{one_line, shown_name};
-use crate::quantity::{count, some_of};
-use crate::workspace::Workspace;
+use crate::face::Workspace;
+use crate::plans::open_file;
+use crate::run_history::RunScope;
+use crate::text::{count, one_line, shown_name, some_of};
 use planwright_core::plan::State;
 use planwright_run::runs::state::TaskRun;
 use planwright_run::shell::argument;
@@ -12,7 +11,6 @@ use planwright_run::shell::argument;
 use super::Landing;
 
 impl Landing {
-    /// Returns why there is nothing to land.
     pub(super) fn nothing_words(&self) -> String {
         let has_landed = |task: &TaskRun| {
             let mut merged = task.attempts.iter().filter_map(|attempt| attempt.merged.as_ref());

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-use crate::failure::{Failure, Result};
-use crate::observer::VerificationObserver;
-use crate::open_plan::open_file;
-use crate::plain_text::one_line;
-use crate::verification::{Series, fence_of};
-use crate::workspace::Workspace;
+use crate::face::{Failure, Result, Workspace};
+use crate::plans::open_file;
+use crate::text::one_line;
+use crate::verification::{Series, VerificationObserver, fence_of};
 use planwright_run::caller;
 use planwright_run::checkout_home::CheckoutHome;
 use planwright_run::clock;
@@ -92,7 +90,6 @@ impl Landing {
         }
     }
 
-    /// Runs checks of one task.
     fn run_checks(
         &self,
         checks: &[(String, Check)],

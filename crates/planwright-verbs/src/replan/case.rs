@@ -23,21 +23,14 @@ use planwright_run::runs::state::{RunState, verification_failure};
 use planwright_run::runs::{self, RunPlace};
 use planwright_run::store;
 
-use crate::create_plan::{evidence, with_id_source};
-use crate::default_dialect::derived_by;
-use crate::failure::{Failure, Result, fix_first};
-use crate::find_plan::FoundPlan;
-use crate::observer::PlanningObserver;
-use crate::open_plan::{load_failure, states_of};
-use crate::plan_versions::file_before;
-use crate::planner::{PlannerOutcome, PlannerRequest};
-use crate::task_name::task_named;
-use crate::workspace::{Workspace, from_here};
+use crate::face::{Failure, Result, Workspace, fix_first, from_here};
+use crate::planning::{PlannerOutcome, PlannerRequest, PlanningObserver, derived_by, evidence, with_id_source};
+use crate::plans::{FoundPlan, file_before, load_failure, states_of, task_named};
 
 /// How often a plan whose versions are counted is replanned.
 pub const MAX_VERSIONS: u64 = 3;
 
-/// Of how many versions of a plan a planner is told what was found out.
+/// How many versions of a plan have their discoveries in the prompt of a planner.
 const MAX_TOLD_VERSIONS: usize = 16;
 
 /// How much of a log a planner gets to read, in bytes.
@@ -144,7 +137,7 @@ impl Case {
         })
     }
 
-    /// Asks whoever plans for a new version.
+    /// Asks the planner for a new version.
     pub(super) fn ask(
         &self,
         workspace: &Workspace,
@@ -162,7 +155,6 @@ impl Case {
         })
     }
 
-    /// Returns the names of all tasks.
     pub(super) fn names(&self) -> Vec<String> {
         let plan = self.inspection.plan.as_ref().map(|linked| &linked.plan);
         let names = plan.map(|plan| (0..plan.tasks().len()).map(|ix| plan.task_name(ix).into_owned()));
@@ -304,7 +296,6 @@ fn runs_of(path: &Path, plan: &Plan) -> Vec<RunPlace> {
     own.into_iter().flatten().collect()
 }
 
-/// Returns what the agents of the last run of a plan found out.
 fn found_out_in_last_run(path: &Path, plan: &Plan) -> Vec<String> {
     let Some(last) = runs_of(path, plan).into_iter().next() else {
         return Vec::new();

@@ -18,18 +18,14 @@ use planwright_run::store::{PlanFile, Store, keep_version};
 use planwright_run::user::user;
 use serde::{Deserialize, Serialize};
 
-use crate::answer_outline::Confirmation;
-use crate::calling_attempt::refuse_own_plan;
-use crate::create_plan::with_id_source;
-use crate::failure::{Exit, Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
-use crate::observer::{PlanningObserver, VerbEnd};
-use crate::plan_difference::{AddedTaskReport, ChangedTaskReport, added, changed, difference_lines};
-use crate::planner::{EffortReport, PlannerRequest, planning_failure};
-use crate::revise_failure::{refuse_during_run, revise_failure};
-use crate::sound_config::sound_config;
-use crate::unified_diff::diff_of_files;
-use crate::workspace::Workspace;
+use crate::changes::{refuse_during_run, revise_failure};
+use crate::configuration::sound_config;
+use crate::face::{Exit, Failure, Result, Workspace};
+use crate::planning::{Confirmation, EffortReport, PlannerRequest, PlanningObserver, planning_failure, with_id_source};
+use crate::plans::{
+    AddedTaskReport, ChangedTaskReport, FoundPlan, PlanChoice, added, changed, difference_lines, refuse_own_plan,
+};
+use crate::text::diff_of_files;
 use case::Case;
 pub use case::MAX_VERSIONS;
 pub(crate) use case::refuse_again;
@@ -73,7 +69,6 @@ pub struct ReplanReport {
     pub diff: Option<String>,
     #[serde(skip)]
     pub proposed: ProposedVersion,
-    /// Whether the plan file changed.
     #[serde(skip)]
     pub is_changed: bool,
     /// Why the file that names the plan in work could not be updated.
@@ -121,7 +116,7 @@ pub fn replan(
     workspace: &Workspace,
     request: &ReplanRequest,
     observer: &mut dyn ReplanObserver,
-) -> Result<VerbEnd<ReplanReport>> {
+) -> Result<ReplanReport> {
     let (found, case, config) = opened(workspace, request)?;
     if case.has_versions() {
         // The new version is a file of its own: the run would continue with the old one.
@@ -132,7 +127,7 @@ pub fn replan(
         case.ask(workspace, planner, &config, brief, observer)
     })?;
     if let Some(exit) = answer.cancelled {
-        return Ok(VerbEnd::Cancelled(exit));
+        return Err(Failure::interrupted(exit));
     }
     let (wanted, effort) = answer.made.map_err(|error| unusable(workspace, error, &found.path))?;
     let agent = answer.agent.as_str();
@@ -160,11 +155,11 @@ pub fn replan(
         };
         hold(&found.path, &proposal).map_err(|error| Failure::environment(&error, "nothing was written"))?;
     }
-    Ok(VerbEnd::Reported(ReplanReport {
+    Ok(ReplanReport {
         written: is_approved,
         diff: request.diff.then(|| diff_of(&found, &case, &versioned)),
         ..report(&found, &versioned, proposed, agent, effort)
-    }))
+    })
 }
 
 fn opened(workspace: &Workspace, request: &ReplanRequest) -> Result<(FoundPlan, Case, Config)> {

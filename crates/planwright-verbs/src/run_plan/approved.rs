@@ -1,7 +1,5 @@
 //! Work that was approved while no run was active: verified on the current branch, and landed.
 
-use crate::failure::{Failure, Result};
-use crate::find_plan::FoundPlan;
 use planwright_run::config::{self, Configuration, IsolationSetting};
 use planwright_run::engine::{self, RunError, RunOptions};
 use planwright_run::fence;
@@ -12,9 +10,10 @@ use planwright_run::workspace::root_of;
 use super::observer::{RunBeginning, RunObserver};
 use super::request::configured;
 use super::{order_of, refusal};
-use crate::config_findings::refuse_unsound;
-use crate::run_report::Setting;
-use crate::workspace::Workspace;
+use crate::configuration::refuse_unsound;
+use crate::face::{Failure, Result, Workspace};
+use crate::plans::FoundPlan;
+use crate::run_history::Setting;
 
 /// What became of approved work.
 pub enum Landed {

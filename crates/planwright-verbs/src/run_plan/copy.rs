@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
-use crate::failure::{Failure, Result};
-use crate::find_plan::FoundPlan;
-use crate::open_plan::load_failure;
-use crate::quantity::count;
 use planwright_run::copy_workspace::duplicate;
 use planwright_run::files::DiskFiles;
 use planwright_run::layout::PlanPlace;
 use planwright_run::store::LoadError;
 
-use crate::workspace::Workspace;
+use crate::face::{Failure, Result, Workspace};
+use crate::plans::{FoundPlan, load_failure};
+use crate::text::count;
 
 /// How many of the things that were left out are named.
 const MAX_NAMED: usize = 5;

@@ -19,16 +19,13 @@ use planwright_run::shell::argument;
 use planwright_run::worker::Workers;
 use planwright_run::workspace::root_of;
 
-use crate::config_findings::{refuse_unsound, report_findings};
-use crate::failure::{Drawn, Evidence, Exit, Failure, Result, fix_first};
-use crate::find_plan::FoundPlan;
-use crate::plain_text::{one_line, shown_name};
-use crate::post_merge::after_landing;
-use crate::quantity::some_of;
-use crate::revise_failure::revise_failure;
-use crate::run_report::{RunReport, Setting, diffstats};
-use crate::task_name::unknown_task;
-use crate::workspace::{Workspace, from_here};
+use crate::changes::revise_failure;
+use crate::configuration::{refuse_unsound, report_findings};
+use crate::face::{Drawn, Evidence, Exit, Failure, Result, Workspace, fix_first, from_here};
+use crate::land::post_merge::after_landing;
+use crate::plans::{FoundPlan, unknown_task};
+use crate::run_history::{RunReport, Setting, diffstats};
+use crate::text::{one_line, shown_name, some_of};
 use copy::copied;
 use nothing_to_run::nothing_to_run;
 use observer::{RunBeginning, RunObserver};
@@ -113,7 +110,6 @@ fn config_of_run(request: &RunPlanRequest, found: &FoundPlan) -> config::Config 
     configured(&flags, &root_of(&found.path)).config
 }
 
-/// A run that is ready to begin.
 struct ReadyRun {
     configuration: Configuration,
     options: RunOptions,
@@ -128,7 +124,6 @@ impl ReadyRun {
     }
 }
 
-/// Returns what a run would do.
 pub fn preview(workspace: &Workspace, request: &RunPlanRequest) -> Result<RunPreviewReport> {
     let found = find_plan(workspace, request)?;
     let on_interrupted = request.on_interrupted.as_deref();
@@ -148,7 +143,6 @@ pub fn preview(workspace: &Workspace, request: &RunPlanRequest) -> Result<RunPre
 
 /// What is done about a plan that is not approved.
 enum UnapprovedPlan<'o> {
-    /// The user is asked.
     Asked(&'o mut dyn RunObserver),
     /// It is looked at as if it were approved.
     Preview,

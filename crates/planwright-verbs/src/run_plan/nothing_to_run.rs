@@ -9,10 +9,8 @@ use planwright_run::revise::{ChangeTarget, Pick, transition};
 use planwright_run::shell::argument;
 
 use super::request::RunPlanRequest;
-use crate::failure::Exit;
-use crate::plain_text::{one_line, shown_name};
-use crate::quantity::some_of;
-use crate::workspace::Workspace;
+use crate::face::{Exit, Workspace};
+use crate::text::{one_line, shown_name, some_of};
 
 /// Remarks how a plan stands of which there is nothing to run.
 pub(super) fn nothing_to_run(

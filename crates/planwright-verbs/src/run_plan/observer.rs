@@ -8,13 +8,12 @@ use planwright_core::plan::Links;
 use planwright_core::plan::Plan;
 use planwright_run::engine::Watcher;
 
-use crate::cancel::CancelToken;
-use crate::failure::Failure;
-use crate::find_plan::FoundPlan;
-use crate::observer::PlanningObserver;
+use crate::face::{CancelToken, Failure};
+use crate::planning::PlanningObserver;
+use crate::plans::FoundPlan;
 use crate::proposals::{ApprovedReport, ProposalReport};
 use crate::replan::ReplanReport;
-use crate::run_report::{RunReport, Setting};
+use crate::run_history::{RunReport, Setting};
 
 /// A face, while a plan is run. It hears every event of a run as a [`Watcher`], and what happens while the plan is replanned.
 pub trait RunObserver: Watcher + PlanningObserver {
@@ -24,7 +23,6 @@ pub trait RunObserver: Watcher + PlanningObserver {
     /// Nothing happens in the run any more.
     fn is_over(&mut self);
 
-    /// The run has ended so.
     fn ended(&mut self, report: &RunReport);
 
     /// Something went wrong after the run, which still counts.
@@ -59,7 +57,6 @@ pub trait RunObserver: Watcher + PlanningObserver {
 
 /// What is known of a run before it begins.
 pub struct RunBeginning<'a> {
-    /// The root of the workspace.
     pub root: &'a Path,
     pub setting: Setting,
     pub plan: &'a Plan,

@@ -11,7 +11,7 @@ use planwright_run::fence::{FencePolicy, ProcessFolders};
 use planwright_run::runs::IsolationMode;
 use serde::Serialize;
 
-use crate::failure::Exit;
+use crate::face::Exit;
 
 #[derive(Serialize)]
 pub struct RunPreviewReport {
@@ -33,7 +33,6 @@ pub struct RunPreviewReport {
     /// Why the run would not begin at all.
     #[serde(skip)]
     pub obstacle: Option<String>,
-    /// How many tasks the plan has.
     #[serde(skip)]
     pub n_tasks: usize,
     /// The titles of the tasks that would run.
@@ -53,10 +52,7 @@ pub struct RunPreviewReport {
 impl RunPreviewReport {
     /// Returns how the command ends: with success only where everything could run.
     pub fn exit(&self) -> Exit {
-        match self.left.is_empty() && !self.is_held && self.obstacle.is_none() {
-            true => Exit::Success,
-            false => Exit::Problems,
-        }
+        Exit::success_if(self.left.is_empty() && !self.is_held && self.obstacle.is_none())
     }
 }
 
@@ -183,7 +179,6 @@ fn fence_of(request: &RunRequest<'_>, prepared: &PreparedRun) -> Option<FencePre
     })
 }
 
-/// Returns what a run may spend.
 fn budget_words(request: &RunRequest<'_>) -> String {
     let budget = &request.config.run.budget;
     let mut words = Vec::new();

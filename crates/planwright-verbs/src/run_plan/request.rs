@@ -13,9 +13,9 @@ use planwright_run::files::open_to_read;
 use planwright_run::runs::Spent;
 use serde::Deserialize;
 
-use crate::failure::Result;
-use crate::find_plan::PlanChoice;
-use crate::prompt_template::{read_template, unreadable_template};
+use crate::face::Result;
+use crate::planning::{read_template, unreadable_template};
+use crate::plans::PlanChoice;
 
 /// What is asked of a run. Settings that are none are as the configuration or the plan has them.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -104,7 +104,6 @@ pub(super) fn configured(flags: &[Flag], root: &Path) -> Configuration {
     config::load(root, &surroundings)
 }
 
-/// Returns the flags that are settings.
 pub(super) fn flags_of(request: &RunPlanRequest, on_interrupted: Option<&str>) -> Vec<Flag> {
     let on_interrupted = on_interrupted.map(str::to_owned);
     let all = [

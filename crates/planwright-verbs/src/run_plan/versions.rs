@@ -12,14 +12,12 @@ use serde::Serialize;
 
 use super::observer::RunObserver;
 use super::{RunCourse, RunPlanRequest, config_of_run, find_plan, run_once};
-use crate::failure::{Exit, Result};
-use crate::find_plan::FoundPlan;
-use crate::proposals::{SettlingMode, approve_proposals, open_proposals};
+use crate::changes::{ChangeMode, revise_failure};
+use crate::face::{Exit, Result, Workspace};
+use crate::plans::FoundPlan;
+use crate::proposals::{approve_proposals, open_proposals};
 use crate::replan::{AfterFailure, MAX_VERSIONS, replan_after_failure};
-use crate::revise_failure::revise_failure;
-use crate::workspace::Workspace;
 
-/// How running a plan ended.
 #[derive(Debug, Serialize)]
 pub struct RunPlanReport {
     pub schema_version: &'static str,
@@ -66,7 +64,6 @@ struct PlanVersions<'r> {
     observer: &'r mut dyn RunObserver,
 }
 
-/// What became of what agents have proposed.
 enum Proposed {
     Nothing,
     /// It is in the plan, which is to be run again.
@@ -162,9 +159,9 @@ impl PlanVersions<'_> {
             return Ok(Proposed::Nothing);
         }
         if self.observer.takes_proposals(&open) {
-            let mode = SettlingMode {
+            let mode = ChangeMode {
                 by: self.request.by.clone(),
-                ..SettlingMode::default()
+                ..ChangeMode::default()
             };
             let report = approve_proposals(self.workspace, &self.found, &mode)?;
             self.observer.proposals_taken(&report);
@@ -216,7 +213,6 @@ fn waits_for_planner(found: &FoundPlan) -> bool {
     refusal().is_some_and(|refusal| refusal.lift == RunLift::Retry)
 }
 
-/// Returns whether a plan's versions are counted.
 fn has_versions(found: &FoundPlan) -> bool {
     let lineage = || {
         let linked = found.linked()?;

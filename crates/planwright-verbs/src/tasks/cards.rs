@@ -8,12 +8,10 @@ use planwright_run::store::{self, PlanFile, PreparedChange, Store, UpdateError};
 use serde::{Deserialize, Serialize};
 
 use super::{is_pack, no_pack};
-use crate::create_plan::SourceFindings;
-use crate::failure::{Drawn, Evidence, Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::face::{Drawn, Evidence, Failure, Result, Workspace, from_here};
 use crate::json::DiagnosticReport;
-use crate::open_plan::load_failure;
-use crate::workspace::{Workspace, from_here};
+use crate::planning::SourceFindings;
+use crate::plans::{FoundPlan, PlanChoice, load_failure};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -10,14 +10,11 @@ use planwright_core::text::SourceText;
 use planwright_run::planner::{self, Effort};
 use planwright_run::store;
 
-use crate::create_plan::SourceFindings;
-use crate::failure::{Failure, Result};
+use crate::configuration::sound_config;
+use crate::face::{Failure, Result, Workspace, from_here};
 use crate::json::DiagnosticReport;
-use crate::observer::{PlanningObserver, VerbEnd};
-use crate::open_plan::load_failure;
-use crate::planner::{MAX_PROMPT_BYTES, PlannerRequest, planning_failure};
-use crate::sound_config::sound_config;
-use crate::workspace::{Workspace, from_here};
+use crate::planning::{MAX_PROMPT_BYTES, PlannerRequest, PlanningObserver, SourceFindings, planning_failure};
+use crate::plans::load_failure;
 
 /// What a planner of packs is to reach.
 const GOAL: &str = "The tasks of a task pack: all that its source plan asks for, and nothing else.";
@@ -27,26 +24,21 @@ const NOT_PLANNED: &str = "nothing is planned by it";
 
 /// A source plan in its repository.
 pub(super) struct PackSource {
-    /// The root of the repository.
     pub(super) root: PathBuf,
     /// The plan's path from there.
     pub(super) path: String,
-    /// Its text.
     pub(super) text: SourceText,
 }
 
-/// What is to be derived.
 pub(super) struct PackWork<'a> {
     pub(super) source: &'a PackSource,
     pub(super) date: &'a str,
     pub(super) previous: Option<Previous<'a>>,
-    /// The pack's file.
     pub(super) pack: &'a Path,
     /// The command that takes up an answer again, without its file.
     pub(super) retake: &'a str,
 }
 
-/// A pack that a planner made.
 pub(super) struct DerivedPack {
     pub(super) derived: Derived,
     /// Who planned; none where the answer was given.
@@ -65,7 +57,6 @@ impl DerivedPack {
 }
 
 impl PackSource {
-    /// Loads a plan of a repository.
     pub(super) fn load(root: PathBuf, path: String) -> Result<Self> {
         let file = from_here(&root.join(&path));
         let text = store::load(&file).map_err(|error| load_failure(&error))?.source;
@@ -93,7 +84,6 @@ impl PackSource {
 }
 
 impl PackWork<'_> {
-    /// Returns what the planner is asked.
     pub(super) fn prompt(&self, workspace: &Workspace, planner: &PlannerRequest) -> Result<String> {
         let root = &self.source.root;
         let config = sound_config(workspace, root, NOT_PLANNED)?.config;
@@ -126,7 +116,7 @@ impl PackWork<'_> {
         workspace: &Workspace,
         planner: &PlannerRequest,
         observer: &mut dyn PlanningObserver,
-    ) -> Result<VerbEnd<DerivedPack>> {
+    ) -> Result<DerivedPack> {
         let root = &self.source.root;
         let config = sound_config(workspace, root, NOT_PLANNED)?.config;
         let texts = planner.texts(workspace, Purpose::Derive, &config, root)?;
@@ -140,18 +130,18 @@ impl PackWork<'_> {
             planner::derive(oracle, &brief, &self.derivation(), &|answer| self.derive(answer))
         })?;
         if let Some(exit) = answer.cancelled {
-            return Ok(VerbEnd::Cancelled(exit));
+            return Err(Failure::interrupted(exit));
         }
         let (derived, effort) = answer.made.map_err(|error| {
             let taken = |answer: &str| Some(format!("{} {answer}", self.retake));
             planning_failure(workspace, error, self.pack, taken)
         })?;
         self.source.refuse_changed()?;
-        Ok(VerbEnd::Reported(DerivedPack {
+        Ok(DerivedPack {
             derived,
             agent: Some(answer.agent).filter(|_| planner.answer.is_none()),
             effort,
-        }))
+        })
     }
 }
 

@@ -14,13 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::derivation::{DerivedPack, PackSource, PackWork, warning_findings, warning_reports};
 use super::shown;
-use crate::create_plan::{SourceFindings, create_plan, is_input};
-use crate::failure::{Failure, Result};
-use crate::find_plan::no_file;
+use crate::face::{Failure, Result, Workspace};
 use crate::json::DiagnosticReport;
-use crate::observer::{PlanningObserver, VerbEnd};
-use crate::planner::{EffortReport, PlannerRequest};
-use crate::workspace::Workspace;
+use crate::planning::{EffortReport, PlannerRequest, PlanningObserver, SourceFindings, create_plan, is_input};
+use crate::plans::no_file;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +34,6 @@ pub struct DeriveRequest {
 pub struct DeriveReport {
     pub schema_version: &'static str,
     pub source_plan: String,
-    /// The pack.
     pub out: String,
     pub written: bool,
     /// Whether it is a draft, because the plan has no `spec_id`.
@@ -64,21 +60,16 @@ pub fn derive(
     workspace: &Workspace,
     request: &DeriveRequest,
     observer: &mut dyn PlanningObserver,
-) -> Result<VerbEnd<DeriveReport>> {
+) -> Result<DeriveReport> {
     let (source, out) = opened(workspace, request)?;
     refuse_existing(&out)?;
-    let planned = work(request, &source, &out, |work| {
+    let pack = work(request, &source, &out, |work| {
         work.plan(workspace, &request.planner, observer)
     })?;
-    let pack = match planned {
-        VerbEnd::Reported(pack) => pack,
-        VerbEnd::Cancelled(exit) => return Ok(VerbEnd::Cancelled(exit)),
-        VerbEnd::Declined => return Ok(VerbEnd::Declined),
-    };
     create_plan(workspace, &out, pack.derived.text.as_str(), &TaskPack)?;
     note(workspace, &source, &out, &pack);
     let derived = pack.derived;
-    Ok(VerbEnd::Reported(DeriveReport {
+    Ok(DeriveReport {
         schema_version: "planwright.derive/v1",
         source_plan: source.path,
         out: shown(&out),
@@ -90,7 +81,7 @@ pub fn derive(
         effort: pack.effort.into(),
         reasoning: derived.reasoning,
         findings: warning_findings(&out, derived.warnings),
-    }))
+    })
 }
 
 /// Returns the source plan, and the file of its pack.

@@ -9,9 +9,8 @@ use std::path::Path;
 
 use planwright_core::dialect::Dialect;
 
-use crate::default_dialect::derived_by;
-use crate::failure::Failure;
-use crate::workspace::from_here;
+use crate::face::{Failure, from_here};
+use crate::planning::derived_by;
 
 /// Returns whether plans of a dialect are derived from a source plan.
 fn is_pack(dialect: &dyn Dialect) -> bool {

@@ -15,19 +15,12 @@ use serde::{Deserialize, Serialize};
 use super::derivation::{DerivedPack, PackSource, PackWork, warning_findings, warning_reports};
 use super::derive::date_of;
 use super::{is_pack, no_pack, shown};
-use crate::answer_outline::Confirmation;
-use crate::create_plan::SourceFindings;
-use crate::failure::{Failure, Result};
-use crate::find_plan::{FoundPlan, PlanChoice};
+use crate::changes::refuse_during_run;
+use crate::face::{Failure, Result, Workspace};
 use crate::json::DiagnosticReport;
-use crate::observer::{PlanningObserver, VerbEnd};
-use crate::open_plan::load_failure;
-use crate::plain_text::{cut, one_line, shown_name};
-use crate::plan_difference::ChangedTaskReport;
-use crate::planner::{EffortReport, PlannerRequest};
-use crate::revise_failure::refuse_during_run;
-use crate::unified_diff::unified_diff;
-use crate::workspace::Workspace;
+use crate::planning::{Confirmation, EffortReport, PlannerRequest, PlanningObserver, SourceFindings};
+use crate::plans::{ChangedTaskReport, FoundPlan, PlanChoice, load_failure};
+use crate::text::{cut, one_line, shown_name, unified_diff};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -43,7 +36,6 @@ pub struct RegenerateReport {
     pub schema_version: &'static str,
     pub plan: String,
     pub source_plan: String,
-    /// Whether it was written.
     pub written: bool,
     /// The number of the change in the pack's history; null where nothing was written.
     pub change: Option<u64>,
@@ -103,7 +95,6 @@ pub trait RegenerateObserver: PlanningObserver {
 /// The name of the change in the history.
 const VERB: &str = "regenerate";
 
-/// A pack that exists.
 struct OldPack {
     found: FoundPlan,
     text: SourceText,
@@ -134,15 +125,11 @@ pub fn regenerate(
     workspace: &Workspace,
     request: &RegenerateRequest,
     observer: &mut dyn RegenerateObserver,
-) -> Result<VerbEnd<RegenerateReport>> {
+) -> Result<RegenerateReport> {
     let (old, source) = opened(workspace, request)?;
     // A run would continue with tasks that are no longer in the pack.
     refuse_during_run(&old.found, "rebuild this pack")?;
-    let pack = match old.work(&source, |work| work.plan(workspace, &request.planner, observer))? {
-        VerbEnd::Reported(pack) => pack,
-        VerbEnd::Cancelled(exit) => return Ok(VerbEnd::Cancelled(exit)),
-        VerbEnd::Declined => return Ok(VerbEnd::Declined),
-    };
+    let pack = old.work(&source, |work| work.plan(workspace, &request.planner, observer))?;
     if pack.derived.is_draft && !old.is_draft {
         return Err(Failure::problem(
             "the source plan has no `spec_id` any more, and an executable pack does not become a draft",
@@ -158,7 +145,7 @@ pub fn regenerate(
         report.change = rebuilt.write()?;
         report.written = report.change.is_some();
     }
-    Ok(VerbEnd::Reported(report))
+    Ok(report)
 }
 
 fn opened(workspace: &Workspace, request: &RegenerateRequest) -> Result<(OldPack, PackSource)> {

@@ -1,8 +1,8 @@
 //! `planwright agents`: lists the configured agents and the known ones.
 
 use planwright_verbs::agents::{AgentsReport, AgentsRequest, ListedAgent, agents};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::one_line;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::text::one_line;
 
 use super::config::{origin_text, show_findings};
 use super::output::Output;
@@ -15,20 +15,11 @@ use super::output::Output;
 Examples:
   planwright agents
   planwright agents --json")]
-pub(crate) struct Args {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
+pub(crate) struct Args {}
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+pub(crate) fn run(_: &Args, output: &mut Output) -> Result<Exit> {
     let report = agents(&output.workspace(), &AgentsRequest::default())?;
-    if args.json {
-        output.json(&report)?;
-    } else {
-        draw(&report, output);
-        show_findings(&report.findings, output);
-    }
+    output.show(&report, draw)?;
     Ok(report.exit)
 }
 
@@ -53,6 +44,7 @@ fn draw(report: &AgentsReport, output: &mut Output) {
             "no default: set one with `agent = \"NAME\"` below `[run]` in planwright.toml, see docs/configuration.md";
         output.remark(help);
     }
+    show_findings(&report.findings, output);
 }
 
 fn draw_agent(agent: &ListedAgent, output: &mut Output) {

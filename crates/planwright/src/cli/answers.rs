@@ -11,13 +11,12 @@ static LINES: OnceLock<Mutex<Receiver<String>>> = OnceLock::new();
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Typed {
     Line(String),
-    /// Nothing yet.
     Nothing,
     /// Nothing will come any more.
     End,
 }
 
-/// Returns whether somebody is there who could answer.
+/// Returns whether a user could answer.
 pub(crate) fn may_ask() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }

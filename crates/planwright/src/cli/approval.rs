@@ -2,14 +2,14 @@
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::approval::{ApprovalRequest, refuse_without_reason};
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::plan_transition::PlanTransitionRequest;
 use planwright_verbs::{approval, plan_transition};
 
 use super::change::{ChangeOptions, present};
 use super::output::Output;
 use super::plan_arg::{TargetArgument, TargetOption};
-use super::proposals::{self, Settling};
+use super::proposals;
 use super::run_view::{RunManner, RunView};
 use super::text_arg::text_of;
 
@@ -131,15 +131,6 @@ impl JudgedArgs {
             change: self.said.change.mode(),
         })
     }
-
-    fn settling(&self) -> Settling {
-        let change = &self.said.change;
-        Settling {
-            dry: change.dry_run || change.diff,
-            diff: change.diff,
-            json: change.json,
-        }
-    }
 }
 
 pub(crate) fn submit(args: &SubmitArgs, output: &mut Output) -> Result<Exit> {
@@ -157,8 +148,7 @@ pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> Result<Exit> {
     let (workspace, request) = (output.workspace(), args.request()?);
     if args.proposed {
         let found = request.find_plan(&workspace)?;
-        let (_, is_all) = proposals::approve(&found, Some(&request.change.who()), args.settling(), output)?;
-        return Ok(if is_all { Exit::Success } else { Exit::Problems });
+        return proposals::approve(&found, &request.change, output);
     }
     let manner = match args.said.change.json || output.is_quiet() {
         true => RunManner::Quiet,
@@ -176,8 +166,7 @@ pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> Result<Exit> {
         let note = request.note.as_deref();
         refuse_without_reason(note)?;
         let found = request.find_plan(&workspace)?;
-        proposals::reject(&found, Some(&request.change.who()), note, args.settling(), output)?;
-        return Ok(Exit::Success);
+        return proposals::reject(&found, note, &request.change, output);
     }
     let report = approval::reject(&workspace, &request)?;
     present(&report, &args.said.change, output)

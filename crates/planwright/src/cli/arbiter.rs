@@ -1,8 +1,8 @@
 //! `planwright arbiter`: what an arbiter is asked about a plan, and which agent it chooses to act next.
 
 use planwright_verbs::arbiter::{ArbiterRequest, arbiter};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::one_line;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::text::one_line;
 
 use super::interrupt;
 use super::output::Output;
@@ -31,10 +31,6 @@ pub(crate) struct Args {
     /// Ask this agent which agent should act next.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -44,15 +40,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         agent: args.agent.clone(),
     };
     let report = arbiter(&output.workspace(), &request, &mut interrupt::cancel_token)?;
-    if args.json {
-        output.json(&report)?;
-    } else if let Some(answer) = &report.answer {
-        output.line(&one_line(&answer.agent));
-        if let Some(reason) = &answer.reason {
-            output.line(&one_line(reason));
+    output.show(&report, |report, output| match &report.answer {
+        Some(answer) => {
+            output.line(&one_line(&answer.agent));
+            answer.reason.iter().for_each(|reason| output.line(&one_line(reason)));
         }
-    } else {
-        output.write_exact(&report.prompt);
-    }
+        None => output.write_exact(&report.prompt),
+    })?;
     Ok(Exit::Success)
 }

@@ -1,8 +1,8 @@
 //! What the verbs that change a plan share on the command line: their options, and how their reports are printed.
 
 use clap::builder::NonEmptyStringValueParser;
-use planwright_verbs::change_report::{ChangeMode, ChangeReport};
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::changes::{ChangeMode, ChangeReport};
+use planwright_verbs::face::{Exit, Result};
 
 use super::output::Output;
 
@@ -27,7 +27,6 @@ pub(crate) struct ChangeOptions {
 }
 
 impl ChangeOptions {
-    /// Returns what a request has of it.
     pub(crate) fn mode(&self) -> ChangeMode {
         ChangeMode {
             by: self.by.clone(),
@@ -37,7 +36,6 @@ impl ChangeOptions {
     }
 }
 
-/// Prints what was done, or would be.
 pub(crate) fn present(report: &ChangeReport, options: &ChangeOptions, output: &mut Output) -> Result<Exit> {
     if options.json {
         output.json(report)?;

@@ -6,10 +6,8 @@ use clap::ValueEnum;
 use planwright_core::diagnostic::{Safety, Severity};
 use planwright_verbs::check::{CheckReport, CheckRequest, CheckedFile, check};
 use planwright_verbs::explain::all_rules;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::file_findings::FileFindings;
-use planwright_verbs::plain_text::printable;
-use planwright_verbs::quantity::count;
+use planwright_verbs::face::{Exit, Failure, FileFindings, Result};
+use planwright_verbs::text::{count, printable};
 
 use super::explain;
 use super::output::Output;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Arg, Command};
-use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::text::{cut, one_line};
 use planwright_verbs::{Workspace, names};
 
 use super::output::Output;

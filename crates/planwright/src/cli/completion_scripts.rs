@@ -1,6 +1,5 @@
 //! The completion scripts of shells: each asks `planwright __complete` for the words that fit.
 
-/// For bash.
 pub(super) const BASH: &str = r#"# Completions of planwright for bash.
 _planwright() {
     local line
@@ -15,7 +14,6 @@ _planwright() {
 complete -F _planwright planwright
 "#;
 
-/// For zsh.
 pub(super) const ZSH: &str = r#"#compdef planwright
 # Completions of planwright for zsh.
 _planwright() {
@@ -40,7 +38,6 @@ else
 fi
 "#;
 
-/// For fish.
 pub(super) const FISH: &str = r#"# Completions of planwright for fish.
 function __planwright_found
     set -l words (commandline -opc)

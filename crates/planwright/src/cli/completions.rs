@@ -1,7 +1,7 @@
 //! `planwright completions SHELL`: prints the completion script of a shell.
 
 use clap_complete::Shell;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 
 use super::completion_scripts::{BASH, FISH, POWERSHELL, ZSH};
 use super::output::Output;

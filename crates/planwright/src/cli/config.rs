@@ -1,10 +1,9 @@
 //! `planwright config`: shows the effective configuration, and the origin of each value.
 
 use planwright_verbs::config::{ConfigRequest, OriginReport, config};
-use planwright_verbs::config_findings::error_count;
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::file_findings::FileFindings;
-use planwright_verbs::plain_text::{one_line, printable};
+use planwright_verbs::configuration::error_count;
+use planwright_verbs::face::{Exit, FileFindings, Result};
+use planwright_verbs::text::{one_line, printable};
 
 use super::output::Output;
 use crate::render::terminal::Paint;
@@ -19,16 +18,11 @@ use crate::render::text::{Teller, file_findings};
 Examples:
   planwright config
   PLANWRIGHT_RUN_SLOTS=3 planwright config --json")]
-pub(crate) struct Args {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
+pub(crate) struct Args {}
 
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+pub(crate) fn run(_: &Args, output: &mut Output) -> Result<Exit> {
     let report = config(&output.workspace(), &ConfigRequest::default())?;
-    if args.json {
-        output.json(&report)?;
+    if output.printed_json(&report)? {
         return Ok(report.exit);
     }
     let paint = output.paint();
@@ -43,7 +37,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
 
 /// Shows the findings about a configuration, after the results.
 pub(super) fn show_findings(found: &[FileFindings], output: &mut Output) {
-    let text = drawn(found, output.paint_beside(), output.width());
+    let text = drawn(found, output.stderr_paint(), output.width());
     if !text.is_empty() {
         output.note(&text);
     }

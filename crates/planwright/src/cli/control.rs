@@ -2,8 +2,8 @@
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::control::{ControlRunRequest, RunControl, control};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::one_line;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::text::one_line;
 
 use super::output::Output;
 use super::text_arg::text_of;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use planwright_verbs::convert::{ConvertRequest, convert};
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 
 use super::create::{draw_findings, draw_place};
 use super::output::Output;
@@ -53,10 +53,6 @@ pub(crate) struct Args {
     /// Show what would be written as a diff against nothing, and write nothing.
     #[arg(long)]
     diff: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -72,8 +68,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         diff: args.diff,
     };
     let report = convert(&output.workspace(), &request)?;
-    if args.json {
-        output.json(&report)?;
+    if output.printed_json(&report)? {
         return Ok(Exit::Success);
     }
     if let Some(text) = report.diff.as_ref().or(report.text.as_ref()) {

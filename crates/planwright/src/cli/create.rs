@@ -1,17 +1,16 @@
 //! How the reports of verbs that create plans are printed.
 
 use planwright_core::diagnostic::Severity;
-use planwright_verbs::create_plan::{SourceFindings, WrittenReport};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::printable;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::planning::{SourceFindings, WrittenReport};
+use planwright_verbs::text::printable;
 
 use super::output::Output;
 use crate::render::text::{Teller, findings};
 
 /// Prints a text that was written, or would be.
-pub(super) fn present_written(report: &WrittenReport, json: bool, output: &mut Output) -> Result<Exit> {
-    if json {
-        output.json(report)?;
+pub(super) fn present_written(report: &WrittenReport, output: &mut Output) -> Result<Exit> {
+    if output.printed_json(report)? {
         return Ok(Exit::Success);
     }
     draw_findings(&report.findings, output);
@@ -35,7 +34,7 @@ pub(super) fn draw_findings(found: &SourceFindings, output: &mut Output) {
         &found.source,
         &found.findings,
         Teller::RunState,
-        output.paint_beside(),
+        output.stderr_paint(),
         output.width(),
     );
     if !output.is_quiet() || found.findings.iter().any(|found| found.severity == Severity::Error) {

@@ -1,12 +1,12 @@
 //! `planwright diff`: compares two plans, or a plan with an earlier text, in terms of tasks.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::diff::{DiffRequest, diff};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::{one_line, shown_name};
 
 use super::output::Output;
-use planwright_verbs::plan_difference::difference_lines;
+use planwright_verbs::diff::{DiffRequest, diff};
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::plans::difference_lines;
+use planwright_verbs::text::{one_line, shown_name};
 
 /// Show how two plans differ, in terms of tasks.
 ///
@@ -32,10 +32,6 @@ pub(crate) struct Args {
     /// Show how the texts differ as well.
     #[arg(long)]
     text: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -45,8 +41,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         text: args.text,
     };
     let report = diff(&output.workspace(), &request)?;
-    if args.json {
-        output.json(&report)?;
+    if output.printed_json(&report)? {
         return Ok(Exit::Success);
     }
     output.remark(&format!("{} → {}", one_line(&report.from), one_line(&report.to)));

@@ -1,14 +1,13 @@
 //! `planwright doctor`: whether plans can be run here, and what to do where not.
 
-use planwright_verbs::config_findings::findings_of;
+use planwright_verbs::configuration::findings_of;
 use planwright_verbs::doctor::{DoctorFindingReport, DoctorReport, DoctorRequest, doctor};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::{one_line, printable};
-use planwright_verbs::quantity::count;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::text::{count, one_line, printable};
 
 use super::config::drawn;
 use super::output::Output;
-use super::verification_view::{VerificationStream, VerificationView};
+use super::verification_view::VerificationView;
 use crate::render::wrap::{below, hanging};
 
 /// Check whether plans can be run here.
@@ -25,24 +24,13 @@ pub(crate) struct Args {
     /// Start the commands that verify tasks, once each, in a clean checkout.
     #[arg(long)]
     run: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let request = DoctorRequest { run: args.run };
     let workspace = output.workspace();
-    let mut view = VerificationView {
-        stream: VerificationStream::Nowhere,
-        output,
-    };
-    let report = doctor(&workspace, &request, &mut view)?;
-    match args.json {
-        true => output.json(&report)?,
-        false => draw(&report, output),
-    }
+    let report = doctor(&workspace, &request, &mut VerificationView::nowhere(output))?;
+    output.show(&report, draw)?;
     Ok(report.exit())
 }
 

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use planwright_run::shell::command_line;
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
-use planwright_verbs::quantity::some_of;
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::run_plan::preview::{RunPreviewReport, TaskPreviewReport};
+use planwright_verbs::text::{cut, one_line, printable, shown_name, some_of};
 
 use super::output::Output;
 
@@ -197,7 +196,7 @@ fn agents_words(report: &RunPreviewReport) -> String {
 /// Prints the prompts: all of them, or that of the task that is named.
 fn draw_prompts(report: &RunPreviewReport, wanted: Option<&str>, output: &mut Output) {
     let Some(wanted) = wanted else {
-        output.remark("--prompts adds what agents are told, --prompts=TASK that of one task");
+        output.remark("--prompts adds the prompts of agents, --prompts=TASK that of one task");
         return;
     };
     let is_wanted = |task: &&TaskPreviewReport| wanted.is_empty() || task.task == wanted;

@@ -2,18 +2,28 @@
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::add::AddRequest;
+use planwright_verbs::changes::{ChangeReport, TaskPlace};
 use planwright_verbs::depend::DependRequest;
-use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::face::{Exit, Failure, Result, Workspace};
 use planwright_verbs::move_task::{MoveRequest, move_task};
 use planwright_verbs::remove::RemoveRequest;
 use planwright_verbs::rename::RenameRequest;
 use planwright_verbs::set::SetRequest;
-use planwright_verbs::task_edit::TaskPlace;
-use planwright_verbs::{add, depend, remove, rename, set};
+use planwright_verbs::{add, remove, rename, set};
 
 use super::change::{ChangeOptions, present};
 use super::output::Output;
 use super::plan_arg::TargetOption;
+
+/// The plan, and how it is changed.
+#[derive(clap::Args)]
+struct EditOptions {
+    #[command(flatten)]
+    plan: TargetOption,
+
+    #[command(flatten)]
+    change: ChangeOptions,
+}
 
 /// Where a task goes.
 #[derive(clap::Args)]
@@ -68,10 +78,7 @@ pub(crate) struct AddArgs {
     place: PlaceOptions,
 
     #[command(flatten)]
-    plan: TargetOption,
-
-    #[command(flatten)]
-    change: ChangeOptions,
+    edit: EditOptions,
 }
 
 /// Give fields of a task other values.
@@ -94,10 +101,7 @@ pub(crate) struct SetArgs {
     unset: Vec<String>,
 
     #[command(flatten)]
-    plan: TargetOption,
-
-    #[command(flatten)]
-    change: ChangeOptions,
+    edit: EditOptions,
 }
 
 /// Remove tasks.
@@ -117,10 +121,7 @@ pub(crate) struct RemoveArgs {
     detach: bool,
 
     #[command(flatten)]
-    plan: TargetOption,
-
-    #[command(flatten)]
-    change: ChangeOptions,
+    edit: EditOptions,
 }
 
 /// Move a task in the list; what is named by its place is renumbered.
@@ -142,10 +143,7 @@ pub(crate) struct MoveArgs {
     last: bool,
 
     #[command(flatten)]
-    plan: TargetOption,
-
-    #[command(flatten)]
-    change: ChangeOptions,
+    edit: EditOptions,
 }
 
 /// Give a task another id; references follow.
@@ -163,10 +161,7 @@ pub(crate) struct RenameArgs {
     to: String,
 
     #[command(flatten)]
-    plan: TargetOption,
-
-    #[command(flatten)]
-    change: ChangeOptions,
+    edit: EditOptions,
 }
 
 /// Make a task depend on others.
@@ -181,11 +176,11 @@ pub(crate) struct DependArgs {
     on: Vec<String>,
 
     #[command(flatten)]
-    plan: TargetOption,
-
-    #[command(flatten)]
-    change: ChangeOptions,
+    edit: EditOptions,
 }
+
+/// `depend` or `undepend`.
+type DependVerb = fn(&Workspace, &DependRequest) -> Result<ChangeReport>;
 
 /// Takes `FIELD=VALUE` apart.
 fn fields_of(typed: &[String]) -> Result<Vec<(String, String)>> {
@@ -201,82 +196,79 @@ fn fields_of(typed: &[String]) -> Result<Vec<(String, String)>> {
 
 pub(crate) fn add(args: &AddArgs, output: &mut Output) -> Result<Exit> {
     let request = AddRequest {
-        plan: args.plan.choice(),
+        plan: args.edit.plan.choice(),
         title: args.title.clone(),
         fields: fields_of(&args.fields)?,
         id: args.id.clone(),
         on: args.on.clone(),
         place: args.place.place().unwrap_or_default(),
-        change: args.change.mode(),
+        change: args.edit.change.mode(),
     };
-    present(&add::add(&output.workspace(), &request)?, &args.change, output)
+    present(&add::add(&output.workspace(), &request)?, &args.edit.change, output)
 }
 
 pub(crate) fn set(args: &SetArgs, output: &mut Output) -> Result<Exit> {
     let request = SetRequest {
-        plan: args.plan.choice(),
+        plan: args.edit.plan.choice(),
         task: args.task.clone(),
         fields: fields_of(&args.fields)?,
         unset: args.unset.clone(),
-        change: args.change.mode(),
+        change: args.edit.change.mode(),
     };
-    present(&set::set(&output.workspace(), &request)?, &args.change, output)
+    present(&set::set(&output.workspace(), &request)?, &args.edit.change, output)
 }
 
 pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> Result<Exit> {
     let request = RemoveRequest {
-        plan: args.plan.choice(),
+        plan: args.edit.plan.choice(),
         tasks: args.tasks.clone(),
         detach: args.detach,
-        change: args.change.mode(),
+        change: args.edit.change.mode(),
     };
-    present(&remove::remove(&output.workspace(), &request)?, &args.change, output)
+    present(
+        &remove::remove(&output.workspace(), &request)?,
+        &args.edit.change,
+        output,
+    )
 }
 
 pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> Result<Exit> {
     let place = args.place.place().or(args.last.then_some(TaskPlace::Last));
     let Some(place) = place else {
         return Err(Failure::usage(
-            "where to?",
-            "say --before TASK, --after TASK, --first or --last",
+            "the new place of the task is missing",
+            "use --before TASK, --after TASK, --first or --last",
         ));
     };
     let request = MoveRequest {
-        plan: args.plan.choice(),
+        plan: args.edit.plan.choice(),
         task: args.task.clone(),
         place,
-        change: args.change.mode(),
+        change: args.edit.change.mode(),
     };
-    present(&move_task(&output.workspace(), &request)?, &args.change, output)
+    present(&move_task(&output.workspace(), &request)?, &args.edit.change, output)
 }
 
 pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> Result<Exit> {
     let request = RenameRequest {
-        plan: args.plan.choice(),
+        plan: args.edit.plan.choice(),
         task: args.task.clone(),
         to: args.to.clone(),
-        change: args.change.mode(),
+        change: args.edit.change.mode(),
     };
-    present(&rename::rename(&output.workspace(), &request)?, &args.change, output)
+    present(
+        &rename::rename(&output.workspace(), &request)?,
+        &args.edit.change,
+        output,
+    )
 }
 
-impl DependArgs {
-    fn request(&self) -> DependRequest {
-        DependRequest {
-            plan: self.plan.choice(),
-            task: self.task.clone(),
-            on: self.on.clone(),
-            change: self.change.mode(),
-        }
-    }
-}
-
-pub(crate) fn depend(args: &DependArgs, output: &mut Output) -> Result<Exit> {
-    let report = depend::depend(&output.workspace(), &args.request())?;
-    present(&report, &args.change, output)
-}
-
-pub(crate) fn undepend(args: &DependArgs, output: &mut Output) -> Result<Exit> {
-    let report = depend::undepend(&output.workspace(), &args.request())?;
-    present(&report, &args.change, output)
+pub(crate) fn depend(verb: DependVerb, args: &DependArgs, output: &mut Output) -> Result<Exit> {
+    let request = DependRequest {
+        plan: args.edit.plan.choice(),
+        task: args.task.clone(),
+        on: args.on.clone(),
+        change: args.edit.change.mode(),
+    };
+    present(&verb(&output.workspace(), &request)?, &args.edit.change, output)
 }

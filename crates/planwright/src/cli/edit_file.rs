@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::text::SourceText;
 use planwright_verbs::edit::{EditForm, EditFormRequest, EditRefusal, EditorFile, edit_form};
-use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::face::{Exit, Failure, Result};
 
 use super::answers;
 use super::change::{ChangeOptions, present};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use planwright_run::programs::command;
-use planwright_verbs::failure::{Failure, Result};
+use planwright_verbs::face::{Failure, Result};
 
 /// Returns the command of the user's editor, if one is set.
 pub(crate) fn editor() -> Option<String> {

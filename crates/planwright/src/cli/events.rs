@@ -5,11 +5,10 @@ use std::ops::ControlFlow;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock::to_the_second;
 use planwright_verbs::events::{EventEntry, EventsRequest, events};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_plan::stem_of;
-use planwright_verbs::find_run::SeenRun;
-use planwright_verbs::open_plan::open_file;
-use planwright_verbs::plain_text::one_line;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::plans::{open_file, stem_of};
+use planwright_verbs::run_history::SeenRun;
+use planwright_verbs::text::one_line;
 
 use super::output::Output;
 use super::run::EventForm;

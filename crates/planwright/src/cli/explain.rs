@@ -1,7 +1,7 @@
 //! `planwright check --explain ID`: explains a finding, with a wrong and a right example.
 
 use planwright_verbs::explain::{ExplainReport, ExplainRequest, explain};
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 
 use super::output::Output;
 
@@ -23,7 +23,6 @@ pub(crate) fn run(id: &str, output: &mut Output) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Explains a finding to programs.
 pub(crate) fn run_json(id: &str, output: &mut Output) -> Result<Exit> {
     output.json(&explained(id, output)?)?;
     Ok(Exit::Success)

@@ -1,10 +1,10 @@
 //! `planwright find`: prints the path of the plan that an id, a title or a part of a path names.
 
-use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::face::{Exit, Failure, Result};
 use planwright_verbs::find::{FindReport, FindRequest, find};
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::plans::shown_title;
+use planwright_verbs::text::{cut, one_line, shown_name};
 
-use super::list::shown_title;
 use super::output::Output;
 
 /// Find plans by id, title, part of either, or part of a path.
@@ -24,10 +24,6 @@ pub(crate) struct Args {
     /// Also the OpenCrabs plans in the home folder.
     #[arg(long)]
     user: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -36,9 +32,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         user: args.user,
     };
     let report = find(&output.workspace(), &request)?;
-    match args.json {
-        true => output.json(&report)?,
-        false => draw(&report, output)?,
+    if !output.printed_json(&report)? {
+        draw(&report, output)?;
     }
     Ok(report.exit())
 }

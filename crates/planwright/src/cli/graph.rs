@@ -4,10 +4,9 @@ use clap::ValueEnum;
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Readiness;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::graph::{GraphReport, GraphRequest, graph};
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::quantity::count;
+use planwright_verbs::text::{count, cut, one_line, shown_name};
 
 use super::output::Output;
 use super::plan_arg::PlanArgument;
@@ -96,7 +95,6 @@ impl<'p> GraphDrawing<'p> {
         stages
     }
 
-    /// Returns a short label for a task.
     pub(crate) fn label(&self, task_ix: usize) -> String {
         let plan = &self.linked.plan;
         let title = cut(&one_line(plan.task_subject(&plan.tasks()[task_ix])), 48);

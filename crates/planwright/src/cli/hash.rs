@@ -1,6 +1,6 @@
 //! `planwright hash PLAN`: the canonical hash of a Markdown source plan.
 
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::hash::{HashRequest, hash};
 
 use super::output::Output;
@@ -14,10 +14,6 @@ pub(crate) struct Args {
     /// The source plan, a Markdown file; - for standard input.
     #[arg(value_name = "PLAN")]
     plan: String,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -25,9 +21,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         plan: args.plan.clone(),
     };
     let report = hash(&output.workspace(), &request)?;
-    match args.json {
-        true => output.json(&report)?,
-        false => output.line(&report.hash),
-    }
+    output.show(&report, |report, output| output.line(&report.hash))?;
     Ok(Exit::Success)
 }

@@ -112,7 +112,7 @@ const REFUSED: &str = "refused, and nothing has changed";
 /// Verbs that cannot have that status.
 const NEVER_REFUSED: &[&str] = &["list", "schema", "completions", "man"];
 
-/// Verbs that start processes, and end them first when they are told to end themselves.
+/// Verbs that start processes, and end them first when they are asked to end.
 const STARTING: &[&str] = &[
     "run",
     "done",
@@ -155,7 +155,6 @@ const IDLE: &[(&str, &[&str])] = &[
     ("no_cascade", &["start", "done", "fail", "retry", "block"]),
 ];
 
-/// Which verbs the help lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listed {
     /// Those of daily use.

@@ -2,11 +2,10 @@
 
 use planwright_run::clock::to_the_second;
 use planwright_run::shell::command_line;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::history::{HistoryReport, HistoryRequest, PastReport, VersionReport, history};
-use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
-use planwright_verbs::quantity::{count, some_of};
-use planwright_verbs::verification_report::{ReceiptReport, VerifiedReport};
+use planwright_verbs::text::{count, cut, one_line, printable, shown_name, some_of};
+use planwright_verbs::verification::{ReceiptReport, VerifiedReport};
 
 use super::output::Output;
 use super::plan_arg::TargetArgument;
@@ -28,10 +27,6 @@ pub(crate) struct HistoryArgs {
     /// Show no more than this many.
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> Result<Exit> {
@@ -40,10 +35,7 @@ pub(crate) fn run(args: &HistoryArgs, output: &mut Output) -> Result<Exit> {
         limit: Some(args.limit),
     };
     let report = history(&output.workspace(), &request)?;
-    match args.json {
-        true => output.json(&report)?,
-        false => draw(&report, output),
-    }
+    output.show(&report, draw)?;
     Ok(Exit::Success)
 }
 

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use planwright_run::shell::argument;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::import::{ImportRequest, import};
-use planwright_verbs::observer::VerbEnd;
 
 use super::create::present_written;
 use super::outline::OutlineView;
@@ -30,7 +29,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Write to this file, which must be new. Default: where the tool of the dialect keeps plans; for OpenCrabs beside the input, with `.plan` before its extension; of - standard output.
+    /// Write to this file, which must be new. Default: where the tool of the dialect keeps plans; for OpenCrabs next to the input, with `.plan` before its extension; of - standard output.
     #[arg(long, short, value_name = "PATH", conflicts_with = "session")]
     out: Option<PathBuf>,
 
@@ -61,10 +60,6 @@ pub(crate) struct Args {
     /// Show what would be written as a diff, and write nothing.
     #[arg(long)]
     diff: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -80,19 +75,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         diff: args.diff,
     };
     let workspace = output.workspace();
-    let mut view = OutlineView {
-        is_silent: args.json,
-        output,
-    };
-    let report = match import(&workspace, &request, &mut view)? {
-        VerbEnd::Reported(report) => report,
-        VerbEnd::Cancelled(exit) => return Ok(exit),
-        VerbEnd::Declined => {
-            output.remark("nothing was written");
-            return Ok(Exit::Problems);
-        }
-    };
-    let exit = present_written(&report, args.json, output)?;
+    let report = import(&workspace, &request, &mut OutlineView::new(output))?;
+    let exit = present_written(&report, output)?;
     if let Some(out) = report.out.as_ref().filter(|_| report.is_apart) {
         let path = argument(out);
         output.remark(&format!(
@@ -100,7 +84,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
              --session ID stores it where OpenCrabs finds it"
         ));
     }
-    if args.json || args.dry_run || args.diff {
+    if output.is_json() || args.dry_run || args.diff {
         return Ok(exit);
     }
     if !report.written {

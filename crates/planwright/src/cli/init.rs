@@ -1,22 +1,19 @@
 //! `planwright init`: a workspace with an agent and with commands that verify its work.
 
-use std::io;
 use std::path::PathBuf;
 
 use planwright_run::shell::argument;
-use planwright_verbs::cancel::CancelToken;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::init::{
     Checklist, ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, RepositoryState, TriedCommand,
     init, install_words, names_of,
 };
-use planwright_verbs::observer::{VerificationEvent, VerificationObserver};
-use planwright_verbs::plain_text::{cut, one_line};
-use planwright_verbs::trial::TrialResult;
+use planwright_verbs::text::{cut, one_line};
+use planwright_verbs::verification::TrialResult;
 
 use super::answers;
 use super::output::Output;
-use super::verification_view::{VerificationStream, VerificationView};
+use super::verification_view::VerificationView;
 use crate::render::wrap::hanging;
 
 /// Set up a workspace: choose an agent, find what verifies its work.
@@ -54,10 +51,6 @@ pub(crate) struct Args {
     /// Show what would be written as a diff against nothing, and write nothing.
     #[arg(long)]
     diff: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -70,29 +63,20 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         diff: args.diff,
     };
     let workspace = output.workspace();
-    let mut view = InitView {
-        view: VerificationView {
-            stream: VerificationStream::Nowhere,
-            output,
-        },
-        may_ask: !args.json && answers::may_ask(),
-    };
-    let report = init(&workspace, &request, &mut view)?;
+    let report = init(&workspace, &request, &mut VerificationView::nowhere(output))?;
     if args.print {
         output.write_exact(&report.text);
         return Ok(Exit::Success);
     }
-    if args.json {
-        output.json(&report)?;
-    } else if let Some(existing) = &report.existing {
-        say_existing(&report, existing, output);
-    } else if let Some(diff) = &report.diff {
-        output.write_exact(diff);
-    } else {
-        say(args, &report, output);
-        say_surroundings(report.repository, output);
-        print_next(&report.next, output);
-    }
+    output.show(&report, |report, output| match (&report.existing, &report.diff) {
+        (Some(existing), _) => say_existing(report, existing, output),
+        (None, Some(diff)) => output.write_exact(diff),
+        (None, None) => {
+            say(args, report, output);
+            say_surroundings(report.repository, output);
+            print_next(&report.next, output);
+        }
+    })?;
     if let Some(outer) = &report.outer {
         output.remark(&format!(
             "this folder is now a workspace of its own, inside of that of {}",
@@ -102,28 +86,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The terminal, while a workspace is set up.
-struct InitView<'o> {
-    view: VerificationView<'o>,
-    may_ask: bool,
-}
-
-impl VerificationObserver for InitView<'_> {
-    fn happens(&mut self, event: VerificationEvent<'_>) {
-        self.view.happens(event);
-    }
-
-    fn cancel_token(&mut self) -> io::Result<CancelToken> {
-        self.view.cancel_token()
-    }
-}
-
-impl InitObserver for InitView<'_> {
+impl InitObserver for VerificationView<'_> {
     fn choose_agent(&mut self, installed: &[InstalledAgent]) -> Option<&'static str> {
-        if !self.may_ask {
+        if self.output.is_json() || !answers::may_ask() {
             return None;
         }
-        let output = &mut *self.view.output;
+        let output = &mut *self.output;
         output.remark("several agents are installed:");
         for (number, agent) in (1..).zip(installed) {
             output.remark(&format!("  {number}  {}", agent.name));

@@ -3,8 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use planwright_verbs::cancel::CancelToken;
-use planwright_verbs::failure::Exit;
+use planwright_verbs::face::{CancelToken, Exit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;

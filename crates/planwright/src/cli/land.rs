@@ -1,11 +1,11 @@
 //! `planwright land`: bring the work of a plan into the branch that is checked out, verified once more.
 
 use clap::Args as ClapArgs;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::land::{LandPlanMode, LandPlanRequest, land};
 
 use super::output::Output;
-use super::verification_view::{VerificationStream, VerificationView};
+use super::verification_view::VerificationView;
 use crate::render::wrap::below;
 
 /// Bring the branch of a plan into the branch that is checked out.
@@ -35,10 +35,6 @@ pub(crate) struct Args {
     /// Say what would land, and change nothing. Nothing is verified.
     #[arg(long)]
     dry_run: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(ClapArgs)]
@@ -74,19 +70,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         plan: args.plan.clone(),
         mode: args.mode.mode(),
         dry_run: args.dry_run,
-        with_output: args.json,
+        with_output: output.is_json(),
     };
     let workspace = output.workspace();
-    let mut view = VerificationView {
-        stream: match args.json {
-            true => VerificationStream::Nowhere,
-            false => VerificationStream::Results,
-        },
-        output,
-    };
-    let report = land(&workspace, &request, &mut view)?;
-    if args.json {
-        output.json(&report)?;
+    let report = land(&workspace, &request, &mut VerificationView::of_results(output))?;
+    if output.printed_json(&report)? {
         return Ok(Exit::Success);
     }
     output.line(&below(&report.words, "  ", output.width()));

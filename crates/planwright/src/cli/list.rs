@@ -1,11 +1,10 @@
 //! `planwright list`: lists the plans of a workspace.
 
 use planwright_run::clock::to_the_second;
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_plan::CREATE_PLAN;
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::list::{ListReport, ListRequest, ListedPlan, list};
-use planwright_verbs::plain_text::one_line;
-use planwright_verbs::quantity::count;
+use planwright_verbs::plans::{CREATE_PLAN, shown_title};
+use planwright_verbs::text::{count, one_line};
 
 use super::output::Output;
 use super::plan_arg::dialect_names;
@@ -42,10 +41,6 @@ pub(crate) struct Args {
     /// Also the OpenCrabs plans in the home folder.
     #[arg(long)]
     user: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -57,8 +52,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         user: args.user,
     };
     let report = list(&output.workspace(), &request)?;
-    if args.json {
-        output.json(&report)?;
+    if output.printed_json(&report)? {
         return Ok(Exit::Success);
     }
     match () {
@@ -113,12 +107,4 @@ fn draw(plan: &ListedPlan, output: &mut Output) {
         one_line(&plan.path)
     );
     output.line(&hanging("  ", &paint.dim(&origin), width));
-}
-
-/// Returns the title of a plan in one line, or that it has none.
-pub(super) fn shown_title(title: &str) -> String {
-    match one_line(title) {
-        title if title.is_empty() => "(no title)".to_owned(),
-        title => title,
-    }
 }

@@ -4,10 +4,9 @@ use std::ops::ControlFlow;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::shell::command_line;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::logs::{LogEntry, LogPart, LoggedTask, LogsReport, LogsRequest, logs, read_log};
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::quantity::{count, duration};
+use planwright_verbs::text::{count, cut, duration, one_line, shown_name};
 
 use super::output::Output;
 use crate::render::agent_log::AgentLog;
@@ -15,7 +14,7 @@ use crate::render::terminal::{Audience, harmless_line};
 
 /// Print what an agent printed while it worked on a task.
 ///
-/// Without TASK, lists which tasks have logs. It is the newest attempt in the newest run that tried the task, unless told. At a terminal
+/// Without TASK, lists which tasks have logs. It is the newest attempt in the newest run that tried the task, unless an option names another. At a terminal
 /// the JSON of known agents is shown as text: what the agent said, its tools, errors and the result. Into a pipe or a file the bytes are
 /// those of the log.
 #[derive(clap::Args)]
@@ -25,7 +24,7 @@ Examples:
   planwright logs T001                   the agent's output
   planwright logs T001 -f                until the attempt is over
   planwright logs T001 --raw             the lines as the agent printed them
-  planwright logs T001 --prompt          what the agent was told
+  planwright logs T001 --prompt          the prompt of the agent
   planwright logs T001 --fence           what its fence allowed
   planwright logs T001 --checks          the output of its verification
   planwright logs T001 --run last --attempt 1 > t001.log")]
@@ -50,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, short, requires = "task", conflicts_with_all = ["prompt", "checks", "fence", "json"])]
     follow: bool,
 
-    /// What the agent was told instead.
+    /// The prompt of the agent instead.
     #[arg(long, requires = "task", conflicts_with = "checks")]
     prompt: bool,
 

@@ -1,8 +1,8 @@
 //! `planwright man [VERB]`: prints manual pages.
 
 use clap_mangen::Man;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::plain_text::one_line;
+use planwright_verbs::face::{Exit, Failure, Result};
+use planwright_verbs::text::one_line;
 
 use super::output::Output;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::migrate::{MigrateRequest, migrate};
 
 use super::create::present_written;
@@ -34,10 +34,6 @@ pub(crate) struct Args {
     /// Show what would change in the file as a diff, and write nothing.
     #[arg(long)]
     diff: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -48,5 +44,5 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         dry_run: args.dry_run || args.diff,
     };
     let report = migrate(&output.workspace(), &request)?;
-    present_written(&report, args.json, output)
+    present_written(&report, output)
 }

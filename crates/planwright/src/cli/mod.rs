@@ -70,14 +70,14 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use planwright_core::plan::Verb as TaskVerb;
 use planwright_run::fence;
 use planwright_verbs::control::RunControl;
-use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::depend::{depend, undepend};
+use planwright_verbs::face::{Exit, Failure, Result, TypedCommand};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
-use planwright_verbs::typed_command::TypedCommand;
 
 use crate::compat;
 pub(crate) use graph::GraphDrawing;
@@ -236,7 +236,23 @@ struct OriginalArgs {
 
 /// Returns the definition of the command line.
 pub(crate) fn command(listed: Listed) -> clap::Command {
-    help::explained(Cli::command(), listed)
+    help::explained(with_json(Cli::command()), listed)
+}
+
+/// Verbs without `--json`.
+const WITHOUT_JSON: &[&str] = &["completions", "man", "spec-first", "aimi-cli", "clido"];
+
+/// Adds `--json` to the verbs that report something and do not define it themselves.
+fn with_json(command: clap::Command) -> clap::Command {
+    let option = || Arg::new("json").long("json").action(ArgAction::SetTrue);
+    command.mut_subcommands(|verb| {
+        let has_own = verb.get_arguments().any(|argument| argument.get_id() == "json");
+        match () {
+            () if verb.has_subcommands() => with_json(verb),
+            () if has_own || WITHOUT_JSON.contains(&verb.get_name()) => verb,
+            () => verb.arg(option().help("Print JSON")),
+        }
+    })
 }
 
 /// Runs the command line and returns its exit status.
@@ -397,8 +413,8 @@ fn dispatch(verb: CliVerb, output: &mut Output) -> Result<Exit> {
         CliVerb::Remove(args) => edit::remove(&args, output),
         CliVerb::Move(args) => edit::shift(&args, output),
         CliVerb::Rename(args) => edit::rename(&args, output),
-        CliVerb::Depend(args) => edit::depend(&args, output),
-        CliVerb::Undepend(args) => edit::undepend(&args, output),
+        CliVerb::Depend(args) => edit::depend(depend, &args, output),
+        CliVerb::Undepend(args) => edit::depend(undepend, &args, output),
         CliVerb::Submit(args) => approval::submit(&args, output),
         CliVerb::Approve(args) => approval::approve(&args, output),
         CliVerb::Reject(args) => approval::reject(&args, output),

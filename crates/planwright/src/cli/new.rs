@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::dialect;
 use planwright_run::shell::argument;
-use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::face::{Exit, Failure, Result};
 use planwright_verbs::new::{NewRequest, new};
 
 use super::create::present_written;
@@ -14,7 +14,7 @@ use super::plan_arg::dialect_names;
 
 /// Create a plan, to be filled with `planwright add`.
 ///
-/// It is written where the dialect's own tool keeps plans, unless told otherwise.
+/// It is written where the dialect's own tool keeps plans, unless --out names a file.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,10 +40,6 @@ pub(crate) struct Args {
     /// Show what would be written as a diff against nothing, and write nothing.
     #[arg(long)]
     diff: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -56,8 +52,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         diff: args.diff,
     };
     let report = new(&output.workspace(), &request)?;
-    let exit = present_written(&report, args.json, output)?;
-    if let Some(next) = report.next.filter(|_| !args.json) {
+    let exit = present_written(&report, output)?;
+    if let Some(next) = report.next.filter(|_| !output.is_json()) {
         output.command(&format!("next: {next}"));
     }
     Ok(exit)

@@ -4,10 +4,10 @@ use clap::builder::NonEmptyStringValueParser;
 use planwright_core::diagnostic::Severity;
 use planwright_core::plan::Plan;
 use planwright_run::shell::argument;
-use planwright_verbs::change_report::ChangeMode;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::changes::ChangeMode;
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::next::{NextReport, NextRequest, next};
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
+use planwright_verbs::text::{cut, one_line, shown_name};
 
 use super::change::present_diff;
 use super::claim_args::LeaseOption;
@@ -18,7 +18,7 @@ use crate::render::wrap::cut_at_word;
 
 /// Print the ready tasks in the order to take them.
 ///
-/// As many as there are free slots, unless told otherwise with --all.
+/// As many as there are free slots; with --all every one.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

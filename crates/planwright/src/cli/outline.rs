@@ -6,13 +6,12 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::outline::OutlineTask;
 use planwright_core::outline::rules::IN_DESCRIPTION;
 use planwright_core::plan::Task;
-use planwright_verbs::answer_outline::{Confirmation, OutlineObserver, OutlineReading, line_of};
-use planwright_verbs::plain_text::{cut, one_line};
 
 use super::answers;
 use super::output::Output;
 use crate::render::wrap::{cut_at_word, hanging};
-use planwright_verbs::columns::columns;
+use planwright_verbs::planning::{Confirmation, OutlineObserver, OutlineReading, line_of};
+use planwright_verbs::text::{columns, cut, one_line};
 
 /// How many characters of a title the table shows.
 const MAX_TITLE: usize = 60;
@@ -22,6 +21,15 @@ pub(crate) struct OutlineView<'o> {
     /// Whether only programs read the results: then no table is shown.
     pub(crate) is_silent: bool,
     pub(crate) output: &'o mut Output,
+}
+
+impl<'o> OutlineView<'o> {
+    pub(crate) fn new(output: &'o mut Output) -> Self {
+        OutlineView {
+            is_silent: output.is_json(),
+            output,
+        }
+    }
 }
 
 impl OutlineObserver for OutlineView<'_> {
@@ -62,8 +70,8 @@ fn show(reading: &OutlineReading<'_>, output: &mut Output) {
     };
     let rows: Vec<TaskRow> = outline.tasks.iter().enumerate().map(row).collect();
     let mut text = table(&rows, output);
-    let paint = output.paint_beside();
-    let width = output.width_beside();
+    let paint = output.stderr_paint();
+    let width = output.stderr_width();
     for guess in &outline.guesses {
         let word = if guess.rule.id == IN_DESCRIPTION.id {
             "note"
@@ -98,7 +106,6 @@ pub(crate) fn show_tasks(linked: &LinkedPlan, output: &mut Output) {
     output.note(&text);
 }
 
-/// A line of the table of tasks.
 struct TaskRow {
     name: String,
     title: String,
@@ -133,7 +140,7 @@ fn table(rows: &[TaskRow], output: &Output) -> String {
     });
     let others: usize = widths.iter().sum();
     let room = output
-        .width_beside()
+        .stderr_width()
         .saturating_sub(others + 6)
         .clamp(MIN_TITLE, MAX_TITLE);
     let title_of = |row: &TaskRow| {
@@ -159,7 +166,7 @@ fn table(rows: &[TaskRow], output: &Output) -> String {
         );
         drawn.trim_end().to_owned()
     };
-    let mut text = format!("{}\n", output.paint_beside().dim(&drawn(&head, "task")));
+    let mut text = format!("{}\n", output.stderr_paint().dim(&drawn(&head, "task")));
     for (row, title) in cells.iter().zip(&titles) {
         text.push_str(&drawn(row, title));
         text.push('\n');

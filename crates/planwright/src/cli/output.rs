@@ -4,12 +4,9 @@ use std::io::{IsTerminal as _, Write as _};
 use std::rc::Rc;
 
 use clap::ValueEnum;
-use planwright_verbs::failure::{Drawn, Exit, Failure, Result};
-use planwright_verbs::file_findings::FileFindings;
+use planwright_verbs::face::{Drawn, Exit, Failure, FileFindings, Result, TypedCommand, Workspace};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
-use planwright_verbs::plain_text::printable;
-use planwright_verbs::typed_command::TypedCommand;
-use planwright_verbs::workspace::Workspace;
+use planwright_verbs::text::printable;
 use serde::Serialize;
 
 use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text};
@@ -28,9 +25,8 @@ pub(crate) enum ColorChoice {
 /// The two streams of a command.
 pub(crate) struct Output {
     buffer: Vec<u8>,
-    /// The workspace that the command is about.
     workspace: Rc<Workspace>,
-    /// Why the results could not be handed on, where somebody still wanted them.
+    /// Why the results could not be handed on, while a reader still wanted them.
     broken: Option<std::io::Error>,
     /// Whether the reader of the results has gone away.
     is_unread: bool,
@@ -39,10 +35,9 @@ pub(crate) struct Output {
     form: Form,
     /// The lines of the results, and of what is said in addition to them.
     lines: LineGuard,
-    lines_beside: LineGuard,
+    stderr_lines: LineGuard,
 }
 
-/// What the results are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Text, a diff, a drawing.
@@ -64,19 +59,19 @@ impl Output {
             quiet,
             form,
             lines: LineGuard::default(),
-            lines_beside: LineGuard::default(),
+            stderr_lines: LineGuard::default(),
         }
     }
 
     /// Returns the output of a command that the user typed.
     pub(crate) fn of_command(self, typed: TypedCommand) -> Self {
-        let (is_quiet, paint) = (self.quiet, self.paint_beside());
+        let (is_quiet, paint) = (self.quiet, self.stderr_paint());
         let remark = move |text: &str| {
             if !is_quiet {
-                write_beside(&format!("{}\n", laid_out(text)));
+                write_stderr(&format!("{}\n", laid_out(text)));
             }
         };
-        let draw = move |found: &FileFindings| write_beside(&file_findings(found, Teller::Other, paint, width()));
+        let draw = move |found: &FileFindings| write_stderr(&file_findings(found, Teller::Other, paint, width()));
         let workspace = Workspace::of_command(typed);
         Output {
             workspace: Rc::new(workspace.heard_by(remark).findings_drawn_by(draw)),
@@ -84,7 +79,6 @@ impl Output {
         }
     }
 
-    /// Returns the workspace that the command is about.
     pub(crate) fn workspace(&self) -> Rc<Workspace> {
         Rc::clone(&self.workspace)
     }
@@ -94,8 +88,8 @@ impl Output {
         Paint::new(wants_color(self.choice, std::io::stdout().is_terminal()))
     }
 
-    /// Returns how to colour what is said beside the results.
-    pub(crate) fn paint_beside(&self) -> Paint {
+    /// Returns how to colour what goes to standard error.
+    pub(crate) fn stderr_paint(&self) -> Paint {
         Paint::new(wants_color(self.choice, std::io::stderr().is_terminal()))
     }
 
@@ -111,18 +105,12 @@ impl Output {
 
     /// Returns the width for listings with a line per record. Without COLUMNS or a terminal, programs read them: a line is never broken.
     pub(crate) fn record_width(&self) -> usize {
-        match std::env::var_os("COLUMNS").is_some() || std::io::stdout().is_terminal() {
-            true => self.width(),
-            false => usize::MAX,
-        }
+        width_at(std::io::stdout().is_terminal())
     }
 
     /// Returns the width for what is printed in addition to the results. Without COLUMNS or a terminal, no line is broken.
-    pub(crate) fn width_beside(&self) -> usize {
-        match std::env::var_os("COLUMNS").is_some() || std::io::stderr().is_terminal() {
-            true => self.width(),
-            false => usize::MAX,
-        }
+    pub(crate) fn stderr_width(&self) -> usize {
+        width_at(std::io::stderr().is_terminal())
     }
 
     /// Returns the number of lines that fit a screen: what LINES says, or the terminal, or 40.
@@ -163,20 +151,38 @@ impl Output {
         }
     }
 
-    /// Adds a line to the results.
     pub(crate) fn line(&mut self, text: &str) {
         self.write(text);
         self.write("\n");
     }
 
-    /// Adds a value to the results, as JSON.
+    /// Prints a report: as JSON where the user asked for that, else as `draw` does.
+    pub(crate) fn show<R: Serialize>(&mut self, report: &R, draw: impl FnOnce(&R, &mut Output)) -> Result<()> {
+        if !self.printed_json(report)? {
+            draw(report, self);
+        }
+        Ok(())
+    }
+
+    /// Prints a report as JSON where the user asked for that, and returns whether it did.
+    pub(crate) fn printed_json(&mut self, report: &impl Serialize) -> Result<bool> {
+        if self.is_json() {
+            self.json(report)?;
+        }
+        Ok(self.is_json())
+    }
+
+    /// Returns whether the results are for programs: `--json`.
+    pub(crate) fn is_json(&self) -> bool {
+        self.form != Form::Text
+    }
+
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<()> {
         let text = json_text(value)?;
         self.write_bytes(text.as_bytes());
         Ok(())
     }
 
-    /// Adds a line of JSON to the results.
     pub(crate) fn json_line(&mut self, json: &str) {
         self.write_bytes(harmless_json(json).as_bytes());
         self.write_bytes(b"\n");
@@ -187,27 +193,27 @@ impl Output {
         audience_at(std::io::stdout().is_terminal())
     }
 
-    /// Returns who reads what is said beside the results.
-    pub(crate) fn audience_beside(&self) -> Audience {
+    /// Returns who reads what goes to standard error.
+    pub(crate) fn stderr_audience(&self) -> Audience {
         audience_at(std::io::stderr().is_terminal())
     }
 
-    /// Says something beside the results.
+    /// Prints a text to standard error.
     pub(crate) fn note(&mut self, text: &str) {
         self.flush();
-        let guarded = self.lines_beside.guarded(text.as_bytes());
+        let guarded = self.stderr_lines.guarded(text.as_bytes());
         // A closed standard error has no reader.
         let _ = std::io::stderr().write_all(&guarded);
     }
 
-    /// Says something beside the results that must be exact for programs.
+    /// Prints a text to standard error that must be exact for programs.
     pub(crate) fn note_exact(&mut self, text: &str) {
         self.flush();
-        self.lines_beside.pass(text.as_bytes());
-        let _ = std::io::stderr().write_all(addressed(text, self.audience_beside()).as_bytes());
+        self.stderr_lines.pass(text.as_bytes());
+        let _ = std::io::stderr().write_all(addressed(text, self.stderr_audience()).as_bytes());
     }
 
-    /// Says a line beside the results, unless only results are wanted.
+    /// Prints a line to standard error, unless only results are wanted.
     pub(crate) fn remark(&mut self, text: &str) {
         if !self.quiet {
             let text = laid_out(text);
@@ -222,7 +228,7 @@ impl Output {
         }
     }
 
-    /// Reports the error that ends a command: in words beside the results, and as the result where that is JSON.
+    /// Reports the error that ends a command: in words on standard error, and as the result where that is JSON.
     pub(crate) fn failure(&mut self, error: &Failure) -> Exit {
         // The user ended it, and knows.
         if error.message.is_empty() {
@@ -250,7 +256,7 @@ impl Output {
         }
     }
 
-    /// Says beside the results what went wrong, and returns how bad it is.
+    /// Prints what went wrong to standard error, and returns how bad it is.
     pub(crate) fn complain(&mut self, error: &Failure) -> Exit {
         let text = self.words_of(error);
         self.note(&text);
@@ -258,7 +264,7 @@ impl Output {
     }
 
     fn words_of(&self, failure: &Failure) -> String {
-        let paint = self.paint_beside();
+        let paint = self.stderr_paint();
         let (message, help) = (failure.message.as_str(), failure.help.as_str());
         let mut text = String::new();
         for evidence in &failure.evidence {
@@ -302,7 +308,7 @@ impl Output {
         }
     }
 
-    /// Returns true once nobody reads the results any more, or they cannot be handed on: what follows something may end.
+    /// Returns true once the reader of the results is gone, or they cannot be handed on: what follows something may end.
     pub(crate) fn is_unread(&self) -> bool {
         self.is_unread || self.broken.is_some()
     }
@@ -320,8 +326,7 @@ impl Output {
     }
 }
 
-/// Writes whole lines to standard error.
-fn write_beside(text: &str) {
+fn write_stderr(text: &str) {
     let guarded = LineGuard::default().guarded(text.as_bytes());
     // A closed standard error has no reader.
     let _ = std::io::stderr().write_all(&guarded);
@@ -349,6 +354,14 @@ fn width() -> usize {
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let fits = |columns: &usize| (40..=400).contains(columns);
     set.filter(fits).or_else(|| seen().filter(fits)).unwrap_or(100)
+}
+
+/// Returns the width of a stream that programs may read: then a line is never broken.
+fn width_at(is_terminal: bool) -> usize {
+    match std::env::var_os("COLUMNS").is_some() || is_terminal {
+        true => width(),
+        false => usize::MAX,
+    }
 }
 
 fn wants_color(choice: ColorChoice, is_terminal: bool) -> bool {

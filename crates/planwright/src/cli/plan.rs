@@ -4,11 +4,10 @@ use std::io::{IsTerminal as _, stdout};
 use std::path::PathBuf;
 
 use planwright_run::shell::argument;
-use planwright_verbs::create_plan::SourceFindings;
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::observer::VerbEnd;
-use planwright_verbs::plain_text::{one_line, printable};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::plan::{MakePlanReport, MakePlanRequest, NewDraft, plan, prompt};
+use planwright_verbs::planning::SourceFindings;
+use planwright_verbs::text::{one_line, printable};
 
 use super::answers;
 use super::editor::{editor, open_in};
@@ -68,10 +67,6 @@ pub(crate) struct Args {
     /// Print the prompt for the agent. Starts nothing and writes nothing.
     #[arg(long, conflicts_with = "from")]
     dry_run: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -88,20 +83,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.write_exact(&prompt(&workspace, &request)?);
         return Ok(Exit::Success);
     }
-    let mut view = PlanningView {
-        is_silent: args.json,
-        output,
-    };
-    let report = match plan(&workspace, &request, &mut view)? {
-        VerbEnd::Reported(report) => report,
-        VerbEnd::Cancelled(exit) => return Ok(exit),
-        VerbEnd::Declined => {
-            output.remark("nothing was written");
-            return Ok(Exit::Problems);
-        }
-    };
-    if args.json {
-        output.json(&report)?;
+    let report = plan(&workspace, &request, &mut PlanningView::new(output))?;
+    if output.printed_json(&report)? {
         return Ok(Exit::Success);
     }
     show(&report, output);
@@ -133,7 +116,7 @@ fn show(report: &MakePlanReport, output: &mut Output) {
 
 fn drawn(found: &SourceFindings, teller: Teller, output: &Output) -> String {
     let path = found.path.display().to_string();
-    let (paint, width) = (output.paint_beside(), output.width());
+    let (paint, width) = (output.stderr_paint(), output.width());
     findings(&path, &found.source, &found.findings, teller, paint, width)
 }
 

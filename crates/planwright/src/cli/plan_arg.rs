@@ -2,7 +2,7 @@
 
 use clap::builder::{NonEmptyStringValueParser as NonEmpty, PossibleValuesParser};
 use planwright_core::dialect::DIALECTS;
-use planwright_verbs::plain_text::one_line;
+use planwright_verbs::text::one_line;
 use planwright_verbs::{Failure, PlanChoice, Result};
 
 /// How plans are looked for and read.

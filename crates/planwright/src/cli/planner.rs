@@ -7,12 +7,11 @@ use std::time::Duration;
 use planwright_core::diagnostic::Diagnostic;
 use planwright_core::planning::answer::MAX_ANSWER_BYTES;
 use planwright_run::config::units::duration_text;
-use planwright_verbs::answer_outline::{Confirmation, OutlineObserver, OutlineReading};
-use planwright_verbs::cancel::CancelToken;
-use planwright_verbs::failure::Result;
-use planwright_verbs::observer::{PlanningEvent, PlanningObserver};
-use planwright_verbs::plain_text::one_line;
-use planwright_verbs::planner::{ContextFile, PlannerRequest};
+use planwright_verbs::face::{CancelToken, Result};
+use planwright_verbs::planning::{
+    Confirmation, ContextFile, OutlineObserver, OutlineReading, PlannerRequest, PlanningEvent, PlanningObserver,
+};
+use planwright_verbs::text::one_line;
 
 use super::interrupt;
 use super::outline::OutlineView;
@@ -86,6 +85,15 @@ pub(crate) struct PlanningView<'o> {
     /// Whether only programs read the results: then nothing is asked.
     pub(crate) is_silent: bool,
     pub(crate) output: &'o mut Output,
+}
+
+impl<'o> PlanningView<'o> {
+    pub(crate) fn new(output: &'o mut Output) -> Self {
+        PlanningView {
+            is_silent: output.is_json(),
+            output,
+        }
+    }
 }
 
 impl PlanningObserver for PlanningView<'_> {

@@ -1,12 +1,12 @@
 //! `planwright proposals`: lists proposals for a plan; also accepts and rejects them for `approve` and `reject`.
 
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::find_plan::FoundPlan;
-use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::changes::ChangeMode;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::plans::FoundPlan;
 use planwright_verbs::proposals::{
-    ApprovedReport, ProposalReport, ProposalsRequest, SettlingMode, SettlingStep, approve_proposals, proposals,
-    reject_proposals,
+    ApprovedReport, ProposalReport, ProposalsRequest, SettlingStep, approve_proposals, proposals, reject_proposals,
 };
+use planwright_verbs::text::{cut, one_line};
 
 use super::output::Output;
 use super::plan_arg::TargetArgument;
@@ -24,31 +24,6 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     plan: TargetArgument,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
-/// How proposals are settled.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Settling {
-    /// Whether nothing is written.
-    pub(crate) dry: bool,
-    /// Whether the texts are shown.
-    pub(crate) diff: bool,
-    /// Whether the result is printed as JSON.
-    pub(crate) json: bool,
-}
-
-impl Settling {
-    fn mode(self, by: Option<&str>) -> SettlingMode {
-        SettlingMode {
-            by: by.map(str::to_owned),
-            dry_run: self.dry,
-            diff: self.diff,
-        }
-    }
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -56,8 +31,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         plan: args.plan.choice()?,
     };
     let report = proposals(&output.workspace(), &request)?;
-    if args.json {
-        output.json(&report)?;
+    if output.printed_json(&report)? {
         return Ok(Exit::Success);
     }
     if report.proposals.is_empty() {
@@ -83,21 +57,11 @@ pub(super) fn list(proposals: &[ProposalReport], output: &mut Output) {
     }
 }
 
-/// Takes all that is proposed into the plan, the oldest first; what cannot be taken stays where it is. Returns the plan to go on with,
-/// and whether all could be taken.
-pub(crate) fn approve(
-    found: &FoundPlan,
-    by: Option<&str>,
-    how: Settling,
-    output: &mut Output,
-) -> Result<(FoundPlan, bool)> {
-    let report = approve_proposals(&output.workspace(), found, &how.mode(by))?;
-    let is_all = report.exit() == Exit::Success;
-    match how.json {
-        true => output.json(&report)?,
-        false => draw_approved(&report, how.dry, output),
-    }
-    Ok((report.plan, is_all))
+/// Takes all that is proposed into the plan, the oldest first; what cannot be taken stays where it is.
+pub(crate) fn approve(found: &FoundPlan, mode: &ChangeMode, output: &mut Output) -> Result<Exit> {
+    let report = approve_proposals(&output.workspace(), found, mode)?;
+    output.show(&report, |report, output| draw_approved(report, mode.is_dry(), output))?;
+    Ok(report.exit())
 }
 
 /// Prints what became of proposals.
@@ -135,20 +99,14 @@ pub(super) fn draw_approved(report: &ApprovedReport, is_dry: bool, output: &mut 
 }
 
 /// Forgets all that is proposed.
-pub(crate) fn reject(
-    found: &FoundPlan,
-    by: Option<&str>,
-    note: Option<&str>,
-    how: Settling,
-    output: &mut Output,
-) -> Result<()> {
-    let report = reject_proposals(found, note, &how.mode(by))?;
-    if how.json {
-        return output.json(&report);
+pub(crate) fn reject(found: &FoundPlan, note: Option<&str>, mode: &ChangeMode, output: &mut Output) -> Result<Exit> {
+    let report = reject_proposals(found, note, mode)?;
+    if output.printed_json(&report)? {
+        return Ok(Exit::Success);
     }
-    let word = if how.dry { "would be rejected" } else { "rejected" };
+    let word = if mode.is_dry() { "would be rejected" } else { "rejected" };
     for proposal in &report.proposals {
         output.line(&format!("{word}: {}", proposal.headline));
     }
-    Ok(())
+    Ok(Exit::Success)
 }

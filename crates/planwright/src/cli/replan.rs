@@ -1,13 +1,9 @@
 //! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
 
-use std::io;
-
-use planwright_verbs::answer_outline::Confirmation;
-use planwright_verbs::cancel::CancelToken;
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::observer::{PlanningEvent, PlanningObserver, VerbEnd};
-use planwright_verbs::plain_text::{one_line, shown_name};
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::planning::Confirmation;
 use planwright_verbs::replan::{self, ProposedVersion, ReplanObserver, ReplanReport, ReplanRequest};
+use planwright_verbs::text::{one_line, shown_name};
 
 use super::answers;
 use super::output::Output;
@@ -55,17 +51,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 
-    /// Print what the agent would be told. Starts nothing and writes nothing.
+    /// Print the prompt for the agent. Starts nothing and writes nothing.
     #[arg(long)]
     dry_run: bool,
 
     /// Show how the text changes as well.
     #[arg(long)]
     diff: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -75,22 +67,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.write_exact(&replan::prompt(&workspace, &request)?);
         return Ok(Exit::Success);
     }
-    let mut view = ReplanView {
-        planning: PlanningView {
-            is_silent: args.json,
-            output,
-        },
-        has_shown: false,
-    };
-    let report = match replan::replan(&workspace, &request, &mut view)? {
-        VerbEnd::Reported(report) => report,
-        VerbEnd::Cancelled(exit) => return Ok(exit),
-        VerbEnd::Declined => return Ok(Exit::Problems),
-    };
-    let has_shown = view.has_shown;
-    if args.json {
-        output.json(&report)?;
-    } else {
+    let report = replan::replan(&workspace, &request, &mut PlanningView::new(output))?;
+    // The question shows the new version.
+    let has_shown = !args.yes && answers::may_ask();
+    if !output.printed_json(&report)? {
         if !has_shown {
             show(&report.proposed, output);
         }
@@ -100,7 +80,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.remark(&format!("planned with {}", report.effort.words()));
         draw_result(&report, output);
     }
-    Ok(if report.written { Exit::Success } else { Exit::Problems })
+    Ok(Exit::success_if(report.written))
 }
 
 impl Args {
@@ -125,30 +105,12 @@ impl Args {
     }
 }
 
-/// Prints how replanning goes, and asks at a terminal.
-struct ReplanView<'o> {
-    planning: PlanningView<'o>,
-    /// Whether the new version was shown with the question.
-    has_shown: bool,
-}
-
-impl PlanningObserver for ReplanView<'_> {
-    fn happens(&mut self, event: PlanningEvent<'_>) {
-        self.planning.happens(event);
-    }
-
-    fn cancel_token(&mut self) -> io::Result<CancelToken> {
-        self.planning.cancel_token()
-    }
-}
-
-impl ReplanObserver for ReplanView<'_> {
+impl ReplanObserver for PlanningView<'_> {
     fn confirms_version(&mut self, proposed: &ProposedVersion) -> Confirmation {
-        if self.planning.is_silent || !answers::may_ask() {
+        if self.is_silent || !answers::may_ask() {
             return Confirmation::CannotAsk;
         }
-        self.has_shown = true;
-        let output = &mut *self.planning.output;
+        let output = &mut *self.output;
         show(proposed, output);
         if let Some(diff) = &proposed.diff {
             output.write_exact(diff);
@@ -175,7 +137,7 @@ fn show(proposed: &ProposedVersion, output: &mut Output) {
     }
     let reasoning = Some(&proposed.reasoning).filter(|reasoning| !reasoning.is_empty());
     for text in proposed.changes.iter().chain(reasoning) {
-        output.note(&format!("\n{}\n", addressed(text, output.audience_beside())));
+        output.note(&format!("\n{}\n", addressed(text, output.stderr_audience())));
     }
     if let Some(failed) = &proposed.same_failure {
         output.remark(&format!(

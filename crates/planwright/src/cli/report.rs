@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::plain_text::{cut, printable};
+use planwright_verbs::face::{Exit, Failure, Result};
 use planwright_verbs::report::{ReportRequest, ReportedRun, report, reported_run};
+use planwright_verbs::text::{cut, printable};
 
 use super::output::Output;
 use crate::render::report::{Source, page};

@@ -9,16 +9,15 @@ use planwright_run::clock;
 use planwright_run::engine::Watcher;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
-use planwright_verbs::cancel::CancelToken;
-use planwright_verbs::failure::Failure;
-use planwright_verbs::find_plan::{FoundPlan, stem_of};
-use planwright_verbs::observer::{PlanningEvent, PlanningObserver};
-use planwright_verbs::plain_text::{one_line, printable, shown_name};
+use planwright_verbs::face::{CancelToken, Failure};
+use planwright_verbs::planning::{PlanningEvent, PlanningObserver};
+use planwright_verbs::plans::{FoundPlan, stem_of};
 use planwright_verbs::proposals::{ApprovedReport, ProposalReport};
 use planwright_verbs::replan::ReplanReport;
+use planwright_verbs::run_history::RunReport;
 use planwright_verbs::run_plan::observer::{RunBeginning, RunObserver};
 use planwright_verbs::run_plan::review_answer::{ReviewAnswer, send_answer};
-use planwright_verbs::run_report::RunReport;
+use planwright_verbs::text::{one_line, printable, shown_name};
 
 use super::answers::{self, Typed};
 use super::interrupt;
@@ -34,8 +33,9 @@ use crate::render::workflow::GuardedWriter;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunManner {
     /// For people: live at a terminal, unless they want plain lines.
-    Shown { plain: bool },
-    /// Not at all.
+    Shown {
+        plain: bool,
+    },
     Quiet,
     /// As the events of its log.
     Json,
@@ -49,7 +49,6 @@ pub(super) struct RunView<'o> {
     manner: RunManner,
     /// Whether the user at the terminal is asked.
     asks: bool,
-    /// Who reviews.
     by: Option<String>,
     /// Whether programs that follow rawko's events have heard of the plan.
     has_announced: bool,
@@ -250,8 +249,9 @@ impl RunObserver for RunView<'_> {
             return false;
         }
         proposals::list(proposals, self.output);
-        self.output
-            .note("Agents propose tasks for this plan (`planwright proposals`). Take them into it, and go on? [y/N] ");
+        self.output.note(
+            "Agents propose tasks for this plan (`planwright proposals`). Take them into it, and continue? [y/N] ",
+        );
         answers::is_yes()
     }
 

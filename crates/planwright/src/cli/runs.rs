@@ -4,11 +4,9 @@ use std::num::NonZeroUsize;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock::to_the_second;
-use planwright_verbs::columns::columns;
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::{cut, one_line};
-use planwright_verbs::quantity::money;
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::runs::{ListedRun, RunsRequest, runs};
+use planwright_verbs::text::{columns, cut, money, one_line};
 
 use super::output::Output;
 use crate::render::wrap::hanging;
@@ -33,10 +31,6 @@ pub(crate) struct Args {
     /// Show no more than this many.
     #[arg(long, value_name = "N", default_value = "20")]
     limit: NonZeroUsize,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -45,8 +39,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         limit: Some(args.limit),
     };
     let report = runs(&output.workspace(), &request)?;
-    if args.json {
-        output.json(&report)?;
+    if output.printed_json(&report)? {
         return Ok(Exit::Success);
     }
     if report.runs.is_empty() {

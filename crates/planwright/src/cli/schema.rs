@@ -1,6 +1,6 @@
 //! `planwright schema DIALECT`: prints the JSON Schema of a dialect.
 
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::schema::{SchemaReport, SchemaRequest, schema};
 
 use super::output::Output;

@@ -3,11 +3,10 @@
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::plan::{Plan, Readiness, StartVerdict, Status, Wait};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::open_plan::TaskReasons;
-use planwright_verbs::plain_text::one_line;
-use planwright_verbs::plan_overview::wait_words;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::plans::{TaskReasons, wait_words};
 use planwright_verbs::show::{ShowReport, ShowRequest, StateFilter, show};
+use planwright_verbs::text::one_line;
 
 use super::output::Output;
 use super::plan_arg::PlanOption;
@@ -50,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "json", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 
-    /// With --json: go on after the tasks that were printed before, by `next_cursor` of that report.
+    /// With --json: continue after the tasks that were printed before, by `next_cursor` of that report.
     #[arg(long, value_name = "CURSOR", requires = "json")]
     cursor: Option<String>,
 
@@ -88,7 +87,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The states that `--state` knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StateOption {
     /// Pending, and nothing is left that it waits for.
@@ -119,7 +117,6 @@ impl StateOption {
     }
 }
 
-/// Returns the sign for a status.
 pub(crate) fn mark(status: Status, ready: bool, paint: Paint) -> String {
     match status {
         Status::Done => paint.good("✓"),

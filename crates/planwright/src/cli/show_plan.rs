@@ -3,13 +3,10 @@
 use planwright_core::diagnostic::Severity;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, PlanProgress, Readiness, Status};
-use planwright_verbs::columns::columns;
-use planwright_verbs::failure::Result;
-use planwright_verbs::open_plan::OpenedPlan;
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::plan_overview::states_in;
-use planwright_verbs::quantity::some_of;
+use planwright_verbs::face::Result;
+use planwright_verbs::plans::{OpenedPlan, states_in};
 use planwright_verbs::show::ShowPlanReport;
+use planwright_verbs::text::{columns, cut, one_line, shown_name, some_of};
 
 use super::show::{explain, mark};
 use crate::render::terminal::Paint;
@@ -91,7 +88,6 @@ enum Detail {
     Title,
 }
 
-/// Draws a plan.
 pub(super) fn draw(page: &ShownPage<'_>) -> Result<String> {
     let report = page.report;
     let (opened, linked) = (&report.opened, report.opened.linked()?);
@@ -202,7 +198,6 @@ fn joined(lines: Vec<String>) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// What the tasks are drawn from.
 struct PlanDrawing<'d> {
     opened: &'d OpenedPlan,
     linked: &'d LinkedPlan,
@@ -376,7 +371,6 @@ impl PlanDrawing<'_> {
 /// How many tasks of a folded group are named at most.
 const MOST_NAMES: usize = 12;
 
-/// Returns "1 error" or "2 errors".
 pub(crate) fn plural_errors(n: usize) -> String {
     format!("{n} {}", plural(Severity::Error, n))
 }

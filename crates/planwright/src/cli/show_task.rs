@@ -4,16 +4,15 @@ use super::history::{commands_words, line_of};
 use super::output::Output;
 use super::why::explanation;
 use crate::render::wrap::{hanging, wrapped_lines};
-use planwright_verbs::failure::Result;
-use planwright_verbs::json_values::Written;
-use planwright_verbs::plain_text::{one_line, printable, shown_name};
+use planwright_verbs::face::Result;
+use planwright_verbs::json::Written;
 use planwright_verbs::show::ShowTaskReport;
-use planwright_verbs::verification_report::VerifiedReport;
+use planwright_verbs::text::{one_line, printable, shown_name};
+use planwright_verbs::verification::VerifiedReport;
 
 /// How many changes of a task are printed.
 const MAX_CHANGES: usize = 50;
 
-/// Draws a task.
 pub(super) fn draw(report: &ShowTaskReport, output: &mut Output) -> Result<()> {
     let explanation = explanation(&report.why, output.paint(), output.width())?;
     let width = output.record_width();

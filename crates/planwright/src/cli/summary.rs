@@ -1,7 +1,7 @@
 //! `planwright summary`: the result of a run.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::summary::{SummaryRequest, summary};
 
 use super::output::Output;
@@ -22,10 +22,6 @@ pub(crate) struct Args {
     /// Only runs of this plan: a path, an id or part of one.
     #[arg(long, short, value_name = "PLAN", value_parser = NonEmpty::new())]
     plan: Option<String>,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -34,9 +30,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         plan: args.plan.clone(),
     };
     let report = summary(&output.workspace(), &request)?;
-    match args.json {
-        true => output.json(&report)?,
-        false => output.write(&render::run::summary(&report, output.paint(), output.width())),
-    }
+    output.show(&report, |report, output| {
+        output.write(&render::run::summary(report, output.paint(), output.width()));
+    })?;
     Ok(Exit::Success)
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use planwright_verbs::failure::{Exit, Failure, Result};
+use planwright_verbs::face::{Exit, Failure, Result};
 
 /// No note is longer: what is more belongs in a file of its own.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;

@@ -3,7 +3,7 @@
 use planwright_core::plan::Verb;
 use planwright_verbs::done;
 use planwright_verbs::done::DoneRequest;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::transition::{TransitionRequest, transition};
 
 use super::change::{ChangeOptions, present};

@@ -1,6 +1,6 @@
 //! `planwright undo`: takes back the last change.
 
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::undo::{UndoRequest, undo};
 
 use super::change::{ChangeOptions, present};

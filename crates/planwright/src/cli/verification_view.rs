@@ -2,12 +2,11 @@
 
 use std::io::{self, Write as _};
 
-use planwright_verbs::cancel::CancelToken;
-use planwright_verbs::observer::{VerificationEvent, VerificationObserver};
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::quantity::duration;
-use planwright_verbs::verification::{command_words, tail_lines};
-use planwright_verbs::verification_report::ReceiptReport;
+use planwright_verbs::face::CancelToken;
+use planwright_verbs::text::{cut, duration, one_line, shown_name};
+use planwright_verbs::verification::{
+    ReceiptReport, VerificationEvent, VerificationObserver, command_words, tail_lines,
+};
 
 use super::interrupt;
 use super::output::Output;
@@ -16,7 +15,6 @@ use crate::render::terminal::{Audience, Paint};
 /// Where it is printed how commands go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VerificationStream {
-    /// With the results.
     Results,
     /// On standard error.
     Remarks,
@@ -24,10 +22,25 @@ pub(crate) enum VerificationStream {
     Nowhere,
 }
 
-/// Prints how commands go.
 pub(crate) struct VerificationView<'o> {
     pub(crate) stream: VerificationStream,
     pub(crate) output: &'o mut Output,
+}
+
+impl<'o> VerificationView<'o> {
+    /// Prints with the results, unless these are for programs.
+    pub(crate) fn of_results(output: &'o mut Output) -> Self {
+        let stream = match output.is_json() {
+            true => VerificationStream::Nowhere,
+            false => VerificationStream::Results,
+        };
+        VerificationView { stream, output }
+    }
+
+    pub(crate) fn nowhere(output: &'o mut Output) -> Self {
+        let stream = VerificationStream::Nowhere;
+        VerificationView { stream, output }
+    }
 }
 
 impl VerificationObserver for VerificationView<'_> {
@@ -40,7 +53,7 @@ impl VerificationObserver for VerificationView<'_> {
                     .remark(&format!("restored before the next command: {files}"));
             }
             // Only a person who waits needs to know what runs.
-            VerificationEvent::CommandBegins { command } if self.output.audience_beside() == Audience::Person => {
+            VerificationEvent::CommandBegins { command } if self.output.stderr_audience() == Audience::Person => {
                 self.output.remark(&format!("  running {}", command_words(command)));
             }
             VerificationEvent::CommandBegins { .. } => {}
@@ -78,7 +91,7 @@ impl VerificationView<'_> {
                 self.output.flush();
             }
             VerificationStream::Remarks => {
-                let line = receipt_line(receipt, self.output.paint_beside());
+                let line = receipt_line(receipt, self.output.stderr_paint());
                 self.output.remark(&line);
             }
             VerificationStream::Nowhere => {}
@@ -98,7 +111,7 @@ impl VerificationView<'_> {
     }
 }
 
-/// Returns what came of a command, and the end of its output where it failed.
+/// Returns the result of a command, and the end of its output where it failed.
 fn receipt_lines(receipt: &ReceiptReport, paint: Paint) -> Vec<String> {
     let mut lines = vec![receipt_line(receipt, paint)];
     if !receipt.passed {

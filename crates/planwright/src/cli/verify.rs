@@ -1,11 +1,11 @@
 //! `planwright verify`: runs the commands that verify tasks in any state, and changes no task.
 
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::verify::{VerifyReport, VerifyRequest, verify};
 
 use super::output::Output;
 use super::plan_arg::TargetOption;
-use super::verification_view::{VerificationStream, VerificationView};
+use super::verification_view::VerificationView;
 
 /// Run the commands that verify tasks, and change none of them.
 ///
@@ -35,10 +35,6 @@ pub(crate) struct Args {
     /// Also run criteria that are a command between backticks. They are the plan's words: look at them first.
     #[arg(long)]
     allow_plan_commands: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -49,16 +45,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         allow_plan_commands: args.allow_plan_commands,
     };
     let workspace = output.workspace();
-    let mut view = VerificationView {
-        stream: match args.json {
-            true => VerificationStream::Nowhere,
-            false => VerificationStream::Results,
-        },
-        output,
-    };
-    let report = verify(&workspace, &request, &mut view)?;
-    if args.json {
-        output.json(&report)?;
+    let report = verify(&workspace, &request, &mut VerificationView::of_results(output))?;
+    if output.printed_json(&report)? {
         return Ok(report.exit());
     }
     output.remark(&summary(&report));

@@ -7,22 +7,17 @@ use planwright_core::edit::skipped_for_failures_of;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, StartVerdict, Status, Wait};
 use planwright_run::shell::argument;
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::next_step::after_failure;
-use planwright_verbs::open_plan::OpenedPlan;
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::plan_overview::wait_words;
-use planwright_verbs::quantity::some_of;
-use planwright_verbs::why::{WhyReport, WhyRequest, why};
 
 use super::output::Output;
 use super::plan_arg::PlanOption;
 use super::show::{failure_words, mark};
 use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
-use planwright_verbs::failure_reason::why_failed;
-use planwright_verbs::fence_denial::denial_words;
-use planwright_verbs::run_report::{Setting, log_command};
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::plans::{OpenedPlan, wait_words};
+use planwright_verbs::run_history::{Setting, after_failure, denial_words, log_command, why_failed};
+use planwright_verbs::text::{cut, one_line, shown_name, some_of};
+use planwright_verbs::why::{WhyReport, WhyRequest, why};
 
 /// Explain why a task is not ready or failed, and what it unblocks.
 ///
@@ -39,10 +34,6 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     plan: PlanOption,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Longer explanations are cut: each line names a task that can be asked about on its own.
@@ -54,8 +45,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         plan: args.plan.choice(),
     };
     let report = why(&output.workspace(), &request)?;
-    if args.json {
-        output.json(&report)?;
+    if output.printed_json(&report)? {
         return Ok(Exit::Success);
     }
     let explanation = explanation(&report, output.paint(), output.width())?;
@@ -73,7 +63,6 @@ pub(super) struct Explanation {
     pub(super) next: Vec<String>,
 }
 
-/// Returns a report in words, for a width.
 pub(super) fn explanation(report: &WhyReport, paint: Paint, width: usize) -> Result<Explanation> {
     let opened = &report.opened;
     let linked = opened.linked()?;

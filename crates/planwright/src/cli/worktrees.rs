@@ -1,8 +1,7 @@
 //! `planwright worktrees`: lists the checkouts that runs left, and removes those without unique work.
 
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::{one_line, shown_name};
-use planwright_verbs::quantity::count;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::text::{count, one_line, shown_name};
 use planwright_verbs::worktrees::{WorktreesReport, WorktreesRequest, worktrees};
 
 use super::output::Output;
@@ -20,19 +19,12 @@ pub(crate) struct Args {
     /// Remove the checkouts that hold nothing unique, whatever run.keep says, and empty those for verification.
     #[arg(long)]
     clear: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let request = WorktreesRequest { clear: args.clear };
     let report = worktrees(&output.workspace(), &request)?;
-    match args.json {
-        true => output.json(&report)?,
-        false => draw(&report, output),
-    }
+    output.show(&report, draw)?;
     Ok(report.exit())
 }
 

@@ -1,7 +1,6 @@
 //! The JSON output of agents as text for people: messages, tools, errors, result. Other lines stay unchanged.
 
-use planwright_verbs::columns::columns;
-use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::text::{columns, cut, one_line};
 use serde_json::Value;
 
 use super::terminal::harmless_line;
@@ -10,16 +9,13 @@ use super::wrap::wrapped_lines;
 /// Reads the output of an agent line by line.
 #[derive(Default)]
 pub(crate) struct AgentLog {
-    /// A text that comes in pieces.
     pieces: String,
     /// The last text of the agent, which its result often repeats.
     last: String,
 }
 
-/// What a line of the log is.
 enum Event {
     Text(String),
-    /// A piece of a text.
     Piece(String),
     Tool(String, String),
     Error(String),

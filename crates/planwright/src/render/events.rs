@@ -6,8 +6,7 @@ use planwright_run::runs::{
 };
 use planwright_run::shell::command_line;
 use planwright_verbs::events::task_of;
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::quantity::{clock, count, duration, money, some_of, tokens};
+use planwright_verbs::text::{clock, count, cut, duration, money, one_line, short_commit, shown_name, some_of, tokens};
 
 use super::terminal::Paint;
 use super::wrap::hanging;
@@ -88,7 +87,7 @@ pub(crate) fn conflicted_words(conflicted: &Conflicted, paint: Paint) -> String 
 }
 
 fn short_id(id: &str) -> String {
-    short(id.get(..10).unwrap_or(id))
+    short(short_commit(id))
 }
 
 fn replanned_words(replanned: &Replanned) -> String {
@@ -118,7 +117,7 @@ fn began(begun: &Begun) -> String {
     )
 }
 
-/// Returns what came of asking an arbiter.
+/// Returns the choice of an arbiter.
 pub(crate) fn chosen_words(chosen: &AgentChoiceRecord) -> String {
     let (arbiter, agent) = (short(&chosen.arbiter), short(&chosen.agent));
     match (&chosen.reason, agent.as_str()) {
@@ -220,7 +219,7 @@ fn projected_words(projected: &Projected) -> String {
 fn stopping_words(stopping: &Stopping) -> String {
     let reason = match stopping.reason.as_str() {
         "requested" | "signal" => "on request".to_owned(),
-        "hindered" => "it cannot go on".to_owned(),
+        "hindered" => "it cannot continue".to_owned(),
         "condition" => "its stop condition was met".to_owned(),
         "failure" => "it failed".to_owned(),
         "max-tasks" => "as many tasks ran as were to".to_owned(),

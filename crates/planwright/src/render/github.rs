@@ -37,7 +37,7 @@ pub(crate) fn annotations(path: &str, source: &SourceText, diagnostics: &[Diagno
 }
 
 fn data(text: &str) -> String {
-    let printable = planwright_verbs::plain_text::printable(text);
+    let printable = planwright_verbs::text::printable(text);
     printable.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 

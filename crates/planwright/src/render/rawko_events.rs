@@ -235,7 +235,6 @@ pub(crate) struct RawkoEvents {
 }
 
 impl RawkoEvents {
-    /// Begins with a plan as it is.
     pub(crate) fn new(plan: &Plan, links: &Links, name: &str) -> Self {
         let names = (0..plan.tasks().len()).map(|ix| (plan.task_name(ix).into_owned(), ix));
         RawkoEvents {
@@ -367,7 +366,6 @@ pub(crate) struct RawkoLines<W: Write> {
 }
 
 impl<W: Write> RawkoLines<W> {
-    /// Tells a run to `out`.
     pub(crate) fn new(out: W, events: RawkoEvents) -> Self {
         let out = Sink::new(out);
         RawkoLines { out, events }

@@ -2,7 +2,7 @@
 
 use planwright_core::diagnostic::{Diagnostic, Rule, Severity};
 use planwright_core::text::{LineIndex, Span};
-use planwright_verbs::file_findings::FileFindings;
+use planwright_verbs::face::FileFindings;
 use serde_json::{Value, json};
 
 /// Returns a SARIF log of one run.

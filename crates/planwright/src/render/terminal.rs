@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use planwright_core::text::is_visible;
 use planwright_run::redaction::Redaction;
-use planwright_verbs::plain_text::{printable, without_sequences};
+use planwright_verbs::text::{printable, without_sequences};
 use serde::Serialize;
 
 /// Removes the secrets of this process's environment, and what has the shape of a secret.
@@ -17,7 +17,6 @@ static OF_ENVIRONMENT: LazyLock<Redaction> =
 pub(crate) enum Audience {
     /// A program, through a pipe or a file.
     Program,
-    /// A person, at a terminal.
     Person,
 }
 

@@ -7,8 +7,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
 use planwright_core::text::{LineIndex, SourceText, Span, is_visible, visible};
 use planwright_run::shell::argument;
-use planwright_verbs::file_findings::FileFindings;
-use planwright_verbs::plain_text::{cut, printable};
+use planwright_verbs::face::FileFindings;
+use planwright_verbs::text::{cut, printable};
 
 use super::terminal::Paint;
 
@@ -21,7 +21,7 @@ const MAX_RELATED: usize = 8;
 /// Lines longer than this are shown in part.
 const MAX_LINE: usize = 4096;
 
-/// Who shows findings, which decides what is offered beside them: each verb has its own options.
+/// Who shows findings, which decides what is offered with them: each verb has its own options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Teller {
     /// `check`, which fixes plans and shows all findings where it is asked to.
@@ -30,7 +30,7 @@ pub(crate) enum Teller {
     CheckAll,
     /// Another verb, of findings that `check` has as well.
     Other,
-    /// A verb that tells what it does to a plan, which nobody else can.
+    /// A verb that reports what it does to a plan; no other command can repeat it.
     RunState,
 }
 

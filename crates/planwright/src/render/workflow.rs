@@ -22,7 +22,6 @@ enum LineStart {
     /// With a colour: the escape character, or what follows it.
     Escape,
     Colour,
-    /// With one colon.
     Colon,
     /// With something that begins no command.
     Ink,

@@ -1,7 +1,6 @@
 //! Wraps text at a number of columns: between words, and never within a command that users type.
 
-use planwright_verbs::columns::columns;
-use planwright_verbs::plain_text::without_sequences;
+use planwright_verbs::text::{columns, without_sequences};
 
 /// Returns text as lines of at most this many columns. A word that is wider than a line has a line of its own.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
@@ -93,7 +92,7 @@ fn fit(text: &str, width: usize) -> &str {
     beyond.map_or(text, |(at, _)| &text[..at])
 }
 
-/// How commands begin that users are told to type: they stay whole, however wide.
+/// How commands begin that users type: they stay whole, however wide.
 const TYPED: [&str; 3] = ["planwright ", "git ", "rm "];
 
 /// Splits text at spaces, but not between backticks, so that a command can be copied from one line. Each word comes with the

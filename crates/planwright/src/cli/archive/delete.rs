@@ -2,8 +2,9 @@
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::archive::{PlanToRemove, RemovedPlan, delete};
-use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::face::{Exit, Failure, Result};
+use planwright_verbs::plans::shown_title;
+use planwright_verbs::text::{cut, one_line};
 
 use super::super::answers;
 use super::super::output::Output;
@@ -52,12 +53,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
             true => format!("would delete {plan}, and keep it as {to}"),
         }
     };
-    print(report, &args.options, words, output)
+    print(report, words, output)
 }
 
 fn agreed(chosen: &[PlanToRemove], output: &mut Output) -> bool {
     for plan in chosen {
-        let title = cut(&plan.entry.shown_title(), 60);
+        let title = cut(&shown_title(&plan.entry.title), 60);
         output.note(&format!("{}  {title}\n", one_line(&plan.entry.shown())));
     }
     let what = match chosen.len() {

@@ -5,8 +5,8 @@ mod removal;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::archive::{RemovedPlan, archive};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::one_line;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::text::one_line;
 
 use self::removal::{RemovalOptions, print, titled};
 use super::output::Output;
@@ -34,5 +34,5 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let report = archive(&output.workspace(), &request)?;
     let verb = if request.is_dry() { "would archive" } else { "archived" };
     let words = |plan: &RemovedPlan| format!("{verb} {} as {}", titled(plan), one_line(&plan.to));
-    print(report, &args.options, words, output)
+    print(report, words, output)
 }

@@ -1,8 +1,8 @@
 //! What `delete` and `archive` share: their options, and the report of where the plans are now.
 
 use planwright_verbs::archive::{RemovalReport, RemovalRequest, RemovedPlan};
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::{cut, one_line};
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::text::{cut, one_line};
 
 use super::super::output::Output;
 
@@ -24,10 +24,6 @@ pub(crate) struct RemovalOptions {
     /// Show the moves as git shows them, and write nothing.
     #[arg(long)]
     diff: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 impl RemovalOptions {
@@ -45,11 +41,10 @@ impl RemovalOptions {
 /// Prints what was moved; `words` describes the move of one plan.
 pub(crate) fn print(
     report: RemovalReport,
-    options: &RemovalOptions,
     words: impl Fn(&RemovedPlan) -> String,
     output: &mut Output,
 ) -> Result<Exit> {
-    if options.json {
+    if output.is_json() {
         let exit = report
             .failure
             .as_ref()
@@ -64,7 +59,6 @@ pub(crate) fn print(
     report.failure.map_or(Ok(Exit::Success), Err)
 }
 
-/// Returns the path of a plan with its title.
 pub(crate) fn titled(plan: &RemovedPlan) -> String {
     let title = match one_line(&plan.title) {
         title if title.is_empty() => "no title".to_owned(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use planwright_verbs::failure::Result;
+use planwright_verbs::face::Result;
 use planwright_verbs::run_plan::RunPlanRequest;
 
 use super::super::answers;
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "When something fails")]
     pub(super) on_interrupted: Option<Interrupted>,
 
-    /// Have the planner make a new version of the plan when tasks have failed, and go on with it, this many times at most. Default: 3
+    /// Have the planner make a new version of the plan when tasks have failed, and continue with it, this many times at most. Default: 3
     /// for rawko plans where plan.agent is configured, else not at all.
     #[arg(long, value_name = "N", help_heading = "When something fails")]
     pub(super) replan: Option<u32>,
@@ -153,7 +153,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_attempts: Option<String>,
 
-    /// How long the run may go on beginning tasks, as 8h.
+    /// How long the run may start new tasks, as 8h.
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_duration: Option<String>,
 
@@ -190,7 +190,7 @@ pub(crate) struct Args {
     pub(super) json_events: Option<EventForm>,
 }
 
-/// Whose events a run is told in.
+/// Whose events a run prints.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum EventForm {
     /// Those of rawko's SPEC-0010: PLAN_CREATED, STEP_STARTED, STEP_COMPLETED, STEP_FAILED, PLAN_REPLANNED.
@@ -198,7 +198,6 @@ pub(crate) enum EventForm {
 }
 
 impl Args {
-    /// Returns what is asked of the run.
     pub(super) fn request(&self) -> Result<RunPlanRequest> {
         Ok(RunPlanRequest {
             plan: self.plan.choice()?,
@@ -240,7 +239,6 @@ impl Args {
         })
     }
 
-    /// Returns how the run is shown.
     pub(super) fn manner(&self, is_quiet: bool) -> RunManner {
         match self.json_events {
             Some(EventForm::Rawko) => RunManner::Rawko,

@@ -2,7 +2,7 @@
 
 mod args;
 
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::run_plan::{preview, run_plan};
 
 use super::dry_run;

@@ -1,8 +1,8 @@
 //! `planwright tasks cards PACK`: prints the cards of a contract, and compares them with those of the pack.
 
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::plain_text::printable;
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::tasks::cards::{CardsReport, CardsRequest, cards};
+use planwright_verbs::text::printable;
 
 use super::super::output::Output;
 use super::super::plan_arg::TargetArgument;
@@ -10,7 +10,7 @@ use crate::render::text::{Teller, findings};
 
 /// Print, check or rewrite the task cards of a pack.
 ///
-/// The contract is what machines read, and it wins. A card that leaves a field out contradicts nobody; one that says something
+/// The contract is what machines read, and it wins. A card that leaves a field out contradicts nothing; one that says something
 /// else, is missing, or is of no task, has drifted.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -29,10 +29,6 @@ pub(super) struct Args {
     /// Rewrite what has drifted, and nothing else.
     #[arg(long)]
     write: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -41,23 +37,18 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         write: args.write,
     };
     let report = cards(&output.workspace(), &request)?;
-    if args.json {
-        output.json(&report)?;
-    } else if args.check {
-        draw_drift(&report, output);
-    } else if args.write {
-        let path = report.findings.path.to_string_lossy();
-        match report.change {
-            Some(change) => output.line(&format!("wrote {} (change {change})", printable(&path))),
-            None => output.remark("nothing to change: the cards say what the contract says"),
+    output.show(&report, |report, output| match () {
+        () if args.check => draw_drift(report, output),
+        () if args.write => {
+            let path = report.findings.path.to_string_lossy();
+            match report.change {
+                Some(change) => output.line(&format!("wrote {} (change {change})", printable(&path))),
+                None => output.remark("nothing to change: the cards say what the contract says"),
+            }
         }
-    } else {
-        output.write_exact(&report.cards);
-    }
-    Ok(match args.check && report.drifted {
-        true => Exit::Problems,
-        false => Exit::Success,
-    })
+        () => output.write_exact(&report.cards),
+    })?;
+    Ok(Exit::success_if(!(args.check && report.drifted)))
 }
 
 fn draw_drift(report: &CardsReport, output: &mut Output) {

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::observer::VerbEnd;
-use planwright_verbs::plain_text::printable;
+use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::tasks::derive::{DeriveReport, DeriveRequest, derive, prompt};
+use planwright_verbs::text::printable;
 
 use super::super::output::Output;
 use super::super::planner::{PlannerOptions, PlanningView};
@@ -30,17 +29,13 @@ pub(super) struct Args {
     #[command(flatten)]
     planner: PlannerOptions,
 
-    /// Print what the planner would be asked; ask nobody and write nothing.
+    /// Print what the planner would be asked; start no agent and write nothing.
     #[arg(long, conflicts_with = "from")]
     dry_run: bool,
 
     /// Write to this file, which must be new. Default: docs/tasks/DATE-NNN-TYPE-NAME-tasks.md.
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -54,19 +49,8 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.write_exact(&prompt(&workspace, &request)?);
         return Ok(Exit::Success);
     }
-    let mut view = PlanningView {
-        is_silent: args.json,
-        output,
-    };
-    let report = match derive(&workspace, &request, &mut view)? {
-        VerbEnd::Reported(report) => report,
-        VerbEnd::Cancelled(exit) => return Ok(exit),
-        VerbEnd::Declined => return Ok(Exit::Problems),
-    };
-    match args.json {
-        true => output.json(&report)?,
-        false => draw(&report, output),
-    }
+    let report = derive(&workspace, &request, &mut PlanningView::new(output))?;
+    output.show(&report, draw)?;
     Ok(Exit::Success)
 }
 

@@ -8,8 +8,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use planwright_verbs::create_plan::SourceFindings;
-use planwright_verbs::failure::{Exit, Result};
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::planning::SourceFindings;
 
 use super::output::Output;
 use super::{hash, say};
@@ -73,7 +73,7 @@ fn draw_warnings(found: &SourceFindings, output: &mut Output) {
         &found.source,
         &found.findings,
         Teller::RunState,
-        output.paint_beside(),
+        output.stderr_paint(),
         output.width(),
     );
     if !output.is_quiet() {

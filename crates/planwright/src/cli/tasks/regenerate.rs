@@ -1,15 +1,11 @@
 //! `planwright tasks regenerate PACK`: rebuilds a pack from its source plan, in place and with its history.
 
-use std::io;
-
-use planwright_verbs::answer_outline::Confirmation;
-use planwright_verbs::cancel::CancelToken;
-use planwright_verbs::failure::{Exit, Result};
-use planwright_verbs::observer::{PlanningEvent, PlanningObserver, VerbEnd};
-use planwright_verbs::plain_text::printable;
+use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::planning::Confirmation;
 use planwright_verbs::tasks::regenerate::{
     RegenerateObserver, RegenerateReport, RegenerateRequest, prompt, regenerate,
 };
+use planwright_verbs::text::printable;
 
 use super::super::answers;
 use super::super::output::Output;
@@ -33,17 +29,13 @@ pub(super) struct Args {
     #[command(flatten)]
     planner: PlannerOptions,
 
-    /// Print what the planner would be asked; ask nobody and write nothing.
+    /// Print what the planner would be asked; start no agent and write nothing.
     #[arg(long, conflicts_with = "from")]
     dry_run: bool,
 
     /// Write it without asking.
     #[arg(long, short)]
     yes: bool,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
 }
 
 pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
@@ -57,51 +49,24 @@ pub(super) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.write_exact(&prompt(&workspace, &request)?);
         return Ok(Exit::Success);
     }
-    let mut view = RegenerateView(PlanningView {
-        is_silent: args.json,
-        output,
-    });
-    let report = match regenerate(&workspace, &request, &mut view)? {
-        VerbEnd::Reported(report) => report,
-        VerbEnd::Cancelled(exit) => return Ok(exit),
-        VerbEnd::Declined => return Ok(Exit::Problems),
-    };
-    if args.json {
-        output.json(&report)?;
-    } else if let Some(change) = report.change {
-        let path = printable(&report.shown_plan);
-        output.line(&format!("wrote {path} (change {change})"));
-    } else if report.is_agreed {
-        output.remark("nothing to change: the pack is as it would be made");
-    } else {
-        output.remark("nothing was written: say --yes to write it");
-    }
-    Ok(if report.is_agreed {
-        Exit::Success
-    } else {
-        Exit::Problems
-    })
+    let report = regenerate(&workspace, &request, &mut PlanningView::new(output))?;
+    output.show(&report, |report, output| match report.change {
+        Some(change) => {
+            let path = printable(&report.shown_plan);
+            output.line(&format!("wrote {path} (change {change})"));
+        }
+        None if report.is_agreed => output.remark("nothing to change: the pack is as it would be made"),
+        None => output.remark("nothing was written: say --yes to write it"),
+    })?;
+    Ok(Exit::success_if(report.is_agreed))
 }
 
-/// Prints how rebuilding goes, and asks at a terminal.
-struct RegenerateView<'o>(PlanningView<'o>);
-
-impl PlanningObserver for RegenerateView<'_> {
-    fn happens(&mut self, event: PlanningEvent<'_>) {
-        self.0.happens(event);
-    }
-
-    fn cancel_token(&mut self) -> io::Result<CancelToken> {
-        self.0.cancel_token()
-    }
-}
-
-impl RegenerateObserver for RegenerateView<'_> {
+impl RegenerateObserver for PlanningView<'_> {
     fn shows_pack(&mut self, report: &RegenerateReport) {
-        if self.0.is_silent {
+        if self.is_silent {
             return;
         }
-        let output = &mut *self.0.output;
+        let output = &mut *self.output;
         draw_warnings(&report.findings, output);
         if report.agent.is_some() {
             output.remark(&format!("planned with {}", report.effort.words()));
@@ -114,10 +79,10 @@ impl RegenerateObserver for RegenerateView<'_> {
     }
 
     fn confirms_pack(&mut self) -> Confirmation {
-        if self.0.is_silent || !answers::may_ask() {
+        if self.is_silent || !answers::may_ask() {
             return Confirmation::CannotAsk;
         }
-        self.0.output.note("Write this pack? [y/N] ");
+        self.output.note("Write this pack? [y/N] ");
         match answers::is_yes() {
             true => Confirmation::Yes,
             false => Confirmation::No,

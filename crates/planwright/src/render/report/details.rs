@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use planwright_run::runs::Receipt;
 use planwright_run::runs::state::{AttemptRun, TaskRun};
 use planwright_run::shell::command_line;
-use planwright_verbs::plain_text::cut;
-use planwright_verbs::quantity::{clock, count, duration, money, tokens};
+use planwright_verbs::text::{clock, count, cut, duration, money, tokens};
 
 use super::markup::{class_of, pill, text, time};
 use super::table::landed_commit;

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
-use planwright_verbs::plain_text::{cut, one_line};
-use planwright_verbs::quantity::count;
+use planwright_verbs::text::{count, cut, one_line};
 
 use super::ReportPage;
 use super::markup::{attribute, class_of, text};
@@ -20,7 +19,6 @@ const MAX_EDGES: usize = 3_000;
 /// So many levels are counted.
 const MAX_LEVELS: usize = 200;
 
-/// How large boxes are.
 struct BoxSize {
     width: f64,
     height: f64,

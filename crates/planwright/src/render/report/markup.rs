@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use planwright_run::clock::milliseconds_of;
-use planwright_verbs::plain_text::printable;
+use planwright_verbs::text::printable;
 
 /// Returns text that is shown as it is: control characters and those that turn text around as escapes.
 pub(super) fn text(raw: &str) -> Cow<'_, str> {

@@ -16,12 +16,10 @@ use planwright_run::git::Diffstat;
 use planwright_run::runs::state::{RunState, TaskRun};
 
 use markup::{pill, text, time};
-use planwright_verbs::quantity::{count, duration, money, tokens};
 use planwright_verbs::report::FIRST_LINE;
+use planwright_verbs::text::{count, duration, money, tokens};
 
-/// What a page is made of.
 pub(crate) struct Source<'a> {
-    /// The run's name.
     pub(crate) run: &'a str,
     /// The plan's path from the root of the workspace.
     pub(crate) path: &'a str,
@@ -51,7 +49,6 @@ struct ReportPage<'a> {
     span: (u64, u64),
 }
 
-/// One task of the page.
 struct ReportRow<'a> {
     name: String,
     title: &'a str,
@@ -61,7 +58,6 @@ struct ReportRow<'a> {
     state: &'a str,
 }
 
-/// Returns the page.
 pub(crate) fn page(source: &Source<'_>) -> String {
     let page = ReportPage::new(source);
     let mut out = String::with_capacity(64 * 1024);
@@ -112,7 +108,7 @@ impl<'a> ReportPage<'a> {
         }
     }
 
-    /// Returns true while somebody is at the run.
+    /// Returns true while a process holds the run.
     fn is_running(&self) -> bool {
         self.source.standing.0 == "running"
     }

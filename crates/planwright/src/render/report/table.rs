@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use planwright_run::runs::state::{TaskRun, TaskState};
-use planwright_verbs::plain_text::cut;
-use planwright_verbs::quantity::{count, duration, money, some_of};
+use planwright_verbs::text::{count, cut, duration, money, some_of};
 
 use super::markup::{attribute, class_of, pill, text};
 use super::{ReportPage, ReportRow};
@@ -71,7 +70,6 @@ fn changed(page: &ReportPage<'_>, task: &TaskRun) -> String {
     }
 }
 
-/// Returns the commit by which the work of a task landed.
 pub(super) fn landed_commit(task: &TaskRun) -> Option<&str> {
     let merged = task.last()?.merged.as_ref()?;
     merged.commit.as_deref().filter(|_| merged.passed)

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use planwright_run::clock::milliseconds_of;
 use planwright_run::runs::Outcome;
 use planwright_run::runs::state::AttemptRun;
-use planwright_verbs::plain_text::cut;
-use planwright_verbs::quantity::duration;
+use planwright_verbs::text::{cut, duration};
 
 use super::ReportPage;
 use super::markup::{attribute, class_of, text};
@@ -26,11 +25,9 @@ struct Bar {
     row: usize,
     from: f64,
     to: f64,
-    /// Where verification begins.
     tail: f64,
     class: &'static str,
     title: String,
-    /// The task that it leads to.
     task: usize,
 }
 
@@ -84,7 +81,7 @@ fn by_slots(page: &ReportPage<'_>) -> Option<Rows> {
     Some((labels.collect(), merged(bars)))
 }
 
-/// Puts bars together that nobody could tell apart, so that a page stays small however long a run is.
+/// Puts bars together that look the same, so that a page stays small however long a run is.
 fn merged(mut bars: Vec<Bar>) -> Vec<Bar> {
     const LEAST: f64 = 0.6;
     bars.sort_by(|a, b| a.row.cmp(&b.row).then(a.from.total_cmp(&b.from)));
@@ -132,7 +129,7 @@ fn bar(page: &ReportPage<'_>, row: usize, task: usize, attempt: &AttemptRun) -> 
     })
 }
 
-/// Returns what came of an attempt; what never ended in a run that is over was interrupted.
+/// Returns the result of an attempt; what never ended in a run that is over was interrupted.
 pub(super) fn outcome_of<'a>(page: &ReportPage<'_>, attempt: &'a AttemptRun) -> &'a str {
     let open = if page.is_running() { "running" } else { "interrupted" };
     attempt.outcome.as_ref().map_or(open, Outcome::as_str)

@@ -1,9 +1,7 @@
 //! The changes of a run's tasks in columns: how much, what verified it, what it cost.
 
-use planwright_verbs::columns::columns;
-use planwright_verbs::plain_text::{cut, one_line, shown_name};
-use planwright_verbs::quantity::{count, money};
-use planwright_verbs::run_report::TaskChangeReport;
+use planwright_verbs::run_history::TaskChangeReport;
+use planwright_verbs::text::{columns, count, cut, money, one_line, short_commit, shown_name};
 
 use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
@@ -29,7 +27,6 @@ pub(super) fn change_lines(changes: &[TaskChangeReport], paint: Paint, width: us
     lines.collect()
 }
 
-/// Returns the name and the title of a task.
 fn heading(change: &TaskChangeReport) -> [String; 2] {
     let title = change.title.as_deref().unwrap_or_default();
     [shown_name(&change.task), one_line(title)]
@@ -46,12 +43,7 @@ fn amounts(change: &TaskChangeReport) -> String {
         let lines = lines.map_or_else(String::new, |(added, removed)| format!(" +{added} −{removed}"));
         words.push(format!("{}{lines}", count(change.files, "file")));
     }
-    words.extend(
-        change
-            .commit
-            .as_ref()
-            .map(|commit| commit.get(..10).unwrap_or(commit).to_owned()),
-    );
+    words.extend(change.commit.iter().map(|commit| short_commit(commit).to_owned()));
     words.push(match change.verified_by {
         0 => "unverified".to_owned(),
         n => format!("verified by {}", count(n as u64, "command")),

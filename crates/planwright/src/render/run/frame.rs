@@ -1,31 +1,25 @@
 //! One frame of the live display: a few rows that fit the terminal. Draws nothing itself.
 
 use planwright_run::runs::state::TaskState;
-use planwright_verbs::columns::{columns, fill, fit, tame};
-use planwright_verbs::failure_reason::first_useful_line;
-use planwright_verbs::plain_text::shown_name;
-use planwright_verbs::quantity::{count, money, tokens};
+use planwright_verbs::run_history::first_useful_line;
+use planwright_verbs::text::{columns, count, fill, fit, money, shown_name, tame, tokens};
 
 use super::lines::{asked_words, done_words, stopping_words};
 use super::progress::{Progress, Running};
 use super::words::{Moment, elapsed, rough_duration};
 use crate::render::terminal::Paint;
 
-/// The size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScreenSize {
-    /// How many characters stand beside each other.
+    /// How many characters a line has.
     pub(crate) columns: usize,
     /// How many lines stand below each other.
     pub(crate) rows: usize,
 }
 
-/// One line of the display.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameRow {
-    /// What to print, with colours.
     pub(crate) text: String,
-    /// How many columns it takes.
     pub(crate) columns: usize,
 }
 
@@ -75,7 +69,6 @@ fn most_rows(rows: usize) -> usize {
     }
 }
 
-/// What all rows are made from.
 #[derive(Clone, Copy)]
 struct Canvas<'p> {
     progress: &'p Progress,
@@ -202,7 +195,7 @@ impl Canvas<'_> {
         Some(row.done())
     }
 
-    /// Draws the tasks that somebody works on, then those between two attempts; what does not fit is counted.
+    /// Draws the tasks that agents work on, then those between two attempts; what does not fit is counted.
     fn tasks(self, most: usize) -> Vec<FrameRow> {
         let (running, resting) = (self.progress.running(), self.progress.resting());
         let n_all = running.len() + resting.len();

@@ -6,17 +6,14 @@ use planwright_run::runs::state::{TaskRun, TaskState};
 use planwright_run::runs::{
     Begun, IsolationMode, Outcome, RequestRecord, Resting, RunEvent, RunRecord, RunStanding, StopReason, Stopping,
 };
-use planwright_verbs::plain_text::{one_line, shown_name};
-use planwright_verbs::quantity::{count, duration, some_of};
 
 use super::Watcher;
 use super::progress::{Progress, Turn};
 use super::words::{Moment, clock_at, clock_of, elapsed};
 use crate::render::events::{chosen_words, conflicted_words};
 use crate::render::terminal::{Paint, harmless_json};
-use planwright_verbs::columns::{columns, fill};
-use planwright_verbs::failure_reason::{first_useful_line, why_of};
-use planwright_verbs::run_report::Setting;
+use planwright_verbs::run_history::{Setting, first_useful_line, why_of};
+use planwright_verbs::text::{columns, count, duration, fill, one_line, short_commit, shown_name, some_of};
 
 /// How long a run may be silent before it says that it still runs.
 const MAX_SILENCE: u64 = 60_000;
@@ -129,7 +126,7 @@ impl RunLines {
             RunEvent::Review(review) => {
                 let command = self.progress.setting().task_command("approve", &review.task);
                 let held = self.progress.run_state().task(&review.task).and_then(|task| task.held.as_ref());
-                let look = held.map(|held| format!("git show {}; ", short_commit(&held.candidate.commit)));
+                let look = held.map(|held| format!("git show {}; ", one_line(short_commit(&held.candidate.commit))));
                 let words = format!("{}: {}{command}", paint.warning("needs review"), look.unwrap_or_default());
                 (Some(&review.task), words)
             }
@@ -155,7 +152,7 @@ impl RunLines {
             RunEvent::Conflicted(conflicted) => (Some(&conflicted.task), conflicted_words(conflicted, paint)),
             RunEvent::Merged(merged) if merged.passed => {
                 let branch = one_line(&merged.branch);
-                let words = match merged.commit.as_deref().map(short_commit) {
+                let words = match merged.commit.as_deref().map(|commit| one_line(short_commit(commit))) {
                     Some(commit) => format!("landed on {branch} as {commit}"),
                     None => format!("has nothing to land on {branch}"),
                 };
@@ -290,7 +287,6 @@ fn begun_words(begun: &Begun) -> String {
     format!("{how}: {}, {beside}{where_}", count(begun.n_tasks, "task"))
 }
 
-/// Says how a run ended.
 pub(crate) fn standing_words(standing: &RunStanding) -> String {
     match standing {
         RunStanding::Finished => "finished".to_owned(),
@@ -303,13 +299,12 @@ pub(crate) fn standing_words(standing: &RunStanding) -> String {
     }
 }
 
-/// Says why a run stops.
 pub(crate) fn stopping_words(stopping: &Stopping) -> String {
     let task = stopping.task.as_deref().map(shown_name);
     let what = match (&stopping.reason, task) {
         (StopReason::Signal, _) => "interrupted by the user".to_owned(),
         (StopReason::Requested, _) => "the user asked for it".to_owned(),
-        (StopReason::Hindered, _) => "it cannot go on".to_owned(),
+        (StopReason::Hindered, _) => "it cannot continue".to_owned(),
         (StopReason::Condition, Some(task)) => format!("{task} met its stop condition"),
         (StopReason::Condition, None) => "a stop condition was met".to_owned(),
         (StopReason::Failure, Some(task)) => format!("{task} failed"),
@@ -326,7 +321,6 @@ pub(crate) fn stopping_words(stopping: &Stopping) -> String {
     }
 }
 
-/// Says what was asked for, and why.
 pub(crate) fn asked_words(what: &str, asked: &RequestRecord) -> String {
     let by = by(asked.by.as_deref());
     match asked.why.as_deref().and_then(first_useful_line) {
@@ -339,13 +333,8 @@ fn by(who: Option<&str>) -> String {
     who.map_or_else(String::new, |who| format!(" by {}", one_line(who)))
 }
 
-/// Names some files.
 pub(crate) fn files_words(files: &[String]) -> String {
     some_of(files.iter().map(|file| shown_name(file)), MAX_FILES)
-}
-
-fn short_commit(commit: &str) -> String {
-    one_line(commit).chars().take(10).collect()
 }
 
 /// A run as lines for people, where there is no terminal to draw on.
@@ -399,7 +388,6 @@ pub(crate) struct JsonLines<W: Write> {
 }
 
 impl<W: Write> JsonLines<W> {
-    /// Tells a run to `out`.
     pub(crate) fn new(out: W) -> Self {
         JsonLines { out: Sink::new(out) }
     }
@@ -423,7 +411,7 @@ pub(crate) fn json_line(record: &RunRecord) -> serde_json::Result<String> {
     Ok(format!("{}\n", harmless_json(&record.to_json()?)))
 }
 
-/// Where a run is told. A reader that goes away does not end the run: the rest is told to nobody.
+/// Where a run is printed. A reader that goes away does not end the run: the rest is discarded.
 pub(crate) struct Sink<W: Write> {
     out: W,
     is_broken: bool,

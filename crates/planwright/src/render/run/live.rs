@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use planwright_run::runs::RunRecord;
-use planwright_verbs::run_report::Setting;
+use planwright_verbs::run_history::Setting;
 
 use super::Watcher;
 use super::frame::{FrameRow, ScreenSize, frame};
@@ -35,7 +35,6 @@ pub(crate) fn suits_live(is_terminal: bool, term: Option<&str>) -> bool {
     is_terminal && !matches!(term, None | Some("" | "dumb"))
 }
 
-/// A run, drawn live.
 pub(crate) struct LiveDisplay<W: Write> {
     out: Sink<W>,
     clock: Box<dyn FnMut() -> Moment>,
@@ -43,7 +42,6 @@ pub(crate) struct LiveDisplay<W: Write> {
     story: RunLines,
     /// How many columns each row of the block takes that is on the screen.
     drawn: Vec<usize>,
-    /// When it was drawn.
     drawn_at: Option<Moment>,
     /// How large the terminal was then.
     drawn_on: ScreenSize,
@@ -52,7 +50,7 @@ pub(crate) struct LiveDisplay<W: Write> {
 }
 
 impl<W: Write> LiveDisplay<W> {
-    /// Draws a run on `out`; `clock` is the present, and `size` what the terminal has at the moment.
+    /// Draws a run on `out`; `clock` is the present, and `size` that of the terminal now.
     pub(crate) fn new(
         out: W,
         setting: Setting,

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use planwright_run::clock::milliseconds_of;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
 use planwright_run::runs::{RunEvent, RunRecord};
-use planwright_verbs::columns::last_drawn;
-use planwright_verbs::run_report::Setting;
+use planwright_verbs::run_history::Setting;
+use planwright_verbs::text::last_drawn;
 
 use super::words::Moment;
 
@@ -16,7 +16,6 @@ const MAX_LINE_BYTES: usize = 2_000;
 /// A task that changed its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Turn {
-    /// The task.
     pub(crate) task: String,
     /// Where it stood.
     pub(crate) before: TaskState,
@@ -24,18 +23,16 @@ pub(crate) struct Turn {
     pub(crate) took: Option<u64>,
 }
 
-/// A task that somebody works on.
+/// A task that an agent works on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Running {
-    /// The task.
     pub(crate) task: String,
     /// When its attempt began.
     pub(crate) since: Moment,
-    /// The last line that its process wrote, as it came.
+    /// The last line that its process wrote, unchanged.
     pub(crate) line: String,
 }
 
-/// How a run stands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     setting: Setting,
@@ -51,7 +48,6 @@ pub(crate) struct Progress {
     n_ended: u64,
     all_took: u64,
     n_interrupts: u32,
-    /// What the user is asked.
     question: Option<String>,
 }
 
@@ -80,7 +76,6 @@ impl Progress {
         &self.run_state
     }
 
-    /// Returns when it began, or went on.
     pub(crate) fn began(&self) -> Option<Moment> {
         self.began
     }
@@ -105,7 +100,6 @@ impl Progress {
         self.n_interrupts = n_interrupts;
     }
 
-    /// Returns what the user is asked.
     pub(crate) fn question(&self) -> Option<&str> {
         self.question.as_deref()
     }
@@ -180,7 +174,7 @@ impl Progress {
             .map_or(TaskState::Waiting, |task| task.state.clone())
     }
 
-    /// Puts a task where it is found while something goes on with it.
+    /// Puts a task where it is found while it is worked on.
     fn place(&mut self, task: &str, record: &RunRecord, now: Moment) {
         let Some(run_state) = self.run_state.task(task) else {
             return;

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use planwright_run::runs::RunStanding;
-use planwright_verbs::columns::{columns, fit};
-use planwright_verbs::failure_reason::first_useful_line;
-use planwright_verbs::plain_text::{cut, one_line, printable, shown_name};
-use planwright_verbs::quantity::{count, duration, money, some_of, tokens};
-use planwright_verbs::run_report::{RunReport, SkippedReport};
+use planwright_verbs::run_history::{RunReport, SkippedReport, first_useful_line};
+use planwright_verbs::text::{
+    columns, count, cut, duration, fit, money, one_line, printable, shown_name, some_of, tokens,
+};
 
 use super::changes::change_lines;
 use super::lines::{files_words, standing_words};
@@ -35,138 +34,31 @@ pub(crate) fn summary(report: &RunReport, paint: Paint, width: usize) -> String 
         paint,
         width,
     };
-    let item = |text: &str| hanging("  ", text, width);
-    let detail = |text: &str| format!("\n{}", hanging("    ", text, width));
     page.headline(report);
     page.proof(report);
     page.cost(report);
     page.look_first(report);
-    let failed = report.failed.iter().map(|failed| {
-        let attempts = match failed.attempts {
-            0 | 1 => String::new(),
-            n => format!(" (attempt {n})"),
-        };
-        let head = named(&failed.task, failed.title.as_deref(), &attempts, paint, width);
-        let checkout = checkout_words(failed.checkout.as_deref());
-        format!(
-            "{head}{}\n    {}{checkout}",
-            detail(&failed.why),
-            printable(&failed.log)
-        )
-    });
-    page.section(&paint.error("Failed"), failed);
-    let because = by_reason(&report.skipped);
-    page.section(&paint.warning("Skipped"), because.iter().map(|words| item(words)));
-    let stopped = report.stopped.iter().map(|stopped| {
-        let why = stopped.why.as_deref().unwrap_or("interrupted before it was finished");
-        format!(
-            "{}\n    {}{}",
-            hanging(&format!("  {}  ", shown_name(&stopped.task)), &one_line(why), width),
-            printable(&stopped.log),
-            checkout_words(stopped.checkout.as_deref())
-        )
-    });
-    page.section(&paint.warning("Not finished"), stopped);
-    let taken_over = report.taken_over.iter().map(|taken| {
-        let by = taken
-            .by
-            .as_deref()
-            .map_or_else(|| "another process".to_owned(), one_line);
-        let head = named(&taken.task, taken.title.as_deref(), "", paint, width);
-        let how = detail(&format!("by {by}, who marked it as {}", one_line(&taken.to)));
-        format!("{head}{how}")
-    });
-    page.section("Taken over", taken_over);
-    let review = report.review.iter().map(|review| {
-        let head = named(&review.task, review.title.as_deref(), "", paint, width);
-        let why = match review.protected.is_empty() {
-            true => String::new(),
-            false => detail(&format!(
-                "it changed files that verify it: {}",
-                files_words(&review.protected)
-            )),
-        };
-        let commands = review.look.iter().chain([&review.approve, &review.reject]);
-        let commands: String = commands
-            .map(|command| format!("\n    {}", printable(command)))
-            .collect();
-        format!("{head}{why}{commands}")
-    });
-    page.section(&paint.warning("Waiting for review"), review);
-    let criteria = report.unverified_criteria.iter().map(|unverified| {
-        let texts = unverified
-            .criteria
-            .iter()
-            .map(|text| cut(&one_line(text), MAX_CRITERION));
-        let start = format!("  {}  ", shown_name(&unverified.task));
-        hanging(&start, &some_of(texts, MAX_CRITERIA), width)
-    });
-    page.section(&paint.warning("Criteria that no rule verifies"), criteria);
-    let drift = report.drift.iter().map(|drift| {
-        let files = files_words(&drift.files);
-        item(&format!(
-            "{} touched {files}, which the plan does not name",
-            shown_name(&drift.task)
-        ))
-    });
-    page.section(&paint.warning("Drift"), drift);
-    let fallbacks = report.fallbacks.iter().map(|fallback| {
-        item(&format!(
-            "{} by {} in the place of {}",
-            shown_name(&fallback.task),
-            one_line(&fallback.agent),
-            one_line(&fallback.instead_of)
-        ))
-    });
-    page.section("Taken by others", fallbacks);
-    page.section("Changes", change_lines(&report.changes, paint, width).into_iter());
-    if let Some(landed) = &report.landed {
-        let into = landed.into.as_deref();
-        let into = match (into, landed.is_gone) {
-            (Some(into), _) => format!(", and in {}", one_line(into)),
-            (None, true) => ", which is gone; this brings it back:".to_owned(),
-            (None, false) => String::new(),
-        };
-        let what = format!(
-            "{} on {}{into}",
-            count(landed.tasks as u64, "task"),
-            one_line(&landed.branch)
-        );
-        // What has landed is no difference any more.
-        let commands = [
-            Some(&landed.review).filter(|_| landed.into.is_none()),
-            landed.land.as_ref(),
-        ];
-        let commands = commands.into_iter().flatten();
-        let lines: Vec<String> = std::iter::once(item(&what))
-            .chain(commands.map(|command| format!("  {}", one_line(command))))
-            .collect();
-        page.section("Landed", lines.into_iter());
-    }
-    if let Some(later) = &report.later_run {
-        let command = format!("planwright summary {later}");
-        page.section(
-            "A later run of this plan",
-            std::iter::once(format!("  {}", one_line(&command))),
-        );
-    }
-    if let Some(next) = &report.next {
-        let replan = report.replan.as_ref();
-        let replan = replan.map(|replan| {
-            let command = format!("  {}", one_line(replan));
-            let effect = "(a planner changes what failed)";
-            match columns(&command) + 2 + columns(effect) > width {
-                true => format!("{command}\n    {effect}"),
-                false => format!("{command}  {effect}"),
-            }
-        });
-        let lines: Vec<String> = std::iter::once(format!("  {}", one_line(next))).chain(replan).collect();
-        page.section(&paint.help("To continue"), lines.into_iter());
+    let sections = [
+        (paint.error("Failed"), page.failed(report)),
+        (paint.warning("Skipped"), page.skipped(report)),
+        (paint.warning("Not finished"), page.stopped(report)),
+        ("Taken over".to_owned(), page.taken_over(report)),
+        (paint.warning("Waiting for review"), page.review(report)),
+        (paint.warning("Criteria that no rule verifies"), page.criteria(report)),
+        (paint.warning("Drift"), page.drift(report)),
+        ("Taken by others".to_owned(), page.fallbacks(report)),
+        ("Changes".to_owned(), change_lines(&report.changes, paint, width)),
+        ("Landed".to_owned(), page.landed(report)),
+        ("A later run of this plan".to_owned(), later_run(report)),
+        (paint.help("To continue"), page.next(report)),
+    ];
+    for (title, items) in sections {
+        page.section(&title, &items);
     }
     page.text
 }
 
-/// A text that grows.
+/// A text that grows. The methods for sections return items that are indented already.
 struct SummaryPage {
     text: String,
     paint: Paint,
@@ -255,20 +147,161 @@ impl SummaryPage {
         self.text_line("  look first at ", &some_of(tasks, MAX_NAMES));
     }
 
-    /// Adds a title, and below it items that are indented already.
-    fn section(&mut self, title: &str, items: impl ExactSizeIterator<Item = String>) {
-        let n_items = items.len();
-        if n_items == 0 {
+    fn section(&mut self, title: &str, items: &[String]) {
+        if items.is_empty() {
             return;
         }
         self.line(&format!("\n{title}"));
-        for item in items.take(MAX_SHOWN) {
-            self.line(&item);
+        for item in items.iter().take(MAX_SHOWN) {
+            self.line(item);
         }
-        if n_items > MAX_SHOWN {
-            self.line(&format!("  … and {} more", n_items - MAX_SHOWN));
+        if items.len() > MAX_SHOWN {
+            self.line(&format!("  … and {} more", items.len() - MAX_SHOWN));
         }
     }
+
+    fn item(&self, text: &str) -> String {
+        hanging("  ", text, self.width)
+    }
+
+    fn detail(&self, text: &str) -> String {
+        format!("\n{}", hanging("    ", text, self.width))
+    }
+
+    /// Returns the name and the title of a task, with what follows them.
+    fn named(&self, task: &str, title: Option<&str>, rest: &str) -> String {
+        let name = self.paint.bold(&shown_name(task));
+        match title.map(one_line).filter(|title| !title.is_empty()) {
+            Some(title) => {
+                let title = fit(&title, MAX_TITLE);
+                hanging(&format!("  {name}  "), &format!("{title}{rest}"), self.width)
+            }
+            None => format!("  {name}{rest}"),
+        }
+    }
+
+    fn failed(&self, report: &RunReport) -> Vec<String> {
+        let failed = report.failed.iter().map(|failed| {
+            let attempts = match failed.attempts {
+                0 | 1 => String::new(),
+                n => format!(" (attempt {n})"),
+            };
+            let head = self.named(&failed.task, failed.title.as_deref(), &attempts);
+            let (why, log) = (self.detail(&failed.why), printable(&failed.log));
+            format!("{head}{why}\n    {log}{}", checkout_words(failed.checkout.as_deref()))
+        });
+        failed.collect()
+    }
+
+    fn skipped(&self, report: &RunReport) -> Vec<String> {
+        by_reason(&report.skipped)
+            .iter()
+            .map(|words| self.item(words))
+            .collect()
+    }
+
+    fn stopped(&self, report: &RunReport) -> Vec<String> {
+        let stopped = report.stopped.iter().map(|stopped| {
+            let why = stopped.why.as_deref().unwrap_or("interrupted before it was finished");
+            let start = format!("  {}  ", shown_name(&stopped.task));
+            let (head, log) = (hanging(&start, &one_line(why), self.width), printable(&stopped.log));
+            format!("{head}\n    {log}{}", checkout_words(stopped.checkout.as_deref()))
+        });
+        stopped.collect()
+    }
+
+    fn taken_over(&self, report: &RunReport) -> Vec<String> {
+        let taken_over = report.taken_over.iter().map(|taken| {
+            let by = taken.by.as_deref().map(one_line);
+            let by = by.unwrap_or_else(|| "another process".to_owned());
+            let head = self.named(&taken.task, taken.title.as_deref(), "");
+            let how = self.detail(&format!("by {by}, who marked it as {}", one_line(&taken.to)));
+            format!("{head}{how}")
+        });
+        taken_over.collect()
+    }
+
+    fn review(&self, report: &RunReport) -> Vec<String> {
+        let review = report.review.iter().map(|review| {
+            let head = self.named(&review.task, review.title.as_deref(), "");
+            let files = files_words(&review.protected);
+            let why = match review.protected.is_empty() {
+                true => String::new(),
+                false => self.detail(&format!("it changed files that verify it: {files}")),
+            };
+            let commands = review.look.iter().chain([&review.approve, &review.reject]);
+            let commands = commands.map(|command| format!("\n    {}", printable(command)));
+            format!("{head}{why}{}", commands.collect::<String>())
+        });
+        review.collect()
+    }
+
+    fn criteria(&self, report: &RunReport) -> Vec<String> {
+        let criteria = report.unverified_criteria.iter().map(|unverified| {
+            let texts = unverified.criteria.iter();
+            let texts = texts.map(|text| cut(&one_line(text), MAX_CRITERION));
+            let start = format!("  {}  ", shown_name(&unverified.task));
+            hanging(&start, &some_of(texts, MAX_CRITERIA), self.width)
+        });
+        criteria.collect()
+    }
+
+    fn drift(&self, report: &RunReport) -> Vec<String> {
+        let drift = report.drift.iter().map(|drift| {
+            let (name, files) = (shown_name(&drift.task), files_words(&drift.files));
+            self.item(&format!("{name} touched {files}, which the plan does not name"))
+        });
+        drift.collect()
+    }
+
+    fn fallbacks(&self, report: &RunReport) -> Vec<String> {
+        let fallbacks = report.fallbacks.iter().map(|fallback| {
+            let (agent, other) = (one_line(&fallback.agent), one_line(&fallback.instead_of));
+            let name = shown_name(&fallback.task);
+            self.item(&format!("{name} by {agent} in the place of {other}"))
+        });
+        fallbacks.collect()
+    }
+
+    fn landed(&self, report: &RunReport) -> Vec<String> {
+        let Some(landed) = &report.landed else {
+            return Vec::new();
+        };
+        let into = match (landed.into.as_deref(), landed.is_gone) {
+            (Some(into), _) => format!(", and in {}", one_line(into)),
+            (None, true) => ", which is gone; this brings it back:".to_owned(),
+            (None, false) => String::new(),
+        };
+        let tasks = count(landed.tasks as u64, "task");
+        let what = self.item(&format!("{tasks} on {}{into}", one_line(&landed.branch)));
+        // What has landed is no difference any more.
+        let review = Some(&landed.review).filter(|_| landed.into.is_none());
+        let commands = [review, landed.land.as_ref()].into_iter().flatten();
+        let commands = commands.map(|command| format!("  {}", one_line(command)));
+        std::iter::once(what).chain(commands).collect()
+    }
+
+    fn next(&self, report: &RunReport) -> Vec<String> {
+        let Some(next) = &report.next else {
+            return Vec::new();
+        };
+        let replan = report.replan.as_ref().map(|replan| {
+            let command = format!("  {}", one_line(replan));
+            let effect = "(a planner changes what failed)";
+            match columns(&command) + 2 + columns(effect) > self.width {
+                true => format!("{command}\n    {effect}"),
+                false => format!("{command}  {effect}"),
+            }
+        });
+        let next = format!("  {}", one_line(next));
+        std::iter::once(next).chain(replan).collect()
+    }
+}
+
+fn later_run(report: &RunReport) -> Vec<String> {
+    let later = report.later_run.iter();
+    let commands = later.map(|later| one_line(&format!("planwright summary {later}")));
+    commands.map(|command| format!("  {command}")).collect()
 }
 
 fn checkout_words(checkout: Option<&str>) -> String {
@@ -282,18 +315,6 @@ fn below_home(path: &str) -> String {
     let home = std::env::home_dir().filter(|home| home.as_os_str().len() > 1);
     let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok().map(Path::to_owned));
     below.map_or_else(|| path.to_owned(), |below| format!("~/{}", below.display()))
-}
-
-/// Returns the name and the title of a task, with what follows them.
-fn named(task: &str, title: Option<&str>, rest: &str, paint: Paint, width: usize) -> String {
-    let name = paint.bold(&shown_name(task));
-    match title.map(one_line).filter(|title| !title.is_empty()) {
-        Some(title) => {
-            let title = fit(&title, MAX_TITLE);
-            hanging(&format!("  {name}  "), &format!("{title}{rest}"), width)
-        }
-        None => format!("  {name}{rest}"),
-    }
 }
 
 /// Gathers tasks that were skipped because of the same one.

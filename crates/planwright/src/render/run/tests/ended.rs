@@ -3,7 +3,7 @@
 use expect_test::expect;
 use planwright_run::runs::state::RunState;
 use planwright_run::runs::{Drifted, RunEndRecord, RunEvent, RunStanding, TaskRecord};
-use planwright_verbs::run_report::{RunReport, Setting};
+use planwright_verbs::run_history::{RunReport, Setting};
 
 use super::samples::{Tape, setting};
 use crate::render::run::summary;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 use planwright_run::runs::{RequestRecord, RunEvent, StopReason, Stopping};
-use planwright_verbs::columns::columns;
-use planwright_verbs::run_report::Setting;
+use planwright_verbs::run_history::Setting;
+use planwright_verbs::text::columns;
 
 use super::samples::{Screen, Tape, at, setting};
 use crate::render::run::ScreenSize;

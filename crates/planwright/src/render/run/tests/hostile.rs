@@ -5,7 +5,7 @@ use planwright_run::runs::{
     AgentChoiceRecord, Drifted, Merged, RemarkRecord, RequestRecord, RunEndRecord, RunEvent, RunStanding, Stopping,
     TaskRecord,
 };
-use planwright_verbs::run_report::{RunReport, Setting};
+use planwright_verbs::run_history::{RunReport, Setting};
 
 use super::frames::plain;
 use super::samples::{Tape, at};

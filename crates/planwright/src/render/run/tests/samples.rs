@@ -4,14 +4,13 @@ use planwright_run::runs::{
     AttemptRecord, Begun, Finished, Outcome, ProcessStartRecord, Receipt, Resting, RunEndRecord, RunEvent, RunRecord,
     SkippedTask, VerificationRecord,
 };
-use planwright_verbs::run_report::Setting;
+use planwright_verbs::run_history::Setting;
 
 use crate::render::run::words::{Moment, clock_at};
 
 /// When sample runs begin: 2026-11-16T05:31:00Z.
 pub(super) const BEGAN: Moment = 1_794_807_060_000;
 
-/// Returns a moment of a sample run.
 pub(super) fn at(seconds: u64) -> Moment {
     BEGAN + seconds * 1_000
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use planwright_run::runs::RunRecord;
-use planwright_verbs::run_report::Setting;
+use planwright_verbs::run_history::Setting;
 
 use super::samples::at;
 use crate::render::run::words::Moment;

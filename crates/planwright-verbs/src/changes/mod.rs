@@ -1,0 +1,11 @@
+//! What the verbs share that change plans: claims, edits of tasks, reports, and the reasons of refusals.
+
+mod claim_terms;
+mod report;
+mod revise_failure;
+mod task_edit;
+
+pub use claim_terms::*;
+pub use report::*;
+pub use revise_failure::*;
+pub use task_edit::*;

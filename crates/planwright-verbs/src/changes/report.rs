@@ -1,0 +1,417 @@
+//! What a change did to a plan, or would do: as data for programs, and in words.
+
+use std::path::Path;
+
+use planwright_core::plan::{Readiness, State};
+use planwright_run::clock::to_the_second;
+use planwright_run::error_chain::with_causes;
+use planwright_run::journal::JournalRepair;
+use planwright_run::revise::{Revised, TaskTransition};
+use planwright_run::shell::argument;
+use planwright_run::user::user;
+use serde::{Deserialize, Serialize};
+
+use crate::face::{Exit, Workspace};
+use crate::json::ClaimReport;
+use crate::plans::PlanAccess;
+use crate::text::{cut, one_line, printable, shown_name, unified_diff};
+use crate::verification::VerifiedReport;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangeMode {
+    /// Who changes it, for the plan and its history.
+    pub by: Option<String>,
+    pub dry_run: bool,
+    /// Whether nothing is to be written, and the change of the file is to be reported.
+    pub diff: bool,
+}
+
+impl ChangeMode {
+    pub fn is_dry(&self) -> bool {
+        self.dry_run || self.diff
+    }
+
+    /// Returns who changes the plan: the user, unless the request names someone.
+    pub fn who(&self) -> String {
+        self.by.clone().unwrap_or_else(user)
+    }
+}
+
+#[derive(Default, Serialize)]
+pub struct ChangeReport {
+    pub schema_version: &'static str,
+    pub plan: String,
+    pub verb: String,
+    pub written: bool,
+    /// The number of the change in the plan's history; null where nothing was written.
+    pub change: Option<u64>,
+    /// The tasks that the verb names; for `add` the new one.
+    pub names: Vec<String>,
+    pub tasks: Vec<TaskMoveReport>,
+    /// What became of the plan as a whole, where that was asked for, in the dialect's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_status: Option<PlanMoveReport>,
+    /// The run that the request went to, where one is active: then the run changes the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunAnswer>,
+    /// Who holds the tasks from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimReport>,
+    /// Who held tasks that were taken over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_over_from: Option<String>,
+    /// The gates that were closed and passed by force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed_gates: Vec<String>,
+    /// Tasks that may start now.
+    pub ready: Vec<String>,
+    pub notices: Vec<String>,
+    /// For `done`: how the tasks were verified.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verified: Vec<VerifiedReport>,
+    /// Where the diff was asked for: what would change in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// What else the edits did, and what to look at.
+    pub notes: Vec<String>,
+    /// What was done, or would be, by the line.
+    #[serde(skip)]
+    pub lines: Vec<String>,
+    /// Whether there is anything to do.
+    #[serde(skip)]
+    pub is_something: bool,
+    #[serde(skip)]
+    pub exit: Exit,
+}
+
+#[derive(Serialize)]
+pub struct TaskMoveReport {
+    pub task: String,
+    pub from: &'static str,
+    pub to: &'static str,
+    /// The task whose move brought this about.
+    pub cause: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct PlanMoveReport {
+    pub from: String,
+    pub to: &'static str,
+}
+
+#[derive(Serialize)]
+pub struct RunAnswer {
+    pub id: String,
+    /// What it answers; null in a dry run, which sends nothing.
+    pub answer: Option<String>,
+}
+
+impl ChangeReport {
+    /// Reports a change, and remarks what else the user should know.
+    pub fn of(
+        workspace: &Workspace,
+        (path, verb): (&Path, &str),
+        revised: &Revised,
+        mode: &ChangeMode,
+        names: &[String],
+        words: ChangeWords,
+    ) -> Self {
+        remark_notices(workspace, revised);
+        let steps = revised.steps.iter().map(|step| TaskMoveReport {
+            task: step.task.clone(),
+            from: step.from.as_str(),
+            to: step.to.as_str(),
+            cause: step.cause.clone(),
+        });
+        ChangeReport {
+            written: revised.change.is_some(),
+            change: revised.change,
+            names: names.to_vec(),
+            tasks: steps.collect(),
+            plan_status: revised.plan_step.as_ref().map(|step| PlanMoveReport {
+                from: step.from.clone(),
+                to: step.to,
+            }),
+            claim: claim_report(revised),
+            taken_over_from: revised.taken_over_from.clone(),
+            passed_gates: revised.passed_gates.clone(),
+            ready: ready_names(revised, &PlanAccess::of(&revised.after, path)),
+            notices: notices_of(revised),
+            verified: revised.verified.iter().map(VerifiedReport::from).collect(),
+            notes: revised.notes.clone(),
+            diff: mode.diff.then(|| diff_of(path, revised)),
+            is_something: words.is_something,
+            lines: if mode.is_dry() { words.would } else { words.done },
+            ..ChangeReport::unwritten(path, verb)
+        }
+    }
+
+    /// Reports what a run answered that was asked for the change, or that it would be asked.
+    pub fn of_run(path: &Path, verb: &str, task: &str, run: RunAnswer) -> Self {
+        let (name, id) = (shown_name(task), printable(&run.id));
+        let line = match &run.answer {
+            Some(answer) => format!("{name}: {} in run {id}", one_line(answer)),
+            None => format!("would ask run {id} to {verb} {name}"),
+        };
+        ChangeReport {
+            names: vec![task.to_owned()],
+            lines: vec![line],
+            run: Some(run),
+            ..ChangeReport::unwritten(path, verb)
+        }
+    }
+
+    /// Reports what became of a task whose state a run wrote into the plan.
+    pub fn of_task(path: &Path, verb: &str, task: &str, words: String, is_written: bool) -> Self {
+        ChangeReport {
+            written: is_written,
+            names: vec![task.to_owned()],
+            lines: vec![format!("{}: {words}", shown_name(task))],
+            notes: vec![words],
+            ..ChangeReport::unwritten(path, verb)
+        }
+    }
+
+    /// Reports that nothing changes.
+    pub(crate) fn unchanged(path: &Path, verb: &str, names: Vec<String>, why: &str) -> Self {
+        ChangeReport {
+            names,
+            lines: vec![why.to_owned()],
+            is_something: false,
+            ..ChangeReport::unwritten(path, verb)
+        }
+    }
+
+    fn unwritten(path: &Path, verb: &str) -> Self {
+        ChangeReport {
+            schema_version: "planwright.change/v1",
+            plan: path.to_string_lossy().into_owned(),
+            verb: verb.to_owned(),
+            is_something: true,
+            ..ChangeReport::default()
+        }
+    }
+}
+
+/// Remarks what the user should know of a change beyond what it did.
+pub fn remark_notices(workspace: &Workspace, revised: &Revised) {
+    let n_notes = revised.notices.len();
+    for (n, notice) in notices_of(revised).into_iter().enumerate() {
+        let label = if n < n_notes { "note" } else { "warning" };
+        workspace.remark(&format!("{label}: {notice}"));
+    }
+    for note in &revised.notes {
+        workspace.remark(&format!("note: {}", printable(note)));
+    }
+}
+
+/// What is said of a change, by the line.
+#[derive(Clone)]
+pub struct ChangeWords {
+    pub done: Vec<String>,
+    pub would: Vec<String>,
+    /// Whether there is anything to do.
+    pub is_something: bool,
+}
+
+impl ChangeWords {
+    pub fn nothing() -> Self {
+        ChangeWords::unchanged("nothing to change")
+    }
+
+    /// Returns why nothing changes, in both forms.
+    pub fn unchanged(why: &str) -> Self {
+        ChangeWords {
+            is_something: false,
+            ..ChangeWords::new(why, why)
+        }
+    }
+
+    pub fn is_something(&self) -> bool {
+        self.is_something
+    }
+
+    /// Returns a line in both forms.
+    pub fn new(done: impl Into<String>, would: impl Into<String>) -> Self {
+        ChangeWords {
+            done: vec![done.into()],
+            would: vec![would.into()],
+            is_something: true,
+        }
+    }
+}
+
+/// Returns the tasks that may start now; none where a gate of the plan is closed.
+fn ready_names(revised: &Revised, access: &PlanAccess) -> Vec<String> {
+    let plan = revised.after.plan.as_ref().filter(|_| access.gate.is_none());
+    plan.map_or_else(Vec::new, |linked| {
+        let readiness = Readiness::new(&linked.plan, &linked.links);
+        let offered = readiness.offered().into_iter();
+        let offered = offered.filter(|&ix| access.is_offered(ix));
+        offered.map(|ix| linked.plan.task_name(ix).into_owned()).collect()
+    })
+}
+
+pub fn step_words(path: &Path, revised: &Revised) -> ChangeWords {
+    let done = step_lines(path, revised);
+    let would = done.iter().map(|line| format!("dry run: {line}")).collect();
+    ChangeWords {
+        done,
+        would,
+        is_something: true,
+    }
+}
+
+pub fn plan_words(revised: &Revised) -> ChangeWords {
+    let title = revised.after.plan.as_ref().map_or("", |linked| linked.plan.title());
+    let line = revised.plan_step.as_ref().map(|step| {
+        let line = format!(
+            "plan: {} → {}  {}",
+            printable(&step.from),
+            step.to,
+            cut(&one_line(title), 60)
+        );
+        line.trim_end().to_owned()
+    });
+    let approval = revised.approval.map(|is_approved| match is_approved {
+        true => "the plan is approved: its tasks may be worked on".to_owned(),
+        false => "the plan is not approved: none of its tasks may be worked on".to_owned(),
+    });
+    match line.or(approval) {
+        Some(line) => ChangeWords::new(line.clone(), format!("dry run: {line}")),
+        None => ChangeWords::nothing(),
+    }
+}
+
+/// Returns a line for each task that moved, those that moved because of another one together.
+fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
+    let Some(linked) = &revised.after.plan else {
+        return Vec::new();
+    };
+    let plan = &linked.plan;
+    let mut lines = Vec::new();
+    for step in revised.steps.iter().filter(|step| step.cause.is_none()) {
+        let title = plan
+            .find_task(&step.task)
+            .map(|ix| cut(&one_line(plan.task_subject(&plan.tasks()[ix])), 60))
+            .filter(|title| !title.is_empty())
+            .map_or_else(String::new, |title| format!("  {title}"));
+        lines.push(format!(
+            "{}: {} → {}{}{title}",
+            shown_name(&step.task),
+            step.from.as_str(),
+            step.to.as_str(),
+            attempt_words(step)
+        ));
+        if (step.from, step.to) == (State::Failed, State::Failed) && step.attempt.is_none() {
+            lines.push("  it stays failed in the file, and is offered again".to_owned());
+        }
+        for (to, word) in [(State::Skipped, "skipped"), (State::Pending, "pending again")] {
+            let others: Vec<_> = revised
+                .steps
+                .iter()
+                .filter(|other| other.cause.as_deref() == Some(step.task.as_str()) && other.to == to)
+                .map(|other| shown_name(&other.task))
+                .collect();
+            if !others.is_empty() {
+                lines.push(format!("  {word} with it: {}", listed(&others)));
+            }
+        }
+    }
+    lines.extend(claim_lines(revised));
+    if revised.steps.iter().any(|step| step.to != State::Running) {
+        let access = PlanAccess::of(&revised.after, path);
+        let ready = ready_names(revised, &access);
+        let ready: Vec<String> = ready.iter().map(|name| shown_name(name)).collect();
+        match (&access.gate, ready.is_empty()) {
+            (Some(_), _) => lines.push(access.gate_words()),
+            (None, false) => lines.push(format!("ready: {}", listed(&ready))),
+            (None, true) => {}
+        }
+    }
+    lines
+}
+
+/// Returns who holds the tasks from now on, where that was asked for, and what was overridden.
+pub fn claim_lines(revised: &Revised) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(claim) = revised
+        .claim
+        .as_ref()
+        .filter(|claim| claim.is_named || claim.until.is_some())
+    {
+        let until = claim
+            .until
+            .as_ref()
+            .map_or_else(String::new, |until| format!(" until {}", to_the_second(until)));
+        let number = revised
+            .change
+            .map_or_else(String::new, |number| format!("claim {number}: "));
+        let finish = match revised.change.filter(|_| claim.is_named) {
+            Some(number) => format!(
+                "; finish it with --by {} --claim {number}",
+                argument(&one_line(&claim.by))
+            ),
+            None => String::new(),
+        };
+        lines.push(format!("{number}held by {}{until}{finish}", one_line(&claim.by)));
+    }
+    lines.extend(
+        revised
+            .taken_over_from
+            .as_ref()
+            .map(|from| format!("taken over from {}", one_line(from))),
+    );
+    if !revised.passed_gates.is_empty() {
+        lines.push(format!("overridden with --force: {}", revised.passed_gates.join(", ")));
+    }
+    lines
+}
+
+/// Returns which of its attempts a task has failed, where the dialect counts them.
+fn attempt_words(step: &TaskTransition) -> String {
+    match step.attempt {
+        Some((n_failed, most)) => format!(" (attempt {n_failed} of {most})"),
+        None => String::new(),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let shown = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    match names.len() {
+        n if n > MOST => format!("{shown} and {} more", n - MOST),
+        _ => shown,
+    }
+}
+
+pub fn notice_words(notice: &JournalRepair) -> String {
+    printable(&notice.to_string()).into_owned()
+}
+
+/// Returns what a change does to the file, as a diff.
+pub fn diff_of(path: &Path, revised: &Revised) -> String {
+    let shown = path.to_string_lossy();
+    unified_diff(&shown, revised.before.as_str(), revised.text.as_str())
+}
+
+/// Returns what the user should know of a change beyond what it did.
+fn notices_of(revised: &Revised) -> Vec<String> {
+    let mut notices: Vec<String> = revised.notices.iter().map(notice_words).collect();
+    if let Some(error) = &revised.pointer {
+        let why = printable(&with_causes(error)).into_owned();
+        notices.push(format!("the plan is written, but {why}"));
+    }
+    notices
+}
+
+/// Returns the claim that a verb made, for JSON.
+pub fn claim_report(revised: &Revised) -> Option<ClaimReport> {
+    let claim = revised.claim.as_ref()?;
+    Some(ClaimReport {
+        number: revised.change,
+        by: claim.by.clone(),
+        until: claim.until.clone(),
+    })
+}

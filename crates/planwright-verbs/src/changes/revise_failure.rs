@@ -1,0 +1,241 @@
+//! Refused changes as failures: what is in the way of a change, and what to do.
+
+use std::collections::BTreeMap;
+
+use planwright_core::change::Problem;
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::text::SourceText;
+use planwright_run::claims::NotHolder;
+use planwright_run::files::DiskFiles;
+use planwright_run::gate::held_by;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::journal::plan_id;
+use planwright_run::layout::PlanPlace;
+use planwright_run::review::waiting_tasks;
+use planwright_run::revise::ReviseError;
+use planwright_run::runs::holder;
+use planwright_run::shell::{argument, with_pack, with_plan};
+use planwright_run::store::{LoadError, StoreError, load};
+
+use crate::face::{Drawn, Evidence, Failure, Result};
+use crate::plans::{FoundPlan, load_failure, several_tasks, unknown_task};
+use crate::text::{cut, one_line, printable, shown_name};
+
+/// Returns an error of the run layer as the user sees it.
+pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
+    if let Some(wrong) = wrong_dialect(found, error) {
+        return wrong;
+    }
+    match error {
+        ReviseError::NoSuchTask { name, known } => unknown_task(name, known),
+        ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
+        ReviseError::NothingReady => Failure::problem(
+            "no task is ready to be started",
+            "`planwright show` says what each one waits for",
+        ),
+        ReviseError::Closed(closed) => {
+            let help = with_plan(&closed.help, &found.path.to_string_lossy());
+            Failure::problem(closed.message.clone(), help)
+        }
+        ReviseError::NotTheirs { task, why } => not_theirs(found, task, why),
+        ReviseError::UndoDuringRun { pid } => Failure::problem(
+            format!("a run is working on the plan (process {pid}), and the last change is its own"),
+            format!(
+                "end the run first: `planwright stop {}`",
+                argument(&found.path.to_string_lossy())
+            ),
+        ),
+        ReviseError::NothingToUndo => Failure::problem(
+            "there is nothing to undo",
+            "undo takes back changes that were made through planwright, not the creation of the plan: `planwright delete` \
+             removes the plan",
+        ),
+        ReviseError::ChangedMeanwhile => Failure::problem(
+            "another process changed the plan while it was in the editor",
+            "compare your text with the plan file, and edit it again",
+        ),
+        ReviseError::EditedSince { change, missing } => {
+            let what = format!("`{}` (change {})", printable(&change.change.verb), change.number);
+            let lost = missing.as_ref().map_or_else(
+                || "the places that it changed were edited".to_owned(),
+                |missing| format!("the file does not have `{}` any more", cut(&one_line(missing), 60)),
+            );
+            Failure::problem(
+                format!("the plan has been edited since {what}, and taking that back would lose the edit: {lost}"),
+                "nothing was written; change the plan with `planwright edit`, or take it from version control",
+            )
+        }
+        ReviseError::InTheWay { problem, source } => {
+            let evidence = Evidence {
+                path: found.path.to_string_lossy().into_owned(),
+                source: source.clone(),
+                span: problem.span(),
+                findings: Vec::new(),
+                drawn: Drawn::Place,
+            };
+            Failure::shown(problem.to_string(), help_of(problem, found), evidence)
+        }
+        ReviseError::Problem(problem @ Problem::Worse(worse)) => {
+            let evidence = Evidence {
+                path: found.path.to_string_lossy().into_owned(),
+                source: SourceText::new(""),
+                span: None,
+                findings: worse.iter().map(|worse| without_place(worse, found)).collect(),
+                drawn: Drawn::Nothing,
+            };
+            Failure::shown(problem.to_string(), help_of(problem, found), evidence)
+        }
+        ReviseError::Problem(problem) => Failure::problem(problem.to_string(), help_of(problem, found)),
+        ReviseError::Created(error) => Failure::problem(error.to_string(), error.help()),
+        ReviseError::Store(error) => match error {
+            StoreError::Load(error @ LoadError::TooLarge { .. }) => load_failure(error),
+            error => Failure::environment(error, error.help()),
+        },
+    }
+}
+
+/// Returns what to do about a problem, with the path of the plan in its commands.
+fn help_of(problem: &Problem, found: &FoundPlan) -> String {
+    with_pack(&problem.help(), &found.path.to_string_lossy())
+}
+
+/// Returns that a task is held by another owner.
+fn not_theirs(found: &FoundPlan, name: &str, why: &NotHolder) -> Failure {
+    let task = shown_name(name);
+    let take_over = "--take-over --note \"…\" takes it over";
+    let of_task = |verb: &str| {
+        let path = found.path.to_string_lossy();
+        format!("planwright {verb} {} -p {}", argument(name), argument(&path))
+    };
+    match why {
+        NotHolder::HeldAgainst(claim) => Failure::problem(
+            format!("`{task}` is not yours: {}", held_by(claim)),
+            format!("take it over first: `{} --take-over --note \"…\"`", of_task("reset")),
+        ),
+        NotHolder::Held(claim) => Failure::problem(format!("`{task}` is not yours: {}", held_by(claim)), take_over),
+        NotHolder::OldNumber(claim) => Failure::problem(
+            format!("that claim on `{task}` is over: {}", held_by(claim)),
+            format!("the task was claimed again since. {take_over}"),
+        ),
+        NotHolder::OfOtherTask {
+            claim,
+            number,
+            task: other,
+        } => Failure::problem(
+            format!(
+                "claim {number} is on `{}`, not on `{task}`: {}",
+                shown_name(other),
+                held_by(claim)
+            ),
+            format!("give the number of the claim on `{task}`. {take_over}"),
+        ),
+        NotHolder::NoSuchClaim { claim, number } => Failure::problem(
+            format!("there is no claim {number} on `{task}`: {}", held_by(claim)),
+            format!("give the number that `start` or `next --start` printed. {take_over}"),
+        ),
+        NotHolder::NoNumber(claim) => Failure::problem(
+            format!(
+                "`{task}` was claimed with --by, so its claim has a number: {}",
+                held_by(claim)
+            ),
+            "add --claim N with the number that you got from `start` or `next --start`",
+        ),
+        NotHolder::OfRun(_) if is_in_review(found, name) => Failure::problem(
+            format!("`{task}` waits for review"),
+            format!("`{}`, or reject; or {take_over}", of_task("approve")),
+        ),
+        NotHolder::OfRun(claim) if !is_run(found) => Failure::problem(
+            format!("`{task}` was left by a run that was interrupted: {}", held_by(claim)),
+            format!("`planwright run` continues it; or {take_over}"),
+        ),
+        NotHolder::OfRun(claim) => Failure::problem(
+            format!("`{task}` is being worked on: {}", held_by(claim)),
+            format!("wait for the run; or {take_over}"),
+        ),
+    }
+}
+
+fn is_in_review(found: &FoundPlan, task: &str) -> bool {
+    in_review(found).contains_key(task)
+}
+
+fn in_review(found: &FoundPlan) -> BTreeMap<String, Option<String>> {
+    let linked = found.linked();
+    let id = linked.as_ref().and_then(|linked| plan_id(&linked.plan));
+    waiting_tasks(&found.path, id)
+}
+
+/// Refuses to rename or remove a task whose work waits for a review, while no run follows that: its work would not be found again.
+pub fn refuse_in_review(found: &FoundPlan, tasks: &[String], verb: &str) -> Result<()> {
+    let waiting = in_review(found);
+    match tasks.iter().find(|task| waiting.contains_key(*task)) {
+        Some(task) if !is_run(found) => {
+            let path = found.path.to_string_lossy();
+            Err(Failure::problem(
+                format!(
+                    "`{}` waits for review, and its work is known by that name",
+                    shown_name(task)
+                ),
+                format!(
+                    "`planwright approve {0} -p {1}`, or reject; then {verb} it",
+                    argument(task),
+                    argument(&path)
+                ),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_run(found: &FoundPlan) -> bool {
+    let place = PlanPlace::of(&DiskFiles, &found.path);
+    place.is_ok_and(|place| holder(&DiskFiles, &place).is_some())
+}
+
+/// Returns a finding about a text that was never written, without its places.
+fn without_place(worse: &Diagnostic, found: &FoundPlan) -> Diagnostic {
+    Diagnostic {
+        span: None,
+        related: Vec::new(),
+        fix: None,
+        help: with_pack(&worse.help, &found.path.to_string_lossy()),
+        ..worse.clone()
+    }
+}
+
+/// Returns that a plan is in another dialect than the user said, where nothing fits for that reason.
+pub fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> {
+    let forced = found.forced?;
+    let is_about_plan = matches!(
+        error,
+        ReviseError::NoSuchTask { .. }
+            | ReviseError::SeveralTasks { .. }
+            | ReviseError::NothingReady
+            | ReviseError::Problem(_)
+            | ReviseError::InTheWay { .. }
+    );
+    let source = is_about_plan.then(|| load(&found.path).ok()).flatten()?.source;
+    let own = inspect_file(&source, Some(&found.path), None).inspection.dialect?;
+    (own != forced).then(|| {
+        let message = format!(
+            "`{}` is a plan in the dialect `{}`, and cannot be worked on as `{}`",
+            found.path.display(),
+            own.name(),
+            forced.name()
+        );
+        Failure::problem(message, "leave --dialect out")
+    })
+}
+
+/// Refuses to do something to a plan that a run is working on.
+pub fn refuse_during_run(found: &FoundPlan, what: &str) -> Result<()> {
+    let place = PlanPlace::of(&DiskFiles, &found.path).ok();
+    let Some(live) = place.and_then(|place| holder(&DiskFiles, &place)) else {
+        return Ok(());
+    };
+    let run = live.id.map_or_else(String::new, |id| format!(" {}", printable(&id)));
+    Err(Failure::problem(
+        format!("cannot {what}: run{run} is working on it (process {})", live.pid),
+        format!("end the run first: `planwright stop {}`", found.path.display()),
+    ))
+}

@@ -1,0 +1,174 @@
+//! How a verb ends: the exit statuses, and a failure with its message, its help and its places.
+
+use std::path::Path;
+
+use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
+use planwright_core::text::{SourceText, Span};
+use planwright_run::error_chain::with_causes;
+use planwright_run::shell::argument;
+use planwright_run::store::StoreError;
+
+/// The exit statuses, worst last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    #[default]
+    Success = 0,
+    /// The plan has problems, or the question has no answer.
+    Problems = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// The environment failed: a file, a lock, a missing program.
+    Environment = 3,
+    /// The user pressed Ctrl-C.
+    Interrupted = 130,
+    /// Another process asked this one to end.
+    Terminated = 143,
+}
+
+impl Exit {
+    pub fn success_if(is_good: bool) -> Self {
+        match is_good {
+            true => Exit::Success,
+            false => Exit::Problems,
+        }
+    }
+
+    /// Returns the exit for a status of a compatibility command.
+    pub fn of(status: u8) -> Self {
+        match status {
+            0 => Exit::Success,
+            1 => Exit::Problems,
+            2 => Exit::Usage,
+            _ => Exit::Environment,
+        }
+    }
+}
+
+/// Returns what to do about a file whose errors are in the way.
+pub fn fix_first(path: &Path, findings: &[Diagnostic]) -> String {
+    let errors = || findings.iter().filter(|found| found.severity == Severity::Error);
+    let is_safe = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+    match path.to_str() {
+        _ if errors().any(|found| found.rule.id == "merge-conflict") => {
+            "edit the file by hand: keep one side of each conflict, and remove the marks".to_owned()
+        }
+        Some(path) if path != "-" && errors().any(is_safe) => format!(
+            "fix them first; `planwright check --fix {}` applies the safe fixes",
+            argument(path)
+        ),
+        _ => "fix them first: each error says how".to_owned(),
+    }
+}
+
+/// An error with the exit it leads to and advice.
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    pub message: String,
+    /// What to do; empty where there is no advice.
+    pub help: String,
+    /// What it rests on, where that is in files.
+    pub evidence: Vec<Evidence>,
+}
+
+/// The text that a failure is about, and what is in the way there.
+#[derive(Debug)]
+pub struct Evidence {
+    /// The path of the file as shown.
+    pub path: String,
+    pub source: SourceText,
+    /// The place that the message is about.
+    pub span: Option<Span>,
+    /// The findings that the message rests on.
+    pub findings: Vec<Diagnostic>,
+    /// What of it people see.
+    pub drawn: Drawn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// The place that the message is about.
+    Place,
+    Findings,
+    /// Nothing: the message says it all.
+    Nothing,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Failure::outside(format!("the result cannot be written as JSON: {error}"), "")
+    }
+}
+
+impl Failure {
+    /// Returns a question about a plan that has no answer.
+    pub fn problem(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Failure {
+            exit: Exit::Problems,
+            message: message.into(),
+            help: help.into(),
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Returns a question about a plan that has no answer, with what is in the way.
+    pub fn shown(message: impl Into<String>, help: impl Into<String>, evidence: Evidence) -> Self {
+        Failure {
+            exit: Exit::Problems,
+            message: message.into(),
+            help: help.into(),
+            evidence: vec![evidence],
+        }
+    }
+
+    /// Returns a wrong use of the command line.
+    pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Failure {
+            exit: Exit::Usage,
+            message: message.into(),
+            help: help.into(),
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Returns a failure of what is around planwright, where no error of the system tells of it.
+    pub fn outside(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Failure {
+            exit: Exit::Environment,
+            message: message.into(),
+            help: help.into(),
+            evidence: Vec::new(),
+        }
+    }
+
+    /// Returns that the user ended a verb, which needs no message.
+    pub fn interrupted(exit: Exit) -> Self {
+        Failure {
+            exit,
+            message: String::new(),
+            help: String::new(),
+            evidence: Vec::new(),
+        }
+    }
+
+    pub fn environment(error: &(dyn std::error::Error + 'static), help: impl Into<String>) -> Self {
+        let is_refusal = matches!(error.downcast_ref(), Some(StoreError::InAttempt { .. }));
+        Failure {
+            exit: if is_refusal { Exit::Problems } else { Exit::Environment },
+            message: with_causes(error),
+            help: help.into(),
+            evidence: Vec::new(),
+        }
+    }
+}

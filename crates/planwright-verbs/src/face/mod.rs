@@ -1,0 +1,11 @@
+//! What every verb shares with every face: the workspace, failures with their exit statuses, and the end of long verbs.
+
+mod cancel;
+mod failure;
+mod typed_command;
+mod workspace;
+
+pub use cancel::*;
+pub use failure::*;
+pub use typed_command::*;
+pub use workspace::*;

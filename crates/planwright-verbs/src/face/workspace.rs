@@ -1,0 +1,163 @@
+//! The workspace that a face works in: where names and relative paths begin, what `-` stands for, and who hears remarks.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::text::SourceText;
+use planwright_run::store::{self, LoadError, Loaded};
+
+use super::TypedCommand;
+
+pub struct Workspace {
+    folder: PathBuf,
+    typed: Option<TypedCommand>,
+    input: Input,
+    listener: Option<RemarkListener>,
+    findings_listener: Option<FindingsListener>,
+}
+
+/// Hears what a verb remarks while it works: one line each, without an end.
+type RemarkListener = Box<dyn Fn(&str)>;
+
+/// Draws the findings about a file that a verb reports while it works.
+type FindingsListener = Box<dyn Fn(&FileFindings)>;
+
+/// The findings about one file, with the text that they are drawn in.
+pub struct FileFindings {
+    /// The path of the file as shown.
+    pub path: String,
+    pub source: SourceText,
+    pub findings: Vec<Diagnostic>,
+}
+
+/// What `-` stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing: the face has no input.
+    Nothing,
+    Standard,
+}
+
+impl Workspace {
+    /// Returns the workspace around a folder, for a face without an input that hears no remarks.
+    pub fn around(folder: impl Into<PathBuf>) -> Self {
+        Workspace {
+            folder: folder.into(),
+            typed: None,
+            input: Input::Nothing,
+            listener: None,
+            findings_listener: None,
+        }
+    }
+
+    /// Returns the workspace of a command that a user typed in the current folder.
+    pub fn of_command(typed: TypedCommand) -> Self {
+        Workspace {
+            typed: Some(typed),
+            input: Input::Standard,
+            ..Workspace::around("")
+        }
+    }
+
+    /// Hands remarks to a listener, as they arise.
+    #[must_use]
+    pub fn heard_by(self, listener: impl Fn(&str) + 'static) -> Self {
+        Workspace {
+            listener: Some(Box::new(listener)),
+            ..self
+        }
+    }
+
+    /// Hands findings to a listener, as they arise.
+    #[must_use]
+    pub fn findings_drawn_by(self, listener: impl Fn(&FileFindings) + 'static) -> Self {
+        Workspace {
+            findings_listener: Some(Box::new(listener)),
+            ..self
+        }
+    }
+
+    /// Returns the folder in which the user works, somewhere in the workspace.
+    pub fn folder(&self) -> &Path {
+        match self.folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &self.folder,
+        }
+    }
+
+    /// Returns a path that a request names.
+    pub fn path(&self, named: impl AsRef<Path>) -> PathBuf {
+        self.folder.join(named)
+    }
+
+    /// Reports something in addition to the result.
+    pub fn remark(&self, text: &str) {
+        if let Some(listener) = &self.listener {
+            listener(text);
+        }
+    }
+
+    /// Reports findings in addition to the result.
+    pub fn report_findings(&self, found: &FileFindings) {
+        if let Some(listener) = &self.findings_listener {
+            listener(found);
+        }
+    }
+
+    /// Reads a file that a request names, or what `-` stands for.
+    pub fn load(&self, named: &str) -> Result<Loaded, LoadError> {
+        match named {
+            "-" => self.load_input(),
+            path => store::load(&self.path(path)),
+        }
+    }
+
+    /// Reads what `-` stands for.
+    pub fn load_input(&self) -> Result<Loaded, LoadError> {
+        match self.input {
+            Input::Standard => store::load_stdin(),
+            Input::Nothing => Err(LoadError::new(
+                Path::new("-"),
+                std::io::Error::new(std::io::ErrorKind::Unsupported, "there is no standard input here"),
+            )),
+        }
+    }
+
+    /// Returns the command that the user typed with another word in the place of one; for other faces, that word alone.
+    pub fn with_word(&self, wanted: &str, instead: &str) -> String {
+        let typed = self.typed.as_ref();
+        typed.map_or_else(|| instead.to_owned(), |typed| typed.with_word(wanted, instead))
+    }
+
+    /// Returns the command that the user typed with a plan; for other faces, the plan alone.
+    pub fn with_plan(&self, plan: &str) -> String {
+        let typed = self.typed.as_ref();
+        typed.map_or_else(|| plan.to_owned(), |typed| typed.with_plan(plan))
+    }
+
+    /// Returns the command that the user typed with an option more; for other faces, the option alone.
+    pub fn with_option(&self, option: &str) -> String {
+        let typed = self.typed.as_ref();
+        typed.map_or_else(|| option.to_owned(), |typed| typed.with_option(option))
+    }
+
+    /// Returns the command that the user typed with another value of an option; for other faces, the value alone.
+    pub fn with_value(&self, option: &str, value: &str) -> String {
+        let typed = self.typed.as_ref();
+        typed.map_or_else(|| value.to_owned(), |typed| typed.with_value(option, value))
+    }
+
+    /// Returns the command that the user typed; for other faces, the name of the program.
+    pub fn as_typed(&self) -> String {
+        let typed = self.typed.as_ref();
+        typed.map_or_else(|| "planwright".to_owned(), TypedCommand::as_typed)
+    }
+}
+
+/// Returns a path as it is shown: relative to this folder where it lies below it.
+pub fn from_here(path: &Path) -> PathBuf {
+    let current = std::path::absolute(".").unwrap_or_default();
+    let canonical = std::fs::canonicalize(".").unwrap_or_default();
+    let short = path.strip_prefix(&current).or_else(|_| path.strip_prefix(&canonical));
+    short.map_or(path.to_owned(), Path::to_owned)
+}

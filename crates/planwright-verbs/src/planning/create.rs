@@ -1,0 +1,311 @@
+//! What the verbs share that create plans: which text they read, where a new plan goes, its id, and the report.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::convert::ConversionRefusal;
+use planwright_core::diagnostic::Diagnostic;
+use planwright_core::dialect::Dialect;
+use planwright_core::dialect::id_source::IdSource;
+use planwright_core::plan::Field;
+use planwright_core::text::SourceText;
+use planwright_run::clock;
+use planwright_run::error_chain::with_causes;
+use planwright_run::files::DiskFiles;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::layout::root_of;
+use planwright_run::revise::point_at_new;
+use planwright_run::runs;
+use planwright_run::store::{self, CreateError};
+use serde::Serialize;
+
+use super::OutlineRow;
+use crate::face::{Drawn, Evidence, Failure, Result, Workspace, fix_first, from_here};
+use crate::json::DiagnosticReport;
+use crate::plans::{candidates, load_failure};
+use crate::text::{printable, unified_diff};
+
+/// A text that a request names: a file, or the input of the face.
+pub struct NamedText {
+    /// Its path as shown; `-` for the input.
+    pub path: PathBuf,
+    pub source: SourceText,
+}
+
+impl NamedText {
+    pub fn load(workspace: &Workspace, named: &Path) -> Result<Self> {
+        let (path, loaded) = match is_input(named) {
+            true => (named.to_owned(), workspace.load_input()),
+            false => {
+                let path = workspace.path(named);
+                let loaded = store::load(&path);
+                (path, loaded)
+            }
+        };
+        let source = loaded.map_err(|error| load_failure(&error))?.source;
+        Ok(NamedText { path, source })
+    }
+
+    /// Returns the file; none where the text came from the input.
+    pub fn file(&self) -> Option<&Path> {
+        (!is_input(&self.path)).then_some(self.path.as_path())
+    }
+
+    /// Returns findings about the text as what a failure rests on.
+    pub fn evidence(&self, findings: Vec<Diagnostic>) -> Evidence {
+        evidence(&self.path, &self.source, findings)
+    }
+
+    /// Returns the dialect that the text looks like.
+    pub fn dialect(&self, help: &str) -> Result<&'static dyn Dialect> {
+        let inspection = inspect_file(&self.source, self.file(), None).inspection;
+        inspection.dialect.ok_or_else(|| {
+            let message = "the dialect of this text cannot be determined";
+            Failure::shown(message, help, self.evidence(inspection.diagnostics))
+        })
+    }
+
+    pub fn refusal(&self, refused: &ConversionRefusal) -> Failure {
+        let details: Vec<Diagnostic> = refused.to_diagnostics().into_iter().skip(1).collect();
+        let help = match refused {
+            ConversionRefusal::Unsound(_) => &fix_first(&self.path, &details),
+            ConversionRefusal::Invalid { .. } => "nothing was written; what the target asks for is not in this plan",
+            ConversionRefusal::SameDialect(_) => "name another dialect with --to",
+            ConversionRefusal::UpToDate(_) => "there is nothing to do",
+            ConversionRefusal::TooManyEdges(_) => "split the plan first",
+            ConversionRefusal::NoPlan | ConversionRefusal::NotWritable(_) => {
+                "`planwright check` says what the file holds"
+            }
+        };
+        match details.is_empty() {
+            true => Failure::problem(refused.to_string(), help),
+            false => Failure::shown(refused.to_string(), help, self.evidence(details)),
+        }
+    }
+}
+
+/// Returns whether a request names the input of the face.
+pub fn is_input(named: &Path) -> bool {
+    named == Path::new("-")
+}
+
+pub(crate) fn evidence(path: &Path, source: &SourceText, findings: Vec<Diagnostic>) -> Evidence {
+    Evidence {
+        path: path.to_string_lossy().into_owned(),
+        source: source.clone(),
+        span: None,
+        findings,
+        drawn: Drawn::Findings,
+    }
+}
+
+/// Writes a plan to a new file. Where the dialect has a file that says which plan is being worked on, it names this one unless
+/// another is unfinished.
+pub fn create_plan(workspace: &Workspace, path: &Path, text: &str, dialect: &'static dyn Dialect) -> Result<()> {
+    store::create(path, text).map_err(not_created)?;
+    if let Some(error) = point_at_new(path, dialect) {
+        workspace.remark(&format!("the plan is written, but {}", printable(&with_causes(&error))));
+    }
+    Ok(())
+}
+
+pub(crate) fn not_created(error: CreateError) -> Failure {
+    match error {
+        CreateError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
+        CreateError::Io { .. } | CreateError::NotConfirmed { .. } => Failure::environment(&error, error.help()),
+    }
+}
+
+/// Refuses a path at which a file exists.
+pub fn require_new(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(_) => {
+            let path = path.to_owned();
+            Err(not_created(CreateError::Exists { path }))
+        }
+    }
+}
+
+pub(crate) fn fresh_number() -> u128 {
+    uuid::Uuid::new_v4().as_u128()
+}
+
+/// Returns whether a plan of this workspace has this id, or had it: its runs and their branch still exist.
+fn is_taken(workspace: &Workspace, id: &str) -> bool {
+    let stem = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == id);
+    let has_run = || {
+        let places = runs::list(&DiskFiles, &root_of(workspace.folder())).unwrap_or_default();
+        let mut headers = places.iter().filter_map(|place| runs::header(&place.log()).ok());
+        headers.any(|header| header.id.as_deref() == Some(id))
+    };
+    candidates(workspace.folder(), false).iter().any(stem) || has_run()
+}
+
+/// Calls a function with a source of new ids and the present time.
+pub fn with_id_source<T>(workspace: &Workspace, call: impl FnOnce(&mut IdSource<'_>) -> T) -> T {
+    let is_taken = |id: &str| is_taken(workspace, id);
+    let mut fresh = fresh_number;
+    call(&mut IdSource {
+        is_taken: &is_taken,
+        ..IdSource::new(clock::now(), &mut fresh)
+    })
+}
+
+/// Calls a function with a source of ids for a plan that goes to a file, if its place is known.
+pub fn with_id_source_for<T>(
+    workspace: &Workspace,
+    dialect: &dyn Dialect,
+    out: Option<&Path>,
+    call: impl FnOnce(&mut IdSource<'_>) -> T,
+) -> T {
+    with_id_source(workspace, |id_source| {
+        id_source.name = out.and_then(|out| name_at_home(dialect, out));
+        call(id_source)
+    })
+}
+
+/// Returns the name of a plan's file, if it lies where its tool finds plans by that name.
+fn name_at_home(dialect: &dyn Dialect, out: &Path) -> Option<String> {
+    let name = out.file_stem()?.to_str()?;
+    let home = dialect.new_place(Some(name), "", "");
+    std::path::absolute(out).ok()?.ends_with(home).then(|| name.to_owned())
+}
+
+/// Returns where a new plan goes that no request names a file for: where its tool keeps plans, by its id or its title.
+pub fn new_path(workspace: &Workspace, dialect: &dyn Dialect, id: Option<&str>, date: &str, title: &str) -> PathBuf {
+    from_here(&root_of(workspace.folder()).join(dialect.new_place(id, date, &slug(title))))
+}
+
+/// Returns the same for a text of which only the dialect is known.
+pub fn new_path_of(
+    workspace: &Workspace,
+    dialect: &'static dyn Dialect,
+    text: &str,
+    date: &str,
+    title: Option<&str>,
+) -> PathBuf {
+    let inspection = inspect_file(&SourceText::new(text), None, Some(dialect)).inspection;
+    let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
+    let id = plan.and_then(|plan| plan.head_str(Field::Id));
+    let title = title.unwrap_or_else(|| plan.map_or("", |plan| plan.title()));
+    new_path(workspace, dialect, id, date, title)
+}
+
+/// Returns a title as a part of a file name: lower-case words with hyphens.
+fn slug(title: &str) -> String {
+    const MAX_LEN: usize = 40;
+    let mut slug = String::new();
+    for c in title.chars() {
+        if slug.len() >= MAX_LEN {
+            break;
+        }
+        match c {
+            c if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
+            _ if slug.ends_with('-') || slug.is_empty() => {}
+            _ => slug.push('-'),
+        }
+    }
+    match slug.trim_end_matches('-') {
+        "" => "plan".to_owned(),
+        slug => slug.to_owned(),
+    }
+}
+
+/// Returns the file in which a dialect's tool keeps the plan of a session.
+pub fn session_file(dialect: &dyn Dialect, session: &str) -> Result<PathBuf> {
+    let id = uuid::Uuid::parse_str(session).map_err(|_| {
+        Failure::usage(
+            format!("`{}` is not a UUID", printable(session)),
+            "sessions are named by UUIDs, as in .opencrabs_plan_<uuid>.json",
+        )
+    })?;
+    let home = std::env::home_dir()
+        .ok_or_else(|| Failure::problem("there is no home folder to write to", "name a file with --out"))?;
+    let place = dialect.home().and_then(|own| own.session_place);
+    let place = place.ok_or_else(|| {
+        Failure::usage(
+            format!("{} plans belong to no session", dialect.name()),
+            "leave --session out",
+        )
+    })?;
+    Ok(home.join(place(&id.to_string())))
+}
+
+/// Findings about a text, for faces that draw them at their places.
+pub struct SourceFindings {
+    /// The path of the text as shown.
+    pub path: PathBuf,
+    pub source: SourceText,
+    pub findings: Vec<Diagnostic>,
+}
+
+/// A text that was written, or would be.
+#[derive(Serialize)]
+pub struct WrittenReport {
+    pub schema_version: &'static str,
+    pub verb: &'static str,
+    pub dialect: &'static str,
+    /// The file that was written, or would be; null where the text goes to the user.
+    pub out: Option<String>,
+    pub written: bool,
+    /// The copy of the original, or where it would be.
+    pub backup: Option<String>,
+    /// The text, where it was not written.
+    pub text: Option<String>,
+    pub notes: Vec<DiagnosticReport>,
+    /// Where the plan was read out of an answer: its tasks as they were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Vec<OutlineRow>>,
+    /// What would change in the file, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The notes, where they are to be drawn; without those that a table of tasks shows.
+    #[serde(skip)]
+    pub findings: SourceFindings,
+    #[serde(skip)]
+    pub next: Option<String>,
+    /// Whether the plan lies where plans are not found by their names.
+    #[serde(skip)]
+    pub is_apart: bool,
+}
+
+/// A text that is written, or would be.
+pub(crate) struct CreatedText<'a> {
+    pub(crate) verb: &'static str,
+    pub(crate) dialect: &'static dyn Dialect,
+    pub(crate) out: Option<&'a Path>,
+    pub(crate) is_written: bool,
+    pub(crate) text: &'a str,
+    pub(crate) notes: Vec<Diagnostic>,
+    /// The text that it is to be compared with, where a diff was asked for.
+    pub(crate) old: Option<&'a str>,
+}
+
+impl CreatedText<'_> {
+    /// Reports it; `origin` is what it was made of.
+    pub(crate) fn report(self, origin: NamedText) -> WrittenReport {
+        let name = self.out.unwrap_or(&origin.path).to_string_lossy();
+        let old = self.old.filter(|_| !self.is_written);
+        let index = origin.source.line_index();
+        let notes = self.notes.iter().map(|found| DiagnosticReport::new(found, &index));
+        WrittenReport {
+            schema_version: "planwright.written/v1",
+            verb: self.verb,
+            dialect: self.dialect.name(),
+            out: self.out.map(|out| out.to_string_lossy().into_owned()),
+            written: self.is_written,
+            backup: None,
+            text: (!self.is_written).then(|| self.text.to_owned()),
+            notes: notes.collect(),
+            tasks: None,
+            diff: old.map(|old| unified_diff(&name, old, self.text)),
+            findings: SourceFindings {
+                path: origin.path,
+                source: origin.source,
+                findings: self.notes,
+            },
+            next: None,
+            is_apart: false,
+        }
+    }
+}

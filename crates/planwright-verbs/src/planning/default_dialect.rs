@@ -1,0 +1,47 @@
+//! The dialect of a new plan without an option: `plan.dialect`, else that of the existing plans, else the default.
+
+use std::path::Path;
+
+use planwright_core::dialect::{DEFAULT, Dialect};
+use planwright_run::config::Config;
+use planwright_run::inspect_file::inspect_file;
+use planwright_run::store;
+use planwright_run::workspace::plans_at_home;
+
+use crate::face::Result;
+use crate::plans::dialect_named;
+
+/// Returns the dialect that a new plan has: the one named by `--dialect`, else the default of the workspace.
+pub fn dialect_or_default(named: Option<&str>, config: &Config, root: &Path) -> Result<&'static dyn Dialect> {
+    let configured = config.plan.dialect.as_deref();
+    match named.or(configured) {
+        Some(name) => dialect_named(name),
+        None => Ok(of_existing_plans(root).unwrap_or(DEFAULT)),
+    }
+}
+
+/// Returns the dialect of most plans of a workspace. Dialects whose plans are derived from other documents do not count.
+fn of_existing_plans(root: &Path) -> Option<&'static dyn Dialect> {
+    let mut counts: Vec<(&'static dyn Dialect, usize)> = Vec::new();
+    for path in plans_at_home(root) {
+        let Ok(loaded) = store::load(&path) else {
+            continue;
+        };
+        let own = inspect_file(&loaded.source, Some(&path), None).inspection.dialect;
+        let Some(own) = own.filter(|own| derived_by(*own).is_none()) else {
+            continue;
+        };
+        match counts.iter_mut().find(|(known, _)| *known == own) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((own, 1)),
+        }
+    }
+    // The first of those with the same count, in the order in which plans are listed.
+    let most = counts.iter().map(|(_, n)| *n).max()?;
+    counts.iter().find(|(_, n)| *n == most).map(|(dialect, _)| *dialect)
+}
+
+/// Returns the command that derives plans of a dialect from another document, where no planner writes them.
+pub fn derived_by(dialect: &dyn Dialect) -> Option<&'static str> {
+    dialect.planning().and_then(|planning| planning.derived_by)
+}

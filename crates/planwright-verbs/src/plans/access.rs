@@ -1,0 +1,203 @@
+//! The holders of a plan's tasks and the gates, for the verbs that show plans.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use planwright_core::inspect::Inspection;
+use planwright_core::plan::{Plan, RunLift, Status};
+use planwright_run::claims::Claims;
+use planwright_run::clock::{self, to_the_second};
+use planwright_run::config::{self, ConfigInputs};
+use planwright_run::files::DiskFiles;
+use planwright_run::gate::{Closed, Gate, GatePolicy, Gates};
+use planwright_run::journal::plan_id;
+use planwright_run::layout::PlanPlace;
+use planwright_run::review::waiting_tasks;
+use planwright_run::runs::holder;
+use planwright_run::shell::{argument, with_plan};
+use planwright_run::store::{self, PlanFile};
+use planwright_run::workspace::root_of;
+
+use crate::json::{ClosedReport, HolderReport};
+use crate::text::{one_line, shown_name};
+
+/// Who holds the tasks of a plan, and whether they may be worked on.
+#[derive(Default)]
+pub struct PlanAccess {
+    /// Who holds which task.
+    pub claims: Claims,
+    /// The gate of the whole plan that is closed.
+    pub gate: Option<Closed>,
+    /// The tasks that may not start because nothing proves a dependency, and why.
+    pub unproven: BTreeMap<usize, Closed>,
+    /// The tasks that are marked as done without a proof, where one is required.
+    unproven_done: BTreeMap<usize, Closed>,
+    /// The tasks that wait for a review, with the commit that lands when they are approved.
+    pub reviews: BTreeMap<String, Option<String>>,
+    /// Whether a run works on the plan at this moment.
+    is_run: bool,
+    /// The plan, as a command names it.
+    shown: String,
+}
+
+impl PlanAccess {
+    /// Looks at the journal and at the configuration of the plan's workspace. What cannot be read says nothing here: the verbs
+    /// that change something report it.
+    pub fn of(inspection: &Inspection, path: &Path) -> Self {
+        let Some(plan) = inspection.plan.as_ref().map(|linked| &linked.plan) else {
+            return PlanAccess::default();
+        };
+        let config = config::load(&root_of(path), &ConfigInputs::of_process()).config;
+        let policy = GatePolicy::of(&config);
+        let is_running = || plan.tasks().iter().any(|task| task.status == Status::Running);
+        let file = PlanFile {
+            path,
+            id: plan_id(plan),
+        };
+        let needs_journal = policy != GatePolicy::default() || is_running();
+        let history = needs_journal
+            .then(|| store::history(file).ok())
+            .flatten()
+            .unwrap_or_default();
+        let claims = Claims::of(&history);
+        let gates = Gates::new(inspection, &history, &claims, policy);
+        let shown = path.to_string_lossy();
+        let shown = shown.strip_prefix("./").unwrap_or(&shown);
+        let gate = gates.of_plan().map(|closed| Closed {
+            help: with_plan(&closed.help, shown),
+            ..closed
+        });
+        let now = clock::now();
+        let unproven = (0..plan.tasks().len()).filter(|_| policy.verification_required);
+        let unproven = unproven.filter_map(|ix| {
+            let mut closed = gates.of_task(ix, &now).into_iter();
+            Some((ix, closed.find(|closed| closed.gate == Gate::Proof)?))
+        });
+        let unproven_done = (0..plan.tasks().len()).filter_map(|ix| Some((ix, gates.unproven(ix)?)));
+        let is_held_by_run = (0..plan.tasks().len()).any(|ix| {
+            let claim = claims.on(&plan.task_name(ix));
+            claim.is_some_and(|claim| claim.owner().is_none())
+        });
+        let place = PlanPlace::of(&DiskFiles, path).ok().filter(|_| is_held_by_run);
+        PlanAccess {
+            reviews: match is_held_by_run {
+                true => waiting_tasks(path, plan_id(plan)),
+                false => BTreeMap::new(),
+            },
+            is_run: place.is_some_and(|place| holder(&DiskFiles, &place).is_some()),
+            shown: shown.to_owned(),
+            unproven: unproven.collect(),
+            unproven_done: unproven_done.collect(),
+            gate: gate.filter(|closed| closed.lift != RunLift::Retry),
+            claims,
+        }
+    }
+
+    /// Returns why no task may be worked on, and what to do.
+    pub fn gate_words(&self) -> String {
+        match &self.gate {
+            Some(closed) => format!("no task may be worked on: {}; {}", closed.message, closed.help),
+            None => String::new(),
+        }
+    }
+
+    /// Returns why a task may not be worked on although nothing is left that it waits for.
+    pub fn obstacle(&self, task_ix: usize) -> Option<String> {
+        let closed = self.gate.as_ref().or_else(|| self.unproven.get(&task_ix))?;
+        Some(format!("{}; {}", closed.message, closed.help))
+    }
+
+    /// Returns what proves a task that is marked as done without a proof.
+    pub fn missing_proof(&self, task_ix: usize) -> Option<&Closed> {
+        self.unproven_done.get(&task_ix)
+    }
+
+    /// Returns whether the plan waits for an approval.
+    pub fn awaits_approval(&self) -> bool {
+        self.gate.as_ref().is_some_and(|closed| closed.gate == Gate::Approval)
+    }
+
+    /// Returns whether a task that waits for nothing is offered: the plan is approved, and its dependencies are proven.
+    pub fn is_offered(&self, task_ix: usize) -> bool {
+        !self.awaits_approval() && !self.unproven.contains_key(&task_ix)
+    }
+
+    /// Returns the gate that is closed, for JSON.
+    pub fn closed_report(&self) -> Option<ClosedReport> {
+        self.gate.as_ref().map(|closed| ClosedReport {
+            gate: closed.gate.as_str(),
+            message: closed.message.clone(),
+            help: closed.help.clone(),
+        })
+    }
+
+    /// Returns who holds a task, for JSON.
+    pub fn holder_report(&self, task: &str) -> Option<HolderReport> {
+        let claim = self.claims.on(task)?;
+        Some(HolderReport {
+            claim: claim.number,
+            by: claim.owner().map(str::to_owned),
+            since: claim.since.clone(),
+            until: claim.until().map(str::to_owned),
+            expired: claim.is_expired(&clock::now()),
+            interrupted: self.is_interrupted(task),
+        })
+    }
+
+    /// Returns who holds the running tasks of a plan, in words.
+    pub fn holders(&self, plan: &Plan) -> Vec<String> {
+        let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
+        let words = running.filter_map(|ix| {
+            let name = plan.task_name(ix);
+            Some(format!("{}: {}", shown_name(&name), self.holder_words(&name)?))
+        });
+        words.collect()
+    }
+
+    /// Returns whether a task was left by a run that is not at work any more.
+    pub fn is_interrupted(&self, task: &str) -> bool {
+        let claim = self.claims.on(task);
+        let is_of_run = claim.is_some_and(|claim| claim.owner().is_none());
+        is_of_run && !self.is_run && !self.reviews.contains_key(task)
+    }
+
+    /// Returns whether a task may be claimed again because a lease is over.
+    pub fn is_lease_over(&self, task: &str) -> bool {
+        let claim = self.claims.on(task);
+        claim.is_some_and(|claim| claim.is_expired(&clock::now()))
+    }
+
+    /// Returns how many running tasks of a plan were left so.
+    pub fn n_interrupted(&self, plan: &Plan) -> usize {
+        let running = (0..plan.tasks().len()).filter(|ix| plan.tasks()[*ix].status == Status::Running);
+        running.filter(|ix| self.is_interrupted(&plan.task_name(*ix))).count()
+    }
+
+    /// Returns who holds a task, in words; none where no holder is known.
+    pub fn holder_words(&self, task: &str) -> Option<String> {
+        let claim = self.claims.on(task)?;
+        let since = to_the_second(&claim.since);
+        if claim.owner().is_none() && self.reviews.contains_key(task) {
+            let command = |verb: &str| format!("planwright {verb} {} -p {}", argument(task), argument(&self.shown));
+            return Some(format!("waits for review: {}, or reject", command("approve")));
+        }
+        if self.is_interrupted(task) {
+            return Some(format!(
+                "left by a run that was interrupted; it began at {since}, and `planwright run {}` continues it",
+                argument(&self.shown)
+            ));
+        }
+        let words = match claim.owner() {
+            Some(owner) => format!("held by {} since {since}", one_line(owner)),
+            None => format!("held by a run since {since}"),
+        };
+        let until = match claim.until().map(to_the_second) {
+            Some(until) if claim.is_expired(&clock::now()) => {
+                format!("; its lease ended at {until}, and it may be claimed again")
+            }
+            Some(until) => format!(" until {until}"),
+            None => String::new(),
+        };
+        Some(format!("{words}{until} (claim {})", claim.number))
+    }
+}

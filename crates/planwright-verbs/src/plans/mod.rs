@@ -1,0 +1,25 @@
+//! Finds and opens plans and their tasks, and describes them.
+
+mod access;
+mod calling_attempt;
+mod difference;
+mod entries;
+mod find;
+mod open;
+mod overview;
+mod plan_or_task;
+mod skip_cause;
+mod task_fields;
+mod task_name;
+
+pub use access::*;
+pub use calling_attempt::*;
+pub use difference::*;
+pub use entries::*;
+pub use find::*;
+pub use open::*;
+pub use overview::*;
+pub use plan_or_task::*;
+pub use skip_cause::*;
+pub use task_fields::*;
+pub use task_name::*;

@@ -1,0 +1,107 @@
+//! A plan and its tasks as the reports of several verbs have them, and what a task waits for, in words.
+
+use planwright_core::diagnostic::Severity;
+use planwright_core::inspect::LinkedPlan;
+use planwright_core::plan::{Field, Plan, Readiness, StartVerdict, State, Status, Wait};
+use planwright_core::text::LineIndex;
+
+use super::OpenedPlan;
+use crate::json::{PlanOverview, ProgressReport, TaskOverview};
+use crate::text::{cut, shown_name};
+
+/// Returns a plan in a few lines, for JSON.
+pub fn plan_overview(opened: &OpenedPlan, linked: &LinkedPlan, readiness: &Readiness<'_>) -> PlanOverview {
+    let progress = readiness.progress();
+    PlanOverview {
+        path: opened.path.clone(),
+        dialect: linked.plan.dialect,
+        form: linked.plan.form,
+        title: linked.plan.title().to_owned(),
+        status: linked.plan.head_str(Field::Status).map(str::to_owned),
+        states_in: states_in(&linked.plan),
+        progress: ProgressReport {
+            total: progress.total,
+            pending: progress.pending,
+            running: progress.running,
+            done: progress.done,
+            failed: progress.failed,
+            skipped: progress.skipped,
+            blocked: progress.blocked,
+        },
+        errors: opened.inspection.count(Severity::Error),
+    }
+}
+
+/// Returns a task and why it may or may not start, for JSON.
+pub fn task_overview(
+    opened: &OpenedPlan,
+    linked: &LinkedPlan,
+    readiness: &Readiness<'_>,
+    index: &LineIndex<'_>,
+    task_ix: usize,
+) -> TaskOverview {
+    let plan = &linked.plan;
+    let task = &plan.tasks()[task_ix];
+    let word = match task.status {
+        Status::Unknown(word) => plan.str(word).to_owned(),
+        status => plan.lifecycle.word(status).to_owned(),
+    };
+    let waits = match readiness.verdict(task_ix) {
+        StartVerdict::Waits(waits) => waits.into_iter().map(|wait| wait_words(plan, wait)).collect(),
+        _ => Vec::new(),
+    };
+    TaskOverview {
+        task: plan.task_name(task_ix).into_owned(),
+        title: plan.task_title(task).to_owned(),
+        status: task.status.as_str(),
+        status_word: word,
+        ready: readiness.is_ready(task_ix),
+        depends_on: linked
+            .links
+            .of(task_ix)
+            .iter()
+            .map(|edge| plan.task_name(edge.to as usize).into_owned())
+            .collect(),
+        waits_for: waits,
+        note: opened.reasons.recorded(plan, task_ix).map(str::to_owned),
+        holder: (task.status == Status::Running)
+            .then(|| opened.access.holder_report(&plan.task_name(task_ix)))
+            .flatten(),
+        stage: plan.has_stages.then_some(task.stage),
+        line: index.position(task.span.start).line,
+    }
+}
+
+/// Returns what keeps the states of a plan's tasks.
+pub fn states_in(plan: &Plan) -> &'static str {
+    match plan.lifecycle.machine.written {
+        [] => "journal",
+        written if written.contains(&State::Running) && written.contains(&State::Failed) => "file",
+        _ => "both",
+    }
+}
+
+/// Returns a reason in a few words.
+pub fn wait_words(plan: &Plan, wait: Wait) -> String {
+    let named = |task_ix: usize| {
+        let status = plan.tasks()[task_ix].status;
+        format!(
+            "{} ({})",
+            shown_name(&plan.task_name(task_ix)),
+            plan.lifecycle.word(status)
+        )
+    };
+    match wait {
+        Wait::For { task_ix, .. } => named(task_ix),
+        Wait::ForNobody { span } => {
+            let written = plan.source().slice(span).trim_matches(['"', '\'']);
+            format!(
+                "{} (no such {})",
+                cut(&shown_name(written), 40),
+                plan.lifecycle.wording.task
+            )
+        }
+        Wait::ForStage { task_ix } => format!("an earlier stage: {}", named(task_ix)),
+        Wait::Held => "the removal of `skip: true` from the file".to_owned(),
+    }
+}

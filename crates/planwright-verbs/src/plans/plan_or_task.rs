@@ -1,0 +1,147 @@
+//! A word that names a plan or a task of the plan. A word that names a plan means the plan.
+
+use super::{FoundPlan, OpenedPlan, PlanChoice, PlanNaming, naming};
+use crate::face::{Failure, Result, Workspace};
+use crate::text::{cut, shown_name};
+
+pub enum PlanOrTask<P> {
+    Plan(P),
+    /// The plan, and the word, which need not be the name of a task there.
+    Task(P, String),
+    /// The word names no plan, and no task of the only plan.
+    Neither {
+        failure: Failure,
+        /// The only plan, where there is one.
+        only: Option<P>,
+        /// Whether the word looks like the name of a plan.
+        is_like_plan: bool,
+    },
+}
+
+/// A plan that is looked into for a task.
+pub trait HasTasks {
+    fn has_task(&self, name: &str) -> bool;
+}
+
+impl HasTasks for OpenedPlan {
+    fn has_task(&self, name: &str) -> bool {
+        let linked = self.inspection.plan.as_ref();
+        linked.is_some_and(|linked| linked.plan.find_task(name).is_some())
+    }
+}
+
+impl HasTasks for FoundPlan {
+    fn has_task(&self, name: &str) -> bool {
+        self.linked()
+            .is_some_and(|linked| linked.plan.find_task(name).is_some())
+    }
+}
+
+/// Distinguishes a plan from a task of the plan that `choice` names.
+pub fn plan_or_task<P: HasTasks>(
+    workspace: &Workspace,
+    word: Option<&str>,
+    choice: &PlanChoice,
+    open: impl Fn(&PlanChoice) -> Result<P>,
+) -> Result<PlanOrTask<P>> {
+    let Some(word) = word else {
+        return open(choice).map(PlanOrTask::Plan);
+    };
+    if let Some(named) = choice.plan.as_deref() {
+        let plan = open(choice)?;
+        return Ok(match named != word || plan.has_task(word) {
+            true => PlanOrTask::Task(plan, word.to_owned()),
+            false => PlanOrTask::Plan(plan),
+        });
+    }
+    let naming = match word {
+        "-" => PlanNaming::Whole,
+        word => naming(workspace, word, choice.user),
+    };
+    let named = choice.with_name(word);
+    if naming == PlanNaming::Whole {
+        return open(&named).map(PlanOrTask::Plan);
+    }
+    let only = match open(choice) {
+        Ok(plan) if plan.has_task(word) => return Ok(PlanOrTask::Task(plan, word.to_owned())),
+        only => only.ok(),
+    };
+    Ok(match open(&named) {
+        Ok(plan) => PlanOrTask::Plan(plan),
+        Err(failure) => PlanOrTask::Neither {
+            failure,
+            only,
+            is_like_plan: naming == PlanNaming::Partly,
+        },
+    })
+}
+
+/// Finds the plan that a word names, or the plan and the task of it. The only plan counts where the word names neither: that it has
+/// no such task says more than that no plan has such a name.
+pub(crate) fn plan_before_task(
+    workspace: &Workspace,
+    what: Option<&str>,
+    plan: &PlanChoice,
+) -> Result<(FoundPlan, Option<String>)> {
+    match plan_or_task(workspace, what, plan, |choice| find(workspace, choice))? {
+        PlanOrTask::Plan(found) => Ok((found, None)),
+        PlanOrTask::Task(found, task) => Ok((found, Some(task))),
+        PlanOrTask::Neither { failure, only, .. } => match (only, what) {
+            (Some(only), Some(what)) => Ok((only, Some(what.to_owned()))),
+            _ => Err(failure),
+        },
+    }
+}
+
+/// Distinguishes a plan from a task of one, for a verb with different results for both: a word that names both is refused.
+pub(crate) fn plan_xor_task(
+    workspace: &Workspace,
+    what: Option<&str>,
+    plan: &PlanChoice,
+    verb: &str,
+) -> Result<(FoundPlan, Option<String>)> {
+    let Some(what) = what else {
+        return find(workspace, plan).map(|found| (found, None));
+    };
+    if what == "-" {
+        return find_named(workspace, plan, what).map(|found| (found, None));
+    }
+    if plan.plan.is_some() {
+        return of_named_plan(workspace, what, plan);
+    }
+    let only = find(workspace, plan).ok().filter(|found| found.has_task(what));
+    match (naming(workspace, what, plan.user), only) {
+        (PlanNaming::Whole, Some(found)) => Err(two_readings(what, &found, verb)),
+        (_, Some(found)) => Ok((found, Some(what.to_owned()))),
+        (PlanNaming::Whole | PlanNaming::Partly, None) => find_named(workspace, plan, what).map(|found| (found, None)),
+        (PlanNaming::No, None) => Err(Failure::problem(
+            format!("no plan and no task is called `{}`", cut(&shown_name(what), 60)),
+            "`planwright list` shows the plans of this workspace; a task of one of several plans needs it: -p PLAN",
+        )),
+    }
+}
+
+/// Returns what a word means next to a plan that the request names: a task of it, unless both are the same word.
+fn of_named_plan(workspace: &Workspace, what: &str, plan: &PlanChoice) -> Result<(FoundPlan, Option<String>)> {
+    let found = find(workspace, plan)?;
+    Ok(match plan.plan.as_deref() == Some(what) && !found.has_task(what) {
+        true => (found, None),
+        false => (found, Some(what.to_owned())),
+    })
+}
+
+pub(crate) fn find(workspace: &Workspace, plan: &PlanChoice) -> Result<FoundPlan> {
+    plan.find(workspace, "name its file with --plan")
+}
+
+pub(crate) fn find_named(workspace: &Workspace, plan: &PlanChoice, name: &str) -> Result<FoundPlan> {
+    plan.with_name(name).find(workspace, "name its file")
+}
+
+fn two_readings(what: &str, found: &FoundPlan, verb: &str) -> Failure {
+    let (name, path) = (shown_name(what), found.path.display());
+    Failure::problem(
+        format!("`{name}` is the name of a plan, and that of a task of `{path}`"),
+        format!("`planwright {verb} -p {name}` means the plan, `planwright {verb} {name} -p {path}` the task"),
+    )
+}

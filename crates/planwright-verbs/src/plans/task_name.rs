@@ -1,0 +1,46 @@
+//! Tasks by the names that users give them, and what to say where none or several fit.
+
+use planwright_core::check::nearest_name;
+use planwright_core::inspect::LinkedPlan;
+use planwright_run::revise::ReviseError;
+
+use crate::face::{Failure, Result};
+use crate::text::{cut, one_line, shown_name};
+
+/// Returns the task that users call by this name.
+pub fn task_named(linked: &LinkedPlan, name: &str) -> Result<usize> {
+    planwright_run::revise::task_named(&linked.plan, name).map_err(|error| match &error {
+        ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
+        ReviseError::NoSuchTask { known, .. } => unknown_task(name, known),
+        _ => unknown_task(name, &[]),
+    })
+}
+
+pub fn several_tasks(name: &str, lines: &[usize]) -> Failure {
+    let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+    let message = format!(
+        "several tasks are called `{}`: those in the lines {}",
+        one_line(name),
+        lines.join(", ")
+    );
+    Failure::problem(message, "give each of them an id of its own in the file")
+}
+
+/// Returns that a plan has no task of this name: with the one that was probably meant, and some that it has.
+pub fn unknown_task(name: &str, known: &[String]) -> Failure {
+    const MOST: usize = 12;
+    let shown: Vec<String> = known.iter().take(MOST).map(|name| shown_name(name)).collect();
+    let more = if known.len() > MOST { ", …" } else { "" };
+    let has = match shown.is_empty() {
+        true => "the plan has no tasks, or none that could be read: see `planwright check`".to_owned(),
+        false => format!("it has {}{more}", shown.join(", ")),
+    };
+    let help = match nearest_name(name, known.iter().map(String::as_str)) {
+        Some(nearest) => format!("did you mean `{}`? {has}", shown_name(nearest)),
+        None => has,
+    };
+    Failure::problem(
+        format!("there is no task `{}` in this plan", cut(&shown_name(name), 60)),
+        help,
+    )
+}

@@ -1,0 +1,315 @@
+//! The run that a request names: by an id, the beginning of one, `last`, or nothing at all. And how a run stands.
+
+use std::path::{Path, PathBuf};
+
+use planwright_run::caller;
+use planwright_run::files::DiskFiles;
+use planwright_run::journal::{Header, JournalError};
+use planwright_run::layout::{PlanKey, PlanPlace};
+use planwright_run::revise::note_take_overs;
+use planwright_run::runs::state::RunState;
+use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
+use planwright_run::workspace::{root_of, slashed};
+
+use super::next_step;
+use crate::face::{Failure, Result, Workspace};
+use crate::plans::{CREATE_PLAN, PlanNaming, candidates, naming, open_file, plan_file, where_runs_are};
+use crate::text::one_line;
+
+pub struct RunScope<'w> {
+    workspace: &'w Workspace,
+    root: PathBuf,
+    /// The plan's path from the root; none for every plan.
+    plan: Option<String>,
+    /// Where the plan was looked for.
+    path: Option<PathBuf>,
+}
+
+pub struct SeenRun {
+    pub place: RunPlace,
+    pub header: Header,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunStatus {
+    Running {
+        pid: u32,
+    },
+    Ended(RunStanding),
+    /// It has not recorded its end, and no process holds it.
+    Interrupted,
+}
+
+impl RunStatus {
+    /// Judges a run. Whoever holds it must have been asked for before its log was read: in between it may have ended.
+    pub fn of(live: Option<&LiveRun>, run_state: &RunState) -> Self {
+        match (&run_state.ended, live) {
+            (Some(ended), _) => RunStatus::Ended(ended.standing.clone()),
+            (None, Some(live)) => RunStatus::Running { pid: live.pid },
+            (None, None) => RunStatus::Interrupted,
+        }
+    }
+
+    pub fn word(&self) -> &str {
+        match self {
+            RunStatus::Running { .. } => "running",
+            RunStatus::Ended(standing) => standing.as_str(),
+            RunStatus::Interrupted => "interrupted",
+        }
+    }
+
+    /// Returns it as people read it.
+    pub fn words(&self) -> String {
+        match self {
+            RunStatus::Running { pid } => format!("running (process {pid})"),
+            RunStatus::Ended(standing) => one_line(standing.as_str()).replace('-', " "),
+            RunStatus::Interrupted => "interrupted".to_owned(),
+        }
+    }
+}
+
+impl<'w> RunScope<'w> {
+    /// Finds whose runs are meant: those of a plan, or all of this workspace.
+    pub fn of(workspace: &'w Workspace, plan: Option<&str>) -> Result<Self> {
+        // A folder stands for its workspace.
+        let folder = match plan {
+            None => Some(workspace.folder().to_owned()),
+            Some(plan) => Some(workspace.path(plan)).filter(|path| path.is_dir()),
+        };
+        if let Some(folder) = folder {
+            return Ok(RunScope {
+                workspace,
+                root: workspace_of(&folder),
+                plan: None,
+                path: None,
+            });
+        }
+        let path = plan_file(workspace, plan.unwrap_or_default(), true)?;
+        let (root, plan) = match PlanPlace::of(&DiskFiles, &path) {
+            Ok(place) => (place.root, place.relative),
+            // The plan may be gone, and its runs still be there.
+            Err(_) => place_of_gone(&path),
+        };
+        Ok(RunScope {
+            workspace,
+            root,
+            plan: Some(plan),
+            path: Some(path),
+        })
+    }
+
+    /// Returns why there are no runs, where that is not that nothing ran: logs that cannot be read, or that there is no such plan.
+    pub fn require_plan(&self) -> Result<()> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        for place in runs::list(&DiskFiles, &self.root).unwrap_or_default() {
+            if place.log().exists() {
+                runs::header(&place.log()).map_err(|error| unreadable(&error))?;
+            }
+        }
+        open_file(path)?.linked().map(drop)
+    }
+
+    /// Returns the runs, the newest first. What has no log did not begin, and what cannot be read is marked.
+    pub fn runs(&self) -> Result<impl Iterator<Item = Result<SeenRun, (RunPlace, JournalError)>> + '_> {
+        let places = runs::list(&DiskFiles, &self.root).map_err(|error| unreadable_runs(&error))?;
+        let seen = places.into_iter().rev().filter(|place| place.log().exists());
+        let seen = seen.map(|place| match runs::header(&place.log()) {
+            Ok(header) => Ok(SeenRun { place, header }),
+            Err(error) => Err((place, error)),
+        });
+        Ok(seen.filter(|run| match (run, &self.plan) {
+            (Ok(run), Some(plan)) => run.header.path == *plan,
+            (Err(_), Some(_)) => false,
+            (_, None) => true,
+        }))
+    }
+
+    /// Returns the run that a user means; the newest where nothing is said.
+    pub fn run(&self, wanted: Option<&str>) -> Result<SeenRun> {
+        let wanted = wanted.filter(|wanted| *wanted != "last");
+        let mut fitting = Vec::new();
+        for run in self.runs()? {
+            let id = match &run {
+                Ok(run) => run.place.id(),
+                Err((place, _)) => place.id(),
+            };
+            match wanted {
+                None => return run.map_err(|(_, error)| unreadable(&error)),
+                Some(wanted) if id == wanted => return run.map_err(|(_, error)| unreadable(&error)),
+                Some(wanted) if id.starts_with(wanted) => fitting.push(run),
+                Some(_) => {}
+            }
+        }
+        match (fitting.len(), wanted) {
+            (1, _) => fitting.swap_remove(0).map_err(|(_, error)| unreadable(&error)),
+            // Verbs whose object is a run take its plan as well: then the newest run of it is meant.
+            (0, Some(wanted)) if self.path.is_none() && naming(self.workspace, wanted, true) != PlanNaming::No => {
+                RunScope::of(self.workspace, Some(wanted))?.run(None)
+            }
+            (0, Some(wanted)) => self.require_plan().and(Err(Failure::problem(
+                format!("there is no run `{}`{}", one_line(wanted), self.words()),
+                "`planwright runs` shows the runs",
+            ))),
+            (0, None) => self.require_plan().and(Err(self.nothing_ran())),
+            (_, _) => {
+                let ids = fitting.iter().take(20).flatten().map(|run| run.place.id());
+                let ids: Vec<&str> = ids.collect();
+                let command = self
+                    .workspace
+                    .with_word(wanted.unwrap_or_default(), ids.first().copied().unwrap_or_default());
+                Err(Failure::problem(
+                    format!("several runs fit: {}", ids.join(", ")),
+                    format!("name one of them: `{command}`"),
+                ))
+            }
+        }
+    }
+
+    /// Returns that there are no runs, as an error.
+    pub fn nothing_ran(&self) -> Failure {
+        let plan = match self.has_plan() {
+            true => "",
+            false => ", and there is no plan to run",
+        };
+        Failure::problem(
+            format!("there are no runs{}{plan}", self.words()),
+            self.where_runs_are(),
+        )
+    }
+
+    /// Returns how to get a run: by creating a plan where there is none, else by running one.
+    pub fn where_runs_are(&self) -> String {
+        match self.has_plan() {
+            false => CREATE_PLAN.to_owned(),
+            true => where_runs_are(&self.root, "logs"),
+        }
+    }
+
+    fn has_plan(&self) -> bool {
+        let is_copy = caller::plan_of_checkout(&self.root).is_some();
+        is_copy || self.path.is_some() || !candidates(&self.root, false).is_empty()
+    }
+
+    /// Returns the workspace in which they are looked for.
+    pub fn workspace(&self) -> &'w Workspace {
+        self.workspace
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns whose runs they are, in words that follow others.
+    pub fn words(&self) -> String {
+        match &self.plan {
+            Some(plan) => format!(" of `{}`", one_line(plan)),
+            None if self.root == workspace_of(self.workspace.folder()) => " in this workspace".to_owned(),
+            None => format!(" in the workspace `{}`", one_line(&self.root.to_string_lossy())),
+        }
+    }
+}
+
+fn workspace_of(folder: &Path) -> PathBuf {
+    root_of(&std::fs::canonicalize(folder).unwrap_or_default())
+}
+
+/// Returns the root of the workspace in which a plan was that is gone, and its path from there.
+fn place_of_gone(path: &Path) -> (PathBuf, String) {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // Its folder may be gone as well.
+    let mut known = absolute.clone();
+    let mut below = PathBuf::new();
+    while let (Err(_), Some(name)) = (std::fs::canonicalize(&known), known.file_name().map(PathBuf::from)) {
+        below = match below.as_os_str().is_empty() {
+            true => name,
+            false => name.join(below),
+        };
+        known.pop();
+    }
+    let known = std::fs::canonicalize(&known).unwrap_or(known);
+    let root = root_of(&known);
+    let path = known.join(below);
+    let relative = slashed(path.strip_prefix(&root).unwrap_or(&path));
+    (root, relative)
+}
+
+impl SeenRun {
+    /// Returns the place of its plan, whether the file is there or not.
+    pub fn plan(&self) -> PlanPlace {
+        plan_place(self.place.root(), &self.header.path)
+    }
+
+    /// Returns who runs it at this moment.
+    pub fn live(&self) -> Option<LiveRun> {
+        let live = runs::holder(&DiskFiles, &self.plan())?;
+        (live.id.as_deref() == Some(self.place.id())).then_some(live)
+    }
+
+    /// Adds up its log, and judges how it stands.
+    pub fn run_state(&self) -> Result<(RunState, RunStatus)> {
+        let live = self.live();
+        let records = runs::records(&DiskFiles, &self.place.log()).map_err(|error| unreadable(&error))?;
+        let mut run_state = RunState::of(&records);
+        let standing = RunStatus::of(live.as_ref(), &run_state);
+        if matches!(standing, RunStatus::Interrupted) {
+            run_state.mark_interrupted();
+        }
+        if !matches!(standing, RunStatus::Running { .. }) {
+            note_take_overs(&mut run_state, &self.plan().target, self.header.id.as_deref());
+        }
+        // A decision on its reviews may have changed it.
+        let standing = RunStatus::of(live.as_ref(), &run_state);
+        if run_state.ended.is_some() {
+            let next = match self.later() {
+                Some(_) => None,
+                None => next_step(&run_state, &self.plan().target),
+            };
+            if let Some(ended) = &mut run_state.ended {
+                ended.next = next;
+            }
+        }
+        Ok((run_state, standing))
+    }
+
+    /// Returns the newest run of its plan, where that is a later one.
+    pub fn later(&self) -> Option<String> {
+        let plan = self.plan();
+        let newest = runs::of_plan(&DiskFiles, &plan, self.header.id.as_deref())
+            .ok()?
+            .next()?;
+        let is_later = newest.id() != self.place.id();
+        is_later.then(|| newest.id().to_owned())
+    }
+}
+
+/// Returns the place of a plan by its path from the root.
+fn plan_place(root: &Path, relative: &str) -> PlanPlace {
+    PlanPlace {
+        target: root.join(relative),
+        root: root.to_owned(),
+        relative: relative.to_owned(),
+        key: PlanKey::of(relative),
+    }
+}
+
+/// Returns that the runs cannot be listed.
+pub fn unreadable_runs(error: &std::io::Error) -> Failure {
+    Failure::outside(
+        format!("the runs of this workspace cannot be read: {error}"),
+        "check that you may read `.planwright/runs`",
+    )
+}
+
+/// Returns that the log of a run cannot be read, as an error.
+pub fn unreadable(error: &JournalError) -> Failure {
+    let help = match error {
+        JournalError::Corrupt { .. } => {
+            "keep the file: `planwright events` shows the records before that place; `planwright run` says how to continue without it"
+        }
+        JournalError::Io { .. } => "check that you may read `.planwright/runs`",
+        error => error.help(),
+    };
+    Failure::environment(error, help)
+}

@@ -1,0 +1,46 @@
+//! Following a run that another process works on: how often to look, and whether it is still at work.
+
+use std::time::Duration;
+
+use planwright_run::runs::RunEvent;
+
+use super::SeenRun;
+
+/// How long to wait between two looks at a log that grows.
+pub(crate) const PAUSE: Duration = Duration::from_millis(200);
+
+/// Whether a run is still at work: it has not recorded its end, and a process holds it.
+pub(crate) struct RunActivity<'r> {
+    run: &'r SeenRun,
+    /// How many looks in a row no process held the run.
+    n_alone: u32,
+    /// Whether the end of the run is the last that it recorded of itself.
+    pub(crate) has_ended: bool,
+}
+
+impl<'r> RunActivity<'r> {
+    pub(crate) fn new(run: &'r SeenRun) -> Self {
+        RunActivity {
+            run,
+            n_alone: 0,
+            has_ended: false,
+        }
+    }
+
+    pub(crate) fn take(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Ended(_) => self.has_ended = true,
+            RunEvent::Begun(_) => self.has_ended = false,
+            _ => {}
+        }
+    }
+
+    /// Looks whether no process holds the run any more, for the second time: the log is read once more after that.
+    pub(crate) fn is_over(&mut self) -> bool {
+        match self.run.live() {
+            Some(_) => self.n_alone = 0,
+            None => self.n_alone += 1,
+        }
+        self.n_alone >= 2
+    }
+}

@@ -1,0 +1,13 @@
+//! Finds runs, follows them, and describes their results: why tasks failed, and which command comes next.
+
+mod failure_reason;
+mod find;
+mod follow;
+mod next_step;
+mod report;
+
+pub use failure_reason::*;
+pub use find::*;
+pub(crate) use follow::*;
+pub use next_step::*;
+pub use report::*;

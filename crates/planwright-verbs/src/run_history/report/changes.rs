@@ -1,0 +1,116 @@
+//! What each task of a run changed, what verified it, what it cost, and which tasks to look at first.
+
+use std::collections::BTreeMap;
+
+use planwright_run::git::Diffstat;
+use planwright_run::runs::state::{AttemptRun, RunState, TaskRun, TaskState};
+use serde::Serialize;
+
+use super::setting::Setting;
+
+/// What a task changed, and what stands behind it.
+#[derive(Debug, Serialize)]
+pub struct TaskChangeReport {
+    pub task: String,
+    pub title: Option<String>,
+    /// The commit that landed; null where tasks share the folder, and where nothing landed.
+    pub commit: Option<String>,
+    pub files: u64,
+    /// How many lines are new and gone; null where no commit landed.
+    pub added: Option<u64>,
+    pub removed: Option<u64>,
+    pub verified_by: usize,
+    /// How many times it was tried.
+    pub attempts: usize,
+    pub cost_usd: Option<f64>,
+    /// Whether the agent left everything unchanged.
+    pub no_changes: bool,
+    /// What the agent reported last, where it changed nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reported: Option<String>,
+    /// How many lines are gone from files that look like tests.
+    #[serde(skip)]
+    pub removed_in_tests: u64,
+}
+
+/// Returns what the tasks changed whose work was accepted.
+pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<TaskChangeReport> {
+    let accepted =
+        |task: &&TaskRun| matches!(task.state, TaskState::Done | TaskState::Review) && !task.attempts.is_empty();
+    let change = |task: &TaskRun| {
+        let last = task.last();
+        let merged = last
+            .and_then(|last| last.merged.as_ref())
+            .filter(|merged| merged.passed);
+        TaskChangeReport {
+            task: task.task.clone(),
+            title: setting.titles.get(&task.task).cloned(),
+            commit: merged.and_then(|merged| merged.commit.clone()),
+            files: last.map_or(0, |last| last.files.len() as u64),
+            added: None,
+            removed: None,
+            verified_by: last.map_or(0, |last| last.receipts.len()),
+            attempts: task.attempts.len(),
+            cost_usd: task.cost_usd(),
+            no_changes: last.is_some_and(|last| last.no_changes),
+            reported: last
+                .filter(|last| last.no_changes)
+                .and_then(|last| last.output.clone())
+                .filter(|text| !text.trim().is_empty()),
+            removed_in_tests: 0,
+        }
+    };
+    run_state.tasks().iter().filter(accepted).map(change).collect()
+}
+
+impl TaskChangeReport {
+    /// Takes the numbers of its commit.
+    pub(super) fn take(&mut self, stats: &BTreeMap<String, Diffstat>) {
+        if let Some(stat) = self.commit.as_ref().and_then(|commit| stats.get(commit)) {
+            self.files = stat.files;
+            self.added = Some(stat.added);
+            self.removed = Some(stat.removed);
+            self.removed_in_tests = stat.removed_in_tests;
+        }
+    }
+
+    /// Returns whether it took lines away from tests.
+    pub(super) fn weakens_tests(&self) -> bool {
+        self.removed_in_tests > 0
+    }
+}
+
+/// Returns the tasks that deserve a look before the others, each with the reason: failed, unverified, without changes, changed what verifies
+/// it, had conflicts.
+pub(super) fn look_first(run_state: &RunState) -> Vec<(String, &'static str)> {
+    let last = |task: &TaskRun, is_one: fn(&AttemptRun) -> bool| task.last().is_some_and(is_one);
+    let is_over = |task: &TaskRun| matches!(task.state, TaskState::Done | TaskState::Review);
+    let reason = |task: &TaskRun| -> Option<&'static str> {
+        match () {
+            () if task.state == TaskState::Failed => Some("failed"),
+            () if is_over(task) && last(task, |last| last.receipts.is_empty()) => Some("unverified"),
+            () if is_over(task) && last(task, |last| last.no_changes) => Some("no changes"),
+            () if last(task, |last| {
+                last.candidate.as_ref().is_some_and(|made| !made.protected.is_empty())
+            }) =>
+            {
+                Some("changed what verifies it")
+            }
+            () if task.attempts.iter().any(|attempt| attempt.conflict.is_some()) => Some("had conflicts"),
+            () => None,
+        }
+    };
+    let tasks = run_state.tasks().iter();
+    let mut found: Vec<(String, &'static str)> = tasks
+        .filter_map(|task| Some((task.task.clone(), reason(task)?)))
+        .collect();
+    const ORDER: [&str; 5] = [
+        "failed",
+        "unverified",
+        "no changes",
+        "changed what verifies it",
+        "had conflicts",
+    ];
+    found.sort_by_key(|(_, reason)| ORDER.iter().position(|known| known == reason));
+    found
+}

@@ -1,0 +1,76 @@
+//! What is known of a run in addition to its events: its name, its plan, the titles of its tasks. And the commands that name them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use planwright_core::plan::Plan;
+use planwright_core::text::visible;
+use planwright_run::shell::shell_word;
+
+use crate::text::{columns, shown_name};
+
+/// The widest column of names.
+const MAX_NAME_COLUMNS: usize = 16;
+
+/// What is known of a run in addition to its events.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    pub run: String,
+    /// The plan, as it is given on a command line.
+    pub plan: String,
+    /// What tasks are called in words, by their names.
+    pub titles: HashMap<String, String>,
+}
+
+impl Setting {
+    /// Returns what is known of a run that has not begun.
+    pub fn of(path: &Path, plan: &Plan) -> Self {
+        let titles = plan.tasks().iter().enumerate();
+        let titles = titles.map(|(ix, task)| (plan.task_name(ix).into_owned(), plan.task_subject(task).to_owned()));
+        Setting {
+            run: String::new(),
+            plan: path.to_string_lossy().into_owned(),
+            titles: titles.collect(),
+        }
+    }
+
+    pub fn title(&self, task: &str) -> &str {
+        self.titles.get(task).map_or("", String::as_str)
+    }
+
+    /// Returns how wide a column for the names of all tasks has to be.
+    pub fn name_columns(&self) -> usize {
+        let widest = self.titles.keys().map(|name| columns(&shown_name(name))).max();
+        widest.unwrap_or(0).min(MAX_NAME_COLUMNS)
+    }
+
+    /// Returns a command of ours about a task of this plan.
+    pub fn task_command(&self, verb: &str, task: &str) -> String {
+        with_option(&format!("planwright {verb} {}", argument(task)), "-p", &self.plan)
+    }
+
+    /// Returns the command that shows what the agent of a task said.
+    pub fn log_command(&self, task: &str) -> String {
+        with_option(&format!("planwright logs {}", argument(task)), "--run", &self.run)
+    }
+
+    /// Returns a command of ours about the whole plan.
+    pub fn plan_command(&self, verb: &str) -> String {
+        match self.plan.as_str() {
+            "" => format!("planwright {verb}"),
+            plan => format!("planwright {verb} {}", argument(plan)),
+        }
+    }
+}
+
+fn with_option(command: &str, option: &str, value: &str) -> String {
+    match value {
+        "" => command.to_owned(),
+        value => format!("{command} {option} {}", argument(value)),
+    }
+}
+
+/// Returns a text as one word of a command line.
+fn argument(text: &str) -> String {
+    visible(&shell_word(text)).into_owned()
+}

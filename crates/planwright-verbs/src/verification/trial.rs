@@ -1,0 +1,196 @@
+//! Tries commands of the user in a clean checkout, before a run needs them.
+
+use std::path::Path;
+
+use planwright_run::clock;
+use planwright_run::config::{Command, Config};
+use planwright_run::fence::{ProcessFolders, TemporaryFolders};
+use planwright_run::git::Repository;
+use planwright_run::redaction::Redaction;
+use planwright_run::runs::Receipt;
+use planwright_run::setup::candidates;
+use planwright_run::setup::trial::TrialCheckout;
+use planwright_run::verify::{self, Check, CheckEnvironment, Logs};
+use planwright_run::worker::{self, ProcessMark};
+use serde::Serialize;
+
+use super::{Series, VerificationObserver, fence_of};
+use crate::face::{Failure, Result};
+use crate::text::duration;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialResult {
+    /// It succeeded, and there are tests.
+    Passed,
+    /// It succeeded and found no tests.
+    NoTests,
+    Failed,
+    /// Its program is not installed.
+    NotFound,
+    /// The file that it needs is not committed, and is in no checkout.
+    NotCommitted,
+    /// It was not started, as the user wished.
+    NotTried,
+}
+
+pub struct TrialEnd {
+    pub result: TrialResult,
+    pub words: String,
+    /// The last line of the output, where it failed.
+    pub last_line: String,
+}
+
+impl TrialEnd {
+    pub fn of(result: TrialResult, words: &str) -> Self {
+        TrialEnd {
+            result,
+            words: words.to_owned(),
+            last_line: String::new(),
+        }
+    }
+}
+
+pub struct Trial<'t> {
+    root: &'t Path,
+    config: &'t Config,
+    checkout: TrialCheckout,
+    is_set_up: bool,
+    series: Series,
+    observer: &'t mut dyn VerificationObserver,
+}
+
+impl<'t> Trial<'t> {
+    /// Opens a checkout to try commands in; none where there is no commit to check out.
+    pub fn open(
+        root: &'t Path,
+        config: &'t Config,
+        observer: &'t mut dyn VerificationObserver,
+    ) -> Result<Option<Self>> {
+        let checkout = TrialCheckout::open(root, config).map_err(|error| {
+            Failure::environment(
+                &error,
+                "`planwright init --no-run` writes the commands without trying them",
+            )
+        })?;
+        let Some(checkout) = checkout else {
+            return Ok(None);
+        };
+        Ok(Some(Trial {
+            root,
+            config,
+            checkout,
+            is_set_up: false,
+            series: Series::begin(observer)?,
+            observer,
+        }))
+    }
+
+    /// Returns whether checkouts have a file.
+    pub fn is_committed(&self, file: &str) -> bool {
+        let is_tracked = || {
+            let repository = Repository::around(self.root).ok().flatten()?;
+            repository.has_tracked(&self.root.join(file)).ok()
+        };
+        is_tracked().unwrap_or(true)
+    }
+
+    /// Returns whether the program of a command is installed, or in the checkout.
+    pub fn has_program(&self, command: &Command) -> bool {
+        is_program_found(command, Some(&self.checkout.folder))
+    }
+
+    /// Starts a command as a run would, and waits for its end.
+    pub fn try_command(&mut self, command: &Command) -> Result<TrialEnd> {
+        let mut commands = match std::mem::replace(&mut self.is_set_up, true) {
+            true => Vec::new(),
+            false => self.checkout.setup.clone(),
+        };
+        commands.push(command.clone());
+        let checks: Vec<Check> = commands
+            .into_iter()
+            .map(|command| Check {
+                command,
+                timeout: self.config.verify.timeout,
+                covers: Vec::new(),
+                from_plan: false,
+            })
+            .collect();
+        let ground = ProcessFolders {
+            writable: &[self.checkout.slot.path()],
+            readable: &self.checkout.object_folders,
+            environment: &self.checkout.environment,
+            ..ProcessFolders::default()
+        };
+        let mut temporary = TemporaryFolders::default();
+        let scene = CheckEnvironment {
+            fence: fence_of(self.config, &ground, &mut temporary)?,
+            folder: self.checkout.folder.clone(),
+            redaction: Redaction::of_environment(&self.checkout.environment),
+            environment: self.checkout.environment.clone(),
+            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+            max_log_bytes: self.config.run.log_cap,
+            grace: self.config.run.grace,
+        };
+        // Not in the workspace: nothing is written there before all is known.
+        let mut outputs = TemporaryFolders::default();
+        let help = "check that you may write to the folder for temporary files";
+        let failed = |error: std::io::Error| Failure::environment(&error, help);
+        let folder = outputs.make(0).map_err(failed)?;
+        let logs = Logs::create(&folder, "init", "").map_err(failed)?;
+        let (commit, slot) = (Some(self.checkout.commit.as_str()), Some(&self.checkout.slot));
+        let receipts = self
+            .series
+            .run(&checks, &scene, &logs, commit, slot, &mut *self.observer);
+        worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
+        let receipts = receipts?;
+        Ok(end_of(command, &receipts, &logs))
+    }
+}
+
+fn end_of(command: &Command, receipts: &[Receipt], logs: &Logs) -> TrialEnd {
+    // A preparation that fails is the reason why the command does.
+    let receipt = receipts
+        .iter()
+        .find(|receipt| !verify::passed(receipt))
+        .or(receipts.last());
+    let Some(receipt) = receipt else {
+        return TrialEnd::of(TrialResult::Failed, "not started");
+    };
+    let whole = std::fs::read_to_string(logs.log(receipts.len())).unwrap_or_else(|_| receipt.tail.clone());
+    let time = duration(receipt.milliseconds);
+    let has_no_tests = candidates::says_no_tests(&whole) || receipt.exit == "exit 5" && is_pytest(command);
+    match verify::passed(receipt) {
+        _ if has_no_tests => TrialEnd::of(TrialResult::NoTests, "no tests found"),
+        true => TrialEnd::of(TrialResult::Passed, &format!("passed in {time}")),
+        false => {
+            let last = receipt.tail.lines().rev().find(|line| !line.trim().is_empty());
+            TrialEnd {
+                last_line: last.unwrap_or_default().trim().to_owned(),
+                ..TrialEnd::of(TrialResult::Failed, &format!("failed, {}", receipt.exit))
+            }
+        }
+    }
+}
+
+/// Returns whether a command is pytest, whose exit status for "no tests" is 5.
+fn is_pytest(command: &Command) -> bool {
+    command
+        .arguments()
+        .iter()
+        .any(|word| word == "pytest" || word == "unittest")
+}
+
+/// Returns whether the program of a command is there: on the search path, or in a folder.
+pub fn is_program_found(command: &Command, folder: Option<&Path>) -> bool {
+    let Command::Words(words) = command.plain() else {
+        return true;
+    };
+    let Some(program) = words.first() else {
+        return false;
+    };
+    match program.contains('/') {
+        true => folder.is_none_or(|folder| folder.join(program).is_file()),
+        false => planwright_run::programs::program(program).is_some(),
+    }
+}
