@@ -1,6 +1,7 @@
 //! Finds JSON events among other lines: one object per line, in one array, or over several lines. Knows JSON, and no agent.
 
 use crate::diagnostic::Severity;
+use crate::document::prose::BracketScan;
 use crate::document::rules::{DUPLICATE_KEY, JSON_SURROGATE, TOO_DEEP};
 use crate::document::{NodeKind, NodeRef, json};
 use crate::text::SourceText;
@@ -68,10 +69,10 @@ impl Splitter {
         self.spread.push('\n');
         let mut scan = BracketScan::default();
         for byte in line.bytes() {
-            match scan.next(byte) {
-                Some(BracketKind::Open) => self.depth += 1,
-                Some(BracketKind::Close) => self.depth = self.depth.saturating_sub(1),
-                _ => {}
+            match scan.bracket(byte) {
+                Some(b'{' | b'[') => self.depth += 1,
+                Some(_) => self.depth = self.depth.saturating_sub(1),
+                None => {}
             }
             if self.depth == 0 {
                 break;
@@ -112,14 +113,14 @@ fn event(text: &str, take: &mut dyn FnMut(OutputLine<'_>)) -> bool {
 fn elements(text: &str, take: &mut dyn FnMut(OutputLine<'_>)) -> bool {
     let (mut scan, mut depth, mut start, mut n_events) = (BracketScan::default(), 0_usize, 0, 0_usize);
     for (at, byte) in text.bytes().enumerate() {
-        match scan.next(byte) {
-            Some(BracketKind::Open) => {
+        match scan.bracket(byte) {
+            Some(b'{' | b'[') => {
                 depth += 1;
                 if depth == 2 {
                     start = at;
                 }
             }
-            Some(BracketKind::Close) => {
+            Some(_) => {
                 depth = depth.saturating_sub(1);
                 let element = text.get(start..=at).filter(|element| element.starts_with('{'));
                 if depth == 1
@@ -134,33 +135,4 @@ fn elements(text: &str, take: &mut dyn FnMut(OutputLine<'_>)) -> bool {
         }
     }
     n_events > 0
-}
-
-enum BracketKind {
-    Open,
-    Close,
-}
-
-/// Tells brackets from characters of strings.
-#[derive(Default)]
-struct BracketScan {
-    in_string: bool,
-    is_escaped: bool,
-}
-
-impl BracketScan {
-    fn next(&mut self, byte: u8) -> Option<BracketKind> {
-        if self.is_escaped {
-            self.is_escaped = false;
-            return None;
-        }
-        match byte {
-            b'\\' if self.in_string => self.is_escaped = true,
-            b'"' => self.in_string = !self.in_string,
-            b'{' | b'[' if !self.in_string => return Some(BracketKind::Open),
-            b'}' | b']' if !self.in_string => return Some(BracketKind::Close),
-            _ => {}
-        }
-        None
-    }
 }

@@ -1,5 +1,6 @@
 //! Reads an arbiter's answer: one of the offered agents, with a reason. Everything else is an error.
 
+use crate::document::prose::objects;
 use crate::document::{NodeKind, NodeRef, json};
 use crate::text::SourceText;
 
@@ -81,11 +82,9 @@ impl Decision {
         if text.len() > MAX_ANSWER_BYTES {
             return Err(AnswerError::TooLong { n_bytes: text.len() });
         }
-        let mut decisions = Vec::new();
-        for object in objects(text) {
-            decisions.extend(decision(object));
-        }
-        let mut decisions = decisions.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let objects = objects(text).take(MAX_TRIES).filter(|object| object.is_closed);
+        let decisions = objects.filter_map(|object| decision(object.text));
+        let mut decisions = decisions.collect::<Result<Vec<_>, _>>()?;
         let first = decisions.first().ok_or(AnswerError::NoObject)?.agent.clone();
         if decisions.iter().any(|decision| decision.agent != first) {
             return Err(AnswerError::Several {
@@ -138,51 +137,6 @@ fn read_members(agent: NodeRef<'_>, reason: Option<NodeRef<'_>>) -> Result<Decis
             .map(|reason| super::one_line(&reason, MAX_REASON))
             .ok_or(AnswerError::NoReason)?,
     })
-}
-
-/// Returns what stands between braces that fit, outside of others. Not all of it is JSON.
-fn objects(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut from = 0;
-    for _ in 0..MAX_TRIES {
-        let Some(start) = text
-            .get(from..)
-            .and_then(|rest| memchr::memchr(b'{', rest.as_bytes()))
-            .map(|at| from + at)
-        else {
-            break;
-        };
-        let rest = text.get(start..).unwrap_or("");
-        match end_of(rest) {
-            Some(end) => {
-                found.extend(rest.get(..end));
-                from = start + end;
-            }
-            None => from = start + 1,
-        }
-    }
-    found
-}
-
-/// Returns where the object ends that a text begins with; none where it never does.
-fn end_of(text: &str) -> Option<usize> {
-    let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_string => is_escaped = true,
-            b'"' => is_string = !is_string,
-            b'{' if !is_string => depth += 1,
-            b'}' if !is_string => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]

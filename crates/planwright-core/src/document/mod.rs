@@ -22,6 +22,7 @@ mod gap;
 pub mod json;
 pub mod markdown;
 pub mod patch;
+pub(crate) mod prose;
 pub mod route;
 pub mod rules;
 pub mod write;

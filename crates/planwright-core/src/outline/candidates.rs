@@ -1,6 +1,5 @@
 //! Decides which part of an answer is the plan: the only candidate, a corrected one, or none if two are equally likely.
 
-use super::blocks::{CodeFence, fences, json_within, yaml_within};
 use super::choice::{
     EmptyAnswer, Labels, OutlineCandidate, PartKind, cut_off, draw_edges, empty_list, joined, left_out_between,
     nothing, nothing_but, one_of, single_tasks, two_plans,
@@ -10,6 +9,7 @@ use super::dependency_sentences::arrows_lead_to_dependencies;
 use super::dot;
 use super::ends::ends_as_cut;
 use super::goal::goal_above;
+use super::json_in_text::json_within;
 use super::json_values::SyntaxProblem;
 use super::lists::{self, Lists};
 use super::markdown_lines::LineKind;
@@ -25,6 +25,7 @@ use super::written_links::add_links;
 use super::yaml_values::read_yaml;
 use super::{Outline, json_values};
 use crate::diagnostic::{Diagnostic, Related};
+use crate::document::prose::{CodeFence, fences, yaml_blocks};
 use crate::text::{SourceText, Span};
 
 /// The longest answer that is read, in bytes.
@@ -198,7 +199,7 @@ impl Parts {
         for (start, problem) in problems {
             self.unreadable(text, Span::new(start, problem.at), start, &problem);
         }
-        for span in yaml_within(text, whole, &self.taken) {
+        for span in yaml_blocks(text, whole, &self.taken) {
             if let Ok(read) = read_yaml(source, span)
                 && let Structure::Plan(mut plan, true) = plan_of(&read.node)
                 && plan

@@ -1,6 +1,7 @@
 //! Lines of Markdown: headings, list items, table rows, and the rest.
 
 use super::task_keys::state_of;
+use crate::document::prose::TakenParts;
 use crate::text::Span;
 
 /// A line, or the part of it that counts.
@@ -37,13 +38,9 @@ impl MarkdownLine<'_> {
 pub(super) fn lines<'t>(text: &'t str, part: Span, taken: &[Span]) -> Vec<MarkdownLine<'t>> {
     let mut out = Vec::new();
     let mut at = part.start as usize;
-    let mut taken = taken.iter().copied().peekable();
+    let mut taken = TakenParts::new(taken);
     for line in text.get(part.range()).unwrap_or("").split_inclusive('\n') {
-        while taken.peek().is_some_and(|span| span.end as usize <= at) {
-            taken.next();
-        }
-        let is_taken = taken.peek().is_some_and(|span| (span.start as usize) < at + line.len());
-        out.push(match is_taken {
+        out.push(match taken.overlaps(at, line) {
             true => blank(at),
             false => line_of(line.trim_end_matches(['\n', '\r']), at),
         });

@@ -11,7 +11,6 @@
 //! assert_eq!(outline.tasks[1].dependencies, [0]);
 //! ```
 
-mod blocks;
 mod bracketed_titles;
 mod candidates;
 mod choice;
@@ -24,6 +23,7 @@ mod ends;
 mod goal;
 mod index;
 mod item_text;
+mod json_in_text;
 mod json_values;
 mod lists;
 mod mapped_text;

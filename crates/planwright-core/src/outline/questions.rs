@@ -1,10 +1,10 @@
 //! Finds the questions in an answer that has no plan.
 
-use super::blocks::fences;
 use super::candidates::read;
 use super::markdown_lines::{LineKind, lines};
 use super::names::{one_line, plain};
 use super::rules::NO_TASKS;
+use crate::document::prose::fences;
 use crate::text::{SourceText, Span};
 
 /// How many questions are returned.

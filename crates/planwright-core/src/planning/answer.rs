@@ -10,11 +10,11 @@
 //! ```
 
 use crate::convert::owned;
+use crate::document::prose::{around, fences, objects, yaml_blocks};
 use crate::document::{DocumentFormat, NodeKind, NodeRef, json, write, yaml};
-use crate::text::SourceText;
+use crate::text::{SourceText, Span};
 
-/// The longest answer that is looked at, in bytes.
-pub const MAX_ANSWER_BYTES: usize = 4 << 20;
+pub use crate::outline::MAX_ANSWER_BYTES;
 
 /// How many places of an answer are looked at.
 const MAX_CANDIDATES: usize = 24;
@@ -55,17 +55,23 @@ fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<AnswerCandidat
     if !fences.is_empty() && is_sound_yaml(whole) {
         add(found, whole, "", n_wrappings);
     }
-    for (body, around) in fences.iter().rev() {
-        add(found, body, around, n_wrappings);
+    for fence in fences.iter().rev() {
+        add(
+            found,
+            &fence.lines_of(answer),
+            &around(answer, fence.whole),
+            n_wrappings,
+        );
     }
     if begins_as_data(whole) {
         add(found, whole, "", n_wrappings);
     }
-    for object in objects(answer).into_iter().rev() {
+    for object in outer_objects(answer).into_iter().rev() {
         add(found, object, &answer.replacen(object, "", 1), n_wrappings);
     }
-    if let Some(lines) = yaml_lines(answer) {
-        add(found, lines, &answer.replacen(lines, "", 1), n_wrappings);
+    for lines in yaml_lines(answer).into_iter().rev() {
+        let body = answer.get(lines.range()).unwrap_or("");
+        add(found, body, &around(answer, lines), n_wrappings);
     }
     if found.is_empty() && !whole.is_empty() {
         add(found, whole, "", 0);
@@ -126,7 +132,7 @@ fn wrapped(text: &str) -> Option<String> {
     }
     let parsed = json::parse(&SourceText::new(text));
     let inner = unwrapped(parsed.document.root()?, MAX_DEPTH)?;
-    let has_data = inner.contains('{') || !fences(&inner).is_empty() || yaml_lines(&inner).is_some();
+    let has_data = inner.contains('{') || !fences(&inner).is_empty() || !yaml_lines(&inner).is_empty();
     has_data.then_some(inner)
 }
 
@@ -178,106 +184,16 @@ fn is_sound_yaml(text: &str) -> bool {
     is_object && parsed.diagnostics.is_empty()
 }
 
-/// Returns the fenced blocks of a text, each with all that stands around it. One that nobody closed goes on to the end.
-fn fences(answer: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut lines = answer.split_inclusive('\n');
-    let mut at = 0;
-    while let Some(line) = lines.next() {
-        let opening = at;
-        at += line.len();
-        let Some((mark, n_marks, indent)) = fence_of(line) else {
-            continue;
-        };
-        let mut body = String::new();
-        for line in lines.by_ref() {
-            at += line.len();
-            // A mark that is indented further, as CommonMark has it, belongs to a text inside of the block.
-            let is_own = |(own, n, deep): (char, usize, usize)| own == mark && n >= n_marks && deep <= indent + 3;
-            let closes = fence_of(line).is_some_and(is_own) && line.trim().chars().all(|c| c == mark);
-            if closes {
-                break;
-            }
-            let n_spaces = line.bytes().take_while(|byte| *byte == b' ').count();
-            body.push_str(line.get(n_spaces.min(indent)..).unwrap_or(line));
-        }
-        let before = answer.get(..opening).unwrap_or("");
-        let after = answer.get(at..).unwrap_or("");
-        let around = format!("{}\n\n{}", before.trim(), after.trim());
-        found.push((body, around.trim().to_owned()));
-        if found.len() >= MAX_CANDIDATES {
-            break;
-        }
-    }
-    found
+/// Returns the outermost objects in braces; the last may not be closed.
+fn outer_objects(answer: &str) -> Vec<&str> {
+    let mut is_over = false;
+    let outer = objects(answer).take_while(|object| !std::mem::replace(&mut is_over, !object.is_closed));
+    outer.map(|object| object.text).take(MAX_CANDIDATES).collect()
 }
 
-/// Returns the mark of a fence, how often it stands there, and how far it is indented.
-fn fence_of(line: &str) -> Option<(char, usize, usize)> {
-    let body = line.trim_start_matches(' ');
-    let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let n_marks = body.chars().take_while(|c| *c == mark).count();
-    let rest = body.get(n_marks..)?;
-    let is_fence = n_marks >= 3 && !(mark == '`' && rest.contains('`'));
-    is_fence.then(|| (mark, n_marks, line.len() - body.len()))
-}
-
-/// Returns the outermost objects in braces; one that does not end goes on to the end of the text.
-fn objects(answer: &str) -> Vec<&str> {
-    let bytes = answer.as_bytes();
-    let mut found = Vec::new();
-    let (mut depth, mut start) = (0usize, 0usize);
-    let (mut in_string, mut is_escaped) = (false, false);
-    for (at, &byte) in bytes.iter().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if in_string => is_escaped = true,
-            // Quotes outside of braces are those of a sentence.
-            b'"' if depth > 0 => in_string = !in_string,
-            _ if in_string => {}
-            b'{' => {
-                if depth == 0 {
-                    start = at;
-                }
-                depth += 1;
-            }
-            b'}' if depth > 0 => {
-                depth -= 1;
-                if depth == 0 {
-                    found.extend(answer.get(start..=at));
-                }
-            }
-            _ => {}
-        }
-        if found.len() >= MAX_CANDIDATES {
-            return found;
-        }
-    }
-    if depth > 0 {
-        found.extend(answer.get(start..));
-    }
-    found
-}
-
-/// Returns the lines from the first that is a key of YAML, up to the first that can be no YAML.
-fn yaml_lines(answer: &str) -> Option<&str> {
-    let mut at = 0;
-    let mut start = None;
-    let mut end = answer.len();
-    for line in answer.split_inclusive('\n') {
-        let belongs = yaml::is_member_line(line) || line.starts_with([' ', '\t', '-', '#']) || line.trim().is_empty();
-        match start {
-            None if yaml::is_member_line(line) => start = Some(at),
-            Some(_) if !belongs => {
-                end = at;
-                break;
-            }
-            _ => {}
-        }
-        at += line.len();
-    }
-    let lines = answer.get(start?..end)?;
-    (lines.lines().count() > 1).then_some(lines)
+/// Returns the runs of lines that look like YAML.
+fn yaml_lines(answer: &str) -> Vec<Span> {
+    yaml_blocks(answer, Span::new(0, answer.len()), &[])
 }
 
 #[cfg(test)]

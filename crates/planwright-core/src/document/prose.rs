@@ -1,0 +1,231 @@
+//! Finds data in prose: fenced blocks, objects in braces, and lines of YAML. Does not know what the data means.
+
+use super::yaml;
+use crate::text::Span;
+
+/// How many fences, and how many runs of YAML lines, are looked at.
+const MAX_FENCES: usize = 200;
+const MAX_YAML_BLOCKS: usize = 64;
+
+/// A fenced block.
+#[derive(Debug)]
+pub(crate) struct CodeFence<'t> {
+    /// The language, as written.
+    pub(crate) language: &'t str,
+    pub(crate) body: Span,
+    pub(crate) whole: Span,
+    /// Without a closing line, the block ends with the text.
+    pub(crate) is_closed: bool,
+    indent: usize,
+}
+
+/// A line that opens or closes a block.
+struct FenceLine<'t> {
+    mark: char,
+    n_marks: usize,
+    indent: usize,
+    info: &'t str,
+}
+
+impl<'t> FenceLine<'t> {
+    fn of(line: &'t str) -> Option<Self> {
+        let body = line.trim_start();
+        let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let info = body.trim_start_matches(mark);
+        let n_marks = body.len() - info.len();
+        let is_fence = n_marks >= 3 && !(mark == '`' && info.contains('`'));
+        is_fence.then(|| FenceLine {
+            mark,
+            n_marks,
+            indent: line.len() - body.len(),
+            info: info.trim(),
+        })
+    }
+
+    /// Returns whether this line closes the block of another. By CommonMark, one that is indented further belongs to the block.
+    fn closes(&self, open: &FenceLine<'_>) -> bool {
+        let is_same = self.mark == open.mark && self.n_marks >= open.n_marks;
+        is_same && self.info.is_empty() && self.indent <= open.indent + 3
+    }
+
+    fn fence(&self, whole: Span, body: Span, is_closed: bool) -> CodeFence<'t> {
+        let is_end = |c: char| c.is_whitespace() || matches!(c, '{' | ',');
+        CodeFence {
+            language: self.info.split(is_end).next().unwrap_or(""),
+            body,
+            whole,
+            is_closed,
+            indent: self.indent,
+        }
+    }
+}
+
+/// Returns the fenced blocks of a text.
+pub(crate) fn fences(text: &str) -> Vec<CodeFence<'_>> {
+    let mut found = Vec::new();
+    let mut open: Option<(FenceLine<'_>, usize, usize)> = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let (start, end) = (at, at + line.len());
+        at = end;
+        let Some(fence) = FenceLine::of(line) else {
+            continue;
+        };
+        match &open {
+            None => open = Some((fence, start, end)),
+            Some((own, from, body)) if fence.closes(own) => {
+                found.push(own.fence(Span::new(*from, end), Span::new(*body, start), true));
+                open = None;
+            }
+            Some(_) => {}
+        }
+        if found.len() >= MAX_FENCES {
+            return found;
+        }
+    }
+    if let Some((own, from, body)) = open {
+        found.push(own.fence(Span::new(from, text.len()), Span::new(body, text.len()), false));
+    }
+    found
+}
+
+impl CodeFence<'_> {
+    /// Returns the lines of the block, without the indentation of its first line of marks.
+    pub(crate) fn lines_of(&self, text: &str) -> String {
+        let lines = text.get(self.body.range()).unwrap_or("").split_inclusive('\n');
+        let dedented = lines.map(|line| {
+            let n_spaces = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            line.get(n_spaces.min(self.indent)..).unwrap_or(line)
+        });
+        dedented.collect()
+    }
+}
+
+/// Returns what stands before and after a part of a text, with a blank line between.
+pub(crate) fn around(text: &str, part: Span) -> String {
+    let before = text.get(..part.start as usize).unwrap_or("").trim();
+    let after = text.get(part.end as usize..).unwrap_or("").trim();
+    format!("{before}\n\n{after}").trim().to_owned()
+}
+
+/// Distinguishes brackets from the characters of strings, byte by byte.
+#[derive(Debug, Default)]
+pub(crate) struct BracketScan {
+    in_string: bool,
+    is_escaped: bool,
+}
+
+impl BracketScan {
+    /// Returns a byte that is a bracket or a brace outside of strings.
+    pub(crate) fn bracket(&mut self, byte: u8) -> Option<u8> {
+        if std::mem::take(&mut self.is_escaped) {
+            return None;
+        }
+        match byte {
+            b'\\' if self.in_string => self.is_escaped = true,
+            b'"' => self.in_string = !self.in_string,
+            b'{' | b'[' | b'}' | b']' if !self.in_string => return Some(byte),
+            _ => {}
+        }
+        None
+    }
+}
+
+/// Text in braces. Not all of it is JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BracedText<'t> {
+    pub(crate) text: &'t str,
+    /// Without its closing brace, it ends with the text around it.
+    pub(crate) is_closed: bool,
+}
+
+/// Returns the outermost objects in braces, in order. After one that is not closed, what begins within it follows.
+pub(crate) fn objects(text: &str) -> impl Iterator<Item = BracedText<'_>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        // Quotes outside of braces are those of a sentence.
+        let start = from + memchr::memchr(b'{', text.as_bytes().get(from..)?)?;
+        let rest = text.get(start..)?;
+        let end = object_end(rest);
+        from = start + end.unwrap_or(1);
+        Some(BracedText {
+            text: rest.get(..end.unwrap_or(rest.len()))?,
+            is_closed: end.is_some(),
+        })
+    })
+}
+
+/// Returns where the object ends that a text begins with.
+fn object_end(text: &str) -> Option<usize> {
+    let (mut scan, mut depth) = (BracketScan::default(), 0_usize);
+    for (at, byte) in text.bytes().enumerate() {
+        match scan.bracket(byte) {
+            Some(b'{') => depth += 1,
+            Some(b'}') if depth <= 1 => return Some(at + 1),
+            Some(b'}') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A walk through a text that passes over parts which are read elsewhere.
+pub(crate) struct TakenParts<'p> {
+    parts: &'p [Span],
+}
+
+impl<'p> TakenParts<'p> {
+    /// Takes the parts in ascending order.
+    pub(crate) fn new(parts: &'p [Span]) -> Self {
+        TakenParts { parts }
+    }
+
+    /// Returns the first part that ends after a place. Places ascend from call to call.
+    pub(crate) fn next_after(&mut self, at: usize) -> Option<Span> {
+        while let Some((_, rest)) = self.parts.split_first().filter(|(first, _)| first.end as usize <= at) {
+            self.parts = rest;
+        }
+        self.parts.first().copied()
+    }
+
+    /// Returns whether a line has a part in it.
+    pub(crate) fn overlaps(&mut self, at: usize, line: &str) -> bool {
+        self.next_after(at)
+            .is_some_and(|part| (part.start as usize) < at + line.len())
+    }
+}
+
+/// Returns the runs of at least two lines that look like YAML with keys, without those in `taken`.
+pub(crate) fn yaml_blocks(text: &str, part: Span, taken: &[Span]) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut start: Option<usize> = None;
+    let mut at = part.start as usize;
+    let mut taken = TakenParts::new(taken);
+    let (mut last_end, mut n_lines) = (at, 0);
+    let lines = text.get(part.range()).unwrap_or("").split_inclusive('\n');
+    for line in lines.chain([""]) {
+        let is_taken = taken.overlaps(at, line);
+        let bare = line.trim_end();
+        let is_key = begins_member(bare.strip_prefix("- ").unwrap_or(bare));
+        let goes_on = is_key || line.starts_with([' ', '\t', '-', '#']) || bare.is_empty() && !line.is_empty();
+        if start.is_none() || !goes_on || is_taken {
+            found.extend(start.filter(|_| n_lines > 1).map(|from| Span::new(from, last_end)));
+            start = (is_key && !is_taken).then_some(at);
+            n_lines = 0;
+        }
+        at += line.len();
+        if !bare.is_empty() {
+            last_end = at;
+            n_lines += 1;
+        }
+    }
+    found.truncate(MAX_YAML_BLOCKS);
+    found
+}
+
+/// Returns whether a line begins with a key of one word, as data does and sentences rarely do.
+fn begins_member(line: &str) -> bool {
+    const MAX_KEY: usize = 40;
+    let is_short = line.find(':').is_some_and(|n_bytes| n_bytes <= MAX_KEY);
+    yaml::is_member_line(line) && is_short && !line.contains("**")
+}
