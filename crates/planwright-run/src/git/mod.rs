@@ -11,6 +11,7 @@
 mod answers;
 mod borrowed;
 mod candidate;
+mod changed_files;
 mod checkout;
 mod command;
 mod complaint;
@@ -20,6 +21,7 @@ mod error;
 mod land;
 mod messages;
 mod names;
+mod own_index;
 mod pool;
 mod prepared_update;
 mod refs;

@@ -280,8 +280,6 @@ const FILES_IN_CIRCLES: &[&str] = &[
     "planwright-core/document/patch/json",
     "planwright-core/document/patch/resolve",
     "planwright-core/document/patch/scalar",
-    "planwright-run/git/unfinished_move",
-    "planwright-run/git/user_checkout",
 ];
 
 /// Adds the paths that a tree of imports names.

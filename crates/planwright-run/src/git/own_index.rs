@@ -1,0 +1,106 @@
+//! An index of planwright's own that takes the place of the user's, and the locks that it needs.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use super::GitError;
+use super::borrowed::path_error;
+use super::command::{GitLocation, LOCK_PAUSES};
+use super::repository::Repository;
+use crate::clock;
+use crate::faults;
+use crate::files::DiskFiles;
+use crate::lock::{self, LockError, LockHolder, PlanLock};
+
+/// The index that git works with while the files change; the user's own is locked, and replaced by it.
+const INDEX: &str = "planwright-index";
+
+impl Repository {
+    /// Has one process of ours move a checked-out branch at a time.
+    pub(super) fn lock_checkout(&self) -> Result<PlanLock, GitError> {
+        let me = LockHolder::new("land".to_owned(), clock::now());
+        let path = self.common_folder().join("planwright.lock");
+        lock::acquire(&DiskFiles, &path, &me, lock::PATIENCE).map_err(|error| match error {
+            LockError::Held { .. } => GitError::Locked {
+                command: "planwright land".to_owned(),
+                reason: error.to_string(),
+            },
+            LockError::Io { path, source } => GitError::Path { path, source },
+        })
+    }
+
+    /// Does something with an index of planwright's own that takes the place of the user's afterwards, which is locked meanwhile. A git that
+    /// is killed leaves no lock of the user's index then.
+    pub(super) fn with_own_index(
+        &self,
+        git_dir: &Path,
+        work: impl FnOnce(&GitLocation) -> Result<(), GitError>,
+    ) -> Result<(), GitError> {
+        let lock = lock_index(git_dir)?;
+        faults::point("the index is locked");
+        let index = git_dir.join("index");
+        let own = git_dir.join(INDEX);
+        let replace = || {
+            remove_own_index(git_dir)?;
+            let copied = faults::step("copy index").and_then(|()| fs::copy(&index, &own));
+            copied.map_err(path_error(&own))?;
+            work(&self.place.clone().with_index(&own))?;
+            let replaced = faults::step("replace index").and_then(|()| fs::rename(&own, &index));
+            replaced.map_err(path_error(&index))
+        };
+        let done = replace();
+        let cleared = remove_own_index(git_dir);
+        fs::remove_file(&lock).map_err(path_error(&lock))?;
+        done.and(cleared)
+    }
+}
+
+/// Removes the index that git worked with, and its lock.
+pub(super) fn remove_own_index(git_dir: &Path) -> Result<(), GitError> {
+    for left in [git_dir.join(INDEX), git_dir.join(format!("{INDEX}.lock"))] {
+        match fs::remove_file(&left) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(path_error(&left)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What the lock of the index holds where it is planwright's. Git writes the index itself into it.
+const OWN_LOCK: &[u8] = b"planwright\n";
+
+/// Locks the index as git does. Returns the lock. One that planwright left when it was ended is taken over: who calls holds the lock of
+/// planwright.
+fn lock_index(git_dir: &Path) -> Result<PathBuf, GitError> {
+    let lock = git_dir.join("index.lock");
+    let take = || {
+        remove_own_index_lock(git_dir)?;
+        let taken = fs::File::options().write(true).create_new(true).open(&lock);
+        taken.and_then(|mut file| file.write_all(OWN_LOCK))
+    };
+    for pause in LOCK_PAUSES {
+        match take() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => thread::sleep(clock::real(pause)),
+            taken => return taken.map(|()| lock.clone()).map_err(path_error(&lock)),
+        }
+    }
+    take().map(|()| lock.clone()).map_err(|_| GitError::Locked {
+        command: "git read-tree".to_owned(),
+        reason: format!("`{}` exists; remove it if no git command is running", lock.display()),
+    })
+}
+
+/// Tells whether the lock of the index is planwright's.
+pub(super) fn is_own_index_lock(git_dir: &Path) -> bool {
+    fs::read(git_dir.join("index.lock")).is_ok_and(|text| text == OWN_LOCK)
+}
+
+/// Removes the lock of the index where planwright left it.
+pub(super) fn remove_own_index_lock(git_dir: &Path) -> io::Result<()> {
+    match is_own_index_lock(git_dir) {
+        true => fs::remove_file(git_dir.join("index.lock")),
+        false => Ok(()),
+    }
+}
