@@ -1,13 +1,9 @@
 //! Law for any source plan and any answer: a pack that is valid by the original's rules, or a reason.
 
-use std::collections::HashSet;
-
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::find;
 use planwright_core::dialect::task_pack::drift::{drift, with_cards_renewed};
-use planwright_core::dialect::task_pack::original::{
-    OriginalFacts, OriginalPack, SourcePlanText as Found, Validity, validate,
-};
+use planwright_core::dialect::task_pack::original::{OriginalPack, Validity, validate};
+use planwright_core::dialect::{DiskFacts, SourcePlanLookup, find};
 use planwright_core::inspect::inspect;
 use planwright_core::planning::derive::compare::PackDifference;
 use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, derive};
@@ -60,9 +56,9 @@ fn derived(plan: &SourceText, answer: &str, previous: Option<Previous<'_>>) -> O
 /// The pack passes the original's validator and ours, its cards say what its contract says, and it is not much larger than both.
 fn check_pack(plan: &SourceText, derived: &Derived, n_bytes: usize) {
     let text = derived.text.as_str();
-    let facts = OriginalFacts {
-        source_plan: Found::Text(plan.clone()),
-        directories: HashSet::new(),
+    let facts = DiskFacts {
+        source_plan: SourcePlanLookup::Bytes(plan.as_str().into()),
+        ..DiskFacts::default()
     };
     if !derived.is_draft {
         let validity = validate(&OriginalPack::parse(&derived.text), &facts).validity;

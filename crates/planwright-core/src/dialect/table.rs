@@ -80,7 +80,7 @@ pub enum Need {
 }
 
 /// One field a dialect knows.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct FieldSpec {
     /// Its key in the file.
     pub name: &'static str,

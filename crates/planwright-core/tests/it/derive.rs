@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use planwright_core::diagnostic::Diagnostic;
-use planwright_core::dialect::find;
 use planwright_core::dialect::task_pack::drift::{cards, drift, with_cards_renewed};
-use planwright_core::dialect::task_pack::original::{
-    OriginalFacts, OriginalPack, SourcePlanText as Found, Validity, validate,
-};
+use planwright_core::dialect::task_pack::original::{OriginalPack, Validity, validate};
+use planwright_core::dialect::{DiskFacts, SourcePlanLookup, find};
 use planwright_core::planning::derive::compare::PackDifference;
 use planwright_core::planning::derive::{DerivationRequest, DeriveError, Derived, Previous, derive};
 use planwright_core::planning::draft::finding_list;
@@ -95,9 +93,9 @@ fn answer() -> Value {
 }
 
 fn validity(plan: &str, pack: &str) -> Validity {
-    let facts = OriginalFacts {
-        source_plan: Found::Text(SourceText::new(plan)),
-        directories: HashSet::new(),
+    let facts = DiskFacts {
+        source_plan: SourcePlanLookup::Bytes(plan.into()),
+        ..DiskFacts::default()
     };
     validate(&OriginalPack::parse(&SourceText::new(pack)), &facts).validity
 }

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use planwright_core::diagnostic::{Diagnostic, MAX_FINDINGS, Safety, Severity};
-use planwright_core::dialect::task_pack::contract;
-use planwright_core::dialect::task_pack::original::{OriginalFacts, OriginalPack, validate};
+use planwright_core::dialect::DiskFacts;
+use planwright_core::dialect::task_pack::finding;
+use planwright_core::dialect::task_pack::original::{OriginalPack, validate};
 use planwright_core::document::yaml;
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;
@@ -248,11 +249,11 @@ fn a_pack_that_is_wrong_everywhere_is_said_to_be_so() {
     let text = format!("---\ntype: task-pack\n---\n\n## Task Pack Contract\n\n```json\n{contract}\n```\n");
     let n_errors = validate(
         &OriginalPack::parse(&SourceText::new(text.as_str())),
-        &OriginalFacts::default(),
+        &DiskFacts::default(),
     )
     .errors
     .len();
-    assert_eq!(n_errors, contract::MAX_FINDINGS);
+    assert_eq!(n_errors, finding::MAX_FINDINGS);
     let inspection = inspect_text(text);
     assert!(inspection.diagnostics.len() <= 2 * MAX_FINDINGS);
     assert_eq!(count(&inspection, "too-many-findings"), 1);

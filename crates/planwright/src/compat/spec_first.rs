@@ -6,12 +6,13 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use planwright_core::dialect::task_pack::finding::OriginalFinding;
 use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, PlanHash, UNCLOSED_FRONTMATTER, plan_hash};
 use planwright_core::dialect::task_pack::js::{JsPrinter, JsValue};
 use planwright_core::dialect::task_pack::original::{
-    ExecutionFocus, OriginalFacts, OriginalFinding, OriginalPack, OriginalReport, SourcePlanText, Unread, Validity,
-    execution_focus, report_unread, validate,
+    OriginalPack, OriginalReport, Validity, execution_focus, report_unread, validate,
 };
+use planwright_core::dialect::{DiskFacts, SourcePlanLookup};
 use planwright_core::document::markdown::Markdown;
 use planwright_core::text::{MAX_BYTES, SourceText};
 
@@ -106,10 +107,16 @@ fn hash(args: &[String]) -> Result<Answer, SpecFirstFailure> {
         code,
         message,
     };
-    let text = read(&path).map_err(|unread| match unread {
-        Unread::Missing => failure("source-plan-missing", "source-plan file is missing.".to_owned()),
-        Unread::Unreadable(reason) => failure("source-plan-unreadable", reason),
-    })?;
+    let text = match read(&path) {
+        SourcePlanLookup::Bytes(bytes) => SourceText::from_bytes(bytes),
+        SourcePlanLookup::Missing => {
+            return Err(failure(
+                "source-plan-missing",
+                "source-plan file is missing.".to_owned(),
+            ));
+        }
+        SourcePlanLookup::Unreadable(reason) => return Err(failure("source-plan-unreadable", reason)),
+    };
     let found = plan_hash(&Markdown::parse(&text))
         .ok_or_else(|| failure("source-plan-frontmatter-invalid", UNCLOSED_FRONTMATTER.to_owned()))?;
     Ok(if has_json(args) {
@@ -217,30 +224,36 @@ fn resolve(base: &str, path: &str) -> String {
     format!("/{}", segments.join("/"))
 }
 
-/// Reads a text file of bounded size. What would block, such as a named pipe, counts as unreadable.
-fn read(path: &str) -> Result<SourceText, Unread> {
+/// Reads a file of bounded size. What would block, such as a named pipe, counts as unreadable.
+fn read(path: &str) -> SourcePlanLookup {
     // Whatever hides the file, a missing folder or a forbidden one, counts as its absence.
-    let metadata = fs::metadata(path).map_err(|_| Unread::Missing)?;
+    let Ok(metadata) = fs::metadata(path) else {
+        return SourcePlanLookup::Missing;
+    };
+    match read_file(path, &metadata) {
+        Ok(bytes) => SourcePlanLookup::Bytes(bytes),
+        Err(reason) => SourcePlanLookup::Unreadable(reason),
+    }
+}
+
+fn read_file(path: &str, metadata: &fs::Metadata) -> Result<Vec<u8>, String> {
     if metadata.is_dir() {
-        let reason = "EISDIR: illegal operation on a directory, read";
-        return Err(Unread::Unreadable(reason.to_owned()));
+        return Err("EISDIR: illegal operation on a directory, read".to_owned());
     }
     if !metadata.is_file() {
-        return Err(Unread::Unreadable("EINVAL: not a regular file, open".to_owned()));
-    }
-    let too_large = || Unread::Unreadable(format!("EFBIG: file too large, more than {MAX_BYTES} bytes, read"));
-    if metadata.len() > MAX_BYTES as u64 {
-        return Err(too_large());
+        return Err("EINVAL: not a regular file, open".to_owned());
     }
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
-        .map_err(|error| Unread::Unreadable(describe(&error, path)))?;
-    // It may have grown since it was measured.
-    if bytes.len() > MAX_BYTES {
-        return Err(too_large());
+    // It may grow while it is read.
+    if metadata.len() <= MAX_BYTES as u64 {
+        File::open(path)
+            .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+            .map_err(|error| describe(&error, path))?;
     }
-    Ok(SourceText::from_bytes(bytes))
+    match metadata.len() > MAX_BYTES as u64 || bytes.len() > MAX_BYTES {
+        true => Err(format!("EFBIG: file too large, more than {MAX_BYTES} bytes, read")),
+        false => Ok(bytes),
+    }
 }
 
 /// Describes an error of the system in Node's style.
@@ -266,12 +279,13 @@ struct CheckedPack {
 
 fn check_pack(path: &str, root: String) -> CheckedPack {
     let (pack, report) = match read(path) {
-        Ok(text) => {
-            let pack = OriginalPack::parse(&text);
+        SourcePlanLookup::Bytes(bytes) => {
+            let pack = OriginalPack::parse(&SourceText::from_bytes(bytes));
             let report = validate(&pack, &look_up(&pack, &root));
             (Some(pack), report)
         }
-        Err(unread) => (None, report_unread(unread)),
+        SourcePlanLookup::Missing => (None, report_unread(None)),
+        SourcePlanLookup::Unreadable(reason) => (None, report_unread(Some(reason))),
     };
     CheckedPack {
         path: path.to_owned(),
@@ -282,17 +296,14 @@ fn check_pack(path: &str, root: String) -> CheckedPack {
 }
 
 /// Looks up what the pack points to.
-fn look_up(pack: &OriginalPack, root: &str) -> OriginalFacts {
-    let source_plan = match pack.source_plan().map(|plan| read(&resolve(root, plan))) {
-        Some(Ok(text)) => SourcePlanText::Text(text),
-        Some(Err(Unread::Unreadable(reason))) => SourcePlanText::Unreadable(reason),
-        Some(Err(Unread::Missing)) | None => SourcePlanText::Missing,
-    };
+fn look_up(pack: &OriginalPack, root: &str) -> DiskFacts {
+    let source_plan = pack.source_plan().map(|plan| read(&resolve(root, plan)));
     let files: HashSet<String> = pack.files().collect();
     let is_directory = |file: &String| Path::new(&resolve(root, file)).is_dir();
-    OriginalFacts {
-        source_plan,
+    DiskFacts {
+        source_plan: source_plan.unwrap_or_default(),
         directories: files.into_iter().filter(is_directory).collect(),
+        ..DiskFacts::default()
     }
 }
 
@@ -340,10 +351,10 @@ impl CheckedPack {
                 json.text(key, value);
             }
         });
-        let contract = pack.and_then(OriginalPack::contract).map(JsValue::of);
-        json.value_or_null("contract", contract.as_ref());
-        let focus: Vec<_> = contract.iter().flat_map(execution_focus).collect();
-        json.objects("execution_focus", &focus, write_focus);
+        let contract = pack.and_then(OriginalPack::contract);
+        json.value("contract", &contract.map_or(JsValue::Null, JsValue::of));
+        let focus = contract.map_or(JsValue::Array(Vec::new()), execution_focus);
+        json.value("execution_focus", &focus);
     }
 }
 
@@ -352,24 +363,8 @@ fn write_finding(json: &mut Json, finding: &OriginalFinding) {
     json.0.key("message");
     json.0.string(finding.message.as_bytes());
     for (key, value) in &finding.details {
-        json.value_or_null(key, Some(value));
+        json.value(key, value);
     }
-}
-
-fn write_focus(json: &mut Json, focus: &ExecutionFocus<'_>) {
-    json.value_if_any("task_id", focus.task_id);
-    json.value_or_null("source_unit", focus.source_unit);
-    json.value_or_null("goal", focus.goal);
-    json.array("files", focus.files);
-    json.value_if_any("wave", focus.wave);
-    json.array("dependencies", focus.dependencies);
-    json.value_or_null("test_focus", focus.test_focus);
-    json.value_or_null("done_signal", focus.done_signal);
-    json.value_or_null("stop_if", focus.stop_if);
-    json.value_or_null("review_gate", focus.review_gate);
-    json.value_or_null("review_focus", focus.review_focus);
-    json.value_or_null("target_repo", focus.target_repo);
-    json.array("expected_side_effects", focus.expected_side_effects);
 }
 
 fn hash_json(path: &str, found: &PlanHash) -> String {
@@ -431,23 +426,9 @@ impl Json {
         self.0.literal(literal);
     }
 
-    fn value_or_null(&mut self, key: &str, value: Option<&JsValue>) {
-        match value {
-            Some(_) => self.value_if_any(key, value),
-            None => self.literal(key, "null"),
-        }
-    }
-
-    fn value_if_any(&mut self, key: &str, value: Option<&JsValue>) {
-        if let Some(value) = value {
-            self.0.key(key);
-            self.0.value(value);
-        }
-    }
-
-    fn array(&mut self, key: &str, values: &[JsValue]) {
+    fn value(&mut self, key: &str, value: &JsValue) {
         self.0.key(key);
-        self.0.array(values);
+        self.0.value(value);
     }
 
     fn object(&mut self, key: &str, write: impl FnOnce(&mut Json)) {

@@ -2,7 +2,8 @@
 
 use super::super::CannotFollow;
 use super::super::write::{cut, one_line};
-use super::cards::{Card, CardField, Cards, ListForm, is_list, mark_of, plain, scalar};
+use super::cards::{Card, CardField, Cards, ListForm, mark_of, plain, scalar};
+use super::fields::{self, is_list};
 use super::follow::ContractRow;
 use crate::diagnostic::Replacement;
 use crate::document::patch::PlainValue;
@@ -62,7 +63,7 @@ impl CardEditor<'_> {
         {
             edits.push(Replacement::new(card.id, new.as_str()));
         }
-        for name in super::contract::FIELDS {
+        for name in fields::names() {
             let (old, new) = (old.get(name), new.get(name));
             if old == new {
                 continue;

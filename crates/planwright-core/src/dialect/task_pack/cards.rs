@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::follow_ups::find_word;
 use super::super::write::one_line;
-use super::contract::FIELDS;
+use super::fields::{self, is_list};
 use crate::document::markdown::{Markdown, fence_mark};
 use crate::document::patch::PlainValue;
 use crate::text::{SourceText, Span};
@@ -12,22 +12,8 @@ use crate::text::{SourceText, Span};
 /// The title of the section that holds the cards.
 pub(super) const CARDS_SECTION: &str = "Task Cards";
 
-/// The fields that hold lists.
-const LISTS: [&str; 5] = [
-    "dependencies",
-    "files",
-    "requirement_refs",
-    "context_refs",
-    "expected_side_effects",
-];
-
 /// What stands for an empty list or a value that is not there.
 const NOTHING: [&str; 9] = ["", "[]", "none", "None", "null", "n/a", "N/A", "-", "—"];
-
-/// Returns true for a field that holds a list.
-pub(super) fn is_list(field: &str) -> bool {
-    LISTS.contains(&field)
-}
 
 /// The cards of a pack.
 pub(super) struct Cards {
@@ -466,7 +452,7 @@ fn field_name(text: &str) -> Option<(&'static str, usize, usize)> {
     let end = rest
         .find(|c: char| !(c.is_ascii_lowercase() || c == '_'))
         .unwrap_or(rest.len());
-    let name = FIELDS.into_iter().find(|field| *field == &rest[..end])?;
+    let name = fields::find(|name| name == &rest[..end])?;
     let after = &rest[end..];
     let colon = after.trim_start_matches(['*', '`']);
     let after_colon = colon.strip_prefix(':').or_else(|| colon.strip_prefix('：'))?;

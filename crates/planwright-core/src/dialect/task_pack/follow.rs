@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::super::{CannotFollow, Followed, Note, TaskListEdit};
 use super::card_edits::{CardEditor, refuse};
 use super::cards::{Card, CardField, Cards};
-use super::contract::FIELDS;
+use super::fields;
 use super::js::JsView;
 use super::original::parse_fence;
 use super::wave_edits::{EditedWave, read_waves};
@@ -108,7 +108,7 @@ pub(super) fn js_name(node: NodeRef<'_>) -> String {
 fn read_row(index: usize, task: NodeRef<'_>) -> ContractRow {
     let mut values: Vec<(&'static str, PlainValue)> = Vec::new();
     for member in task.own_members() {
-        if let Some(name) = FIELDS.into_iter().find(|field| member.key.is_text(field)) {
+        if let Some(name) = fields::find(|name| member.key.is_text(name)) {
             values.retain(|(own, _)| *own != name);
             values.push((name, PlainValue::of(member.value)));
         }

@@ -22,9 +22,19 @@ enum Repr<'s> {
 }
 
 impl<'s> JsString<'s> {
-    /// Returns the strings one after the other. No two neighbours may make up a surrogate pair.
-    pub fn concat(parts: &[&[u8]]) -> Self {
-        JsString(match String::from_utf8(parts.concat()) {
+    /// Puts strings into the gaps `{}` of a text, as a template literal does. No two neighbours may make up a surrogate pair.
+    pub fn filled(template: &str, parts: &[&JsString<'_>]) -> Self {
+        let mut texts = template.split("{}");
+        let mut out = texts.next().unwrap_or("").as_bytes().to_vec();
+        for (text, part) in texts.zip(parts) {
+            out.extend(part.as_bytes());
+            out.extend(text.as_bytes());
+        }
+        JsString::of_bytes(out)
+    }
+
+    fn of_bytes(bytes: Vec<u8>) -> Self {
+        JsString(match String::from_utf8(bytes) {
             Ok(text) => Repr::Text(Cow::Owned(text)),
             Err(error) => Repr::Wtf8(error.into_bytes()),
         })
@@ -106,14 +116,6 @@ impl fmt::Debug for JsString<'_> {
     }
 }
 
-/// Joins text and strings to one string, as a template literal does.
-macro_rules! js_text {
-    ($($part:expr),* $(,)?) => {
-        $crate::dialect::task_pack::js::JsString::concat(&[$(($part).as_bytes()),*])
-    };
-}
-pub(crate) use js_text;
-
 /// Calls with each run of text and with each lone surrogate, in order.
 fn for_each_piece(bytes: &[u8], mut each: impl FnMut(Result<&str, u16>)) {
     let mut rest = bytes;
@@ -138,18 +140,9 @@ fn for_each_piece(bytes: &[u8], mut each: impl FnMut(Result<&str, u16>)) {
     }
 }
 
-/// A value and where it stands; values that are nobody's text stand at an empty span.
-#[derive(Clone, Debug)]
-pub struct JsValue {
-    /// What it is.
-    pub data: JsData,
-    /// Where it is.
-    pub span: Span,
-}
-
 /// What `JSON.parse` can return.
 #[derive(Clone, Debug)]
-pub enum JsData {
+pub enum JsValue {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -161,115 +154,56 @@ pub enum JsData {
     /// An array.
     Array(Vec<JsValue>),
     /// An object's own members in the order of `Object.keys`.
-    Object(Vec<JsMember>),
-}
-
-/// A key and its value.
-#[derive(Clone, Debug)]
-pub struct JsMember {
-    /// The key.
-    pub key: JsString<'static>,
-    /// Where the key stands.
-    pub key_span: Span,
-    /// The value.
-    pub value: JsValue,
+    Object(Vec<(JsString<'static>, JsValue)>),
 }
 
 impl JsValue {
     /// Builds what `JSON.parse` returns for a node of a document without syntax errors.
     pub fn of(node: NodeRef<'_>) -> Self {
-        let data = match node.kind() {
-            NodeKind::Object => JsData::Object(members_of(node)),
-            NodeKind::Array => JsData::Array(node.elements().map(JsValue::of).collect()),
-            NodeKind::String | NodeKind::Key => JsData::String(string_of(node).into_owned()),
-            NodeKind::Number => JsData::Number(number_of(node)),
-            NodeKind::True => JsData::Bool(true),
-            NodeKind::False => JsData::Bool(false),
-            NodeKind::Null | NodeKind::Alias | NodeKind::Invalid => JsData::Null,
-        };
-        JsValue {
-            data,
-            span: node.span(),
+        match node.kind() {
+            NodeKind::Object => {
+                let members = JsView(node).listed_members().into_iter();
+                JsValue::Object(
+                    members
+                        .map(|(key, _, value)| (key.into_owned(), value.to_value()))
+                        .collect(),
+                )
+            }
+            NodeKind::Array => JsValue::Array(node.elements().map(JsValue::of).collect()),
+            NodeKind::String | NodeKind::Key => JsValue::String(string_of(node).into_owned()),
+            NodeKind::Number => JsValue::Number(number_of(node)),
+            NodeKind::True => JsValue::Bool(true),
+            NodeKind::False => JsValue::Bool(false),
+            NodeKind::Null | NodeKind::Alias | NodeKind::Invalid => JsValue::Null,
         }
     }
 
-    /// Returns a value that stands nowhere.
-    pub fn nowhere(data: JsData) -> Self {
-        JsValue {
-            data,
-            span: Span::default(),
-        }
-    }
-
-    /// Returns a string that stands nowhere.
+    /// Returns a string as a value.
     pub fn string<'s>(text: impl Into<JsString<'s>>) -> Self {
-        JsValue::nowhere(JsData::String(text.into().into_owned()))
-    }
-
-    /// Returns a null that stands nowhere.
-    pub fn null() -> Self {
-        JsValue::nowhere(JsData::Null)
-    }
-
-    /// Returns a member's value; none of anything but an object.
-    pub fn get(&self, key: &str) -> Option<&JsValue> {
-        match &self.data {
-            JsData::Object(members) => members.iter().find(|member| member.key == *key).map(|m| &m.value),
-            _ => None,
-        }
-    }
-
-    /// Returns the elements of an array.
-    pub fn as_array(&self) -> Option<&[JsValue]> {
-        match &self.data {
-            JsData::Array(elements) => Some(elements),
-            _ => None,
-        }
-    }
-
-    /// Returns a string.
-    pub fn as_string(&self) -> Option<&JsString<'static>> {
-        match &self.data {
-            JsData::String(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Returns true for what counts as true in a condition.
-    pub fn is_truthy(&self) -> bool {
-        match &self.data {
-            JsData::Null => false,
-            JsData::Bool(value) => *value,
-            JsData::Number(number) => is_truthy_number(*number),
-            JsData::String(text) => !text.is_empty(),
-            JsData::Array(_) | JsData::Object(_) => true,
-        }
+        JsValue::String(text.into().into_owned())
     }
 
     /// Returns what `String` makes of it.
     pub fn to_js_string(&self) -> JsString<'static> {
-        if let JsData::String(text) = &self.data {
-            return text.clone();
-        }
         let mut out = Vec::new();
         self.append_to(&mut out);
-        JsString::concat(&[&out])
+        JsString::of_bytes(out)
     }
 
     fn append_to(&self, out: &mut Vec<u8>) {
-        match &self.data {
-            JsData::Null => out.extend(b"null"),
-            JsData::Bool(value) => out.extend(value.to_string().bytes()),
-            JsData::Number(number) => out.extend(number_to_string(*number).bytes()),
-            JsData::String(text) => out.extend(text.as_bytes()),
-            JsData::Object(_) => out.extend(b"[object Object]"),
-            JsData::Array(elements) => {
+        match self {
+            JsValue::Null => out.extend(b"null"),
+            JsValue::Bool(value) => out.extend(value.to_string().bytes()),
+            JsValue::Number(number) => out.extend(number_to_string(*number).bytes()),
+            JsValue::String(text) => out.extend(text.as_bytes()),
+            JsValue::Object(_) => out.extend(b"[object Object]"),
+            JsValue::Array(elements) => {
                 for (ix, element) in elements.iter().enumerate() {
                     if ix > 0 {
                         out.push(b',');
                     }
                     // In a joined array a null is nothing at all.
-                    if !matches!(element.data, JsData::Null) {
+                    if !matches!(element, JsValue::Null) {
                         element.append_to(out);
                     }
                 }
@@ -307,6 +241,24 @@ impl<'d> JsView<'d> {
     /// Returns the members of an object as they are written.
     pub(super) fn members(self) -> impl Iterator<Item = (NodeRef<'d>, JsView<'d>)> {
         self.0.own_members().map(|member| (member.key, JsView(member.value)))
+    }
+
+    /// Returns the members of an object with the places of their keys, in the order of `Object.keys`: the last value of a repeated
+    /// key at the place of the first, whole numbers first.
+    pub(super) fn listed_members(self) -> Vec<(JsString<'d>, Span, JsView<'d>)> {
+        let mut listed: Vec<(JsString<'d>, Span, JsView<'d>)> = Vec::new();
+        let mut seen: HashMap<JsString<'d>, usize> = HashMap::new();
+        for (key, value) in self.members() {
+            let (name, span) = (string_of(key), key.span());
+            let ix = *seen.entry(name.clone()).or_insert(listed.len());
+            match listed.get_mut(ix) {
+                Some(member) => *member = (name, span, value),
+                None => listed.push((name, span, value)),
+            }
+        }
+        // A stable sort: keys that are no array index stay in their order, after those that are.
+        listed.sort_by_key(|(name, ..)| array_index(name.as_bytes()).unwrap_or(u32::MAX));
+        listed
     }
 
     /// Returns true for an array.
@@ -351,7 +303,7 @@ impl<'d> JsView<'d> {
     /// Returns true for what counts as true in a condition.
     pub(super) fn is_truthy(self) -> bool {
         match self.0.kind() {
-            NodeKind::Number => is_truthy_number(number_of(self.0)),
+            NodeKind::Number => number_of(self.0).abs() > 0.0,
             NodeKind::String => !self.is_empty_string(),
             NodeKind::True | NodeKind::Array | NodeKind::Object => true,
             _ => false,
@@ -381,57 +333,8 @@ impl<'d> JsView<'d> {
     }
 }
 
-fn is_truthy_number(number: f64) -> bool {
-    number != 0.0 && !number.is_nan()
-}
-
 fn number_of(node: NodeRef<'_>) -> f64 {
     node.as_number().unwrap_or(f64::NAN)
-}
-
-/// Returns the members of an object: the last value of a repeated key at the place of the first, whole numbers first.
-fn members_of(node: NodeRef<'_>) -> Vec<JsMember> {
-    /// Up to this many keys are compared one by one, which is quicker than hashing them.
-    const FEW: usize = 24;
-    let mut named: Vec<JsMember> = Vec::new();
-    let mut seen: HashMap<JsString<'static>, usize> = HashMap::new();
-    for member in node.members() {
-        let key = string_of(member.key).into_owned();
-        let value = JsValue::of(member.value);
-        if named.len() == FEW {
-            seen = named
-                .iter()
-                .enumerate()
-                .map(|(ix, member)| (member.key.clone(), ix))
-                .collect();
-        }
-        let earlier = match named.len() {
-            ..FEW => named.iter().position(|member| member.key == key),
-            _ => seen.get(&key).copied(),
-        };
-        match earlier {
-            Some(ix) => {
-                named[ix].key_span = member.key.span();
-                named[ix].value = value;
-            }
-            None => {
-                if named.len() >= FEW {
-                    seen.insert(key.clone(), named.len());
-                }
-                named.push(JsMember {
-                    key,
-                    key_span: member.key.span(),
-                    value,
-                });
-            }
-        }
-    }
-    // A stable sort: keys that are no array index stay in their order, after those that are.
-    let index_of = |member: &JsMember| array_index(member.key.as_bytes());
-    if named.iter().any(|member| index_of(member).is_some()) {
-        named.sort_by_key(|member| index_of(member).unwrap_or(u32::MAX));
-    }
-    named
 }
 
 /// Returns the number that a key is the canonical spelling of, up to 2^32 − 2: engines list those first.
@@ -449,7 +352,7 @@ fn string_of(node: NodeRef<'_>) -> JsString<'_> {
     if let Some(span) = node.verbatim() {
         return JsString::from(node.document().source().slice(span));
     }
-    JsString::concat(&[&decode(node.slice())])
+    JsString::of_bytes(decode(node.slice()))
 }
 
 /// Decodes the escapes of a quoted string, keeping lone surrogates.
@@ -589,18 +492,18 @@ impl JsPrinter {
 
     /// Writes a value and all in it.
     pub fn value(&mut self, value: &JsValue) {
-        match &value.data {
-            JsData::Null => self.literal("null"),
-            JsData::Bool(value) => self.literal(if *value { "true" } else { "false" }),
-            JsData::Number(number) if !number.is_finite() => self.literal("null"),
-            JsData::Number(number) => self.literal(&number_to_string(*number)),
-            JsData::String(text) => self.string(text.as_bytes()),
-            JsData::Array(elements) => self.array(elements),
-            JsData::Object(members) => {
+        match value {
+            JsValue::Null => self.literal("null"),
+            JsValue::Bool(value) => self.literal(if *value { "true" } else { "false" }),
+            JsValue::Number(number) if !number.is_finite() => self.literal("null"),
+            JsValue::Number(number) => self.literal(&number_to_string(*number)),
+            JsValue::String(text) => self.string(text.as_bytes()),
+            JsValue::Array(elements) => self.array(elements),
+            JsValue::Object(members) => {
                 self.open('{');
-                for member in members {
-                    self.key(member.key.as_bytes());
-                    self.value(&member.value);
+                for (key, value) in members {
+                    self.key(key.as_bytes());
+                    self.value(value);
                 }
                 self.close('}');
             }
@@ -690,11 +593,11 @@ mod tests {
 
     #[test]
     fn lone_surrogates_are_replaced_when_written_out() {
-        let value = parse(r#""a\ud83db""#);
-        let text = value.as_string().expect("it is a string");
+        let string = |written: &str| parse(written).to_js_string();
+        let text = string(r#""a\ud83db""#);
         assert_eq!(text.text(), "a\u{fffd}b");
-        assert_eq!(js_text!["<", text, ">"].to_string(), "<a\u{fffd}b>");
-        assert_ne!(*text, *parse(r#""a\ud83eb""#).as_string().expect("it is a string"));
+        assert_eq!(JsString::filled("<{}>", &[&text]).to_string(), "<a\u{fffd}b>");
+        assert_ne!(text, string(r#""a\ud83eb""#));
         assert!(!text.is_blank());
         assert!(JsString::from("\u{a0}\u{feff}\n").is_blank());
         assert!(!JsString::from("\u{85}").is_blank());

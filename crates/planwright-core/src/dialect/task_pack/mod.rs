@@ -2,8 +2,10 @@
 
 mod card_edits;
 mod cards;
-pub mod contract;
+pub(crate) mod contract;
 pub mod drift;
+pub(crate) mod fields;
+pub mod finding;
 mod follow;
 pub mod hash;
 pub mod js;
@@ -15,12 +17,11 @@ pub mod report;
 pub(crate) mod rewave;
 pub(crate) mod sections;
 mod wave_edits;
-mod waves;
 pub(crate) mod write;
 
 use super::open::{frontmatter_lines, has_heading};
 use super::rules::FILE_NAME;
-use super::table::{FieldShape, FieldSpec, FieldTable};
+use super::table::FieldTable;
 use super::time::is_iso_date;
 use super::{
     CannotFollow, CarrierKind, Dialect, DialectInput, DialectProfile, Edits, Embedded, Facets, Fit, Followed,
@@ -37,97 +38,6 @@ use crate::text::{SourceText, Span, visible};
 /// The task-pack dialect.
 pub struct TaskPack;
 
-pub(super) static FRONTMATTER: FieldTable = FieldTable {
-    name: "Frontmatter",
-    fields: &[
-        FieldSpec::required("type", Field::PlanKind, FieldShape::Any),
-        FieldSpec::required("status", Field::Status, FieldShape::Any),
-        FieldSpec::required("spec_id", Field::SpecId, FieldShape::Any),
-        FieldSpec::required("source_plan", Field::SourcePlan, FieldShape::Any),
-        FieldSpec::required("source_plan_hash", Field::SourcePlanHash, FieldShape::Any),
-        FieldSpec::required("generated_by", Field::GeneratedBy, FieldShape::Any),
-        FieldSpec::required("mode", Field::Mode, FieldShape::Any),
-        FieldSpec::optional("title", Field::Title, FieldShape::Any),
-        FieldSpec::optional("date", Field::Date, FieldShape::Any),
-        FieldSpec::optional("source_sections", Field::SourceSections, FieldShape::Any),
-        FieldSpec::optional("target_repo", Field::TargetRepo, FieldShape::Any),
-    ],
-};
-
-pub(super) static CONTRACT: FieldTable = FieldTable {
-    name: "Contract",
-    fields: &[
-        FieldSpec::required("schema_version", Field::SchemaVersion, FieldShape::Any),
-        FieldSpec::required("execution_waves", Field::Waves, FieldShape::Any),
-        FieldSpec::required("tasks", Field::Tasks, FieldShape::Any),
-    ],
-};
-
-/// What the original requires and allows of a task: its own lists are held against this table in a test.
-pub(super) static TASK: FieldTable = FieldTable {
-    name: "Task",
-    fields: &[
-        FieldSpec::required("task_id", Field::Id, FieldShape::Any),
-        FieldSpec::optional("source_unit", Field::SourceUnit, FieldShape::Any),
-        FieldSpec::optional("requirement_refs", Field::RequirementRefs, FieldShape::Any),
-        FieldSpec::required("goal", Field::Goal, FieldShape::Any),
-        FieldSpec::required("dependencies", Field::Dependencies, FieldShape::Any),
-        FieldSpec::required("files", Field::Files, FieldShape::Any),
-        FieldSpec::required("test_focus", Field::TestFocus, FieldShape::Any),
-        FieldSpec::required("done_signal", Field::DoneSignal, FieldShape::Any),
-        FieldSpec::required("stop_if", Field::StopIf, FieldShape::Any),
-        FieldSpec::required("wave", Field::Wave, FieldShape::Any),
-        FieldSpec::optional("context_refs", Field::ContextRefs, FieldShape::Any),
-        FieldSpec::optional("entry_hint", Field::EntryHint, FieldShape::Any),
-        FieldSpec::optional("parallelizable", Field::Parallelizable, FieldShape::Any),
-        FieldSpec::optional("expected_side_effects", Field::SideEffects, FieldShape::Any),
-        FieldSpec::optional("risk_note", Field::RiskNote, FieldShape::Any),
-        FieldSpec::optional("notes", Field::Notes, FieldShape::Any),
-        FieldSpec::optional("review_gate", Field::ReviewGate, FieldShape::Any),
-        FieldSpec::optional("review_focus", Field::ReviewFocus, FieldShape::Any),
-        FieldSpec::optional("handoff_owner", Field::AgentHint, FieldShape::Any),
-        FieldSpec::optional("target_repo", Field::TargetRepo, FieldShape::Any),
-    ],
-};
-
-/// Returns the fields of a task with the types that edits write; what may stand there is judged by the original's rules.
-macro_rules! edited_task {
-    ($may_be_open:ident) => {
-        FieldTable {
-            name: "Task",
-            fields: &[
-                FieldSpec::required("task_id", Field::Id, FieldShape::NonBlank),
-                FieldSpec::optional("source_unit", Field::SourceUnit, FieldShape::TextOrNull),
-                FieldSpec::optional("requirement_refs", Field::RequirementRefs, FieldShape::TextListOrNull),
-                FieldSpec::required("goal", Field::Goal, FieldShape::NonBlank),
-                FieldSpec::required("dependencies", Field::Dependencies, FieldShape::TextList),
-                FieldSpec::$may_be_open("files", Field::Files, FieldShape::TextList),
-                FieldSpec::$may_be_open("test_focus", Field::TestFocus, FieldShape::NonBlank),
-                FieldSpec::$may_be_open("done_signal", Field::DoneSignal, FieldShape::NonBlank),
-                FieldSpec::$may_be_open("stop_if", Field::StopIf, FieldShape::NonBlank),
-                FieldSpec::required("wave", Field::Wave, FieldShape::Own("the name of a wave")),
-                FieldSpec::optional("context_refs", Field::ContextRefs, FieldShape::TextListOrNull),
-                FieldSpec::optional("entry_hint", Field::EntryHint, FieldShape::TextOrNull),
-                FieldSpec::optional("parallelizable", Field::Parallelizable, FieldShape::Bool),
-                FieldSpec::optional("expected_side_effects", Field::SideEffects, FieldShape::TextList),
-                FieldSpec::optional("risk_note", Field::RiskNote, FieldShape::TextOrNull),
-                FieldSpec::optional("notes", Field::Notes, FieldShape::TextOrNull),
-                FieldSpec::optional(
-                    "review_gate",
-                    Field::ReviewGate,
-                    FieldShape::Own("optional or required"),
-                ),
-                FieldSpec::optional("review_focus", Field::ReviewFocus, FieldShape::TextOrNull),
-                FieldSpec::optional("handoff_owner", Field::AgentHint, FieldShape::TextOrNull),
-                FieldSpec::optional("target_repo", Field::TargetRepo, FieldShape::TextOrNull),
-            ],
-        }
-    };
-}
-
-static EXECUTABLE_TASK: FieldTable = edited_task!(required);
-static DRAFT_TASK: FieldTable = edited_task!(optional);
-
 /// Whether a pack may be worked on follows from how it was made, not from an approval.
 static PLAN_MACHINE: PlanMachine = PlanMachine {
     rows: &[],
@@ -143,7 +53,7 @@ static PROFILE: DialectProfile = DialectProfile {
     carriers: &[CarrierKind::Markdown],
     places: &["docs/tasks/*-tasks.md"],
     reads_prose: false,
-    tables: &[&FRONTMATTER, &CONTRACT, &TASK],
+    tables: &[&fields::FRONTMATTER, &fields::CONTRACT, &fields::TASK],
     rules: report::ALL,
     schema: include_str!("../../../schemas/task-pack.json"),
     plan_machine: &PLAN_MACHINE,
@@ -168,16 +78,17 @@ impl Dialect for TaskPack {
 
     fn claims(&self, text: &str) -> Option<CarrierKind> {
         let first = text.trim_start_matches('\u{feff}').lines().next();
-        let names_itself = first.is_some_and(|line| line.trim_end() == "---")
-            && frontmatter_lines(text).any(|line| line.starts_with("type:") && line.contains("task-pack"));
-        (names_itself || has_heading(text, original::CONTRACT_SECTION)).then_some(CarrierKind::Markdown)
+        let has_frontmatter = first.is_some_and(|line| line.trim_end() == "---");
+        ((has_frontmatter && names_itself(text)) || has_heading(text, original::CONTRACT_SECTION))
+            .then_some(CarrierKind::Markdown)
     }
 
     fn sniff(&self, input: &DialectInput<'_>) -> Fit {
         let text = input.source.as_str();
-        let names_itself = text.starts_with("---")
-            && frontmatter_lines(text).any(|line| line.starts_with("type:") && line.contains("task-pack"));
-        match (names_itself, has_heading(text, original::CONTRACT_SECTION)) {
+        match (
+            text.starts_with("---") && names_itself(text),
+            has_heading(text, original::CONTRACT_SECTION),
+        ) {
             (true, true) => 98,
             (true, false) => 90,
             (false, true) => 80,
@@ -200,20 +111,21 @@ impl Dialect for TaskPack {
     fn table_of(&self, plan: &Plan, owner: Owner) -> Option<&'static FieldTable> {
         match owner {
             Owner::Plan => None,
-            Owner::Task(_) if plan.form == "draft" => Some(&DRAFT_TASK),
-            Owner::Task(_) => Some(&EXECUTABLE_TASK),
+            Owner::Task(_) if plan.form == "draft" => Some(&fields::DRAFT_TASK),
+            Owner::Task(_) => Some(&fields::EXECUTABLE_TASK),
         }
     }
 
     fn refuses_work(&self, plan: &Plan, findings: &[Diagnostic]) -> Option<RunRefusal> {
         let derive = "derive an executable pack from its source plan: `planwright tasks regenerate PACK`";
-        if plan.form == "draft" && plan.head_value(Field::SourcePlan).is_none() {
-            let derive =
-                "write its source plan, and derive an executable pack from that: `planwright tasks derive PLAN`";
-            return Some(RunRefusal::never(("the pack is a draft: it is not executable", derive)));
-        }
         if plan.form == "draft" {
-            return Some(RunRefusal::never(("the pack is a draft: it is not executable", derive)));
+            let help = match plan.head_value(Field::SourcePlan) {
+                Some(_) => derive,
+                None => {
+                    "write its source plan, and derive an executable pack from that: `planwright tasks derive PLAN`"
+                }
+            };
+            return Some(RunRefusal::never(("the pack is a draft: it is not executable", help)));
         }
         let has = |rule: &'static Rule| findings.iter().any(|found| found.rule.id == rule.id);
         let unsound = [
@@ -250,6 +162,10 @@ impl Embedded for TaskPack {
     fn follow(&self, edited: &TaskListEdit<'_>) -> Result<Option<Followed>, CannotFollow> {
         follow::follow_up(edited).map(Some)
     }
+}
+
+fn names_itself(text: &str) -> bool {
+    frontmatter_lines(text).any(|line| line.starts_with("type:") && line.contains("task-pack"))
 }
 
 fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {

@@ -5,12 +5,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::reader::{ObjectFields, PLAIN_VOICE, PlanReader, excerpt};
 use super::super::table::FieldTable;
-use super::super::{CarrierKind, DialectInput, DiskLookup, PlanReading, Questions, SourcePlanLookup};
+use super::super::{CarrierKind, DialectInput, DiskLookup, PlanReading, Questions};
+use super::fields::{CONTRACT, FRONTMATTER, TASK, place};
+use super::finding::ContractFindings;
 use super::js::{JsString, JsView};
 use super::original::{self, OriginalPack, parse_fence};
 use super::paths::is_concrete;
 use super::report::MisnamedField;
-use super::{CONTRACT, FRONTMATTER, TASK, contract, report};
+use super::{contract, report};
 use crate::diagnostic::{Diagnostic, Safety};
 use crate::document::markdown::{Markdown, MetadataLine as FrontmatterEntry};
 use crate::document::{NodeKind, NodeRef, Parsed};
@@ -76,10 +78,6 @@ static WORDING: Wording = Wording {
     after_failure: "",
 };
 
-const TASK_ID: usize = 0;
-const DEPENDENCIES: usize = 4;
-const WAVE: usize = 9;
-const PARALLELIZABLE: usize = 12;
 const CONTRACT_WAVES: usize = 1;
 const CONTRACT_TASKS: usize = 2;
 
@@ -98,15 +96,13 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     }
     let pack = OriginalPack::new(markdown, fence);
     let fence = pack.fence();
-    let facts = facts_of(input);
-    let mut validation = original::validate(&pack, &facts);
+    let mut validation = original::validate(&pack, input.facts);
     if let Some(readable) = fence.and_then(readable_contract) {
-        contract::check(
-            readable,
-            &facts.directories,
-            &mut validation.errors,
-            &mut validation.limitations,
-        );
+        let mut findings = ContractFindings {
+            errors: &mut validation.errors,
+            limitations: &mut validation.limitations,
+        };
+        contract::check(readable, &input.facts.directories, &mut findings);
     }
     let form = if report::is_draft(&pack) { "draft" } else { "derived" };
     let builder = PlanBuilder::new(input.source, "task-pack", form, &LIFECYCLE);
@@ -147,17 +143,6 @@ fn readable_contract(parsed: &Parsed) -> Option<JsView<'_>> {
     faults.peek()?;
     let root = parsed.document.root().filter(|_| faults.all(is_mended))?;
     Some(JsView::of(root))
-}
-
-fn facts_of(input: &DialectInput<'_>) -> original::OriginalFacts {
-    original::OriginalFacts {
-        source_plan: match &input.facts.source_plan {
-            SourcePlanLookup::Missing => original::SourcePlanText::Missing,
-            SourcePlanLookup::Unreadable(reason) => original::SourcePlanText::Unreadable(reason.clone()),
-            SourcePlanLookup::Bytes(bytes) => original::SourcePlanText::Text(SourceText::from_bytes(bytes.clone())),
-        },
-        directories: input.facts.directories.iter().cloned().collect::<HashSet<_>>(),
-    }
 }
 
 /// Returns the paths whose state on disk the original asks for: well-formed ones only.
@@ -245,17 +230,20 @@ fn read_task<'d>(
     excused: &mut Vec<MisnamedField>,
 ) {
     let mut found = reader.sort(node, &TASK);
-    let id = found.get(TASK_ID).filter(|id| id.kind() == NodeKind::String);
+    let id = found.get(place(Field::Id)).filter(|id| id.kind() == NodeKind::String);
     let owner = || id.map_or("a task".to_owned(), |id| format!("task '{}'", excerpt(&id.value())));
     reader.report_misnamed(&mut found, &TASK, &owner);
     for (_, spec) in TASK.fields.iter().enumerate().filter(|&(ix, _)| found.is_misnamed(ix)) {
         excused.push(MisnamedField {
-            task: found.get(TASK_ID).unwrap_or(node).span(),
+            task: found.get(place(Field::Id)).unwrap_or(node).span(),
             field: spec.name,
         });
     }
     let entries = record(reader, &found, &TASK);
-    let texts = found.get(DEPENDENCIES).into_iter().flat_map(NodeRef::elements);
+    let texts = found
+        .get(place(Field::Dependencies))
+        .into_iter()
+        .flat_map(NodeRef::elements);
     let dependencies: Vec<_> = texts
         .map(|item| match item.kind() {
             NodeKind::String if !item.value().trim().is_empty() => Dependency {
@@ -272,13 +260,15 @@ fn read_task<'d>(
     if let Some(text) = text {
         task.name = TaskName::Id(text);
     }
-    let wave = found.get(WAVE).map(|wave| JsView::of(wave).to_js_string());
+    let wave = found
+        .get(place(Field::Wave))
+        .map(|wave| JsView::of(wave).to_js_string());
     task.stage = wave
         .and_then(|wave| waves.position.get(&wave).copied())
         .unwrap_or(waves.n_waves);
     let listed = id.and_then(|id| waves.listed.get(&*id.value()).copied());
     task.priority = Priority(listed.map_or(f64::INFINITY, |at| at as f64));
-    task.alone = found.get(PARALLELIZABLE).and_then(NodeRef::as_bool) == Some(false);
+    task.alone = found.get(place(Field::Parallelizable)).and_then(NodeRef::as_bool) == Some(false);
 }
 
 /// Collects the values of an object, and nothing that is wrong with it: missing and malformed parts have the original's own

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::fields;
+use super::finding::{MAX_FINDINGS, OriginalFinding};
 use super::hash::is_plan_hash;
-use super::js::JsString;
-use super::original::{OriginalFinding, OriginalPack, OriginalReport};
-use super::{TASK, contract};
+use super::js::{JsString, JsValue};
+use super::original::{OriginalPack, OriginalReport};
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, TOO_MANY_FINDINGS, push_bounded, rules, too_many};
 use crate::text::{Span, visible};
 
@@ -149,7 +150,7 @@ pub(super) fn diagnostics(
         });
     }
     // What the original was not asked to say, nobody can list.
-    let is_cut = report.errors.len().max(report.limitations.len()) >= contract::MAX_FINDINGS;
+    let is_cut = report.errors.len().max(report.limitations.len()) >= MAX_FINDINGS;
     if is_cut && !found.iter().any(|found| found.rule == &TOO_MANY_FINDINGS) {
         found.push(too_many());
     }
@@ -172,11 +173,7 @@ fn byte_order_mark(pack: &OriginalPack) -> Option<Diagnostic> {
 }
 
 fn detail(finding: &OriginalFinding, key: &str) -> Option<JsString<'static>> {
-    finding
-        .details
-        .iter()
-        .find(|(own, _)| *own == key)
-        .map(|(_, value)| value.to_js_string())
+    finding.detail(key).map(JsValue::to_js_string)
 }
 
 /// Returns the task and the code that a list which is missing will also have as malformed.
@@ -188,28 +185,19 @@ fn missing_list(finding: &OriginalFinding) -> Option<(JsString<'static>, String)
 /// Returns true for a finding that says again what another has said: a missing list that is no list, a file that a task
 /// names twice and so shares with itself.
 fn is_echo(finding: &OriginalFinding, missing: &HashSet<(JsString<'static>, String)>) -> bool {
-    let shares_with_itself = || {
-        let pair = finding
-            .details
-            .iter()
-            .find(|(key, _)| *key == "task_ids")
-            .and_then(|(_, value)| value.as_array());
-        matches!(pair, Some([first, second]) if first.to_js_string() == second.to_js_string())
-    };
-    match finding.code.as_str() {
-        "task-pack-same-wave-file-overlap" => shares_with_itself(),
+    match (finding.code.as_str(), finding.detail("task_ids")) {
+        ("task-pack-same-wave-file-overlap", Some(JsValue::Array(pair))) => {
+            matches!(pair.as_slice(), [first, second] if first.to_js_string() == second.to_js_string())
+        }
         _ => detail(finding, "task_id").is_some_and(|task| missing.contains(&(task, finding.code.clone()))),
     }
 }
 
 /// Returns true for a missing field that the task has under another name.
 fn is_excused(finding: &OriginalFinding, excused: &HashSet<(Span, &'static str)>) -> bool {
-    let is_field = |key: &str| excused.contains(&(finding.span, key));
-    finding.code.starts_with("task-pack-task-missing-")
-        && TASK
-            .fields
-            .iter()
-            .any(|spec| is_field(spec.name) && finding.code.ends_with(&spec.name.replace('_', "-")))
+    let is_field =
+        |name: &str| excused.contains(&(finding.span, name)) && finding.code.ends_with(&name.replace('_', "-"));
+    finding.code.starts_with("task-pack-task-missing-") && fields::names().any(is_field)
 }
 
 /// What an executable pack needs and a draft may lack.

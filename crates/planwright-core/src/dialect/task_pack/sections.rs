@@ -2,7 +2,7 @@
 //! fence.
 
 use super::super::write::{Composed, cut, one_line};
-use super::contract::FIELDS;
+use super::fields;
 use crate::document::patch::PlainValue;
 use crate::document::write::fenced_json;
 
@@ -106,7 +106,7 @@ pub(crate) fn cards(tasks: &[PlainValue]) -> String {
         let id = get(task, "task_id").map(line).unwrap_or_default();
         out.push_str(&format!("- {id}\n"));
         // What other tools left in the contract is not for readers.
-        let is_known = |key: &str| key != "task_id" && FIELDS.contains(&key);
+        let is_known = |key: &str| key != "task_id" && fields::find(|name| name == key).is_some();
         for (key, value) in members.iter().filter(|(key, _)| is_known(key)) {
             match value {
                 PlainValue::Object(_) | PlainValue::Null => {}

@@ -4,7 +4,7 @@ use super::super::answer::{AnswerCandidate, candidates};
 use super::super::draft::hopeless;
 use super::rules::{ANSWER, UNKNOWN_FIELD};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::dialect::task_pack::contract::FIELDS;
+use crate::dialect::task_pack::fields;
 use crate::dialect::write::{cut, one_line};
 use crate::document::patch::PlainValue;
 use crate::document::rules::{JSON_COMMENT, JSON_SURROGATE, JSON_TRAILING_COMMA};
@@ -94,7 +94,7 @@ impl PlannerAnswer {
         let mut members: Vec<(&'static str, PlainValue)> = Vec::new();
         let mut unknown = Vec::new();
         for member in task.own_members() {
-            let Some(name) = FIELDS.into_iter().find(|field| member.key.is_text(field)) else {
+            let Some(name) = fields::find(|name| member.key.is_text(name)) else {
                 unknown.push(cut(&one_line(&visible(&member.key.value())), 40));
                 continue;
             };
@@ -178,14 +178,13 @@ fn plain(text: &str) -> String {
 
 /// Returns true for an optional field that says nothing.
 fn is_absent(name: &str, value: &PlainValue) -> bool {
-    let required = FIELDS.iter().take(crate::dialect::task_pack::contract::N_REQUIRED);
     let is_empty = match value {
         PlainValue::Null => true,
         PlainValue::String(text) => text.is_empty(),
         PlainValue::Array(items) => items.is_empty(),
         _ => false,
     };
-    is_empty && !required.into_iter().any(|field| *field == name)
+    is_empty && !fields::is_required(name)
 }
 
 fn texts_of(node: Option<NodeRef<'_>>) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::dialect::task_pack::contract::FIELDS;
+use crate::dialect::task_pack::fields;
 use crate::dialect::task_pack::original::OriginalPack;
 use crate::dialect::task_pack::sections::{get, line, list};
 use crate::document::patch::PlainValue;
@@ -48,7 +48,7 @@ impl PackDifference {
     fn compare(&mut self, id: &str, old: &PlainValue, new: &PlainValue) {
         let differs = |field: &&str| get(old, field) != get(new, field);
         let of_its_own = |field: &&str| !matches!(*field, "task_id" | "dependencies" | "wave");
-        let fields: Vec<&'static str> = FIELDS.into_iter().filter(of_its_own).filter(differs).collect();
+        let fields: Vec<&'static str> = fields::names().filter(of_its_own).filter(differs).collect();
         let is_rewired = differs(&"dependencies");
         let wave = |task: &PlainValue| get(task, "wave").map(line).unwrap_or_default();
         let is_moved = wave(old) != wave(new);

@@ -6,38 +6,17 @@ use super::answer::PlannerAnswer;
 use super::rules::TASK_ID;
 use super::{IdChanges, Previous};
 use crate::diagnostic::Diagnostic;
+use crate::dialect::FieldSpec;
 use crate::dialect::task_pack::contract::SCHEMA_VERSION;
+use crate::dialect::task_pack::fields;
 use crate::dialect::task_pack::original::OriginalPack;
 use crate::dialect::task_pack::rewave;
 use crate::dialect::task_pack::sections::{get, line, list};
 use crate::dialect::task_pack::write::wave_list;
 use crate::dialect::write::{cut, number, text};
 use crate::document::patch::PlainValue;
+use crate::plan::Field;
 use crate::text::{SourceText, visible};
-
-/// The fields of a task in the order in which they are written.
-const ORDER: [&str; 20] = [
-    "task_id",
-    "source_unit",
-    "requirement_refs",
-    "goal",
-    "dependencies",
-    "files",
-    "expected_side_effects",
-    "context_refs",
-    "entry_hint",
-    "test_focus",
-    "done_signal",
-    "wave",
-    "parallelizable",
-    "risk_note",
-    "notes",
-    "review_gate",
-    "review_focus",
-    "handoff_owner",
-    "target_repo",
-    "stop_if",
-];
 
 /// A task on its way into the contract.
 pub(super) type DerivedTask = Vec<(&'static str, PlainValue)>;
@@ -73,17 +52,14 @@ pub(super) fn contract_of(tasks: &[DerivedTask]) -> PlainValue {
 }
 
 fn task_value(task: &DerivedTask, wave: usize) -> PlainValue {
-    let member = |name: &&'static str| {
-        let value = match *name {
-            "wave" => Some(number(wave)),
-            name => task
-                .iter()
-                .find(|(own, _)| *own == name)
-                .map(|(_, value)| value.clone()),
+    let member = |spec: &FieldSpec| {
+        let value = match spec.field {
+            Field::Wave => number(wave),
+            _ => task.iter().find(|(own, _)| *own == spec.name)?.1.clone(),
         };
-        value.map(|value| ((*name).to_owned(), value))
+        Some((spec.name.to_owned(), value))
     };
-    PlainValue::Object(ORDER.iter().filter_map(member).collect())
+    PlainValue::Object(fields::as_written().into_iter().filter_map(member).collect())
 }
 
 /// Returns a text of a task; empty where it has none.

@@ -16,7 +16,7 @@ use std::fmt;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::task_pack::TaskPack;
 use crate::dialect::task_pack::drift::drift;
-use crate::dialect::task_pack::original::{self, OriginalPack, Validity, validate};
+use crate::dialect::task_pack::original::{OriginalPack, Validity, validate};
 use crate::dialect::task_pack::paths::is_concrete;
 use crate::dialect::write::cut;
 use crate::dialect::{self, Choice, DIALECTS, DiskFacts, DiskLookup};
@@ -212,7 +212,7 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
     let facts = DiskFacts {
         looked: DiskLookup::Done,
         source_plan: dialect::SourcePlanLookup::Bytes(order.plan.as_str().as_bytes().to_vec()),
-        directories: directories.clone(),
+        directories,
         neighbours: None,
     };
     let choice = Choice {
@@ -224,7 +224,7 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
     let found = inspect(text, &choice).diagnostics.into_iter();
     let mut found: Vec<Diagnostic> = found.filter(|found| found.severity == Severity::Error).collect();
     if plan.spec_id.is_some() && found.is_empty() {
-        found.extend(original_findings(&pack, order, directories));
+        found.extend(original_findings(&pack, &facts));
     }
     if found.is_empty() {
         found.extend(drift(text).unwrap_or_default());
@@ -246,12 +246,8 @@ fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
     }
 }
 
-fn original_findings(pack: &OriginalPack, order: &DerivationRequest<'_>, directories: Vec<String>) -> Vec<Diagnostic> {
-    let facts = original::OriginalFacts {
-        source_plan: original::SourcePlanText::Text(order.plan.clone()),
-        directories: directories.into_iter().collect(),
-    };
-    let report = validate(pack, &facts);
+fn original_findings(pack: &OriginalPack, facts: &DiskFacts) -> Vec<Diagnostic> {
+    let report = validate(pack, facts);
     if report.validity == Validity::Valid {
         return Vec::new();
     }

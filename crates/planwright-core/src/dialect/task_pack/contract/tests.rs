@@ -16,9 +16,12 @@ fn task(more: &str) -> String {
 fn findings(contract: &str) -> (Vec<OriginalFinding>, Vec<OriginalFinding>) {
     let parsed = json::parse(&SourceText::new(contract));
     let view = JsView::of(parsed.document.root().expect("the contract is JSON"));
-    let directories = HashSet::from(["src".to_owned()]);
     let (mut errors, mut limitations) = (Vec::new(), Vec::new());
-    check(view, &directories, &mut errors, &mut limitations);
+    let mut findings = ContractFindings {
+        errors: &mut errors,
+        limitations: &mut limitations,
+    };
+    check(view, &["src".to_owned()], &mut findings);
     (errors, limitations)
 }
 

@@ -1,10 +1,13 @@
 //! The original validator's answer about a pack: identity, freshness, structure. The caller looks up files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::super::{DiskFacts, SourcePlanLookup};
 use super::contract;
+use super::fields;
+use super::finding::{ContractFindings, OriginalFinding};
 use super::hash::{UNCLOSED_FRONTMATTER, is_plan_hash, plan_hash};
-use super::js::{JsData, JsString, JsValue, JsView, array_index};
+use super::js::{JsString, JsValue, JsView, array_index};
 use super::paths::is_concrete;
 use crate::diagnostic::Diagnostic;
 use crate::document::markdown::{Markdown, MarkdownSection};
@@ -24,49 +27,6 @@ pub struct OriginalPack {
     fault: Option<OriginalFinding>,
 }
 
-/// One finding in the original's words.
-#[derive(Clone, Debug)]
-pub struct OriginalFinding {
-    /// The original's code.
-    pub code: String,
-    /// The original's sentence.
-    pub message: JsString<'static>,
-    /// What else the original says of it, in its order.
-    pub details: Vec<(&'static str, JsValue)>,
-    /// Where in the pack it is; empty at the start for what is missing as a whole.
-    pub span: Span,
-}
-
-/// What the caller found where the pack points to.
-#[derive(Clone, Debug, Default)]
-pub struct OriginalFacts {
-    /// The file at [`OriginalPack::source_plan`], from the root of the repository.
-    pub source_plan: SourcePlanText,
-    /// Those of [`OriginalPack::files`] that are directories on the disk.
-    pub directories: HashSet<String>,
-}
-
-/// The source plan, as far as it could be read.
-#[derive(Clone, Debug, Default)]
-pub enum SourcePlanText {
-    /// There is no such file, or the pack names none.
-    #[default]
-    Missing,
-    /// It is there but cannot be read, with the system's reason.
-    Unreadable(String),
-    /// Its text.
-    Text(SourceText),
-}
-
-/// Why a pack has no text.
-#[derive(Clone, Debug)]
-pub enum Unread {
-    /// There is no such file.
-    Missing,
-    /// It is there but cannot be read, with the system's reason.
-    Unreadable(String),
-}
-
 /// The verdict on a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validity {
@@ -82,58 +42,25 @@ pub enum Validity {
     Invalid,
 }
 
-/// How the pack's `spec_id` compares.
+/// What became of one part of a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpecId {
-    /// The plan could not be asked.
+pub enum CheckState {
+    /// The pack, or the plan that it is compared to, could not be read.
     NotChecked,
-    /// The pack or the plan has none.
+    /// There is none, or no readable file where it points to.
     Missing,
-    /// They differ.
-    Mismatch,
-    /// They are the same.
-    Matched,
-}
-
-/// How the pack's `source_plan_hash` compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HashState {
-    /// The plan could not be asked.
-    NotChecked,
-    /// The pack has none.
-    Missing,
-    /// The pack's is no hash.
+    /// It is not of the form that it must have.
     Invalid,
-    /// The plan has changed.
+    /// It is not what the plan has.
     Mismatch,
-    /// The plan is the one the pack was made from.
+    /// It is what the plan has.
     Matched,
     /// The plan cannot be hashed.
     Unavailable,
-}
-
-/// What became of the pack's `source_plan`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanPath {
-    /// The pack could not be read.
-    NotChecked,
-    /// The pack has none, or there is no readable file.
-    Missing,
-    /// It is no concrete path in the repository.
-    Invalid,
     /// It is a file that was read.
     Resolved,
-}
-
-/// What became of the contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContractState {
-    /// The pack could not be read.
-    NotChecked,
     /// It has no errors.
     Valid,
-    /// It has, or there is none.
-    Invalid,
 }
 
 macro_rules! words {
@@ -156,30 +83,15 @@ words!(Validity {
     Unverifiable = "unverifiable",
     Invalid = "invalid",
 });
-words!(SpecId {
-    NotChecked = "not_checked",
-    Missing = "missing",
-    Mismatch = "mismatch",
-    Matched = "matched",
-});
-words!(HashState {
+words!(CheckState {
     NotChecked = "not_checked",
     Missing = "missing",
     Invalid = "invalid",
     Mismatch = "mismatch",
     Matched = "matched",
     Unavailable = "unavailable",
-});
-words!(PlanPath {
-    NotChecked = "not_checked",
-    Missing = "missing",
-    Invalid = "invalid",
     Resolved = "resolved",
-});
-words!(ContractState {
-    NotChecked = "not_checked",
     Valid = "valid",
-    Invalid = "invalid",
 });
 
 /// The original's answer about one pack.
@@ -188,48 +100,17 @@ pub struct OriginalReport {
     /// The verdict.
     pub validity: Validity,
     /// How `spec_id` compares.
-    pub spec_id: SpecId,
+    pub spec_id: CheckState,
     /// How `source_plan_hash` compares.
-    pub source_plan_hash: HashState,
+    pub source_plan_hash: CheckState,
     /// What became of `source_plan`.
-    pub source_plan_path: PlanPath,
+    pub source_plan_path: CheckState,
     /// What became of the contract.
-    pub contract: ContractState,
+    pub contract: CheckState,
     /// What is wrong, in the original's order.
     pub errors: Vec<OriginalFinding>,
     /// What the original only remarks upon.
     pub limitations: Vec<OriginalFinding>,
-}
-
-/// What the original repeats of a task for whoever executes it. None stands for null.
-#[derive(Clone, Copy, Debug)]
-pub struct ExecutionFocus<'p> {
-    /// As written; none where absent.
-    pub task_id: Option<&'p JsValue>,
-    /// None where falsy, as are all the others.
-    pub source_unit: Option<&'p JsValue>,
-    /// The goal.
-    pub goal: Option<&'p JsValue>,
-    /// The files; empty where they are no array.
-    pub files: &'p [JsValue],
-    /// As written; none where absent.
-    pub wave: Option<&'p JsValue>,
-    /// The dependencies; empty where they are no array.
-    pub dependencies: &'p [JsValue],
-    /// What to test.
-    pub test_focus: Option<&'p JsValue>,
-    /// How to know that it is done.
-    pub done_signal: Option<&'p JsValue>,
-    /// When to stop.
-    pub stop_if: Option<&'p JsValue>,
-    /// Whether a review is wanted.
-    pub review_gate: Option<&'p JsValue>,
-    /// What to review.
-    pub review_focus: Option<&'p JsValue>,
-    /// Where to work.
-    pub target_repo: Option<&'p JsValue>,
-    /// What else may change; empty where it is no array.
-    pub expected_side_effects: &'p [JsValue],
 }
 
 impl OriginalPack {
@@ -305,45 +186,45 @@ impl OriginalPack {
     }
 }
 
-/// Returns what the original repeats of each task of a contract.
-pub fn execution_focus(contract: &JsValue) -> impl Iterator<Item = ExecutionFocus<'_>> {
-    let tasks = contract.get("tasks").and_then(JsValue::as_array).unwrap_or(&[]);
-    let objects = tasks.iter().filter(|task| matches!(task.data, JsData::Object(_)));
-    objects.map(|task| {
-        let truthy = |field| task.get(field).filter(|value| value.is_truthy());
-        let list = |field| task.get(field).and_then(JsValue::as_array).unwrap_or(&[]);
-        ExecutionFocus {
-            task_id: task.get("task_id"),
-            source_unit: truthy("source_unit"),
-            goal: truthy("goal"),
-            files: list("files"),
-            wave: task.get("wave"),
-            dependencies: list("dependencies"),
-            test_focus: truthy("test_focus"),
-            done_signal: truthy("done_signal"),
-            stop_if: truthy("stop_if"),
-            review_gate: truthy("review_gate"),
-            review_focus: truthy("review_focus"),
-            target_repo: truthy("target_repo"),
-            expected_side_effects: list("expected_side_effects"),
-        }
-    })
-}
+/// The fields that the original repeats of each task for the agent that executes it, in its order.
+const FOCUS: [&str; 13] = [
+    "task_id",
+    "source_unit",
+    "goal",
+    "files",
+    "wave",
+    "dependencies",
+    "test_focus",
+    "done_signal",
+    "stop_if",
+    "review_gate",
+    "review_focus",
+    "target_repo",
+    "expected_side_effects",
+];
 
-impl OriginalFinding {
-    pub(super) fn new(code: impl Into<String>, message: impl Into<JsString<'static>>, span: Span) -> Self {
-        OriginalFinding {
-            code: code.into(),
-            message: message.into(),
-            details: Vec::new(),
-            span,
-        }
-    }
-
-    pub(super) fn with(mut self, key: &'static str, value: JsValue) -> Self {
-        self.details.push((key, value));
-        self
-    }
+/// Returns what the original repeats of each task of a contract: id and wave as they are written, lists that are empty where they
+/// are no arrays, and all else as null where it is falsy.
+pub fn execution_focus(contract: NodeRef<'_>) -> JsValue {
+    let focus = |task: JsView<'_>| {
+        let member = |name: &'static str| {
+            let value = task.get(name);
+            let shown = match name {
+                "task_id" | "wave" => value?.to_value(),
+                name if fields::is_list(name) => {
+                    let items = value.into_iter().flat_map(JsView::elements);
+                    JsValue::Array(items.map(JsView::to_value).collect())
+                }
+                _ => value
+                    .filter(|value| value.is_truthy())
+                    .map_or(JsValue::Null, JsView::to_value),
+            };
+            Some((name.into(), shown))
+        };
+        JsValue::Object(FOCUS.into_iter().filter_map(member).collect())
+    };
+    let tasks = JsView::of(contract).get("tasks").into_iter().flat_map(JsView::elements);
+    JsValue::Array(tasks.filter(|task| task.is_object()).map(focus).collect())
 }
 
 /// Lists the entries as the original's plain object would: whole numbers first, a repeated key at its first place.
@@ -429,24 +310,23 @@ fn find_json_fault(
     None
 }
 
-/// Answers for a pack that has no text.
-pub fn report_unread(unread: Unread) -> OriginalReport {
-    let (code, message) = match unread {
-        Unread::Missing => ("task-pack-missing", "task-pack file is missing.".to_owned()),
-        Unread::Unreadable(reason) => ("task-pack-unreadable", reason),
-    };
+/// Answers for a pack that has no text: there is no such file, or the system gives a reason why it cannot be read.
+pub fn report_unread(reason: Option<String>) -> OriginalReport {
     let mut report = OriginalReport::unchecked();
-    report.error(code, message, Span::default());
+    match reason {
+        None => report.error("task-pack-missing", "task-pack file is missing.", Span::default()),
+        Some(reason) => report.error("task-pack-unreadable", reason, Span::default()),
+    }
     report
 }
 
 /// Answers for a pack, given what was found where it points to.
-pub fn validate(pack: &OriginalPack, facts: &OriginalFacts) -> OriginalReport {
+pub fn validate(pack: &OriginalPack, facts: &DiskFacts) -> OriginalReport {
     let mut report = OriginalReport::unchecked();
     report.check_identity(pack);
     report.check_plan_path(pack, facts);
     report.check_hash_form(pack);
-    if report.source_plan_path == PlanPath::Resolved {
+    if report.source_plan_path == CheckState::Resolved {
         report.check_plan(pack, &facts.source_plan);
     }
     report.check_contract(pack, facts);
@@ -458,10 +338,10 @@ impl OriginalReport {
     fn unchecked() -> Self {
         OriginalReport {
             validity: Validity::Invalid,
-            spec_id: SpecId::NotChecked,
-            source_plan_hash: HashState::NotChecked,
-            source_plan_path: PlanPath::NotChecked,
-            contract: ContractState::NotChecked,
+            spec_id: CheckState::NotChecked,
+            source_plan_hash: CheckState::NotChecked,
+            source_plan_path: CheckState::NotChecked,
+            contract: CheckState::NotChecked,
             errors: Vec::new(),
             limitations: Vec::new(),
         }
@@ -488,25 +368,25 @@ impl OriginalReport {
             }
         }
         if pack.filled("spec_id").is_none() {
-            self.spec_id = SpecId::Missing;
+            self.spec_id = CheckState::Missing;
             let span = pack.place_of("spec_id");
             self.error("task-pack-missing-spec-id", "Task pack is missing spec_id.", span);
         }
     }
 
-    fn check_plan_path(&mut self, pack: &OriginalPack, facts: &OriginalFacts) {
+    fn check_plan_path(&mut self, pack: &OriginalPack, facts: &DiskFacts) {
         let (state, code, message) = if pack.filled("source_plan").is_none() {
             let message = "Task pack is missing source_plan.";
-            (PlanPath::Missing, "task-pack-source-plan-missing", message)
+            (CheckState::Missing, "task-pack-source-plan-missing", message)
         } else if pack.source_plan().is_none() {
             let message = "source_plan must be a concrete repo-relative POSIX file path.";
-            (PlanPath::Invalid, "task-pack-source-plan-invalid", message)
-        } else if matches!(facts.source_plan, SourcePlanText::Missing) {
+            (CheckState::Invalid, "task-pack-source-plan-invalid", message)
+        } else if matches!(facts.source_plan, SourcePlanLookup::Missing) {
             let message = "source_plan file does not exist.";
-            (PlanPath::Missing, "task-pack-source-plan-file-missing", message)
+            (CheckState::Missing, "task-pack-source-plan-file-missing", message)
         } else {
             // A concrete path cannot leave the repository, so the original's check for that never fires.
-            self.source_plan_path = PlanPath::Resolved;
+            self.source_plan_path = CheckState::Resolved;
             return;
         };
         self.source_plan_path = state;
@@ -517,12 +397,12 @@ impl OriginalReport {
         let span = pack.place_of("source_plan_hash");
         match pack.filled("source_plan_hash") {
             None => {
-                self.source_plan_hash = HashState::Missing;
+                self.source_plan_hash = CheckState::Missing;
                 let message = "Task pack is missing source_plan_hash.";
                 self.error("task-pack-missing-source-plan-hash", message, span);
             }
             Some(hash) if !is_plan_hash(hash) => {
-                self.source_plan_hash = HashState::Invalid;
+                self.source_plan_hash = CheckState::Invalid;
                 let message = "source_plan_hash must be sha256:<64-hex>.";
                 self.error("task-pack-source-plan-hash-invalid", message, span);
             }
@@ -530,28 +410,28 @@ impl OriginalReport {
         }
     }
 
-    fn check_plan(&mut self, pack: &OriginalPack, plan: &SourcePlanText) {
+    fn check_plan(&mut self, pack: &OriginalPack, plan: &SourcePlanLookup) {
         let place = pack.place_of("source_plan");
         let plan = match plan {
-            SourcePlanText::Missing => return,
-            SourcePlanText::Unreadable(reason) => {
-                self.source_plan_path = PlanPath::Missing;
+            SourcePlanLookup::Missing => return,
+            SourcePlanLookup::Unreadable(reason) => {
+                self.source_plan_path = CheckState::Missing;
                 self.error("source-plan-unreadable", reason.clone(), place);
                 return;
             }
-            SourcePlanText::Text(text) => Markdown::parse(text),
+            SourcePlanLookup::Bytes(bytes) => Markdown::parse(&SourceText::from_bytes(bytes.clone())),
         };
         let Some(current) = plan_hash(&plan) else {
-            self.source_plan_hash = HashState::Unavailable;
+            self.source_plan_hash = CheckState::Unavailable;
             self.error("source-plan-frontmatter-invalid", UNCLOSED_FRONTMATTER, place);
             return;
         };
         self.compare_spec_id(pack, &plan);
         let hash = pack.filled("source_plan_hash").filter(|hash| is_plan_hash(hash));
         if hash == Some(current.hash.as_str()) {
-            self.source_plan_hash = HashState::Matched;
+            self.source_plan_hash = CheckState::Matched;
         } else if let Some(hash) = hash {
-            self.source_plan_hash = HashState::Mismatch;
+            self.source_plan_hash = CheckState::Mismatch;
             let message = "Task pack source_plan_hash does not match current source plan hash.";
             let stale = OriginalFinding::new("task-pack-stale", message, pack.place_of("source_plan_hash"))
                 .with("expected_hash", JsValue::string(current.hash))
@@ -563,42 +443,45 @@ impl OriginalReport {
     fn compare_spec_id(&mut self, pack: &OriginalPack, plan: &Markdown) {
         let own = pack.filled("spec_id");
         let Some(theirs) = plan.value("spec_id").filter(|value| !value.is_empty()) else {
-            self.spec_id = SpecId::Missing;
+            self.spec_id = CheckState::Missing;
             let message = "Source plan is missing spec_id.";
             self.error("source-plan-missing-spec-id", message, pack.place_of("source_plan"));
             return;
         };
         if own == Some(theirs) {
-            self.spec_id = SpecId::Matched;
+            self.spec_id = CheckState::Matched;
         } else if own.is_some() {
-            self.spec_id = SpecId::Mismatch;
+            self.spec_id = CheckState::Mismatch;
             let message = "Task pack spec_id does not match source plan spec_id.";
             self.error("task-pack-wrong-chain", message, pack.place_of("spec_id"));
         }
     }
 
-    fn check_contract(&mut self, pack: &OriginalPack, facts: &OriginalFacts) {
+    fn check_contract(&mut self, pack: &OriginalPack, facts: &DiskFacts) {
         let n_errors = self.errors.len();
         if let Some(root) = pack.contract() {
             let view = JsView::of(root);
-            contract::check(view, &facts.directories, &mut self.errors, &mut self.limitations);
+            let mut findings = ContractFindings {
+                errors: &mut self.errors,
+                limitations: &mut self.limitations,
+            };
+            contract::check(view, &facts.directories, &mut findings);
         }
         self.errors.extend(pack.fault.clone());
-        self.contract = if self.errors.len() == n_errors {
-            ContractState::Valid
-        } else {
-            ContractState::Invalid
+        self.contract = match self.errors.len() == n_errors {
+            true => CheckState::Valid,
+            false => CheckState::Invalid,
         };
     }
 
     fn verdict(&self) -> Validity {
         if self.errors.is_empty() {
             Validity::Valid
-        } else if self.spec_id == SpecId::Mismatch {
+        } else if self.spec_id == CheckState::Mismatch {
             Validity::WrongChain
-        } else if self.source_plan_hash == HashState::Mismatch {
+        } else if self.source_plan_hash == CheckState::Mismatch {
             Validity::Stale
-        } else if self.source_plan_hash == HashState::Unavailable {
+        } else if self.source_plan_hash == CheckState::Unavailable {
             Validity::Unverifiable
         } else {
             Validity::Invalid

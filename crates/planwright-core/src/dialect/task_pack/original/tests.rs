@@ -21,10 +21,10 @@ fn pack_text(frontmatter: &str, contract: &str) -> String {
     format!("---\n{frontmatter}\n---\n\n# Pack\n\n## Task Pack Contract\n\n```json\n{contract}\n```\n")
 }
 
-fn report(text: &str, plan: SourcePlanText) -> OriginalReport {
-    let facts = OriginalFacts {
+fn report(text: &str, plan: SourcePlanLookup) -> OriginalReport {
+    let facts = DiskFacts {
         source_plan: plan,
-        directories: HashSet::new(),
+        ..DiskFacts::default()
     };
     validate(&OriginalPack::parse(&SourceText::new(text)), &facts)
 }
@@ -32,11 +32,11 @@ fn report(text: &str, plan: SourcePlanText) -> OriginalReport {
 /// Checks verdict and codes of a pack whose plan is as it should be.
 #[track_caller]
 fn check(text: &str, validity: &str, expect: &[&str]) {
-    check_with(text, SourcePlanText::Text(SourceText::new(PLAN)), validity, expect);
+    check_with(text, SourcePlanLookup::Bytes(PLAN.into()), validity, expect);
 }
 
 #[track_caller]
-fn check_with(text: &str, plan: SourcePlanText, validity: &str, expect: &[&str]) {
+fn check_with(text: &str, plan: SourcePlanLookup, validity: &str, expect: &[&str]) {
     let report = report(text, plan);
     let codes: Vec<_> = report.errors.iter().map(|error| error.code.as_str()).collect();
     assert_eq!(codes, expect, "{text}");
@@ -97,7 +97,7 @@ fn an_unclosed_frontmatter_has_no_values_but_a_contract() {
 #[test]
 fn the_plan_decides_between_the_verdicts() {
     let text = pack_text(FRONTMATTER, CONTRACT);
-    let plan = |text: &str| SourcePlanText::Text(SourceText::new(text));
+    let plan = |text: &str| SourcePlanLookup::Bytes(text.into());
     check_with(
         &text,
         plan("---\nspec_id: S1\n---\nbody"),
@@ -120,13 +120,13 @@ fn the_plan_decides_between_the_verdicts() {
     check_with(&text, plan("body\n"), "invalid", &["source-plan-missing-spec-id"]);
     check_with(
         &text,
-        SourcePlanText::Missing,
+        SourcePlanLookup::Missing,
         "invalid",
         &["task-pack-source-plan-file-missing"],
     );
-    let unreadable = SourcePlanText::Unreadable("EISDIR".to_owned());
+    let unreadable = SourcePlanLookup::Unreadable("EISDIR".to_owned());
     check_with(&text, unreadable.clone(), "invalid", &["source-plan-unreadable"]);
-    assert_eq!(report(&text, unreadable).source_plan_path, PlanPath::Missing);
+    assert_eq!(report(&text, unreadable).source_plan_path, CheckState::Missing);
     let both = pack_text(&FRONTMATTER.replace("S1", "S9"), "[]");
     check_with(
         &both,
@@ -226,7 +226,7 @@ fn the_contract_must_be_one_json_value_in_one_fence() {
 #[test]
 fn findings_stand_where_the_text_is() {
     let text = pack_text(FRONTMATTER, &CONTRACT.replace("\"g\"", "5")).replace("mode: derived", "mode: draft");
-    let report = report(&text, SourcePlanText::Text(SourceText::new(PLAN)));
+    let report = report(&text, SourcePlanLookup::Bytes(PLAN.into()));
     let source = SourceText::new(text);
     let shown: Vec<_> = report.errors.iter().map(|error| source.slice(error.span)).collect();
     assert_eq!(shown, ["draft", "5"]);
@@ -234,9 +234,9 @@ fn findings_stand_where_the_text_is() {
 
 #[test]
 fn a_pack_that_cannot_be_read_is_said_to_be_so() {
-    let missing = report_unread(Unread::Missing);
+    let missing = report_unread(None);
     assert_eq!(missing.errors[0].code, "task-pack-missing");
-    assert_eq!(missing.contract, ContractState::NotChecked);
-    let unreadable = report_unread(Unread::Unreadable("EACCES".to_owned()));
+    assert_eq!(missing.contract, CheckState::NotChecked);
+    let unreadable = report_unread(Some("EACCES".to_owned()));
     assert_eq!(unreadable.errors[0].message.to_string(), "EACCES");
 }

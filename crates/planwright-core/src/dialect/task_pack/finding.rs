@@ -1,0 +1,65 @@
+//! Findings in the original's words.
+
+use super::js::{JsString, JsValue};
+use crate::text::Span;
+
+/// The most errors, and limitations, that a contract is said to have. A draft may leave five fields of each task open, which the
+/// original counts as errors: there is room for those of a hundred thousand tasks.
+pub const MAX_FINDINGS: usize = 600_000;
+
+/// One finding in the original's words.
+#[derive(Clone, Debug)]
+pub struct OriginalFinding {
+    /// The original's code.
+    pub code: String,
+    /// The original's sentence.
+    pub message: JsString<'static>,
+    /// What else the original says of it, in its order.
+    pub details: Vec<(&'static str, JsValue)>,
+    /// Where in the pack it is; empty at the start for what is missing as a whole.
+    pub span: Span,
+}
+
+impl OriginalFinding {
+    pub(super) fn new(code: impl Into<String>, message: impl Into<JsString<'static>>, span: Span) -> Self {
+        OriginalFinding {
+            code: code.into(),
+            message: message.into(),
+            details: Vec::new(),
+            span,
+        }
+    }
+
+    pub(super) fn with(mut self, key: &'static str, value: JsValue) -> Self {
+        self.details.push((key, value));
+        self
+    }
+
+    /// Returns a detail.
+    pub(super) fn detail(&self, key: &str) -> Option<&JsValue> {
+        self.details.iter().find(|(own, _)| *own == key).map(|(_, value)| value)
+    }
+}
+
+/// What is found in a contract, up to a number that no reader gets to the end of.
+pub(super) struct ContractFindings<'o> {
+    pub(super) errors: &'o mut Vec<OriginalFinding>,
+    /// What the original only remarks upon.
+    pub(super) limitations: &'o mut Vec<OriginalFinding>,
+}
+
+impl ContractFindings<'_> {
+    pub(super) fn error(&mut self, finding: OriginalFinding) {
+        push(self.errors, finding);
+    }
+
+    pub(super) fn limitation(&mut self, finding: OriginalFinding) {
+        push(self.limitations, finding);
+    }
+}
+
+fn push(list: &mut Vec<OriginalFinding>, finding: OriginalFinding) {
+    if list.len() < MAX_FINDINGS {
+        list.push(finding);
+    }
+}
