@@ -339,7 +339,7 @@ fn a_grandchild_with_the_output_is_not_waited_for() {
     if cfg!(target_os = "linux") {
         let left = yard.left();
         let commands: Vec<&str> = left.iter().map(|process| process.command.as_str()).collect();
-        assert_eq!(commands, ["sleep 100"]);
+        assert_eq!(commands, ["sleep 1000"]);
         assert_eq!(end(&yard.mark, &left, Duration::from_secs(20)), []);
         assert_eq!(yard.left(), []);
     }
