@@ -8,9 +8,8 @@ use planwright_core::inspect::LinkedPlan;
 use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit, TaskPlace, tasks_named};
-use crate::face::{Result, Workspace};
-use crate::plans::PlanChoice;
 use crate::text::{cut, one_line, shown_name};
+use crate::{PlanChoice, Result, Workspace};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

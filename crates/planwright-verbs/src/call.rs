@@ -2,7 +2,6 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use planwright_core::plan::Verb;
 use planwright_run::engine::Watcher;
@@ -13,14 +12,13 @@ use serde_json::value::RawValue;
 
 use crate::events::{EventEntry, EventsRequest};
 use crate::face::{CancelToken, Failure, Result, Workspace};
-use crate::init::{InitObserver, InstalledAgent};
-use crate::planning::{Confirmation, OutlineObserver, OutlineReading, PlanningEvent, PlanningObserver};
-use crate::replan::{ProposedVersion, ReplanObserver};
-use crate::run_history::RunReport;
-use crate::run_plan::observer::{RunBeginning, RunObserver};
-use crate::tasks::regenerate::{RegenerateObserver, RegenerateReport};
+use crate::init::InitObserver;
+use crate::planning::{OutlineObserver, PlanningObserver};
+use crate::replan::ReplanObserver;
+use crate::run_plan::observer::RunObserver;
+use crate::tasks::regenerate::RegenerateObserver;
 use crate::tasks::{cards, derive, regenerate};
-use crate::verification::{VerificationEvent, VerificationObserver};
+use crate::verification::VerificationObserver;
 use crate::{
     add, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, edit, events,
     explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next, plan,
@@ -200,16 +198,14 @@ pub struct QuietFace {
 }
 
 impl VerificationObserver for QuietFace {
-    fn happens(&mut self, _: VerificationEvent<'_>) {}
-
     fn cancel_token(&mut self) -> io::Result<CancelToken> {
         Ok(self.cancel.clone())
     }
 }
 
-impl InitObserver for QuietFace {
-    fn choose_agent(&mut self, _: &[InstalledAgent]) -> Option<&'static str> {
-        None
+impl PlanningObserver for QuietFace {
+    fn cancel_token(&mut self) -> io::Result<CancelToken> {
+        Ok(self.cancel.clone())
     }
 }
 
@@ -217,48 +213,10 @@ impl Watcher for QuietFace {
     fn event(&mut self, record: &RunRecord) {
         self.events.extend(record.to_json().ok());
     }
-
-    fn line(&mut self, _: &str, _: &str) {}
-
-    fn tick(&mut self) {}
 }
 
-impl PlanningObserver for QuietFace {
-    fn happens(&mut self, _: PlanningEvent<'_>) {}
-
-    fn cancel_token(&mut self) -> io::Result<CancelToken> {
-        Ok(self.cancel.clone())
-    }
-}
-
-impl OutlineObserver for QuietFace {
-    fn shows_outline(&mut self, _: &OutlineReading<'_>) {}
-
-    fn confirms_outline(&mut self, _: &OutlineReading<'_>, _: Option<&Path>) -> Confirmation {
-        Confirmation::CannotAsk
-    }
-}
-
-impl ReplanObserver for QuietFace {
-    fn confirms_version(&mut self, _: &ProposedVersion) -> Confirmation {
-        Confirmation::CannotAsk
-    }
-}
-
-impl RegenerateObserver for QuietFace {
-    fn shows_pack(&mut self, _: &RegenerateReport) {}
-
-    fn confirms_pack(&mut self) -> Confirmation {
-        Confirmation::CannotAsk
-    }
-}
-
-impl RunObserver for QuietFace {
-    fn begins(&mut self, _: &RunBeginning<'_>) {}
-
-    fn is_over(&mut self) {}
-
-    fn ended(&mut self, _: &RunReport) {}
-
-    fn fails(&mut self, _: &Failure) {}
-}
+impl InitObserver for QuietFace {}
+impl OutlineObserver for QuietFace {}
+impl RegenerateObserver for QuietFace {}
+impl ReplanObserver for QuietFace {}
+impl RunObserver for QuietFace {}

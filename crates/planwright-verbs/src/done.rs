@@ -7,11 +7,10 @@ use planwright_run::revise::{ChangeTarget, Pick, VerbCall, each_once, task_named
 use serde::Deserialize;
 
 use crate::changes::{ChangeReport, refuse_without_note, revise_failure};
-use crate::face::{Failure, Result, Workspace};
-use crate::plans::FoundPlan;
 use crate::text::shown_name;
 use crate::transition::{TransitionRequest, transition_verified};
 use crate::verification::{VerificationEvent, VerificationObserver, VerificationVerdict, Verifier, command_words};
+use crate::{Failure, FoundPlan, Result, Workspace};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -9,8 +9,7 @@ use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, plan_words, refuse_during_run, revise_failure};
 use crate::configuration::config_of;
-use crate::face::{Result, Workspace};
-use crate::plans::{FoundPlan, PlanChoice};
+use crate::{FoundPlan, PlanChoice, Result, Workspace};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -58,7 +57,7 @@ pub(crate) fn change_plan(
     let revised = transition_plan(found.target(mode.is_dry()), &request, policy)
         .map_err(|error| revise_failure(found, &error))?;
     let words = match plan_words(&revised) {
-        words if verb == PlanVerb::Approve && !words.is_something() => {
+        words if verb == PlanVerb::Approve && !words.is_something => {
             ChangeWords::unchanged("the plan is approved already")
         }
         words => words,

@@ -8,9 +8,8 @@ use planwright_run::revise::each_once;
 use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit, tasks_named};
-use crate::face::{Result, Workspace};
-use crate::plans::PlanChoice;
 use crate::text::shown_name;
+use crate::{PlanChoice, Result, Workspace};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

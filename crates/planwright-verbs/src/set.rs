@@ -6,9 +6,8 @@ use planwright_run::revise::task_named;
 use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit};
-use crate::face::{Result, Workspace};
-use crate::plans::PlanChoice;
 use crate::text::shown_name;
+use crate::{PlanChoice, Result, Workspace};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

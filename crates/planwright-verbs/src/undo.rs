@@ -5,9 +5,8 @@ use planwright_run::revise::UndoCall;
 use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, refuse_without_note, revise_failure};
-use crate::face::{Result, Workspace};
-use crate::plans::PlanChoice;
 use crate::text::{cut, one_line, printable};
+use crate::{PlanChoice, Result, Workspace};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -14,7 +14,10 @@ use crate::layout::root_of;
 /// Who takes each task; none for those that are not to run.
 pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[bool]) -> Result<AgentChoice, RunError> {
     let config = request.config;
-    for name in [&request.options.agent, &request.options.arbiter].into_iter().flatten() {
+    for name in [&request.options.asked.agent, &request.options.asked.arbiter]
+        .into_iter()
+        .flatten()
+    {
         if !config.agents.contains_key(name) {
             return Err(unknown(config, name));
         }
@@ -35,7 +38,7 @@ pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[boo
             let fits = |(kind_of, _): &(&String, &String)| Some(kind_of.to_lowercase()) == kind;
             config.run.types.iter().find(fits).map(|(_, agent)| agent.as_str())
         };
-        let named = request.options.agent.as_deref();
+        let named = request.options.asked.agent.as_deref();
         let chosen = named
             .or(known)
             .or_else(by_type)
@@ -72,14 +75,14 @@ impl AgentChoice {
     fn look_for_programs(&mut self, request: &RunRequest<'_>) -> Result<(), RunError> {
         let root = root_of(request.path);
         let takers: BTreeSet<&String> = self.agents.iter().flatten().collect();
-        let used: BTreeSet<&String> = takers.iter().copied().chain(&request.options.arbiter).collect();
+        let used: BTreeSet<&String> = takers.iter().copied().chain(&request.options.asked.arbiter).collect();
         for name in used {
             let Some(agent) = request.config.agents.get(name) else {
                 return Err(unknown(request.config, name));
             };
             let program = agent.program();
             if agent.find_program(&root).is_none() {
-                let option = match request.options.arbiter.as_ref() == Some(name) {
+                let option = match request.options.asked.arbiter.as_ref() == Some(name) {
                     true => "--arbiter",
                     false => "--agent",
                 };

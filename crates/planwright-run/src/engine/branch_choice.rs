@@ -26,7 +26,12 @@ pub(super) fn branch_name(
     repository: &Repository,
     home: &CheckoutHome,
 ) -> Result<Option<String>, RunError> {
-    let configured = request.options.branch.as_ref().or(request.config.run.branch.as_ref());
+    let configured = request
+        .options
+        .asked
+        .branch
+        .as_ref()
+        .or(request.config.run.branch.as_ref());
     if let Some(name) = configured {
         if name == CURRENT {
             return Ok(None);

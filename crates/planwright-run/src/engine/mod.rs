@@ -38,7 +38,7 @@ pub use own_files::OwnFiles;
 pub use plan_snapshot::PlanSnapshot;
 pub use prepare::{PreparedRun, USUAL_ATTEMPTS, prepare};
 pub use preview::{Preview, VerificationPreview, prompt_of, verification_of};
-pub use request::{RunOptions, RunRequest};
+pub use request::{AskedRun, RunOptions, RunRequest, TaskSelection};
 pub use run_loop::{RunOutcome, run};
 pub use user_command::{notify, run_hook};
 
@@ -50,10 +50,10 @@ pub trait Watcher {
     fn event(&mut self, record: &RunRecord);
 
     /// The process of a task wrote something: its last line, unchecked.
-    fn line(&mut self, task: &str, line: &str);
+    fn line(&mut self, _task: &str, _line: &str) {}
 
     /// Time went by: called a few times per second, also when nothing happens.
-    fn tick(&mut self);
+    fn tick(&mut self) {}
 
     /// A command of the baseline is about to run: one that verifies every task, before the first attempt.
     fn baseline(&mut self, _command: &str) {}

@@ -85,7 +85,9 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
     refuse_link_to_elsewhere(request.path, &snapshot)?;
     let recovered = Recovered::of(snapshot.place(), plan_id(snapshot.plan()));
     let config = recovered.as_ref().ok().and_then(Recovered::config);
-    if let Some(text) = config.filter(|text| *text != request.options.config_text && !request.options.accept_config) {
+    if let Some(text) =
+        config.filter(|text| *text != request.options.config_text && !request.options.asked.accept_config)
+    {
         return Err(RunError::OtherConfig { text: text.to_owned() });
     }
     let must_approve = refuse(request, &snapshot)?;
@@ -134,7 +136,7 @@ pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
 /// Returns the remark that no command verifies what agents make.
 fn unverified_remark(request: &RunRequest<'_>) -> Option<RemarkRecord> {
     let rules = &request.config.verify;
-    let is_verified = rules.has_rules() || rules.allow_plan_commands || request.options.allow_plan_commands;
+    let is_verified = rules.has_rules() || rules.allow_plan_commands || request.options.asked.allow_plan_commands;
     let text = "nothing verifies the tasks: each is done when its agent reports success. [verify] in planwright.toml names commands";
     (!is_verified).then(|| RemarkRecord::new(text))
 }
@@ -191,7 +193,7 @@ impl PreparedRun {
 
 /// Returns whether a run tries failed tasks again.
 fn retries_failed(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> bool {
-    request.options.retry_failed || snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped
+    request.options.selection.retry_failed || snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped
 }
 
 /// Returns the tasks that were skipped because of failures that the run tries again.
@@ -215,7 +217,7 @@ fn reopened(
         let by_plan = !causes.is_empty() && causes.iter().all(is_retried);
         let by_run = || {
             let was_skipped = recovered.is_some_and(|recovered| recovered.skipped_for_failure(snapshot, *task));
-            request.options.retry_failed && was_skipped
+            request.options.selection.retry_failed && was_skipped
         };
         snapshot.state(*task) == State::Skipped && (by_plan || by_run())
     };
@@ -258,8 +260,8 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
     }) = gates.of_plan()
     {
         let is_lifted = match lift {
-            RunLift::Approval => request.options.yes,
-            RunLift::Retry => request.options.retry_failed,
+            RunLift::Approval => request.options.asked.yes,
+            RunLift::Retry => request.options.selection.retry_failed,
             RunLift::Nothing => false,
         };
         let help = with_plan(&help, &snapshot.path().to_string_lossy());
@@ -282,11 +284,11 @@ fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, Run
 
 /// Refuses tasks that nothing verifies, where the user wants that.
 fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[Job]) -> Result<(), RunError> {
-    if !request.options.require_verification && !request.config.verify.required {
+    if !request.options.asked.require_verification && !request.config.verify.required {
         return Ok(());
     }
     let rules = &request.config.verify;
-    let allows = request.options.allow_plan_commands || rules.allow_plan_commands;
+    let allows = request.options.asked.allow_plan_commands || rules.allow_plan_commands;
     let is_open = |job: &Job| job.is_wanted && !matches!(job.state, State::Done | State::Skipped);
     let open = jobs.iter().enumerate().filter(|(_, job)| is_open(job));
     let uncovered: Vec<&str> = open
@@ -304,7 +306,7 @@ fn refuse_unverified(request: &RunRequest<'_>, snapshot: &PlanSnapshot, jobs: &[
         ),
         format!(
             "add rules to [verify] in planwright.toml, as every = [[\"cargo\", \"test\"]]; {} asks for them",
-            match request.options.require_verification {
+            match request.options.asked.require_verification {
                 true => "--require-verification",
                 false => "verify.required",
             }
@@ -349,7 +351,7 @@ fn attempts(request: &RunRequest<'_>, plan: &Plan, task_ix: usize) -> u32 {
 fn policy(request: &RunRequest<'_>, plan: &Plan) -> Policy {
     let options = request.options;
     let on_failure = match plan.lifecycle.on_failure {
-        OnFailure::DependentsWait if options.cascade_skip => OnFailure::DependentsSkipped,
+        OnFailure::DependentsWait if options.asked.cascade_skip => OnFailure::DependentsSkipped,
         on_failure => on_failure,
     };
     let config = &request.config.run;
@@ -358,8 +360,8 @@ fn policy(request: &RunRequest<'_>, plan: &Plan) -> Policy {
         skipped_satisfies: plan.lifecycle.skipped_satisfies,
         on_failure,
         waits_for_resting: false,
-        fail_fast: options.fail_fast,
-        max_tasks: options.max_tasks,
+        fail_fast: options.asked.fail_fast,
+        max_tasks: options.selection.max_tasks,
         budget: (!config.budget.is_open()).then_some(SPENT),
     }
 }
@@ -376,15 +378,17 @@ pub(super) fn wanted_tasks(request: &RunRequest<'_>, snapshot: &PlanSnapshot) ->
             *is_wanted &= kept.contains(&(ix as u32));
         }
     };
-    if !options.only.is_empty() {
-        keep(numbers(&options.only)?.into_iter().collect());
+    if !options.selection.only.is_empty() {
+        keep(numbers(&options.selection.only)?.into_iter().collect());
     }
-    if !options.from.is_empty() {
+    if !options.selection.from.is_empty() {
         let dependents = snapshot.links().reversed();
-        keep(reached(&numbers(&options.from)?, |task| dependents.of(task).to_vec()));
+        keep(reached(&numbers(&options.selection.from)?, |task| {
+            dependents.of(task).to_vec()
+        }));
     }
-    if !options.until.is_empty() {
-        keep(reached(&numbers(&options.until)?, |task| {
+    if !options.selection.until.is_empty() {
+        keep(reached(&numbers(&options.selection.until)?, |task| {
             dependencies(snapshot.links(), task)
         }));
     }

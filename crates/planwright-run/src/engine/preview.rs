@@ -92,7 +92,7 @@ pub fn prompt_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -
 /// Returns the commands that verify a task, as they would be typed.
 pub(super) fn commands_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> Vec<String> {
     let rules = &request.config.verify;
-    let allows = request.options.allow_plan_commands || rules.allow_plan_commands;
+    let allows = request.options.asked.allow_plan_commands || rules.allow_plan_commands;
     let checks = TaskChecks::of(rules, snapshot.plan(), task as usize, allows).checks;
     checks
         .iter()
@@ -114,7 +114,7 @@ pub struct VerificationPreview {
 /// Returns what would verify a task, as the plan and the configuration have it now.
 pub fn verification_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, task: u32) -> VerificationPreview {
     let rules = &request.config.verify;
-    let allows = request.options.allow_plan_commands || rules.allow_plan_commands;
+    let allows = request.options.asked.allow_plan_commands || rules.allow_plan_commands;
     let checks = TaskChecks::of(rules, snapshot.plan(), task as usize, allows);
     let plan = snapshot.plan();
     let own = plan.tasks().get(task as usize);

@@ -246,7 +246,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
         note: None,
         output: None,
         files: Vec::new(),
-        by: request.options.by.clone(),
+        by: request.options.asked.by.clone(),
         word_of: None,
         now: clock::now(),
         receipts: None,

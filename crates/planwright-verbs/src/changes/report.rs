@@ -228,10 +228,6 @@ impl ChangeWords {
         }
     }
 
-    pub fn is_something(&self) -> bool {
-        self.is_something
-    }
-
     /// Returns a line in both forms.
     pub fn new(done: impl Into<String>, would: impl Into<String>) -> Self {
         ChangeWords {

@@ -101,7 +101,9 @@ pub enum RepositoryState {
 /// A observer, while a workspace is set up. It hears which commands are tried.
 pub trait InitObserver: VerificationObserver {
     /// Has the user choose one of several agents; none where the user cannot be asked.
-    fn choose_agent(&mut self, installed: &[InstalledAgent]) -> Option<&'static str>;
+    fn choose_agent(&mut self, _installed: &[InstalledAgent]) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Sets a workspace up. A `planwright.toml` that is there is not changed.

@@ -55,10 +55,12 @@ pub enum Confirmation {
 /// A face, while a plan is read out of an answer.
 pub trait OutlineObserver {
     /// Shows the tasks, with every guess.
-    fn shows_outline(&mut self, reading: &OutlineReading<'_>);
+    fn shows_outline(&mut self, _reading: &OutlineReading<'_>) {}
 
     /// Asks whether the plan is to be written; `out` is its file, where that is known.
-    fn confirms_outline(&mut self, reading: &OutlineReading<'_>, out: Option<&Path>) -> Confirmation;
+    fn confirms_outline(&mut self, _reading: &OutlineReading<'_>, _out: Option<&Path>) -> Confirmation {
+        Confirmation::CannotAsk
+    }
 }
 
 impl OutlineReading<'_> {

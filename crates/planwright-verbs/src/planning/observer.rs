@@ -38,7 +38,7 @@ pub enum PlanningEvent<'a> {
 
 /// A face, while agents are asked for a plan.
 pub trait PlanningObserver {
-    fn happens(&mut self, event: PlanningEvent<'_>);
+    fn happens(&mut self, _event: PlanningEvent<'_>) {}
 
     /// Returns the token that ends the verb. It is asked for when an agent is about to be asked.
     fn cancel_token(&mut self) -> io::Result<CancelToken>;

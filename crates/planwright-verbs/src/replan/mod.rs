@@ -91,7 +91,9 @@ pub struct ProposedVersion {
 /// A face, while the verb `replan` is at work.
 pub trait ReplanObserver: PlanningObserver {
     /// Shows a new version, and asks whether it is to be written. It is kept as a proposal where the face cannot ask.
-    fn confirms_version(&mut self, proposed: &ProposedVersion) -> Confirmation;
+    fn confirms_version(&mut self, _proposed: &ProposedVersion) -> Confirmation {
+        Confirmation::CannotAsk
+    }
 }
 
 /// Who approves a new version.

@@ -1,7 +1,7 @@
 //! Work that was approved while no run was active: verified on the current branch, and landed.
 
 use planwright_run::config::{self, Configuration, IsolationSetting};
-use planwright_run::engine::{self, RunError, RunOptions};
+use planwright_run::engine::{self, AskedRun, RunError, RunOptions, TaskSelection};
 use planwright_run::fence;
 use planwright_run::runs::state::RunState;
 use planwright_run::worker::Workers;
@@ -11,9 +11,8 @@ use super::observer::{RunBeginning, RunObserver};
 use super::request::configured;
 use super::{order_of, refusal};
 use crate::configuration::refuse_unsound;
-use crate::face::{Failure, Result, Workspace};
-use crate::plans::FoundPlan;
 use crate::run_history::Setting;
+use crate::{Failure, FoundPlan, Result, Workspace};
 
 /// What became of approved work.
 pub enum Landed {
@@ -45,10 +44,16 @@ impl<'f> ApprovedLanding<'f> {
         // Only work in checkouts waits to land.
         configuration.config.run.isolation = IsolationSetting::Checkouts;
         let mut options = RunOptions {
-            only: vec![task.to_owned()],
+            selection: TaskSelection {
+                only: vec![task.to_owned()],
+                ..TaskSelection::default()
+            },
+            asked: AskedRun {
+                branch,
+                by: Some(by.to_owned()),
+                ..AskedRun::default()
+            },
             lands_only: true,
-            branch,
-            by: Some(by.to_owned()),
             config_text: configuration.frozen(),
             fence_program: fence::own_program(),
             ..RunOptions::default()

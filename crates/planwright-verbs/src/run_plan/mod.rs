@@ -29,6 +29,7 @@ use crate::text::{one_line, shown_name, some_of};
 use copy::copied;
 use nothing_to_run::nothing_to_run;
 use observer::{RunBeginning, RunObserver};
+pub use planwright_run::engine::{AskedRun, TaskSelection};
 use preview::{RunPreviewReport, preview_of};
 pub use request::RunPlanRequest;
 use request::{configured, flags_of, is_wrong_flag, options};
@@ -50,7 +51,7 @@ pub fn obstacle(request: &RunPlanRequest, found: &FoundPlan) -> Option<RunObstac
         Err(Failure { message, help, .. }) => return Some(RunObstacle { message, help }),
     };
     options.config_text = configuration.frozen();
-    options.accept_config = true;
+    options.asked.accept_config = true;
     let order = order_of(found, &configuration, &options);
     let refused = |error: RunError| RunObstacle {
         message: error.to_string(),
@@ -195,14 +196,16 @@ fn make_ready(
     let mut obstacle = None;
     if let Err(RunError::NotApproved { message, help }) = &prepared {
         match approval {
-            UnapprovedPlan::Asked(observer) => options.yes = may_ask && observer.is_approved(&found.path, message),
+            UnapprovedPlan::Asked(observer) => {
+                options.asked.yes = may_ask && observer.is_approved(&found.path, message)
+            }
             UnapprovedPlan::Preview => {
                 let words = format!("nothing would run: {message}; {help}");
                 options.remarks.push(words.clone());
-                (options.yes, obstacle) = (true, Some(words));
+                (options.asked.yes, obstacle) = (true, Some(words));
             }
         }
-        if options.yes {
+        if options.asked.yes {
             prepared = engine::prepare(&order_of(found, &configuration, &options));
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn nothing_to_run(
     let is_wanted = |task: u32| prepared.jobs.get(task as usize).is_some_and(|job| job.is_wanted);
     let count = |state: State| wanted.iter().filter(|job| job.state == state).count();
     let (n_done, n_failed) = (count(State::Done), count(State::Failed));
-    let is_part = request.is_part();
+    let is_part = request.selection.is_part();
     if wanted.is_empty() && is_part {
         workspace.remark(
             "nothing to run: --only, --from and --until select no task together that is not marked to be skipped",

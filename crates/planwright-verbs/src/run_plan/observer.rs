@@ -15,18 +15,18 @@ use crate::proposals::{ApprovedReport, ProposalReport};
 use crate::replan::ReplanReport;
 use crate::run_history::{RunReport, Setting};
 
-/// A face, while a plan is run. It hears every event of a run as a [`Watcher`], and what happens while the plan is replanned.
+/// A face, while a plan is run. One that implements nothing shows nothing and answers no question. It hears every event of a run as a [`Watcher`], and what happens while the plan is replanned.
 pub trait RunObserver: Watcher + PlanningObserver {
     /// A run is about to begin. A command has several, where the plan is replanned.
-    fn begins(&mut self, beginning: &RunBeginning<'_>);
+    fn begins(&mut self, _beginning: &RunBeginning<'_>) {}
 
     /// Nothing happens in the run any more.
-    fn is_over(&mut self);
+    fn is_over(&mut self) {}
 
-    fn ended(&mut self, report: &RunReport);
+    fn ended(&mut self, _report: &RunReport) {}
 
     /// Something went wrong after the run, which still counts.
-    fn fails(&mut self, failure: &Failure);
+    fn fails(&mut self, _failure: &Failure) {}
 
     /// The plan was replanned, and its new version is run.
     fn replanned(&mut self, _plan: &FoundPlan, _report: &ReplanReport) {}

@@ -7,65 +7,34 @@ use std::sync::atomic::AtomicBool;
 
 use planwright_core::diagnostic::{Diagnostic, Severity};
 use planwright_run::config::{self, ConfigInputs, ConfigSource, Configuration, Flag, SourceKind};
-use planwright_run::engine::RunOptions;
+use planwright_run::engine::{AskedRun, RunOptions, TaskSelection};
 use planwright_run::fence;
 use planwright_run::files::open_to_read;
-use planwright_run::runs::Spent;
 use serde::Deserialize;
 
-use crate::face::Result;
 use crate::planning::{read_template, unreadable_template};
-use crate::plans::PlanChoice;
+use crate::{PlanChoice, Result};
 
 /// What is asked of a run. Settings that are none are as the configuration or the plan has them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunPlanRequest {
     pub plan: PlanChoice,
-    /// The agent for all tasks.
-    pub agent: Option<String>,
-    /// The agent that is asked which agent takes each task.
-    pub arbiter: Option<String>,
+    #[serde(flatten)]
+    pub selection: TaskSelection,
+    #[serde(flatten)]
+    pub asked: AskedRun,
     /// How many tasks may run side by side.
     pub slots: Option<u32>,
     /// How often a task is tried in all.
     pub attempts: Option<u32>,
-    /// Only these tasks.
-    pub only: Vec<String>,
-    /// Only these tasks and what depends on them.
-    pub from: Vec<String>,
-    /// Only these tasks and what they depend on.
-    pub until: Vec<String>,
-    pub max_tasks: Option<u32>,
-    /// Tries tasks again that failed before.
-    pub retry_failed: bool,
-    /// Ends the run with the first failure.
-    pub fail_fast: bool,
     pub keep_going: bool,
-    /// Skips what depends on a failed task, where the dialect would have it wait.
-    pub cascade_skip: bool,
     /// What becomes of tasks that were running when a run was interrupted: `retry`, `fail` or `ask`.
     pub on_interrupted: Option<String>,
     /// How often the planner may make a new version of the plan when tasks have failed.
     pub replan: Option<u32>,
-    /// Refuses tasks that no rule of the configuration verifies.
-    pub require_verification: bool,
-    /// Takes tasks that agents propose into the plan at once.
-    pub accept_proposals: bool,
-    /// Fails a task that touches files that its plan does not name.
-    pub strict_files: bool,
-    /// Also runs criteria that are a command between backticks.
-    pub allow_plan_commands: bool,
-    /// Approves the plan, where it needs an approval.
-    pub yes: bool,
     /// Where tasks work: `auto`, `checkouts` or `shared`.
     pub isolation: Option<String>,
-    /// The branch on which work lands; `current` is the one that is checked out.
-    pub branch: Option<String>,
-    /// Has tasks see uncommitted work.
-    pub include_uncommitted: bool,
-    /// Continues an interrupted run with the configuration of now.
-    pub accept_config: bool,
     /// Runs the plan in a copy of its workspace, which is made in this folder first.
     pub copy_to: Option<PathBuf>,
     pub wall_limit: Option<String>,
@@ -76,20 +45,12 @@ pub struct RunPlanRequest {
     pub max_duration: Option<String>,
     /// What is done about verification that fails before the first attempt: `check`, `allow-failing` or `skip`.
     pub baseline: Option<String>,
-    pub by: Option<String>,
     /// A file with a template for prompts.
     pub template: Option<PathBuf>,
     /// Has no effect any more.
     pub switch: bool,
     /// Has no effect any more.
     pub allow_dirty: bool,
-}
-
-impl RunPlanRequest {
-    /// Returns whether only some tasks are asked for.
-    pub(super) fn is_part(&self) -> bool {
-        !(self.only.is_empty() && self.from.is_empty() && self.until.is_empty())
-    }
 }
 
 pub(super) fn is_wrong_flag(source: &ConfigSource) -> bool {
@@ -138,36 +99,19 @@ pub(super) fn options(request: &RunPlanRequest, template: Option<PathBuf>, may_a
         let read = file.and_then(read_template).map(|text| (path.to_owned(), text));
         read.map_err(|error| unreadable_template(path, &error))
     });
+    let asked = &request.asked;
     Ok(RunOptions {
-        agent: request.agent.clone(),
-        arbiter: request.arbiter.clone(),
-        only: request.only.clone(),
-        from: request.from.clone(),
-        until: request.until.clone(),
-        lands_only: false,
-        max_tasks: request.max_tasks,
-        fail_fast: request.fail_fast && !request.keep_going,
-        retry_failed: request.retry_failed,
-        cascade_skip: request.cascade_skip,
-        require_verification: request.require_verification,
-        strict_files: request.strict_files,
-        accept_proposals: request.accept_proposals,
-        config_text: String::new(),
-        accept_config: request.accept_config,
+        selection: request.selection.clone(),
+        asked: AskedRun {
+            fail_fast: asked.fail_fast && !request.keep_going,
+            ..asked.clone()
+        },
         remarks: gone_flags(request),
-        branch: request.branch.clone(),
-        include_uncommitted: request.include_uncommitted,
-        allow_plan_commands: request.allow_plan_commands,
-        yes: request.yes,
-        by: request.by.clone(),
         waits_for_review: Arc::new(AtomicBool::new(may_ask)),
-        replans: false,
-        earlier: Spent::default(),
-        is_last: false,
-        replanned: None,
         again: repeated(request),
         fence_program: fence::own_program(),
         template: template.transpose()?,
+        ..RunOptions::default()
     })
 }
 
@@ -189,30 +133,30 @@ fn gone_flags(request: &RunPlanRequest) -> Vec<String> {
 
 /// Returns the options that a command repeats to continue this run: who works, where, on what, and how strictly.
 fn repeated(request: &RunPlanRequest) -> Vec<String> {
-    let mut words = Vec::new();
+    let (asked, mut words) = (&request.asked, Vec::new());
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             words.extend([name.to_owned(), value]);
         }
     };
-    option("--agent", request.agent.clone());
-    option("--arbiter", request.arbiter.clone());
+    option("--agent", asked.agent.clone());
+    option("--arbiter", asked.arbiter.clone());
     option("-j", request.slots.map(|n| n.to_string()));
     option("--attempts", request.attempts.map(|n| n.to_string()));
     for (name, tasks) in [
-        ("--only", &request.only),
-        ("--from", &request.from),
-        ("--until", &request.until),
+        ("--only", &request.selection.only),
+        ("--from", &request.selection.from),
+        ("--until", &request.selection.until),
     ] {
         for task in tasks {
             option(name, Some(task.clone()));
         }
     }
-    option("--max-tasks", request.max_tasks.map(|n| n.to_string()));
+    option("--max-tasks", request.selection.max_tasks.map(|n| n.to_string()));
     option("--on-interrupted", request.on_interrupted.clone());
     option("--isolation", request.isolation.clone());
     option("--baseline", request.baseline.clone());
-    option("--branch", request.branch.clone());
+    option("--branch", asked.branch.clone());
     option("--wall-limit", request.wall_limit.clone());
     option("--silence-limit", request.silence_limit.clone());
     option("--max-cost", request.max_cost.clone());
@@ -220,21 +164,45 @@ fn repeated(request: &RunPlanRequest) -> Vec<String> {
     option("--max-attempts", request.max_attempts.clone());
     option("--max-duration", request.max_duration.clone());
     option("--replan", request.replan.map(|n| n.to_string()));
-    option("--by", request.by.clone());
+    option("--by", asked.by.clone());
     option(
         "--template",
         request.template.as_ref().map(|path| path.display().to_string()),
     );
     for (name, is_set) in [
-        ("--cascade-skip", request.cascade_skip),
-        ("--fail-fast", request.fail_fast),
-        ("--require-verification", request.require_verification),
-        ("--strict-files", request.strict_files),
-        ("--accept-proposals", request.accept_proposals),
-        ("--allow-plan-commands", request.allow_plan_commands),
-        ("--include-uncommitted", request.include_uncommitted),
+        ("--cascade-skip", asked.cascade_skip),
+        ("--fail-fast", asked.fail_fast),
+        ("--require-verification", asked.require_verification),
+        ("--strict-files", asked.strict_files),
+        ("--accept-proposals", asked.accept_proposals),
+        ("--allow-plan-commands", asked.allow_plan_commands),
+        ("--include-uncommitted", asked.include_uncommitted),
     ] {
         words.extend(is_set.then(|| name.to_owned()));
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_fields_are_flat_in_json_and_unknown_fields_are_refused() {
+        let text = r#"{"only": ["t1"], "max_tasks": 3, "agent": "a", "yes": true, "slots": 2}"#;
+        let request: RunPlanRequest = serde_json::from_str(text).expect("a request");
+        assert_eq!(
+            (request.selection.only.len(), request.selection.max_tasks),
+            (1, Some(3))
+        );
+        assert_eq!((request.asked.agent.as_deref(), request.asked.yes), (Some("a"), true));
+        assert_eq!(request.slots, Some(2));
+        let unknown = serde_json::from_str::<RunPlanRequest>(r#"{"only": [], "slot": 2}"#);
+        assert!(
+            unknown
+                .expect_err("refused")
+                .to_string()
+                .contains("unknown field `slot`")
+        );
+    }
 }

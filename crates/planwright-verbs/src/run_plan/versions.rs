@@ -13,10 +13,9 @@ use serde::Serialize;
 use super::observer::RunObserver;
 use super::{RunCourse, RunPlanRequest, config_of_run, find_plan, run_once};
 use crate::changes::{ChangeMode, revise_failure};
-use crate::face::{Exit, Result, Workspace};
-use crate::plans::FoundPlan;
 use crate::proposals::{approve_proposals, open_proposals};
 use crate::replan::{AfterFailure, MAX_VERSIONS, replan_after_failure};
+use crate::{Exit, FoundPlan, Result, Workspace};
 
 #[derive(Debug, Serialize)]
 pub struct RunPlanReport {
@@ -74,7 +73,7 @@ enum Proposed {
 
 impl PlanVersions<'_> {
     fn run(&mut self) -> Result<Exit> {
-        let is_asked = self.request.replan.is_some_and(|most| most > 0) && !self.request.retry_failed;
+        let is_asked = self.request.replan.is_some_and(|most| most > 0) && !self.request.selection.retry_failed;
         if is_asked && waits_for_planner(&self.found) {
             let config = config_of_run(self.request, &self.found);
             if let Some(exit) = self.replan(&config)?
@@ -160,7 +159,7 @@ impl PlanVersions<'_> {
         }
         if self.observer.takes_proposals(&open) {
             let mode = ChangeMode {
-                by: self.request.by.clone(),
+                by: self.request.asked.by.clone(),
                 ..ChangeMode::default()
             };
             let report = approve_proposals(self.workspace, &self.found, &mode)?;
@@ -194,7 +193,7 @@ impl PlanVersions<'_> {
         let request = PlanRequest {
             verb: PlanVerb::Cancel,
             note: Some("it was replanned as often as it may be"),
-            by: self.request.by.as_deref(),
+            by: self.request.asked.by.as_deref(),
             now: &now,
         };
         match is_counted.then(|| revise::transition_plan(found.target(false), &request, GatePolicy::default())) {

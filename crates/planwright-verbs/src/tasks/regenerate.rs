@@ -86,10 +86,12 @@ pub struct MovedReport {
 /// A face, while the verb `tasks regenerate` is at work.
 pub trait RegenerateObserver: PlanningObserver {
     /// Shows the new pack before it is written.
-    fn shows_pack(&mut self, report: &RegenerateReport);
+    fn shows_pack(&mut self, _report: &RegenerateReport) {}
 
     /// Asks whether the new pack is to be written.
-    fn confirms_pack(&mut self) -> Confirmation;
+    fn confirms_pack(&mut self) -> Confirmation {
+        Confirmation::CannotAsk
+    }
 }
 
 /// The name of the change in the history.

@@ -31,7 +31,7 @@ pub enum VerificationEvent<'a> {
 
 /// A face, while a verb verifies tasks.
 pub trait VerificationObserver {
-    fn happens(&mut self, event: VerificationEvent<'_>);
+    fn happens(&mut self, _event: VerificationEvent<'_>) {}
 
     /// Returns the token that ends the verb. It is asked for when the first command is about to run.
     fn cancel_token(&mut self) -> io::Result<CancelToken>;

@@ -1,11 +1,10 @@
 //! `planwright agents`: lists the configured agents and the known ones.
 
 use planwright_verbs::agents::{AgentsReport, AgentsRequest, ListedAgent, agents};
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::text::one_line;
 
 use super::config::{origin_text, show_findings};
-use super::output::Output;
+use super::{Exit, Output, Result};
 
 /// List the agents that are configured, known and installed.
 ///

@@ -1,76 +1,24 @@
 //! `planwright submit`, `approve`, `reject`, `cancel`: the state of a plan as a whole, and the review of a task's work.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
+use planwright_verbs::Workspace;
+use planwright_verbs::approval;
 use planwright_verbs::approval::{ApprovalRequest, refuse_without_reason};
-use planwright_verbs::face::{Exit, Result};
+use planwright_verbs::changes::ChangeReport;
 use planwright_verbs::plan_transition::PlanTransitionRequest;
-use planwright_verbs::{approval, plan_transition};
 
 use super::change::{ChangeOptions, present};
-use super::output::Output;
-use super::plan_arg::{TargetArgument, TargetOption};
+use super::plan_arg::{PlanArgument, PlanOption};
 use super::proposals;
 use super::run_view::{RunManner, RunView};
 use super::text_arg::text_of;
-
-/// Ask for a plan to be approved.
-///
-/// For OpenCrabs plans: a draft, or one that was rejected and has been corrected, becomes `PendingApproval`.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright submit plan.json --by ada")]
-pub(crate) struct SubmitArgs {
-    #[command(flatten)]
-    plan: PlanArgs,
-}
-
-/// Give a plan up.
-///
-/// An OpenCrabs plan becomes `Cancelled`, a rawko plan `failed`, with the note among its constraints. What became of its tasks
-/// stays.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright cancel plan.json --note \"the gateway does it now\"")]
-pub(crate) struct CancelArgs {
-    #[command(flatten)]
-    plan: PlanArgs,
-}
-
-/// Let a plan be worked on, or say that what a task made is good.
-///
-/// An OpenCrabs plan becomes `Approved`. A task that a run has left for review is done; a run that is under way gets the decision.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright approve plan.json --by ada     a plan
-  planwright approve T002                   what a task made
-  planwright approve --proposed             what agents and planners propose")]
-pub(crate) struct ApproveArgs {
-    #[command(flatten)]
-    judged: JudgedArgs,
-}
-
-/// Turn down a plan, or what a task made; needs --note.
-///
-/// An OpenCrabs plan that has not begun becomes `Rejected`; `submit` asks again once it is corrected. A task that a run has left
-/// for review has failed; a run that is under way gets the decision.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright reject plan.json --note \"the load test is missing\"
-  planwright reject T002 --note \"no test for the header\"")]
-pub(crate) struct RejectArgs {
-    #[command(flatten)]
-    judged: JudgedArgs,
-}
+use super::{Exit, Output, Result};
 
 /// What verbs take that are about a plan.
 #[derive(clap::Args)]
-struct PlanArgs {
+pub(crate) struct PlanArgs {
     #[command(flatten)]
-    plan: TargetArgument,
+    plan: PlanArgument,
 
     #[command(flatten)]
     said: Said,
@@ -78,7 +26,7 @@ struct PlanArgs {
 
 /// What verbs take that are about a plan or a task of it.
 #[derive(clap::Args)]
-struct JudgedArgs {
+pub(crate) struct JudgedArgs {
     /// The plan, or a task of the only plan or of the one that --plan names.
     #[arg(value_name = "PLAN|TASK", value_parser = NonEmpty::new())]
     what: Option<String>,
@@ -88,7 +36,7 @@ struct JudgedArgs {
     proposed: bool,
 
     #[command(flatten)]
-    plan: TargetOption,
+    plan: PlanOption,
 
     #[command(flatten)]
     said: Said,
@@ -133,18 +81,15 @@ impl JudgedArgs {
     }
 }
 
-pub(crate) fn submit(args: &SubmitArgs, output: &mut Output) -> Result<Exit> {
-    let report = plan_transition::submit(&output.workspace(), &args.plan.request()?)?;
-    present(&report, &args.plan.said.change, output)
+/// `submit` or `cancel`.
+type ChangePlanVerb = fn(&Workspace, &PlanTransitionRequest) -> Result<ChangeReport>;
+
+pub(crate) fn change_plan(verb: ChangePlanVerb, args: &PlanArgs, output: &mut Output) -> Result<Exit> {
+    let report = verb(&output.workspace(), &args.request()?)?;
+    present(&report, &args.said.change, output)
 }
 
-pub(crate) fn cancel(args: &CancelArgs, output: &mut Output) -> Result<Exit> {
-    let report = plan_transition::cancel(&output.workspace(), &args.plan.request()?)?;
-    present(&report, &args.plan.said.change, output)
-}
-
-pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> Result<Exit> {
-    let args = &args.judged;
+pub(crate) fn approve(args: &JudgedArgs, output: &mut Output) -> Result<Exit> {
     let (workspace, request) = (output.workspace(), args.request()?);
     if args.proposed {
         let found = request.find_plan(&workspace)?;
@@ -159,8 +104,7 @@ pub(crate) fn approve(args: &ApproveArgs, output: &mut Output) -> Result<Exit> {
     present(&report, &args.said.change, output)
 }
 
-pub(crate) fn reject(args: &RejectArgs, output: &mut Output) -> Result<Exit> {
-    let args = &args.judged;
+pub(crate) fn reject(args: &JudgedArgs, output: &mut Output) -> Result<Exit> {
     let (workspace, request) = (output.workspace(), args.request()?);
     if args.proposed {
         let note = request.note.as_deref();

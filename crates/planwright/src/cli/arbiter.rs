@@ -1,12 +1,11 @@
 //! `planwright arbiter`: what an arbiter is asked about a plan, and which agent it chooses to act next.
 
 use planwright_verbs::arbiter::{ArbiterRequest, arbiter};
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::text::one_line;
 
 use super::interrupt;
-use super::output::Output;
 use super::plan_arg::PlanArgument;
+use super::{Exit, Output, Result};
 
 /// Print the prompt of an arbiter, or ask it which agent acts next.
 ///

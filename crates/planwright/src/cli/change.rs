@@ -2,9 +2,8 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use planwright_verbs::changes::{ChangeMode, ChangeReport};
-use planwright_verbs::face::{Exit, Result};
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 
 /// Options of every verb that changes a plan.
 #[derive(clap::Args)]

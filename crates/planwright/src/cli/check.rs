@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use planwright_core::diagnostic::{Safety, Severity};
 use planwright_verbs::check::{CheckReport, CheckRequest, CheckedFile, check};
-use planwright_verbs::explain::all_rules;
+use planwright_verbs::explain::{ExplainReport, ExplainRequest, all_rules, explain};
 use planwright_verbs::face::{Exit, Failure, FileFindings, Result};
 use planwright_verbs::text::{count, printable};
 
-use super::explain;
 use super::output::Output;
 use super::plan_arg::dialect_names;
 use crate::render::text::{Teller, file_findings, plural};
@@ -92,8 +91,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     let format = if args.json { CheckFormat::Json } else { args.format };
     if let Some(id) = &args.explain {
         return match format {
-            CheckFormat::Text => explain::run(id, output),
-            CheckFormat::Json => explain::run_json(id, output),
+            CheckFormat::Text | CheckFormat::Json => run_explain(id, output),
             CheckFormat::Sarif | CheckFormat::Github => Err(Failure::usage(
                 "an explanation is no finding, and has no such format",
                 "--explain goes with --format text or --format json",
@@ -132,6 +130,28 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         draw(&report, format, args, output)?;
     }
     Ok(report.exit)
+}
+
+fn run_explain(id: &str, output: &mut Output) -> Result<Exit> {
+    let report = explain(&output.workspace(), &ExplainRequest { id: id.to_owned() })?;
+    output.show(&report, draw_explanation)?;
+    Ok(Exit::Success)
+}
+
+fn draw_explanation(report: &ExplainReport, output: &mut Output) {
+    let paint = output.paint();
+    output.line(&format!("{} ({})", paint.bold(report.id), report.severity));
+    output.line("");
+    output.line(report.summary);
+    output.line(report.details);
+    output.line("");
+    for (title, example) in [("Wrong:", report.wrong), ("Right:", report.right)] {
+        output.line(&paint.bold(title));
+        for line in example.lines() {
+            output.line(&format!("    {line}"));
+        }
+        output.line("");
+    }
 }
 
 /// Prints which fixes were made, or would be, and how many were not.

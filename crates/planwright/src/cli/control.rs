@@ -2,11 +2,10 @@
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_verbs::control::{ControlRunRequest, RunControl, control};
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::text::one_line;
 
-use super::output::Output;
 use super::text_arg::text_of;
+use super::{Exit, Output, Result};
 
 /// Options of all three verbs.
 #[derive(clap::Args)]

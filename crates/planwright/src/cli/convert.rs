@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use planwright_verbs::convert::{ConvertRequest, convert};
-use planwright_verbs::face::{Exit, Result};
 
 use super::create::{draw_findings, draw_place};
-use super::output::Output;
 use super::plan_arg::dialect_names;
+use super::{Exit, Output, Result};
 
 /// Convert a plan to another dialect, and report what is lost.
 ///

@@ -1,11 +1,10 @@
 //! How the reports of verbs that create plans are printed.
 
 use planwright_core::diagnostic::Severity;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::planning::{SourceFindings, WrittenReport};
 use planwright_verbs::text::printable;
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 use crate::render::text::{Teller, findings};
 
 /// Prints a text that was written, or would be.

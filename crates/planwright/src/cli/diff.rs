@@ -2,9 +2,8 @@
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 use planwright_verbs::diff::{DiffRequest, diff};
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::plans::difference_lines;
 use planwright_verbs::text::{one_line, shown_name};
 

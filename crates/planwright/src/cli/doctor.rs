@@ -2,12 +2,11 @@
 
 use planwright_verbs::configuration::findings_of;
 use planwright_verbs::doctor::{DoctorFindingReport, DoctorReport, DoctorRequest, doctor};
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::text::{count, one_line, printable};
 
 use super::config::drawn;
-use super::output::Output;
 use super::verification_view::VerificationView;
+use super::{Exit, Output, Result};
 use crate::render::wrap::{below, hanging};
 
 /// Check whether plans can be run here.

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use planwright_run::shell::command_line;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::run_plan::preview::{RunPreviewReport, TaskPreviewReport};
 use planwright_verbs::text::{cut, one_line, printable, shown_name, some_of};
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 
 /// Prints what a run would do, with the prompts of all tasks where `prompts` is empty, of the one that it names, or with none.
 pub(super) fn show(

@@ -13,13 +13,13 @@ use planwright_verbs::{add, remove, rename, set};
 
 use super::change::{ChangeOptions, present};
 use super::output::Output;
-use super::plan_arg::TargetOption;
+use super::plan_arg::PlanOption;
 
 /// The plan, and how it is changed.
 #[derive(clap::Args)]
 struct EditOptions {
     #[command(flatten)]
-    plan: TargetOption,
+    plan: PlanOption,
 
     #[command(flatten)]
     change: ChangeOptions,

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::text::SourceText;
 use planwright_verbs::edit::{EditForm, EditFormRequest, EditRefusal, EditorFile, edit_form};
-use planwright_verbs::face::{Exit, Failure, Result};
 
 use super::answers;
 use super::change::{ChangeOptions, present};
 use super::editor::{editor, open_in};
-use super::output::Output;
-use super::plan_arg::TargetOption;
+use super::plan_arg::PlanOption;
+use super::{Exit, Failure, Output, Result};
 
 /// Edit a plan, or one task as a form, in your editor.
 ///
@@ -35,7 +34,7 @@ pub(crate) struct Args {
     from: Option<PathBuf>,
 
     #[command(flatten)]
-    plan: TargetOption,
+    plan: PlanOption,
 
     #[command(flatten)]
     change: ChangeOptions,

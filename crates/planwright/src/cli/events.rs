@@ -5,13 +5,12 @@ use std::ops::ControlFlow;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock::to_the_second;
 use planwright_verbs::events::{EventEntry, EventsRequest, events};
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::plans::{open_file, stem_of};
 use planwright_verbs::run_history::SeenRun;
 use planwright_verbs::text::one_line;
 
-use super::output::Output;
 use super::run::EventForm;
+use super::{Exit, Output, Result};
 use crate::render::events::line;
 use crate::render::rawko_events::RawkoEvents;
 

@@ -1,11 +1,10 @@
 //! `planwright find`: prints the path of the plan that an id, a title or a part of a path names.
 
-use planwright_verbs::face::{Exit, Failure, Result};
 use planwright_verbs::find::{FindReport, FindRequest, find};
 use planwright_verbs::plans::shown_title;
 use planwright_verbs::text::{cut, one_line, shown_name};
 
-use super::output::Output;
+use super::{Exit, Failure, Output, Result};
 
 /// Find plans by id, title, part of either, or part of a path.
 ///

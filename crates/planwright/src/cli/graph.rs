@@ -4,13 +4,12 @@ use clap::ValueEnum;
 use planwright_core::graph::TaskGraph;
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::Readiness;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::graph::{GraphReport, GraphRequest, graph};
 use planwright_verbs::text::{count, cut, one_line, shown_name};
 
-use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show::mark;
+use super::{Exit, Output, Result};
 use crate::render::terminal::Paint;
 use crate::render::{dot, mermaid};
 

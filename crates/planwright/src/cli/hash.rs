@@ -1,9 +1,8 @@
 //! `planwright hash PLAN`: the canonical hash of a Markdown source plan.
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::hash::{HashRequest, hash};
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 
 /// Print the hash that ties a task pack to its source plan.
 #[derive(clap::Args)]

@@ -132,6 +132,11 @@ const OF_OTHERS: &[&str] = &["spec-first", "aimi-cli", "clido"];
 /// What options that several verbs share mean for some of them.
 const MEANINGS: &[(&str, &[&str], &str)] = &[
     (
+        "plan",
+        &["arbiter", "graph", "next", "show", "why"],
+        "The plan: a path, the folder of its workspace, its id or title or a part of them, - for standard input. Default: the workspace's only plan",
+    ),
+    (
         "force",
         &["start", "retry"],
         "Begin although it is not ready; needs --note",

@@ -2,13 +2,12 @@
 
 use planwright_run::clock::to_the_second;
 use planwright_run::shell::command_line;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::history::{HistoryReport, HistoryRequest, PastReport, VersionReport, history};
 use planwright_verbs::text::{count, cut, one_line, printable, shown_name, some_of};
 use planwright_verbs::verification::{ReceiptReport, VerifiedReport};
 
-use super::output::Output;
-use super::plan_arg::TargetArgument;
+use super::plan_arg::PlanArgument;
+use super::{Exit, Output, Result};
 use crate::render::wrap::hanging;
 
 /// List the changes that were made to a plan, the newest first.
@@ -22,7 +21,7 @@ Examples:
   planwright history plan-a1b2c3d4 --limit 5")]
 pub(crate) struct HistoryArgs {
     #[command(flatten)]
-    plan: TargetArgument,
+    plan: PlanArgument,
 
     /// Show no more than this many.
     #[arg(long, value_name = "N", default_value_t = 20)]

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use planwright_run::shell::argument;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::import::{ImportRequest, import};
 
 use super::create::present_written;
 use super::outline::OutlineView;
-use super::output::Output;
 use super::plan_arg::dialect_names;
+use super::{Exit, Output, Result};
 
 /// Import a plan from a model's answer or another tool's file.
 ///

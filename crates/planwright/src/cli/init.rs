@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use planwright_run::shell::argument;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::init::{
     Checklist, ExistingConfig, InitObserver, InitReport, InitRequest, InstalledAgent, RepositoryState, TriedCommand,
     init, install_words, names_of,
@@ -12,8 +11,8 @@ use planwright_verbs::text::{cut, one_line};
 use planwright_verbs::verification::TrialResult;
 
 use super::answers;
-use super::output::Output;
 use super::verification_view::VerificationView;
+use super::{Exit, Output, Result};
 use crate::render::wrap::hanging;
 
 /// Set up a workspace: choose an agent, find what verifies its work.

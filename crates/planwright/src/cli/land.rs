@@ -1,11 +1,10 @@
 //! `planwright land`: bring the work of a plan into the branch that is checked out, verified once more.
 
 use clap::Args as ClapArgs;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::land::{LandPlanMode, LandPlanRequest, land};
 
-use super::output::Output;
 use super::verification_view::VerificationView;
+use super::{Exit, Output, Result};
 use crate::render::wrap::below;
 
 /// Bring the branch of a plan into the branch that is checked out.

@@ -1,14 +1,13 @@
 //! `planwright list`: lists the plans of a workspace.
 
 use planwright_run::clock::to_the_second;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::list::{ListReport, ListRequest, ListedPlan, list};
 use planwright_verbs::plans::{CREATE_PLAN, shown_title};
 use planwright_verbs::text::{count, one_line};
 
-use super::output::Output;
 use super::plan_arg::dialect_names;
 use super::show_plan::{bar, counts};
+use super::{Exit, Output, Result};
 use crate::render::wrap::{hanging, wrapped};
 
 /// List the plans of this workspace with their progress.

@@ -4,11 +4,10 @@ use std::ops::ControlFlow;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::shell::command_line;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::logs::{LogEntry, LogPart, LoggedTask, LogsReport, LogsRequest, logs, read_log};
 use planwright_verbs::text::{count, cut, duration, one_line, shown_name};
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 use crate::render::agent_log::AgentLog;
 use crate::render::terminal::{Audience, harmless_line};
 

@@ -1,10 +1,9 @@
 //! `planwright man [VERB]`: prints manual pages.
 
 use clap_mangen::Man;
-use planwright_verbs::face::{Exit, Failure, Result};
 use planwright_verbs::text::one_line;
 
-use super::output::Output;
+use super::{Exit, Failure, Output, Result};
 
 /// Print a manual page: of planwright, or of one verb.
 #[derive(clap::Args)]

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::migrate::{MigrateRequest, migrate};
 
 use super::create::present_written;
-use super::output::Output;
+use super::{Exit, Output, Result};
 
 /// Bring an Aimi v2.x file or a prd.json to v3, in place.
 #[derive(clap::Args)]

@@ -9,7 +9,6 @@ mod change;
 mod check;
 mod claim_args;
 mod complete;
-mod completion_scripts;
 mod completions;
 mod config;
 mod control;
@@ -22,7 +21,6 @@ mod edit;
 mod edit_file;
 mod editor;
 mod events;
-mod explain;
 mod find;
 pub(crate) mod graph;
 mod hash;
@@ -38,6 +36,7 @@ mod man;
 mod migrate;
 mod new;
 mod next;
+mod originals;
 mod outline;
 mod output;
 mod plan;
@@ -78,10 +77,12 @@ use planwright_verbs::control::RunControl;
 use planwright_verbs::depend::{depend, undepend};
 use planwright_verbs::face::{Exit, Failure, Result, TypedCommand};
 use planwright_verbs::json::{ErrorBody, ErrorReport};
+use planwright_verbs::plan_transition;
 
 use crate::compat;
 pub(crate) use graph::GraphDrawing;
 pub(crate) use help::Listed;
+use originals::{OriginalArgs, clido_run, original_exit, say};
 use output::{ColorChoice, Form, Output};
 
 /// One engine for the plans that AI coding agents work from.
@@ -169,14 +170,43 @@ Examples:
 Examples:
   planwright undepend t4 --on t2")]
     Undepend(edit::DependArgs),
-    Submit(approval::SubmitArgs),
-    Approve(approval::ApproveArgs),
-    Reject(approval::RejectArgs),
-    Cancel(approval::CancelArgs),
+    /// Ask for a plan to be approved.
+    ///
+    /// For OpenCrabs plans: a draft, or one that was rejected and has been corrected, becomes `PendingApproval`.
+    #[command(after_help = "\
+Examples:
+  planwright submit plan.json --by ada")]
+    Submit(approval::PlanArgs),
+    /// Let a plan be worked on, or say that what a task made is good.
+    ///
+    /// An OpenCrabs plan becomes `Approved`. A task that a run has left for review is done; a run that is under way gets the decision.
+    #[command(after_help = "\
+Examples:
+  planwright approve plan.json --by ada     a plan
+  planwright approve T002                   what a task made
+  planwright approve --proposed             what agents and planners propose")]
+    Approve(approval::JudgedArgs),
+    /// Turn down a plan, or what a task made; needs --note.
+    ///
+    /// An OpenCrabs plan that has not begun becomes `Rejected`; `submit` asks again once it is corrected. A task that a run has left
+    /// for review has failed; a run that is under way gets the decision.
+    #[command(after_help = "\
+Examples:
+  planwright reject plan.json --note \"the load test is missing\"
+  planwright reject T002 --note \"no test for the header\"")]
+    Reject(approval::JudgedArgs),
+    /// Give a plan up.
+    ///
+    /// An OpenCrabs plan becomes `Cancelled`, a rawko plan `failed`, with the note among its constraints. What became of its tasks
+    /// stays.
+    #[command(after_help = "\
+Examples:
+  planwright cancel plan.json --note \"the gateway does it now\"")]
+    Cancel(approval::PlanArgs),
     Arbiter(arbiter::Args),
     Find(find::Args),
-    Archive(archive::Args),
-    Delete(archive::delete::Args),
+    Archive(archive::ArchiveArgs),
+    Delete(archive::DeleteArgs),
     History(history::HistoryArgs),
     Undo(undo::Args),
     Diff(diff::Args),
@@ -224,14 +254,6 @@ Examples:
     /// The clido command line: `plan list`, `show`, `run`, `delete`.
     #[command(name = "clido", disable_help_flag = true)]
     Clido(OriginalArgs),
-}
-
-/// The arguments of an original's command line, which are its own to parse.
-#[derive(clap::Args)]
-struct OriginalArgs {
-    /// What the original takes.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, num_args = 0..)]
-    args: Vec<OsString>,
 }
 
 /// Returns the definition of the command line.
@@ -415,14 +437,14 @@ fn dispatch(verb: CliVerb, output: &mut Output) -> Result<Exit> {
         CliVerb::Rename(args) => edit::rename(&args, output),
         CliVerb::Depend(args) => edit::depend(depend, &args, output),
         CliVerb::Undepend(args) => edit::depend(undepend, &args, output),
-        CliVerb::Submit(args) => approval::submit(&args, output),
+        CliVerb::Submit(args) => approval::change_plan(plan_transition::submit, &args, output),
         CliVerb::Approve(args) => approval::approve(&args, output),
         CliVerb::Reject(args) => approval::reject(&args, output),
-        CliVerb::Cancel(args) => approval::cancel(&args, output),
+        CliVerb::Cancel(args) => approval::change_plan(plan_transition::cancel, &args, output),
         CliVerb::Arbiter(args) => arbiter::run(&args, output),
         CliVerb::Find(args) => find::run(&args, output),
-        CliVerb::Archive(args) => archive::run(&args, output),
-        CliVerb::Delete(args) => archive::delete::run(&args, output),
+        CliVerb::Archive(args) => archive::run_archive(&args, output),
+        CliVerb::Delete(args) => archive::run_delete(&args, output),
         CliVerb::History(args) => history::run(&args, output),
         CliVerb::Undo(args) => undo::run(&args, output),
         CliVerb::Diff(args) => diff::run(&args, output),
@@ -474,53 +496,4 @@ fn run_args(plan: &Path) -> Result<run::Args> {
         CliVerb::Run(args) => Ok(*args),
         _ => Err(Failure::usage("the words of a run are no run", "")),
     }
-}
-
-/// Returns what `clido plan run <id>` means here.
-fn clido_run(args: &[OsString]) -> Option<Vec<OsString>> {
-    let (own, rest) = args.split_first()?;
-    let is_clido = Path::new(own).file_stem()? == "clido";
-    match rest.split_first() {
-        _ if is_clido => compat::clido::as_run(rest, takes_value),
-        Some((verb, behind)) if verb == "clido" => compat::clido::as_run(behind, takes_value),
-        _ => None,
-    }
-}
-
-/// Returns whether a word is an option of `planwright run` whose value is the next word.
-fn takes_value(word: &str) -> bool {
-    let cli = Cli::command();
-    let run = cli.find_subcommand("run");
-    let mut options = run.into_iter().chain([&cli]).flat_map(clap::Command::get_opts);
-    options.any(|option| {
-        let long = option.get_long().map(|long| format!("--{long}"));
-        let short = option.get_short().map(|short| format!("-{short}"));
-        option.get_action().takes_values() && [long, short].contains(&Some(word.to_owned()))
-    })
-}
-
-/// Answers an original's command line: named by the first argument, or by a link to the binary.
-fn original_exit(args: &[OsString]) -> Option<ExitCode> {
-    let (own, rest) = args.split_first()?;
-    let (verb, behind) = rest
-        .split_first()
-        .map_or((None, rest), |(verb, behind)| (verb.to_str(), behind));
-    let answer = match (Path::new(own).file_stem()?.to_str(), verb) {
-        (Some("spec-first"), _) => compat::spec_first::run(rest),
-        (Some("aimi-cli"), _) => compat::aimi_cli::run(rest, Some(own)),
-        (_, Some("spec-first")) => compat::spec_first::run(behind),
-        (_, Some("aimi-cli")) => compat::aimi_cli::run(behind, None),
-        (_, Some("clido")) => compat::clido::run(behind),
-        _ => return None,
-    };
-    let mut output = Output::new(ColorChoice::Never, false, Form::Text);
-    let exit = say(&answer, &mut output);
-    Some(ExitCode::from(output.finish(exit) as u8))
-}
-
-/// Says what the original says, byte for byte for programs; at a terminal, a plan's own text must not drive it.
-fn say(answer: &compat::Answer, output: &mut Output) -> Exit {
-    output.write_exact(&answer.stdout);
-    output.note_exact(&answer.stderr);
-    Exit::of(answer.status)
 }

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::dialect;
 use planwright_run::shell::argument;
-use planwright_verbs::face::{Exit, Failure, Result};
 use planwright_verbs::new::{NewRequest, new};
 
 use super::create::present_written;
-use super::output::Output;
 use super::plan_arg::dialect_names;
+use super::{Exit, Failure, Output, Result};
 
 /// Create a plan, to be filled with `planwright add`.
 ///

@@ -5,15 +5,14 @@ use planwright_core::diagnostic::Severity;
 use planwright_core::plan::Plan;
 use planwright_run::shell::argument;
 use planwright_verbs::changes::ChangeMode;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::next::{NextReport, NextRequest, next};
 use planwright_verbs::text::{cut, one_line, shown_name};
 
 use super::change::present_diff;
 use super::claim_args::LeaseOption;
-use super::output::Output;
 use super::plan_arg::PlanArgument;
 use super::show_plan::{counts, plural_errors};
+use super::{Exit, Output, Result};
 use crate::render::wrap::cut_at_word;
 
 /// Print the ready tasks in the order to take them.

@@ -4,7 +4,6 @@ use std::io::{IsTerminal as _, stdout};
 use std::path::PathBuf;
 
 use planwright_run::shell::argument;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::plan::{MakePlanReport, MakePlanRequest, NewDraft, plan, prompt};
 use planwright_verbs::planning::SourceFindings;
 use planwright_verbs::text::{one_line, printable};
@@ -12,10 +11,10 @@ use planwright_verbs::text::{one_line, printable};
 use super::answers;
 use super::editor::{editor, open_in};
 use super::outline::show_tasks;
-use super::output::Output;
 use super::plan_arg::dialect_names;
 use super::planner::{PlannerOptions, PlanningView};
 use super::text_arg::text_of;
+use super::{Exit, Output, Result};
 use crate::render::text::{Teller, findings};
 
 /// Have an agent write a plan for a goal, and check it.

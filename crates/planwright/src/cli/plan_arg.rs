@@ -27,10 +27,10 @@ impl Reading {
     }
 }
 
-/// Which plan a verb reads.
+/// The plan that a verb reads or changes. `help` has the words for verbs that also read standard input.
 #[derive(clap::Args)]
 pub(crate) struct PlanOption {
-    /// The plan: a path, the folder of its workspace, its id or title or a part of them, - for standard input. Default: the workspace's only plan.
+    /// The plan: a path, the folder of its workspace, its id or title or a part of them. Default: the workspace's only plan.
     #[arg(long = "plan", short, value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
@@ -38,15 +38,27 @@ pub(crate) struct PlanOption {
     pub(crate) reading: Reading,
 }
 
-/// Which plan a verb changes.
+impl PlanOption {
+    pub(crate) fn choice(&self) -> PlanChoice {
+        self.reading.choice(self.plan.as_deref())
+    }
+}
+
+/// The same for verbs that take the plan as their argument.
 #[derive(clap::Args)]
-pub(crate) struct TargetOption {
+pub(crate) struct PlanArgument {
     /// The plan: a path, the folder of its workspace, its id or title or a part of them. Default: the workspace's only plan.
-    #[arg(long = "plan", short, value_name = "PLAN", value_parser = NonEmpty::new())]
+    #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
     pub(crate) plan: Option<String>,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    also: AlsoNamed,
+}
+
+impl PlanArgument {
+    pub(crate) fn choice(&self) -> Result<PlanChoice> {
+        Ok(self.also.reading.choice(self.also.or(&self.plan)?))
+    }
 }
 
 /// The plan as verbs take it that are about a task: those that take it as their argument understand that as well.
@@ -86,52 +98,6 @@ pub(crate) fn two_plans(plan: &str, named: &str) -> Failure {
         ),
         "name one plan, either way",
     )
-}
-
-/// The same for verbs that take the plan as their argument.
-#[derive(clap::Args)]
-pub(crate) struct TargetArgument {
-    /// The plan: a path, the folder of its workspace, its id or title or a part of them. Default: the workspace's only plan.
-    #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
-    pub(crate) plan: Option<String>,
-
-    #[command(flatten)]
-    also: AlsoNamed,
-}
-
-/// Which plan a verb reads that takes it as its argument.
-#[derive(clap::Args)]
-pub(crate) struct PlanArgument {
-    /// The plan: a path, the folder of its workspace, its id or title or a part of them, - for standard input. Default: the workspace's only plan.
-    #[arg(value_name = "PLAN", value_parser = NonEmpty::new())]
-    pub(crate) plan: Option<String>,
-
-    #[command(flatten)]
-    also: AlsoNamed,
-}
-
-impl PlanOption {
-    pub(crate) fn choice(&self) -> PlanChoice {
-        self.reading.choice(self.plan.as_deref())
-    }
-}
-
-impl TargetOption {
-    pub(crate) fn choice(&self) -> PlanChoice {
-        self.reading.choice(self.plan.as_deref())
-    }
-}
-
-impl TargetArgument {
-    pub(crate) fn choice(&self) -> Result<PlanChoice> {
-        Ok(self.also.reading.choice(self.also.or(&self.plan)?))
-    }
-}
-
-impl PlanArgument {
-    pub(crate) fn choice(&self) -> Result<PlanChoice> {
-        Ok(self.also.reading.choice(self.also.or(&self.plan)?))
-    }
 }
 
 /// Returns what a dialect may be called, for the help and the completions as well.

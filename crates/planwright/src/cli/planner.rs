@@ -13,6 +13,7 @@ use planwright_verbs::planning::{
 };
 use planwright_verbs::text::one_line;
 
+use super::answers;
 use super::interrupt;
 use super::outline::OutlineView;
 use super::output::Output;
@@ -140,6 +141,18 @@ impl OutlineObserver for PlanningView<'_> {
 }
 
 impl PlanningView<'_> {
+    pub(super) fn may_ask(&self) -> bool {
+        !self.is_silent && answers::may_ask()
+    }
+
+    pub(super) fn ask(&mut self, question: &str) -> Confirmation {
+        self.output.note(question);
+        match answers::is_yes() {
+            true => Confirmation::Yes,
+            false => Confirmation::No,
+        }
+    }
+
     fn outline_view(&mut self) -> OutlineView<'_> {
         OutlineView {
             is_silent: self.is_silent,

@@ -1,15 +1,14 @@
 //! `planwright proposals`: lists proposals for a plan; also accepts and rejects them for `approve` and `reject`.
 
 use planwright_verbs::changes::ChangeMode;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::plans::FoundPlan;
 use planwright_verbs::proposals::{
     ApprovedReport, ProposalReport, ProposalsRequest, SettlingStep, approve_proposals, proposals, reject_proposals,
 };
 use planwright_verbs::text::{cut, one_line};
 
-use super::output::Output;
-use super::plan_arg::TargetArgument;
+use super::plan_arg::PlanArgument;
+use super::{Exit, Output, Result};
 use crate::render::terminal::addressed;
 
 /// List what agents and planners propose for a plan.
@@ -23,7 +22,7 @@ Examples:
   planwright proposals plan-a1b2c3d4 --json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    plan: TargetArgument,
+    plan: PlanArgument,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {

@@ -1,15 +1,14 @@
 //! `planwright replan`: a plan that failed becomes a new version of itself; what is done stays as it was.
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::planning::Confirmation;
 use planwright_verbs::replan::{self, ProposedVersion, ReplanObserver, ReplanReport, ReplanRequest};
 use planwright_verbs::text::{one_line, shown_name};
 
 use super::answers;
-use super::output::Output;
-use super::plan_arg::TargetArgument;
+use super::plan_arg::PlanArgument;
 use super::planner::{PlannerOptions, PlanningView};
 use super::text_arg::text_of;
+use super::{Exit, Output, Result};
 use crate::render::terminal::addressed;
 
 /// Have an agent make a new version of a plan.
@@ -26,7 +25,7 @@ Examples:
   planwright replan --task t3 --error \"the test needs a database\" --dry-run")]
 pub(crate) struct Args {
     #[command(flatten)]
-    plan: TargetArgument,
+    plan: PlanArgument,
 
     #[command(flatten)]
     planner: PlannerOptions,
@@ -107,7 +106,7 @@ impl Args {
 
 impl ReplanObserver for PlanningView<'_> {
     fn confirms_version(&mut self, proposed: &ProposedVersion) -> Confirmation {
-        if self.is_silent || !answers::may_ask() {
+        if !self.may_ask() {
             return Confirmation::CannotAsk;
         }
         let output = &mut *self.output;
@@ -115,11 +114,7 @@ impl ReplanObserver for PlanningView<'_> {
         if let Some(diff) = &proposed.diff {
             output.write_exact(diff);
         }
-        output.note("Write this version? [y/N] ");
-        match answers::is_yes() {
-            true => Confirmation::Yes,
-            false => Confirmation::No,
-        }
+        self.ask("Write this version? [y/N] ")
     }
 }
 

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::face::{Exit, Failure, Result};
 use planwright_verbs::report::{ReportRequest, ReportedRun, report, reported_run};
 use planwright_verbs::text::{cut, printable};
 
-use super::output::Output;
+use super::{Exit, Failure, Output, Result};
 use crate::render::report::{Source, page};
 use crate::render::terminal::harmless_line;
 

@@ -4,11 +4,10 @@ use std::num::NonZeroUsize;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock::to_the_second;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::runs::{ListedRun, RunsRequest, runs};
 use planwright_verbs::text::{columns, cut, money, one_line};
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 use crate::render::wrap::hanging;
 
 /// List the runs of this workspace, and how each of them stands.

@@ -1,10 +1,9 @@
 //! `planwright schema DIALECT`: prints the JSON Schema of a dialect.
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::schema::{SchemaReport, SchemaRequest, schema};
 
-use super::output::Output;
 use super::plan_arg::dialect_names;
+use super::{Exit, Output, Result};
 
 /// Print the JSON Schema of a dialect, or list the dialects.
 #[derive(clap::Args)]

@@ -3,13 +3,12 @@
 use clap::ValueEnum;
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_core::plan::{Plan, Readiness, StartVerdict, Status, Wait};
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::plans::{TaskReasons, wait_words};
 use planwright_verbs::show::{ShowReport, ShowRequest, StateFilter, show};
 use planwright_verbs::text::one_line;
 
-use super::output::Output;
 use super::plan_arg::PlanOption;
+use super::{Exit, Output, Result};
 use super::{show_plan, show_task};
 use crate::render::terminal::Paint;
 

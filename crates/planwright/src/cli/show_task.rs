@@ -1,10 +1,9 @@
 //! One task, for `planwright show`: its fields, why it is in its state, its history and its receipts.
 
 use super::history::{commands_words, line_of};
-use super::output::Output;
 use super::why::explanation;
+use super::{Output, Result};
 use crate::render::wrap::{hanging, wrapped_lines};
-use planwright_verbs::face::Result;
 use planwright_verbs::json::Written;
 use planwright_verbs::show::ShowTaskReport;
 use planwright_verbs::text::{one_line, printable, shown_name};

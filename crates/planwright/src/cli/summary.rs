@@ -1,10 +1,9 @@
 //! `planwright summary`: the result of a run.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::summary::{SummaryRequest, summary};
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 use crate::render;
 
 /// Show the result of a run: done, failed, and what to do next.

@@ -3,15 +3,14 @@
 use planwright_core::plan::Verb;
 use planwright_verbs::done;
 use planwright_verbs::done::DoneRequest;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::transition::{TransitionRequest, transition};
 
 use super::change::{ChangeOptions, present};
 use super::claim_args::{HolderOptions, LeaseOption, TakeOverOption};
-use super::output::Output;
-use super::plan_arg::TargetOption;
+use super::plan_arg::PlanOption;
 use super::text_arg::text_of;
 use super::verification_view::{VerificationStream, VerificationView};
+use super::{Exit, Output, Result};
 
 /// What all of these verbs take.
 #[derive(clap::Args)]
@@ -21,7 +20,7 @@ pub(crate) struct Args {
     tasks: Vec<String>,
 
     #[command(flatten)]
-    plan: TargetOption,
+    plan: PlanOption,
 
     /// Why, in your words: kept where the dialect has a place for it, and in the plan's history. @FILE for what a file holds,
     /// - for standard input.

@@ -1,12 +1,11 @@
 //! `planwright undo`: takes back the last change.
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::undo::{UndoRequest, undo};
 
 use super::change::{ChangeOptions, present};
 use super::claim_args::TakeOverOption;
-use super::output::Output;
-use super::plan_arg::TargetArgument;
+use super::plan_arg::PlanArgument;
+use super::{Exit, Output, Result};
 
 /// Take back the last change that was made through planwright.
 ///
@@ -18,7 +17,7 @@ Examples:
   planwright undo --diff                     look at it first")]
 pub(crate) struct Args {
     #[command(flatten)]
-    plan: TargetArgument,
+    plan: PlanArgument,
 
     /// Why, for the history.
     #[arg(long, value_name = "TEXT")]

@@ -1,11 +1,10 @@
 //! `planwright verify`: runs the commands that verify tasks in any state, and changes no task.
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::verify::{VerifyReport, VerifyRequest, verify};
 
-use super::output::Output;
-use super::plan_arg::TargetOption;
+use super::plan_arg::PlanOption;
 use super::verification_view::VerificationView;
+use super::{Exit, Output, Result};
 
 /// Run the commands that verify tasks, and change none of them.
 ///
@@ -26,7 +25,7 @@ pub(crate) struct Args {
     all: bool,
 
     #[command(flatten)]
-    plan: TargetOption,
+    plan: PlanOption,
 
     /// Who does it, for the plan's history.
     #[arg(long, value_name = "NAME")]

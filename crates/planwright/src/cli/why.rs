@@ -8,12 +8,11 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Readiness, StartVerdict, Status, Wait};
 use planwright_run::shell::argument;
 
-use super::output::Output;
 use super::plan_arg::PlanOption;
 use super::show::{failure_words, mark};
+use super::{Exit, Output, Result};
 use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::plans::{OpenedPlan, wait_words};
 use planwright_verbs::run_history::{Setting, after_failure, denial_words, log_command, why_failed};
 use planwright_verbs::text::{cut, one_line, shown_name, some_of};

@@ -1,10 +1,9 @@
 //! `planwright worktrees`: lists the checkouts that runs left, and removes those without unique work.
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::text::{count, one_line, shown_name};
 use planwright_verbs::worktrees::{WorktreesReport, WorktreesRequest, worktrees};
 
-use super::output::Output;
+use super::{Exit, Output, Result};
 
 /// List or remove the checkouts that runs have left.
 ///

@@ -378,10 +378,6 @@ impl<W: Write> Watcher for RawkoLines<W> {
             self.out.write(&(line + "\n"));
         }
     }
-
-    fn line(&mut self, _task: &str, _line: &str) {}
-
-    fn tick(&mut self) {}
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl RunLoop<'_> {
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
         let is_to_be_asked =
             !self.arbiter.has_decided(task) && !self.landing.has_unlanded(task) && !self.fallbacks.continues(task);
-        self.request.options.arbiter.clone().filter(|_| is_to_be_asked)
+        self.request.options.asked.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
     /// Asks who takes a task; it begins when there is an answer. That it is asked is durable before there is a process.
@@ -188,7 +188,7 @@ impl RunLoop<'_> {
         attempt: u32,
         answer: Result<AgentAnswer, AgentQueryError>,
     ) -> Result<(), RunError> {
-        let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
+        let arbiter = self.request.options.asked.arbiter.clone().unwrap_or_default();
         let name = self.snapshot.name(task).to_owned();
         let spent = chosen(&arbiter, &name, answer.as_ref().ok());
         let root = self.root();
@@ -209,7 +209,7 @@ impl RunLoop<'_> {
 
     /// Begins a task for which the arbiter could not be asked.
     fn go_without(&mut self, task: u32, attempt: u32, error: &Undecided) -> Result<(), RunError> {
-        let arbiter = self.request.options.arbiter.clone().unwrap_or_default();
+        let arbiter = self.request.options.asked.arbiter.clone().unwrap_or_default();
         let spent = chosen(&arbiter, self.snapshot.name(task), None);
         self.begin_anyway(task, attempt, error, spent)
     }

@@ -228,7 +228,7 @@ impl RunLoop<'_> {
     /// Adds the files to a contract that the task is to change by its own text, although they verify it.
     fn with_expected(&self, contract: VerificationContract, task: &Task) -> VerificationContract {
         let rules = &self.request.config.verify;
-        let allows = self.request.options.allow_plan_commands || rules.allow_plan_commands;
+        let allows = self.request.options.asked.allow_plan_commands || rules.allow_plan_commands;
         let checks = TaskChecks::of_contract(rules, &contract, allows);
         let plan = self.snapshot.plan();
         let folder = verify::named_folder(plan, task).unwrap_or_default();

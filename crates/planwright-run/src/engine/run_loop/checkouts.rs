@@ -408,7 +408,7 @@ impl RunLoop<'_> {
             attempt: attempt.number,
             files,
         }))?;
-        Ok(self.request.options.strict_files.then_some(why))
+        Ok(self.request.options.asked.strict_files.then_some(why))
     }
 }
 

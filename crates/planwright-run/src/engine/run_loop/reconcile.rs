@@ -90,7 +90,7 @@ pub(super) fn reconcile(
     for task in tasks_of(snapshot).filter(|&task| wanted.get(task as usize) == Some(&true)) {
         let again = match snapshot.state(task) {
             State::Failed => tries_again(request, snapshot, recovered, task),
-            State::Skipped => request.options.retry_failed && recovered.skipped_for_failure(snapshot, task),
+            State::Skipped => request.options.selection.retry_failed && recovered.skipped_for_failure(snapshot, task),
             _ => false,
         };
         if again {
@@ -451,7 +451,7 @@ fn tries_again(request: &RunRequest<'_>, snapshot: &PlanSnapshot, recovered: &Re
         .is_some_and(|found| matches!(found.progress(), WorkProgress::Running | WorkProgress::Resting));
     let stays_failed = was_running && request.config.run.on_interrupted == OnInterrupted::Fail;
     let by_dialect = snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
-    request.options.retry_failed || (by_dialect && !stays_failed)
+    request.options.selection.retry_failed || (by_dialect && !stays_failed)
 }
 
 /// Writes what has to be written before the run begins, and reads the plan again. Returns whether there was anything.

@@ -352,7 +352,7 @@ fn begun_by(request: &RunRequest<'_>, recovered: &Recovered) -> Begun {
     Begun {
         pid: std::process::id(),
         start_time: worker::own_start_time(),
-        by: request.options.by.clone(),
+        by: request.options.asked.by.clone(),
         earlier: earlier.filter(|earlier| *earlier != Spent::default()),
         replanned: request.options.replanned.clone(),
         ..Begun::default()
@@ -416,7 +416,7 @@ fn open_workplace(
 ) -> Result<(Workplace, Vec<String>), RunError> {
     if isolation.mode == IsolationMode::Shared {
         let repository = Repository::around(&snapshot.place().root).ok().flatten();
-        let has_branch = request.options.branch.is_some();
+        let has_branch = request.options.asked.branch.is_some();
         let remark = has_branch.then(|| "tasks share the folder, so that --branch has no effect".to_owned());
         return Ok((Workplace::Shared(repository), remark.into_iter().collect()));
     }
@@ -453,7 +453,7 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Condition
         "current" => !conditions.is_current,
         name => conditions.is_current || name != conditions.branch,
     };
-    if request.options.branch.as_ref().filter(is_other).is_some() {
+    if request.options.asked.branch.as_ref().filter(is_other).is_some() {
         remarks.push(format!(
             "the run continues, and lands on `{}` as when it began: --branch has no effect",
             conditions.branch
@@ -583,7 +583,7 @@ fn approve(request: &RunRequest<'_>, snapshot: &mut PlanSnapshot, now: &str) -> 
         forced: snapshot.forced(),
         dry: false,
     };
-    let by = request.options.by.clone().unwrap_or_else(user);
+    let by = request.options.asked.by.clone().unwrap_or_else(user);
     transition_plan(
         target,
         &PlanRequest {

@@ -45,7 +45,7 @@ impl RunLoop<'_> {
     /// Returns what verifies a task: by its criteria and its type when it first started in this run.
     pub(super) fn checks_of(&self, task: u32, name: &str) -> TaskChecks {
         let rules = &self.request.config.verify;
-        let allows = self.request.options.allow_plan_commands || rules.allow_plan_commands;
+        let allows = self.request.options.asked.allow_plan_commands || rules.allow_plan_commands;
         let run = self
             .state()
             .task(self.snapshot.name(task))

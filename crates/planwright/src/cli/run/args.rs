@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use planwright_verbs::face::Result;
-use planwright_verbs::run_plan::RunPlanRequest;
+use planwright_verbs::run_plan::{AskedRun, RunPlanRequest, TaskSelection};
 
 use super::super::answers;
-use super::super::plan_arg::TargetArgument;
+use super::super::plan_arg::PlanArgument;
 use super::super::run_view::RunManner;
 
 /// Run a plan: have agents do its tasks, and verify what they make.
@@ -26,7 +26,7 @@ Examples:
   planwright run --replan 3 --max-cost 20 --max-duration 8h")]
 pub(crate) struct Args {
     #[command(flatten)]
-    pub(super) plan: TargetArgument,
+    pub(super) plan: PlanArgument,
 
     /// The agent for all tasks; else each task's own hint, then run.types, then run.agent of the configuration.
     #[arg(long, value_name = "NAME")]
@@ -201,29 +201,34 @@ impl Args {
     pub(super) fn request(&self) -> Result<RunPlanRequest> {
         Ok(RunPlanRequest {
             plan: self.plan.choice()?,
-            agent: self.agent.clone(),
-            arbiter: self.arbiter.clone(),
+            selection: TaskSelection {
+                only: self.only.clone(),
+                from: self.from.clone(),
+                until: self.until.clone(),
+                max_tasks: self.max_tasks,
+                retry_failed: self.retry_failed,
+            },
+            asked: AskedRun {
+                agent: self.agent.clone(),
+                arbiter: self.arbiter.clone(),
+                fail_fast: self.fail_fast,
+                cascade_skip: self.cascade_skip,
+                require_verification: self.require_verification,
+                strict_files: self.strict_files,
+                accept_proposals: self.accept_proposals,
+                accept_config: self.accept_config,
+                branch: self.branch.clone(),
+                include_uncommitted: self.include_uncommitted,
+                allow_plan_commands: self.allow_plan_commands,
+                yes: self.yes,
+                by: self.by.clone(),
+            },
             slots: self.slots,
             attempts: self.attempts,
-            only: self.only.clone(),
-            from: self.from.clone(),
-            until: self.until.clone(),
-            max_tasks: self.max_tasks,
-            retry_failed: self.retry_failed,
-            fail_fast: self.fail_fast,
             keep_going: self.keep_going,
-            cascade_skip: self.cascade_skip,
             on_interrupted: word_of(self.on_interrupted),
             replan: self.replan,
-            require_verification: self.require_verification,
-            accept_proposals: self.accept_proposals,
-            strict_files: self.strict_files,
-            allow_plan_commands: self.allow_plan_commands,
-            yes: self.yes,
             isolation: word_of(self.isolation),
-            branch: self.branch.clone(),
-            include_uncommitted: self.include_uncommitted,
-            accept_config: self.accept_config,
             copy_to: self.copy_to.clone(),
             wall_limit: self.wall_limit.clone(),
             silence_limit: self.silence_limit.clone(),
@@ -232,7 +237,6 @@ impl Args {
             max_attempts: self.max_attempts.clone(),
             max_duration: self.max_duration.clone(),
             baseline: self.baseline.clone(),
-            by: self.by.clone(),
             template: self.template.clone(),
             switch: self.switch,
             allow_dirty: self.allow_dirty,

@@ -2,12 +2,11 @@
 
 mod args;
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::run_plan::{preview, run_plan};
 
 use super::dry_run;
-use super::output::Output;
 use super::run_view::RunView;
+use super::{Exit, Output, Result};
 pub(crate) use args::{Args, EventForm};
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {

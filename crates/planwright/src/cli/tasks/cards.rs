@@ -1,11 +1,10 @@
 //! `planwright tasks cards PACK`: prints the cards of a contract, and compares them with those of the pack.
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::tasks::cards::{CardsReport, CardsRequest, cards};
 use planwright_verbs::text::printable;
 
-use super::super::output::Output;
-use super::super::plan_arg::TargetArgument;
+use super::super::plan_arg::PlanArgument;
+use super::super::{Exit, Output, Result};
 use crate::render::text::{Teller, findings};
 
 /// Print, check or rewrite the task cards of a pack.
@@ -20,7 +19,7 @@ Examples:
   planwright tasks cards --write             rewrite those in the pack")]
 pub(super) struct Args {
     #[command(flatten)]
-    pack: TargetArgument,
+    pack: PlanArgument,
 
     /// Report where cards and contract differ; exit 1 where they do.
     #[arg(long, conflicts_with = "write")]

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::tasks::derive::{DeriveReport, DeriveRequest, derive, prompt};
 use planwright_verbs::text::printable;
 
-use super::super::output::Output;
 use super::super::planner::{PlannerOptions, PlanningView};
+use super::super::{Exit, Output, Result};
 use super::draw_warnings;
 
 /// Have a planner derive a task pack from a source plan.

@@ -8,11 +8,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::planning::SourceFindings;
 
-use super::output::Output;
-use super::{hash, say};
+use super::{Exit, Output, Result, hash, say};
 use crate::compat;
 use crate::render::text::{Teller, findings};
 

@@ -1,16 +1,14 @@
 //! `planwright tasks regenerate PACK`: rebuilds a pack from its source plan, in place and with its history.
 
-use planwright_verbs::face::{Exit, Result};
 use planwright_verbs::planning::Confirmation;
 use planwright_verbs::tasks::regenerate::{
     RegenerateObserver, RegenerateReport, RegenerateRequest, prompt, regenerate,
 };
 use planwright_verbs::text::printable;
 
-use super::super::answers;
-use super::super::output::Output;
-use super::super::plan_arg::TargetArgument;
+use super::super::plan_arg::PlanArgument;
 use super::super::planner::{PlannerOptions, PlanningView};
+use super::super::{Exit, Output, Result};
 use super::draw_warnings;
 
 /// Rebuild a task pack after a change of its source plan.
@@ -24,7 +22,7 @@ Examples:
   planwright tasks regenerate photos-tasks --from answer.md --yes")]
 pub(super) struct Args {
     #[command(flatten)]
-    pack: TargetArgument,
+    pack: PlanArgument,
 
     #[command(flatten)]
     planner: PlannerOptions,
@@ -79,13 +77,9 @@ impl RegenerateObserver for PlanningView<'_> {
     }
 
     fn confirms_pack(&mut self) -> Confirmation {
-        if self.is_silent || !answers::may_ask() {
-            return Confirmation::CannotAsk;
-        }
-        self.output.note("Write this pack? [y/N] ");
-        match answers::is_yes() {
-            true => Confirmation::Yes,
-            false => Confirmation::No,
+        match self.may_ask() {
+            true => self.ask("Write this pack? [y/N] "),
+            false => Confirmation::CannotAsk,
         }
     }
 }

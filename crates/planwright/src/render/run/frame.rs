@@ -99,9 +99,9 @@ struct FrameLine<'p> {
 impl Canvas<'_> {
     /// Draws how far the run is.
     fn bar(self) -> FrameRow {
-        let counts = &self.progress.run_state().counts;
+        let counts = &self.progress.run_state.counts;
         let (n_done, n_failed, n_skipped) = (counts.n_done, counts.n_failed, counts.n_skipped);
-        let n_left = self.progress.run_state().n_left();
+        let n_left = self.progress.run_state.n_left();
         let words = [
             Some(done_words(self.progress)),
             (n_failed > 0).then(|| format!("{n_failed} failed")),
@@ -126,9 +126,9 @@ impl Canvas<'_> {
 
     /// Draws time, proof and cost.
     fn figures(self) -> FrameRow {
-        let run_state = self.progress.run_state();
+        let run_state = &self.progress.run_state;
         let counts = &run_state.counts;
-        let began = self.progress.began();
+        let began = self.progress.began;
         let remaining = self.progress.remaining(self.now);
         let n_over = counts.n_done + counts.n_review;
         let n_verified = n_over.saturating_sub(counts.n_unverified);
@@ -154,8 +154,8 @@ impl Canvas<'_> {
 
     /// Draws why nothing new starts, and what the user can do at the keyboard.
     fn banner(self) -> Option<FrameRow> {
-        let run_state = self.progress.run_state();
-        let n_interrupts = self.progress.n_interrupts();
+        let run_state = &self.progress.run_state;
+        let n_interrupts = self.progress.n_interrupts;
         let n_running = self.progress.running().len() as u64;
         let running = count(n_running, "task");
         let next = match n_interrupts {
@@ -191,7 +191,7 @@ impl Canvas<'_> {
     /// Draws what the user is asked; the answer is typed below.
     fn question(self) -> Option<FrameRow> {
         let mut row = RowBuilder::new(self.width);
-        row.add(self.progress.question()?, |text| self.paint.bold(text));
+        row.add(self.progress.question.as_deref()?, |text| self.paint.bold(text));
         Some(row.done())
     }
 
@@ -221,7 +221,7 @@ impl Canvas<'_> {
     where
         Self: 'p,
     {
-        let run_state = self.progress.run_state().task(&running.task);
+        let run_state = self.progress.run_state.task(&running.task);
         let is_verifying = run_state.is_some_and(|task| task.state == TaskState::Verifying);
         let last = run_state.and_then(|task| task.last());
         let agent = last.map_or_else(String::new, |attempt| match attempt.attempt {
@@ -233,7 +233,7 @@ impl Canvas<'_> {
         FrameLine {
             mark: SPINNER.get(spinner).copied().unwrap_or("·"),
             name: shown_name(&running.task),
-            title: self.progress.setting().title(&running.task),
+            title: self.progress.setting.title(&running.task),
             agent,
             elapsed: elapsed(self.now.saturating_sub(running.since)),
             rest: match (is_verifying, said.is_empty()) {
@@ -248,7 +248,7 @@ impl Canvas<'_> {
     where
         Self: 'p,
     {
-        let run_state = self.progress.run_state().task(task);
+        let run_state = self.progress.run_state.task(task);
         let resting = run_state.and_then(|task| task.resting.as_ref());
         let rest = resting.map(|(resting, _)| {
             let why = resting.why.as_deref().and_then(first_useful_line);
@@ -259,7 +259,7 @@ impl Canvas<'_> {
         FrameLine {
             mark: "◷",
             name: shown_name(task),
-            title: self.progress.setting().title(task),
+            title: self.progress.setting.title(task),
             agent: run_state
                 .and_then(|task| task.last())
                 .map_or_else(String::new, |attempt| tame(&attempt.agent)),

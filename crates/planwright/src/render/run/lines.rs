@@ -29,9 +29,9 @@ const MAX_FILES: usize = 4;
 
 /// The lines of a run: the state that every view has, and the line for each event.
 pub(crate) struct RunLines {
-    progress: Progress,
+    pub(crate) progress: Progress,
     name_columns: usize,
-    paint: Paint,
+    pub(crate) paint: Paint,
 }
 
 impl RunLines {
@@ -41,18 +41,6 @@ impl RunLines {
             progress: Progress::new(setting),
             paint,
         }
-    }
-
-    pub(crate) fn progress(&self) -> &Progress {
-        &self.progress
-    }
-
-    pub(crate) fn progress_mut(&mut self) -> &mut Progress {
-        &mut self.progress
-    }
-
-    pub(crate) fn paint(&self) -> Paint {
-        self.paint
     }
 
     /// Takes the next record, and returns what to say about it: lines without their ends.
@@ -84,7 +72,7 @@ impl RunLines {
 
     /// Says where a task stands now.
     fn turned(&self, turn: &Turn) -> Option<String> {
-        let task_run = self.progress.run_state().task(&turn.task)?;
+        let task_run = self.progress.run_state.task(&turn.task)?;
         let why = || why_of(task_run);
         let took = turn
             .took
@@ -124,8 +112,8 @@ impl RunLines {
             RunEvent::Begun(begun) => (None, begun_words(begun)),
             RunEvent::Started(started) => (Some(&started.task), self.started_words(&started.task)?),
             RunEvent::Review(review) => {
-                let command = self.progress.setting().task_command("approve", &review.task);
-                let held = self.progress.run_state().task(&review.task).and_then(|task| task.held.as_ref());
+                let command = self.progress.setting.task_command("approve", &review.task);
+                let held = self.progress.run_state.task(&review.task).and_then(|task| task.held.as_ref());
                 let look = held.map(|held| format!("git show {}; ", one_line(short_commit(&held.candidate.commit))));
                 let words = format!("{}: {}{command}", paint.warning("needs review"), look.unwrap_or_default());
                 (Some(&review.task), words)
@@ -138,7 +126,7 @@ impl RunLines {
                 (None, format!("{}: {why}", paint.warning("paused")))
             }
             RunEvent::Paused(asked) => {
-                let command = self.progress.setting().plan_command("resume");
+                let command = self.progress.setting.plan_command("resume");
                 (None, format!("{}; {command} continues", asked_words(&paint.warning("paused"), asked)))
             }
             RunEvent::Resumed(asked) => (None, asked_words("resumed", asked)),
@@ -190,7 +178,7 @@ impl RunLines {
     }
 
     fn started_words(&self, task: &str) -> Option<String> {
-        let attempt = self.progress.run_state().task(task)?.last()?;
+        let attempt = self.progress.run_state.task(task)?.last()?;
         let agent = match attempt.agent.as_str() {
             "" => String::new(),
             agent => format!("{}, ", one_line(agent)),
@@ -201,7 +189,7 @@ impl RunLines {
     }
 
     fn resting_words(&self, resting: &Resting) -> String {
-        let task_run = self.progress.run_state().task(&resting.task);
+        let task_run = self.progress.run_state.task(&resting.task);
         let said = task_run.and_then(TaskRun::why);
         // The end of the attempt has been told already, with its reason.
         let new = resting.why.as_deref().filter(|why| said != Some(*why));
@@ -216,7 +204,7 @@ impl RunLines {
 
     /// Says that the run still runs: `3 of 12 done, 2 running: T004 (4m 02s), T005 (12s)`.
     fn still(&self, now: Moment) -> Option<String> {
-        let run_state = self.progress.run_state();
+        let run_state = &self.progress.run_state;
         let (running, resting) = (self.progress.running(), self.progress.resting());
         let (n_running, n_resting) = (running.len(), resting.len());
         if n_running + n_resting == 0 {
@@ -246,9 +234,9 @@ impl RunLines {
 
 /// Says how much is done: `3 of 12 done`.
 pub(crate) fn done_words(progress: &Progress) -> String {
-    let counts = &progress.run_state().counts;
+    let counts = &progress.run_state.counts;
     let n_over = counts.n_done + counts.n_failed + counts.n_skipped + counts.n_review;
-    match n_over + progress.run_state().n_left() {
+    match n_over + progress.run_state.n_left() {
         0 => "no task started yet".to_owned(),
         n_tasks => format!("{} of {n_tasks} done", counts.n_done),
     }
@@ -367,8 +355,6 @@ impl<W: Write> Watcher for PlainLines<W> {
         }
     }
 
-    fn line(&mut self, _task: &str, _line: &str) {}
-
     fn tick(&mut self) {
         let now = (self.clock)();
         let said = *self.said.get_or_insert(now);
@@ -400,10 +386,6 @@ impl<W: Write> Watcher for JsonLines<W> {
             self.out.write(&line);
         }
     }
-
-    fn line(&mut self, _task: &str, _line: &str) {}
-
-    fn tick(&mut self) {}
 }
 
 /// Returns a record as the log has it, as one line with its end; nothing in its strings can drive a terminal.

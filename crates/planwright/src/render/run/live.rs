@@ -72,13 +72,13 @@ impl<W: Write> LiveDisplay<W> {
 
     /// Takes note of how often the user has asked for the end at the keyboard.
     pub(crate) fn interrupted(&mut self, n_interrupts: u32) {
-        self.story.progress_mut().set_interrupts(n_interrupts);
+        self.story.progress.n_interrupts = n_interrupts;
         self.draw_if_due();
     }
 
     /// Asks the user something, or no longer.
     pub(crate) fn ask(&mut self, question: Option<String>) {
-        self.story.progress_mut().set_question(question);
+        self.story.progress.question = question;
         // A question is seen before anybody waits for its answer.
         self.drawn_at = None;
         self.draw_if_due();
@@ -105,7 +105,7 @@ impl<W: Write> LiveDisplay<W> {
         }
         self.drawn_at = Some(now);
         let size = (self.size)().unwrap_or(USUAL_SIZE);
-        let rows = frame(self.story.progress(), now, size, self.story.paint());
+        let rows = frame(&self.story.progress, now, size, self.story.paint);
         self.draw(&rows, size);
     }
 
@@ -168,7 +168,7 @@ impl<W: Write> Watcher for LiveDisplay<W> {
     }
 
     fn line(&mut self, task: &str, line: &str) {
-        self.story.progress_mut().line(task, line);
+        self.story.progress.line(task, line);
     }
 
     fn tick(&mut self) {

@@ -35,10 +35,11 @@ pub(crate) struct Running {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
-    setting: Setting,
-    run_state: RunState,
+    /// What is known of the run in addition to its events.
+    pub(crate) setting: Setting,
+    pub(crate) run_state: RunState,
     /// When it began, or went on.
-    began: Option<Moment>,
+    pub(crate) began: Option<Moment>,
     /// Tasks that run, by the number of the record that began them.
     running: BTreeMap<u64, Running>,
     /// Tasks between two attempts, by the moment of the next one.
@@ -47,8 +48,10 @@ pub(crate) struct Progress {
     /// How many attempts came to their end by themselves, and how long they took together.
     n_ended: u64,
     all_took: u64,
-    n_interrupts: u32,
-    question: Option<String>,
+    /// How often the user has asked for the end at the keyboard.
+    pub(crate) n_interrupts: u32,
+    /// The question that the user is asked now.
+    pub(crate) question: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,20 +69,6 @@ impl Progress {
         }
     }
 
-    /// Returns what is known of the run besides its events.
-    pub(crate) fn setting(&self) -> &Setting {
-        &self.setting
-    }
-
-    /// Returns what its records add up to.
-    pub(crate) fn run_state(&self) -> &RunState {
-        &self.run_state
-    }
-
-    pub(crate) fn began(&self) -> Option<Moment> {
-        self.began
-    }
-
     /// Returns the tasks that run, the oldest attempt first.
     pub(crate) fn running(&self) -> impl ExactSizeIterator<Item = &Running> {
         self.running.values()
@@ -88,25 +77,6 @@ impl Progress {
     /// Returns the tasks between two attempts and the moment of the next one, the earliest first.
     pub(crate) fn resting(&self) -> impl ExactSizeIterator<Item = (Moment, &str)> {
         self.resting.iter().map(|(&(until, _), task)| (until, task.as_str()))
-    }
-
-    /// Returns how often the user has asked for the end at the keyboard.
-    pub(crate) fn n_interrupts(&self) -> u32 {
-        self.n_interrupts
-    }
-
-    /// Takes note of how often the user has asked for the end at the keyboard.
-    pub(crate) fn set_interrupts(&mut self, n_interrupts: u32) {
-        self.n_interrupts = n_interrupts;
-    }
-
-    pub(crate) fn question(&self) -> Option<&str> {
-        self.question.as_deref()
-    }
-
-    /// Takes note of what the user is asked.
-    pub(crate) fn set_question(&mut self, question: Option<String>) {
-        self.question = question;
     }
 
     /// Takes note of what a task's process wrote last. A line that shows nothing changes nothing.

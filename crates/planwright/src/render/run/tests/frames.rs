@@ -147,7 +147,7 @@ fn a_frame_fits_a_terminal_of_any_size() {
                 plain(&busy, at(300), columns, rows);
             }
         }
-        busy.set_interrupts(n_interrupts + 1);
+        busy.n_interrupts = n_interrupts + 1;
     }
     assert_eq!(plain(&busy, at(300), 80, 1), "");
 }
@@ -190,21 +190,21 @@ fn a_banner_says_why_nothing_starts_and_what_the_keys_do() {
         "#]],
     );
     let banner = |progress: &Progress| plain(progress, at(300), 80, 24).lines().last().map(str::to_owned);
-    stopping.set_interrupts(1);
+    stopping.n_interrupts = 1;
     expect![[r#"
         Some(
             "stopping, 3 tasks still at work: T003 failed · Ctrl-C again ends them",
         )
     "#]]
     .assert_debug_eq(&banner(&stopping));
-    stopping.set_interrupts(2);
+    stopping.n_interrupts = 2;
     expect![[r#"
         Some(
             "ending 3 tasks · Ctrl-C again ends them at once",
         )
     "#]]
     .assert_debug_eq(&banner(&stopping));
-    stopping.set_interrupts(3);
+    stopping.n_interrupts = 3;
     expect![[r#"
         Some(
             "ending 3 tasks",

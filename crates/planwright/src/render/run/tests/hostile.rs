@@ -109,9 +109,9 @@ fn strangers_text_does_not_drive_the_terminal() {
             assert_harmless(&line);
             assert!(!line.contains('\n'), "{line:?}");
         }
-        story.progress_mut().line(HOSTILE, HOSTILE);
+        story.progress.line(HOSTILE, HOSTILE);
         for columns in [40, 80, 120] {
-            assert_harmless(&plain(story.progress(), at(9), columns, 24));
+            assert_harmless(&plain(&story.progress, at(9), columns, 24));
         }
     }
     let next = RunEndRecord {
