@@ -92,7 +92,7 @@ fn run_inside_a_workspace() {
         ("answer.md", ANSWER),
         ("idea.json", r#"{"goal": "Tea", "todo": [{"name": "water"}]}"#),
         ("source.md", "---\nspec_id: source\n---\n\n# Source\n"),
-        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/empty", ""),
     ] {
         folder.write(path, text).expect("the folder is ours");
     }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use planwright_core::diagnostic::{Diagnostic, MAX_FINDINGS, Safety, Severity};
+use planwright_core::dialect::DIALECTS;
 use planwright_core::dialect::task_pack::contract;
 use planwright_core::dialect::task_pack::original::{OriginalFacts, OriginalPack, validate};
 use planwright_core::document::yaml;
@@ -77,7 +78,7 @@ fn fixes_of_every_shape_come_to_an_end() {
 
 #[test]
 fn sound_plans_stay_sound_at_any_size() {
-    for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
+    for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         let inspection = inspect_text(plan(dialect, 2_000));
         let errors: Vec<_> = rule_ids(&inspection);
         assert_eq!(
