@@ -9,7 +9,7 @@ use planwright_core::diagnostic::Severity;
 use planwright_core::dialect::{Dialect, find};
 use planwright_core::inspect::inspect;
 use planwright_core::outline::read;
-use planwright_core::plan::State;
+use planwright_core::plan::{Field, State};
 use planwright_core::planning::answer::candidates;
 use planwright_core::planning::draft::{Unusable, draft, finding_list};
 use planwright_core::planning::replan::new_version;
@@ -146,7 +146,8 @@ fn check_version(old: &SourceText, answer: &str) {
         let n_after = after.plan.as_ref().map_or(0, |linked| linked.plan.tasks().len());
         assert_eq!(n_after, version.slots.len());
         // The order of a list can be part of its tasks: numbers and layers follow what is moved.
-        let by_number = ["rawko", "opencrabs", "task-pack", "aimi"].contains(&linked.plan.dialect);
+        let mut fields = dialect.tables().iter().flat_map(|table| table.fields);
+        let by_number = fields.any(|spec| matches!(spec.field, Field::Position | Field::Priority | Field::Wave));
         for task in linked
             .plan
             .tasks()

@@ -2,7 +2,14 @@
 
 use std::fmt::Write as _;
 
-/// Returns a sound plan in a dialect: a chain with a second edge per task where the dialect can say it.
+use planwright_core::convert::{ConversionOptions, convert};
+use planwright_core::dialect::id_source::IdSource;
+use planwright_core::dialect::{CarrierKind, Choice, Dialect, DiskFacts, find};
+use planwright_core::inspect::inspect;
+use planwright_core::text::SourceText;
+
+/// Returns a sound plan in a dialect: a chain with a second edge per task where the dialect can say it. A dialect without a
+/// generator of its own has a plan converted.
 pub fn plan(dialect: &str, n_tasks: usize) -> String {
     match dialect {
         "opencrabs" => opencrabs(n_tasks),
@@ -10,7 +17,47 @@ pub fn plan(dialect: &str, n_tasks: usize) -> String {
         "aimi" => aimi(n_tasks),
         "task-pack" => task_pack(n_tasks, WAVE_WIDTH),
         "rawko" => rawko(n_tasks),
-        _ => String::new(),
+        other => find(other).map_or(String::new(), |dialect| converted(dialect, n_tasks)),
+    }
+}
+
+fn converted(dialect: &'static dyn Dialect, n_tasks: usize) -> String {
+    let facts = DiskFacts::default();
+    let source = inspect(&SourceText::new(clido(n_tasks)), &Choice::by_content(&facts));
+    let mut fresh = || 0u128;
+    let mut id_source = IdSource::new("2026-03-22T10:00:00Z", &mut fresh);
+    let converted = convert(&source, dialect, &ConversionOptions::default(), &mut id_source);
+    converted.map_or(String::new(), |converted| converted.text)
+}
+
+/// Returns the extension of the files that a dialect usually has.
+pub fn extension(dialect: &dyn Dialect) -> &'static str {
+    match dialect.carriers().first() {
+        Some(CarrierKind::Yaml) => "yaml",
+        Some(CarrierKind::Markdown) => "md",
+        Some(CarrierKind::Json) | None => "json",
+    }
+}
+
+/// The plan that generated packs are derived from, and its hash.
+const SOURCE_PLAN: &str = "---\ntitle: P\nspec_id: 2026-04-26-001-generated\n---\n\n# P\n\n## U1\n";
+const SOURCE_PLAN_HASH: &str = "e93948db69ca6fb6a59e7c23bddd8a5ef3950100e0eb73b89f65124f33768684";
+
+/// Returns a generated plan as its tool stores it and works on it, and the other files that it needs. Where a dialect has
+/// stages, so many tasks are in each.
+pub fn stored(dialect: &dyn Dialect, n_tasks: usize, wave_width: usize) -> (String, Vec<(&'static str, String)>) {
+    match dialect.name() {
+        // The import form has no states.
+        "opencrabs" => {
+            let text = opencrabs(n_tasks);
+            let text = text.replacen("\"title\"", "\"status\": \"InProgress\", \"title\"", 1);
+            (text, Vec::new())
+        }
+        "task-pack" => {
+            let text = task_pack(n_tasks, wave_width).replacen(&"0".repeat(64), SOURCE_PLAN_HASH, 1);
+            (text, vec![("docs/plans/p.md", SOURCE_PLAN.to_owned())])
+        }
+        name => (plan(name, n_tasks), Vec::new()),
     }
 }
 
@@ -70,7 +117,7 @@ fn aimi(n_tasks: usize) -> String {
 }
 
 /// Tasks per wave of a generated pack.
-const WAVE_WIDTH: usize = 50;
+pub const WAVE_WIDTH: usize = 50;
 
 /// Returns a sound task pack with so many tasks in each of its waves.
 pub fn task_pack(n_tasks: usize, width: usize) -> String {

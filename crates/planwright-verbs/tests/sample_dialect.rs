@@ -43,7 +43,7 @@ const ANSWER: &str = r#"So:
 "#;
 
 const CONFIG: &str = r#"[agents.mock]
-command = ["sh", "-c", 'printf "{\"planwright_result\": 1, \"outcome\": \"done\"}" > "$PLANWRIGHT_RESULT"']
+command = ["sh", "-c", "echo done"]
 
 [run]
 agent = "mock"
@@ -51,8 +51,8 @@ isolation = "shared"
 "#;
 
 /// Verbs that have nothing to do here: lists are not approved, not derived from a document, and have one form; no run is
-/// under way, and nothing waits for a branch or for a second opinion.
-const REFUSING: [&str; 11] = [
+/// under way, nothing waits for a branch or for a second opinion, and there is no repository.
+const REFUSING: [&str; 12] = [
     "approve",
     "arbiter",
     "cancel",
@@ -64,6 +64,7 @@ const REFUSING: [&str; 11] = [
     "tasks-cards",
     "tasks-derive",
     "tasks-regenerate",
+    "worktrees",
 ];
 
 #[test]
@@ -92,7 +93,8 @@ fn run_inside_a_workspace() {
         ("answer.md", ANSWER),
         ("idea.json", r#"{"goal": "Tea", "todo": [{"name": "water"}]}"#),
         ("source.md", "---\nspec_id: source\n---\n\n# Source\n"),
-        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/empty", ""),
+        ("other/empty", ""),
     ] {
         folder.write(path, text).expect("the folder is ours");
     }
@@ -146,7 +148,7 @@ fn text_of(path: &str) -> String {
 }
 
 fn make_plans(verbs: &mut VerbLog) {
-    verbs.call("init", &json!({"folder": "other"}));
+    verbs.call("init", &json!({"folder": "other", "no_run": true}));
     verbs.call(
         "new",
         &json!({"title": "Supper", "dialect": "todo", "out": "supper.json"}),
@@ -204,8 +206,8 @@ fn read_plan(verbs: &mut VerbLog) {
         ("land", json!({"plan": PLAN})),
         ("arbiter", json!({"plan": choice(), "task": "bread"})),
         ("submit", json!({"plan": choice()})),
-        ("approve", json!({"plan": choice()})),
         ("reject", json!({"plan": choice(), "note": "no"})),
+        ("approve", json!({"plan": choice()})),
         ("cancel", json!({"plan": choice(), "note": "no"})),
     ] {
         verbs.call(verb, &request);
@@ -226,7 +228,7 @@ fn edit_plan(verbs: &mut VerbLog) {
     verbs.call("move", &with(of("tea"), "place", json!("first")));
     let form = verbs.call("edit-form", &json!({"plan": choice(), "what": "tea"}));
     let text = form["text"].as_str().expect("a form").replace("green", "black");
-    let edit = json!({"plan": choice(), "task": "tea", "based_on": form["first_text"], "text": text});
+    let edit = json!({"plan": choice(), "task": "tea", "based_on": form["text"], "text": text});
     verbs.call("edit", &edit);
     let list = text_of(PLAN);
     assert!(

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use planwright::core::dialect::{Choice, DiskFacts};
+use planwright::core::dialect::{CarrierKind, Choice, DIALECTS, DiskFacts};
 use planwright::core::inspect::inspect;
 use planwright::core::text::SourceText;
 use planwright_testkit::generate;
@@ -30,18 +30,12 @@ pub(crate) fn run() -> anyhow::Result<Table> {
             "against the bare event pass (≤ 1.5)",
         ],
     );
-    for (dialect, extension) in [
-        ("opencrabs", "json"),
-        ("clido", "json"),
-        ("aimi", "json"),
-        ("task-pack", "md"),
-        ("rawko", "yaml"),
-    ] {
-        let text = generate::plan(dialect, N_TASKS);
-        let path = folder.write(&format!("{dialect}.{extension}"), &text)?;
+    for dialect in DIALECTS {
+        let text = generate::plan(dialect.name(), N_TASKS);
+        let path = folder.write(&format!("{}.{}", dialect.name(), generate::extension(*dialect)), &text)?;
         let cpu = cpu_of_check(&binary, &path)?;
         let peak = peak_of_check(&path)?;
-        let is_yaml = dialect == "rawko";
+        let is_yaml = dialect.carriers().first() == Some(&CarrierKind::Yaml);
         let ratio = is_yaml.then(|| event_pass_ratio(&text));
         let met = match ratio {
             Some(ratio) => ratio <= 1.5,
@@ -49,7 +43,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         };
         table.row(
             vec![
-                dialect.to_owned(),
+                dialect.name().to_owned(),
                 format!("{:.1}", text.len() as f64 / 1e6),
                 format!("{:.1} ms ±{:.0} %", cpu.median, cpu.spread * 100.0),
                 format!("{peak:.1} MiB"),

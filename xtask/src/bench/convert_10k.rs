@@ -1,11 +1,10 @@
 //! A whole `planwright convert` process on 10,000 tasks, each dialect to each other, against `planwright check` of what it
 //! reads and of what it makes: both are read and checked by a conversion, too.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::Context as _;
-use planwright_testkit::TempFolder;
+use planwright::core::dialect::DIALECTS;
 use planwright_testkit::generate;
 
 use super::check_10k::cpu_of;
@@ -13,13 +12,6 @@ use super::table::Table;
 use super::{release_binary, scratch};
 
 const N_TASKS: usize = 10_000;
-const DIALECTS: [(&str, &str); 5] = [
-    ("opencrabs", "json"),
-    ("clido", "json"),
-    ("aimi", "json"),
-    ("task-pack", "md"),
-    ("rawko", "yaml"),
-];
 
 pub(crate) fn run() -> anyhow::Result<Table> {
     let binary = release_binary()?;
@@ -36,11 +28,20 @@ pub(crate) fn run() -> anyhow::Result<Table> {
             "against both (≤ 3)",
         ],
     );
-    for (from, extension) in DIALECTS {
-        let path = plan(&binary, &folder, from, extension)?;
+    folder.write("planwright.toml", "")?;
+    for dialect in DIALECTS {
+        let from = dialect.name();
+        let (text, others) = generate::stored(*dialect, N_TASKS, generate::WAVE_WIDTH);
+        for (name, text) in others {
+            folder.write(name, text)?;
+        }
+        let path = folder.write(&format!("{from}.{}", generate::extension(*dialect)), text)?;
         let check = cpu(&binary, &["check", "--quiet"], &path)?;
-        for (to, extension) in DIALECTS.into_iter().filter(|(to, _)| *to != from) {
-            let result = folder.path().join(format!("{from}-to-{to}.{extension}"));
+        for target in DIALECTS.iter().filter(|target| **target != *dialect) {
+            let to = target.name();
+            let result = folder
+                .path()
+                .join(format!("{from}-to-{to}.{}", generate::extension(*target)));
             let out = result.to_string_lossy().into_owned();
             let arguments = ["convert", "--quiet", "--to", to];
             let converts = spawn(&binary, &[&arguments[..], &["--out", &out]].concat(), &path)?;
@@ -63,21 +64,6 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         }
     }
     Ok(table)
-}
-
-/// Writes a plan, and for a task pack the plan that it is derived from.
-fn plan(binary: &Path, folder: &TempFolder, dialect: &str, extension: &str) -> anyhow::Result<PathBuf> {
-    let mut text = generate::plan(dialect, N_TASKS);
-    if dialect == "task-pack" {
-        folder.write("planwright.toml", "")?;
-        let source = "---\nspec_id: 2026-04-26-001-generated\n---\n\n# A generated plan\n";
-        let source = folder.write("docs/plans/p.md", source)?;
-        let hash = Command::new(binary).arg("hash").arg(source).output()?;
-        let hash = String::from_utf8(hash.stdout).context("a hash is made of letters and digits")?;
-        let hash = hash.split_whitespace().next().context("a hash is printed")?;
-        text = text.replace(&format!("sha256:{}", "0".repeat(64)), hash);
-    }
-    Ok(folder.write(&format!("{dialect}.{extension}"), text)?)
 }
 
 fn cpu(binary: &Path, arguments: &[&str], path: &Path) -> anyhow::Result<f64> {

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::Context as _;
+use planwright::core::dialect::{DIALECTS, Dialect};
 use planwright_testkit::{TempFolder, generate};
 
 use super::scratch;
@@ -21,10 +22,6 @@ const N_BYTES: u64 = 1 << 30;
 
 /// How many tasks run at once.
 const N_SLOTS: usize = 500;
-
-/// What the generated task packs are derived from, and what ties them to it.
-const SOURCE_PLAN: &str = "---\ntitle: P\nspec_id: 2026-04-26-001-generated\n---\n\n# P\n\n## U1\n";
-const SOURCE_PLAN_HASH: &str = "e93948db69ca6fb6a59e7c23bddd8a5ef3950100e0eb73b89f65124f33768684";
 
 /// How many tasks are in a wave of a pack. Elsewhere each of them waits for all of the wave before, and there is a bound for that.
 const WAVE_WIDTH: usize = 5;
@@ -54,27 +51,21 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
             "against a tenth (≤ 1.2)",
         ],
     );
-    for (dialect, name) in [
-        ("opencrabs", "plan.json"),
-        ("clido", "plan.json"),
-        ("aimi", "plan.json"),
-        ("task-pack", "docs/tasks/2026-04-26-001-feat-generated-tasks.md"),
-        ("rawko", "plan.yaml"),
-    ] {
-        let check = |n: usize| with_plan(dialect, name, n, &["check", "--quiet", name]);
-        compare(&mut table, &format!("check {dialect}"), n_tasks, &check)?;
-        let start = |n: usize| with_plan(dialect, name, n, &["next", "--start", "--quiet", name]);
-        compare(&mut table, &format!("next --start {dialect}"), n_tasks, &start)?;
-        let target = if dialect == "clido" { "aimi" } else { "clido" };
-        let convert = |n: usize| {
-            with_plan(
-                dialect,
-                name,
-                n,
-                &["convert", name, "--to", target, "--out", "converted.json", "--quiet"],
-            )
+    for dialect in DIALECTS {
+        let own = dialect.name();
+        let path = match generate::extension(*dialect) {
+            "md" => dialect.new_place(None, "2026-04-26", "generated"),
+            extension => format!("plan.{extension}"),
         };
-        compare(&mut table, &format!("convert {dialect} to {target}"), n_tasks, &convert)?;
+        let name = path.as_str();
+        let check = |n: usize| with_plan(*dialect, name, n, &["check", "--quiet", name]);
+        compare(&mut table, &format!("check {own}"), n_tasks, &check)?;
+        let start = |n: usize| with_plan(*dialect, name, n, &["next", "--start", "--quiet", name]);
+        compare(&mut table, &format!("next --start {own}"), n_tasks, &start)?;
+        let target = if own == "clido" { "aimi" } else { "clido" };
+        let command = ["convert", name, "--to", target, "--out", "converted.json", "--quiet"];
+        let convert = |n: usize| with_plan(*dialect, name, n, &command);
+        compare(&mut table, &format!("convert {own} to {target}"), n_tasks, &convert)?;
     }
     compare(&mut table, "list", 1000, &|n| with_plans(n, &["list"]))?;
     compare(&mut table, "check", 1000, &|n| with_plans(n, &["check", "--quiet"]))?;
@@ -125,19 +116,12 @@ fn compare(table: &mut Table, what: &str, n_all: usize, work: Work<'_>) -> anyho
     Ok(())
 }
 
-fn with_plan(dialect: &str, name: &str, n_tasks: usize, args: &[&str]) -> anyhow::Result<Took> {
+fn with_plan(dialect: &dyn Dialect, name: &str, n_tasks: usize, args: &[&str]) -> anyhow::Result<Took> {
     let folder = scratch()?;
-    let text = match dialect {
-        // The stored form of OpenCrabs; its import form has no states.
-        "opencrabs" => {
-            generate::plan(dialect, n_tasks).replacen("\"title\"", "\"status\": \"InProgress\", \"title\"", 1)
-        }
-        "task-pack" => {
-            folder.write("docs/plans/p.md", SOURCE_PLAN)?;
-            generate::task_pack(n_tasks, WAVE_WIDTH).replacen(&"0".repeat(64), SOURCE_PLAN_HASH, 1)
-        }
-        _ => generate::plan(dialect, n_tasks),
-    };
+    let (text, others) = generate::stored(dialect, n_tasks, WAVE_WIDTH);
+    for (name, text) in others {
+        folder.write(name, text)?;
+    }
     folder.write(name, text)?;
     folder.write("planwright.toml", "")?;
     measure(&folder, args)

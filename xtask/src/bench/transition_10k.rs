@@ -5,6 +5,11 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use planwright::core::change::{Open, transition};
+use planwright::core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};
+use planwright::core::edit::VerbRequest;
+use planwright::core::plan::{State, Verb};
+use planwright::core::text::SourceText;
 use planwright_testkit::generate;
 
 use super::table::{Table, interleaved};
@@ -18,38 +23,12 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         format!("transition-10k: `planwright done` on {N_TASKS} tasks, as a process, durable"),
         &["dialect", "MB", "read + sync + rename", "planwright", "ratio (≤ 5)"],
     );
-    for (dialect, extension, task, pending, running) in [
-        (
-            "opencrabs",
-            "json",
-            "1",
-            "\"edit\",",
-            "\"edit\", \"status\": \"InProgress\",",
-        ),
-        (
-            "clido",
-            "json",
-            "t0",
-            "\"status\": \"pending\"",
-            "\"status\": \"running\"",
-        ),
-        (
-            "aimi",
-            "json",
-            "US-000000",
-            "\"status\": \"pending\"",
-            "\"status\": \"in_progress\"",
-        ),
-        ("rawko", "yaml", "0", "status: pending", "status: in_progress"),
-    ] {
-        let folder = scratch()?;
-        let text = generate::plan(dialect, N_TASKS).replacen(pending, running, 1);
-        // The stored form of OpenCrabs; its import form has no states.
-        let text = match dialect {
-            "opencrabs" => text.replacen("\"title\"", "\"status\": \"InProgress\", \"title\"", 1),
-            _ => text,
+    for dialect in DIALECTS {
+        let Some((task, text)) = with_running_task(*dialect) else {
+            continue;
         };
-        let path = folder.write(&format!("plan.{extension}"), &text)?;
+        let folder = scratch()?;
+        let path = folder.write(&format!("plan.{}", generate::extension(*dialect)), &text)?;
         let floor_path = folder.write("floor.bin", &text)?;
         // A workspace of its own, and a journal that has begun.
         folder.write("planwright.toml", "")?;
@@ -58,7 +37,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         let mut floor = || replace(&floor_path);
         let mut done = || {
             let status = Command::new(&binary)
-                .args(["done", task, "--quiet", "--plan", &shown])
+                .args(["done", &task, "--quiet", "--plan", &shown])
                 .stdout(Stdio::null())
                 .status();
             assert!(
@@ -73,7 +52,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         let ratio = samples[1].median / samples[0].median;
         table.row(
             vec![
-                dialect.to_owned(),
+                dialect.name().to_owned(),
                 format!("{:.1}", text.len() as f64 / 1e6),
                 format!("{:.1} ms ±{:.0} %", samples[0].median, samples[0].spread * 100.0),
                 format!("{:.1} ms ±{:.0} %", samples[1].median, samples[1].spread * 100.0),
@@ -83,6 +62,21 @@ pub(crate) fn run() -> anyhow::Result<Table> {
         );
     }
     Ok(table)
+}
+
+/// Returns the name of the first task of a plan, and the plan in which it is running; none where files do not hold that.
+fn with_running_task(dialect: &'static dyn Dialect) -> Option<(String, String)> {
+    let (text, _) = generate::stored(dialect, N_TASKS, generate::WAVE_WIDTH);
+    let facts = DiskFacts::default();
+    let choice = Choice::by_content(&facts);
+    let open = Open::new(&SourceText::new(text), &choice);
+    let plan = &open.inspection.plan.as_ref()?.plan;
+    if !plan.lifecycle.machine.written.contains(&State::Running) {
+        return None;
+    }
+    let start = VerbRequest::new(Verb::Start, "2026-03-22T10:00:00Z");
+    let started = transition(&open, &choice, 0, &start).ok()?;
+    Some((plan.task_name(0).into_owned(), started.source.as_str().to_owned()))
 }
 
 /// Reads a file and replaces it by the same bytes, durably.

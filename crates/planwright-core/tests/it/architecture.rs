@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_core::dialect::DIALECTS;
+
 use crate::source::{Mention, Token, mentions, tokens, without_tests};
 
 /// The layers in reading order: a module imports only from those before it and from itself.
@@ -41,8 +43,10 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("outline", "dialect"),
 ];
 
-/// Dialects know nothing of each other.
-const DIALECTS: &[&str] = &["opencrabs", "clido", "aimi", "task_pack", "rawko"];
+/// Returns whether a word is the module of a dialect. Dialects know nothing of each other.
+fn is_dialect(name: &str) -> bool {
+    DIALECTS.iter().any(|dialect| dialect.name().replace('-', "_") == name)
+}
 
 /// Parts of the standard library that touch the world.
 const WORLD: &[&str] = &["fs", "io", "net", "process", "env", "thread", "time", "os"];
@@ -150,13 +154,15 @@ fn judge(own: &str, module: &[String], target: &[String]) -> Option<String> {
     if FORBIDDEN.contains(&(own, layer)) {
         return Some(format!("is not for `{own}` to know"));
     }
-    let dialect = |path: &[String]| path.get(1).filter(|name| DIALECTS.contains(&name.as_str())).cloned();
+    let dialect = |path: &[String]| path.get(1).filter(|name| is_dialect(name)).cloned();
     match (dialect(module), dialect(target)) {
         (Some(one), Some(other)) if own == "dialect" && layer == "dialect" && one != other => {
             Some(format!("makes the dialect `{one}` know `{other}`"))
         }
-        // The list of dialects names them all; what they share asks through the trait.
-        (None, Some(other)) if module.len() > 1 && own == "dialect" && layer == "dialect" => {
+        // The registry names them all; what they share asks through the trait.
+        (None, Some(other))
+            if module.get(1).is_some_and(|name| name != "registry") && own == "dialect" && layer == "dialect" =>
+        {
             Some(format!("makes what all dialects share know `{other}`"))
         }
         _ => None,
@@ -167,7 +173,9 @@ fn judge(own: &str, module: &[String], target: &[String]) -> Option<String> {
 fn dialect_words(tokens: &[Token]) -> Vec<String> {
     let is_dialect = |token: &&Token| {
         let word = token.text.to_lowercase();
-        word.contains("dialect") || word == "form" || DIALECTS.iter().any(|name| word == name.replace('_', ""))
+        word.contains("dialect")
+            || word == "form"
+            || DIALECTS.iter().any(|dialect| word == dialect.name().replace('-', ""))
     };
     let found = tokens.iter().filter(is_dialect);
     found

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use planwright_core::change::{Batch, Open, RefusedRequest, RequestResult, TaskRequest, transition, transitions};
-use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts};
 use planwright_core::document::{NodeKind, NodeRef, yaml};
 use planwright_core::edit::VerbRequest;
 use planwright_core::edit::moves::retries;
@@ -443,7 +443,7 @@ fn whole_run(n_tasks: usize) -> Vec<Wish> {
 #[test]
 fn a_whole_run_costs_a_few_readings() {
     const N_TASKS: usize = 10_000;
-    for dialect in ["clido", "opencrabs", "aimi", "rawko", "task-pack"] {
+    for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         let mut text = generate::plan(dialect, N_TASKS);
         if dialect == "opencrabs" {
             text = text.replacen(

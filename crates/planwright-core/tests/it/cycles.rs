@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use planwright_core::check::check;
 use planwright_core::diagnostic::Diagnostic;
+use planwright_core::dialect::DIALECTS;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::{
     Dependency, DependencyTarget, Lifecycle, Links, Plan, PlanBuilder, Priority, Readiness, StartVerdict, Status,
@@ -106,12 +107,12 @@ fn build(specs: &[Spec], lifecycle: &'static Lifecycle, has_stages: bool) -> (Pl
 
 /// Returns the policies of all dialects, with the names they come from.
 fn lifecycles() -> Vec<(&'static str, &'static Lifecycle)> {
-    let known = ["opencrabs", "clido", "aimi", "task-pack", "rawko"];
+    let known = DIALECTS.iter().map(|dialect| dialect.name());
     let read = |dialect: &'static str| {
         let linked = inspect_text(generate::plan(dialect, 1)).plan;
         (dialect, linked.expect("a generated plan is read").plan.lifecycle)
     };
-    let mut found: Vec<_> = known.into_iter().map(read).collect();
+    let mut found: Vec<_> = known.map(read).collect();
     let second = inspect_text("{\"schemaVersion\": \"2.2\", \"userStories\": []}").plan;
     found.push(("aimi v2", second.expect("v2 is read").plan.lifecycle));
     found

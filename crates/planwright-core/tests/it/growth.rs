@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use planwright_core::diagnostic::{Diagnostic, MAX_FINDINGS, Safety, Severity};
-use planwright_core::dialect::DiskFacts;
+use planwright_core::dialect::{DIALECTS, DiskFacts};
 use planwright_core::dialect::task_pack::finding;
 use planwright_core::dialect::task_pack::original::{OriginalPack, validate};
 use planwright_core::document::yaml;
@@ -79,7 +79,7 @@ fn fixes_of_every_shape_come_to_an_end() {
 
 #[test]
 fn sound_plans_stay_sound_at_any_size() {
-    for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
+    for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         let inspection = inspect_text(plan(dialect, 2_000));
         let errors: Vec<_> = rule_ids(&inspection);
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use planwright_core::change::{ChangedText, Open, Problem, transition};
 use planwright_core::diagnostic::Severity;
-use planwright_core::dialect::{Choice, DiskFacts};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts};
 use planwright_core::edit::{VerbRefusal, VerbRequest};
 use planwright_core::inspect::{Inspection, inspect};
 use planwright_core::plan::{State, Verb};
@@ -54,6 +54,8 @@ fn one_task(dialect: &str, state: State) -> Option<String> {
                  steps:\n  - index: 0\n    description: a\n    status: {status} # here\n"
             )
         }
+        // The file of a pack holds no states.
+        "task-pack" => return None,
         other => panic!("no plan for {other}"),
     })
 }
@@ -83,7 +85,7 @@ fn state_of(inspection: &Inspection, task_ix: usize) -> Option<State> {
 #[test]
 fn every_verb_from_every_state_in_every_dialect_does_what_the_table_says() {
     let mut n_cells = 0;
-    for dialect in ["opencrabs", "clido", "aimi", "rawko"] {
+    for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         for from in State::ALL {
             let Some(text) = one_task(dialect, from) else {
                 continue;

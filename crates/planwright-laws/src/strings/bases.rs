@@ -138,3 +138,18 @@ pub(super) const BASES: &[PlanTemplate] = &[
         ),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::dialect::DIALECTS;
+
+    use super::BASES;
+
+    #[test]
+    fn every_dialect_has_a_base() {
+        for dialect in DIALECTS {
+            let has_base = BASES.iter().any(|base| base.dialect == dialect.name());
+            assert!(has_base, "add a plan of {} to `strings`", dialect.name());
+        }
+    }
+}

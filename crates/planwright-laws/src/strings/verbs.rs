@@ -9,7 +9,7 @@ use planwright_core::convert::{
     single_plan,
 };
 use planwright_core::diagnostic::{Diagnostic, Safety, Severity};
-use planwright_core::dialect::{Choice, DIALECTS, Dialect, FieldShape, Need};
+use planwright_core::dialect::{CarrierKind, Choice, DIALECTS, Dialect, FieldShape, Need};
 use planwright_core::edit::{Owner, PlanRequest, VerbRequest};
 use planwright_core::fix::fix;
 use planwright_core::inspect::inspect;
@@ -74,10 +74,10 @@ fn in_place(base: &PlanTemplate, changed: ChangedText) -> VerbOutcome {
 
 /// Returns a fresh text of a dialect, at the place where its tool would keep it.
 fn anew(dialect: &'static dyn Dialect, text: String, reports_changes: bool) -> VerbOutput {
-    let path = match dialect.name() {
-        "task-pack" => "docs/tasks/2026-05-11-001-feat-words-tasks.md",
-        "rawko" => "plan-words.yaml",
-        _ => "plan-words.json",
+    let path = match dialect.carriers().first() {
+        Some(CarrierKind::Markdown) => "docs/tasks/2026-05-11-001-feat-words-tasks.md",
+        Some(CarrierKind::Yaml) => "plan-words.yaml",
+        Some(CarrierKind::Json) | None => "plan-words.json",
     };
     VerbOutput {
         dialect: dialect.name(),

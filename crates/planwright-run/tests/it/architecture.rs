@@ -149,7 +149,7 @@ const NAMES_AN_AGENT: &[&str] = &[
 #[test]
 fn no_code_but_its_own_knows_a_dialect_by_name() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for name in ["planwright-core", "planwright-run", "planwright"] {
+    for name in ["planwright-core", "planwright-run", "planwright-verbs", "planwright"] {
         for path in files_below(&crates.join(name).join("src")) {
             let shown = path.to_string_lossy().replace('\\', "/");
             let is_own = DIALECTS.iter().any(|dialect| {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::place::{Came, WorkerFolder};
 use super::runs::{GROUP, clido, records};
-use super::scenarios::words;
+use super::samples::words;
 use super::verbs::{broken, hangs, no_panic};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
 

@@ -13,6 +13,7 @@ mod mask;
 mod particular;
 mod place;
 mod runs;
+mod samples;
 mod scenarios;
 mod verbs;
 

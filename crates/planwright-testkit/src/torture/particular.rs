@@ -1,10 +1,20 @@
 //! Commands of the matrix that only some dialects have, that need no plan, or that belong to other tools.
 
+use planwright_core::dialect::CarrierKind;
+
 use super::FaultScenario;
-use super::scenarios::{
-    AIMI, AIMI_PATH, CLIDO, CLIDO_PATH, OPENCRABS, PACK, PACK_PATH, RAWKO, SOURCE, SOURCE_PATH, file, words,
-};
+use super::samples::{Tongue, file, tongues, words};
 use super::verbs::{Again, VerbCommand};
+
+const CLIDO: &str = include_str!("../../samples/clido/workspace/.clido/plans/plan-a1b2c3d4.json");
+const CLIDO_PATH: &str = ".clido/plans/plan-a1b2c3d4.json";
+const AIMI: &str = include_str!("../../samples/aimi/workspace/.aimi/tasks/2026-03-03-charts-tasks.json");
+const AIMI_PATH: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
+const PACK: &str = include_str!("../../samples/task-pack/workspace/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
+const PACK_PATH: &str = "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md";
+const SOURCE: &str =
+    include_str!("../../samples/task-pack/workspace/docs/plans/2026-10-06-001-feat-rate-limit-plan.md");
+const SOURCE_PATH: &str = "docs/plans/2026-10-06-001-feat-rate-limit-plan.md";
 
 pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     let mut all = packs();
@@ -42,8 +52,7 @@ const DERIVED: &str = "Here they are.\n\n```json\n{\"tasks\": [{\"task_id\": \"T
 
 /// What task packs alone know.
 fn packs() -> Vec<VerbCommand> {
-    let pack = PACK.replace("src/api/mod.rs is the only router.", "by-hand");
-    let drifted = pack.replace("  goal: Describe the limit\n", "  goal: Describe something else\n");
+    let drifted = PACK.replace("  goal: Describe the limit\n", "  goal: Describe something else\n");
     let derive = words(&["tasks", "derive", SOURCE_PATH, "--from", "answer.md", "--out", "new.md"]);
     let regenerate = words(&["tasks", "regenerate", PACK_PATH, "--from", "answer.md", "--yes"]);
     let changed = SOURCE.replace("minute", "hour");
@@ -55,7 +64,7 @@ fn packs() -> Vec<VerbCommand> {
         },
         VerbCommand {
             files: vec![
-                file(PACK_PATH, &pack),
+                file(PACK_PATH, PACK),
                 file(SOURCE_PATH, &changed),
                 file("answer.md", DERIVED),
             ],
@@ -97,29 +106,24 @@ fn fixes() -> Vec<VerbCommand> {
         let (tasks, end) = text.rsplit_once("\n  ]").unwrap_or((text, ""));
         format!("{tasks},\n  ]{end}")
     };
-    let cases = [
-        ("clido", ".clido/plans/unsound.json", comma(CLIDO)),
-        ("aimi", ".aimi/tasks/2026-03-03-unsound-tasks.json", comma(AIMI)),
-        ("opencrabs", "plans/coding-plans/unsound.json", comma(OPENCRABS)),
-        (
-            "rawko",
-            ".rawko/plans/unsound.yaml",
-            RAWKO.replace("version: 1", "version: \"1\""),
-        ),
-        (
-            "task-pack",
-            "docs/tasks/2026-10-06-001-feat-unsound-tasks.md",
-            format!(
-                "\u{feff}{}",
-                PACK.replace("src/api/mod.rs is the only router.", "by-hand")
-            ),
-        ),
-    ];
-    let fix = |(name, path, text): (&str, &str, String)| VerbCommand {
-        files: vec![file(path, &text), file(SOURCE_PATH, SOURCE)],
-        ..verb("edits", &format!("{name}-fix"), words(&["check", "--fix", path]), path)
+    let fix = |tongue: Tongue| {
+        let path = tongue.dialect.new_place(Some("unsound"), "2026-10-06", "unsound");
+        let text = match tongue.dialect.carriers().first() {
+            Some(CarrierKind::Json) => comma(tongue.text()),
+            Some(CarrierKind::Yaml) => tongue.text().replace("version: 1", "version: \"1\""),
+            _ => format!("\u{feff}{}", tongue.text()),
+        };
+        VerbCommand {
+            files: vec![file(&path, &text), file(SOURCE_PATH, SOURCE)],
+            ..verb(
+                "edits",
+                &format!("{}-fix", tongue.name),
+                words(&["check", "--fix", &path]),
+                &path,
+            )
+        }
     };
-    cases.into_iter().map(fix).collect()
+    tongues().into_iter().map(fix).collect()
 }
 
 /// What is about a workspace or a run, and leaves every plan as it is.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::fault::{BY_HAND, EDITED, Fault, WAS_EDITED};
 use super::place::{Came, WorkerFolder, kill};
-use super::scenarios::{answer, file, tongues, words};
+use super::samples::{file, tongues, words};
 use super::verbs::{broken, hangs, is_sound, no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
 
@@ -95,9 +95,10 @@ printf '{"planwright_result": 1, "outcome": "done"}' > "$PLANWRIGHT_RESULT"
 pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for tongue in tongues() {
+        let is_parallel = tongue.runs_side_by_side();
         let mut run = TortureRun::of(&format!("run-{}", tongue.name), tongue.plan, tongue.files);
         run.n_random = 40;
-        if tongue.name == "clido" || tongue.name == "aimi" {
+        if is_parallel {
             run.command.extend(words(&["-j", "2"]));
             run.after = vec![run.command.clone()];
         }
@@ -122,7 +123,7 @@ pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
                       \"thinker\"\n";
     replanned
         .files
-        .push(file("answer.md", answer("clido").unwrap_or_default()));
+        .push(file("answer.md", include_str!("../../samples/clido/answer.md")));
     replanned.command.extend(words(&["--replan", "2"]));
     replanned.after = vec![replanned.command.clone()];
     all.push(Box::new(replanned));

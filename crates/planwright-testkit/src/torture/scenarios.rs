@@ -1,21 +1,12 @@
 //! The scenarios: every verb that writes, in every dialect that has it, and runs.
 
+use planwright_core::dialect::DIALECTS;
+
 use super::clearing::Clearing;
+use super::samples::{Tongue, file, tongues, words};
 use super::verbs::{Again, VerbCommand};
 use super::{FaultScenario, asking, landing, particular, runs};
-
-/// A dialect as the scenarios need it: a plan of its own, and the names in it.
-pub(super) struct Tongue {
-    pub(super) name: &'static str,
-    pub(super) plan: &'static str,
-    pub(super) files: Vec<(String, String)>,
-    /// A task that is ready, another, one that depends on the first, and one on which nothing depends.
-    tasks: [&'static str; 4],
-    /// A field of a task with a new value.
-    set: &'static str,
-    /// What a new task needs beside its title.
-    add: &'static [&'static str],
-}
+use crate::generate::extension;
 
 /// The commands that make a scene.
 type SetupCommands = Vec<Vec<String>>;
@@ -38,152 +29,6 @@ pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     all.extend(landing::all());
     all
 }
-
-pub(super) const PACK: &str =
-    include_str!("../../../../examples/task-pack/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
-pub(super) const PACK_PATH: &str = "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md";
-pub(super) const SOURCE: &str =
-    include_str!("../../../../examples/task-pack/docs/plans/2026-10-06-001-feat-rate-limit-plan.md");
-pub(super) const SOURCE_PATH: &str = "docs/plans/2026-10-06-001-feat-rate-limit-plan.md";
-pub(super) const CLIDO_PATH: &str = ".clido/plans/plan-a1b2c3d4.json";
-pub(super) const RAWKO_PATH: &str = ".rawko/plans/plan-20260501-cellar.yaml";
-/// A new version of a rawko plan has a file of its own.
-const RAWKO_SECOND: &str = ".rawko/plans/plan-20260501-cellar-v2.yaml";
-const RAWKO_CURRENT: &str = ".rawko/current-task.yaml";
-pub(super) const AIMI_PATH: &str = ".aimi/tasks/2026-03-03-charts-tasks.json";
-const OPENCRABS_PATH: &str = "plans/coding-plans/dark-mode.json";
-
-const RAWKO_TASK: &str = "task: Tidy the cellar\nplanId: plan-20260501-cellar\nstatus: in_progress\n";
-
-pub(super) fn tongues() -> Vec<Tongue> {
-    vec![
-        Tongue {
-            name: "clido",
-            plan: CLIDO_PATH,
-            files: vec![file(CLIDO_PATH, CLIDO)],
-            tasks: ["t1", "t2", "t3", "t4"],
-            set: "notes=mind the gap",
-            add: &[],
-        },
-        Tongue {
-            name: "opencrabs",
-            plan: OPENCRABS_PATH,
-            files: vec![file(OPENCRABS_PATH, OPENCRABS)],
-            tasks: ["1", "2", "3", "4"],
-            set: "description=mind the gap",
-            add: &["description=More of it", "task_type=edit"],
-        },
-        Tongue {
-            name: "aimi",
-            plan: AIMI_PATH,
-            files: vec![file(AIMI_PATH, AIMI)],
-            tasks: ["US-001", "US-002", "US-003", "US-004"],
-            set: "notes=mind the gap",
-            add: &["description=As a user, I want more so that there is more."],
-        },
-        Tongue {
-            name: "task-pack",
-            plan: PACK_PATH,
-            files: vec![
-                file(
-                    PACK_PATH,
-                    &PACK.replace("src/api/mod.rs is the only router.", "by-hand"),
-                ),
-                file(SOURCE_PATH, SOURCE),
-            ],
-            tasks: ["T001", "T003", "T002", "T003"],
-            set: "stop_if=mind the gap",
-            add: &[
-                "source_unit=U3",
-                "files=[\"docs/more.md\"]",
-                "test_focus=it",
-                "done_signal=it is there",
-                "stop_if=it is not",
-                "wave=use",
-            ],
-        },
-        Tongue {
-            name: "rawko",
-            plan: RAWKO_PATH,
-            files: vec![file(RAWKO_PATH, RAWKO), file(RAWKO_CURRENT, RAWKO_TASK)],
-            tasks: ["0", "1", "2", "3"],
-            set: "description=mind the gap",
-            add: &[],
-        },
-    ]
-}
-
-pub(super) const CLIDO: &str = r#"{
-  "meta": {"id": "plan-a1b2c3d4", "goal": "Split the parser", "created_at": "2026-03-22T10:00:00Z"},
-  "tasks": [
-    {"id": "t1", "description": "Cut out the lexer", "depends_on": [], "complexity": "low", "status": "pending"},
-    {"id": "t2", "description": "Give it tests", "depends_on": [], "complexity": "medium", "status": "pending"},
-    {"id": "t3", "description": "Move the errors", "depends_on": ["t1"], "complexity": "low", "status": "pending"},
-    {"id": "t4", "description": "Write it down by-hand", "depends_on": ["t3"], "complexity": "high", "status": "pending"}
-  ]
-}
-"#;
-
-pub(super) const OPENCRABS: &str = r#"{
-  "id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0000",
-  "session_id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d1000",
-  "title": "Dark mode",
-  "description": "Follow the setting of the system.",
-  "status": "InProgress",
-  "created_at": "2026-03-22T10:00:00Z",
-  "updated_at": "2026-03-22T10:00:00Z",
-  "tasks": [
-    {"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001", "order": 1, "title": "Collect", "description": "Every literal.", "task_type": "Research", "dependencies": [], "complexity": 2, "acceptance_criteria": [], "status": "Pending", "retry_count": 0, "max_retries": 1},
-    {"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0002", "order": 2, "title": "Name", "description": "As variables.", "task_type": "Edit", "dependencies": [], "complexity": 2, "acceptance_criteria": [], "status": "Pending", "retry_count": 0, "max_retries": 1},
-    {"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0003", "order": 3, "title": "Darken", "description": "Check the contrast.", "task_type": "Edit", "dependencies": ["6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001"], "complexity": 2, "acceptance_criteria": [], "status": "Pending", "retry_count": 0, "max_retries": 1},
-    {"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0004", "order": 4, "title": "Look", "description": "At both, by-hand.", "task_type": "Test", "dependencies": ["6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0003"], "complexity": 2, "acceptance_criteria": [], "status": "Pending", "retry_count": 0, "max_retries": 1}
-  ]
-}
-"#;
-
-pub(super) const AIMI: &str = r#"{
-  "schemaVersion": "3.0",
-  "metadata": {
-    "title": "feat: Draw charts",
-    "type": "feat",
-    "branchName": "feat/charts",
-    "createdAt": "2026-03-03",
-    "planPath": null,
-    "maxConcurrency": 2
-  },
-  "userStories": [
-    {"id": "US-001", "title": "Draw the grid", "description": "As a reader, I want a grid so that I can compare.", "acceptanceCriteria": ["Typecheck passes"], "priority": 1, "status": "pending", "dependsOn": [], "notes": ""},
-    {"id": "US-002", "title": "Draw the axes", "description": "As a reader, I want axes so that I know the units.", "acceptanceCriteria": ["Typecheck passes"], "priority": 2, "status": "pending", "dependsOn": [], "notes": ""},
-    {"id": "US-003", "title": "Draw the labels", "description": "As a reader, I want labels so that I know the names.", "acceptanceCriteria": ["Typecheck passes"], "priority": 3, "status": "pending", "dependsOn": ["US-001"], "notes": ""},
-    {"id": "US-004", "title": "Print it", "description": "As a reader, I want it printed so that I have it by-hand.", "acceptanceCriteria": ["Typecheck passes"], "priority": 4, "status": "pending", "dependsOn": ["US-003"], "notes": ""}
-  ]
-}
-"#;
-
-pub(super) const RAWKO: &str = r#"id: plan-20260501-cellar
-task: Tidy the cellar
-status: in_progress
-steps:
-  - index: 0
-    description: Sweep
-    status: pending
-  - index: 1
-    description: Carry
-    status: pending
-  - index: 2
-    description: Mop
-    status: pending
-    dependsOn: [0]
-  - index: 3
-    description: Dry by-hand
-    status: pending
-    dependsOn: [2]
-currentStepIndex: 0
-createdAt: "2026-05-01T08:00:00Z"
-updatedAt: "2026-05-02T08:00:00Z"
-createdBy: planner
-version: 1
-"#;
 
 fn transitions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
     let [first, other, dependent, _] = tongue.tasks;
@@ -264,14 +109,13 @@ fn transitions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
 fn edits(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
     let [first, other, dependent, last] = tongue.tasks;
     let mut add = vec!["add", "Another one"];
-    add.extend(tongue.add);
-    let new_id = if tongue.name == "aimi" { "US-009" } else { "x9" };
+    add.extend(&tongue.add);
     let cases: Vec<(&str, Vec<&str>, Again)> = vec![
         ("add", add, Again::Another),
         ("set", vec!["set", last, tongue.set], Again::Same),
         ("remove", vec!["remove", last], Again::Another),
         ("move", vec!["move", other, "--first"], Again::Another),
-        ("rename", vec!["rename", last, new_id], Again::Same),
+        ("rename", vec!["rename", last, tongue.new_id], Again::Same),
         ("depend", vec!["depend", last, "--on", other], Again::Same),
         ("undepend", vec!["undepend", dependent, "--on", first], Again::Same),
     ];
@@ -337,24 +181,13 @@ fn approvals(tongue: &Tongue) -> Box<dyn FaultScenario> {
 
 fn conversions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
-    for (target, out) in [
-        ("clido", "out.json"),
-        ("opencrabs", "out.json"),
-        ("aimi", "out.json"),
-        ("rawko", "out.yaml"),
-        ("task-pack", "out.md"),
-    ] {
-        if target != tongue.name {
-            let command = words(&["convert", tongue.plan, "--to", target, "--out", out, "--quiet"]);
-            let name = format!("convert-to-{target}");
-            all.push(tongue.makes("conversions", &name, command, out));
-        }
+    for target in DIALECTS.iter().filter(|target| target.name() != tongue.name) {
+        let out = format!("out.{}", extension(*target));
+        let command = words(&["convert", tongue.plan, "--to", target.name(), "--out", &out, "--quiet"]);
+        let name = format!("convert-to-{}", target.name());
+        all.push(tongue.makes("conversions", &name, command, &out));
     }
-    let out = match tongue.name {
-        "rawko" => "new.yaml",
-        "task-pack" => "new.md",
-        _ => "new.json",
-    };
+    let out = &format!("new.{}", extension(tongue.dialect));
     let command = words(&["new", tongue.name, "Log in", "--out", out]);
     all.push(tongue.makes("conversions", "new", command, out));
     let command = words(&["plan", "Log in", "--dialect", tongue.name, "--single", "--out", out]);
@@ -365,7 +198,7 @@ fn conversions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
 fn planning() -> Vec<Box<dyn FaultScenario>> {
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for tongue in tongues() {
-        let Some(answer) = answer(tongue.name) else { continue };
+        let Some(answer) = tongue.answer else { continue };
         let failed = || {
             let [first, other, ..] = tongue.tasks;
             vec![
@@ -378,12 +211,13 @@ fn planning() -> Vec<Box<dyn FaultScenario>> {
         let replan = words(&["replan", tongue.plan, "--from", "answer.md", "--yes"]);
         let mut verb = tongue.verb("planning", "replan", failed(), replan, Again::Another);
         verb.files.push(file("answer.md", answer));
-        verb.can_be_undone = tongue.name != "rawko";
-        if tongue.name == "rawko" {
-            verb.plan = RAWKO_SECOND.to_owned();
+        let next_version = tongue.next_version();
+        verb.can_be_undone = next_version.is_none();
+        if let Some(next) = &next_version {
+            verb.plan.clone_from(next);
         }
         all.push(verb);
-        // A new version waits for somebody's word, who gives it.
+        // A new version waits for approval.
         let propose = words(&["replan", tongue.plan, "--from", "answer.md"]);
         for word in ["approve", "reject"] {
             let mut command = words(&[word, "--proposed", tongue.plan]);
@@ -396,41 +230,13 @@ fn planning() -> Vec<Box<dyn FaultScenario>> {
             let mut verb = tongue.verb("planning", &name, before, command, Again::Same);
             verb.files.push(file("answer.md", answer));
             verb.can_be_undone = false;
-            if tongue.name == "rawko" && word == "approve" {
-                verb.plan = RAWKO_SECOND.to_owned();
+            if let Some(next) = next_version.as_ref().filter(|_| word == "approve") {
+                verb.plan.clone_from(next);
             }
             all.push(verb);
         }
     }
     all
-}
-
-/// Returns what a planner answers in a dialect: the second task is done and stays, the rest is new.
-pub(super) fn answer(dialect: &str) -> Option<&'static str> {
-    match dialect {
-        "clido" => Some(
-            "So:\n```json\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t2\", \"description\": \"Give it tests\"}, {\"id\": \"t9\", \
-             \"description\": \"Half of it\", \"depends_on\": [\"t2\"]}]}\n```\n",
-        ),
-        "rawko" => {
-            Some("So:\n```yaml\nsteps:\n  - description: Carry\n  - description: Half of it\n    dependsOn: [0]\n```\n")
-        }
-        "aimi" => Some(
-            "So:\n```json\n{\"schemaVersion\": \"3.0\", \"metadata\": {\"title\": \"feat: Draw charts\", \"type\": \"feat\", \
-             \"branchName\": \"feat/charts\", \"createdAt\": \"2026-03-03\", \"planPath\": null}, \"userStories\": [{\"id\": \
-             \"US-002\", \"title\": \"Draw the axes\", \"description\": \"As a reader, I want axes so that I know the units.\", \
-             \"acceptanceCriteria\": [\"Typecheck passes\"], \"priority\": 2, \"status\": \"pending\", \"dependsOn\": [], \
-             \"notes\": \"\"}, {\"id\": \"US-005\", \"title\": \"Half of it\", \"description\": \"As a reader, I want half so \
-             that it is less.\", \"acceptanceCriteria\": [\"Typecheck passes\"], \"priority\": 3, \"status\": \"pending\", \
-             \"dependsOn\": [\"US-002\"], \"notes\": \"\"}]}\n```\n",
-        ),
-        "opencrabs" => Some(
-            "So:\n```json\n{\"title\": \"Dark mode\", \"description\": \"Follow it.\", \"tasks\": [{\"id\": \"6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0002\", \"title\": \"Name\", \
-             \"description\": \"As variables.\", \"task_type\": \"edit\"}, {\"title\": \"Half of it\", \"description\": \"Less.\", \
-             \"task_type\": \"edit\", \"dependencies\": [1]}]}\n```\n",
-        ),
-        _ => None,
-    }
 }
 
 impl Tongue {
@@ -468,12 +274,4 @@ impl Tongue {
         verb.can_be_undone = false;
         verb
     }
-}
-
-pub(super) fn file(name: &str, text: &str) -> (String, String) {
-    (name.to_owned(), text.to_owned())
-}
-
-pub(super) fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
 }

@@ -1,5 +1,6 @@
 //! `convert`, `import`, `migrate` and `new` through the real binary.
 
+use planwright_core::dialect::DIALECTS;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
@@ -203,7 +204,7 @@ fn an_old_file_is_migrated_in_place_with_a_copy_kept() {
 #[test]
 fn new_plans_are_valid_and_lie_in_their_place() {
     let sandbox = Sandbox::with(&[("planwright.toml", "")]);
-    for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
+    for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         let written = sandbox
             .run(&["new", dialect, "Log in: fast!", "--json"])
             .exits(0)
@@ -217,7 +218,7 @@ fn new_plans_are_valid_and_lie_in_their_place() {
 
 #[test]
 fn a_new_plan_lies_where_verbs_without_a_plan_look() {
-    for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
+    for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         let sandbox = Sandbox::new();
         let out = sandbox
             .run(&["new", dialect, "Rotate the keys", "--json"])

@@ -3,6 +3,9 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use planwright_core::dialect::DIALECTS;
+use planwright_testkit::generate::extension;
+
 use crate::sandbox::Sandbox;
 
 const LIST: &str = "Sure, here is the plan:\n\n1. **Freeze** the schema\n2. Generate types (depends on 1)\n3. Migrate the reader (after step 2)\n";
@@ -33,15 +36,10 @@ fn files_of(sandbox: &Sandbox, folder: &str) -> Vec<String> {
 
 #[test]
 fn a_list_becomes_a_plan_that_can_be_checked_and_run() {
-    for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
+    for dialect in DIALECTS {
         let sandbox = Sandbox::with(&[("answer.md", LIST)]);
-        let out = if dialect == "task-pack" {
-            "plan.md"
-        } else if dialect == "rawko" {
-            "plan.yaml"
-        } else {
-            "plan.json"
-        };
+        let out = &format!("plan.{}", extension(*dialect));
+        let dialect = dialect.name();
         let ran = sandbox
             .run(&[
                 "import",

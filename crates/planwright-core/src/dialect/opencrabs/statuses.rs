@@ -87,8 +87,14 @@ impl Edits for OpenCrabs {
         true
     }
 
+    /// Returns the status that follows from the states of all tasks, where it is another one: a plan is over when all of them
+    /// are, and not before.
     fn settled(&self, status: Option<&str>, tasks: &StateCounts) -> Option<&'static str> {
-        settled(status, tasks)
+        match status.unwrap_or("Draft") {
+            "Rejected" | "Cancelled" => None,
+            "Completed" => (!tasks.is_over()).then_some("InProgress"),
+            _ => tasks.is_over().then_some("Completed"),
+        }
     }
 
     fn record(&self, located: &LocatedPlan<'_>, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
@@ -258,23 +264,13 @@ fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
     history.each(|_, recorded_moves, tally| {
         let old = new.or(history.plan.head_str(Field::Status));
         let has_begun = recorded_moves.iter().any(|recorded| recorded.step.to == State::Running);
-        let status = settled(old, tally).or_else(|| match old.unwrap_or("Draft") {
+        let status = OpenCrabs.settled(old, tally).or_else(|| match old.unwrap_or("Draft") {
             "Rejected" | "Cancelled" | "InProgress" | "Completed" => None,
             _ => has_begun.then_some("InProgress"),
         });
         new = status.or(new);
     });
     new
-}
-
-/// Returns the status that follows from the states of all tasks, where it is another one: a plan is over when all of them
-/// are, and not before.
-fn settled(status: Option<&str>, tally: &StateCounts) -> Option<&'static str> {
-    match status.unwrap_or("Draft") {
-        "Rejected" | "Cancelled" => None,
-        "Completed" => (!tally.is_over()).then_some("InProgress"),
-        _ => tally.is_over().then_some("Completed"),
-    }
 }
 
 /// Returns why a plan is not changed.

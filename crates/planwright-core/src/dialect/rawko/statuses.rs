@@ -89,8 +89,15 @@ impl Edits for Rawko {
         true
     }
 
+    /// Returns the status that follows from the states of all steps, where it is another one: a plan is complete when all
+    /// steps are over, and there is nothing to plan anew when none has failed.
     fn settled(&self, status: Option<&str>, tasks: &StateCounts) -> Option<&'static str> {
-        settled(status, tasks)
+        match status {
+            Some("complete") => (!tasks.is_over()).then_some("in_progress"),
+            _ if tasks.is_over() => Some("complete"),
+            Some("replanning") if !tasks.has(State::Failed) => Some("in_progress"),
+            _ => None,
+        }
     }
 
     fn record(&self, located: &LocatedPlan<'_>, recorded: &RecordedMove<'_>, changes: &mut Vec<FieldEdit>) {
@@ -191,22 +198,11 @@ fn plan_status(history: &RequestHistory<'_>) -> Option<&'static str> {
             _ if tally.is_over() => Some("complete"),
             Verb::Start | Verb::Retry => Some("in_progress"),
             Verb::Fail => Some("replanning"),
-            _ => settled(old, tally),
+            _ => Rawko.settled(old, tally),
         };
         new = status.or(new);
     });
     new
-}
-
-/// Returns the status that follows from the states of all steps, where it is another one: a plan is complete when all
-/// steps are over, and there is nothing to plan anew when none has failed.
-fn settled(status: Option<&str>, tally: &StateCounts) -> Option<&'static str> {
-    match status {
-        Some("complete") => (!tally.is_over()).then_some("in_progress"),
-        _ if tally.is_over() => Some("complete"),
-        Some("replanning") if !tally.has(State::Failed) => Some("in_progress"),
-        _ => None,
-    }
 }
 
 /// Returns the step to look at: a failed one before those that are ready, for a new plan begins there.

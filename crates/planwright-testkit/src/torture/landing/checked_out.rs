@@ -4,7 +4,7 @@
 use super::super::fault::{Fault, WITH_GIT};
 use super::super::place::{WorkerFolder, kill};
 use super::super::runs::{BRANCH, begun, is_quiet, ledger};
-use super::super::scenarios::words;
+use super::super::samples::words;
 use super::super::verbs::{broken, hangs, states};
 use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
 use super::judge::{UserView, landed_trees_are_verified, nothing_is_left};

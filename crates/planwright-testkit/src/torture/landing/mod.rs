@@ -13,7 +13,7 @@ use super::chance::Chance;
 use super::fault::{Fault, WITH_GIT};
 use super::place::{Came, WorkerFolder, kill};
 use super::runs::{BRANCH, clido, is_quiet};
-use super::scenarios::words;
+use super::samples::words;
 use super::verbs::{broken, hangs, no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
 use judge::{DurableWork, UserView};

@@ -6,7 +6,7 @@ use super::super::chance::Chance;
 use super::super::fault::Fault;
 use super::super::place::{Going, WorkerFolder, kill};
 use super::super::runs::{BRANCH, is_quiet, kinds};
-use super::super::scenarios::words;
+use super::super::samples::words;
 use super::super::verbs::{broken, hangs, no_panic, states};
 use super::super::{FaultScenario, Harm, Rehearsal, Wrong};
 use super::judge::{self, UserView};

@@ -1,0 +1,109 @@
+//! A sample plan of every dialect, from the folder `samples` of this crate: the files, and the names in them.
+
+use std::path::{Path, PathBuf};
+
+use planwright_core::dialect::{Choice, DIALECTS, Dialect, DiskFacts};
+use planwright_core::inspect::{Inspection, inspect};
+use planwright_core::plan::Slots;
+use planwright_core::text::SourceText;
+use serde_json::Value;
+
+/// A dialect as the scenarios need it: a plan of its own, and the names in it.
+pub(super) struct Tongue {
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) name: &'static str,
+    pub(super) plan: &'static str,
+    pub(super) files: Vec<(String, String)>,
+    /// A task that is ready, another, one that depends on the first, and one on which nothing depends.
+    pub(super) tasks: [&'static str; 4],
+    /// A field of a task with a new value.
+    pub(super) set: &'static str,
+    /// What a new task needs in addition to its title.
+    pub(super) add: Vec<&'static str>,
+    /// A name that a task may get.
+    pub(super) new_id: &'static str,
+    /// What a planner answers: the second task is done and stays, the rest is new.
+    pub(super) answer: Option<&'static str>,
+}
+
+/// Returns the samples of all dialects. They last as long as the process.
+pub(super) fn tongues() -> Vec<Tongue> {
+    DIALECTS.iter().map(|dialect| Tongue::of(*dialect)).collect()
+}
+
+impl Tongue {
+    fn of(dialect: &'static dyn Dialect) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("samples")
+            .join(dialect.name());
+        let facts: Value = serde_json::from_str(&read(&folder.join("sample.json"))).expect("JSON");
+        let text = |value: &Value| -> &'static str { value.as_str().expect("a text").to_owned().leak() };
+        let texts = |key: &str| -> Vec<_> { facts[key].as_array().expect("a list").iter().map(text).collect() };
+        let answer = std::fs::read_to_string(folder.join("answer.md"));
+        let mut files = Vec::new();
+        add_files(&folder.join("workspace"), Path::new(""), &mut files);
+        Tongue {
+            dialect,
+            name: dialect.name(),
+            plan: text(&facts["plan"]),
+            files,
+            tasks: texts("tasks").try_into().expect("four tasks"),
+            set: text(&facts["set"]),
+            add: texts("add"),
+            new_id: text(&facts["new_id"]),
+            answer: answer.ok().map(|answer| &*answer.leak()),
+        }
+    }
+
+    /// Returns the text of its plan.
+    pub(super) fn text(&self) -> &str {
+        let own = self.files.iter().find(|(path, _)| path == self.plan);
+        own.map_or("", |(_, text)| text)
+    }
+
+    fn inspection(&self) -> Inspection {
+        let facts = DiskFacts::default();
+        inspect(&SourceText::new(self.text()), &Choice::by_content(&facts))
+    }
+
+    /// Returns where the next version of its plan lies, where versions have files of their own.
+    pub(super) fn next_version(&self) -> Option<String> {
+        let linked = self.inspection().plan?;
+        let successor = self.dialect.versions()?.successor(&linked.plan, "", "")?;
+        let extension = crate::generate::extension(self.dialect);
+        let path = Path::new(self.plan).with_file_name(format!("{}.{extension}", successor.id));
+        Some(path.to_string_lossy().into_owned())
+    }
+
+    /// Returns whether several of its tasks may run at once, whatever their stages.
+    pub(super) fn runs_side_by_side(&self) -> bool {
+        let plan = self.inspection().plan;
+        plan.is_some_and(|linked| matches!(linked.plan.slots, Slots::Fixed(slots) if slots > 1))
+    }
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Adds the files below a folder, by their paths relative to the workspace.
+fn add_files(folder: &Path, below: &Path, files: &mut Vec<(String, String)>) {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    for path in entries {
+        let relative = below.join(path.file_name().unwrap_or_default());
+        match path.is_dir() {
+            true => add_files(&path, &relative, files),
+            false => files.push((relative.to_string_lossy().into_owned(), read(&path))),
+        }
+    }
+}
+
+pub(super) fn file(name: &str, text: &str) -> (String, String) {
+    (name.to_owned(), text.to_owned())
+}
+
+pub(super) fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
