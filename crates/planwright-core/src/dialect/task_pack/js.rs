@@ -77,11 +77,6 @@ impl<'s> JsString<'s> {
             Repr::Wtf8(_) => false,
         }
     }
-
-    /// Returns true for the empty string.
-    pub fn is_empty(&self) -> bool {
-        self.as_bytes().is_empty()
-    }
 }
 
 impl<'s> From<&'s str> for JsString<'s> {
@@ -183,6 +178,11 @@ impl JsValue {
         JsValue::String(text.into().into_owned())
     }
 
+    /// Returns an object with these members.
+    pub fn object<const N: usize>(members: [(&'static str, JsValue); N]) -> Self {
+        JsValue::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
+    }
+
     /// Returns what `String` makes of it.
     pub fn to_js_string(&self) -> JsString<'static> {
         let mut out = Vec::new();
@@ -243,22 +243,11 @@ impl<'d> JsView<'d> {
         self.0.own_members().map(|member| (member.key, JsView(member.value)))
     }
 
-    /// Returns the members of an object with the places of their keys, in the order of `Object.keys`: the last value of a repeated
-    /// key at the place of the first, whole numbers first.
+    /// Returns the members of an object with the places of their keys, in the order of `Object.keys`.
     pub(super) fn listed_members(self) -> Vec<(JsString<'d>, Span, JsView<'d>)> {
-        let mut listed: Vec<(JsString<'d>, Span, JsView<'d>)> = Vec::new();
-        let mut seen: HashMap<JsString<'d>, usize> = HashMap::new();
-        for (key, value) in self.members() {
-            let (name, span) = (string_of(key), key.span());
-            let ix = *seen.entry(name.clone()).or_insert(listed.len());
-            match listed.get_mut(ix) {
-                Some(member) => *member = (name, span, value),
-                None => listed.push((name, span, value)),
-            }
-        }
-        // A stable sort: keys that are no array index stay in their order, after those that are.
-        listed.sort_by_key(|(name, ..)| array_index(name.as_bytes()).unwrap_or(u32::MAX));
-        listed
+        let members = self.members().map(|(key, value)| (string_of(key), (key.span(), value)));
+        let listed = in_key_order(members).into_iter();
+        listed.map(|(key, (span, value))| (key, span, value)).collect()
     }
 
     /// Returns true for an array.
@@ -337,8 +326,24 @@ fn number_of(node: NodeRef<'_>) -> f64 {
     node.as_number().unwrap_or(f64::NAN)
 }
 
+/// Returns entries as an object would list them: the last value of a repeated key at the place of the first, whole numbers first.
+pub(super) fn in_key_order<'k, V>(entries: impl Iterator<Item = (JsString<'k>, V)>) -> Vec<(JsString<'k>, V)> {
+    let mut listed: Vec<(JsString<'k>, V)> = Vec::new();
+    let mut seen: HashMap<JsString<'k>, usize> = HashMap::new();
+    for (key, value) in entries {
+        let ix = *seen.entry(key.clone()).or_insert(listed.len());
+        match listed.get_mut(ix) {
+            Some(entry) => entry.1 = value,
+            None => listed.push((key, value)),
+        }
+    }
+    // A stable sort: keys that are no array index stay in their order, after those that are.
+    listed.sort_by_key(|(key, _)| array_index(key.as_bytes()).unwrap_or(u32::MAX));
+    listed
+}
+
 /// Returns the number that a key is the canonical spelling of, up to 2^32 − 2: engines list those first.
-pub(super) fn array_index(key: &[u8]) -> Option<u32> {
+fn array_index(key: &[u8]) -> Option<u32> {
     let is_canonical = match key {
         [b'0'] => true,
         [b'1'..=b'9', rest @ ..] => rest.len() < 10 && rest.iter().all(u8::is_ascii_digit),
@@ -434,98 +439,52 @@ fn escape_into(c: char, out: &mut String) {
     }
 }
 
-/// Writes JSON as `JSON.stringify(value, null, 2)` lays it out.
-#[derive(Default)]
-pub struct JsPrinter {
-    out: String,
-    /// For each open bracket whether anything stands in it yet.
-    has_items: Vec<bool>,
+/// Writes a value as `JSON.stringify(value, null, 2)` does.
+pub fn stringify(value: &JsValue) -> String {
+    let mut out = String::new();
+    stringify_into(value, 0, &mut out);
+    out
 }
 
-impl JsPrinter {
-    /// Returns what was written.
-    pub fn finish(self) -> String {
-        self.out
-    }
-
-    /// Opens an object or an array: `{` or `[`.
-    pub fn open(&mut self, bracket: char) {
-        self.out.push(bracket);
-        self.has_items.push(false);
-    }
-
-    /// Closes what was opened last: `}` or `]`.
-    pub fn close(&mut self, bracket: char) {
-        if self.has_items.pop() == Some(true) {
-            self.new_line();
+fn stringify_into(value: &JsValue, depth: usize, out: &mut String) {
+    match value {
+        JsValue::Number(number) if !number.is_finite() => out.push_str("null"),
+        JsValue::Null | JsValue::Bool(_) | JsValue::Number(_) => out.push_str(&value.to_js_string().text()),
+        JsValue::String(text) => quote_into(text.as_bytes(), out),
+        JsValue::Array(elements) => {
+            let lines = elements.iter().map(|element| (None, element));
+            stringify_lines(['[', ']'], lines, depth, out);
         }
-        self.out.push(bracket);
-    }
-
-    /// Begins an element; its value must follow.
-    pub fn element(&mut self) {
-        if let Some(has_items) = self.has_items.last_mut() {
-            if *has_items {
-                self.out.push(',');
-            }
-            *has_items = true;
-            self.new_line();
+        JsValue::Object(members) => {
+            let lines = members.iter().map(|(key, value)| (Some(key), value));
+            stringify_lines(['{', '}'], lines, depth, out);
         }
     }
+}
 
-    /// Begins a member; its value must follow.
-    pub fn key(&mut self, key: impl AsRef<[u8]>) {
-        self.element();
-        quote_into(key.as_ref(), &mut self.out);
-        self.out.push_str(": ");
-    }
-
-    /// Writes a string as a value.
-    pub fn string(&mut self, text: impl AsRef<[u8]>) {
-        quote_into(text.as_ref(), &mut self.out);
-    }
-
-    /// Writes a literal: `null`, `true`, a number.
-    pub fn literal(&mut self, literal: &str) {
-        self.out.push_str(literal);
-    }
-
-    /// Writes a value and all in it.
-    pub fn value(&mut self, value: &JsValue) {
-        match value {
-            JsValue::Null => self.literal("null"),
-            JsValue::Bool(value) => self.literal(if *value { "true" } else { "false" }),
-            JsValue::Number(number) if !number.is_finite() => self.literal("null"),
-            JsValue::Number(number) => self.literal(&number_to_string(*number)),
-            JsValue::String(text) => self.string(text.as_bytes()),
-            JsValue::Array(elements) => self.array(elements),
-            JsValue::Object(members) => {
-                self.open('{');
-                for (key, value) in members {
-                    self.key(key.as_bytes());
-                    self.value(value);
-                }
-                self.close('}');
-            }
+fn stringify_lines<'v>(
+    brackets: [char; 2],
+    lines: impl Iterator<Item = (Option<&'v JsString<'static>>, &'v JsValue)>,
+    depth: usize,
+    out: &mut String,
+) {
+    let mut is_empty = true;
+    out.push(brackets[0]);
+    for (key, value) in lines {
+        out.push_str(if is_empty { "\n" } else { ",\n" });
+        is_empty = false;
+        out.push_str(&"  ".repeat(depth + 1));
+        if let Some(key) = key {
+            quote_into(key.as_bytes(), out);
+            out.push_str(": ");
         }
+        stringify_into(value, depth + 1, out);
     }
-
-    /// Writes an array of values.
-    pub fn array(&mut self, elements: &[JsValue]) {
-        self.open('[');
-        for element in elements {
-            self.element();
-            self.value(element);
-        }
-        self.close(']');
+    if !is_empty {
+        out.push('\n');
+        out.push_str(&"  ".repeat(depth));
     }
-
-    fn new_line(&mut self) {
-        self.out.push('\n');
-        for _ in &self.has_items {
-            self.out.push_str("  ");
-        }
-    }
+    out.push(brackets[1]);
 }
 
 #[cfg(test)]
@@ -554,9 +513,7 @@ mod tests {
 
     #[track_caller]
     fn check_print(written: &str, expect: &str) {
-        let mut printer = JsPrinter::default();
-        printer.value(&parse(written));
-        assert_eq!(printer.finish(), expect);
+        assert_eq!(stringify(&parse(written)), expect);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::fields;
 use super::finding::{MAX_FINDINGS, OriginalFinding};
 use super::hash::is_plan_hash;
 use super::js::{JsString, JsValue};
-use super::original::{OriginalPack, OriginalReport};
+use super::original::{CONTRACT_SECTION, OriginalPack, OriginalReport};
+use super::sections::SECTIONS;
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, TOO_MANY_FINDINGS, push_bounded, rules, too_many};
 use crate::text::{Span, visible};
 
@@ -82,20 +83,6 @@ rules! {
         "(no `## Validation Notes`)",
         "## Validation Notes\n\nDerived from docs/plans/p.md …";
 }
-
-/// The sections of a pack, in order.
-const SECTIONS: &[&str] = &[
-    "Overview",
-    "Source Summary",
-    "Traceability Matrix",
-    "Task Graph",
-    "Execution Waves",
-    "Task Pack Contract",
-    "Task Cards",
-    "Orientation Evidence",
-    "Validation Notes",
-    "Regeneration Rules",
-];
 
 /// Returns true for a pack that says it is not executable.
 pub(super) fn is_draft(pack: &OriginalPack) -> bool {
@@ -402,12 +389,9 @@ fn missing_sections(pack: &OriginalPack) -> Option<Diagnostic> {
         let mut headings = pack.markdown().headings().iter();
         headings.any(|heading| source.slice(heading.title).trim() == title)
     };
-    let missing: Vec<_> = SECTIONS.iter().copied().filter(|title| !has(title)).collect();
     // A pack without its contract has an error that says so.
-    let missing: Vec<_> = missing
-        .into_iter()
-        .filter(|title| *title != "Task Pack Contract")
-        .collect();
+    let missing = |title: &&str| *title != CONTRACT_SECTION && !has(title);
+    let missing: Vec<_> = SECTIONS.into_iter().filter(missing).collect();
     if missing.is_empty() {
         return None;
     }

@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use crate::dialect::task_pack::hash::{PlanHash, plan_hash};
-use crate::dialect::write::one_line;
+use super::super::write::one_line;
+use super::hash::{PlanHash, plan_hash};
 use crate::document::markdown::{Markdown, fence_mark};
 use crate::text::SourceText;
 
