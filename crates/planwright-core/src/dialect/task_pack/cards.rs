@@ -196,7 +196,7 @@ impl Card {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Returns where the card speaks of a field without having a line for it, in whatever spelling.
+    /// Returns where the card mentions a field without having a line for it, in any spelling.
     pub(super) fn stray_field(&self, source: &SourceText, name: &str) -> Option<Span> {
         let text = source.slice(self.span).to_ascii_lowercase();
         let others: &[&str] = match name {
@@ -252,7 +252,7 @@ impl CardField {
         }
     }
 
-    /// Returns true where the card says of the field what the contract says.
+    /// Returns true where the field has the value that the contract has.
     pub(super) fn agrees(&self, source: &SourceText, value: Option<&PlainValue>) -> bool {
         let inline = source.slice(self.inline);
         let is_mixed = self.is_odd || (!self.items.is_empty() && !inline.is_empty());
@@ -505,7 +505,7 @@ fn read_fields(lines: &[CardLine<'_>], has_headings: bool) -> Vec<CardField> {
         } else {
             line.end - text[value..].trim_start().len()
         };
-        // A text may go on in lines that are indented further.
+        // A text may continue in lines that are indented further.
         let inline_end = if items.is_empty() && !more.is_empty() {
             last.start + last.text.trim_end().len()
         } else {
@@ -526,7 +526,7 @@ fn read_fields(lines: &[CardLine<'_>], has_headings: bool) -> Vec<CardField> {
     fields
 }
 
-/// Returns true for a line that goes on with the field before it.
+/// Returns true for a line that continues the field before it.
 fn belongs(line: &CardLine<'_>, indent: usize, has_bullet: bool) -> bool {
     let is_item = bullet(line.text).is_some();
     let is_deeper = line.indent() > indent || (line.indent() == indent && is_item && !has_bullet);

@@ -125,7 +125,7 @@ impl PackLayout<'_> {
     }
 
     /// Returns the sections that were used: those that the planner names, those of the units and requirements that tasks
-    /// serve, and those about scope. All of them where none of this tells.
+    /// serve, and those about scope. All of them where there are none of these.
     fn sections(&self) -> Vec<&str> {
         let names: BTreeSet<&str> = self.answer.sections.iter().map(String::as_str).collect();
         let anchors = self.anchors();

@@ -94,7 +94,7 @@ impl<'a> CardComparison<'a> {
         }
     }
 
-    /// Returns what the contract says of a field of a card.
+    /// Returns the contract's value of a field of a card.
     fn value_of(&self, card: &Card, field: &CardField) -> Option<&PlainValue> {
         let row = self.contract.rows.get(*self.contract.by_id.get(&card.task)?)?;
         row.task.get(field.name)

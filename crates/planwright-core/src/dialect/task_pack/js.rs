@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::number::number_to_string;
+use crate::document::json::decode_escape;
 use crate::document::markdown::is_space;
 use crate::document::{NodeKind, NodeRef};
 use crate::text::Span;
@@ -367,52 +368,25 @@ fn decode(quoted: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(inner.len());
     let mut rest = inner;
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        out.extend(&rest.as_bytes()[..at]);
-        rest = decode_escape(&rest[at..], &mut out);
+        let (before, escape) = rest.split_at(at);
+        out.extend(before.as_bytes());
+        let (c, len) = decode_escape(escape);
+        match lone_surrogate(escape).filter(|_| c == '\u{fffd}') {
+            // The three bytes that UTF-8 would give to a surrogate if it were a character.
+            Some([low, high]) => out.extend([0xed, 0x80 | ((high & 0xf) << 2) | (low >> 6), 0x80 | (low & 0x3f)]),
+            None => out.extend(c.encode_utf8(&mut [0; 4]).bytes()),
+        }
+        rest = &escape[len..];
     }
     out.extend(rest.as_bytes());
     out
 }
 
-/// Appends what the escape at the start stands for; returns what follows it.
-fn decode_escape<'t>(escape: &'t str, out: &mut Vec<u8>) -> &'t str {
-    let (plain, len) = match escape.as_bytes().get(1) {
-        Some(b'u') => return decode_unicode(escape, out),
-        Some(b'b') => (b'\x08', 2),
-        Some(b'f') => (b'\x0c', 2),
-        Some(b'n') => (b'\n', 2),
-        Some(b'r') => (b'\r', 2),
-        Some(b't') => (b'\t', 2),
-        Some(&plain @ (b'"' | b'\\' | b'/')) => (plain, 2),
-        _ => (b'\\', 1),
-    };
-    out.push(plain);
-    &escape[len..]
-}
-
-fn decode_unicode<'t>(escape: &'t str, out: &mut Vec<u8>) -> &'t str {
-    let unit = |at: usize| {
-        let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let Some(first) = unit(0) else {
-        out.push(b'\\');
-        return &escape[1..];
-    };
-    let second = unit(6).unwrap_or(0);
-    let mut pair = char::decode_utf16([first, second]);
-    match pair.next() {
-        Some(Ok(c)) => {
-            out.extend(c.encode_utf8(&mut [0; 4]).bytes());
-            &escape[if c.len_utf16() == 2 { 12 } else { 6 }..]
-        }
-        _ => {
-            // The three bytes that UTF-8 would give to a surrogate if it were a character.
-            let [low, high] = first.to_le_bytes();
-            out.extend([0xed, 0x80 | ((high & 0xf) << 2) | (low >> 6), 0x80 | (low & 0x3f)]);
-            &escape[6..]
-        }
-    }
+/// Returns the surrogate that an escape begins with, as two bytes.
+fn lone_surrogate(escape: &str) -> Option<[u8; 2]> {
+    let digits = escape.get(..6)?.strip_prefix("\\u")?;
+    let unit = u16::from_str_radix(digits, 16).ok()?;
+    (0xd800..0xe000).contains(&unit).then(|| unit.to_le_bytes())
 }
 
 /// Appends a string as `JSON.stringify` quotes it.

@@ -131,16 +131,16 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     }
 }
 
-/// Returns a contract with slips of syntax only, each of which has one safe fix: it is judged as if it were mended.
+/// Returns a contract with slips of syntax only, each of which has one safe fix: it is judged as if it were fixed.
 fn readable_contract(parsed: &Parsed) -> Option<JsView<'_>> {
-    let is_mended = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+    let is_fixable = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
     let mut faults = parsed
         .diagnostics
         .iter()
         .filter(|found| original::is_fault(found))
         .peekable();
     faults.peek()?;
-    let root = parsed.document.root().filter(|_| faults.all(is_mended))?;
+    let root = parsed.document.root().filter(|_| faults.all(is_fixable))?;
     Some(JsView::of(root))
 }
 

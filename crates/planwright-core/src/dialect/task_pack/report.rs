@@ -89,7 +89,7 @@ pub(super) fn is_draft(pack: &OriginalPack) -> bool {
     pack.markdown().value("status") == Some("draft")
 }
 
-/// Returns the findings `check` shows; those about the source plan only where somebody has looked for it.
+/// Returns the findings `check` shows; those about the source plan only where the caller has looked for it.
 pub(super) fn diagnostics(
     pack: &OriginalPack,
     report: &OriginalReport,
@@ -136,7 +136,7 @@ pub(super) fn diagnostics(
                 .with_help("it is kept and ignored")
         });
     }
-    // What the original was not asked to say, nobody can list.
+    // Findings above the limit are not known.
     let is_cut = report.errors.len().max(report.limitations.len()) >= MAX_FINDINGS;
     if is_cut && !found.iter().any(|found| found.rule == &TOO_MANY_FINDINGS) {
         found.push(too_many());

@@ -149,7 +149,7 @@ impl SourcePlan {
                     self.words.insert(part.to_owned());
                 }
             }
-            // Scripts without spaces run words together: the letters before them are a word all the same.
+            // Scripts without spaces run words together: the letters before them are a word, too.
             let ascii = word.split(|c: char| !c.is_ascii()).filter(|part| !part.is_empty());
             for part in ascii.flat_map(|part| [part, part.trim_matches(['-', '.', '_'])]) {
                 if part.len() < word.len() && !part.is_empty() {

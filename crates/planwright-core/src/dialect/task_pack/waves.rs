@@ -207,7 +207,7 @@ mod tests {
         check(&[task(0, &[], &["a"]), new(&[], &["b"])], &[0, 0]);
         check(&[task(0, &[], &["a"]), new(&[0], &["b"])], &[0, 1]);
         check(&[task(0, &[], &["a"]), new(&[], &["a"])], &[0, 1]);
-        // A later task of the list with the same file is no reason to go behind it, only not to stand beside it.
+        // A later task of the list with the same file is no reason to go behind it, only not to be in the same wave.
         check(
             &[task(0, &[], &["a"]), new(&[0], &["b"]), task(1, &[], &["b"])],
             &[0, 2, 1],
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_new_dependency_pushes_what_it_must() {
-        // T1 is to wait for T2, which stands beside it; T3 and T4 depend on T1, and T4 stands late enough.
+        // T1 is to wait for T2, which is in the same wave; T3 and T4 depend on T1, and T4 stands late enough.
         check(
             &[
                 pushed(0, &[1], &["a"]),

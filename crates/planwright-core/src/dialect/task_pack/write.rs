@@ -147,7 +147,7 @@ fn frontmatter(head: &mut Fields, id_source: &IdSource<'_>, report: &mut WriterR
     members
 }
 
-/// Takes the Markdown plan that the tasks come from, where somebody has made sure of one: a pack that names a file that is
+/// Takes the Markdown plan that the tasks come from, where the caller has found one: a pack that names a file that is
 /// not there is not sound.
 fn take_source_plan(head: &mut Fields) -> Option<String> {
     let is_source = |path: &str| is_concrete(path) && frontmatter_line(path) == path;

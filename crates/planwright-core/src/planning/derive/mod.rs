@@ -223,7 +223,7 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
     found.into_iter().map(|found| without_place(found, text)).collect()
 }
 
-/// Returns a finding about a text that was never written, whose places are nobody's: with what stands there instead.
+/// Returns a finding about a text that was never written, whose places mean nothing: with the text that stands there instead.
 fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
     let written = found.span.map_or("", |span| text.slice(span)).trim();
     let is_quoted = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
