@@ -3,11 +3,9 @@
 //! A file holds a list of operations, applied together: `{"replace": [route], "with": value}`,
 //! `{"insert": "key", "into": [route], "value": value, "after": "key"}` (`"after"` left out: last; null: first),
 //! `{"remove": "key", "from": [route]}`, `{"rename": "key", "in": [route], "to": "key"}`,
-//! `{"insert": index, "into": [route], "value": value}`, `{"remove": index, "from": [route]}`. In Markdown,
-//! `{"frontmatter": "key", "with": "text"}` stands alone.
+//! `{"insert": index, "into": [route], "value": value}`, `{"remove": index, "from": [route]}`.
 
 use planwright_core::dialect::CarrierKind;
-use planwright_core::document::markdown::Markdown;
 use planwright_core::document::patch::{self, MemberPosition, Patch, PlainValue};
 use planwright_core::document::route::Route;
 use planwright_core::document::{json, yaml};
@@ -18,15 +16,6 @@ use serde_json::Value as Json;
 pub fn apply(source: &SourceText, carrier: Option<(CarrierKind, Span)>, patches: &str) -> Result<String, String> {
     let operations: Vec<Json> =
         serde_json::from_str(patches).map_err(|error| format!("its patches are no JSON: {error}"))?;
-    if let [only] = operations.as_slice()
-        && let Some(key) = only["frontmatter"].as_str()
-    {
-        let edit = Markdown::parse(source).replace_frontmatter_value(key, only["with"].as_str().unwrap_or(""));
-        return Ok(match edit {
-            Ok(edit) => patch::apply(source, &[edit]).map_err(|refusal| refusal.to_string())?,
-            Err(error) => format!("refused: {error}\n"),
-        });
-    }
     let parsed = match carrier {
         Some((CarrierKind::Yaml, _)) => yaml::parse(source),
         Some((CarrierKind::Json, span)) if span == source.span() => json::parse(source),

@@ -166,17 +166,11 @@ impl<'i> ConversionSource<'i> {
         let markdown = Markdown::parse(self.linked.plan.source());
         let source = self.linked.plan.source();
         let entries = markdown.entries().iter().map(|entry| {
-            let text = PlainValue::String(source.slice(entry.content).to_owned());
-            let below = Span::new(entry.line.end as usize, entry.block.end as usize);
-            let items = source.slice(below).lines().filter_map(|line| {
-                let item = line.trim_start().strip_prefix("- ")?;
-                Some(PlainValue::String(item.trim().trim_matches(['"', '\'']).to_owned()))
-            });
-            let items: Vec<PlainValue> = items.collect();
-            let value = if items.is_empty() {
-                text
-            } else {
-                PlainValue::Array(items)
+            let text = |span: Span| PlainValue::String(source.slice(span).to_owned());
+            let items = markdown.items(entry);
+            let value = match items.is_empty() {
+                true => text(entry.content),
+                false => PlainValue::Array(items.into_iter().map(text).collect()),
             };
             (source.slice(entry.key).to_owned(), value)
         });

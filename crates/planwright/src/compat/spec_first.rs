@@ -8,7 +8,7 @@ use std::path::Path;
 
 use planwright_core::dialect::task_pack::finding::OriginalFinding;
 use planwright_core::dialect::task_pack::hash::{CANONICALIZATION, PlanHash, UNCLOSED_FRONTMATTER, plan_hash};
-use planwright_core::dialect::task_pack::js::{JsPrinter, JsValue};
+use planwright_core::dialect::task_pack::js::{JsString, JsValue, stringify};
 use planwright_core::dialect::task_pack::original::{
     OriginalPack, OriginalReport, Validity, execution_focus, report_unread, validate,
 };
@@ -318,135 +318,84 @@ impl CheckedPack {
 
     fn to_json(&self) -> String {
         let report = &self.report;
-        let mut json = Json::begin();
-        json.text("schema_version", "task-pack-validation/v1");
-        json.text("task_pack_path", &self.path);
-        json.text("repo_root", &self.root);
-        json.text("task_pack_validity", report.validity.as_str());
-        json.literal("deterministic_handoff", truth(report.validity == Validity::Valid));
-        json.text("validity_scope", "identity-freshness-structure-only");
-        json.object("source_plan", |json| {
-            let plan = self.pack.as_ref().and_then(OriginalPack::source_plan);
-            let absolute = plan.map(|plan| resolve(&self.root, plan));
-            json.text_or_null("path", plan);
-            json.text_or_null("absolute_path", absolute.as_deref());
-        });
-        json.object("task_pack", |json| self.write_pack(json));
-        json.object("validation", |json| {
-            json.text("spec_id", report.spec_id.as_str());
-            json.text("source_plan_hash", report.source_plan_hash.as_str());
-            json.text("hash_tool", "available");
-            json.text("source_plan_path", report.source_plan_path.as_str());
-            json.text("task_pack_contract", report.contract.as_str());
-        });
-        json.objects("errors", &report.errors, write_finding);
-        json.objects("limitations", &report.limitations, write_finding);
-        json.end()
-    }
-
-    fn write_pack(&self, json: &mut Json) {
         let pack = self.pack.as_ref();
-        json.object("metadata", |json| {
-            for (key, value) in pack.map_or(&[][..], OriginalPack::metadata) {
-                json.text(key, value);
-            }
-        });
+        let plan = pack.and_then(OriginalPack::source_plan);
         let contract = pack.and_then(OriginalPack::contract);
-        json.value("contract", &contract.map_or(JsValue::Null, JsValue::of));
-        let focus = contract.map_or(JsValue::Array(Vec::new()), execution_focus);
-        json.value("execution_focus", &focus);
+        let source_plan = JsValue::object([
+            ("path", text_or_null(plan)),
+            (
+                "absolute_path",
+                text_or_null(plan.map(|plan| resolve(&self.root, plan))),
+            ),
+        ]);
+        let task_pack = JsValue::object([
+            ("metadata", pack.map_or(JsValue::object([]), OriginalPack::metadata)),
+            ("contract", contract.map_or(JsValue::Null, JsValue::of)),
+            (
+                "execution_focus",
+                contract.map_or(JsValue::Array(Vec::new()), execution_focus),
+            ),
+        ]);
+        let validation = JsValue::object([
+            ("spec_id", JsValue::string(report.spec_id.as_str())),
+            ("source_plan_hash", JsValue::string(report.source_plan_hash.as_str())),
+            ("hash_tool", JsValue::string("available")),
+            ("source_plan_path", JsValue::string(report.source_plan_path.as_str())),
+            ("task_pack_contract", JsValue::string(report.contract.as_str())),
+        ]);
+        json_line([
+            ("schema_version", JsValue::string("task-pack-validation/v1")),
+            ("task_pack_path", JsValue::string(self.path.as_str())),
+            ("repo_root", JsValue::string(self.root.as_str())),
+            ("task_pack_validity", JsValue::string(report.validity.as_str())),
+            (
+                "deterministic_handoff",
+                JsValue::Bool(report.validity == Validity::Valid),
+            ),
+            ("validity_scope", JsValue::string("identity-freshness-structure-only")),
+            ("source_plan", source_plan),
+            ("task_pack", task_pack),
+            ("validation", validation),
+            (
+                "errors",
+                JsValue::Array(report.errors.iter().map(finding_value).collect()),
+            ),
+            (
+                "limitations",
+                JsValue::Array(report.limitations.iter().map(finding_value).collect()),
+            ),
+        ])
     }
 }
 
-fn write_finding(json: &mut Json, finding: &OriginalFinding) {
-    json.text("code", &finding.code);
-    json.0.key("message");
-    json.0.string(finding.message.as_bytes());
-    for (key, value) in &finding.details {
-        json.value(key, value);
-    }
+fn text_or_null<'t>(text: Option<impl Into<JsString<'t>>>) -> JsValue {
+    text.map_or(JsValue::Null, JsValue::string)
+}
+
+fn finding_value(finding: &OriginalFinding) -> JsValue {
+    let code = ("code", JsValue::string(finding.code.as_str()));
+    let message = ("message", JsValue::String(finding.message.clone()));
+    let members = [code, message].into_iter().chain(finding.details.iter().cloned());
+    JsValue::Object(members.map(|(key, value)| (key.into(), value)).collect())
 }
 
 fn hash_json(path: &str, found: &PlanHash) -> String {
-    let mut json = Json::begin();
-    json.text("schema_version", "task-plan-hash/v1");
-    json.text("plan_path", path);
-    json.text("hash", &found.hash);
-    json.text("canonicalization_version", CANONICALIZATION);
-    json.literal("removed_frontmatter", truth(found.removed_frontmatter));
-    json.literal("canonical_body_bytes", &found.n_body_bytes.to_string());
-    json.end()
+    json_line([
+        ("schema_version", JsValue::string("task-plan-hash/v1")),
+        ("plan_path", JsValue::string(path)),
+        ("hash", JsValue::string(found.hash.as_str())),
+        ("canonicalization_version", JsValue::string(CANONICALIZATION)),
+        ("removed_frontmatter", JsValue::Bool(found.removed_frontmatter)),
+        ("canonical_body_bytes", JsValue::Number(found.n_body_bytes as f64)),
+    ])
 }
 
 fn error_json(code: &str, message: &str) -> String {
-    let mut json = Json::begin();
-    json.literal("ok", "false");
-    json.object("error", |json| {
-        json.text("code", code);
-        json.text("message", message);
-    });
-    json.end()
+    let error = JsValue::object([("code", JsValue::string(code)), ("message", JsValue::string(message))]);
+    json_line([("ok", JsValue::Bool(false)), ("error", error)])
 }
 
-fn truth(value: bool) -> &'static str {
-    if value { "true" } else { "false" }
-}
-
-/// One JSON object being written.
-struct Json(JsPrinter);
-
-impl Json {
-    fn begin() -> Self {
-        let mut printer = JsPrinter::default();
-        printer.open('{');
-        Json(printer)
-    }
-
-    fn end(mut self) -> String {
-        self.0.close('}');
-        let mut out = self.0.finish();
-        out.push('\n');
-        out
-    }
-
-    fn text(&mut self, key: &str, text: &str) {
-        self.0.key(key);
-        self.0.string(text);
-    }
-
-    fn text_or_null(&mut self, key: &str, text: Option<&str>) {
-        match text {
-            Some(text) => self.text(key, text),
-            None => self.literal(key, "null"),
-        }
-    }
-
-    fn literal(&mut self, key: &str, literal: &str) {
-        self.0.key(key);
-        self.0.literal(literal);
-    }
-
-    fn value(&mut self, key: &str, value: &JsValue) {
-        self.0.key(key);
-        self.0.value(value);
-    }
-
-    fn object(&mut self, key: &str, write: impl FnOnce(&mut Json)) {
-        self.0.key(key);
-        self.0.open('{');
-        write(self);
-        self.0.close('}');
-    }
-
-    fn objects<T>(&mut self, key: &str, items: &[T], write: fn(&mut Json, &T)) {
-        self.0.key(key);
-        self.0.open('[');
-        for item in items {
-            self.0.element();
-            self.0.open('{');
-            write(self, item);
-            self.0.close('}');
-        }
-        self.0.close(']');
-    }
+/// Returns an object as JSON, with a final newline.
+fn json_line<const N: usize>(members: [(&'static str, JsValue); N]) -> String {
+    stringify(&JsValue::object(members)) + "\n"
 }

@@ -1,12 +1,13 @@
 //! Changes the cards of a pack to match the contract, in their own layout. Refuses if a card already contradicts the contract.
 
 use super::super::CannotFollow;
-use super::super::write::{cut, one_line};
-use super::cards::{Card, CardField, Cards, ListForm, mark_of, plain, scalar};
+use super::super::write::cut;
+use super::cards::{Card, CardField, Cards, ListForm, mark_of, plain};
 use super::fields::{self, is_list};
-use super::follow::ContractRow;
+use super::pack_contract::ContractRow;
+use super::task::{PackTask, line};
 use crate::diagnostic::Replacement;
-use crate::document::patch::PlainValue;
+use crate::document::patch::{self, PlainValue};
 use crate::text::{SourceText, Span, visible};
 
 /// How long the title of a new card may be.
@@ -16,7 +17,14 @@ const TITLE_CHARS: usize = 72;
 pub(super) struct CardEditor<'a> {
     pub(super) source: &'a SourceText,
     pub(super) cards: &'a Cards,
-    pub(super) newline: &'static str,
+    newline: &'static str,
+}
+
+/// Returns the cards of tasks in the layout of new packs: every field that they have, as it stands in the contract.
+pub(crate) fn new_cards<'t>(tasks: impl Iterator<Item = &'t PackTask>) -> String {
+    let (source, cards) = (SourceText::new(""), Cards::default());
+    let editor = CardEditor::new(&source, &cards);
+    tasks.map(|task| format!("{}\n", editor.new_card(None, task))).collect()
 }
 
 /// Returns a refusal with what can be done about any of them.
@@ -30,20 +38,36 @@ pub(super) fn refuse(span: Span, message: String) -> CannotFollow {
     }
 }
 
-impl CardEditor<'_> {
+/// Returns what is said of a task that is named among the cards, but has none.
+pub(super) fn stray_message(task: &str) -> String {
+    format!(
+        "`{}` is named among the cards in a way that is not understood",
+        visible(task)
+    )
+}
+
+impl<'a> CardEditor<'a> {
+    pub(super) fn new(source: &'a SourceText, cards: &'a Cards) -> Self {
+        let newline = source.newline().as_str();
+        CardEditor { source, cards, newline }
+    }
+
+    /// Returns the text with the edits.
+    pub(super) fn apply(&self, edits: &[Replacement]) -> Result<SourceText, CannotFollow> {
+        let text = patch::apply(self.source, edits).map_err(|refusal| {
+            let span = refusal.span().unwrap_or(self.cards.body);
+            refuse(span, format!("the cards cannot be changed: {refusal}"))
+        })?;
+        Ok(SourceText::new(text))
+    }
+
     /// Returns the one card of a task; none where it has none.
     pub(super) fn card_of(&self, task: &str) -> Result<Option<&Card>, CannotFollow> {
         let mut own = self.cards.of(task);
         match (own.next(), own.next()) {
             (None, _) => match self.cards.stray_mention(task) {
                 None => Ok(None),
-                Some(span) => Err(refuse(
-                    span,
-                    format!(
-                        "`{}` is named among the cards in a way that is not understood",
-                        visible(task)
-                    ),
-                )),
+                Some(span) => Err(refuse(span, stray_message(task))),
             },
             (Some(only), None) => Ok(Some(only)),
             (Some(_), Some(second)) => Err(refuse(second.id, format!("`{}` has two cards", visible(task)))),
@@ -64,7 +88,7 @@ impl CardEditor<'_> {
             edits.push(Replacement::new(card.id, new.as_str()));
         }
         for name in fields::names() {
-            let (old, new) = (old.get(name), new.get(name));
+            let (old, new) = (old.task.get(name), new.task.get(name));
             if old == new {
                 continue;
             }
@@ -115,7 +139,7 @@ impl CardEditor<'_> {
         match new {
             None | Some(PlainValue::Null) => Replacement::delete(field.lines),
             Some(value) => {
-                let text = self.value_text(card, Some(field), field.name, value);
+                let text = self.value_text(Some(card), Some(field), field.name, value);
                 match text.strip_prefix(' ') {
                     // The white space around what stands on the line stays.
                     Some(text) if field.items.is_empty() && !field.inline.is_empty() => {
@@ -128,9 +152,9 @@ impl CardEditor<'_> {
     }
 
     /// Returns what follows a field's colon.
-    fn value_text(&self, card: &Card, own: Option<&CardField>, name: &str, value: &PlainValue) -> String {
+    fn value_text(&self, card: Option<&Card>, own: Option<&CardField>, name: &str, value: &PlainValue) -> String {
         let PlainValue::Array(items) = value else {
-            let text = scalar(value).unwrap_or_default();
+            let text = line(value);
             let mark = own.map_or("", |own| mark_of(self.source.slice(own.inline)));
             return match text.as_str() {
                 "" => String::new(),
@@ -138,11 +162,11 @@ impl CardEditor<'_> {
                 text => format!(" {mark}{text}{mark}"),
             };
         };
-        let items: Vec<String> = items.iter().filter_map(scalar).collect();
+        let items: Vec<String> = items.iter().map(line).collect();
         self.list_text(card, own, name, &items)
     }
 
-    fn list_text(&self, card: &Card, own: Option<&CardField>, name: &str, items: &[String]) -> String {
+    fn list_text(&self, card: Option<&Card>, own: Option<&CardField>, name: &str, items: &[String]) -> String {
         if items.is_empty() {
             return format!(" {}", self.empty_word(name));
         }
@@ -210,17 +234,15 @@ impl CardEditor<'_> {
     fn empty_word(&self, name: &str) -> &str {
         let fields = self.cards.cards.iter().filter_map(|card| card.field(name));
         let is_empty = |field: &&CardField| field.form(self.source) == ListForm::Empty && !field.inline.is_empty();
-        let found = fields
-            .filter(|field| is_empty(field))
-            .map(|field| self.source.slice(field.inline));
-        found.into_iter().next().unwrap_or("[]")
+        let mut found = fields.filter(is_empty).map(|field| self.source.slice(field.inline));
+        found.next().unwrap_or("[]")
     }
 
     /// Returns a list that shows how one is written: of the same field, else of the same card, else any.
-    fn example<'s>(&'s self, card: &Card, name: &str) -> Option<&'s CardField> {
+    fn example(&self, card: Option<&Card>, name: &str) -> Option<&CardField> {
         let filled = |field: &&CardField| is_list(field.name) && field.form(self.source) != ListForm::Empty;
         let all = || self.cards.cards.iter();
-        let near = || self.cards.of(&card.task);
+        let near = || card.into_iter().flat_map(|card| self.cards.of(&card.task));
         near()
             .chain(all())
             .filter_map(|card| card.field(name))
@@ -240,18 +262,20 @@ impl CardEditor<'_> {
         edits.push(Replacement::delete(span));
     }
 
-    /// Adds what puts a new card after another one, or before one where there is none before.
-    pub(super) fn add(
+    /// Adds what puts the card of a task after that of the task before it, or before that of the next.
+    pub(super) fn add<'c>(
         &self,
-        row: &ContractRow,
-        after: Option<&Card>,
-        before: Option<&Card>,
+        rows: &[ContractRow],
+        ix: usize,
+        card_at: impl Fn(usize) -> Option<&'c Card>,
         edits: &mut Vec<Replacement>,
     ) {
-        let (Some(template), Some(id)) = (after.or(before), &row.id) else {
+        let after = (0..ix).rev().find_map(&card_at);
+        let before = || (ix + 1..rows.len()).find_map(&card_at);
+        let Some(template) = after.or_else(before).filter(|_| rows[ix].id.is_some()) else {
             return;
         };
-        let card = self.new_card(template, id, row);
+        let card = self.new_card(Some(template), &rows[ix].task);
         let gap = self.gap();
         edits.push(match after {
             Some(after) => Replacement::insert(Span::at(after.content_end).start, format!("{gap}{card}")),
@@ -269,13 +293,12 @@ impl CardEditor<'_> {
         gap.map_or_else(|| self.newline.repeat(2), |gap| self.source.slice(gap).to_owned())
     }
 
-    fn new_card(&self, template: &Card, id: &str, row: &ContractRow) -> String {
-        let mut text = self.new_head(template, id, row);
-        let with_fields = [template]
-            .into_iter()
-            .chain(&self.cards.cards)
-            .find(|card| !card.fields.is_empty());
-        let first = with_fields.and_then(|card| card.fields.first());
+    /// Returns the card of a task, like another one.
+    fn new_card(&self, template: Option<&Card>, task: &PackTask) -> String {
+        let mut text = self.new_head(template, task);
+        let mut others = template.into_iter().chain(&self.cards.cards);
+        let like = others.find(|card| !card.fields.is_empty());
+        let first = like.and_then(|card| card.fields.first());
         let (prefix, colon) = match first {
             Some(first) => {
                 let colon = Span::new(first.name_span.end as usize, first.colon_end);
@@ -285,49 +308,43 @@ impl CardEditor<'_> {
             None => ("  ", ":"),
         };
         // Headings mostly have a blank line below them.
-        if let (Some(card), Some(first)) = (with_fields, first) {
-            let above = self
-                .source
-                .slice(Span::new(card.head.end as usize, first.prefix.start as usize));
+        if let Some((card, first)) = like.zip(first) {
+            let above = Span::new(card.head.end as usize, first.prefix.start as usize);
+            let above = self.source.slice(above);
             if above.trim().is_empty() {
                 text.push_str(above.strip_suffix(self.newline).unwrap_or(""));
             }
         }
-        let like = with_fields.unwrap_or(template);
-        let listed = like.fields.iter().map(|field| field.name);
-        let others = row
-            .names()
-            .filter(|name| *name != "task_id" && like.field(name).is_none());
-        for name in listed.chain(others) {
-            if let Some(value) = row.get(name).filter(|value| **value != PlainValue::Null) {
-                let value = self.value_text(like, None, name, value);
+        let listed = like.into_iter().flat_map(|card| &card.fields).map(|field| field.name);
+        let is_other = |name: &&str| *name != "task_id" && like.is_none_or(|card| card.field(name).is_none());
+        for name in listed.chain(task.names().filter(is_other)) {
+            let value = task.get(name);
+            if let Some(value) = value.filter(|value| !matches!(value, PlainValue::Null | PlainValue::Object(_))) {
+                let value = self.value_text(like.or(template), None, name, value);
                 text.push_str(&format!("{}{prefix}{name}{colon}{value}", self.newline));
             }
         }
         text
     }
 
-    fn new_head(&self, template: &Card, id: &str, row: &ContractRow) -> String {
-        let before = self
-            .source
-            .slice(Span::new(template.head.start as usize, template.id.start as usize));
-        let after = self
-            .source
-            .slice(Span::new(template.id.end as usize, template.head.end as usize));
+    fn new_head(&self, template: Option<&Card>, task: &PackTask) -> String {
+        let Some(template) = template else {
+            return format!("- {}", task.line("task_id"));
+        };
+        let (head, own) = (template.head, template.id);
+        let id = task.text("task_id");
+        let before = self.source.slice(Span::new(head.start as usize, own.start as usize));
+        let after = self.source.slice(Span::new(own.end as usize, head.end as usize));
         let n_marks = after.len() - after.trim_start_matches(|c: char| !c.is_alphanumeric()).len();
         if n_marks == after.len() {
             return format!("{before}{id}{after}");
         }
-        let goal = row.get("goal").and_then(scalar).unwrap_or_default();
         let mark = match before.contains("**") && !after[..n_marks].contains("**") {
             true => "**",
             false => "",
         };
-        format!(
-            "{before}{id}{}{}{mark}",
-            &after[..n_marks],
-            cut(&one_line(&goal), TITLE_CHARS)
-        )
+        let title = cut(&task.line("goal"), TITLE_CHARS);
+        format!("{before}{id}{}{title}{mark}", &after[..n_marks])
     }
 
     /// Adds what puts the cards into another order; `order` says which card goes where.

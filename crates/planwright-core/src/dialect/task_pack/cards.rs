@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::super::follow_ups::find_word;
 use super::super::write::one_line;
 use super::fields::{self, is_list};
+use super::task::scalar;
 use crate::document::markdown::{Markdown, fence_mark};
 use crate::document::patch::PlainValue;
 use crate::text::{SourceText, Span};
@@ -16,6 +17,7 @@ pub(super) const CARDS_SECTION: &str = "Task Cards";
 const NOTHING: [&str; 9] = ["", "[]", "none", "None", "null", "n/a", "N/A", "-", "—"];
 
 /// The cards of a pack.
+#[derive(Default)]
 pub(super) struct Cards {
     /// What follows the section's heading; empty where there is no such section.
     pub(super) body: Span,
@@ -116,7 +118,7 @@ impl CardLine<'_> {
     }
 
     fn indent(&self) -> usize {
-        indent(self.text)
+        self.text.len() - self.text.trim_start_matches([' ', '\t']).len()
     }
 
     /// Returns the level of a heading.
@@ -125,10 +127,6 @@ impl CardLine<'_> {
         let is_heading = (1..=6).contains(&n_marks) && self.text[n_marks..].starts_with([' ', '\t']);
         (is_heading && !self.is_fenced).then_some(n_marks)
     }
-}
-
-fn indent(text: &str) -> usize {
-    text.len() - text.trim_start_matches([' ', '\t']).len()
 }
 
 impl Cards {
@@ -181,7 +179,7 @@ fn strays(source: &SourceText, body: Span, cards: &[Card]) -> HashMap<String, Sp
     let all = cards.iter().map(|card| card.span).chain([Span::at(body.end as usize)]);
     for card in all {
         let gap = source.slice(Span::new(from, card.start as usize));
-        for is_part in [is_name_part, |c: char| !c.is_whitespace()] {
+        for is_part in [is_name_part as fn(char) -> bool, |c: char| !c.is_whitespace()] {
             for (at, word) in words(gap, is_part) {
                 let span = Span::new(from + at, from + at + word.len());
                 found.entry(word.to_owned()).or_insert(span);
@@ -198,7 +196,7 @@ impl Card {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Returns where the card speaks of a field without having a line for it, in whatever spelling.
+    /// Returns where the card mentions a field without having a line for it, in any spelling.
     pub(super) fn stray_field(&self, source: &SourceText, name: &str) -> Option<Span> {
         let text = source.slice(self.span).to_ascii_lowercase();
         let others: &[&str] = match name {
@@ -254,7 +252,7 @@ impl CardField {
         }
     }
 
-    /// Returns true where the card says of the field what the contract says.
+    /// Returns true where the field has the value that the contract has.
     pub(super) fn agrees(&self, source: &SourceText, value: Option<&PlainValue>) -> bool {
         let inline = source.slice(self.inline);
         let is_mixed = self.is_odd || (!self.items.is_empty() && !inline.is_empty());
@@ -277,16 +275,6 @@ impl CardField {
             None => NOTHING.contains(&inline),
             Some(text) => plain(inline) == plain(&text) || plain(bare(inline)) == plain(&text),
         }
-    }
-}
-
-/// Returns a scalar as a card shows it; none for null and for what is no scalar.
-pub(super) fn scalar(value: &PlainValue) -> Option<String> {
-    match value {
-        PlainValue::String(text) => Some(one_line(text)),
-        PlainValue::Number(number) => Some(number.clone()),
-        PlainValue::Bool(value) => Some(value.to_string()),
-        PlainValue::Null | PlainValue::Array(_) | PlainValue::Object(_) | PlainValue::Alias(_) => None,
     }
 }
 
@@ -326,48 +314,38 @@ pub(super) fn is_name_part(c: char) -> bool {
 }
 
 /// Returns the runs of characters that are part of a word, each with its place.
-fn words(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(usize, &str)> {
-    let mut found = Vec::new();
-    let mut start = None;
-    for (at, c) in text.char_indices() {
-        match (start, is_part(c)) {
-            (None, true) => start = Some(at),
-            (Some(from), false) => {
-                found.push((from, &text[from..at]));
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    found.extend(start.map(|from| (from, &text[from..])));
-    found
+fn words(text: &str, is_part: fn(char) -> bool) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    let pieces = text.split_inclusive(move |c: char| !is_part(c)).map(move |piece| {
+        at += piece.len();
+        (at - piece.len(), piece.trim_end_matches(|c: char| !is_part(c)))
+    });
+    pieces.filter(|(_, word)| !word.is_empty())
 }
 
 fn lines_of(text: &str, body: Span) -> Vec<CardLine<'_>> {
-    let (mut at, end) = (body.start as usize, body.end as usize);
-    let mut lines = Vec::new();
+    let mut next = body.start as usize;
     let mut fence: Option<&str> = None;
-    while at < end {
-        let rest = &text[at..end];
-        let next = rest.find('\n').map_or(end, |found| at + found + 1);
-        let line = text[at..next].trim_end_matches(['\n', '\r']);
-        let mark = fence_mark(line);
+    let lines = text[body.range()].split_inclusive('\n').map(|line| {
+        let start = next;
+        next += line.len();
+        let text = line.trim_end_matches(['\n', '\r']);
+        let mark = fence_mark(text);
         let is_fenced = fence.is_some() || mark.is_some();
         fence = match (fence, mark) {
             (None, mark) => mark,
-            (Some(open), Some(mark)) if mark.starts_with(open) && line.trim() == mark => None,
+            (Some(open), Some(mark)) if mark.starts_with(open) && text.trim() == mark => None,
             (open, _) => open,
         };
-        lines.push(CardLine {
-            start: at,
-            end: at + line.len(),
+        CardLine {
+            start,
+            end: start + text.len(),
             next,
-            text: line,
+            text,
             is_fenced,
-        });
-        at = next;
-    }
-    lines
+        }
+    });
+    lines.collect()
 }
 
 /// The first line of a card.
@@ -527,7 +505,7 @@ fn read_fields(lines: &[CardLine<'_>], has_headings: bool) -> Vec<CardField> {
         } else {
             line.end - text[value..].trim_start().len()
         };
-        // A text may go on in lines that are indented further.
+        // A text may continue in lines that are indented further.
         let inline_end = if items.is_empty() && !more.is_empty() {
             last.start + last.text.trim_end().len()
         } else {
@@ -548,7 +526,7 @@ fn read_fields(lines: &[CardLine<'_>], has_headings: bool) -> Vec<CardField> {
     fields
 }
 
-/// Returns true for a line that goes on with the field before it.
+/// Returns true for a line that continues the field before it.
 fn belongs(line: &CardLine<'_>, indent: usize, has_bullet: bool) -> bool {
     let is_item = bullet(line.text).is_some();
     let is_deeper = line.indent() > indent || (line.indent() == indent && is_item && !has_bullet);

@@ -4,15 +4,14 @@ use std::collections::HashSet;
 
 use super::super::CannotFollow;
 use super::super::write::{cut, one_line};
-use super::card_edits::{CardEditor, refuse};
-use super::cards::{CARDS_SECTION, Card, Cards, is_name_part, scalar};
-use super::follow::{ContractRow, PackContract};
-use super::original::{CONTRACT_SECTION, parse_fence};
-use super::sections;
+use super::card_edits::{CardEditor, new_cards, refuse, stray_message};
+use super::cards::{CARDS_SECTION, Card, CardField, Cards, is_name_part};
+use super::original::CONTRACT_SECTION;
+use super::pack_contract::{ContractRow, PackContract};
+use super::task::scalar;
 use crate::diagnostic::{Diagnostic, Replacement, push_bounded, rules};
-use crate::document::Parsed;
 use crate::document::markdown::Markdown;
-use crate::document::patch::{self, PlainValue};
+use crate::document::patch::PlainValue;
 use crate::text::{SourceText, Span, visible};
 
 rules! {
@@ -28,21 +27,16 @@ const SHOWN_CHARS: usize = 60;
 
 /// Returns the cards that the contract of a pack makes, and nothing else; none where there is no contract to read.
 pub fn cards(source: &SourceText) -> Option<String> {
-    let fence = fence_of(source)?;
-    PackContract::read(&fence.document)?;
-    let tasks = fence.document.root()?.get("tasks")?;
-    let tasks: Vec<PlainValue> = tasks.elements().map(PlainValue::of).collect();
-    Some(sections::cards(&tasks))
+    PackContract::parse(source).map(|contract| new_cards(contract.rows.iter().map(|row| &row.task)))
 }
 
 /// Returns where cards and contract differ, in the order of the text; none where there is no contract to read.
 pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
-    let fence = fence_of(source)?;
-    let contract = PackContract::read(&fence.document)?;
-    let table = CardComparison::new(source, &contract);
+    let contract = PackContract::parse(source)?;
+    let comparison = CardComparison::new(source, &contract);
     let mut found = Vec::new();
-    for slip in table.slips() {
-        push_bounded(&mut found, || slip.diagnostic(&table));
+    for difference in comparison.differences() {
+        push_bounded(&mut found, || difference.diagnostic(&comparison));
     }
     crate::diagnostic::sort(&mut found);
     Some(found)
@@ -51,31 +45,21 @@ pub fn drift(source: &SourceText) -> Option<Vec<Diagnostic>> {
 /// Returns the text in which the cards follow the contract, and nothing else is changed.
 pub fn with_cards_renewed(source: &SourceText) -> Result<String, CannotFollow> {
     let unread = || refuse(Span::default(), "there is no contract that can be read".to_owned());
-    let fence = fence_of(source).ok_or_else(unread)?;
-    let contract = PackContract::read(&fence.document).ok_or_else(unread)?;
-    let table = CardComparison::new(source, &contract);
-    let edits = table.edits(&fence)?;
-    let text = patch::apply(source, &edits).map_err(|refusal| {
-        let span = refusal.span().unwrap_or(table.cards.body);
-        refuse(span, format!("the cards cannot be changed: {refusal}"))
-    })?;
-    let mended = SourceText::new(text);
-    let slice = |fence: &Parsed| fence.document.source().slice(fence.document.extent()).to_owned();
-    let is_kept = fence_of(&mended).is_some_and(|after| slice(&after) == slice(&fence));
-    match drift(&mended) {
-        Some(left) if left.is_empty() && is_kept => Ok(mended.as_str().to_owned()),
+    let contract = PackContract::parse(source).ok_or_else(unread)?;
+    let comparison = CardComparison::new(source, &contract);
+    let editor = CardEditor::new(source, &comparison.cards);
+    let renewed = editor.apply(&comparison.edits(&editor)?)?;
+    let is_kept = PackContract::parse(&renewed).is_some_and(|after| after.text() == contract.text());
+    match drift(&renewed) {
+        Some(left) if left.is_empty() && is_kept => Ok(renewed.as_str().to_owned()),
         _ => Err(refuse(
-            table.cards.body,
+            comparison.cards.body,
             "the cards cannot be rewritten so that they read back as the contract".to_owned(),
         )),
     }
 }
 
-fn fence_of(source: &SourceText) -> Option<Parsed> {
-    parse_fence(&Markdown::parse(source)).filter(|parsed| !parsed.document.is_broken())
-}
-
-/// The cards of a pack beside its contract.
+/// The cards of a pack next to its contract.
 struct CardComparison<'a> {
     source: &'a SourceText,
     contract: &'a PackContract,
@@ -91,8 +75,8 @@ enum CardDifference<'t> {
     Second(&'t Card),
     /// A card of no task.
     Orphan(&'t Card),
-    /// A field that says something else, by its place on the card; a second line of a field where the flag is set.
-    Field(&'t Card, usize, bool),
+    /// A field that says something else; a second line of a field where the flag is set.
+    Field(&'t Card, &'t CardField, bool),
 }
 
 impl<'a> CardComparison<'a> {
@@ -110,12 +94,14 @@ impl<'a> CardComparison<'a> {
         }
     }
 
-    fn row_of(&self, task: &str) -> Option<&ContractRow> {
-        self.contract.rows.get(*self.contract.by_id.get(task)?)
+    /// Returns the contract's value of a field of a card.
+    fn value_of(&self, card: &Card, field: &CardField) -> Option<&PlainValue> {
+        let row = self.contract.rows.get(*self.contract.by_id.get(&card.task)?)?;
+        row.task.get(field.name)
     }
 
-    fn slips(&self) -> Vec<CardDifference<'_>> {
-        let mut slips: Vec<CardDifference<'_>> = self.orphans.iter().map(CardDifference::Orphan).collect();
+    fn differences(&self) -> Vec<CardDifference<'_>> {
+        let mut found: Vec<CardDifference<'_>> = self.orphans.iter().map(CardDifference::Orphan).collect();
         let mut seen = HashSet::new();
         for row in &self.contract.rows {
             let Some(id) = row.id.as_deref().filter(|id| seen.insert(*id)) else {
@@ -123,55 +109,42 @@ impl<'a> CardComparison<'a> {
             };
             let mut own = self.cards.of(id);
             match own.next() {
-                None => slips.push(CardDifference::Missing(row, id)),
-                Some(card) => slips.extend(self.slips_of(card, row)),
+                None => found.push(CardDifference::Missing(row, id)),
+                Some(card) => found.extend(self.differences_of(card, row)),
             }
-            slips.extend(own.map(CardDifference::Second));
+            found.extend(own.map(CardDifference::Second));
         }
-        slips
+        found
     }
 
-    fn slips_of<'t>(&'t self, card: &'t Card, row: &'t ContractRow) -> impl Iterator<Item = CardDifference<'t>> {
+    fn differences_of<'t>(&'t self, card: &'t Card, row: &'t ContractRow) -> impl Iterator<Item = CardDifference<'t>> {
         let mut seen = HashSet::new();
-        let fields = card.fields.iter().enumerate();
-        fields.filter_map(move |(ix, field)| {
+        card.fields.iter().filter_map(move |field| {
             let is_second = !seen.insert(field.name);
-            let differs = !field.agrees(self.source, row.get(field.name));
-            (is_second || differs).then_some(CardDifference::Field(card, ix, is_second))
+            let differs = !field.agrees(self.source, row.task.get(field.name));
+            (is_second || differs).then_some(CardDifference::Field(card, field, is_second))
         })
     }
 
     /// Returns what makes the cards follow.
-    fn edits(&self, fence: &Parsed) -> Result<Vec<Replacement>, CannotFollow> {
-        let newline = self.source.newline().as_str();
-        let sheet = CardEditor {
-            source: self.source,
-            cards: &self.cards,
-            newline,
-        };
+    fn edits(&self, editor: &CardEditor<'_>) -> Result<Vec<Replacement>, CannotFollow> {
         if self.cards.cards.is_empty() && self.orphans.is_empty() {
-            return self.all_cards(fence).map(|edit| vec![edit]);
+            return self.all_cards().map(|edit| vec![edit]);
         }
+        let rows = &self.contract.rows;
+        let card_at = |ix: usize| self.cards.of(rows.get(ix)?.id.as_deref()?).next();
         let mut edits = Vec::new();
-        for slip in self.slips() {
-            match slip {
-                CardDifference::Missing(row, id) => {
-                    sheet.card_of(id)?;
-                    let card_at = |ix: usize| {
-                        let id = self.contract.rows.get(ix)?.id.as_deref()?;
-                        self.cards.of(id).next()
-                    };
+        for difference in self.differences() {
+            match difference {
+                CardDifference::Missing(_, id) => {
+                    editor.card_of(id)?;
                     let at = self.contract.by_id.get(id).copied().unwrap_or(0);
-                    let after = (0..at).rev().find_map(card_at);
-                    let before = (at + 1..self.contract.rows.len()).find_map(card_at);
-                    sheet.add(row, after, before, &mut edits);
+                    editor.add(rows, at, card_at, &mut edits);
                 }
-                CardDifference::Second(card) | CardDifference::Orphan(card) => sheet.remove(card, &mut edits),
-                CardDifference::Field(card, ix, is_second) => {
-                    if let Some(field) = card.fields.get(ix) {
-                        let value = self.row_of(&card.task).and_then(|row| row.get(field.name));
-                        edits.push(sheet.set_field(card, field, value.filter(|_| !is_second)));
-                    }
+                CardDifference::Second(card) | CardDifference::Orphan(card) => editor.remove(card, &mut edits),
+                CardDifference::Field(card, field, is_second) => {
+                    let value = self.value_of(card, field).filter(|_| !is_second);
+                    edits.push(editor.set_field(card, field, value));
                 }
             }
         }
@@ -179,16 +152,9 @@ impl<'a> CardComparison<'a> {
     }
 
     /// Returns what gives all tasks a card where there is none.
-    fn all_cards(&self, fence: &Parsed) -> Result<Replacement, CannotFollow> {
-        let root = fence.document.root();
-        let tasks = root.and_then(|root| root.get("tasks"));
-        let tasks: Vec<PlainValue> = tasks
-            .into_iter()
-            .flat_map(|tasks| tasks.elements())
-            .map(PlainValue::of)
-            .collect();
+    fn all_cards(&self) -> Result<Replacement, CannotFollow> {
         let newline = self.source.newline().as_str();
-        let cards = sections::cards(&tasks).replace('\n', newline);
+        let cards = new_cards(self.contract.rows.iter().map(|row| &row.task)).replace('\n', newline);
         let markdown = Markdown::parse(self.source);
         let (at, heading) = match (markdown.section(CARDS_SECTION), markdown.section(CONTRACT_SECTION)) {
             (Some(section), _) => (section.body, String::new()),
@@ -226,51 +192,41 @@ fn joined_insertions(edits: Vec<Replacement>) -> Vec<Replacement> {
 }
 
 impl CardDifference<'_> {
-    fn diagnostic(&self, table: &CardComparison<'_>) -> Diagnostic {
-        let drift = |span: Span, message: String| {
-            let help = "`planwright tasks cards PACK --write` rewrites what has drifted";
-            Diagnostic::new(&CARD_DRIFT, span, message).with_help(help)
+    fn diagnostic(&self, comparison: &CardComparison<'_>) -> Diagnostic {
+        let stray = match self {
+            CardDifference::Missing(_, id) => comparison.cards.stray_mention(id).zip(Some(id)),
+            _ => None,
         };
-        match self {
-            CardDifference::Missing(row, id) => match table.cards.stray_mention(id) {
-                Some(span) => drift(
-                    span,
-                    format!(
-                        "`{}` is named among the cards in a way that is not understood",
-                        visible(id)
-                    ),
-                )
-                .with_help("edit that place by hand"),
-                None => drift(row.span, format!("there is no card of `{}`", visible(id))),
-            },
-            CardDifference::Second(card) => drift(card.id, format!("`{}` has two cards", visible(&card.task))),
+        if let Some((span, id)) = stray {
+            return Diagnostic::new(&CARD_DRIFT, span, stray_message(id)).with_help("edit that place by hand");
+        }
+        let (span, message) = match self {
+            CardDifference::Missing(row, id) => (row.span, format!("there is no card of `{}`", visible(id))),
+            CardDifference::Second(card) => (card.id, format!("`{}` has two cards", visible(&card.task))),
             CardDifference::Orphan(card) => {
                 let task = visible(&card.task);
-                drift(
+                (
                     card.id,
                     format!("there is a card of `{task}`, and no such task in the contract"),
                 )
             }
-            CardDifference::Field(card, ix, is_second) => {
-                let task = visible(&card.task);
-                let Some(field) = card.fields.get(*ix) else {
-                    return drift(card.id, format!("the card of `{task}` has drifted"));
+            CardDifference::Field(card, field, is_second) => {
+                let (task, name) = (visible(&card.task), field.name);
+                let message = match comparison.value_of(card, field).and_then(shown) {
+                    _ if *is_second => format!("the card of `{task}` has `{name}` twice"),
+                    Some(value) => {
+                        let value = visible(&value);
+                        format!("the card of `{task}` says something else of `{name}`: the contract says `{value}`")
+                    }
+                    None => {
+                        format!("the card of `{task}` says something else of `{name}`: the contract says nothing of it")
+                    }
                 };
-                let name = field.name;
-                if *is_second {
-                    return drift(field.name_span, format!("the card of `{task}` has `{name}` twice"));
-                }
-                let value = table.row_of(&card.task).and_then(|row| row.get(name));
-                let says = match value.and_then(shown) {
-                    Some(value) => format!("the contract says `{}`", visible(&value)),
-                    None => "the contract says nothing of it".to_owned(),
-                };
-                drift(
-                    field.name_span,
-                    format!("the card of `{task}` says something else of `{name}`: {says}"),
-                )
+                (field.name_span, message)
             }
-        }
+        };
+        Diagnostic::new(&CARD_DRIFT, span, message)
+            .with_help("`planwright tasks cards PACK --write` rewrites what has drifted")
     }
 }
 

@@ -14,7 +14,7 @@ pub struct OriginalFinding {
     pub code: String,
     /// The original's sentence.
     pub message: JsString<'static>,
-    /// What else the original says of it, in its order.
+    /// Further members of the original's JSON, in its order.
     pub details: Vec<(&'static str, JsValue)>,
     /// Where in the pack it is; empty at the start for what is missing as a whole.
     pub span: Span,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::number::number_to_string;
+use crate::document::json::decode_escape;
 use crate::document::markdown::is_space;
 use crate::document::{NodeKind, NodeRef};
 use crate::text::Span;
@@ -76,11 +77,6 @@ impl<'s> JsString<'s> {
             Repr::Text(text) => text.chars().all(is_space),
             Repr::Wtf8(_) => false,
         }
-    }
-
-    /// Returns true for the empty string.
-    pub fn is_empty(&self) -> bool {
-        self.as_bytes().is_empty()
     }
 }
 
@@ -183,6 +179,11 @@ impl JsValue {
         JsValue::String(text.into().into_owned())
     }
 
+    /// Returns an object with these members.
+    pub fn object<const N: usize>(members: [(&'static str, JsValue); N]) -> Self {
+        JsValue::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
+    }
+
     /// Returns what `String` makes of it.
     pub fn to_js_string(&self) -> JsString<'static> {
         let mut out = Vec::new();
@@ -243,22 +244,11 @@ impl<'d> JsView<'d> {
         self.0.own_members().map(|member| (member.key, JsView(member.value)))
     }
 
-    /// Returns the members of an object with the places of their keys, in the order of `Object.keys`: the last value of a repeated
-    /// key at the place of the first, whole numbers first.
+    /// Returns the members of an object with the places of their keys, in the order of `Object.keys`.
     pub(super) fn listed_members(self) -> Vec<(JsString<'d>, Span, JsView<'d>)> {
-        let mut listed: Vec<(JsString<'d>, Span, JsView<'d>)> = Vec::new();
-        let mut seen: HashMap<JsString<'d>, usize> = HashMap::new();
-        for (key, value) in self.members() {
-            let (name, span) = (string_of(key), key.span());
-            let ix = *seen.entry(name.clone()).or_insert(listed.len());
-            match listed.get_mut(ix) {
-                Some(member) => *member = (name, span, value),
-                None => listed.push((name, span, value)),
-            }
-        }
-        // A stable sort: keys that are no array index stay in their order, after those that are.
-        listed.sort_by_key(|(name, ..)| array_index(name.as_bytes()).unwrap_or(u32::MAX));
-        listed
+        let members = self.members().map(|(key, value)| (string_of(key), (key.span(), value)));
+        let listed = in_key_order(members).into_iter();
+        listed.map(|(key, (span, value))| (key, span, value)).collect()
     }
 
     /// Returns true for an array.
@@ -337,8 +327,24 @@ fn number_of(node: NodeRef<'_>) -> f64 {
     node.as_number().unwrap_or(f64::NAN)
 }
 
+/// Returns entries as an object would list them: the last value of a repeated key at the place of the first, whole numbers first.
+pub(super) fn in_key_order<'k, V>(entries: impl Iterator<Item = (JsString<'k>, V)>) -> Vec<(JsString<'k>, V)> {
+    let mut listed: Vec<(JsString<'k>, V)> = Vec::new();
+    let mut seen: HashMap<JsString<'k>, usize> = HashMap::new();
+    for (key, value) in entries {
+        let ix = *seen.entry(key.clone()).or_insert(listed.len());
+        match listed.get_mut(ix) {
+            Some(entry) => entry.1 = value,
+            None => listed.push((key, value)),
+        }
+    }
+    // A stable sort: keys that are no array index stay in their order, after those that are.
+    listed.sort_by_key(|(key, _)| array_index(key.as_bytes()).unwrap_or(u32::MAX));
+    listed
+}
+
 /// Returns the number that a key is the canonical spelling of, up to 2^32 − 2: engines list those first.
-pub(super) fn array_index(key: &[u8]) -> Option<u32> {
+fn array_index(key: &[u8]) -> Option<u32> {
     let is_canonical = match key {
         [b'0'] => true,
         [b'1'..=b'9', rest @ ..] => rest.len() < 10 && rest.iter().all(u8::is_ascii_digit),
@@ -362,52 +368,25 @@ fn decode(quoted: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(inner.len());
     let mut rest = inner;
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
-        out.extend(&rest.as_bytes()[..at]);
-        rest = decode_escape(&rest[at..], &mut out);
+        let (before, escape) = rest.split_at(at);
+        out.extend(before.as_bytes());
+        let (c, len) = decode_escape(escape);
+        match lone_surrogate(escape).filter(|_| c == '\u{fffd}') {
+            // The three bytes that UTF-8 would give to a surrogate if it were a character.
+            Some([low, high]) => out.extend([0xed, 0x80 | ((high & 0xf) << 2) | (low >> 6), 0x80 | (low & 0x3f)]),
+            None => out.extend(c.encode_utf8(&mut [0; 4]).bytes()),
+        }
+        rest = &escape[len..];
     }
     out.extend(rest.as_bytes());
     out
 }
 
-/// Appends what the escape at the start stands for; returns what follows it.
-fn decode_escape<'t>(escape: &'t str, out: &mut Vec<u8>) -> &'t str {
-    let (plain, len) = match escape.as_bytes().get(1) {
-        Some(b'u') => return decode_unicode(escape, out),
-        Some(b'b') => (b'\x08', 2),
-        Some(b'f') => (b'\x0c', 2),
-        Some(b'n') => (b'\n', 2),
-        Some(b'r') => (b'\r', 2),
-        Some(b't') => (b'\t', 2),
-        Some(&plain @ (b'"' | b'\\' | b'/')) => (plain, 2),
-        _ => (b'\\', 1),
-    };
-    out.push(plain);
-    &escape[len..]
-}
-
-fn decode_unicode<'t>(escape: &'t str, out: &mut Vec<u8>) -> &'t str {
-    let unit = |at: usize| {
-        let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let Some(first) = unit(0) else {
-        out.push(b'\\');
-        return &escape[1..];
-    };
-    let second = unit(6).unwrap_or(0);
-    let mut pair = char::decode_utf16([first, second]);
-    match pair.next() {
-        Some(Ok(c)) => {
-            out.extend(c.encode_utf8(&mut [0; 4]).bytes());
-            &escape[if c.len_utf16() == 2 { 12 } else { 6 }..]
-        }
-        _ => {
-            // The three bytes that UTF-8 would give to a surrogate if it were a character.
-            let [low, high] = first.to_le_bytes();
-            out.extend([0xed, 0x80 | ((high & 0xf) << 2) | (low >> 6), 0x80 | (low & 0x3f)]);
-            &escape[6..]
-        }
-    }
+/// Returns the surrogate that an escape begins with, as two bytes.
+fn lone_surrogate(escape: &str) -> Option<[u8; 2]> {
+    let digits = escape.get(..6)?.strip_prefix("\\u")?;
+    let unit = u16::from_str_radix(digits, 16).ok()?;
+    (0xd800..0xe000).contains(&unit).then(|| unit.to_le_bytes())
 }
 
 /// Appends a string as `JSON.stringify` quotes it.
@@ -434,98 +413,52 @@ fn escape_into(c: char, out: &mut String) {
     }
 }
 
-/// Writes JSON as `JSON.stringify(value, null, 2)` lays it out.
-#[derive(Default)]
-pub struct JsPrinter {
-    out: String,
-    /// For each open bracket whether anything stands in it yet.
-    has_items: Vec<bool>,
+/// Writes a value as `JSON.stringify(value, null, 2)` does.
+pub fn stringify(value: &JsValue) -> String {
+    let mut out = String::new();
+    stringify_into(value, 0, &mut out);
+    out
 }
 
-impl JsPrinter {
-    /// Returns what was written.
-    pub fn finish(self) -> String {
-        self.out
-    }
-
-    /// Opens an object or an array: `{` or `[`.
-    pub fn open(&mut self, bracket: char) {
-        self.out.push(bracket);
-        self.has_items.push(false);
-    }
-
-    /// Closes what was opened last: `}` or `]`.
-    pub fn close(&mut self, bracket: char) {
-        if self.has_items.pop() == Some(true) {
-            self.new_line();
+fn stringify_into(value: &JsValue, depth: usize, out: &mut String) {
+    match value {
+        JsValue::Number(number) if !number.is_finite() => out.push_str("null"),
+        JsValue::Null | JsValue::Bool(_) | JsValue::Number(_) => out.push_str(&value.to_js_string().text()),
+        JsValue::String(text) => quote_into(text.as_bytes(), out),
+        JsValue::Array(elements) => {
+            let lines = elements.iter().map(|element| (None, element));
+            stringify_lines(['[', ']'], lines, depth, out);
         }
-        self.out.push(bracket);
-    }
-
-    /// Begins an element; its value must follow.
-    pub fn element(&mut self) {
-        if let Some(has_items) = self.has_items.last_mut() {
-            if *has_items {
-                self.out.push(',');
-            }
-            *has_items = true;
-            self.new_line();
+        JsValue::Object(members) => {
+            let lines = members.iter().map(|(key, value)| (Some(key), value));
+            stringify_lines(['{', '}'], lines, depth, out);
         }
     }
+}
 
-    /// Begins a member; its value must follow.
-    pub fn key(&mut self, key: impl AsRef<[u8]>) {
-        self.element();
-        quote_into(key.as_ref(), &mut self.out);
-        self.out.push_str(": ");
-    }
-
-    /// Writes a string as a value.
-    pub fn string(&mut self, text: impl AsRef<[u8]>) {
-        quote_into(text.as_ref(), &mut self.out);
-    }
-
-    /// Writes a literal: `null`, `true`, a number.
-    pub fn literal(&mut self, literal: &str) {
-        self.out.push_str(literal);
-    }
-
-    /// Writes a value and all in it.
-    pub fn value(&mut self, value: &JsValue) {
-        match value {
-            JsValue::Null => self.literal("null"),
-            JsValue::Bool(value) => self.literal(if *value { "true" } else { "false" }),
-            JsValue::Number(number) if !number.is_finite() => self.literal("null"),
-            JsValue::Number(number) => self.literal(&number_to_string(*number)),
-            JsValue::String(text) => self.string(text.as_bytes()),
-            JsValue::Array(elements) => self.array(elements),
-            JsValue::Object(members) => {
-                self.open('{');
-                for (key, value) in members {
-                    self.key(key.as_bytes());
-                    self.value(value);
-                }
-                self.close('}');
-            }
+fn stringify_lines<'v>(
+    brackets: [char; 2],
+    lines: impl Iterator<Item = (Option<&'v JsString<'static>>, &'v JsValue)>,
+    depth: usize,
+    out: &mut String,
+) {
+    let mut is_empty = true;
+    out.push(brackets[0]);
+    for (key, value) in lines {
+        out.push_str(if is_empty { "\n" } else { ",\n" });
+        is_empty = false;
+        out.push_str(&"  ".repeat(depth + 1));
+        if let Some(key) = key {
+            quote_into(key.as_bytes(), out);
+            out.push_str(": ");
         }
+        stringify_into(value, depth + 1, out);
     }
-
-    /// Writes an array of values.
-    pub fn array(&mut self, elements: &[JsValue]) {
-        self.open('[');
-        for element in elements {
-            self.element();
-            self.value(element);
-        }
-        self.close(']');
+    if !is_empty {
+        out.push('\n');
+        out.push_str(&"  ".repeat(depth));
     }
-
-    fn new_line(&mut self) {
-        self.out.push('\n');
-        for _ in &self.has_items {
-            self.out.push_str("  ");
-        }
-    }
+    out.push(brackets[1]);
 }
 
 #[cfg(test)]
@@ -554,9 +487,7 @@ mod tests {
 
     #[track_caller]
     fn check_print(written: &str, expect: &str) {
-        let mut printer = JsPrinter::default();
-        printer.value(&parse(written));
-        assert_eq!(printer.finish(), expect);
+        assert_eq!(stringify(&parse(written)), expect);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! spec-first task packs: Markdown with frontmatter and one JSON contract, judged by the original validator's rules.
 
-mod card_edits;
+pub(crate) mod card_edits;
 mod cards;
+pub mod compare;
 pub(crate) mod contract;
+pub mod derived_contract;
+pub(crate) mod derived_layout;
 pub mod drift;
 pub(crate) mod fields;
 pub mod finding;
@@ -11,12 +14,15 @@ pub mod hash;
 pub mod js;
 mod number;
 pub mod original;
+mod pack_contract;
 pub(crate) mod paths;
 mod read;
 pub mod report;
-pub(crate) mod rewave;
 pub(crate) mod sections;
+pub mod source_plan;
+pub(crate) mod task;
 mod wave_edits;
+pub(crate) mod waves;
 pub(crate) mod write;
 
 use super::open::{frontmatter_lines, has_heading};

@@ -148,12 +148,13 @@ fn has_parts(name: &str, parts: &[&str]) -> bool {
 mod tests {
     use super::*;
 
+    /// Checks what passes and what does not: words, and paths with characters that no word has.
     #[track_caller]
-    fn check(rule: fn(&str) -> bool, yes: &[&str], no: &[&str]) {
-        for path in yes {
+    fn check(rule: fn(&str) -> bool, yes: (&str, &[&str]), no: (&str, &[&str])) {
+        for path in yes.0.split(' ').chain(yes.1.iter().copied()) {
             assert!(rule(path), "{path:?} should pass");
         }
-        for path in no {
+        for path in no.0.split(' ').chain(no.1.iter().copied()) {
             assert!(!rule(path), "{path:?} should not pass");
         }
     }
@@ -162,87 +163,32 @@ mod tests {
     fn concrete_paths_name_one_portable_file() {
         check(
             is_concrete,
-            &[
-                "a",
-                "src/a.rs",
-                "a b/c d.txt",
-                "документ/日本.md",
-                ".github/x.yml",
-                "a..b",
-                "a/..b",
-                "a\u{7f}",
-                "console.rs",
-                "com0",
-                "com10",
-                "lpt",
-                "conin$",
-                "a.con",
-                "xcon",
-                "~",
-                "a/~b",
-                "-x",
-                "@a",
-                "#a",
-                "a;b",
-                "a\u{85}",
-                "con.\u{2028}x",
-                ".claude/x",
-                ".env",
-            ],
-            &[
-                "",
-                " ",
-                "\u{a0}",
-                ".",
-                "..",
-                "./a",
-                "a/.",
-                "a/..",
-                "../a",
-                "a//b",
-                "/a",
-                "a/",
-                "/",
-                "..a",
-                "...",
-                "a...b",
-                "a\\b",
-                "a*",
-                "a?",
-                "a[b",
-                "a]b",
-                "a{b",
-                "a}b",
-                " a",
-                "a ",
-                "a/ b",
-                "a /b",
-                "a.",
-                "a./b",
-                "\u{a0}a",
-                "a\u{feff}",
-                "a\u{3000}/b",
-                "con",
-                "CON",
-                "Con.txt",
-                "con.a.b",
-                "prn",
-                "aux.rs",
-                "nul",
-                "com1",
-                "COM9.x",
-                "lpt5",
-                "a/nul/b",
-                "a<b",
-                "a>b",
-                "a:b",
-                "a\"b",
-                "a|b",
-                "a\tb",
-                "a\u{0}",
-                "a\nb",
-                "c:/x",
-            ],
+            (
+                "a src/a.rs документ/日本.md .github/x.yml a..b a/..b console.rs com0 com10 lpt conin$ a.con xcon ~ \
+                 a/~b -x @a #a a;b .claude/x .env",
+                &["a b/c d.txt", "a\u{7f}", "a\u{85}", "con.\u{2028}x"],
+            ),
+            (
+                ". .. ./a a/. a/.. ../a a//b /a a/ / ..a ... a...b a* a? a[b a]b a{b a}b a. a./b con CON Con.txt \
+                 con.a.b prn aux.rs nul com1 COM9.x lpt5 a/nul/b a<b a>b a:b a|b c:/x",
+                &[
+                    "",
+                    " ",
+                    "\u{a0}",
+                    "a\\b",
+                    " a",
+                    "a ",
+                    "a/ b",
+                    "a /b",
+                    "\u{a0}a",
+                    "a\u{feff}",
+                    "a\u{3000}/b",
+                    "a\"b",
+                    "a\tb",
+                    "a\u{0}",
+                    "a\nb",
+                ],
+            ),
         );
     }
 
@@ -250,52 +196,16 @@ mod tests {
     fn side_effects_may_be_bounded_globs() {
         check(
             is_side_effect_pattern,
-            &[
-                "package-lock.json",
-                "*",
-                "*.snap",
-                "src/*/a.rs",
-                "a?b",
-                "a[0-9]",
-                "{a,b}.rs",
-                "co*",
-                "con*",
-                ".agents/x",
-                "*/.claude",
-                ".c*/x",
-                "x/.codex/y",
-            ],
-            &[
-                "",
-                " a",
-                "a ",
-                "**",
-                "**/*.json",
-                "a/**",
-                "a***b",
-                "../a",
-                "/a",
-                "a/",
-                ".",
-                "./a",
-                "a//b",
-                "a\\b",
-                "...",
-                "con",
-                "nul.*",
-                "a:b",
-                "a|b",
-                ".claude",
-                ".claude/*",
-                ".codex/x",
-                ".agents/skills",
-                ".agents/skills/*",
-                ".env",
-                "*.pem",
-                "x/*token*",
-                "a.",
-                "..*",
-            ],
+            (
+                "package-lock.json * *.snap src/*/a.rs a?b a[0-9] {a,b}.rs co* con* .agents/x */.claude .c*/x \
+                 x/.codex/y",
+                &[],
+            ),
+            (
+                "** **/*.json a/** a***b ../a /a a/ . ./a a//b ... con nul.* a:b a|b .claude .claude/* .codex/x \
+                 .agents/skills .agents/skills/* .env *.pem x/*token* a. ..*",
+                &["", " a", "a ", "a\\b"],
+            ),
         );
     }
 
@@ -303,8 +213,8 @@ mod tests {
     fn target_scopes_are_concrete_and_not_reserved() {
         check(
             is_target_scope,
-            &[".", "a", "packages/b"],
-            &["", "..", "./", "a/", "/a", ".claude", ".env", "a/tokens", "a*", "../s"],
+            (". a packages/b", &[]),
+            (".. ./ a/ /a .claude .env a/tokens a* ../s", &[""]),
         );
     }
 
@@ -312,24 +222,14 @@ mod tests {
     fn mirrors_are_at_the_root_and_case_sensitive() {
         check(
             is_runtime_mirror,
-            &[
-                ".claude",
-                ".claude/x",
-                ".codex",
-                ".codex/a/b",
-                ".agents/skills",
-                ".agents/skills/x",
-            ],
-            &[
-                ".agents",
-                ".agents/x",
-                ".agents/skillset",
-                "a/.claude/x",
-                ".Claude/x",
-                ".cursor",
-                ".claudex",
-                ".qoder/x",
-            ],
+            (
+                ".claude .claude/x .codex .codex/a/b .agents/skills .agents/skills/x",
+                &[],
+            ),
+            (
+                ".agents .agents/x .agents/skillset a/.claude/x .Claude/x .cursor .claudex .qoder/x",
+                &[],
+            ),
         );
     }
 
@@ -337,82 +237,23 @@ mod tests {
     fn secrets_are_found_by_name() {
         check(
             is_secret,
-            &[
-                ".env",
-                "a/.env",
-                ".ENV",
-                ".env.local",
-                ".env.example.bak",
-                "a.pem",
-                "A/B.PEM",
-                ".pem",
-                "x.key",
-                "id_rsa",
-                "id_rsa.pub",
-                "ID_ED25519",
-                "id_dsa_x",
-                "a/id_ecdsa",
-                "a.p12",
-                "a.pfx",
-                "a.keystore",
-                "a.kdbx",
-                ".htpasswd",
-                "x.htpasswd",
-                ".npmrc",
-                "a/.npmrc",
-                ".pypirc",
-                ".netrc",
-                ".git-credentials",
-                ".aws/credentials",
-                ".aws/config",
-                ".AWS/Config",
-                "b/.aws/credentials",
-                ".gcp/my-credentials-1.json",
-                "google-services.json",
-                "app/GoogleService-Info.plist",
-                "myServiceAccountKey.json",
-                "serviceaccount.json",
-                "firebase-adminsdk-x.json",
-                "firebase-adminsdk-.json",
-                "src/tokenizer.rs",
-                "a/SECRETS.md",
-                "password_reset.rs",
-                "apikey",
-                "x_API_KEY.txt",
-                "a.mobileprovision",
-                "a.cer",
-                "a.certSigningRequest",
-                "tests/secret-deny-patterns.js",
-                "SRC/cli/helpers/secret-deny-patterns.js",
-            ],
-            &[
-                ".env.example",
-                "a/.ENV.Template",
-                ".env.sample",
-                ".environment",
-                "env",
-                "x.env",
-                "a.pem.txt",
-                "key",
-                "keys.rs",
-                "x_id_rsa",
-                "secrets/a.txt",
-                "token/a.rs",
-                "b/.aws/config",
-                ".aws/x",
-                ".gcp/a.json",
-                "google-services.json5",
-                "service-account.json",
-                "serviceAccount.yaml",
-                "api-key.rs",
-                "a.cert",
-                "credential.rs",
-                "pass.rs",
-                "src/cli/helpers/secret-deny-patterns.js",
-                "tests/unit/secret-deny-patterns-contracts.test.js",
-                "\u{17f}ecret",
-                "x\u{2028}/token",
-            ],
+            (
+                ".env a/.env .ENV .env.local .env.example.bak a.pem A/B.PEM .pem x.key id_rsa id_rsa.pub ID_ED25519 \
+                 id_dsa_x a/id_ecdsa a.p12 a.pfx a.keystore a.kdbx .htpasswd x.htpasswd .npmrc a/.npmrc .pypirc \
+                 .netrc .git-credentials .aws/credentials .aws/config .AWS/Config b/.aws/credentials \
+                 .gcp/my-credentials-1.json google-services.json app/GoogleService-Info.plist \
+                 myServiceAccountKey.json serviceaccount.json firebase-adminsdk-x.json firebase-adminsdk-.json \
+                 src/tokenizer.rs a/SECRETS.md password_reset.rs apikey x_API_KEY.txt a.mobileprovision a.cer \
+                 a.certSigningRequest tests/secret-deny-patterns.js SRC/cli/helpers/secret-deny-patterns.js",
+                &[],
+            ),
+            (
+                ".env.example a/.ENV.Template .env.sample .environment env x.env a.pem.txt key keys.rs x_id_rsa \
+                 secrets/a.txt token/a.rs b/.aws/config .aws/x .gcp/a.json google-services.json5 service-account.json \
+                 serviceAccount.yaml api-key.rs a.cert credential.rs pass.rs src/cli/helpers/secret-deny-patterns.js \
+                 tests/unit/secret-deny-patterns-contracts.test.js",
+                &["\u{17f}ecret", "x\u{2028}/token"],
+            ),
         );
     }
 }

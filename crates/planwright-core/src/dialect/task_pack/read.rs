@@ -14,14 +14,13 @@ use super::paths::is_concrete;
 use super::report::MisnamedField;
 use super::{contract, report};
 use crate::diagnostic::{Diagnostic, Safety};
-use crate::document::markdown::{Markdown, MetadataLine as FrontmatterEntry};
+use crate::document::markdown::Markdown;
 use crate::document::{NodeKind, NodeRef, Parsed};
 use crate::plan::lifecycle::{OnFailure, Wording};
 use crate::plan::{
     Dependency, DependencyTarget, Field, FieldEntry, FieldValue, Lifecycle, Machine, PlanBuilder, Priority, Slots,
     TaskName, TaskOrder,
 };
-use crate::text::{SourceText, Span};
 
 static LIFECYCLE: Lifecycle = Lifecycle {
     skipped_satisfies: true,
@@ -132,16 +131,16 @@ pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     }
 }
 
-/// Returns a contract with slips of syntax only, each of which has one safe fix: it is judged as if it were mended.
+/// Returns a contract with slips of syntax only, each of which has one safe fix: it is judged as if it were fixed.
 fn readable_contract(parsed: &Parsed) -> Option<JsView<'_>> {
-    let is_mended = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
+    let is_fixable = |found: &Diagnostic| found.fix.as_ref().is_some_and(|fix| fix.safety == Safety::Safe);
     let mut faults = parsed
         .diagnostics
         .iter()
         .filter(|found| original::is_fault(found))
         .peekable();
     faults.peek()?;
-    let root = parsed.document.root().filter(|_| faults.all(is_mended))?;
+    let root = parsed.document.root().filter(|_| faults.all(is_fixable))?;
     Some(JsView::of(root))
 }
 
@@ -171,35 +170,18 @@ fn read_frontmatter(reader: &mut PlanReader<'_>, pack: &OriginalPack) {
         let Some(spec) = FRONTMATTER.fields.iter().find(|spec| spec.name == key) else {
             continue;
         };
-        let value = if spec.field == Field::SourceSections {
-            list_of(reader, source, entry)
-        } else {
-            FieldValue::Text(reader.builder.bare_text(entry.content))
+        let value = match spec.field {
+            Field::SourceSections => {
+                let items = pack.markdown().items(entry).into_iter().filter(|item| !item.is_empty());
+                let items: Vec<_> = items
+                    .map(|item| FieldValue::Text(reader.builder.bare_text(item)))
+                    .collect();
+                FieldValue::List(reader.builder.list(entry.block, items))
+            }
+            _ => FieldValue::Text(reader.builder.bare_text(entry.content)),
         };
         reader.builder.head_entry(spec.field, value);
     }
-}
-
-/// Reads the indented `- "…"` lines below a key.
-fn list_of(reader: &mut PlanReader<'_>, source: &SourceText, entry: &FrontmatterEntry) -> FieldValue {
-    let mut items = Vec::new();
-    let mut at = entry.block.start as usize;
-    for line in source.slice(entry.block).split_inclusive('\n') {
-        let item = line
-            .trim_start()
-            .strip_prefix("- ")
-            .map(|item| item.trim().trim_matches(['"', '\'']));
-        if let Some(item) = item.filter(|item| !item.is_empty())
-            && let Some(offset) = line.find(item)
-        {
-            let start = at + offset;
-            items.push(FieldValue::Text(
-                reader.builder.bare_text(Span::new(start, start + item.len())),
-            ));
-        }
-        at += line.len();
-    }
-    FieldValue::List(reader.builder.list(entry.block, items))
 }
 
 fn read_contract<'d>(reader: &mut PlanReader<'d>, root: NodeRef<'d>) -> Vec<MisnamedField> {

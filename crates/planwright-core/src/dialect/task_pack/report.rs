@@ -6,7 +6,8 @@ use super::fields;
 use super::finding::{MAX_FINDINGS, OriginalFinding};
 use super::hash::is_plan_hash;
 use super::js::{JsString, JsValue};
-use super::original::{OriginalPack, OriginalReport};
+use super::original::{CONTRACT_SECTION, OriginalPack, OriginalReport};
+use super::sections::SECTIONS;
 use crate::diagnostic::{Diagnostic, Replacement, Rule, Severity, TOO_MANY_FINDINGS, push_bounded, rules, too_many};
 use crate::text::{Span, visible};
 
@@ -83,26 +84,12 @@ rules! {
         "## Validation Notes\n\nDerived from docs/plans/p.md …";
 }
 
-/// The sections of a pack, in order.
-const SECTIONS: &[&str] = &[
-    "Overview",
-    "Source Summary",
-    "Traceability Matrix",
-    "Task Graph",
-    "Execution Waves",
-    "Task Pack Contract",
-    "Task Cards",
-    "Orientation Evidence",
-    "Validation Notes",
-    "Regeneration Rules",
-];
-
 /// Returns true for a pack that says it is not executable.
 pub(super) fn is_draft(pack: &OriginalPack) -> bool {
     pack.markdown().value("status") == Some("draft")
 }
 
-/// Returns the findings `check` shows; those about the source plan only where somebody has looked for it.
+/// Returns the findings `check` shows; those about the source plan only where the caller has looked for it.
 pub(super) fn diagnostics(
     pack: &OriginalPack,
     report: &OriginalReport,
@@ -149,7 +136,7 @@ pub(super) fn diagnostics(
                 .with_help("it is kept and ignored")
         });
     }
-    // What the original was not asked to say, nobody can list.
+    // Findings above the limit are not known.
     let is_cut = report.errors.len().max(report.limitations.len()) >= MAX_FINDINGS;
     if is_cut && !found.iter().any(|found| found.rule == &TOO_MANY_FINDINGS) {
         found.push(too_many());
@@ -402,12 +389,9 @@ fn missing_sections(pack: &OriginalPack) -> Option<Diagnostic> {
         let mut headings = pack.markdown().headings().iter();
         headings.any(|heading| source.slice(heading.title).trim() == title)
     };
-    let missing: Vec<_> = SECTIONS.iter().copied().filter(|title| !has(title)).collect();
     // A pack without its contract has an error that says so.
-    let missing: Vec<_> = missing
-        .into_iter()
-        .filter(|title| *title != "Task Pack Contract")
-        .collect();
+    let missing = |title: &&str| *title != CONTRACT_SECTION && !has(title);
+    let missing: Vec<_> = SECTIONS.into_iter().filter(missing).collect();
     if missing.is_empty() {
         return None;
     }

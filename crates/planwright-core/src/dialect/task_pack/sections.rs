@@ -2,42 +2,72 @@
 //! fence.
 
 use super::super::write::{Composed, cut, one_line};
-use super::fields;
+use super::card_edits::new_cards;
+use super::task::{PackTask, line};
 use crate::document::patch::PlainValue;
 use crate::document::write::fenced_json;
 
-/// Lays a pack out.
+/// The sections of a pack, in order.
+pub(super) const SECTIONS: [&str; 10] = [
+    "Overview",
+    "Source Summary",
+    "Traceability Matrix",
+    "Task Graph",
+    "Execution Waves",
+    "Task Pack Contract",
+    "Task Cards",
+    "Orientation Evidence",
+    "Validation Notes",
+    "Regeneration Rules",
+];
+
+/// What the table of the traceability matrix begins with.
+pub(crate) const MATRIX_HEAD: &str =
+    "| Source | Requirement / Acceptance | Task(s) | Validation |\n| --- | --- | --- | --- |\n";
+
+/// Returns the text of a pack; `bodies` are those of its sections.
+pub(crate) fn pack_text(frontmatter: &str, title: &str, bodies: [String; SECTIONS.len()]) -> String {
+    let mut out = format!("{frontmatter}\n# {}\n", one_line(title));
+    for (title, body) in SECTIONS.iter().zip(bodies) {
+        out.push_str(&format!("\n## {title}\n\n{body}"));
+    }
+    out
+}
+
+/// Lays a draft out.
 pub(super) fn lay_out(mut composed: Composed) -> String {
-    let frontmatter = match composed.head.iter().position(|(key, _)| key == "frontmatter") {
-        Some(at) => composed.head.remove(at).1,
-        None => PlainValue::Object(Vec::new()),
+    let at = composed.head.iter().position(|(key, _)| key == "frontmatter");
+    let mut frontmatter = match at.map(|at| composed.head.remove(at).1) {
+        Some(PlainValue::Object(members)) => members,
+        _ => Vec::new(),
     };
+    for (_, value) in &mut frontmatter {
+        if let PlainValue::String(text) = value {
+            *text = one_line(text);
+        }
+    }
+    let tasks: Vec<PackTask> = composed.tasks.iter().map(|task| PackTask::of_members(task)).collect();
     let contract = match composed.into_value() {
         PlainValue::Object(mut members) if members.len() == 1 => members.remove(0).1,
         other => other,
     };
-    let pack = PackSections {
+    let draft = DraftSections {
         frontmatter: &frontmatter,
-        tasks: list(&contract, "tasks"),
-        waves: list(&contract, "execution_waves"),
+        tasks: &tasks,
     };
-    let mut out = frontmatter_text(&frontmatter);
-    out.push_str(&format!("\n# {}\n", one_line(&pack.field("title"))));
-    for (title, body) in [
-        ("Overview", pack.overview()),
-        ("Source Summary", pack.source_summary()),
-        ("Traceability Matrix", pack.traceability()),
-        ("Task Graph", graph_lines(pack.tasks)),
-        ("Execution Waves", wave_lines(pack.waves)),
-        ("Task Pack Contract", fence(&contract)),
-        ("Task Cards", cards(pack.tasks)),
-        ("Orientation Evidence", EVIDENCE.to_owned()),
-        ("Validation Notes", pack.validation_notes()),
-        ("Regeneration Rules", REGENERATION.to_owned()),
-    ] {
-        out.push_str(&format!("\n## {title}\n\n{body}"));
-    }
-    out
+    let bodies = [
+        draft.overview(),
+        draft.source_summary(),
+        draft.traceability(),
+        graph_lines(&tasks),
+        wave_lines(&contract),
+        fence(&contract),
+        new_cards(tasks.iter()),
+        EVIDENCE.to_owned(),
+        draft.validation_notes(),
+        REGENERATION.to_owned(),
+    ];
+    pack_text(&frontmatter_text(&frontmatter), &draft.field("title"), bodies)
 }
 
 const EVIDENCE: &str = "- provider: skipped\n- posture: unavailable\n- evidence_refs: none\n- limitations: the tasks were not derived from a source plan; no source was read\n";
@@ -49,13 +79,9 @@ pub(crate) fn fence(contract: &PlainValue) -> String {
     format!("```json\n{}```\n", fenced_json(contract))
 }
 
-/// Returns a frontmatter with its two delimiters.
-fn frontmatter_text(frontmatter: &PlainValue) -> String {
+/// Returns a frontmatter with its two delimiters. Texts are written as they are: the judge compares them to the letter.
+pub(crate) fn frontmatter_text(members: &[(String, PlainValue)]) -> String {
     let mut out = String::from("---\n");
-    let members: &[(String, PlainValue)] = match frontmatter {
-        PlainValue::Object(members) => members,
-        _ => &[],
-    };
     for (key, value) in members {
         match value {
             PlainValue::Array(items) => {
@@ -64,6 +90,7 @@ fn frontmatter_text(frontmatter: &PlainValue) -> String {
                     out.push_str(&format!("  - \"{}\"\n", line(item).replace(['"', '\\'], "'")));
                 }
             }
+            PlainValue::String(text) => out.push_str(&format!("{key}: \"{text}\"\n")),
             value => out.push_str(&format!("{key}: \"{}\"\n", line(value))),
         }
     }
@@ -72,56 +99,23 @@ fn frontmatter_text(frontmatter: &PlainValue) -> String {
 }
 
 /// Returns what each task comes after, in lines.
-pub(crate) fn graph_lines(tasks: &[PlainValue]) -> String {
-    let mut out = String::new();
-    for task in tasks {
-        let id = get(task, "task_id").map(line).unwrap_or_default();
-        let before: Vec<String> = list(task, "dependencies").iter().map(line).collect();
-        match before.as_slice() {
-            [] => out.push_str(&format!("- {id} depends on nothing\n")),
-            before => out.push_str(&format!("- {id} comes after {}\n", before.join(", "))),
-        }
-    }
-    out
+pub(crate) fn graph_lines(tasks: &[PackTask]) -> String {
+    let line = |task: &PackTask| match (task.line("task_id"), task.lines("dependencies")) {
+        (id, before) if before.is_empty() => format!("- {id} depends on nothing\n"),
+        (id, before) => format!("- {id} comes after {}\n", before.join(", ")),
+    };
+    tasks.iter().map(line).collect()
 }
 
-/// Returns the tasks of each wave, in lines.
-pub(crate) fn wave_lines(waves: &[PlainValue]) -> String {
-    let mut out = String::new();
-    for wave in waves {
+/// Returns the tasks of each wave of a contract, in lines.
+pub(crate) fn wave_lines(contract: &PlainValue) -> String {
+    let waves = list(contract, "execution_waves").iter();
+    let lines = waves.map(|wave| {
         let tasks: Vec<String> = list(wave, "tasks").iter().map(line).collect();
         let name = get(wave, "wave").map(line).unwrap_or_default();
-        out.push_str(&format!("- wave {name}: {}\n", tasks.join(", ")));
-    }
-    out
-}
-
-/// Returns the cards of tasks: every field that they have, as it stands in the contract.
-pub(crate) fn cards(tasks: &[PlainValue]) -> String {
-    let mut out = String::new();
-    for task in tasks {
-        let PlainValue::Object(members) = task else {
-            continue;
-        };
-        let id = get(task, "task_id").map(line).unwrap_or_default();
-        out.push_str(&format!("- {id}\n"));
-        // What other tools left in the contract is not for readers.
-        let is_known = |key: &str| key != "task_id" && fields::find(|name| name == key).is_some();
-        for (key, value) in members.iter().filter(|(key, _)| is_known(key)) {
-            match value {
-                PlainValue::Object(_) | PlainValue::Null => {}
-                PlainValue::Array(items) if items.is_empty() => out.push_str(&format!("  {key}: []\n")),
-                PlainValue::Array(items) => {
-                    out.push_str(&format!("  {key}:\n"));
-                    for item in items {
-                        out.push_str(&format!("    - {}\n", line(item)));
-                    }
-                }
-                value => out.push_str(&format!("  {key}: {}\n", line(value))),
-            }
-        }
-    }
-    out
+        format!("- wave {name}: {}\n", tasks.join(", "))
+    });
+    lines.collect()
 }
 
 /// Returns the list that a member of an object is.
@@ -132,32 +126,22 @@ pub(crate) fn list<'v>(object: &'v PlainValue, key: &str) -> &'v [PlainValue] {
     }
 }
 
-/// Returns a member of an object.
-pub(crate) fn get<'v>(object: &'v PlainValue, key: &str) -> Option<&'v PlainValue> {
+fn get<'v>(object: &'v PlainValue, key: &str) -> Option<&'v PlainValue> {
     match object {
         PlainValue::Object(members) => members.iter().find(|(own, _)| own == key).map(|(_, value)| value),
         _ => None,
     }
 }
 
-/// Returns a scalar on one line.
-pub(crate) fn line(value: &PlainValue) -> String {
-    match value {
-        PlainValue::String(text) | PlainValue::Number(text) => one_line(text),
-        PlainValue::Bool(value) => value.to_string(),
-        _ => String::new(),
-    }
+struct DraftSections<'v> {
+    frontmatter: &'v [(String, PlainValue)],
+    tasks: &'v [PackTask],
 }
 
-struct PackSections<'v> {
-    frontmatter: &'v PlainValue,
-    tasks: &'v [PlainValue],
-    waves: &'v [PlainValue],
-}
-
-impl PackSections<'_> {
+impl DraftSections<'_> {
     fn field(&self, key: &str) -> String {
-        get(self.frontmatter, key).map(line).unwrap_or_default()
+        let found = self.frontmatter.iter().find(|(own, _)| own == key);
+        found.map(|(_, value)| line(value)).unwrap_or_default()
     }
 
     fn overview(&self) -> String {
@@ -179,15 +163,13 @@ impl PackSections<'_> {
     }
 
     fn traceability(&self) -> String {
-        let mut out =
-            String::from("| Source | Requirement / Acceptance | Task(s) | Validation |\n| --- | --- | --- | --- |\n");
+        let mut out = MATRIX_HEAD.to_owned();
         for task in self.tasks {
-            let cell = |key: &str| cut(&get(task, key).map(line).unwrap_or_default(), 80).replace('|', "\\|");
-            let refs: Vec<String> = list(task, "requirement_refs").iter().map(line).collect();
+            let cell = |key: &str| cut(&task.line(key), 80).replace('|', "\\|");
             out.push_str(&format!(
                 "| {} | {} | {} | {} |\n",
                 or_open(cell("source_unit")),
-                or_open(refs.join(", ").replace('|', "\\|")),
+                or_open(task.lines("requirement_refs").join(", ").replace('|', "\\|")),
                 cell("task_id"),
                 or_open(cell("test_focus")),
             ));
@@ -199,28 +181,21 @@ impl PackSections<'_> {
         let mut out = String::from(
             "- this pack is non-executable: it is a draft, and no hash of a source plan was verified\n- reject it when its source plan changes\n",
         );
+        let mut note = |what: &str, is_open: &dyn Fn(&PackTask) -> bool, rest: &str| {
+            let n_open = self.tasks.iter().filter(|task| is_open(task)).count();
+            if n_open > 0 {
+                out.push_str(&format!("- {what}{n_open} of {} tasks{rest}\n", self.tasks.len()));
+            }
+        };
         for key in ["files", "stop_if", "test_focus", "done_signal"] {
-            let is_open = |task: &&PlainValue| match get(task, key) {
+            let is_open = |task: &PackTask| match task.get(key) {
                 Some(PlainValue::Array(items)) => items.is_empty(),
                 other => other.is_none(),
             };
-            let n_open = self.tasks.iter().filter(is_open).count();
-            if n_open > 0 {
-                out.push_str(&format!(
-                    "- `{key}` is open in {n_open} of {} tasks\n",
-                    self.tasks.len()
-                ));
-            }
+            note(&format!("`{key}` is open in "), &is_open, "");
         }
-        let has_anchor =
-            |task: &&PlainValue| get(task, "source_unit").is_some() || !list(task, "requirement_refs").is_empty();
-        let n_open = self.tasks.iter().filter(|task| !has_anchor(task)).count();
-        if n_open > 0 {
-            out.push_str(&format!(
-                "- {n_open} of {} tasks name no source unit and no requirement\n",
-                self.tasks.len()
-            ));
-        }
+        let is_loose = |task: &PackTask| task.get("source_unit").is_none() && task.items("requirement_refs").is_empty();
+        note("", &is_loose, " name no source unit and no requirement");
         out
     }
 }

@@ -3,75 +3,33 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::{CannotFollow, Note};
-use super::follow::{ContractEdit, js_name};
-use super::js::JsView;
-use super::rewave::{WaveTask, place};
+use super::pack_contract::{ContractEdit, ContractWave};
+use super::waves::{WaveTask, place, wave_value};
 use crate::document::patch::{Patch, PlainValue};
 use crate::document::route::Route;
-use crate::document::{NodeKind, NodeRef};
-use crate::text::{Span, visible};
+use crate::text::visible;
 
-/// One entry of `execution_waves`.
-#[derive(Clone)]
-pub(super) struct EditedWave {
-    /// What JavaScript would call it.
-    name: String,
-    /// What it is called.
-    value: PlainValue,
-    /// Its place in the list; none for a wave that is to be made.
-    index: Option<usize>,
-    /// The tasks it lists.
-    members: Vec<Option<String>>,
-}
-
-impl EditedWave {
-    fn new(value: PlainValue) -> Self {
-        let name = match &value {
-            PlainValue::String(text) | PlainValue::Number(text) => text.clone(),
-            _ => String::new(),
-        };
-        EditedWave {
-            name,
-            value,
-            index: None,
-            members: Vec::new(),
-        }
-    }
-
-    fn number(&self) -> Option<i64> {
-        match self.value {
-            PlainValue::Number(_) => self.name.parse().ok(),
-            _ => None,
-        }
+/// Returns a wave that is to be made.
+fn new_wave(value: PlainValue) -> ContractWave {
+    let name = match &value {
+        PlainValue::String(text) | PlainValue::Number(text) => text.clone(),
+        _ => String::new(),
+    };
+    ContractWave {
+        name,
+        value,
+        index: None,
+        members: Vec::new(),
     }
 }
 
-/// Returns the waves of a contract, or the place where they make no sense.
-pub(super) fn read_waves(root: NodeRef<'_>) -> Result<Vec<EditedWave>, Span> {
-    let list = root
-        .get("execution_waves")
-        .filter(|list| list.kind() == NodeKind::Array);
-    let mut waves: Vec<EditedWave> = Vec::new();
-    let mut names = HashSet::new();
-    for (index, wave) in list.ok_or(root.span())?.elements().enumerate() {
-        let id = wave.get("wave").filter(|id| JsView::of(*id).is_string_or_number());
-        let tasks = wave.get("tasks").filter(|tasks| tasks.kind() == NodeKind::Array);
-        let (Some(id), Some(tasks)) = (id, tasks) else {
-            return Err(wave.span());
-        };
-        let name = js_name(id);
-        if name.is_empty() || !names.insert(name.clone()) {
-            return Err(id.span());
-        }
-        let member = |task: NodeRef<'_>| task.text().map(|id| id.into_owned());
-        waves.push(EditedWave {
-            name,
-            value: PlainValue::of(id),
-            index: Some(index),
-            members: tasks.elements().map(member).collect(),
-        });
-    }
-    Ok(waves)
+/// Returns the numbers of waves that are all numbered.
+fn numbers(waves: &[ContractWave]) -> Option<Vec<i64>> {
+    let number = |wave: &ContractWave| match wave.value {
+        PlainValue::Number(_) => wave.name.parse().ok(),
+        _ => None,
+    };
+    waves.iter().map(number).collect()
 }
 
 /// Where a task is to go.
@@ -90,7 +48,7 @@ impl ContractEdit<'_> {
         let named = || row.wave.clone().filter(|name| !name.trim().is_empty());
         match self.origin_of(new_ix) {
             None => named().map_or(WaveChoice::Room, WaveChoice::Named),
-            Some(old) if old.get("wave") == row.get("wave") => WaveChoice::Stay,
+            Some(old) if old.task.get("wave") == row.task.get("wave") => WaveChoice::Stay,
             Some(_) => named().map_or(WaveChoice::Stay, WaveChoice::Named),
         }
     }
@@ -126,7 +84,7 @@ impl ContractEdit<'_> {
         let n_waves = positions.iter().flatten().max().map_or(0, |last| last + 1);
         while waves.len() < n_waves {
             let value = next_name(&waves).ok_or_else(|| self.nameless(&positions, &waves))?;
-            waves.push(EditedWave::new(value));
+            waves.push(new_wave(value));
         }
         let arrangement = Arrangement {
             step: self,
@@ -152,13 +110,12 @@ impl ContractEdit<'_> {
     }
 
     /// Makes sure that there is a wave with a name: a number among numbers in its order, any other at the end.
-    fn declare(&self, name: &str, waves: &mut Vec<EditedWave>) -> Result<(), CannotFollow> {
+    fn declare(&self, name: &str, waves: &mut Vec<ContractWave>) -> Result<(), CannotFollow> {
         if waves.iter().any(|wave| wave.name == name) {
             return Ok(());
         }
-        let numbers: Option<Vec<i64>> = waves.iter().map(EditedWave::number).collect();
-        let Some(numbers) = numbers else {
-            waves.push(EditedWave::new(PlainValue::String(name.to_owned())));
+        let Some(numbers) = numbers(waves) else {
+            waves.push(new_wave(PlainValue::String(name.to_owned())));
             return Ok(());
         };
         let Ok(own) = name.parse::<i64>() else {
@@ -170,11 +127,11 @@ impl ContractEdit<'_> {
             });
         };
         let at = numbers.iter().position(|number| *number > own).unwrap_or(numbers.len());
-        waves.insert(at, EditedWave::new(PlainValue::Number(own.to_string())));
+        waves.insert(at, new_wave(PlainValue::Number(own.to_string())));
         Ok(())
     }
 
-    fn nameless(&self, positions: &[Option<usize>], waves: &[EditedWave]) -> CannotFollow {
+    fn nameless(&self, positions: &[Option<usize>], waves: &[ContractWave]) -> CannotFollow {
         let last = waves.last().map_or("", |wave| wave.name.as_str());
         let beyond = (0..positions.len()).find(|&ix| positions[ix].is_some_and(|at| at >= waves.len()));
         let task = beyond.map_or_else(|| "?".to_owned(), |ix| self.name_of(ix));
@@ -196,7 +153,7 @@ impl ContractEdit<'_> {
         &self,
         wishes: &[WaveChoice],
         new_edges: &HashSet<(usize, usize)>,
-        waves: &[EditedWave],
+        waves: &[ContractWave],
     ) -> Vec<Option<usize>> {
         let names = waves.iter().map(|wave| wave.name.as_str());
         let position: HashMap<&str, usize> = names.zip(0..).collect();
@@ -211,7 +168,7 @@ impl ContractEdit<'_> {
                 at: at(ix),
                 is_new: matches!(wishes[ix], WaveChoice::Room),
                 has_new_dependency: matches!(wishes[ix], WaveChoice::Stay) && on.iter().any(|&on| is_late(ix, on)),
-                files: self.new.rows[ix].texts("files"),
+                files: self.new.rows[ix].task.texts("files").collect(),
                 on,
             }
         };
@@ -221,9 +178,8 @@ impl ContractEdit<'_> {
 }
 
 /// Returns a name for a wave after these: the next number, or the last name with its number raised.
-fn next_name(waves: &[EditedWave]) -> Option<PlainValue> {
-    let numbers: Option<Vec<i64>> = waves.iter().map(EditedWave::number).collect();
-    if let Some(numbers) = numbers {
+fn next_name(waves: &[ContractWave]) -> Option<PlainValue> {
+    if let Some(numbers) = numbers(waves) {
         let next = numbers.into_iter().max().unwrap_or(0).checked_add(1)?;
         return Some(PlainValue::Number(next.to_string()));
     }
@@ -240,7 +196,7 @@ struct Arrangement<'a> {
     wishes: Vec<WaveChoice>,
     /// For each task the place of its wave among the waves.
     positions: Vec<Option<usize>>,
-    waves: Vec<EditedWave>,
+    waves: Vec<ContractWave>,
 }
 
 impl Arrangement<'_> {
@@ -260,20 +216,14 @@ impl Arrangement<'_> {
             match wave.index {
                 Some(index) => {
                     n_before += 1;
-                    let goes_on = |id: &Option<String>| {
-                        let ix = by_old_id.get(id.as_deref()?).copied()?;
-                        ix.filter(|ix| !moving.contains(ix) || self.positions[*ix] == Some(at))
+                    let member = |id: &Option<String>| match id.as_deref().and_then(|id| by_old_id.get(id)) {
+                        None => WaveMember::Unknown,
+                        Some(Some(ix)) if !moving.contains(ix) || self.positions[*ix] == Some(at) => {
+                            WaveMember::Task(*ix)
+                        }
+                        Some(_) => WaveMember::Leaves,
                     };
-                    let is_known = |id: &Option<String>| id.as_deref().is_some_and(|id| by_old_id.contains_key(id));
-                    let members: Vec<WaveMember> = wave
-                        .members
-                        .iter()
-                        .map(|id| match goes_on(id) {
-                            Some(ix) => WaveMember::Task(ix),
-                            None if is_known(id) => WaveMember::Leaves,
-                            None => WaveMember::Unknown,
-                        })
-                        .collect();
+                    let members: Vec<WaveMember> = wave.members.iter().map(member).collect();
                     self.list_patches(index, wave, &members, &arriving[at], &mut patches, notes);
                 }
                 None => {
@@ -282,10 +232,7 @@ impl Arrangement<'_> {
                     patches.push(Patch::InsertElement {
                         array: list(),
                         index: n_before,
-                        value: PlainValue::Object(vec![
-                            ("wave".to_owned(), wave.value.clone()),
-                            ("tasks".to_owned(), PlainValue::Array(tasks)),
-                        ]),
+                        value: wave_value(wave.value.clone(), tasks),
                     });
                 }
             }
@@ -328,7 +275,7 @@ impl Arrangement<'_> {
             if row.id.is_some() {
                 moving.push(ix);
             }
-            if row.get("wave") != Some(&wave.value) {
+            if row.task.get("wave") != Some(&wave.value) {
                 patches.push(Patch::ReplaceScalar {
                     at: Route::root().key("tasks").index(row.index).key("wave"),
                     value: wave.value.clone(),
@@ -342,17 +289,17 @@ impl Arrangement<'_> {
     fn list_patches(
         &self,
         index: usize,
-        wave: &EditedWave,
+        wave: &ContractWave,
         members: &[WaveMember],
         arriving: &[usize],
         patches: &mut Vec<Patch>,
         notes: &mut Vec<Note>,
     ) {
-        let staying = members.iter().filter_map(|member| match member {
+        let task_of = |member: &WaveMember| match member {
             WaveMember::Task(ix) => Some(*ix),
             WaveMember::Leaves | WaveMember::Unknown => None,
-        });
-        let staying: HashSet<usize> = staying.collect();
+        };
+        let staying: HashSet<usize> = members.iter().filter_map(task_of).collect();
         let coming: Vec<usize> = arriving.iter().copied().filter(|ix| !staying.contains(ix)).collect();
         if coming.is_empty() && !members.is_empty() && members.iter().all(|member| *member == WaveMember::Leaves) {
             notes.push(happened(format!(
@@ -378,16 +325,11 @@ impl Arrangement<'_> {
                 WaveMember::Task(_) | WaveMember::Unknown => {}
             }
         }
-        let mut highest = None;
-        let highest: Vec<Option<usize>> = members
-            .iter()
-            .map(|member| {
-                if let WaveMember::Task(ix) = member {
-                    highest = highest.max(Some(*ix));
-                }
-                highest
-            })
-            .collect();
+        let highest = members.iter().scan(None, |highest, member| {
+            *highest = task_of(member).max(*highest);
+            Some(*highest)
+        });
+        let highest: Vec<Option<usize>> = highest.collect();
         for ix in coming {
             patches.push(Patch::InsertElement {
                 array: array.clone(),

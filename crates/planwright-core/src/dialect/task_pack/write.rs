@@ -11,7 +11,8 @@ use super::super::write::{
 };
 use super::contract::SCHEMA_VERSION;
 use super::paths::{is_concrete, is_runtime_mirror, is_secret, is_side_effect_pattern, is_target_scope};
-use super::{rewave, sections};
+use super::waves::{self, wave_list};
+use super::{fields, sections};
 use crate::document::patch::PlainValue;
 use crate::plan::Field;
 
@@ -35,7 +36,7 @@ impl DialectWriter for TaskPackWriter {
             ),
             member("tasks", PlainValue::Null),
         ];
-        let tasks = draft.tasks.iter_mut().zip(files).zip(&waves).enumerate();
+        let tasks = draft.tasks.iter_mut().zip(&files).zip(&waves).enumerate();
         let tasks = tasks.map(|(ix, ((task, files), wave))| compose_task(task, ix, &ids, files, *wave, report));
         Composed {
             head: vec![
@@ -142,7 +143,7 @@ fn frontmatter(head: &mut Fields, id_source: &IdSource<'_>, report: &mut WriterR
     members
 }
 
-/// Takes the Markdown plan that the tasks come from, where somebody has made sure of one: a pack that names a file that is
+/// Takes the Markdown plan that the tasks come from, where the caller has found one: a pack that names a file that is
 /// not there is not sound.
 fn take_source_plan(head: &mut Fields) -> Option<String> {
     let is_source = |path: &str| is_concrete(path) && frontmatter_line(path) == path;
@@ -192,7 +193,7 @@ fn waves_of(draft: &PlanDraft, files: &[Vec<String>], report: &mut WriterReport)
     }
     let on = |task: &DraftTask| task.dependencies.iter().map(|&place| place as usize).collect();
     let on: Vec<Vec<usize>> = draft.tasks.iter().map(on).collect();
-    let fresh = rewave::fresh(&on, files);
+    let fresh = waves::fresh(&on, files);
     let waves: Vec<usize> = fresh.positions.iter().map(|at| at.map_or(0, |at| at + 1)).collect();
     let n_waves = waves.iter().max().copied().unwrap_or(0);
     if n_waves > 0 {
@@ -215,79 +216,47 @@ fn stage_waves(draft: &PlanDraft) -> Vec<usize> {
     draft.tasks.iter().map(wave).collect()
 }
 
-pub(crate) fn wave_list<'i>(waves: &[usize], ids: impl Iterator<Item = &'i str>) -> PlainValue {
-    let n_waves = waves.iter().max().copied().unwrap_or(0);
-    let mut lists: Vec<Vec<PlainValue>> = vec![Vec::new(); n_waves];
-    for (wave, id) in waves.iter().zip(ids) {
-        if let Some(list) = wave.checked_sub(1).and_then(|ix| lists.get_mut(ix)) {
-            list.push(text(id));
-        }
-    }
-    let wave = |(ix, list)| {
-        PlainValue::Object(vec![
-            member("wave", number(ix + 1)),
-            member("tasks", PlainValue::Array(list)),
-        ])
-    };
-    PlainValue::Array(lists.into_iter().enumerate().map(wave).collect())
-}
-
 fn compose_task(
     task: &mut DraftTask,
     task_ix: usize,
     ids: &[(String, bool)],
-    files: Vec<String>,
+    files: &[String],
     wave: usize,
     report: &mut WriterReport,
 ) -> Vec<(String, PlainValue)> {
-    let fields = &mut task.fields;
-    let title = fields.take_text(Field::Title);
-    let body = fields
-        .take_text(Field::Goal)
-        .or_else(|| fields.take_text(Field::Description));
+    let values = &mut task.fields;
+    let title = values.take_text(Field::Title);
+    let body = values.take_text(Field::Goal);
+    let body = body.or_else(|| values.take_text(Field::Description));
     let goal = joined(title, body).unwrap_or_else(|| {
         report.invented(Some(task_ix), "goal", "it says nowhere what is to be done");
         "Untitled task".to_owned()
     });
-    let mut members = vec![member("task_id", text(ids.get(task_ix).map_or("", |(id, _)| id)))];
-    let mut add = |key: &str, value: Option<PlainValue>| members.extend(value.map(|value| member(key, value)));
-    add("source_unit", fields.take_text(Field::SourceUnit).map(text));
-    add(
-        "requirement_refs",
-        fields.take_texts(Field::RequirementRefs).map(PlainValue::Array),
-    );
-    add("goal", Some(text(goal)));
-    add("dependencies", Some(named(&task.dependencies, ids)));
-    add("files", Some(PlainValue::Array(files.into_iter().map(text).collect())));
-    add(
-        "expected_side_effects",
-        take_side_effects(fields).map(PlainValue::Array),
-    );
-    add(
-        "context_refs",
-        fields.take_texts(Field::ContextRefs).map(PlainValue::Array),
-    );
-    add("entry_hint", fields.take_text(Field::EntryHint).map(text));
-    add("test_focus", fields.take_text(Field::TestFocus).map(text));
-    add("done_signal", take_done_signal(fields, task_ix, report).map(text));
-    add("wave", Some(number(wave)));
-    let parallelizable = fields.take(Field::Parallelizable);
-    add(
-        "parallelizable",
-        parallelizable.filter(|value| matches!(value, PlainValue::Bool(_))),
-    );
-    add("risk_note", fields.take_text(Field::RiskNote).map(text));
-    let notes = fields
-        .take_text(Field::Notes)
-        .or_else(|| fields.take_text(Field::Instructions));
-    add("notes", notes.map(text));
-    add("review_gate", fields.take_text(Field::ReviewGate).map(text));
-    add("review_focus", fields.take_text(Field::ReviewFocus).map(text));
-    add("handoff_owner", fields.take_text(Field::AgentHint).map(text));
-    if fields.text(Field::TargetRepo).is_some_and(is_target_scope) {
-        add("target_repo", fields.take_text(Field::TargetRepo).map(text));
+    let files: Vec<PlainValue> = files.iter().map(|file| text(file.as_str())).collect();
+    let mut members = Vec::new();
+    for spec in fields::as_written() {
+        let value = match spec.field {
+            Field::Id => Some(text(ids.get(task_ix).map_or("", |(id, _)| id))),
+            Field::Goal => Some(text(goal.as_str())),
+            Field::Dependencies => Some(named(&task.dependencies, ids)),
+            Field::Files => Some(PlainValue::Array(files.clone())),
+            Field::SideEffects => take_side_effects(values).map(PlainValue::Array),
+            Field::DoneSignal => take_done_signal(values, task_ix, report).map(text),
+            Field::Wave => Some(number(wave)),
+            Field::Parallelizable => {
+                let value = values.take(Field::Parallelizable);
+                value.filter(|value| matches!(value, PlainValue::Bool(_)))
+            }
+            Field::Notes => {
+                let notes = values.take_text(Field::Notes);
+                notes.or_else(|| values.take_text(Field::Instructions)).map(text)
+            }
+            Field::TargetRepo if !values.text(Field::TargetRepo).is_some_and(is_target_scope) => None,
+            field if fields::is_list(spec.name) => values.take_texts(field).map(PlainValue::Array),
+            field => values.take_text(field).map(text),
+        };
+        members.extend(value.map(|value| member(spec.name, value)));
     }
-    add("stop_if", fields.take_text(Field::StopIf).map(text));
     members
 }
 

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, MAX_FINDINGS, Safety};
 use crate::text::{SourceText, Span};
 
 pub(crate) use recover::duplicate_key;
-pub(crate) use scalar::{decode, encode, encode_into};
+pub(crate) use scalar::{decode, decode_escape, encode, encode_into};
 pub(super) use scalar::{digest, is_json_number};
 use scalar::{is_word, plain_run};
 

@@ -338,7 +338,8 @@ pub(crate) fn decode(quoted: &str) -> String {
     out
 }
 
-fn decode_escape(escape: &str) -> (char, usize) {
+/// Returns what the escape at the start of a text stands for, and its length; U+FFFD for half of a surrogate pair.
+pub(crate) fn decode_escape(escape: &str) -> (char, usize) {
     let unit = |at: usize| {
         let digits = escape.get(at..at + 4)?;
         u32::from_str_radix(digits, 16).ok()

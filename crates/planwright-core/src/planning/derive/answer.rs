@@ -4,7 +4,9 @@ use super::super::answer::{AnswerCandidate, candidates};
 use super::super::draft::hopeless;
 use super::rules::{ANSWER, UNKNOWN_FIELD};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::dialect::task_pack::derived_layout::{Orientation, PlannerAnswer};
 use crate::dialect::task_pack::fields;
+use crate::dialect::task_pack::task::PackTask;
 use crate::dialect::write::{cut, one_line};
 use crate::document::patch::PlainValue;
 use crate::document::rules::{JSON_COMMENT, JSON_SURROGATE, JSON_TRAILING_COMMA};
@@ -13,34 +15,6 @@ use crate::text::{SourceText, visible};
 
 /// How many findings about the syntax of an answer are told.
 const MAX_SLIPS: usize = 20;
-
-/// What a planner answered.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PlannerAnswer {
-    /// The tasks, each with the fields that packs know; its wave is left out.
-    pub(super) tasks: Vec<Vec<(&'static str, PlainValue)>>,
-    /// The sections of the plan that were used.
-    pub(super) sections: Vec<String>,
-    /// Units and requirements that no task serves, and why.
-    pub(super) uncovered: Vec<(String, String)>,
-    /// What is to be found out while the tasks are done.
-    pub(super) unknowns: Vec<String>,
-    /// What was looked at to find the borders of tasks.
-    pub(super) orientation: Orientation,
-    /// Why the work is split in this way, in the planner's words.
-    pub(super) reasoning: String,
-    /// What is left out, and told.
-    pub(super) warnings: Vec<Diagnostic>,
-}
-
-/// What the planner looked at.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Orientation {
-    pub(super) provider: Option<String>,
-    pub(super) posture: Option<String>,
-    pub(super) evidence: Vec<String>,
-    pub(super) limitations: Vec<String>,
-}
 
 impl PlannerAnswer {
     /// Reads an answer, or says why it cannot be used. Of several blocks with tasks the last counts, as in all answers of planners.
@@ -91,7 +65,7 @@ impl PlannerAnswer {
     }
 
     fn read_task(&mut self, task: NodeRef<'_>) {
-        let mut members: Vec<(&'static str, PlainValue)> = Vec::new();
+        let mut read = PackTask::default();
         let mut unknown = Vec::new();
         for member in task.own_members() {
             let Some(name) = fields::find(|name| member.key.is_text(name)) else {
@@ -100,20 +74,19 @@ impl PlannerAnswer {
             };
             let value = tidy(PlainValue::of(member.value));
             if name != "wave" && !is_absent(name, &value) {
-                members.push((name, value));
+                read.set(name, value);
             }
         }
         if !unknown.is_empty() {
-            let id = members.iter().find(|(name, _)| *name == "task_id");
-            let id = match id {
-                Some((_, PlainValue::String(id))) => format!("task `{}`", visible(id)),
+            let id = match read.get("task_id") {
+                Some(PlainValue::String(id)) => format!("task `{}`", visible(id)),
                 _ => "a task".to_owned(),
             };
             let message = format!("{id} has fields that packs do not have: {}", unknown.join(", "));
             self.warnings
                 .push(Diagnostic::of_file(&UNKNOWN_FIELD, message).with_help("they are left out of the pack"));
         }
-        self.tasks.push(members);
+        self.tasks.push(read);
     }
 }
 

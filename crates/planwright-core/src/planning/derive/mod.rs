@@ -4,29 +4,27 @@
 //! rules of the original validator decide whether the pack is valid.
 
 mod answer;
-pub mod compare;
-mod contract;
-mod layout;
 pub mod rules;
-mod source_plan;
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::task_pack::TaskPack;
+pub use crate::dialect::task_pack::compare;
+pub use crate::dialect::task_pack::derived_contract::{IdChanges, Previous};
+use crate::dialect::task_pack::derived_contract::{contract_of, is_plain_id, keep_ids};
+use crate::dialect::task_pack::derived_layout::{PackLayout, PlannerAnswer};
 use crate::dialect::task_pack::drift::drift;
 use crate::dialect::task_pack::original::{OriginalPack, Validity, validate};
 use crate::dialect::task_pack::paths::is_concrete;
+pub use crate::dialect::task_pack::source_plan::{PlanAnchor, SourcePlan};
+use crate::dialect::task_pack::task::PackTask;
 use crate::dialect::write::cut;
 use crate::dialect::{self, Choice, DIALECTS, DiskFacts, DiskLookup};
 use crate::inspect::inspect;
 use crate::text::{SourceText, visible};
-use answer::PlannerAnswer;
-use contract::{DerivedTask, check_ids, contract_of, keep_ids, text_of, texts_of};
-use layout::PackLayout;
-use rules::{ANSWER, NOT_EXECUTABLE, UNCOVERED, UNKNOWN_ANCHOR};
-pub use source_plan::{PlanAnchor, SourcePlan};
+use rules::{ANSWER, NOT_EXECUTABLE, TASK_ID, UNCOVERED, UNKNOWN_ANCHOR};
 
 /// How many names of a plan a finding lists.
 const MAX_LISTED: usize = 20;
@@ -47,15 +45,6 @@ pub struct DerivationRequest<'a> {
     pub previous: Option<Previous<'a>>,
 }
 
-/// A pack that is to be made anew.
-#[derive(Clone, Copy)]
-pub struct Previous<'a> {
-    /// Its text.
-    pub pack: &'a SourceText,
-    /// Returns whether anything is recorded of one of its tasks: that it was begun, done, failed or skipped.
-    pub is_touched: &'a dyn Fn(&str) -> bool,
-}
-
 /// A pack, ready to be written.
 #[derive(Clone, Debug)]
 pub struct Derived {
@@ -71,15 +60,6 @@ pub struct Derived {
     pub warnings: Vec<Diagnostic>,
     /// What became of the tasks of the pack before.
     pub kept: IdChanges,
-}
-
-/// What became of the ids of a pack that was made anew.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IdChanges {
-    /// Ids that the planner gave, and what the tasks are called instead.
-    pub renamed: Vec<(String, String)>,
-    /// Ids of old tasks that no task has any more.
-    pub gone: Vec<String>,
 }
 
 /// Why there is no pack.
@@ -159,6 +139,17 @@ pub fn check_plan(plan_path: &str, plan: &SourceText) -> Result<(), DeriveError>
     }
 }
 
+/// Returns the ids that cards cannot carry.
+fn check_ids(answer: &PlannerAnswer) -> Vec<Diagnostic> {
+    let ids = answer.tasks.iter().map(|task| task.text("task_id"));
+    let odd = ids.filter(|id| !id.is_empty() && !is_plain_id(id));
+    odd.map(|id| {
+        let message = format!("`{}` cannot be the id of a task", visible(&cut(id, 60)));
+        Diagnostic::of_file(&TASK_ID, message).with_help("call tasks T001, T002, …")
+    })
+    .collect()
+}
+
 /// Returns what tasks refer to and the plan does not have.
 fn check_anchors(answer: &PlannerAnswer, plan: &SourcePlan) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -175,14 +166,14 @@ fn check_anchors(answer: &PlannerAnswer, plan: &SourcePlan) -> Vec<Diagnostic> {
         false => format!("the plan has {}", known.join(", ")),
     };
     for task in &answer.tasks {
-        let unit = Some(text_of(task, "source_unit")).filter(|unit| !unit.is_empty());
+        let unit = Some(task.text("source_unit")).filter(|unit| !unit.is_empty());
         for (field, name) in unit
             .map(|unit| ("source_unit", unit))
             .into_iter()
-            .chain(texts_of(task, "requirement_refs").map(|name| ("requirement_refs", name)))
+            .chain(task.texts("requirement_refs").map(|name| ("requirement_refs", name)))
             .filter(|(_, name)| !name.is_empty() && !plan.names(name))
         {
-            let id = visible(text_of(task, "task_id")).into_owned();
+            let id = visible(task.text("task_id")).into_owned();
             let name = visible(&cut(name, 60)).into_owned();
             report(
                 format!("`{field}` of task `{id}` names `{name}`, which the source plan does not have"),
@@ -232,7 +223,7 @@ fn judge(text: &SourceText, order: &DerivationRequest<'_>, plan: &SourcePlan) ->
     found.into_iter().map(|found| without_place(found, text)).collect()
 }
 
-/// Returns a finding about a text that was never written, whose places are nobody's: with what stands there instead.
+/// Returns a finding about a text that was never written, whose places mean nothing: with the text that stands there instead.
 fn without_place(found: Diagnostic, text: &SourceText) -> Diagnostic {
     let written = found.span.map_or("", |span| text.slice(span)).trim();
     let is_quoted = written.is_empty() || written.contains('\n') || found.message.contains(written.trim_matches('"'));
@@ -258,11 +249,11 @@ fn original_findings(pack: &OriginalPack, facts: &DiskFacts) -> Vec<Diagnostic> 
 }
 
 /// Returns the units and requirements that no task serves, unless the planner says why.
-fn uncovered(tasks: &[DerivedTask], answer: &PlannerAnswer, plan: &SourcePlan) -> Option<Diagnostic> {
+fn uncovered(tasks: &[PackTask], answer: &PlannerAnswer, plan: &SourcePlan) -> Option<Diagnostic> {
     let mut served: HashSet<&str> = answer.uncovered.iter().map(|(id, _)| id.as_str()).collect();
     for task in tasks {
-        served.insert(text_of(task, "source_unit"));
-        served.extend(texts_of(task, "requirement_refs"));
+        served.insert(task.text("source_unit"));
+        served.extend(task.texts("requirement_refs"));
     }
     let anchors = plan.units.iter().chain(&plan.requirements);
     let open: Vec<&str> = anchors

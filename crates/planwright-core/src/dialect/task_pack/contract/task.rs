@@ -57,7 +57,7 @@ impl<'d> CheckedTask<'d> {
         self.get(field).into_iter().flat_map(JsView::elements)
     }
 
-    /// Returns a finding whose sentence goes on after the task's name, with strings in its gaps, and whose first detail is the id.
+    /// Returns a finding whose sentence continues after the task's name, with strings in its gaps, and whose first detail is the id.
     pub(super) fn finding(
         &self,
         code: impl Into<String>,

@@ -1,14 +1,13 @@
 //! The original validator's answer about a pack: identity, freshness, structure. The caller looks up files.
 
-use std::collections::HashMap;
-
 use super::super::{DiskFacts, SourcePlanLookup};
 use super::contract;
 use super::fields;
 use super::finding::{ContractFindings, OriginalFinding};
 use super::hash::{UNCLOSED_FRONTMATTER, is_plan_hash, plan_hash};
-use super::js::{JsString, JsValue, JsView, array_index};
+use super::js::{JsString, JsValue, JsView, in_key_order};
 use super::paths::is_concrete;
+use super::task::PackTask;
 use crate::diagnostic::Diagnostic;
 use crate::document::markdown::{Markdown, MarkdownSection};
 use crate::document::{NodeRef, Parsed, json, rules};
@@ -20,51 +19,21 @@ pub(super) const CONTRACT_SECTION: &str = "Task Pack Contract";
 /// A pack as far as it can be read without looking at anything else.
 pub struct OriginalPack {
     markdown: Markdown,
-    metadata: Vec<(String, String)>,
     /// The one fence of the contract's section.
     fence: Option<Parsed>,
     /// Why there is no contract to judge.
     fault: Option<OriginalFinding>,
 }
 
-/// The verdict on a pack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Validity {
-    /// No errors.
-    Valid,
-    /// Made for another chain: the plan's `spec_id` differs.
-    WrongChain,
-    /// The plan has changed since.
-    Stale,
-    /// The plan cannot be hashed.
-    Unverifiable,
-    /// Any other error.
-    Invalid,
-}
-
-/// What became of one part of a pack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckState {
-    /// The pack, or the plan that it is compared to, could not be read.
-    NotChecked,
-    /// There is none, or no readable file where it points to.
-    Missing,
-    /// It is not of the form that it must have.
-    Invalid,
-    /// It is not what the plan has.
-    Mismatch,
-    /// It is what the plan has.
-    Matched,
-    /// The plan cannot be hashed.
-    Unavailable,
-    /// It is a file that was read.
-    Resolved,
-    /// It has no errors.
-    Valid,
-}
-
+/// Defines an enum with the original's word for each variant.
 macro_rules! words {
-    ($name:ident { $($variant:ident = $word:literal),* $(,)? }) => {
+    ($(#[$about:meta])* $name:ident { $($(#[$when:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$when])* $variant,)*
+        }
+
         impl $name {
             /// Returns the original's word for it.
             pub fn as_str(self) -> &'static str {
@@ -76,23 +45,43 @@ macro_rules! words {
     };
 }
 
-words!(Validity {
-    Valid = "valid",
-    WrongChain = "wrong-chain",
-    Stale = "stale",
-    Unverifiable = "unverifiable",
-    Invalid = "invalid",
-});
-words!(CheckState {
-    NotChecked = "not_checked",
-    Missing = "missing",
-    Invalid = "invalid",
-    Mismatch = "mismatch",
-    Matched = "matched",
-    Unavailable = "unavailable",
-    Resolved = "resolved",
-    Valid = "valid",
-});
+words! {
+    /// The verdict on a pack.
+    Validity {
+        /// No errors.
+        Valid = "valid",
+        /// Made for another chain: the plan's `spec_id` differs.
+        WrongChain = "wrong-chain",
+        /// The plan has changed since.
+        Stale = "stale",
+        /// The plan cannot be hashed.
+        Unverifiable = "unverifiable",
+        /// Any other error.
+        Invalid = "invalid",
+    }
+}
+
+words! {
+    /// What became of one part of a pack.
+    CheckState {
+        /// The pack, or the plan that it is compared to, could not be read.
+        NotChecked = "not_checked",
+        /// There is none, or no readable file where it points to.
+        Missing = "missing",
+        /// It is not of the form that it must have.
+        Invalid = "invalid",
+        /// It is not what the plan has.
+        Mismatch = "mismatch",
+        /// It is what the plan has.
+        Matched = "matched",
+        /// The plan cannot be hashed.
+        Unavailable = "unavailable",
+        /// It is a file that was read.
+        Resolved = "resolved",
+        /// It has no errors.
+        Valid = "valid",
+    }
+}
 
 /// The original's answer about one pack.
 #[derive(Clone, Debug)]
@@ -124,7 +113,6 @@ impl OriginalPack {
     /// Puts a pack together from its carrier and the document of its contract, as [`parse_fence`] returns it.
     pub(super) fn new(markdown: Markdown, fence: Option<Parsed>) -> Self {
         OriginalPack {
-            metadata: metadata_of(&markdown),
             fault: find_fault(&markdown, fence.as_ref()),
             markdown,
             fence,
@@ -137,8 +125,16 @@ impl OriginalPack {
     }
 
     /// Returns the keys and values of the frontmatter in the order in which JavaScript would list them.
-    pub fn metadata(&self) -> &[(String, String)] {
-        &self.metadata
+    pub fn metadata(&self) -> JsValue {
+        let slice = |span| self.markdown.source().slice(span).to_owned();
+        // Assigning a string to this name changes nothing in JavaScript.
+        let entries = self
+            .markdown
+            .entries()
+            .iter()
+            .filter(|entry| slice(entry.key) != "__proto__");
+        let entries = entries.map(|entry| (slice(entry.key).into(), JsValue::string(slice(entry.content))));
+        JsValue::Object(in_key_order(entries))
     }
 
     /// Returns the document of the contract, however broken; none where there is no single fence.
@@ -150,6 +146,12 @@ impl OriginalPack {
     pub fn contract(&self) -> Option<NodeRef<'_>> {
         let fence = self.fence.as_ref().filter(|_| self.fault.is_none());
         fence.and_then(|parsed| parsed.document.root())
+    }
+
+    /// Returns the tasks of the contract; none where it cannot be judged.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = PackTask> {
+        let tasks = self.contract().and_then(|contract| contract.get("tasks"));
+        tasks.into_iter().flat_map(NodeRef::elements).map(PackTask::of)
     }
 
     /// Returns the path of the source plan from the root of the repository, where it is a concrete path.
@@ -225,29 +227,6 @@ pub fn execution_focus(contract: NodeRef<'_>) -> JsValue {
     };
     let tasks = JsView::of(contract).get("tasks").into_iter().flat_map(JsView::elements);
     JsValue::Array(tasks.filter(|task| task.is_object()).map(focus).collect())
-}
-
-/// Lists the entries as the original's plain object would: whole numbers first, a repeated key at its first place.
-fn metadata_of(markdown: &Markdown) -> Vec<(String, String)> {
-    let slice = |span| markdown.source().slice(span).to_owned();
-    let mut metadata: Vec<(String, String)> = Vec::new();
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    for entry in markdown.entries() {
-        let (key, value) = (slice(entry.key), slice(entry.content));
-        // Assigning a string to this name changes nothing in JavaScript.
-        if key == "__proto__" {
-            continue;
-        }
-        match seen.get(&key) {
-            Some(&ix) => metadata[ix].1 = value,
-            None => {
-                seen.insert(key.clone(), metadata.len());
-                metadata.push((key, value));
-            }
-        }
-    }
-    metadata.sort_by_key(|(key, _)| array_index(key.as_bytes()).unwrap_or(u32::MAX));
-    metadata
 }
 
 /// Returns why the original has no contract to judge.

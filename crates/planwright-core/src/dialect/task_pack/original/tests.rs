@@ -31,34 +31,34 @@ fn report(text: &str, plan: SourcePlanLookup) -> OriginalReport {
 
 /// Checks verdict and codes of a pack whose plan is as it should be.
 #[track_caller]
-fn check(text: &str, validity: &str, expect: &[&str]) {
+fn check(text: &str, validity: &str, expect: &str) {
     check_with(text, SourcePlanLookup::Bytes(PLAN.into()), validity, expect);
 }
 
 #[track_caller]
-fn check_with(text: &str, plan: SourcePlanLookup, validity: &str, expect: &[&str]) {
+fn check_with(text: &str, plan: SourcePlanLookup, validity: &str, expect: &str) {
     let report = report(text, plan);
     let codes: Vec<_> = report.errors.iter().map(|error| error.code.as_str()).collect();
-    assert_eq!(codes, expect, "{text}");
+    assert_eq!(codes.join(" "), expect, "{text}");
     assert_eq!(report.validity.as_str(), validity);
 }
 
 #[test]
 fn a_sound_pack_is_valid_in_any_line_ending() {
     let text = pack_text(FRONTMATTER, CONTRACT);
-    check(&text, "valid", &[]);
-    check(&text.replace('\n', "\r\n"), "valid", &[]);
-    check(&text.replace('\n', "\r"), "valid", &[]);
-    check(text.trim_end(), "valid", &[]);
+    check(&text, "valid", "");
+    check(&text.replace('\n', "\r\n"), "valid", "");
+    check(&text.replace('\n', "\r"), "valid", "");
+    check(text.trim_end(), "valid", "");
 }
 
 #[test]
 fn frontmatter_values_are_compared_unquoted_and_whole() {
     let with = |from: &str, to: &str| pack_text(&FRONTMATTER.replace(from, to), CONTRACT);
-    check(&with("mode: derived", "mode:   \"derived'  "), "valid", &[]);
-    check(&with("mode: derived", "mode:derived"), "valid", &[]);
-    check(&with("mode: derived", "mode: x\nmode: derived"), "valid", &[]);
-    check(&with("mode: derived", "mode:\u{a0}derived\u{feff}"), "valid", &[]);
+    check(&with("mode: derived", "mode:   \"derived'  "), "valid", "");
+    check(&with("mode: derived", "mode:derived"), "valid", "");
+    check(&with("mode: derived", "mode: x\nmode: derived"), "valid", "");
+    check(&with("mode: derived", "mode:\u{a0}derived\u{feff}"), "valid", "");
     for wrong in [
         "mode: derived # c",
         "mode: \" derived\"",
@@ -71,7 +71,7 @@ fn frontmatter_values_are_compared_unquoted_and_whole() {
         "mode: derived\u{2028}",
         "mode: ''derived''",
     ] {
-        check(&with("mode: derived", wrong), "invalid", &["task-pack-mode-invalid"]);
+        check(&with("mode: derived", wrong), "invalid", "task-pack-mode-invalid");
     }
 }
 
@@ -81,16 +81,9 @@ fn an_unclosed_frontmatter_has_no_values_but_a_contract() {
     check(
         &text,
         "invalid",
-        &[
-            "task-pack-frontmatter-invalid",
-            "task-pack-type-invalid",
-            "task-pack-generated_by-invalid",
-            "task-pack-status-invalid",
-            "task-pack-mode-invalid",
-            "task-pack-missing-spec-id",
-            "task-pack-source-plan-missing",
-            "task-pack-missing-source-plan-hash",
-        ],
+        "task-pack-frontmatter-invalid task-pack-type-invalid task-pack-generated_by-invalid \
+         task-pack-status-invalid task-pack-mode-invalid task-pack-missing-spec-id \
+         task-pack-source-plan-missing task-pack-missing-source-plan-hash",
     );
 }
 
@@ -98,46 +91,37 @@ fn an_unclosed_frontmatter_has_no_values_but_a_contract() {
 fn the_plan_decides_between_the_verdicts() {
     let text = pack_text(FRONTMATTER, CONTRACT);
     let plan = |text: &str| SourcePlanLookup::Bytes(text.into());
-    check_with(
-        &text,
-        plan("---\nspec_id: S1\n---\nbody"),
-        "stale",
-        &["task-pack-stale"],
-    );
+    check_with(&text, plan("---\nspec_id: S1\n---\nbody"), "stale", "task-pack-stale");
     check_with(
         &text,
         plan("---\nspec_id: \"S2\"\n---\nbody\n"),
         "wrong-chain",
-        &["task-pack-wrong-chain"],
+        "task-pack-wrong-chain",
     );
-    check_with(&text, plan("---\nspec_id: 'S1'\nx: 1\n---\r\nbody\r\n"), "valid", &[]);
+    check_with(&text, plan("---\nspec_id: 'S1'\nx: 1\n---\r\nbody\r\n"), "valid", "");
     check_with(
         &text,
         plan("---\nspec_id: S1\n"),
         "unverifiable",
-        &["source-plan-frontmatter-invalid"],
+        "source-plan-frontmatter-invalid",
     );
-    check_with(&text, plan("body\n"), "invalid", &["source-plan-missing-spec-id"]);
+    check_with(&text, plan("body\n"), "invalid", "source-plan-missing-spec-id");
     check_with(
         &text,
         SourcePlanLookup::Missing,
         "invalid",
-        &["task-pack-source-plan-file-missing"],
+        "task-pack-source-plan-file-missing",
     );
     let unreadable = SourcePlanLookup::Unreadable("EISDIR".to_owned());
-    check_with(&text, unreadable.clone(), "invalid", &["source-plan-unreadable"]);
+    check_with(&text, unreadable.clone(), "invalid", "source-plan-unreadable");
     assert_eq!(report(&text, unreadable).source_plan_path, CheckState::Missing);
     let both = pack_text(&FRONTMATTER.replace("S1", "S9"), "[]");
     check_with(
         &both,
         plan("---\nspec_id: S1\n---\nother"),
         "wrong-chain",
-        &[
-            "task-pack-wrong-chain",
-            "task-pack-stale",
-            "task-pack-contract-schema-version-invalid",
-            "task-pack-contract-tasks-invalid",
-        ],
+        "task-pack-wrong-chain task-pack-stale task-pack-contract-schema-version-invalid \
+         task-pack-contract-tasks-invalid",
     );
 }
 
@@ -165,7 +149,7 @@ fn a_plan_path_is_asked_for_only_where_it_is_concrete() {
     check(
         &pack_text(&hash_only, CONTRACT),
         "invalid",
-        &["task-pack-source-plan-invalid", "task-pack-source-plan-hash-invalid"],
+        "task-pack-source-plan-invalid task-pack-source-plan-hash-invalid",
     );
 }
 
@@ -173,21 +157,22 @@ fn a_plan_path_is_asked_for_only_where_it_is_concrete() {
 fn metadata_is_ordered_as_an_object() {
     let text = "---\nb: 1\n10: x\na: 2\n__proto__: y\n9: z\nb: 3\n01: w\n---\n";
     let pack = OriginalPack::parse(&SourceText::new(text));
-    let shown: Vec<_> = pack
-        .metadata()
+    let JsValue::Object(members) = pack.metadata() else {
+        panic!("it is an object");
+    };
+    let shown = members
         .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    assert_eq!(shown, ["9=z", "10=x", "b=3", "a=2", "01=w"]);
+        .map(|(key, value)| format!("{key}={}", value.to_js_string()));
+    assert_eq!(shown.collect::<Vec<_>>(), ["9=z", "10=x", "b=3", "a=2", "01=w"]);
 }
 
 #[test]
 fn the_contract_must_be_one_json_value_in_one_fence() {
     let with = |section: &str| pack_text(FRONTMATTER, "x").replace("```json\nx\n```", section);
     let fenced = format!("```json\n{CONTRACT}\n```");
-    check(&with(&fenced.replace('\n', "")), "valid", &[]);
-    check(&with(&format!("{fenced}\n\n## Other\n\n{fenced}")), "valid", &[]);
-    check(&with(&format!("~~~json\n1\n~~~\n```\n1\n```\n{fenced}")), "valid", &[]);
+    check(&with(&fenced.replace('\n', "")), "valid", "");
+    check(&with(&format!("{fenced}\n\n## Other\n\n{fenced}")), "valid", "");
+    check(&with(&format!("~~~json\n1\n~~~\n```\n1\n```\n{fenced}")), "valid", "");
     for (section, code) in [
         (String::new(), "task-pack-contract-json-missing"),
         (fenced.to_uppercase(), "task-pack-contract-json-missing"),
@@ -217,10 +202,10 @@ fn the_contract_must_be_one_json_value_in_one_fence() {
         ("```json\nNaN\n```".to_owned(), "task-pack-contract-json-invalid"),
         ("```json\nnull\n```".to_owned(), "task-pack-contract-invalid"),
     ] {
-        check(&with(&section), "invalid", &[code]);
+        check(&with(&section), "invalid", code);
     }
     let lone = CONTRACT.replace("\"g\"", "\"\\ud83d\", \"goal\": \"\\ud83d\"");
-    check(&pack_text(FRONTMATTER, &lone), "valid", &[]);
+    check(&pack_text(FRONTMATTER, &lone), "valid", "");
 }
 
 #[test]

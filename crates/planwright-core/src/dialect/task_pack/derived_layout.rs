@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::answer::PlannerAnswer;
+use super::super::write::{cut, member, one_line, text};
+use super::card_edits::new_cards;
+use super::derived_contract::DerivedContract;
+use super::sections::{MATRIX_HEAD, fence, frontmatter_text, graph_lines, list, pack_text, wave_lines};
 use super::source_plan::SourcePlan;
-use crate::dialect::task_pack::sections::{cards, fence, get, graph_lines, line, list, wave_lines};
-use crate::dialect::task_pack::write::frontmatter_line;
-use crate::dialect::write::{cut, one_line};
+use super::task::{PackTask, line};
+use super::write::frontmatter_line;
+use crate::diagnostic::Diagnostic;
 use crate::document::patch::PlainValue;
 
 /// How long a text in a table may be.
@@ -15,40 +18,64 @@ const CELL_CHARS: usize = 120;
 /// How many boundaries of a plan a pack repeats.
 const MAX_BOUNDARIES: usize = 12;
 
+/// What a planner answered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlannerAnswer {
+    /// The tasks, each with the fields that packs know; its wave is left out.
+    pub(crate) tasks: Vec<PackTask>,
+    /// The sections of the plan that were used.
+    pub(crate) sections: Vec<String>,
+    /// Units and requirements that no task serves, and why.
+    pub(crate) uncovered: Vec<(String, String)>,
+    /// What is to be found out while the tasks are done.
+    pub(crate) unknowns: Vec<String>,
+    /// What was looked at to find the borders of tasks.
+    pub(crate) orientation: Orientation,
+    /// Why the work is split in this way, in the planner's words.
+    pub(crate) reasoning: String,
+    /// What is left out, and told.
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// What the planner looked at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Orientation {
+    pub(crate) provider: Option<String>,
+    pub(crate) posture: Option<String>,
+    pub(crate) evidence: Vec<String>,
+    pub(crate) limitations: Vec<String>,
+}
+
 /// All that a pack is laid out from.
-pub(super) struct PackLayout<'a> {
-    pub(super) plan_path: &'a str,
-    pub(super) plan: &'a SourcePlan,
-    pub(super) date: &'a str,
-    pub(super) answer: &'a PlannerAnswer,
-    pub(super) contract: &'a PlainValue,
-    pub(super) target_repo: Option<&'a str>,
+pub(crate) struct PackLayout<'a> {
+    pub(crate) plan_path: &'a str,
+    pub(crate) plan: &'a SourcePlan,
+    pub(crate) date: &'a str,
+    pub(crate) answer: &'a PlannerAnswer,
+    pub(crate) contract: &'a DerivedContract,
+    pub(crate) target_repo: Option<&'a str>,
 }
 
 impl PackLayout<'_> {
     /// Returns the text of the pack.
-    pub(super) fn text(&self) -> String {
-        let mut out = self.frontmatter();
-        out.push_str(&format!("\n# {}\n", one_line(&self.title())));
-        for (title, body) in [
-            ("Overview", self.overview()),
-            ("Source Summary", self.source_summary()),
-            ("Traceability Matrix", self.traceability()),
-            ("Task Graph", graph_lines(self.tasks())),
-            ("Execution Waves", self.waves()),
-            ("Task Pack Contract", fence(self.contract)),
-            ("Task Cards", cards(self.tasks())),
-            ("Orientation Evidence", self.orientation()),
-            ("Validation Notes", self.validation_notes()),
-            ("Regeneration Rules", self.regeneration()),
-        ] {
-            out.push_str(&format!("\n## {title}\n\n{body}"));
-        }
-        out
+    pub(crate) fn text(&self) -> String {
+        let bodies = [
+            self.overview(),
+            self.source_summary(),
+            self.traceability(),
+            graph_lines(self.tasks()),
+            self.waves(),
+            fence(&self.contract.value),
+            new_cards(self.tasks().iter()),
+            self.orientation(),
+            self.validation_notes(),
+            self.regeneration(),
+        ];
+        pack_text(&self.frontmatter(), &self.title(), bodies)
     }
 
-    fn tasks(&self) -> &[PlainValue] {
-        list(self.contract, "tasks")
+    fn tasks(&self) -> &[PackTask] {
+        &self.contract.tasks
     }
 
     fn is_draft(&self) -> bool {
@@ -72,34 +99,33 @@ impl PackLayout<'_> {
         };
         let hash = self.plan.hash.as_ref().filter(|_| !self.is_draft());
         let hash = hash.map_or("pending", |hash| hash.hash.as_str());
-        let mut out = format!(
-            "---\ntitle: \"{}\"\ntype: \"task-pack\"\nstatus: \"{status}\"\ndate: \"{}\"\n",
-            self.title(),
-            self.date
-        );
-        if let Some(spec_id) = &self.plan.spec_id {
-            out.push_str(&format!("spec_id: \"{spec_id}\"\n"));
-        }
-        out.push_str(&format!(
-            "source_plan: \"{}\"\nsource_plan_hash: \"{hash}\"\ngenerated_by: \"spec-write-tasks\"\nmode: \"{mode}\"\n",
-            self.plan_path
-        ));
-        if let Some(scope) = self.target_repo {
-            out.push_str(&format!("target_repo: \"{scope}\"\n"));
-        }
-        let sections = self.sections();
-        if !sections.is_empty() {
-            out.push_str("source_sections:\n");
-        }
-        for section in sections {
-            out.push_str(&format!("  - \"{}\"\n", frontmatter_line(section)));
-        }
-        out.push_str("---\n");
-        out
+        let title = self.title();
+        let sections: Vec<PlainValue> = self
+            .sections()
+            .into_iter()
+            .map(|title| text(frontmatter_line(title)))
+            .collect();
+        let entries = [
+            ("title", Some(title.as_str())),
+            ("type", Some("task-pack")),
+            ("status", Some(status)),
+            ("date", Some(self.date)),
+            ("spec_id", self.plan.spec_id.as_deref()),
+            ("source_plan", Some(self.plan_path)),
+            ("source_plan_hash", Some(hash)),
+            ("generated_by", Some("spec-write-tasks")),
+            ("mode", Some(mode)),
+            ("target_repo", self.target_repo),
+        ];
+        let entries = entries
+            .into_iter()
+            .filter_map(|(key, value)| Some(member(key, text(value?))));
+        let list = (!sections.is_empty()).then(|| member("source_sections", PlainValue::Array(sections)));
+        frontmatter_text(&entries.chain(list).collect::<Vec<_>>())
     }
 
     /// Returns the sections that were used: those that the planner names, those of the units and requirements that tasks
-    /// serve, and those about scope. All of them where none of this tells.
+    /// serve, and those about scope. All of them where there are none of these.
     fn sections(&self) -> Vec<&str> {
         let names: BTreeSet<&str> = self.answer.sections.iter().map(String::as_str).collect();
         let anchors = self.anchors();
@@ -121,13 +147,13 @@ impl PackLayout<'_> {
 
     /// Returns the units and requirements that tasks name.
     fn anchors(&self) -> BTreeSet<String> {
-        let units = self.tasks().iter().filter_map(|task| get(task, "source_unit"));
-        let refs = self.tasks().iter().flat_map(|task| list(task, "requirement_refs"));
+        let units = self.tasks().iter().filter_map(|task| task.get("source_unit"));
+        let refs = self.tasks().iter().flat_map(|task| task.items("requirement_refs"));
         units.chain(refs).map(line).collect()
     }
 
     fn overview(&self) -> String {
-        let n_waves = list(self.contract, "execution_waves").len();
+        let n_waves = list(&self.contract.value, "execution_waves").len();
         let mut out = format!(
             "- {} in {}, derived from `{}`\n",
             counted(self.tasks().len(), "task"),
@@ -149,16 +175,9 @@ impl PackLayout<'_> {
             return "`draft-only`. The plan has no `spec_id`, so this pack is for discussion and cannot be executed"
                 .to_owned();
         }
-        let files: BTreeSet<String> = self
-            .tasks()
-            .iter()
-            .flat_map(|task| list(task, "files"))
-            .map(line)
-            .collect();
-        let n_waiting = self
-            .tasks()
-            .iter()
-            .filter(|task| !list(task, "dependencies").is_empty());
+        let tasks = || self.tasks().iter();
+        let files: BTreeSet<String> = tasks().flat_map(|task| task.lines("files")).collect();
+        let n_waiting = tasks().filter(|task| !task.items("dependencies").is_empty());
         let facts = [
             (self.plan.units.len(), "implementation unit"),
             (self.plan.requirements.len(), "requirement"),
@@ -194,11 +213,10 @@ impl PackLayout<'_> {
     }
 
     fn traceability(&self) -> String {
-        let mut out =
-            String::from("| Source | Requirement / Acceptance | Task(s) | Validation |\n| --- | --- | --- | --- |\n");
+        let mut out = MATRIX_HEAD.to_owned();
         let mut units: Vec<String> = self.plan.units.iter().map(|unit| unit.id.clone()).collect();
         for task in self.tasks() {
-            let unit = get(task, "source_unit").map(line).unwrap_or_default();
+            let unit = task.line("source_unit");
             if !units.contains(&unit) {
                 units.push(unit);
             }
@@ -225,22 +243,18 @@ impl PackLayout<'_> {
     }
 
     fn unit_row(&self, unit: &str, out: &mut String) {
-        let is_own = |task: &&PlainValue| get(task, "source_unit").map(line).unwrap_or_default() == unit;
-        let own: Vec<&PlainValue> = self.tasks().iter().filter(is_own).collect();
-        let joined = |texts: BTreeSet<String>| texts.into_iter().collect::<Vec<_>>().join(", ");
-        let refs = own
+        let own: Vec<&PackTask> = self
+            .tasks()
             .iter()
-            .flat_map(|task| list(task, "requirement_refs"))
-            .map(line)
+            .filter(|task| task.line("source_unit") == unit)
             .collect();
-        let ids: Vec<String> = own.iter().filter_map(|task| get(task, "task_id").map(line)).collect();
-        let focus: Vec<String> = own
-            .iter()
-            .filter_map(|task| get(task, "test_focus").map(line))
-            .collect();
+        let refs: BTreeSet<String> = own.iter().flat_map(|task| task.lines("requirement_refs")).collect();
+        let refs = refs.into_iter().collect::<Vec<_>>().join(", ");
+        let all = |name: &str| -> Vec<String> { own.iter().filter_map(|task| task.get(name).map(line)).collect() };
+        let (ids, focus) = (all("task_id"), all("test_focus"));
         let source = if unit.is_empty() { "-" } else { unit };
         let cells = match ids.is_empty() {
-            false => [source.to_owned(), joined(refs), ids.join(", "), focus.join("; ")],
+            false => [source.to_owned(), refs, ids.join(", "), focus.join("; ")],
             true if unit.is_empty() => return,
             true => [
                 source.to_owned(),
@@ -260,7 +274,7 @@ impl PackLayout<'_> {
     }
 
     fn waves(&self) -> String {
-        let lines = wave_lines(list(self.contract, "execution_waves"));
+        let lines = wave_lines(&self.contract.value);
         format!("{lines}\nTasks of one wave share no file and do not depend on each other.\n")
     }
 
@@ -295,8 +309,8 @@ impl PackLayout<'_> {
             )),
         }
         let signals = self.tasks().iter().filter_map(|task| {
-            let id = get(task, "task_id").map(line)?;
-            let signal = get(task, "done_signal").map(line)?;
+            let id = task.get("task_id").map(line)?;
+            let signal = task.get("done_signal").map(line)?;
             Some(format!("{id}: {}", cut(&signal, CELL_CHARS)))
         });
         out.push_str("- what proves the split, task by task:");

@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use crate::dialect::task_pack::hash::{PlanHash, plan_hash};
-use crate::dialect::write::one_line;
+use super::super::write::one_line;
+use super::hash::{PlanHash, plan_hash};
 use crate::document::markdown::{Markdown, fence_mark};
 use crate::text::SourceText;
 
@@ -149,7 +149,7 @@ impl SourcePlan {
                     self.words.insert(part.to_owned());
                 }
             }
-            // Scripts without spaces run words together: the letters before them are a word all the same.
+            // Scripts without spaces run words together: the letters before them are a word, too.
             let ascii = word.split(|c: char| !c.is_ascii()).filter(|part| !part.is_empty());
             for part in ascii.flat_map(|part| [part, part.trim_matches(['-', '.', '_'])]) {
                 if part.len() < word.len() && !part.is_empty() {

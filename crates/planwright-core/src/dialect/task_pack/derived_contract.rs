@@ -1,99 +1,95 @@
 //! From a planner's tasks to a contract: ids that old tasks keep, waves by dependencies and files, fields in one order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::answer::PlannerAnswer;
-use super::rules::TASK_ID;
-use super::{IdChanges, Previous};
-use crate::diagnostic::Diagnostic;
-use crate::dialect::FieldSpec;
-use crate::dialect::task_pack::contract::SCHEMA_VERSION;
-use crate::dialect::task_pack::fields;
-use crate::dialect::task_pack::original::OriginalPack;
-use crate::dialect::task_pack::rewave;
-use crate::dialect::task_pack::sections::{get, line, list};
-use crate::dialect::task_pack::write::wave_list;
-use crate::dialect::write::{cut, number, text};
+use super::super::write::{member, number, one_line, text};
+use super::contract::SCHEMA_VERSION;
+use super::fields;
+use super::original::OriginalPack;
+use super::task::PackTask;
+use super::waves;
 use crate::document::patch::PlainValue;
 use crate::plan::Field;
-use crate::text::{SourceText, visible};
+use crate::text::SourceText;
 
-/// A task on its way into the contract.
-pub(super) type DerivedTask = Vec<(&'static str, PlainValue)>;
+/// A pack that is to be made anew.
+#[derive(Clone, Copy)]
+pub struct Previous<'a> {
+    /// Its text.
+    pub pack: &'a SourceText,
+    /// Returns whether anything is recorded of one of its tasks: that it was begun, done, failed or skipped.
+    pub is_touched: &'a dyn Fn(&str) -> bool,
+}
+
+/// What became of the ids of a pack that was made anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IdChanges {
+    /// Ids that the planner gave, and what the tasks are called instead.
+    pub renamed: Vec<(String, String)>,
+    /// Ids of old tasks that no task has any more.
+    pub gone: Vec<String>,
+}
+
+/// The contract of derived tasks.
+pub(crate) struct DerivedContract {
+    /// The tasks with their waves, their fields in the order in which they are written.
+    pub(crate) tasks: Vec<PackTask>,
+    /// All of it.
+    pub(crate) value: PlainValue,
+}
 
 /// Returns the contract of tasks.
-pub(super) fn contract_of(tasks: &[DerivedTask]) -> PlainValue {
-    let ids: Vec<&str> = tasks.iter().map(|task| text_of(task, "task_id")).collect();
+pub(crate) fn contract_of(tasks: &[PackTask]) -> DerivedContract {
+    let ids: Vec<&str> = tasks.iter().map(|task| task.text("task_id")).collect();
     let mut by_id: HashMap<&str, usize> = HashMap::new();
     for (ix, id) in ids.iter().enumerate() {
         by_id.entry(id).or_insert(ix);
     }
-    let on = |task: &DerivedTask| -> Vec<usize> {
-        let mut on: Vec<usize> = texts_of(task, "dependencies")
+    let on = |task: &PackTask| -> Vec<usize> {
+        let on: BTreeSet<usize> = task
+            .texts("dependencies")
             .filter_map(|id| by_id.get(id).copied())
             .collect();
-        on.sort_unstable();
-        on.dedup();
-        on
+        on.into_iter().collect()
     };
     let on: Vec<Vec<usize>> = tasks.iter().map(on).collect();
-    let files = |task: &DerivedTask| texts_of(task, "files").map(str::to_owned).collect();
+    let files = |task: &PackTask| task.texts("files").map(str::to_owned).collect();
     let files: Vec<Vec<String>> = tasks.iter().map(files).collect();
-    let fresh = rewave::fresh(&on, &files);
+    let fresh = waves::fresh(&on, &files);
     let n_waves = fresh.positions.iter().flatten().max().map_or(0, |last| last + 1);
     // What waits for itself has no place: it is put behind all others, and the judge says why that is wrong.
     let waves: Vec<usize> = fresh.positions.iter().map(|at| at.unwrap_or(n_waves) + 1).collect();
-    let tasks = tasks.iter().zip(&waves).map(|(task, wave)| task_value(task, *wave));
-    PlainValue::Object(vec![
-        ("schema_version".to_owned(), text(SCHEMA_VERSION)),
-        ("execution_waves".to_owned(), wave_list(&waves, ids.iter().copied())),
-        ("tasks".to_owned(), PlainValue::Array(tasks.collect())),
-    ])
+    let wave_list = waves::wave_list(&waves, ids.iter().copied());
+    let tasks: Vec<PackTask> = tasks
+        .iter()
+        .zip(waves)
+        .map(|(task, wave)| in_wave(task, wave))
+        .collect();
+    let value = PlainValue::Object(vec![
+        member("schema_version", text(SCHEMA_VERSION)),
+        member("execution_waves", wave_list),
+        member(
+            "tasks",
+            PlainValue::Array(tasks.iter().map(PackTask::to_value).collect()),
+        ),
+    ]);
+    DerivedContract { tasks, value }
 }
 
-fn task_value(task: &DerivedTask, wave: usize) -> PlainValue {
-    let member = |spec: &FieldSpec| {
-        let value = match spec.field {
-            Field::Wave => number(wave),
-            _ => task.iter().find(|(own, _)| *own == spec.name)?.1.clone(),
-        };
-        Some((spec.name.to_owned(), value))
-    };
-    PlainValue::Object(fields::as_written().into_iter().filter_map(member).collect())
-}
-
-/// Returns a text of a task; empty where it has none.
-pub(super) fn text_of<'t>(task: &'t DerivedTask, name: &str) -> &'t str {
-    match task.iter().find(|(own, _)| *own == name) {
-        Some((_, PlainValue::String(text))) => text,
-        _ => "",
+fn in_wave(task: &PackTask, wave: usize) -> PackTask {
+    let mut placed = PackTask::default();
+    for spec in fields::as_written() {
+        match (spec.field, task.get(spec.name)) {
+            (Field::Wave, _) => placed.set(spec.name, number(wave)),
+            (_, Some(value)) => placed.set(spec.name, value.clone()),
+            (_, None) => {}
+        }
     }
+    placed
 }
 
-/// Returns the texts of a list of a task.
-pub(super) fn texts_of<'t>(task: &'t DerivedTask, name: &str) -> impl Iterator<Item = &'t str> {
-    let items: &[PlainValue] = match task.iter().find(|(own, _)| *own == name) {
-        Some((_, PlainValue::Array(items))) => items,
-        _ => &[],
-    };
-    items.iter().filter_map(|item| match item {
-        PlainValue::String(text) => Some(text.as_str()),
-        _ => None,
-    })
-}
-
-/// Returns the ids that cards cannot carry.
-pub(super) fn check_ids(answer: &PlannerAnswer) -> Vec<Diagnostic> {
-    let ids = answer.tasks.iter().map(|task| text_of(task, "task_id"));
-    let odd = ids.filter(|id| !id.is_empty() && !is_plain_id(id));
-    odd.map(|id| {
-        let message = format!("`{}` cannot be the id of a task", visible(&cut(id, 60)));
-        Diagnostic::of_file(&TASK_ID, message).with_help("call tasks T001, T002, …")
-    })
-    .collect()
-}
-
-fn is_plain_id(id: &str) -> bool {
+/// Returns true for an id that cards can carry.
+pub(crate) fn is_plain_id(id: &str) -> bool {
     let is_end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     id.len() <= 64 && id.chars().all(is_part) && is_end(id.chars().next()) && is_end(id.chars().next_back())
@@ -108,15 +104,12 @@ struct PreviousTask {
 
 fn old_tasks(pack: &SourceText) -> Vec<PreviousTask> {
     let pack = OriginalPack::parse(pack);
-    let contract = pack.contract().map(PlainValue::of).unwrap_or(PlainValue::Null);
-    let tasks = list(&contract, "tasks").iter();
-    tasks
-        .map(|task| PreviousTask {
-            id: get(task, "task_id").map(line).unwrap_or_default(),
-            goal: get(task, "goal").map(line).unwrap_or_default(),
-            files: sorted(list(task, "files").iter().map(line)),
-        })
-        .collect()
+    let previous = |task: PackTask| PreviousTask {
+        id: task.line("task_id"),
+        goal: task.line("goal"),
+        files: sorted(task.lines("files").into_iter()),
+    };
+    pack.tasks().map(previous).collect()
 }
 
 fn sorted(files: impl Iterator<Item = String>) -> Vec<String> {
@@ -128,8 +121,8 @@ fn sorted(files: impl Iterator<Item = String>) -> Vec<String> {
 
 /// Gives tasks that the pack before had, with the same goal and the same files, the ids they had there; and another id to
 /// tasks that would take over what is recorded of an old one. Returns what became of which.
-pub(super) fn keep_ids(tasks: &mut [DerivedTask], previous: &Previous<'_>) -> IdChanges {
-    let own: Vec<String> = tasks.iter().map(|task| text_of(task, "task_id").to_owned()).collect();
+pub(crate) fn keep_ids(tasks: &mut [PackTask], previous: &Previous<'_>) -> IdChanges {
+    let own: Vec<String> = tasks.iter().map(|task| task.text("task_id").to_owned()).collect();
     let distinct: HashSet<&str> = own.iter().map(String::as_str).collect();
     // Tasks that share an id, or have none, are for the judge.
     if distinct.len() < own.len() || distinct.contains("") {
@@ -143,10 +136,10 @@ pub(super) fn keep_ids(tasks: &mut [DerivedTask], previous: &Previous<'_>) -> Id
         .zip(ids.iter().map(String::as_str))
         .collect();
     for (task, id) in tasks.iter_mut().zip(&ids) {
-        for (name, value) in task.iter_mut() {
+        for (name, value) in task.values_mut() {
             match value {
-                PlainValue::String(own) if *name == "task_id" => own.clone_from(id),
-                PlainValue::Array(items) if *name == "dependencies" => rename(items, &names),
+                PlainValue::String(own) if name == "task_id" => own.clone_from(id),
+                PlainValue::Array(items) if name == "dependencies" => rename(items, &names),
                 _ => {}
             }
         }
@@ -173,13 +166,13 @@ fn rename(items: &mut [PlainValue], names: &HashMap<&str, &str>) {
     }
 }
 
-fn new_ids(tasks: &[DerivedTask], own: &[String], old: &[PreviousTask], previous: &Previous<'_>) -> Vec<String> {
+fn new_ids(tasks: &[PackTask], own: &[String], old: &[PreviousTask], previous: &Previous<'_>) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
     let mut ids: Vec<Option<String>> = tasks
         .iter()
         .map(|task| {
-            let goal = line(&text(text_of(task, "goal")));
-            let files = sorted(texts_of(task, "files").map(|file| line(&text(file))));
+            let goal = one_line(task.text("goal"));
+            let files = sorted(task.texts("files").map(one_line));
             let same = |old: &&PreviousTask| old.goal == goal && old.files == files && is_plain_id(&old.id);
             let mut found = old.iter().filter(same).filter(|old| !taken.contains(&old.id));
             let id = found.next().map(|old| old.id.clone())?;

@@ -1,6 +1,9 @@
-//! Assigns tasks to waves after an edit: after their dependencies, and never with another task on the same file. Knows no text.
+//! Assigns tasks to waves: after their dependencies, and never with another task on the same file. Also writes waves as values.
 
 use std::collections::{HashMap, HashSet};
+
+use super::super::write::{member, number, text};
+use crate::document::patch::PlainValue;
 
 /// A task as far as its wave depends on it.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +50,28 @@ pub(crate) fn fresh(on: &[Vec<usize>], files: &[Vec<String>]) -> AssignedWaves {
         last_of.extend(own.iter().map(|file| (file.as_str(), at)));
     }
     waves
+}
+
+/// Returns the list of waves, in which tasks stand in their order; `waves` has the number of each task's wave, from 1.
+pub(crate) fn wave_list<'i>(waves: &[usize], ids: impl Iterator<Item = &'i str>) -> PlainValue {
+    let n_waves = waves.iter().max().copied().unwrap_or(0);
+    let mut lists: Vec<Vec<PlainValue>> = vec![Vec::new(); n_waves];
+    for (wave, id) in waves.iter().zip(ids) {
+        if let Some(list) = wave.checked_sub(1).and_then(|ix| lists.get_mut(ix)) {
+            list.push(text(id));
+        }
+    }
+    let lists = lists.into_iter().zip(1..);
+    PlainValue::Array(
+        lists
+            .map(|(list, name): (_, usize)| wave_value(number(name), list))
+            .collect(),
+    )
+}
+
+/// Returns one entry of the list of waves.
+pub(super) fn wave_value(name: PlainValue, tasks: Vec<PlainValue>) -> PlainValue {
+    PlainValue::Object(vec![member("wave", name), member("tasks", PlainValue::Array(tasks))])
 }
 
 /// Returns the tasks so that each comes after what it depends on; in their own order otherwise. What is in a circle, or
@@ -138,32 +163,9 @@ fn loose(tasks: &[WaveTask<'_>]) -> HashSet<usize> {
 
 /// Returns the loose tasks so that each comes after those of them that it depends on. What is in a circle is left out.
 fn in_order(tasks: &[WaveTask<'_>], loose: &HashSet<usize>) -> Vec<usize> {
-    let mut dependents: HashMap<usize, Vec<usize>> = HashMap::new();
-    let mut n_open: HashMap<usize, usize> = HashMap::new();
-    let mut order: Vec<usize> = Vec::with_capacity(loose.len());
-    for ix in (0..tasks.len()).filter(|ix| loose.contains(ix)) {
-        let on: HashSet<usize> = tasks[ix].on.iter().copied().filter(|on| loose.contains(on)).collect();
-        n_open.insert(ix, on.len());
-        if on.is_empty() {
-            order.push(ix);
-        }
-        for on in on {
-            dependents.entry(on).or_default().push(ix);
-        }
-    }
-    let mut at = 0;
-    while let Some(ix) = order.get(at) {
-        for dependent in dependents.remove(ix).unwrap_or_default() {
-            if let Some(count) = n_open.get_mut(&dependent) {
-                *count -= 1;
-                if *count == 0 {
-                    order.push(dependent);
-                }
-            }
-        }
-        at += 1;
-    }
-    order
+    let loose_on = |task: &WaveTask<'_>| task.on.iter().copied().filter(|on| loose.contains(on)).collect();
+    let on: Vec<Vec<usize>> = tasks.iter().map(loose_on).collect();
+    by_dependency(&on).into_iter().filter(|ix| loose.contains(ix)).collect()
 }
 
 #[cfg(test)]
@@ -205,7 +207,7 @@ mod tests {
         check(&[task(0, &[], &["a"]), new(&[], &["b"])], &[0, 0]);
         check(&[task(0, &[], &["a"]), new(&[0], &["b"])], &[0, 1]);
         check(&[task(0, &[], &["a"]), new(&[], &["a"])], &[0, 1]);
-        // A later task of the list with the same file is no reason to go behind it, only not to stand beside it.
+        // A later task of the list with the same file is no reason to go behind it, only not to be in the same wave.
         check(
             &[task(0, &[], &["a"]), new(&[0], &["b"]), task(1, &[], &["b"])],
             &[0, 2, 1],
@@ -215,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_new_dependency_pushes_what_it_must() {
-        // T1 is to wait for T2, which stands beside it; T3 and T4 depend on T1, and T4 stands late enough.
+        // T1 is to wait for T2, which is in the same wave; T3 and T4 depend on T1, and T4 stands late enough.
         check(
             &[
                 pushed(0, &[1], &["a"]),

@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::dialect::task_pack::fields;
-use crate::dialect::task_pack::original::OriginalPack;
-use crate::dialect::task_pack::sections::{get, line, list};
-use crate::document::patch::PlainValue;
+use super::fields;
+use super::original::OriginalPack;
+use super::task::PackTask;
 use crate::text::SourceText;
 
 /// The tasks of two packs, side by side.
@@ -28,10 +27,11 @@ pub struct PackDifference {
 impl PackDifference {
     /// Compares two packs. A pack whose contract cannot be read has no tasks.
     pub fn between(old: &SourceText, new: &SourceText) -> PackDifference {
+        let tasks_of = |source: &SourceText| -> Vec<PackTask> { OriginalPack::parse(source).tasks().collect() };
         let (old, new) = (tasks_of(old), tasks_of(new));
-        let id = |task: &PlainValue| get(task, "task_id").map(line).unwrap_or_default();
-        let named = |task: &PlainValue| (id(task), get(task, "goal").map(line).unwrap_or_default());
-        let by_id: HashMap<String, &PlainValue> = old.iter().map(|task| (id(task), task)).collect();
+        let id = |task: &PackTask| task.line("task_id");
+        let named = |task: &PackTask| (id(task), task.line("goal"));
+        let by_id: HashMap<String, &PackTask> = old.iter().map(|task| (id(task), task)).collect();
         let mut difference = PackDifference::default();
         for task in &new {
             match by_id.get(&id(task)) {
@@ -40,20 +40,20 @@ impl PackDifference {
             }
         }
         let ids: HashSet<String> = new.iter().map(id).collect();
-        let is_gone = |task: &&PlainValue| !ids.contains(&id(task));
+        let is_gone = |task: &&PackTask| !ids.contains(&id(task));
         difference.removed = old.iter().filter(is_gone).map(named).collect();
         difference
     }
 
-    fn compare(&mut self, id: &str, old: &PlainValue, new: &PlainValue) {
-        let differs = |field: &&str| get(old, field) != get(new, field);
+    fn compare(&mut self, id: &str, old: &PackTask, new: &PackTask) {
+        let differs = |field: &&str| old.get(field) != new.get(field);
         let of_its_own = |field: &&str| !matches!(*field, "task_id" | "dependencies" | "wave");
         let fields: Vec<&'static str> = fields::names().filter(of_its_own).filter(differs).collect();
         let is_rewired = differs(&"dependencies");
-        let wave = |task: &PlainValue| get(task, "wave").map(line).unwrap_or_default();
+        let wave = |task: &PackTask| task.line("wave");
         let is_moved = wave(old) != wave(new);
-        let on = |task: &PlainValue| list(task, "dependencies").iter().map(line).collect();
         if is_rewired {
+            let on = |task: &PackTask| task.lines("dependencies");
             self.rewired.push((id.to_owned(), on(old), on(new)));
         }
         match (fields.is_empty(), is_rewired, is_moved) {
@@ -63,11 +63,4 @@ impl PackDifference {
             (true, true, _) => {}
         }
     }
-}
-
-fn tasks_of(source: &SourceText) -> Vec<PlainValue> {
-    let pack = OriginalPack::parse(source);
-    let tasks = pack.contract().and_then(|contract| contract.get("tasks"));
-    let tasks = tasks.into_iter().flat_map(|tasks| tasks.elements());
-    tasks.map(PlainValue::of).collect()
 }
