@@ -3,66 +3,50 @@
 use super::agent::{CHANNELS, FORMATS};
 use super::presets::PRESET_NAMES;
 
-/// A setting.
 #[derive(Debug)]
 pub struct Key {
     /// Its path; `NAME` and `VARIABLE` stand for names of the user's, `[]` for each table of a list.
     pub path: &'static str,
-    /// What it holds.
     pub kind: SettingType,
     /// What holds where nobody sets it, as it would be written; none where that depends, or is nothing.
     pub default: Option<&'static str>,
-    /// Whether there is a variable of the environment for it.
     pub has_variable: bool,
-    /// Whether only the user may set it, not the project.
     pub is_user_only: bool,
     /// Whether a project may not loosen what the user has set: the words of its values, the loosest first.
     pub ranks: &'static [&'static str],
 }
 
-/// What a setting holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingType {
     /// Any text but none.
     Text,
-    /// One of some words.
     Choice(&'static [&'static str]),
-    /// The name of a dialect.
     Dialect,
     /// A command as a list of words, the program first, without a shell.
     Program,
-    /// A list of words.
     Words,
     /// A list of names of variables; `*` at the end of one stands for any ending.
     Variables,
     /// A whole number from one number to another.
     Count {
-        /// The least.
         least: u64,
-        /// The most.
         most: u64,
     },
     /// A duration as `90s`, at least this many milliseconds.
     Duration {
-        /// The least.
         least: u64,
     },
     /// A size as `10MB`.
     Size,
-    /// An amount of US dollars.
     Money,
-    /// Yes or no.
     Flag,
     /// A command: a list of words, or a line for the shell.
     Command,
-    /// A list of commands.
     Commands,
-    /// A list of numbers of ports.
     Ports,
 }
 
 impl SettingType {
-    /// Returns what is needed, for messages.
     pub fn wanted(self) -> &'static str {
         match self {
             SettingType::Text | SettingType::Choice(_) | SettingType::Dialect => "a string",
@@ -120,13 +104,11 @@ impl Key {
         Key { ranks, ..self }
     }
 
-    /// Returns whether one value, as it is written, is looser than another.
     pub(super) fn is_looser(&self, new: &str, old: &str) -> bool {
         let rank = |word: &str| self.ranks.iter().position(|known| *known == word);
         rank(new) < rank(old)
     }
 
-    /// Returns the parts of its path.
     pub(super) fn parts(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('.')
     }
@@ -150,7 +132,6 @@ impl Key {
     }
 }
 
-/// How the names of variables for settings begin.
 const PREFIX: &str = "PLANWRIGHT_";
 
 /// What a run does with tasks that were running when it was interrupted.
@@ -159,13 +140,10 @@ pub(super) const ON_INTERRUPTED: &[&str] = &["retry", "fail", "ask"];
 /// What fences processes, the loosest first.
 pub(super) const FENCES: &[&str] = &["off", "auto", "write", "strict"];
 
-/// How tasks are kept apart.
 pub(super) const ISOLATIONS: &[&str] = &["auto", "checkouts", "worktrees", "shared"];
 
-/// How work comes onto the branch of a plan.
 pub(super) const LANDINGS: &[&str] = &["squash", "merge"];
 
-/// What is thrown away before a verification.
 pub(super) const CLEANINGS: &[&str] = &["caches", "full"];
 
 /// What becomes of an attempt that reports success and changed nothing.
@@ -295,7 +273,6 @@ pub static KEYS: &[Key] = &[
     key("notify.command", SettingType::Command),
 ];
 
-/// Returns a setting by its path.
 pub fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }

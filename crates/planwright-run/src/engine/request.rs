@@ -9,27 +9,19 @@ use planwright_core::dialect::Dialect;
 use crate::config::Config;
 use crate::runs::{Replanned, Spent};
 
-/// A plan that is to be run.
 #[derive(Clone, Copy)]
 pub struct RunRequest<'a> {
-    /// Where the plan is.
     pub path: &'a Path,
     /// The dialect to read it in, whatever it looks like.
     pub forced: Option<&'static dyn Dialect>,
-    /// What is configured, flags included.
     pub config: &'a Config,
-    /// What is wanted of this run alone.
     pub options: &'a RunOptions,
 }
 
-/// What is wanted of one run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// The agent for all tasks.
     pub agent: Option<String>,
-    /// The agent that is asked who takes each task.
     pub arbiter: Option<String>,
-    /// Only these tasks.
     pub only: Vec<String>,
     /// Only these tasks, and what depends on them.
     pub from: Vec<String>,
@@ -37,15 +29,11 @@ pub struct RunOptions {
     pub until: Vec<String>,
     /// Whether only work lands that is there already: no agent is started.
     pub lands_only: bool,
-    /// How many tasks to begin at most.
     pub max_tasks: Option<u32>,
-    /// Whether the first failure ends the run.
     pub fail_fast: bool,
-    /// Whether tasks that failed before are tried again.
     pub retry_failed: bool,
     /// Whether what depends on a failed task is skipped, where the dialect would have it wait.
     pub cascade_skip: bool,
-    /// Whether what nothing verifies is refused.
     pub require_verification: bool,
     /// Whether a task that touches other files than its plan names has failed.
     pub strict_files: bool,
@@ -59,13 +47,11 @@ pub struct RunOptions {
     pub remarks: Vec<String>,
     /// The branch that work lands on, whatever is configured.
     pub branch: Option<String>,
-    /// Whether tasks see the user's uncommitted work.
     pub include_uncommitted: bool,
     /// Whether commands that are written in the plan may verify it.
     pub allow_plan_commands: bool,
     /// Whether a plan that is not approved is approved by being run.
     pub yes: bool,
-    /// Who runs it.
     pub by: Option<String>,
     /// Whether a planner takes over when tasks have failed.
     pub replans: bool,
@@ -75,7 +61,6 @@ pub struct RunOptions {
     pub is_last: bool,
     /// Whether to wait for approvals instead of ending when nothing else is left. Whoever asks for them may give up meanwhile.
     pub waits_for_review: Arc<AtomicBool>,
-    /// That the plan was replanned for this run.
     pub replanned: Option<Replanned>,
     /// The words of the command line that a command which goes on has to have again.
     pub again: Vec<String>,

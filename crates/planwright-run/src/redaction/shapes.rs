@@ -52,12 +52,9 @@ impl Window<'_> {
     }
 }
 
-/// A kind of secret.
 #[derive(Debug)]
 pub(super) struct SecretShape {
-    /// What it is called in the replacement.
     pub(super) name: &'static str,
-    /// The texts by which it is found.
     pub(super) anchors: &'static [&'static str],
     rule: ShapeRule,
 }
@@ -82,14 +79,11 @@ enum ShapeRule {
     PrivateKey,
 }
 
-/// A set of characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chars {
-    /// Letters and digits.
     Alnum,
     /// Capital letters and digits.
     Upper,
-    /// Hexadecimal digits.
     Hex,
     /// Letters, digits and `_`.
     Ident,
@@ -99,7 +93,6 @@ pub(super) enum Chars {
     Dotted,
     /// Letters, digits, `+`, `/` and `=`.
     Base64,
-    /// What a token in a header may have.
     Token68,
 }
 
@@ -296,13 +289,10 @@ pub(super) struct Secret {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     Nothing,
-    /// All characters of a set.
     Run(Chars),
-    /// The lines of a private key.
     PrivateKey(KeyLines),
 }
 
-/// How much of a word is looked at.
 const WORD_WINDOW: usize = 128;
 
 /// The longest header of a token in JSON's web format.
@@ -582,14 +572,12 @@ fn private_key(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, W
     Ok(None)
 }
 
-/// The longest private key.
 const MAX_KEY_BYTES: u32 = 64 * 1024;
 
 /// The lines of a private key, up to the end of its last one: as a file has them, indented, numbered, or within JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeyLines {
     n_bytes: u32,
-    /// How many dashes there are in a row.
     n_dashes: u32,
     is_in_last_line: bool,
     is_over: bool,

@@ -24,7 +24,6 @@ const OURSELVES: &str = "planwright";
 
 /// Whether the plan can be used, and when it was looked at.
 pub(super) struct EditWatch {
-    /// Why the plan cannot be used now.
     invalid: Option<String>,
     last_look: Instant,
     /// The first record of the plan's journal that can be of a verb called during this run.
@@ -57,7 +56,6 @@ impl EditWatch {
         self.invalid.is_some()
     }
 
-    /// Returns whether it is time to look again.
     pub(super) fn is_due(&mut self, now: Instant, every: Duration) -> bool {
         let is_due = now.duration_since(self.last_look) >= every;
         if is_due {
@@ -77,9 +75,7 @@ struct EditedPlan {
     old_of: Vec<Option<u32>>,
     /// Which task each task of the plan before is.
     new_of: HashMap<u32, u32>,
-    /// What the file has for each task.
     found: Vec<State>,
-    /// Where that comes from.
     sources: Vec<StatusSource>,
     /// Who called the verb that moved each task, where the journal has it.
     movers: Vec<Option<String>>,
@@ -94,7 +90,6 @@ struct EditedPlan {
 /// Where the status of a task in the edited file comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StatusSource {
-    /// It is what the run wrote last.
     Run,
     /// Another process called a verb: it holds.
     Verb,
@@ -114,7 +109,7 @@ impl RunLoop<'_> {
     pub(super) fn follow_plan(&mut self) -> Result<(), RunError> {
         match self.snapshot.reread() {
             // An edit that could not be used was taken back.
-            Ok(None) if self.edits.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
+            Ok(None) if self.plan_file.edits.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
             Ok(None) => Ok(()),
             Ok(Some(new)) => self.follow_edit(new),
             Err(unreadable) => {
@@ -126,8 +121,8 @@ impl RunLoop<'_> {
 
     /// Starts nothing new until the plan can be used again.
     fn hold(&mut self, why: String) -> Result<(), RunError> {
-        let is_news = self.edits.invalid.as_ref() != Some(&why);
-        if self.edits.invalid.replace(why.clone()).is_none() && !self.control.is_paused() {
+        let is_news = self.plan_file.edits.invalid.as_ref() != Some(&why);
+        if self.plan_file.edits.invalid.replace(why.clone()).is_none() && !self.user.control.is_paused() {
             self.happened(ScheduleEvent::Paused);
         }
         match is_news {
@@ -139,7 +134,7 @@ impl RunLoop<'_> {
     fn record_held(&mut self, why: &str) -> Result<(), RunError> {
         let why = format!("the plan has errors now, and the run continues when they are fixed: {why}");
         // The user paused it, and the user resumes it.
-        if self.control.is_paused() {
+        if self.user.control.is_paused() {
             return self.remark(None, why);
         }
         self.record(RunEvent::Paused(RequestRecord {
@@ -150,10 +145,10 @@ impl RunLoop<'_> {
 
     /// Continues with a plan that can be used again, unless the user paused the run.
     fn release(&mut self) -> Result<(), RunError> {
-        if self.edits.invalid.take().is_none() {
+        if self.plan_file.edits.invalid.take().is_none() {
             return Ok(());
         }
-        if self.control.is_paused() {
+        if self.user.control.is_paused() {
             return self.remark(None, "the plan file can be used again; the run is still paused");
         }
         self.happened(ScheduleEvent::Resumed);
@@ -163,7 +158,7 @@ impl RunLoop<'_> {
 
     /// The user resumed the run: it continues, unless the plan cannot be used.
     pub(super) fn resumed(&mut self) -> Result<(), RunError> {
-        match self.edits.invalid.clone() {
+        match self.plan_file.edits.invalid.clone() {
             Some(why) => self.record_held(&why),
             None => {
                 self.happened(ScheduleEvent::Resumed);
@@ -185,12 +180,12 @@ impl RunLoop<'_> {
 
     /// Matches an edited plan with the one before. The error is why it cannot be used, in words.
     fn read_edit(&self, snapshot: PlanSnapshot) -> Result<EditedPlan, String> {
-        let matters = |task: u32| self.is_begun(task) || self.plan_writer.concerns(task);
+        let matters = |task: u32| self.is_begun(task) || self.plan_file.writer.concerns(task);
         let old_of = snapshot.matched(&self.snapshot, matters)?;
         let graph = TaskGraph::new(snapshot.plan(), snapshot.links())
             .map_err(|_| "the tasks depend on each other in a circle".to_owned())?;
         let mut jobs = jobs_of(self.request, &snapshot, &graph).map_err(|error| error.to_string())?;
-        let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.edits.since);
+        let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.plan_file.edits.since);
         let is_verbs_text = |task: u32| {
             let verb = called.verb_of_text(snapshot.text(), snapshot.name(task));
             verb.is_some_and(|verb| verb != VERB)
@@ -212,7 +207,7 @@ impl RunLoop<'_> {
         };
         let source = |task: usize| {
             let known = match old_of[task] {
-                Some(old) => self.plan_writer.written(old),
+                Some(old) => self.plan_file.writer.written(old),
                 // A task that comes into the plan has not begun.
                 None => Some(State::Pending),
             };
@@ -266,7 +261,7 @@ impl RunLoop<'_> {
             let Some(old) = *old else {
                 continue;
             };
-            let was_wanted = self.schedule.jobs()[old as usize].is_wanted;
+            let was_wanted = self.tasks.schedule.jobs()[old as usize].is_wanted;
             if self.is_begun(old) {
                 job.is_wanted = was_wanted;
             }
@@ -295,15 +290,13 @@ impl RunLoop<'_> {
         both.filter(is_edited).map(|(task, _)| task).collect()
     }
 
-    /// Returns whether work on a task is under way.
     fn is_begun(&self, task: u32) -> bool {
         matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review)
     }
 
-    /// Replaces the plan by its edited version.
     fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
         self.set_states(&mut edited);
-        let is_same = is_same_shape(self.schedule.jobs(), &edited.jobs, &edited.old_of);
+        let is_same = is_same_shape(self.tasks.schedule.jobs(), &edited.jobs, &edited.old_of);
         let of_source = |wanted: StatusSource| {
             let sources = edited.sources.iter().zip(0..);
             sources
@@ -331,20 +324,20 @@ impl RunLoop<'_> {
             skips,
             ..
         } = edited;
-        self.edits.renewed.extend(renewed);
+        self.plan_file.edits.renewed.extend(renewed);
         let is_other_dialect = self.snapshot.plan().dialect != snapshot.plan().dialect;
         let template = (self.request.options.template.is_none() && is_other_dialect)
             .then(|| Template::built_in(snapshot.linked().dialect.prompt()));
-        self.agents.replace(agents, template);
-        self.weights = weights;
+        self.agents.chosen.replace(agents, template);
+        self.tasks.weights = weights;
         self.snapshot = snapshot;
         if let Some(event) = event {
             self.record(RunEvent::Edited(event))?;
         }
         if !is_same {
-            let (schedule, actions) = self.schedule.over(Jobs::new(jobs), &old_of);
-            self.schedule = schedule;
-            self.actions.extend(actions);
+            let (schedule, actions) = self.tasks.schedule.over(Jobs::new(jobs), &old_of);
+            self.tasks.schedule = schedule;
+            self.tasks.actions.extend(actions);
         }
         for task in moved {
             // A new schedule has the states of tasks that are not under way.
@@ -367,7 +360,7 @@ impl RunLoop<'_> {
                 job.state = if is_held { State::Skipped } else { State::Pending };
             }
             let old = edited.old_of[task].filter(|_| edited.sources[task] != StatusSource::Verb);
-            job.state = match old.map(|old| (self.phase(old), self.plan_writer.intended(old))) {
+            job.state = match old.map(|old| (self.phase(old), self.plan_file.writer.intended(old))) {
                 // Only the plan skipped it, and the plan may be another one now.
                 Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
                 Some((Phase::Over(state), _)) => state,
@@ -382,7 +375,7 @@ impl RunLoop<'_> {
         let new = &edited.snapshot;
         let names: Vec<String> = moved.iter().map(|&task| new.name(task).to_owned()).collect();
         let states: Vec<State> = moved.iter().map(|&task| edited.found[task as usize]).collect();
-        let gone = (0..self.plan_writer.n_tasks()).filter(|task| !edited.new_of.contains_key(task));
+        let gone = (0..self.plan_file.writer.n_tasks()).filter(|task| !edited.new_of.contains_key(task));
         let gone: Vec<&str> = gone.map(|task| self.snapshot.name(task)).collect();
         let come = (0..).zip(&edited.old_of).filter(|(_, old)| old.is_none());
         let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
@@ -470,21 +463,22 @@ impl RunLoop<'_> {
         }
         for &task in tasks {
             let request = self.request;
-            self.plan_writer
+            self.plan_file
+                .writer
                 .restore(task, found[task as usize], |verb| plain(request, task, verb));
         }
         let words = |&task: &u32| {
             let found = found[task as usize];
-            let holds = self.plan_writer.intended(task).unwrap_or(found);
+            let holds = self.plan_file.writer.intended(task).unwrap_or(found);
             (self.snapshot.name(task), found, holds)
         };
         let set_back: Vec<(&str, State, State)> = tasks.iter().map(words).collect();
         let remark = set_back_remark(&set_back);
         // A process that writes the same again and again is reported once.
-        if self.edits.last_set_back.as_ref() == Some(&remark.text) {
+        if self.plan_file.edits.last_set_back.as_ref() == Some(&remark.text) {
             return Ok(());
         }
-        self.edits.last_set_back = Some(remark.text.clone());
+        self.plan_file.edits.last_set_back = Some(remark.text.clone());
         self.record(RunEvent::Remark(remark))
     }
 
@@ -498,7 +492,6 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Has a task go where another process moved it.
     fn follow(&mut self, task: u32, to: State) {
         if self.landing.follow(task, to, self.workers) || self.attempts.follow(task, to, self.workers) {
             return;
@@ -510,7 +503,7 @@ impl RunLoop<'_> {
             Phase::Over(state) => to != state,
         };
         if is_news {
-            self.rests.forget(task);
+            self.waits.rests.forget(task);
             self.happened(ScheduleEvent::Moved { task, to });
         }
     }
@@ -519,25 +512,26 @@ impl RunLoop<'_> {
     fn renumber(&mut self, edited: &EditedPlan) {
         let new_of = &edited.new_of;
         self.landing.renumber(new_of, self.workers);
-        self.checkouts.renumber(new_of);
-        self.conflicts.renumber(new_of);
-        self.budget_waits.renumber(new_of);
-        self.rests.renumber(new_of);
-        self.fallbacks.renumber(new_of);
-        self.memory.renumber(new_of);
-        self.arbiter.renumber(new_of, self.workers);
-        self.plan_writer
+        self.folders.checkouts.renumber(new_of);
+        self.landing.conflicts.renumber(new_of);
+        super::renumber(&mut self.waits.budget, new_of);
+        self.waits.rests.renumber(new_of);
+        self.agents.fallbacks.renumber(new_of);
+        self.agents.memory.renumber(new_of);
+        self.agents.arbiter.renumber(new_of, self.workers);
+        self.plan_file
+            .writer
             .renumber(new_of, &edited.found, &edited.old_of, |task| edited.set_by_verb(task));
         let in_scope = |(task, old): (usize, &Option<u32>)| match old {
-            Some(old) => self.in_scope[*old as usize],
+            Some(old) => self.tasks.in_scope[*old as usize],
             None => edited.found[task] == State::Pending || edited.sources[task] == StatusSource::Claim,
         };
-        self.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
-        let renewed = std::mem::take(&mut self.edits.renewed).into_iter();
-        self.edits.renewed = renewed.filter_map(|task| new_of.get(&task).copied()).collect();
-        let actions = std::mem::take(&mut self.actions).into_iter();
+        self.tasks.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
+        let renewed = std::mem::take(&mut self.plan_file.edits.renewed).into_iter();
+        self.plan_file.edits.renewed = renewed.filter_map(|task| new_of.get(&task).copied()).collect();
+        let actions = std::mem::take(&mut self.tasks.actions).into_iter();
         let new = |task: u32| new_of.get(&task).copied();
-        self.actions = actions.filter_map(|action| renumbered(action, new)).collect();
+        self.tasks.actions = actions.filter_map(|action| renumbered(action, new)).collect();
         self.attempts.renumber(new_of, self.workers);
     }
 }
@@ -561,7 +555,6 @@ fn renumbered(action: ScheduleAction, new: impl Fn(u32) -> Option<u32>) -> Optio
     })
 }
 
-/// Returns tasks and where they are, in words.
 fn where_to(names: &[String], states: &[State]) -> String {
     let moved = names.iter().zip(states);
     and_more(moved.map(|(name, state)| format!("`{name}` to {}", state.as_str())))
