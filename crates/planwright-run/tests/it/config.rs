@@ -177,7 +177,7 @@ fn defaults_hold_without_any_file() {
         .iter()
         .map(|row| format!("{} = {}", row.path, row.value))
         .collect();
-    assert!(rows.contains(&"run.limits.wall = \"1h\"".to_owned()), "{rows:#?}");
+    assert!(rows.contains(&"run.wall_limit = \"1h\"".to_owned()), "{rows:#?}");
     assert!(
         configuration
             .effective
@@ -245,7 +245,7 @@ fn flags_win_over_the_environment_and_that_over_files() {
         origin("run.backoff"),
         in_file(ConfigLevel::Project, "planwright.toml", 4)
     );
-    assert_eq!(origin("run.limits.wall"), SettingOrigin::Default);
+    assert_eq!(origin("run.wall_limit"), SettingOrigin::Default);
 }
 
 #[test]

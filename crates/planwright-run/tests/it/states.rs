@@ -138,6 +138,7 @@ fn a_failed_verification_is_a_failed_attempt() {
     assert_eq!(
         done.counts,
         Counts {
+            n_attempts: 2,
             n_done: 1,
             ..Counts::default()
         }

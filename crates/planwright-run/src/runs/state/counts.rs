@@ -3,7 +3,7 @@
 use super::super::record::RunEndRecord;
 use super::task::{TaskRun, TaskState};
 
-/// How many of the tasks that were mentioned stand where.
+/// How many of the tasks that were mentioned stand where, and how many attempts there were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub n_attempts: u64,
