@@ -74,10 +74,10 @@ impl QueryLimits {
     /// Returns the limits of an attempt at a task.
     pub fn of(config: &Config) -> Self {
         QueryLimits {
-            wall: config.run.wall_limit,
-            silence: config.run.silence_limit,
-            grace: config.run.grace,
-            log_cap: config.run.log_cap,
+            wall: config.run.limits.wall,
+            silence: config.run.limits.silence,
+            grace: config.run.limits.grace,
+            log_cap: config.run.limits.log_bytes,
             max_answer: MAX_ANSWER_BYTES,
         }
     }

@@ -83,14 +83,14 @@ fn seen_in(run_state: &RunState) -> Vec<FinishedAttempt> {
             let outcome = attempt.outcome.clone()?;
             let is_failed = outcome == Outcome::Failed;
             Some(FinishedAttempt {
-                started: attempt.started.clone(),
+                started: attempt.times.started.clone(),
                 entry: PastAttempt {
                     agent: attempt.agent.clone(),
                     task: task.task.clone(),
                     outcome: outcome.as_str().to_owned(),
                     milliseconds: attempt.took(),
                     error: attempt.why.clone().filter(|_| outcome != Outcome::Done),
-                    output: attempt.output.clone().filter(|_| !is_failed),
+                    output: attempt.report.output.clone().filter(|_| !is_failed),
                 },
                 outcome,
             })

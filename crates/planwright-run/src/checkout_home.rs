@@ -5,19 +5,15 @@ use std::path::{Path, PathBuf};
 use crate::git::Repository;
 use crate::layout::PlanKey;
 
-/// The folders that belong to one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckoutHome {
     folder: PathBuf,
 }
 
-/// Why there is no such folder.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckoutHomeError {
-    /// Neither the configuration nor the environment names one.
     #[error("there is no folder for checkouts: neither HOME nor XDG_STATE_HOME is set")]
     Unknown,
-    /// It lies inside of the repository.
     #[error("the folder for checkouts lies inside of the repository: `{}`", .0.display())]
     Inside(PathBuf),
 }
@@ -44,22 +40,18 @@ impl CheckoutHome {
         })
     }
 
-    /// Returns the folder of all checkouts of the repository.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the folder of a run.
     pub fn run(&self, run: &str) -> PathBuf {
         self.folder.join("runs").join(run)
     }
 
-    /// Returns the folder of all runs.
     pub fn runs(&self) -> PathBuf {
         self.folder.join("runs")
     }
 
-    /// Returns the folder of the slots for verification.
     pub fn pool(&self) -> PathBuf {
         self.folder.join("pool")
     }

@@ -14,18 +14,15 @@ pub const RUN_VERB: &str = "run";
 pub struct Claim {
     /// Its number: that of the change which made it.
     pub number: u64,
-    /// Who holds it.
     pub holder: ClaimHolder,
     /// Since when, as RFC 3339 in UTC.
     pub since: String,
 }
 
-/// Who holds a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimHolder {
     /// A person or an agent that is driven by hand.
     Owner(Claimed),
-    /// A run.
     Run,
 }
 
@@ -46,7 +43,6 @@ impl Claim {
         }
     }
 
-    /// Returns when its lease is over.
     pub fn until(&self) -> Option<&str> {
         match &self.holder {
             ClaimHolder::Owner(claimed) => claimed.until.as_deref(),
@@ -67,7 +63,6 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Reads the claims that hold.
     pub fn of(history: &History) -> Self {
         let mut claims = Claims::default();
         let landed = history.changes().iter();
@@ -128,7 +123,6 @@ impl Claims {
         self.by_task.insert(task.to_owned(), claim);
     }
 
-    /// Returns the claim on a task.
     pub fn on(&self, task: &str) -> Option<&Claim> {
         self.by_task.get(task)
     }
@@ -150,7 +144,6 @@ impl Claims {
         expired
     }
 
-    /// Returns all claims.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Claim)> {
         self.by_task.iter().map(|(task, claim)| (task.as_str(), claim))
     }
@@ -163,21 +156,16 @@ fn renamed_to(change: &ChangeRecord) -> Option<&str> {
     renamed.next().map(|moved| moved.task.as_str())
 }
 
-/// With what right a verb is called.
 #[derive(Clone, Copy, Debug)]
 pub struct Authority<'a> {
-    /// Who calls it.
     pub owner: &'a str,
     /// The number of the claim that they hold, where they say so.
     pub claim: Option<u64>,
-    /// Whether they take the task over from its holder.
     pub takes_over: bool,
 }
 
-/// Why a caller does not hold a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotHolder {
-    /// Another owner holds it.
     Held(Claim),
     /// The same, and the verb cannot take it over.
     HeldAgainst(Claim),
@@ -185,23 +173,16 @@ pub enum NotHolder {
     OldNumber(Claim),
     /// They have the number of a claim on another task.
     OfOtherTask {
-        /// The claim on this task.
         claim: Claim,
-        /// The number that they gave.
         number: u64,
-        /// The other task.
         task: String,
     },
-    /// They have a number that no claim has.
     NoSuchClaim {
-        /// The claim on this task.
         claim: Claim,
-        /// The number that they gave.
         number: u64,
     },
     /// The claim was made by name, and its number is missing.
     NoNumber(Claim),
-    /// A run works on it.
     OfRun(Claim),
 }
 

@@ -137,7 +137,6 @@ pub fn today() -> String {
     date(since_epoch())
 }
 
-/// Returns the day of a time in UTC.
 pub fn date_of(time: SystemTime) -> String {
     date(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO))
 }

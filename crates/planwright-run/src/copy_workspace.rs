@@ -11,16 +11,12 @@ use crate::files::{DiskFiles, Files as _};
 use crate::layout::{CONFIG_FILE, PlanPlace, STATE_FOLDER};
 use crate::store::{is_temporary, new_temporary_name, stale_temporaries};
 
-/// How many files a copy may have.
 pub const MAX_FILES: usize = 10_000;
 
-/// How many bytes a copy may have.
 pub const MAX_BYTES: u64 = 200_000_000;
 
-/// A copy of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// The plan in it.
     pub plan: PathBuf,
     /// How many files were copied; none where the copy was there already.
     pub n_copied: Option<usize>,
@@ -28,37 +24,27 @@ pub struct Duplicate {
     pub left_out: Vec<PathBuf>,
 }
 
-/// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub enum DuplicateError {
-    /// The folder is the workspace itself.
     #[error("`{}` is the workspace itself, not a place for a copy of it", .0.display())]
     Itself(PathBuf),
-    /// The folder holds something else.
     #[error("`{}` is not empty, and is no copy of this workspace", .0.display())]
     Occupied(PathBuf),
-    /// There is a file in the place of the folder.
     #[error("`{}` is not a folder", .0.display())]
     NotAFolder(PathBuf),
-    /// The workspace has too many files.
     #[error("the workspace `{}` has more than {MAX_FILES} files, too many to copy", .0.display())]
     TooMany(PathBuf),
-    /// The workspace is too large.
     #[error("the workspace `{}` has more than {} MB, too much to copy", .0.display(), MAX_BYTES / 1_000_000)]
     TooLarge(PathBuf),
-    /// The system said no.
     #[error("`{}` cannot be copied", .path.display())]
     Io {
-        /// What could not be read or written.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
 impl DuplicateError {
-    /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {
             DuplicateError::Itself(_) | DuplicateError::NotAFolder(_) => "name a folder that is not there yet",
@@ -110,7 +96,6 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
     })
 }
 
-/// What there is where a copy is to be.
 enum ExistingTarget {
     Nothing,
     Copy,

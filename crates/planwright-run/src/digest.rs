@@ -11,7 +11,6 @@ use twox_hash::XxHash3_128;
 pub struct Digest(u128);
 
 impl Digest {
-    /// Returns the digest of a text.
     pub fn of(text: &str) -> Self {
         Digest(XxHash3_128::oneshot(text.as_bytes()))
     }

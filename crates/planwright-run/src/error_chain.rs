@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-/// Returns what an error says, and after it what each of its causes says.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

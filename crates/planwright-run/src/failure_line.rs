@@ -2,7 +2,6 @@
 
 use std::iter::Peekable;
 
-/// How many lines are read.
 const MAX_LINES: usize = 5_000;
 
 /// How many lines are added to a line that announces them.
@@ -34,7 +33,6 @@ pub fn failure_line(text: &str, clean: impl Fn(&str) -> String) -> Option<String
     best.map(|(_, line)| line)
 }
 
-/// How much a line states, the most first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     /// The cause, in the form of a known test runner.

@@ -17,15 +17,12 @@ pub trait Files {
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
     /// Returns what is known of a file, links followed.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
-    /// Returns what is known of a file or of the link at its place.
     fn link_metadata(&self, path: &Path) -> io::Result<Metadata>;
     /// Reads a file, up to a number of bytes.
     fn read(&self, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>>;
-    /// Returns whether a file holds exactly these bytes.
     fn holds(&self, path: &Path, bytes: &[u8]) -> io::Result<bool> {
         Ok(self.read(path, bytes.len() as u64 + 1)? == bytes)
     }
-    /// Returns the names in a folder.
     fn list_folder(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 
     /// Makes a folder; fails where there is something already.
@@ -36,11 +33,8 @@ pub trait Files {
     fn open_append(&self, path: &Path) -> io::Result<File>;
     /// Opens a file for reading and writing, making it where there is none. A link is not followed.
     fn open_shared(&self, path: &Path) -> io::Result<File>;
-    /// Writes all bytes.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts a file to a length.
     fn truncate(&self, file: &File, n_bytes: u64) -> io::Result<()>;
-    /// Sets who may do what.
     fn set_permissions(&self, file: &File, permissions: Permissions) -> io::Result<()>;
     /// Gives a file the owner and the group of another, where the system lets us.
     fn set_owner_like(&self, file: &File, model: &Metadata) -> io::Result<()>;
@@ -54,7 +48,6 @@ pub trait Files {
     fn exchange(&self, _one: &Path, _other: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
-    /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Gives a file a name that nothing has yet, instead of the one it has.
     fn name_anew(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -62,7 +55,6 @@ pub trait Files {
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 }
 
-/// The files of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 
@@ -360,7 +352,6 @@ pub(crate) fn open_folders(folder: &Path) {
 #[cfg(not(unix))]
 pub(crate) fn open_folders(_folder: &Path) {}
 
-/// Makes a symbolic link.
 #[cfg(unix)]
 pub(crate) fn symlink(target: &Path, at: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, at)

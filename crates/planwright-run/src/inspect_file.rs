@@ -75,8 +75,6 @@ fn look<T>(
 
 /// An inspection with what the disk had to say.
 pub struct Examined {
-    /// The inspection.
     pub inspection: Inspection,
-    /// What was looked up for it.
     pub facts: DiskFacts,
 }

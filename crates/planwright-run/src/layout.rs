@@ -58,7 +58,6 @@ fn above_home(folder: &Path) -> Option<&Path> {
 pub struct PlanPlace {
     /// The file itself.
     pub target: PathBuf,
-    /// The root of its workspace.
     pub root: PathBuf,
     /// The file's path from there, with `/` between its parts.
     pub relative: String,
@@ -66,7 +65,6 @@ pub struct PlanPlace {
     pub key: PlanKey,
 }
 
-/// Returns the folder of the locks of a workspace.
 pub(crate) fn locks_of(root: &Path) -> PathBuf {
     root.join(STATE_FOLDER).join("locks")
 }
@@ -109,32 +107,26 @@ impl PlanPlace {
         origin_of(&self.relative)
     }
 
-    /// Returns the folder that the file lies in.
     pub fn folder(&self) -> &Path {
         self.target.parent().unwrap_or(Path::new("."))
     }
 
-    /// Returns the folder of journals.
     pub fn journals(&self) -> PathBuf {
         self.root.join(STATE_FOLDER).join("journal")
     }
 
-    /// Returns the path of its journal.
     pub fn journal(&self) -> PathBuf {
         self.journals().join(self.key.journal())
     }
 
-    /// Returns the path of its lock.
     pub fn lock(&self) -> PathBuf {
         self.lock_of(&self.key)
     }
 
-    /// Returns the path of the lock of another plan of the workspace.
     pub(crate) fn lock_of(&self, key: &PlanKey) -> PathBuf {
         locks_of(&self.root).join(format!("{key}.lock"))
     }
 
-    /// Makes the folders for its state where they are not there yet.
     pub(crate) fn make_state_folder(&self, files: &dyn Files) -> io::Result<()> {
         make_state_folder(files, &self.root)
     }
@@ -160,7 +152,6 @@ pub(crate) fn origin_of(relative: &str) -> Option<&str> {
     below(ARCHIVE).or_else(|| below(TRASH)?.split_once('/').map(|(_, path)| path))
 }
 
-/// Makes the folders for the state of a workspace where they are not there yet.
 pub fn make_state_folder(files: &dyn Files, root: &Path) -> io::Result<()> {
     let state = root.join(STATE_FOLDER);
     let inner = [state.join("locks"), state.join("journal")];
@@ -268,7 +259,6 @@ impl PlanKey {
         }
     }
 
-    /// Returns the name of the journal.
     pub(crate) fn journal(&self) -> String {
         format!("{self}.{JOURNAL_EXTENSION}")
     }
@@ -285,7 +275,6 @@ impl std::fmt::Display for PlanKey {
     }
 }
 
-/// What the name of a journal ends with.
 pub(crate) const JOURNAL_EXTENSION: &str = "journal";
 
 /// Returns the part of a file name that is safe in any other: lower-case letters, digits and single hyphens.

@@ -66,6 +66,11 @@
 //! # }
 //! ```
 
+#![expect(
+    missing_docs,
+    reason = "names of fields and messages of errors say what they are; comments say what names cannot"
+)]
+
 pub mod error_chain;
 
 pub mod faults;

@@ -12,17 +12,13 @@ use crate::files::{Files, open_to_read};
 /// How long a writer waits for another unless told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The longest pause between two tries.
 const MAX_PAUSE: Duration = Duration::from_millis(50);
 
-/// Who holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
-    /// Its process.
     pub pid: u32,
     /// What it does: the verb.
     pub verb: String,
-    /// Since when.
     pub since: String,
     /// The namespace of its process number, where the system has such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +26,6 @@ pub struct LockHolder {
 }
 
 impl LockHolder {
-    /// Returns this process.
     pub fn new(verb: String, since: String) -> Self {
         LockHolder {
             pid: std::process::id(),
@@ -53,23 +48,16 @@ pub(crate) fn pid_namespace() -> Option<u64> {
     None
 }
 
-/// Why there is no lock.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody else has it, and has kept it.
     #[error("{}", held(.holder.as_ref(), *.waited))]
     Held {
-        /// Who, where that can be read.
         holder: Option<LockHolder>,
-        /// How long was waited.
         waited: Duration,
     },
-    /// The lock file cannot be used.
     #[error("`{}` cannot be locked", .path.display())]
     Io {
-        /// The lock file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -97,7 +85,6 @@ impl PlanLock {
         self.file.try_clone()
     }
 
-    /// Writes anew who holds it.
     pub(crate) fn sign(&self, files: &dyn Files, me: &LockHolder) -> io::Result<()> {
         sign(files, &self.file, me)
     }

@@ -148,7 +148,7 @@ impl Planner<'_> {
         if relay.has_waited_enough() {
             return None;
         }
-        let (wait, agent) = relay.pause(&chain, limits, now, self.config.run.backoff)?;
+        let (wait, agent) = relay.pause(&chain, limits, now, self.config.run.retry.backoff)?;
         self.agent = agent;
         Some(Continuation::Wait(wait))
     }

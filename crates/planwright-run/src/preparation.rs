@@ -24,7 +24,6 @@ const SETTINGS_FILES: &[&str] = &[
 /// The folders that Python projects have their virtual environment in.
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 
-/// The file by which a virtual environment is known.
 const MARK_OF_VIRTUAL_ENVIRONMENT: &str = "pyvenv.cfg";
 
 /// Variables that would have several checkouts build into one folder.
@@ -40,7 +39,6 @@ const SEARCH_PATHS: &[&str] = &[
     "LD_LIBRARY_PATH",
 ];
 
-/// How a checkout is prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preparation {
     /// Files and folders to copy, from the root of the workspace.
@@ -51,29 +49,22 @@ pub struct Preparation {
     pub setup: Vec<Command>,
     /// The folder of the virtual environment that the commands may make, from the root of the workspace.
     pub virtual_environment: &'static str,
-    /// What the user should know.
     pub remarks: Vec<String>,
 }
 
-/// Why checkouts cannot be prepared as configured.
 #[derive(Debug, thiserror::Error)]
 pub enum PreparationError {
-    /// A path leads out of the workspace.
     #[error("run.copy: `{0}` is not a path inside of the workspace")]
     Outside(String),
-    /// Git keeps it: every checkout has it already.
     #[error("run.copy: git keeps `{0}`, so that every checkout has it already")]
     Tracked(String),
-    /// A virtual environment cannot be copied.
     #[error("run.copy: `{0}` is a virtual environment of Python, which works in its own place alone")]
     VirtualEnvironment(String),
-    /// Git could not be asked.
     #[error(transparent)]
     Git(#[from] GitError),
 }
 
 impl PreparationError {
-    /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {
             PreparationError::Outside(_) => "name files and folders below the workspace, as \".env\"",
@@ -102,11 +93,11 @@ impl Preparation {
     /// Returns how checkouts are prepared: as configured, else as the project needs it.
     pub fn of(config: &RunConfig, repository: &Repository, root: &Path) -> Result<Self, PreparationError> {
         let mut prepared = Preparation::default();
-        match &config.copy {
+        match &config.checkouts.copy {
             Some(paths) => prepared.take_paths(paths, repository, root)?,
             None => prepared.copy = usual_copies(repository, root)?,
         }
-        match &config.setup {
+        match &config.checkouts.setup {
             Some(commands) => prepared.setup.clone_from(commands),
             None => prepared.set_up_python(root),
         }
@@ -295,7 +286,6 @@ fn usual_copies(repository: &Repository, root: &Path) -> Result<Vec<String>, Git
     Ok(usual.map(|path| path.trim_end_matches('/').to_owned()).collect())
 }
 
-/// Reads a line of what was copied the last time.
 fn stamped(line: &str) -> Option<(String, String)> {
     let (stamp, path) = line.split_once(' ')?;
     Some((path.to_owned(), stamp.to_owned()))

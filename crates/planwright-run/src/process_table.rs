@@ -12,7 +12,6 @@ pub(crate) struct Identity {
     pub(crate) ticks: u64,
 }
 
-/// A line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessEntry {
     pub(crate) identity: Identity,
@@ -23,7 +22,6 @@ pub(crate) struct ProcessEntry {
     pub(crate) is_alive: bool,
 }
 
-/// Reads the line of one process.
 pub(crate) fn entry_of(pid: i32) -> Option<ProcessEntry> {
     // The system writes a line as a whole if there is room for it, and this is room for every line.
     let mut line = [0; 2048];
@@ -64,7 +62,6 @@ pub(crate) fn environment_of(entry: &ProcessEntry) -> Vec<u8> {
     std::fs::read(folder + "/environ").unwrap_or_default()
 }
 
-/// Returns the value of a variable.
 pub(crate) fn value_in<'e>(environment: &'e [u8], name: &[u8]) -> Option<&'e [u8]> {
     let mut variables = environment.split(|byte| *byte == 0);
     variables.find_map(|variable| variable.strip_prefix(name)?.strip_prefix(b"="))

@@ -25,12 +25,10 @@ pub fn command(name: &str) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Returns what is searched, where the environment says this.
 pub(crate) fn search_path(path: Option<OsString>) -> OsString {
     path.unwrap_or_else(|| OsString::from(USUAL_PATH))
 }
 
-/// Returns where a program lies on a search path.
 pub(crate) fn program_in(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
     if name.is_empty() {
         return None;

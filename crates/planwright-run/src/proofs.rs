@@ -7,7 +7,6 @@ use planwright_core::plan::State;
 
 use crate::journal::{ChangeOutcome, History};
 
-/// The tasks of a plan that are done with a proof.
 #[derive(Clone, Debug, Default)]
 pub struct Proofs {
     proven: HashSet<String>,
@@ -16,7 +15,6 @@ pub struct Proofs {
 }
 
 impl Proofs {
-    /// Reads the proofs from the journal of a plan.
     pub fn of(history: &History) -> Self {
         let mut proofs = Proofs::default();
         for past in history.changes() {

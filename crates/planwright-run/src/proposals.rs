@@ -9,18 +9,13 @@ use crate::files::{DiskFiles, Files as _};
 use crate::layout::{PlanPlace, STATE_FOLDER, make_state_folder, refuse_links};
 use crate::store::{CreateError, create};
 
-/// The version of the files.
 const VERSION: u32 = 1;
 
-/// The longest file that is read.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Something that somebody proposes for a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// The version of the file.
     pub version: u32,
-    /// Who proposes it.
     pub by: String,
     /// When, as RFC 3339.
     pub time: String,
@@ -36,7 +31,6 @@ pub struct Proposal {
     /// A planner's answer with a whole new version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// Why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
 }
@@ -94,7 +88,6 @@ pub fn held(plan: &Path) -> io::Result<Vec<(PathBuf, Proposal)>> {
     Ok(names.iter().filter_map(|name| read(folder.join(name))).collect())
 }
 
-/// Forgets a proposal that somebody has said something to.
 pub fn settle(path: &Path) -> io::Result<()> {
     match DiskFiles.remove(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

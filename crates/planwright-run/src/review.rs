@@ -460,8 +460,8 @@ fn word_of(task: &TaskRun) -> LastReviewEvent {
     LastReviewEvent::Review(ReviewedWork {
         attempt: last.attempt,
         since: task.changed_at.clone(),
-        output: last.output,
-        files: last.files,
+        output: last.report.output,
+        files: last.report.files,
         held: task.held_work(),
     })
 }

@@ -8,7 +8,6 @@ pub fn argument(word: &str) -> String {
     }
 }
 
-/// Returns a word as a shell would have to read it.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:+@%=,".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

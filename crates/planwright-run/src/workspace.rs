@@ -59,7 +59,6 @@ pub fn without_excluded(paths: Vec<PathBuf>, root: &Path, patterns: &[String]) -
     paths.into_iter().filter(|path| !is_excluded(path)).collect()
 }
 
-/// Returns the path that an error of a walk is about.
 fn path_in(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path),

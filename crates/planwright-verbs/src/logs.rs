@@ -164,7 +164,7 @@ pub fn read_log(
             "`planwright config` shows run.fence, and `planwright doctor` whether this system has fences",
         )),
         LogPart::Fence => read_existing(&place.fence(), &missing("fence"), receive),
-        LogPart::Checks if attempt.receipts.is_empty() => Err(Failure::problem(
+        LogPart::Checks if attempt.verification.receipts.is_empty() => Err(Failure::problem(
             missing("verification"),
             "no command has verified it, or not yet",
         )),
@@ -277,7 +277,7 @@ fn logged(run: &SeenRun, task: &TaskRun) -> LoggedTask {
         LoggedAttempt {
             attempt: attempt.attempt,
             agent: attempt.agent.clone(),
-            started: attempt.started.clone(),
+            started: attempt.times.started.clone(),
             outcome: attempt.outcome.as_ref().map(|outcome| outcome.to_string()),
             fence: attempt.fence.clone(),
             policy: existing(place.fence()),
@@ -285,7 +285,7 @@ fn logged(run: &SeenRun, task: &TaskRun) -> LoggedTask {
             output: existing(place.output()),
             prompt: existing(place.prompt()),
             result: existing(place.result()),
-            checks: (1..=attempt.receipts.len())
+            checks: (1..=attempt.verification.receipts.len())
                 .filter_map(|number| existing(place.check(number)))
                 .collect(),
         }
@@ -324,7 +324,7 @@ fn read_existing(path: &Path, missing: &str, receive: LogReceiver<'_>) -> Result
 }
 
 fn read_checks(place: &AttemptPlace, attempt: &AttemptRun, receive: LogReceiver<'_>) -> Result<()> {
-    for (number, receipt) in (1..).zip(&attempt.receipts) {
+    for (number, receipt) in (1..).zip(&attempt.verification.receipts) {
         let _ = receive(LogEntry::Check(receipt));
         // Where the file is gone, the receipt still has its end.
         if !GrowingFile::new(&place.check(number)).more(receive)? {

@@ -124,14 +124,14 @@ fn counted(place: &RunPlace, plan: String, run_state: RunState, standing: &RunSt
         n_running: counts.n_running,
         n_unverified: ended.map_or(counts.n_unverified, |ended| ended.n_unverified),
         n_unchanged: counts.n_unchanged,
-        n_attempts: run_state.totals.n_attempts,
-        cost_usd: run_state.totals.cost_usd,
-        tokens: run_state.totals.tokens,
+        n_attempts: run_state.counts.n_attempts,
+        cost_usd: run_state.spent.cost_usd,
+        tokens: run_state.spent.tokens,
         why: ended.and_then(|ended| ended.why.clone()),
         next: ended.and_then(|ended| ended.next.clone()),
         folder: place.folder().to_string_lossy().into_owned(),
-        began: run_state.began,
-        last: run_state.last,
+        began: run_state.times.began,
+        last: run_state.times.last,
     }
 }
 

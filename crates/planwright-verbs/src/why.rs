@@ -167,6 +167,6 @@ fn awaits_budget(workspace: &Workspace, opened: &OpenedPlan, task: &str) -> Opti
     let mut remarks = run_state.remarks.iter().rev();
     let noted = remarks.find(|noted| is_wait(noted.kind.as_ref()) && noted.task.as_deref() == Some(task))?;
     let last = run_state.task(task).and_then(|task| task.last());
-    let has_begun = last.is_some_and(|attempt| attempt.started >= noted.time);
+    let has_begun = last.is_some_and(|attempt| attempt.times.started >= noted.time);
     (is_at_work && !has_begun).then(|| noted.text.clone())
 }

@@ -24,7 +24,7 @@ pub(crate) fn run() -> anyhow::Result<Table> {
     let folder = scratch()?;
     let mut config = load(folder.path(), &ConfigInputs::default()).config.run;
     let mut fencing_of = |mode: FenceMode| {
-        config.fence = mode;
+        config.fence.mode = mode;
         Fencing::of(&config, Some(&binary)).context("the benchmark needs a kernel that can fence")
     };
     let (write, strict) = (fencing_of(FenceMode::Write)?, fencing_of(FenceMode::Strict)?);

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use super::SettingOrigin;
 use crate::programs::program;
 
-/// How an agent takes its prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// On its standard input.
     Stdin,
     /// In a file, whose path stands for `{prompt_file}`.
     File,
@@ -18,13 +16,11 @@ pub enum Channel {
     Argument,
 }
 
-/// The words for the channels.
 pub const CHANNELS: &[&str] = &["stdin", "file", "argument"];
 
 impl Channel {
     const ALL: [Channel; 3] = [Channel::Stdin, Channel::File, Channel::Argument];
 
-    /// Returns its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Channel::Stdin => "stdin",
@@ -53,11 +49,9 @@ pub enum OutputFormat {
     QwenStreamJson,
     /// What `aider` prints.
     Aider,
-    /// Text for people.
     Plain,
 }
 
-/// The words for the formats.
 pub const FORMATS: &[&str] = &[
     "claude-stream-json",
     "codex-json",
@@ -79,7 +73,6 @@ impl OutputFormat {
         OutputFormat::Plain,
     ];
 
-    /// Returns its word.
     pub fn as_str(self) -> &'static str {
         match self {
             OutputFormat::ClaudeStreamJson => "claude-stream-json",
@@ -97,10 +90,8 @@ impl OutputFormat {
     }
 }
 
-/// An agent that tasks can be given to.
 #[derive(Clone, Debug)]
 pub struct Agent {
-    /// Its name.
     pub name: String,
     /// The preset that it follows where nothing else is said.
     pub preset: Option<&'static str>,
@@ -112,33 +103,24 @@ pub struct Agent {
     pub resume: Vec<String>,
     /// The agent that takes its tasks while it cannot.
     pub fallback: Option<String>,
-    /// How it takes its prompt.
     pub prompt: Channel,
-    /// What its output is.
     pub output: OutputFormat,
     /// Variables of the environment that reach it beside the usual ones; `*` stands for any ending.
     pub env: Vec<String>,
-    /// Variables that are set for it.
     pub set: BTreeMap<String, String>,
 }
 
-/// What the placeholders of a command stand for.
 #[derive(Clone, Copy, Debug)]
 pub struct Fillings<'a> {
-    /// The prompt itself.
     pub prompt: &'a str,
-    /// The file with the prompt.
     pub prompt_file: &'a Path,
     /// The file in which the agent may report an outcome.
     pub result_file: &'a Path,
-    /// The name of the task.
     pub task: &'a str,
-    /// The folder that the agent works in.
     pub folder: &'a Path,
 }
 
 impl Agent {
-    /// Returns the program.
     pub fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)
     }
@@ -171,7 +153,6 @@ impl Agent {
         words
     }
 
-    /// Returns the words that have it continue a conversation.
     pub fn resuming(&self, session: &str) -> Vec<OsString> {
         let words = self.resume.iter().map(|word| word.replace("{session}", session));
         // What an agent calls its conversation is no option.
@@ -192,7 +173,6 @@ impl Agent {
 /// The names that may stand in braces.
 pub const PLACEHOLDERS: &[&str] = &["prompt_file", "result_file", "task", "folder", "prompt"];
 
-/// A name in braces.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommandPlaceholder<'w> {
     pub(super) name: &'w str,

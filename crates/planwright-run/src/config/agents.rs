@@ -13,7 +13,6 @@ use super::presets::{PRESETS, Preset, preset};
 use super::rules::CONFIG_VALUE;
 use super::{Config, SettingOrigin};
 
-/// What is said of an agent, field by field.
 struct AgentFields {
     preset: Option<(String, SettingLocation)>,
     command: Option<(Vec<String>, SettingLocation)>,
@@ -150,7 +149,6 @@ impl Assembly {
         }
     }
 
-    /// Reports names of agents that are not there.
     pub(super) fn look_for_agents(&mut self, config: &Config) {
         let mut named: Vec<(String, SettingLocation)> = self.text(&parts("run.agent")).into_iter().collect();
         for name in self.names(&["run", "types"]) {
@@ -209,7 +207,6 @@ impl Assembly {
     }
 }
 
-/// How many agents of a circle are named.
 const MAX_NAMED: usize = 8;
 
 /// Returns the circles in which agents take each other's place, each with its first name first.
@@ -236,7 +233,6 @@ fn circles(agents: &BTreeMap<String, Agent>) -> Vec<Vec<&str>> {
     circles
 }
 
-/// The most agents that take each other's place.
 const MAX_CHAIN: usize = 16;
 
 /// Returns an agent and those that take its place one after another, each once.
@@ -267,15 +263,12 @@ impl AgentFields {
     }
 }
 
-/// Something that is wrong with the command of an agent.
 struct CommandProblem {
-    /// The word of the command that it is about, where it is about one.
     word_ix: Option<usize>,
     message: String,
     help: String,
 }
 
-/// Returns whether a placeholder stands in a word.
 fn holds(word: &str, name: &str) -> bool {
     placeholders(word).any(|found| found.name == name && !found.is_escaped)
 }
@@ -340,7 +333,6 @@ fn known(preset: &'static Preset) -> Agent {
     }
 }
 
-/// Returns an agent of which only the command is known.
 fn plain(command: &[String]) -> Agent {
     Agent {
         name: String::new(),

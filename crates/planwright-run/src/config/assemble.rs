@@ -12,19 +12,18 @@ use super::read::{Command, ConfigLevel, ConfigReading, SettingValue, WrittenSett
 use super::rules::{CONFIG_LOOSENED, CONFIG_MISSING, CONFIG_UNKNOWN_KEY, CONFIG_UNREADABLE, CONFIG_VALUE};
 use super::value::{TomlNode, TomlValue, parse};
 use super::{
-    Budget, CheckCommands, Cleaning, Config, ConfigSource, Configuration, CriterionPattern, CriterionRule, FenceMode,
-    IsolationSetting, KeepLimits, LandingStyle, NoChanges, OnBaseline, OnInterrupted, OnProtected, PlanningConfig,
-    RunConfig, SettingOrigin, SourceKind, Verify, units,
+    AttemptLimits, Budget, CheckCommands, CheckoutConfig, Cleaning, Config, ConfigSource, Configuration,
+    CriterionPattern, CriterionRule, FenceConfig, FenceMode, IsolationSetting, KeepLimits, LandingConfig, LandingStyle,
+    NoChanges, OnBaseline, OnInterrupted, OnProtected, PlanningConfig, RetryConfig, RunConfig, SettingOrigin,
+    SourceKind, Verify, units,
 };
 
-/// A setting that was made on the command line.
 #[derive(Clone, Debug)]
 pub struct Flag {
     /// The flag, as `--slots`.
     pub name: String,
     /// The path of the setting, as `run.slots`.
     pub key: &'static str,
-    /// What was given.
     pub value: String,
 }
 
@@ -48,9 +47,7 @@ pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags:
         verify: assembly.verify(),
         notify: assembly.command("notify.command"),
         approval_required: assembly.flag("approval.required"),
-        check_exclude: assembly
-            .words(&parts("check.exclude"))
-            .map_or_else(Vec::new, |(words, _)| words),
+        check_exclude: assembly.words_or_none("check.exclude"),
         compat_strict: assembly.flag("compat.strict"),
     };
     assembly.look_for_agents(&config);
@@ -73,7 +70,6 @@ pub fn assemble(files: Vec<ConfigSource>, variables: &[(String, String)], flags:
     }
 }
 
-/// A place in one of the texts.
 #[derive(Clone, Copy)]
 pub(super) struct SettingLocation {
     pub(super) source_ix: usize,
@@ -83,7 +79,6 @@ pub(super) struct SettingLocation {
 #[derive(Default)]
 pub(super) struct Assembly {
     pub(super) sources: Vec<ConfigSource>,
-    /// The settings that hold, by path.
     pub(super) settings: BTreeMap<Vec<String>, (usize, WrittenSetting)>,
     /// The tables that somebody wrote, with the last place, and whether nothing was wrong there.
     pub(super) tables: BTreeMap<Vec<String>, (SettingLocation, bool)>,
@@ -298,6 +293,21 @@ impl Assembly {
         }
     }
 
+    fn text_at(&self, path: &str) -> Option<String> {
+        self.text(&parts(path)).map(|(text, _)| text)
+    }
+
+    fn words_or_none(&self, path: &str) -> Vec<String> {
+        self.words(&parts(path)).map_or_else(Vec::new, |(words, _)| words)
+    }
+
+    /// Returns what the word of a setting means; the default where it is another word, or not set.
+    fn choice<T: Copy + Default>(&self, path: &str, meanings: &[(&str, T)]) -> T {
+        let word = self.text_at(path);
+        let meant = meanings.iter().find(|(name, _)| word.as_deref() == Some(name));
+        meant.map(|(_, meaning)| *meaning).unwrap_or_default()
+    }
+
     pub(super) fn count(&self, path: &[String]) -> Option<(u64, SettingLocation)> {
         match self.get(path)? {
             (SettingValue::Count(n), place) => Some((*n, place)),
@@ -383,68 +393,80 @@ impl Assembly {
 
 impl Assembly {
     fn run(&self) -> RunConfig {
-        let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
-        let words = |path: &str| self.words(&parts(path)).map_or_else(Vec::new, |(words, _)| words);
         let types = self.names(&["run", "types"]).into_iter().filter_map(|name| {
             let (agent, _) = self.text(&["run", "types", &name].map(str::to_owned))?;
             Some((name, agent))
         });
         RunConfig {
-            agent: text("run.agent"),
+            agent: self.text_at("run.agent"),
+            types: types.collect(),
             slots: self.small_count("run.slots"),
-            attempts: self.small_count("run.attempts"),
-            backoff: self.duration_or("run.backoff"),
-            wall_limit: self.duration_or("run.wall_limit"),
-            silence_limit: self.duration_or("run.silence_limit"),
-            grace: self.duration_or("run.grace"),
+            retry: RetryConfig {
+                attempts: self.small_count("run.attempts"),
+                backoff: self.duration_or("run.backoff"),
+                resolutions: self.small_count_or("run.resolutions"),
+            },
+            limits: AttemptLimits {
+                wall: self.duration_or("run.wall_limit"),
+                silence: self.duration_or("run.silence_limit"),
+                grace: self.duration_or("run.grace"),
+                log_bytes: self.size_or("run.log_cap"),
+            },
             budget: self.budget("run.budget"),
             task_budget: self.budget("run.task_budget"),
-            isolation: match text("run.isolation").as_deref() {
-                Some("checkouts" | "worktrees") => IsolationSetting::Checkouts,
-                Some("shared") => IsolationSetting::Shared,
-                _ => IsolationSetting::Auto,
+            fence: self.fence(),
+            checkouts: self.checkouts(),
+            landing: LandingConfig {
+                branch: self.text_at("run.branch"),
+                style: self.choice("run.landing", &[("merge", LandingStyle::Merge)]),
+                hooks: self.flag("run.hooks"),
+                keep_ignored: self.words_or_none("run.keep_ignored"),
             },
-            fence: match text("run.fence").as_deref() {
-                Some("off") => FenceMode::Off,
-                Some("write") => FenceMode::Write,
-                Some("strict") => FenceMode::Strict,
-                _ => FenceMode::Auto,
-            },
-            fence_write: words("run.fence_write"),
-            fence_read: words("run.fence_read"),
-            fence_ports: match self.get(&parts("run.fence_ports")) {
+            on_interrupted: self.choice(
+                "run.on_interrupted",
+                &[("fail", OnInterrupted::Fail), ("ask", OnInterrupted::Ask)],
+            ),
+            no_changes: self.choice(
+                "run.no_changes",
+                &[("fail", NoChanges::Fail), ("allow", NoChanges::Allow)],
+            ),
+            template: self.text_at("run.template"),
+        }
+    }
+
+    fn fence(&self) -> FenceConfig {
+        let modes = [
+            ("off", FenceMode::Off),
+            ("write", FenceMode::Write),
+            ("strict", FenceMode::Strict),
+        ];
+        FenceConfig {
+            mode: self.choice("run.fence", &modes),
+            write: self.words_or_none("run.fence_write"),
+            read: self.words_or_none("run.fence_read"),
+            ports: match self.get(&parts("run.fence_ports")) {
                 Some((SettingValue::Ports(ports), _)) => ports.clone(),
                 _ => Vec::new(),
             },
-            branch: text("run.branch"),
-            landing: match text("run.landing").as_deref() {
-                Some("merge") => LandingStyle::Merge,
-                _ => LandingStyle::Squash,
-            },
-            hooks: self.flag("run.hooks"),
-            resolutions: self.small_count_or("run.resolutions"),
+        }
+    }
+
+    fn checkouts(&self) -> CheckoutConfig {
+        let isolations = [
+            ("checkouts", IsolationSetting::Checkouts),
+            ("worktrees", IsolationSetting::Checkouts),
+            ("shared", IsolationSetting::Shared),
+        ];
+        CheckoutConfig {
+            isolation: self.choice("run.isolation", &isolations),
+            folder: self.text_at("run.checkouts"),
             setup: self.commands(&parts("run.setup")),
             copy: self.words(&parts("run.copy")).map(|(words, _)| words),
-            keep_ignored: words("run.keep_ignored"),
-            checkouts: text("run.checkouts"),
             keep: KeepLimits {
                 age: self.duration_or("run.keep.age"),
                 count: self.small_count_or("run.keep.count"),
                 bytes: self.size_or("run.keep.bytes"),
             },
-            on_interrupted: match text("run.on_interrupted").as_deref() {
-                Some("fail") => OnInterrupted::Fail,
-                Some("ask") => OnInterrupted::Ask,
-                _ => OnInterrupted::Retry,
-            },
-            no_changes: match text("run.no_changes").as_deref() {
-                Some("fail") => NoChanges::Fail,
-                Some("allow") => NoChanges::Allow,
-                _ => NoChanges::Warn,
-            },
-            log_cap: self.size_or("run.log_cap"),
-            template: text("run.template"),
-            types: types.collect(),
         }
     }
 
@@ -462,14 +484,13 @@ impl Assembly {
     }
 
     fn planning(&self) -> PlanningConfig {
-        let text = |path: &str| self.text(&parts(path)).map(|(text, _)| text);
         PlanningConfig {
-            agent: text("plan.agent"),
-            dialect: text("plan.dialect"),
-            template: text("plan.template"),
-            replan_template: text("plan.replan_template"),
-            derive_template: text("plan.derive_template"),
-            repair_template: text("plan.repair_template"),
+            agent: self.text_at("plan.agent"),
+            dialect: self.text_at("plan.dialect"),
+            template: self.text_at("plan.template"),
+            replan_template: self.text_at("plan.replan_template"),
+            derive_template: self.text_at("plan.derive_template"),
+            repair_template: self.text_at("plan.repair_template"),
         }
     }
 
@@ -493,25 +514,18 @@ impl Assembly {
         Verify {
             every: self.commands(&parts("verify.every")).unwrap_or_default(),
             timeout,
-            clean: match self.text(&parts("verify.clean")) {
-                Some((word, _)) if word == "full" => Cleaning::Full,
-                _ => Cleaning::KeepCaches,
-            },
+            clean: self.choice("verify.clean", &[("full", Cleaning::Full)]),
             required: self.flag("verify.required"),
             allow_unverified: self.flag("verify.allow_unverified"),
-            baseline: match self.text(&parts("verify.baseline")) {
-                Some((word, _)) if word == "skip" => OnBaseline::Skip,
-                Some((word, _)) if word == "allow-failing" => OnBaseline::AllowFailing,
-                _ => OnBaseline::Check,
-            },
-            protect: self
-                .words(&parts("verify.protect"))
-                .map_or_else(Vec::new, |(words, _)| words),
-            on_protected: match self.text(&parts("verify.on_protected")) {
-                Some((word, _)) if word == "fail" => OnProtected::Fail,
-                Some((word, _)) if word == "warn" => OnProtected::Warn,
-                _ => OnProtected::Review,
-            },
+            baseline: self.choice(
+                "verify.baseline",
+                &[("skip", OnBaseline::Skip), ("allow-failing", OnBaseline::AllowFailing)],
+            ),
+            protect: self.words_or_none("verify.protect"),
+            on_protected: self.choice(
+                "verify.on_protected",
+                &[("fail", OnProtected::Fail), ("warn", OnProtected::Warn)],
+            ),
             allow_plan_commands: self.flag("verify.allow_plan_commands"),
             types,
             criteria,

@@ -34,7 +34,6 @@ impl SortedSetting {
 }
 
 impl Assembly {
-    /// Returns what holds, setting by setting.
     pub(super) fn effective(&self, config: &Config, indices: &[LineIndex<'_>]) -> Vec<Effective> {
         let settings = self.settings.values().map(|(source_ix, setting)| {
             let place = SettingLocation {
@@ -57,7 +56,6 @@ impl Assembly {
         rows.into_iter().map(|row| row.effective).collect()
     }
 
-    /// Adds what an agent has from its preset.
     fn of_preset(&self, agent: &Agent, preset: &Preset, rows: &mut Vec<SortedSetting>) {
         let owned = |words: &[&str]| SettingValue::Words(words.iter().map(|&word| word.to_owned()).collect());
         let mut fields = vec![

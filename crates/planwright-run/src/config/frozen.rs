@@ -31,7 +31,6 @@ impl Configuration {
         text
     }
 
-    /// Returns the settings that differ from those of another configuration.
     pub fn differing(&self, other: &Configuration) -> Vec<String> {
         let rows = |configuration: &Configuration| -> BTreeMap<String, String> {
             let rows = configuration.effective.iter();

@@ -2,67 +2,52 @@
 
 use super::agent::{CHANNELS, FORMATS};
 use super::presets::PRESET_NAMES;
+use SettingType::{Choice, Commands, Count, Flag, Money, Ports, Program, Size, Text, Variables, Words};
 
-/// A setting.
 #[derive(Debug)]
 pub struct Key {
     /// Its path; `NAME` and `VARIABLE` stand for names of the user's, `[]` for each table of a list.
     pub path: &'static str,
-    /// What it holds.
     pub kind: SettingType,
     /// What holds where nobody sets it, as it would be written; none where that depends, or is nothing.
     pub default: Option<&'static str>,
-    /// Whether there is a variable of the environment for it.
     pub has_variable: bool,
-    /// Whether only the user may set it, not the project.
     pub is_user_only: bool,
     /// Whether a project may not loosen what the user has set: the words of its values, the loosest first.
     pub ranks: &'static [&'static str],
 }
 
-/// What a setting holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingType {
     /// Any text but none.
     Text,
-    /// One of some words.
     Choice(&'static [&'static str]),
-    /// The name of a dialect.
     Dialect,
     /// A command as a list of words, the program first, without a shell.
     Program,
-    /// A list of words.
     Words,
     /// A list of names of variables; `*` at the end of one stands for any ending.
     Variables,
     /// A whole number from one number to another.
     Count {
-        /// The least.
         least: u64,
-        /// The most.
         most: u64,
     },
     /// A duration as `90s`, at least this many milliseconds.
     Duration {
-        /// The least.
         least: u64,
     },
     /// A size as `10MB`.
     Size,
-    /// An amount of US dollars.
     Money,
-    /// Yes or no.
     Flag,
     /// A command: a list of words, or a line for the shell.
     Command,
-    /// A list of commands.
     Commands,
-    /// A list of numbers of ports.
     Ports,
 }
 
 impl SettingType {
-    /// Returns what is needed, for messages.
     pub fn wanted(self) -> &'static str {
         match self {
             SettingType::Text | SettingType::Choice(_) | SettingType::Dialect => "a string",
@@ -120,13 +105,11 @@ impl Key {
         Key { ranks, ..self }
     }
 
-    /// Returns whether one value, as it is written, is looser than another.
     pub(super) fn is_looser(&self, new: &str, old: &str) -> bool {
         let rank = |word: &str| self.ranks.iter().position(|known| *known == word);
         rank(new) < rank(old)
     }
 
-    /// Returns the parts of its path.
     pub(super) fn parts(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('.')
     }
@@ -150,7 +133,6 @@ impl Key {
     }
 }
 
-/// How the names of variables for settings begin.
 const PREFIX: &str = "PLANWRIGHT_";
 
 /// What a run does with tasks that were running when it was interrupted.
@@ -159,13 +141,10 @@ pub(super) const ON_INTERRUPTED: &[&str] = &["retry", "fail", "ask"];
 /// What fences processes, the loosest first.
 pub(super) const FENCES: &[&str] = &["off", "auto", "write", "strict"];
 
-/// How tasks are kept apart.
 pub(super) const ISOLATIONS: &[&str] = &["auto", "checkouts", "worktrees", "shared"];
 
-/// How work comes onto the branch of a plan.
 pub(super) const LANDINGS: &[&str] = &["squash", "merge"];
 
-/// What is thrown away before a verification.
 pub(super) const CLEANINGS: &[&str] = &["caches", "full"];
 
 /// What becomes of an attempt that reports success and changed nothing.
@@ -180,9 +159,9 @@ pub(super) const BASELINES: &[&str] = &["check", "allow-failing", "skip"];
 /// The ranks of a setting that is off or on.
 const OFF_ON: &[&str] = &["false", "true"];
 
-const ATTEMPTS: SettingType = SettingType::Count { least: 1, most: 100 };
+const ATTEMPTS: SettingType = Count { least: 1, most: 100 };
 /// An amount that has no sensible bound.
-const AMOUNT: SettingType = SettingType::Count {
+const AMOUNT: SettingType = Count {
     least: 1,
     most: i64::MAX as u64,
 };
@@ -191,111 +170,96 @@ const PAUSE: SettingType = SettingType::Duration { least: 0 };
 
 /// Every setting, in the order of the documentation.
 pub static KEYS: &[Key] = &[
-    key("agents.NAME.preset", SettingType::Choice(PRESET_NAMES)),
-    key("agents.NAME.command", SettingType::Program),
-    key("agents.NAME.args", SettingType::Words),
-    key("agents.NAME.prompt", SettingType::Choice(CHANNELS)),
-    key("agents.NAME.output", SettingType::Choice(FORMATS)),
-    key("agents.NAME.env", SettingType::Variables),
-    key("agents.NAME.set.VARIABLE", SettingType::Text),
-    key("agents.NAME.retries", SettingType::Count { least: 0, most: 100 }),
-    key("agents.NAME.resume", SettingType::Words),
-    key("agents.NAME.fallback", SettingType::Text),
-    key("run.agent", SettingType::Text).with_variable(),
-    key("run.slots", SettingType::Count { least: 1, most: 1_000 }).with_variable(),
+    key("agents.NAME.preset", Choice(PRESET_NAMES)),
+    key("agents.NAME.command", Program),
+    key("agents.NAME.args", Words),
+    key("agents.NAME.prompt", Choice(CHANNELS)),
+    key("agents.NAME.output", Choice(FORMATS)),
+    key("agents.NAME.env", Variables),
+    key("agents.NAME.set.VARIABLE", Text),
+    key("agents.NAME.retries", Count { least: 0, most: 100 }),
+    key("agents.NAME.resume", Words),
+    key("agents.NAME.fallback", Text),
+    key("run.agent", Text).with_variable(),
+    key("run.slots", Count { least: 1, most: 1_000 }).with_variable(),
     key("run.attempts", ATTEMPTS).with_variable(),
     key("run.backoff", PAUSE).or("10s").with_variable(),
     key("run.wall_limit", LIMIT).or("1h").with_variable(),
     key("run.silence_limit", LIMIT).or("15m").with_variable(),
     key("run.grace", PAUSE).or("10s").with_variable(),
-    key("run.budget.cost", SettingType::Money).with_variable(),
+    key("run.budget.cost", Money).with_variable(),
     key("run.budget.tokens", AMOUNT).with_variable(),
     key("run.budget.attempts", AMOUNT).with_variable(),
     key("run.budget.duration", LIMIT).with_variable(),
-    key("run.task_budget.cost", SettingType::Money).with_variable(),
+    key("run.task_budget.cost", Money).with_variable(),
     key("run.task_budget.tokens", AMOUNT).with_variable(),
     key("run.task_budget.attempts", AMOUNT).with_variable(),
     key("run.task_budget.duration", LIMIT).with_variable(),
-    key("run.isolation", SettingType::Choice(ISOLATIONS))
-        .or("auto")
-        .with_variable(),
-    key("run.fence", SettingType::Choice(FENCES))
+    key("run.isolation", Choice(ISOLATIONS)).or("auto").with_variable(),
+    key("run.fence", Choice(FENCES))
         .or("auto")
         .with_variable()
         .ranked(FENCES),
-    key("run.fence_write", SettingType::Words).of_the_user(),
-    key("run.fence_read", SettingType::Words).of_the_user(),
-    key("run.fence_ports", SettingType::Ports).of_the_user(),
-    key("run.branch", SettingType::Text).with_variable(),
-    key("run.landing", SettingType::Choice(LANDINGS))
-        .or("squash")
-        .with_variable(),
-    key("run.hooks", SettingType::Flag).or("false").with_variable(),
-    key("run.resolutions", SettingType::Count { least: 0, most: 100 })
+    key("run.fence_write", Words).of_the_user(),
+    key("run.fence_read", Words).of_the_user(),
+    key("run.fence_ports", Ports).of_the_user(),
+    key("run.branch", Text).with_variable(),
+    key("run.landing", Choice(LANDINGS)).or("squash").with_variable(),
+    key("run.hooks", Flag).or("false").with_variable(),
+    key("run.resolutions", Count { least: 0, most: 100 })
         .or("2")
         .with_variable(),
-    key("run.setup", SettingType::Commands),
-    key("run.copy", SettingType::Words),
-    key("run.keep_ignored", SettingType::Words),
-    key("run.checkouts", SettingType::Text).of_the_user().with_variable(),
+    key("run.setup", Commands),
+    key("run.copy", Words),
+    key("run.keep_ignored", Words),
+    key("run.checkouts", Text).of_the_user().with_variable(),
     key("run.keep.age", PAUSE).or("7d").with_variable(),
     key(
         "run.keep.count",
-        SettingType::Count {
+        Count {
             least: 0,
             most: 100_000,
         },
     )
     .or("20")
     .with_variable(),
-    key("run.keep.bytes", SettingType::Size).or("10GB").with_variable(),
-    key("run.on_interrupted", SettingType::Choice(ON_INTERRUPTED))
+    key("run.keep.bytes", Size).or("10GB").with_variable(),
+    key("run.on_interrupted", Choice(ON_INTERRUPTED))
         .or("retry")
         .with_variable(),
-    key("run.no_changes", SettingType::Choice(NO_CHANGES))
-        .or("warn")
-        .with_variable(),
-    key("run.log_cap", SettingType::Size).or("10MB").with_variable(),
-    key("run.template", SettingType::Text).with_variable(),
-    key("run.types.NAME", SettingType::Text),
-    key("plan.agent", SettingType::Text).with_variable(),
+    key("run.no_changes", Choice(NO_CHANGES)).or("warn").with_variable(),
+    key("run.log_cap", Size).or("10MB").with_variable(),
+    key("run.template", Text).with_variable(),
+    key("run.types.NAME", Text),
+    key("plan.agent", Text).with_variable(),
     key("plan.dialect", SettingType::Dialect).with_variable(),
-    key("plan.template", SettingType::Text).with_variable(),
-    key("plan.replan_template", SettingType::Text).with_variable(),
-    key("plan.derive_template", SettingType::Text).with_variable(),
-    key("plan.repair_template", SettingType::Text).with_variable(),
-    key("verify.every", SettingType::Commands),
+    key("plan.template", Text).with_variable(),
+    key("plan.replan_template", Text).with_variable(),
+    key("plan.derive_template", Text).with_variable(),
+    key("plan.repair_template", Text).with_variable(),
+    key("verify.every", Commands),
     key("verify.timeout", LIMIT).or("10m").with_variable(),
-    key("verify.clean", SettingType::Choice(CLEANINGS))
-        .or("caches")
-        .with_variable(),
-    key("verify.required", SettingType::Flag).or("false").ranked(OFF_ON),
-    key("verify.allow_unverified", SettingType::Flag)
-        .or("false")
-        .of_the_user(),
-    key("verify.baseline", SettingType::Choice(BASELINES))
-        .or("check")
-        .with_variable(),
-    key("verify.protect", SettingType::Words),
-    key("verify.on_protected", SettingType::Choice(ON_PROTECTED))
+    key("verify.clean", Choice(CLEANINGS)).or("caches").with_variable(),
+    key("verify.required", Flag).or("false").ranked(OFF_ON),
+    key("verify.allow_unverified", Flag).or("false").of_the_user(),
+    key("verify.baseline", Choice(BASELINES)).or("check").with_variable(),
+    key("verify.protect", Words),
+    key("verify.on_protected", Choice(ON_PROTECTED))
         .or("review")
         .with_variable(),
-    key("verify.allow_plan_commands", SettingType::Flag)
-        .or("false")
-        .of_the_user(),
-    key("verify.types.NAME.run", SettingType::Commands),
+    key("verify.allow_plan_commands", Flag).or("false").of_the_user(),
+    key("verify.types.NAME.run", Commands),
     key("verify.types.NAME.timeout", LIMIT),
-    key("verify.criteria[].text", SettingType::Text),
-    key("verify.criteria[].pattern", SettingType::Text),
-    key("verify.criteria[].run", SettingType::Commands),
+    key("verify.criteria[].text", Text),
+    key("verify.criteria[].pattern", Text),
+    key("verify.criteria[].run", Commands),
     key("verify.criteria[].timeout", LIMIT),
-    key("check.exclude", SettingType::Words),
-    key("approval.required", SettingType::Flag).or("false").ranked(OFF_ON),
-    key("compat.strict", SettingType::Flag).or("false").with_variable(),
+    key("check.exclude", Words),
+    key("approval.required", Flag).or("false").ranked(OFF_ON),
+    key("compat.strict", Flag).or("false").with_variable(),
     key("notify.command", SettingType::Command),
 ];
 
-/// Returns a setting by its path.
 pub fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }

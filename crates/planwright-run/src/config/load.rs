@@ -10,17 +10,14 @@ use super::{ConfigLevel, ConfigSource, Configuration, Flag, SourceKind, assemble
 use crate::layout::CONFIG_FILE;
 use crate::store;
 
-/// The longest configuration file, in bytes.
 pub const MAX_CONFIG_BYTES: usize = 1 << 20;
 
 /// What a configuration depends on beside the project's file.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigInputs {
-    /// The user's own file, whether it is there or not.
     pub user_file: Option<PathBuf>,
     /// Variables of the environment; those that are not planwright's do not matter.
     pub variables: Vec<(String, String)>,
-    /// Settings from the command line.
     pub flags: Vec<Flag>,
 }
 
@@ -47,7 +44,6 @@ impl ConfigInputs {
     }
 }
 
-/// Reads the configuration of the workspace at a root.
 pub fn load(root: &Path, surroundings: &ConfigInputs) -> Configuration {
     let user = surroundings
         .user_file

@@ -38,13 +38,9 @@ use planwright_core::text::SourceText;
 pub struct Config {
     /// The agents by name: those that are configured, and the presets.
     pub agents: BTreeMap<String, Agent>,
-    /// How plans are run.
     pub run: RunConfig,
-    /// How plans are made.
     pub plan: PlanningConfig,
-    /// How finished work is verified.
     pub verify: Verify,
-    /// What is started when a run ends.
     pub notify: Option<Command>,
     /// Whether plans must be approved before they are worked on, in every dialect.
     pub approval_required: bool,
@@ -61,7 +57,6 @@ impl Config {
         agents.filter(|agent| !matches!(agent.origin, SettingOrigin::Preset(_)))
     }
 
-    /// Returns the one that is configured, where there is no other.
     pub fn only_agent(&self) -> Option<&str> {
         let mut own = self.own_agents();
         match (own.next(), own.next()) {
@@ -77,7 +72,6 @@ impl Config {
     }
 }
 
-/// How plans are made.
 #[derive(Clone, Debug, Default)]
 pub struct PlanningConfig {
     /// The agent that plans; none for the one that takes tasks.
@@ -94,65 +88,79 @@ pub struct PlanningConfig {
     pub repair_template: Option<String>,
 }
 
-/// How plans are run.
 #[derive(Clone, Debug)]
 pub struct RunConfig {
     /// The agent for tasks that nothing else names one for.
     pub agent: Option<String>,
+    pub types: BTreeMap<String, String>,
     /// How many tasks may run side by side; none leaves it to the plan.
     pub slots: Option<u32>,
+    pub retry: RetryConfig,
+    pub limits: AttemptLimits,
+    /// What a run may spend, interruptions or not.
+    pub budget: Budget,
+    pub task_budget: Budget,
+    pub fence: FenceConfig,
+    pub checkouts: CheckoutConfig,
+    pub landing: LandingConfig,
+    pub on_interrupted: OnInterrupted,
+    pub no_changes: NoChanges,
+    /// The file with the template for prompts, from the root of the workspace; none for the dialect's own.
+    pub template: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct RetryConfig {
     /// How often a task is tried in all; none leaves it to the plan.
     pub attempts: Option<u32>,
     /// How long to wait before the second attempt.
     pub backoff: Duration,
-    /// How long an attempt may take.
-    pub wall_limit: Duration,
-    /// How long an attempt may say nothing.
-    pub silence_limit: Duration,
-    /// How long an attempt that is to end has time for it.
-    pub grace: Duration,
-    /// What a run may spend, interruptions or not.
-    pub budget: Budget,
-    /// What each of its tasks may spend.
-    pub task_budget: Budget,
-    /// How tasks are kept apart.
-    pub isolation: IsolationSetting,
-    /// Whether processes are fenced.
-    pub fence: FenceMode,
-    /// What fenced processes may write to in addition.
-    pub fence_write: Vec<String>,
-    /// What strictly fenced processes may read in addition.
-    pub fence_read: Vec<String>,
-    /// The TCP ports that strictly fenced processes may connect to in addition.
-    pub fence_ports: Vec<u16>,
-    /// The branch that work lands on; none for the plan's own.
-    pub branch: Option<String>,
-    /// How work comes onto the branch.
-    pub landing: LandingStyle,
-    /// Whether the user's `post-merge` hook runs when files of the user's checkout have changed.
-    pub hooks: bool,
     /// How often a conflict is given back to the agent.
     pub resolutions: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct AttemptLimits {
+    pub wall: Duration,
+    pub silence: Duration,
+    pub grace: Duration,
+    pub log_bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct FenceConfig {
+    pub mode: FenceMode,
+    pub write: Vec<String>,
+    /// What strictly fenced processes may read in addition.
+    pub read: Vec<String>,
+    /// The TCP ports that strictly fenced processes may connect to in addition.
+    pub ports: Vec<u16>,
+}
+
+/// Where tasks work, and how that is prepared.
+#[derive(Clone, Debug)]
+pub struct CheckoutConfig {
+    pub isolation: IsolationSetting,
+    /// Where checkouts are made; none for the user's state folder.
+    pub folder: Option<String>,
     /// What prepares a checkout, for agents and for verification; none where nothing is configured.
     pub setup: Option<Vec<Command>>,
     /// What is copied from the workspace into every checkout, by its path; none where nothing is configured.
     pub copy: Option<Vec<String>>,
-    /// Patterns of files that have to land although git ignores them.
-    pub keep_ignored: Vec<String>,
-    /// Where checkouts are made; none for the user's state folder.
-    pub checkouts: Option<String>,
     /// How much of what earlier runs left is kept.
     pub keep: KeepLimits,
-    /// What becomes of tasks that were running when a run was interrupted.
-    pub on_interrupted: OnInterrupted,
-    /// What becomes of an attempt that reports success and changed nothing.
-    pub no_changes: NoChanges,
-    /// How long the log of an attempt may get, in bytes.
-    pub log_cap: u64,
-    /// The file with the template for prompts, from the root of the workspace; none for the dialect's own.
-    pub template: Option<String>,
-    /// The agents for types of tasks.
-    pub types: BTreeMap<String, String>,
+}
+
+/// How finished work comes onto a branch.
+#[derive(Clone, Debug)]
+pub struct LandingConfig {
+    /// The branch that work lands on; none for the plan's own.
+    pub branch: Option<String>,
+    pub style: LandingStyle,
+    /// Whether the user's `post-merge` hook runs when files of the user's checkout have changed.
+    pub hooks: bool,
+    /// Patterns of files that have to land although git ignores them.
+    pub keep_ignored: Vec<String>,
 }
 
 /// What may be spent before nothing new is begun.
@@ -164,18 +172,15 @@ pub struct Budget {
     pub tokens: Option<u64>,
     /// Attempts that count: not those that a provider's limit ended.
     pub attempts: Option<u64>,
-    /// Time.
     pub duration: Option<Duration>,
 }
 
 impl Budget {
-    /// Returns whether nothing is bounded.
     pub fn is_open(&self) -> bool {
         *self == Budget::default()
     }
 }
 
-/// How work comes onto the branch of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LandingStyle {
     /// One commit for each task.
@@ -191,27 +196,22 @@ pub enum Cleaning {
     /// What is not committed; build products of landed work stay.
     #[default]
     KeepCaches,
-    /// Everything.
     Full,
 }
 
 /// How much is kept of checkouts that hold nothing unique.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeepLimits {
-    /// For how long.
     pub age: Duration,
-    /// How many.
     pub count: u32,
-    /// How many bytes in all.
     pub bytes: u64,
 }
 
-/// How tasks are kept apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IsolationSetting {
     /// By checkouts in a git repository with a commit, else not at all.
+    #[default]
     Auto,
-    /// By a checkout for each.
     Checkouts,
     /// By nothing: they share the folder.
     Shared,
@@ -232,13 +232,11 @@ pub enum FenceMode {
 }
 
 /// What becomes of tasks that were running when a run was interrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnInterrupted {
-    /// They are tried again.
+    #[default]
     Retry,
-    /// They have failed.
     Fail,
-    /// The user is asked.
     Ask,
 }
 
@@ -248,9 +246,7 @@ pub enum NoChanges {
     /// Its task is done, and that is shown and counted.
     #[default]
     Warn,
-    /// It has failed.
     Fail,
-    /// Its task is done.
     Allow,
 }
 
@@ -269,23 +265,16 @@ pub enum OnBaseline {
 /// What becomes of a task that changes what verifies it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnProtected {
-    /// It waits for a review.
     #[default]
     Review,
-    /// It has failed.
     Fail,
-    /// It is reported.
     Warn,
 }
 
-/// How finished work is verified.
 #[derive(Clone, Debug)]
 pub struct Verify {
-    /// What is run for every task.
     pub every: Vec<Command>,
-    /// How long each command may take.
     pub timeout: Duration,
-    /// What is thrown away before a verification.
     pub clean: Cleaning,
     /// Whether a task is done only by a passed verification.
     pub required: bool,
@@ -295,38 +284,27 @@ pub struct Verify {
     pub baseline: OnBaseline,
     /// Patterns of files that tasks must not change without a review.
     pub protect: Vec<String>,
-    /// What becomes of a task that changes one of them.
     pub on_protected: OnProtected,
     /// Whether commands that are written inside a plan may be run.
     pub allow_plan_commands: bool,
-    /// What is run for types of tasks.
     pub types: BTreeMap<String, CheckCommands>,
-    /// What is run for criteria.
     pub criteria: Vec<CriterionRule>,
 }
 
-/// Commands that verify something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckCommands {
-    /// The commands, all of which must succeed.
     pub run: Vec<Command>,
-    /// How long each may take.
     pub timeout: Duration,
 }
 
-/// Commands for a criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriterionRule {
-    /// Which criteria are meant.
     pub wanted: CriterionPattern,
-    /// What verifies them.
     pub checks: CheckCommands,
 }
 
-/// Which criteria are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CriterionPattern {
-    /// The one with exactly this text.
     Text(String),
     /// Those that fit: `*` stands for any text, and letter case is ignored.
     Pattern(String),
@@ -362,60 +340,42 @@ fn fits(pattern: &str, text: &str) -> bool {
     text.ends_with(last)
 }
 
-/// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// Nobody set it.
     Default,
-    /// A preset has it.
     Preset(&'static str),
-    /// A file says so.
     File {
-        /// Whose file.
         level: ConfigLevel,
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
         /// The column, from 1.
         column: usize,
     },
-    /// A variable of the environment says so.
     Variable(String),
-    /// A flag says so.
     Flag(String),
 }
 
-/// A value that holds, for people.
 #[derive(Clone, Debug)]
 pub struct Effective {
-    /// The path of the setting.
     pub path: String,
-    /// Its value as it would be written.
     pub value: String,
-    /// Where it comes from.
     pub origin: SettingOrigin,
 }
 
 /// A text that settings come from, and what is wrong with it.
 #[derive(Debug)]
 pub struct ConfigSource {
-    /// What it is.
     pub kind: SourceKind,
     /// Its text; empty where it cannot be read.
     pub text: SourceText,
-    /// What is wrong.
     pub findings: Vec<Diagnostic>,
 }
 
-/// What settings come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// A file.
     File {
-        /// Whose.
         level: ConfigLevel,
-        /// Where it is.
         path: PathBuf,
     },
     /// A variable of the environment; the text is an assignment.
@@ -425,7 +385,6 @@ pub enum SourceKind {
 }
 
 impl ConfigSource {
-    /// Returns the name to show it under.
     pub fn name(&self) -> PathBuf {
         match &self.kind {
             SourceKind::File { path, .. } => path.clone(),
@@ -435,10 +394,8 @@ impl ConfigSource {
     }
 }
 
-/// A configuration with its origins and its findings.
 #[derive(Debug)]
 pub struct Configuration {
-    /// What holds.
     pub config: Config,
     /// The same for people, in the order of the documentation.
     pub effective: Vec<Effective>,

@@ -13,7 +13,6 @@ use super::rules::{CONFIG_TYPE, CONFIG_UNKNOWN_KEY, CONFIG_USER_ONLY, CONFIG_VAL
 use super::units;
 use super::value::{TomlMember, TomlNode, TomlValue};
 
-/// A command of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// A program and its arguments; no shell is involved.
@@ -34,7 +33,6 @@ impl Command {
         command
     }
 
-    /// Returns whether it runs without a fence.
     pub fn is_unfenced(&self) -> bool {
         matches!(self, Command::Unfenced(_))
     }
@@ -49,7 +47,6 @@ impl Command {
     }
 }
 
-/// What a setting holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SettingValue {
     Text(String),
@@ -105,7 +102,6 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a text as a string of TOML.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -122,7 +118,6 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// A setting that somebody made.
 #[derive(Clone, Debug)]
 pub(super) struct WrittenSetting {
     pub(super) key: &'static Key,
@@ -136,26 +131,20 @@ pub(super) struct WrittenSetting {
 pub(super) struct TableSeen {
     pub(super) parts: Vec<String>,
     pub(super) span: Span,
-    /// Whether nothing in it was wrong.
     pub(super) is_sound: bool,
 }
 
-/// Who may have written a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigLevel {
-    /// The user, for all projects.
     User,
-    /// Whoever wrote the project.
     Project,
 }
 
-/// The most findings about one file.
 const MAX_FINDINGS: usize = 1_000;
 
 /// How many names are compared for did-you-mean in one file.
 const MAX_SUGGESTIONS: usize = 200;
 
-/// What one text says.
 pub(super) struct ConfigReading {
     pub(super) level: ConfigLevel,
     pub(super) settings: Vec<WrittenSetting>,
@@ -178,7 +167,6 @@ impl ConfigReading {
         }
     }
 
-    /// Reads the members of the outermost table.
     pub(super) fn of(entries: &[TomlMember], level: ConfigLevel) -> Self {
         let mut reading = ConfigReading::new(level);
         reading.members(entries, "", &mut Vec::new());
@@ -255,7 +243,6 @@ impl ConfigReading {
         });
     }
 
-    /// Reads the value of a setting.
     pub(super) fn setting(&mut self, key: &'static Key, node: &TomlNode, place: Span, parts: &[String]) {
         if key.is_user_only && self.level == ConfigLevel::Project {
             let message = format!("`{}` cannot be set by a project", key.path);
@@ -522,7 +509,6 @@ impl ConfigReading {
         (commands.len() == nodes.len()).then_some(SettingValue::Commands(commands))
     }
 
-    /// Checks a name of the user's.
     fn name(&mut self, entry: &TomlMember, role: &str, prefix: &str) -> bool {
         let name = entry.key.as_str();
         let (is_good, help) = match (role, prefix) {
@@ -590,7 +576,6 @@ pub(super) fn children(prefix: &str) -> Vec<&'static str> {
     names
 }
 
-/// Returns whether a text can be the name of a variable.
 pub(super) fn is_variable(name: &str) -> bool {
     let is_begun = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     is_begun && name.len() <= 200 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -2,7 +2,6 @@
 
 use planwright_core::diagnostic::{Rule, Severity};
 
-/// A configuration file cannot be read.
 pub static CONFIG_UNREADABLE: Rule = Rule {
     id: "config-unreadable",
     severity: Severity::Error,
@@ -12,7 +11,6 @@ pub static CONFIG_UNREADABLE: Rule = Rule {
     right: "the same file in UTF-8",
 };
 
-/// A configuration file is not TOML.
 pub static CONFIG_SYNTAX: Rule = Rule {
     id: "config-syntax",
     severity: Severity::Error,
@@ -22,7 +20,6 @@ pub static CONFIG_SYNTAX: Rule = Rule {
     right: "[run]\nslots = 2",
 };
 
-/// There is no such setting.
 pub static CONFIG_UNKNOWN_KEY: Rule = Rule {
     id: "config-unknown-key",
     severity: Severity::Error,
@@ -32,7 +29,6 @@ pub static CONFIG_UNKNOWN_KEY: Rule = Rule {
     right: "[run]\nslots = 2",
 };
 
-/// A setting is of the wrong type.
 pub static CONFIG_TYPE: Rule = Rule {
     id: "config-type",
     severity: Severity::Error,
@@ -42,7 +38,6 @@ pub static CONFIG_TYPE: Rule = Rule {
     right: "[run]\nslots = 2",
 };
 
-/// A setting has a value that it cannot have.
 pub static CONFIG_VALUE: Rule = Rule {
     id: "config-value",
     severity: Severity::Error,
@@ -52,7 +47,6 @@ pub static CONFIG_VALUE: Rule = Rule {
     right: "[run]\nwall_limit = \"90m\"",
 };
 
-/// Something that is needed is not there.
 pub static CONFIG_MISSING: Rule = Rule {
     id: "config-missing",
     severity: Severity::Error,
@@ -62,7 +56,6 @@ pub static CONFIG_MISSING: Rule = Rule {
     right: "[agents.mine]\ncommand = [\"my-agent\"]\nprompt = \"stdin\"",
 };
 
-/// A setting that only the user may make stands in the project's file.
 pub static CONFIG_USER_ONLY: Rule = Rule {
     id: "config-user-only",
     severity: Severity::Error,
@@ -72,7 +65,6 @@ pub static CONFIG_USER_ONLY: Rule = Rule {
     right: "~/.config/planwright/config.toml:\n[verify]\nallow_plan_commands = true",
 };
 
-/// The project's file would loosen what the user has set.
 pub static CONFIG_LOOSENED: Rule = Rule {
     id: "config-loosened",
     severity: Severity::Warning,
@@ -82,7 +74,6 @@ pub static CONFIG_LOOSENED: Rule = Rule {
     right: "~/.config/planwright/config.toml:\n[verify]\nrequired = true",
 };
 
-/// A list of words was probably meant as one command.
 pub static CONFIG_WORDS: Rule = Rule {
     id: "config-command-words",
     severity: Severity::Warning,
@@ -92,7 +83,6 @@ pub static CONFIG_WORDS: Rule = Rule {
     right: "every = [[\"cargo\", \"test\"]]",
 };
 
-/// All rules of this file.
 pub static ALL: &[&Rule] = &[
     &CONFIG_UNREADABLE,
     &CONFIG_SYNTAX,

@@ -5,7 +5,6 @@ use std::time::Duration;
 /// The longest duration, a year: what is longer is a slip.
 const MAX_SECONDS: u64 = 366 * 24 * 3600;
 
-/// Units of time with their length in milliseconds.
 const TIMES: &[(&str, u64)] = &[
     ("ms", 1),
     ("s", 1_000),
@@ -14,7 +13,6 @@ const TIMES: &[(&str, u64)] = &[
     ("d", 86_400_000),
 ];
 
-/// Units of size with their length in bytes.
 const SIZES: &[(&str, u64)] = &[
     ("B", 1),
     ("KB", 1_000),
@@ -61,7 +59,6 @@ fn part(text: &str) -> Option<(u64, &str, &str)> {
     Some((number.parse().ok()?, unit, behind))
 }
 
-/// Writes a duration as people would.
 pub fn duration_text(duration: Duration) -> String {
     let mut rest = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let mut text = String::new();

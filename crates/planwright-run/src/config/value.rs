@@ -7,7 +7,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::rules::CONFIG_SYNTAX;
 
-/// A value and where it stands.
 pub(super) struct TomlNode {
     pub(super) span: Span,
     pub(super) value: TomlValue,
@@ -26,7 +25,6 @@ pub(super) enum TomlValue {
     Deep,
 }
 
-/// A member of a table.
 pub(super) struct TomlMember {
     pub(super) key: String,
     pub(super) key_span: Span,
@@ -57,7 +55,6 @@ pub(super) fn parse(source: &SourceText) -> Result<Vec<TomlMember>, Vec<Diagnost
     Err(findings.collect())
 }
 
-/// Returns the members of a table in the order of the text.
 fn entries_of(table: DeTable<'_>, shift: usize, depth: usize) -> Vec<TomlMember> {
     let mut entries: Vec<TomlMember> = Vec::new();
     for (key, value) in table {
@@ -111,7 +108,6 @@ fn span_of<T>(spanned: &Spanned<T>, shift: usize) -> Span {
 }
 
 impl TomlValue {
-    /// Returns what it is, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             TomlValue::Text(_) => "a string",

@@ -11,163 +11,54 @@ use crate::layout::STATE_FOLDER;
 use crate::shell::argument;
 use crate::store::LoadError;
 
-/// Something that is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorFinding {
-    /// Nothing can be written to the state folder.
     #[error("`{}` cannot be written to: {why}", .folder.display())]
-    NotWritable {
-        /// The folder.
-        folder: PathBuf,
-        /// What the system said.
-        why: String,
-    },
-    /// Something else is where the state folder should be, or a folder in it.
+    NotWritable { folder: PathBuf, why: String },
     #[error("`{}` {what}, and planwright keeps what it knows of the plans in a folder of that name", .path.display())]
-    NotAFolder {
-        /// Where.
-        path: PathBuf,
-        /// What it is.
-        what: &'static str,
-    },
-    /// Git would take the state of the workspace for source code.
+    NotAFolder { path: PathBuf, what: &'static str },
     #[error("`{STATE_FOLDER}` is not ignored by git")]
     NotIgnored,
-    /// Git keeps the state of the workspace, and gives it to every clone.
     #[error("git tracks files of `{STATE_FOLDER}`: every clone takes that history for its own")]
     Tracked,
-    /// Two writers would not exclude each other.
     #[error("files in `{}` cannot be locked: {why}", .folder.display())]
-    NoLocks {
-        /// The folder.
-        folder: PathBuf,
-        /// What the system said.
-        why: String,
-    },
-    /// A journal cannot be added to.
+    NoLocks { folder: PathBuf, why: String },
     #[error("{}", with_causes(.error))]
-    Journal {
-        /// Why not.
-        error: JournalError,
-    },
-    /// The end of a journal was never finished.
+    Journal { error: JournalError },
     #[error("the end of the journal `{}` was never finished ({})", .journal.display(), journal::counted_bytes(*.n_bytes))]
-    TornJournal {
-        /// The journal.
-        journal: PathBuf,
-        /// How many.
-        n_bytes: u64,
-    },
-    /// A journal's plan is gone.
+    TornJournal { journal: PathBuf, n_bytes: u64 },
     #[error("the journal `{}` is of `{plan}`, which is gone", .journal.display())]
-    OrphanJournal {
-        /// The journal.
-        journal: PathBuf,
-        /// Where the plan was.
-        plan: String,
-    },
-    /// A writer died and left its file.
+    OrphanJournal { journal: PathBuf, plan: String },
     #[error("`{}` was left by a planwright that was stopped", .path.display())]
-    StaleTemporary {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A plan cannot be read.
+    StaleTemporary { path: PathBuf },
     #[error("{}", with_causes(.error))]
-    PlanUnreadable {
-        /// The plan.
-        path: PathBuf,
-        /// Why not.
-        error: LoadError,
-    },
-    /// A plan has errors.
+    PlanUnreadable { path: PathBuf, error: LoadError },
     #[error("`{}` has {}", .path.display(), counted(*.n_errors))]
-    PlanErrors {
-        /// The plan.
-        path: PathBuf,
-        /// How many.
-        n_errors: usize,
-    },
-    /// A file that points at the plan in work points at none.
+    PlanErrors { path: PathBuf, n_errors: usize },
     #[error("`{}`: {what}", .path.display())]
-    PointsNowhere {
-        /// The file.
-        path: PathBuf,
-        /// What it says.
-        what: String,
-    },
-    /// Claims on tasks of a plan are over, or nothing was heard of their holders for a day.
+    PointsNowhere { path: PathBuf, what: String },
     #[error("`{}`: {} held and abandoned: {}", .path.display(), counted_tasks(.claims.len()), .claims.join("; "))]
-    AbandonedClaims {
-        /// The plan.
-        path: PathBuf,
-        /// The tasks, with who holds them since when, in words.
-        claims: Vec<String>,
-    },
-    /// A run was killed, and no process has continued it.
+    AbandonedClaims { path: PathBuf, claims: Vec<String> },
     #[error("run {run} of `{}` was interrupted and is not finished: {}", .path.display(), left_words(*.n_left))]
-    InterruptedRun {
-        /// The plan.
-        path: PathBuf,
-        /// The run.
-        run: String,
-        /// How many of its tasks are not finished.
-        n_left: u64,
-    },
-    /// A command of `[verify]` names a program that cannot be found.
+    InterruptedRun { path: PathBuf, run: String, n_left: u64 },
     #[error("`{program}`, which runs `{command}` to verify tasks, is {}", not_found_words(.program))]
-    MissingProgram {
-        /// The program.
-        program: String,
-        /// The command.
-        command: String,
-    },
-    /// The program of an agent that the configuration names cannot be found.
+    MissingProgram { program: String, command: String },
     #[error("`{program}`, the program of the agent `{agent}`, is {}", not_found_words(.program))]
-    MissingAgent {
-        /// The agent.
-        agent: String,
-        /// The program.
-        program: String,
-    },
-    /// No agent is configured.
+    MissingAgent { agent: String, program: String },
     #[error("no agent is configured: `planwright run` would not know which one to start")]
     NoAgent,
-    /// Nothing verifies tasks.
     #[error("nothing verifies tasks: one is done when its agent says so")]
     NoVerification,
-    /// A run of the plan would be refused.
     #[error("`planwright run` would be refused: {message}")]
-    CannotRun {
-        /// Why.
-        message: String,
-        /// What to do.
-        help: String,
-    },
-    /// There is no plan.
+    CannotRun { message: String, help: String },
     #[error("there is no plan in this workspace")]
     NoPlan,
-    /// A command that verifies tasks fails before anything was changed.
     #[error("`{command}` {ended}, before any task has changed anything")]
-    VerificationFails {
-        /// The command.
-        command: String,
-        /// How it ended.
-        ended: String,
-    },
-    /// Little space is left for checkouts.
+    VerificationFails { command: String, ended: String },
     #[error("only {} are free where checkouts are made", megabytes(*.n_bytes))]
-    LittleSpace {
-        /// How much.
-        n_bytes: u64,
-    },
-    /// A merge, rebase or the like has begun and not ended.
+    LittleSpace { n_bytes: u64 },
     #[error("git is in the middle of something: {what}")]
-    UnfinishedGit {
-        /// What.
-        what: String,
-    },
-    /// It is a git repository, and there is no git.
+    UnfinishedGit { what: String },
     #[error("this is a git repository, and `git` is not on the PATH")]
     NoGit,
 }
@@ -205,7 +96,6 @@ fn counted(n_errors: usize) -> String {
 }
 
 impl DoctorFinding {
-    /// Returns its id.
     pub fn id(&self) -> &'static str {
         match self {
             DoctorFinding::NotWritable { .. } => "state-not-writable",
@@ -260,7 +150,6 @@ impl DoctorFinding {
         }
     }
 
-    /// Returns the file it is about, where it is about one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             DoctorFinding::NotWritable { folder, .. } | DoctorFinding::NoLocks { folder, .. } => Some(folder),
@@ -279,20 +168,10 @@ impl DoctorFinding {
             | DoctorFinding::AbandonedClaims { path, .. }
             | DoctorFinding::InterruptedRun { path, .. }
             | DoctorFinding::PointsNowhere { path, .. } => Some(path),
-            DoctorFinding::MissingProgram { .. }
-            | DoctorFinding::MissingAgent { .. }
-            | DoctorFinding::NoAgent
-            | DoctorFinding::NoVerification
-            | DoctorFinding::CannotRun { .. }
-            | DoctorFinding::NoPlan
-            | DoctorFinding::VerificationFails { .. }
-            | DoctorFinding::LittleSpace { .. }
-            | DoctorFinding::UnfinishedGit { .. }
-            | DoctorFinding::NoGit => None,
+            _ => None,
         }
     }
 
-    /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
             DoctorFinding::NotAFolder { .. } => {

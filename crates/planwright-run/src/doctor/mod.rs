@@ -29,7 +29,6 @@ use crate::store::{PlanFile, history, load, new_temporary_name, stale_temporarie
 use crate::workspace::{archived_plans, is_pointer, plans_at_home};
 pub use finding::DoctorFinding;
 
-/// What the state folder may hold.
 const FOLDERS: [&str; 9] = [
     "archive",
     "checks",
@@ -45,16 +44,11 @@ const FOLDERS: [&str; 9] = [
 /// How old a claim without a lease may be before it is reported.
 const LONG: Duration = Duration::from_secs(24 * 3_600);
 
-/// What was looked at, and what is wrong.
 #[derive(Debug)]
 pub struct DoctorFindings {
-    /// The configuration, with what is wrong about it.
     pub configuration: Configuration,
-    /// How many plans there are, archived ones left out.
     pub n_plans: usize,
-    /// How many journals there are.
     pub n_journals: usize,
-    /// What else is wrong.
     pub findings: Vec<DoctorFinding>,
 }
 
@@ -335,7 +329,6 @@ impl DoctorFindings {
         }
     }
 
-    /// Adds something that the caller found.
     pub fn add(&mut self, finding: DoctorFinding) {
         self.findings.push(finding);
     }

@@ -62,11 +62,8 @@ pub(super) fn choose_agents(request: &RunRequest<'_>, plan: &Plan, wanted: &[boo
     Ok(choice)
 }
 
-/// Who takes what.
 pub(super) struct AgentChoice {
-    /// The agent of each task.
     pub(super) agents: Vec<Option<String>>,
-    /// What the user should know of it.
     pub(super) remarks: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ use crate::config::{Agent, Channel, Command, Config, Fillings};
 use crate::fence::Fence;
 use crate::git::{Snapshot, TaskCheckout};
 use crate::redaction::Redaction;
-use crate::runs::{Approved, AttemptPlace, Receipt};
+use crate::runs::{Approved, AttemptPlace, Finished, Outcome, Receipt};
 use crate::verify::Check;
 use crate::worker::{self, Process, ProcessMark, Spec, Stdin};
 
@@ -33,61 +33,57 @@ static OWN_NAME: LazyLock<String> = LazyLock::new(|| {
     format!("{} {start_time}", std::process::id())
 });
 
-/// An attempt that is under way.
 pub(super) struct RunningAttempt {
     /// The task, by its place in the plan.
     pub(super) task: u32,
     /// Its name when the attempt began: its files are called by it.
     pub(super) name: String,
-    /// Which attempt of the run it is.
     pub(super) number: u32,
-    /// Who does it.
     pub(super) agent: String,
-    /// Who was to do it, where that is another.
+    /// The agent that was to do it, where that is another.
     pub(super) instead_of: Option<String>,
     /// What is set aside of the run's budget until it has ended.
     pub(super) reserved: Reservation,
-    /// The slot that it takes.
     pub(super) slot: u32,
-    /// Where its files lie.
     pub(super) place: AttemptPlace,
-    /// Where it works.
+    pub(super) location: AttemptLocation,
+    /// Which attempt to resolve conflicts of the task it is.
+    pub(super) resolution: Option<u32>,
+    pub(super) work: AttemptWork,
+    pub(super) stage: AttemptPhase,
+    /// Why it is being ended by the run; none while it is not.
+    pub(super) ending: Option<AttemptEndReason>,
+    pub(super) moved: Option<planwright_core::plan::State>,
+}
+
+/// Where an attempt works, and what was there before.
+pub(super) struct AttemptLocation {
     pub(super) folder: PathBuf,
-    /// Where it may report.
     pub(super) result: PathBuf,
-    /// Its own checkout.
     pub(super) checkout: Option<TaskCheckout>,
     /// Commands that prepare the checkout before the agent begins.
     pub(super) setup: VecDeque<Command>,
-    /// Which attempt to resolve conflicts of the task it is.
-    pub(super) resolution: Option<u32>,
     /// What the folder was like before, where it has none of its own.
     pub(super) files_before: Option<Snapshot>,
     /// The same where there is no git.
     pub(super) print_before: Option<FolderPrint>,
-    /// Whether it reported success and changed no file.
+    /// The files of other tasks that have worked in the same folder meanwhile.
+    pub(super) of_others: BTreeSet<String>,
+}
+
+#[derive(Default)]
+pub(super) struct AttemptWork {
     pub(super) is_unchanged: bool,
     /// The files that verify it and that it changed or removed.
     pub(super) protected: Vec<String>,
-    /// The tools that its agent used.
     pub(super) tools: Vec<ToolCall>,
     /// What its agent thinks of its work.
     pub(super) reflection: Option<String>,
-    /// The approval of its work, where that waited for a review before.
+    /// The approval, where it waited for a review before.
     pub(super) approved: Option<Approved>,
-    /// The files that others own who have worked in the same folder meanwhile.
-    pub(super) of_others: BTreeSet<String>,
-    /// How far it is.
-    pub(super) stage: AttemptPhase,
-    /// Why it is being ended by the run; none while it is not.
-    pub(super) ending: Option<AttemptEndReason>,
-    /// The state to which another process moved the task.
-    pub(super) moved: Option<planwright_core::plan::State>,
 }
 
-/// How far an attempt is.
 pub(super) enum AttemptPhase {
-    /// The agent works.
     Working(Box<AgentOutput>),
     /// Its checkout is being prepared; the prompt waits for that.
     SettingUp(String),
@@ -95,7 +91,6 @@ pub(super) enum AttemptPhase {
     Checking(Box<Checking>),
 }
 
-/// Why an attempt is ended by the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AttemptEndReason {
     /// The user wants the run to end.
@@ -119,7 +114,6 @@ pub(super) struct Checking {
     pub(super) checks: Vec<Check>,
     pub(super) unverified: Vec<String>,
     pub(super) receipts: Vec<Receipt>,
-    /// The commit that it is about.
     pub(super) commit: Option<String>,
 }
 
@@ -127,9 +121,19 @@ impl RunningAttempt {
     /// The number of a task that is gone from the plan.
     pub(super) const GONE: u32 = u32::MAX;
 
-    /// Returns whether its task is gone from the plan.
     pub(super) fn is_gone(&self) -> bool {
         self.task == RunningAttempt::GONE
+    }
+
+    /// Returns the record of its end, where no agent reported anything.
+    pub(super) fn ended(&self, outcome: Outcome, why: &str) -> Finished {
+        Finished {
+            task: self.name.clone(),
+            attempt: self.number,
+            outcome,
+            why: Some(why.to_owned()),
+            ..Finished::default()
+        }
     }
 
     /// Takes the new number of its task. Returns whether it is to be ended: its task is gone from the plan.
@@ -142,7 +146,6 @@ impl RunningAttempt {
     }
 }
 
-/// Everything that goes into the process of an attempt.
 pub(super) struct Launch<'a> {
     pub(super) agent: &'a Agent,
     pub(super) config: &'a Config,
@@ -150,12 +153,10 @@ pub(super) struct Launch<'a> {
     pub(super) attempt: &'a RunningAttempt,
     pub(super) plan: &'a Path,
     pub(super) run: &'a str,
-    /// The environment of all processes of the agent.
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) redaction: &'a Redaction,
     /// The conversation that it continues, by the agent's own name.
     pub(super) session: Option<&'a str>,
-    /// The fence around it.
     pub(super) fence: Option<Fence>,
 }
 
@@ -169,9 +170,9 @@ impl Launch<'_> {
         let mut arguments = agent.arguments(&Fillings {
             prompt: self.prompt,
             prompt_file: &prompt_file,
-            result_file: &attempt.result,
+            result_file: &attempt.location.result,
             task: &attempt.name,
-            folder: &attempt.folder,
+            folder: &attempt.location.folder,
         });
         let resumed = self.session.map_or_else(Vec::new, |session| agent.resuming(session));
         // Words that must come last, as a prompt, stay last.
@@ -181,16 +182,16 @@ impl Launch<'_> {
             arguments = agent.without_sandbox(arguments);
         }
         let own = [
-            ("PLANWRIGHT_RESULT", attempt.result.clone().into_os_string()),
-            (caller::FOLDER, attempt.folder.clone().into_os_string()),
+            ("PLANWRIGHT_RESULT", attempt.location.result.clone().into_os_string()),
+            (caller::FOLDER, attempt.location.folder.clone().into_os_string()),
         ];
         let own = own.map(|(name, value)| (OsString::from(name), value));
-        let tree = attempt.checkout.iter().flat_map(TaskCheckout::environment);
+        let tree = attempt.location.checkout.iter().flat_map(TaskCheckout::environment);
         // What comes last wins.
         let environment = self.environment.iter().cloned().chain(own).chain(tree).collect();
         Spec {
             arguments,
-            folder: attempt.folder.clone(),
+            folder: attempt.location.folder.clone(),
             environment,
             mark: mark_of_attempt(self.run, self.plan, &attempt.name, attempt.number),
             stdin: match agent.prompt {
@@ -198,12 +199,12 @@ impl Launch<'_> {
                 Channel::File | Channel::Argument => Stdin::Nothing,
             },
             log: attempt.place.output(),
-            max_log_bytes: config.run.log_cap,
+            max_log_bytes: config.run.limits.log_bytes,
             redaction: self.redaction.clone(),
             streams_output: true,
-            wall_limit: Some(clock::real(config.run.wall_limit)),
-            silence_limit: Some(clock::real(config.run.silence_limit)),
-            grace: config.run.grace,
+            wall_limit: Some(clock::real(config.run.limits.wall)),
+            silence_limit: Some(clock::real(config.run.limits.silence)),
+            grace: config.run.limits.grace,
             fence: self.fence.clone(),
         }
     }
@@ -214,7 +215,6 @@ pub(super) fn mark_of_plan(plan: &Path) -> ProcessMark {
     ProcessMark::new([(PLAN_MARK, plan.as_os_str().to_owned())])
 }
 
-/// Returns what all processes of a run are known by.
 pub(super) fn mark_of_run(run: &str, plan: &Path) -> ProcessMark {
     ProcessMark::new([
         (caller::RUN, OsString::from(run)),
@@ -222,7 +222,6 @@ pub(super) fn mark_of_run(run: &str, plan: &Path) -> ProcessMark {
     ])
 }
 
-/// Returns what the processes of an attempt are known by.
 pub(super) fn mark_of_attempt(run: &str, plan: &Path, task: &str, attempt: u32) -> ProcessMark {
     // A name of a plan is strangers' text: no variable can hold a zero.
     let task = task.replace('\0', "\u{fffd}");

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::landing_site::LandingSite;
 use super::run_loop::{Workplace, fence_of_command, shared_writable};
 use super::{PlanSnapshot, RunError, RunRequest, Watcher};
 use crate::clock;
@@ -25,13 +24,11 @@ use crate::store::overwrite;
 use crate::verify::{self, Check, CheckEnvironment, Logs, Watch};
 use crate::worker::{ProcessMark, StopManner, Workers};
 
-/// How many results are kept.
 const MAX_KEPT: usize = 200;
 
 /// The exit statuses by which a shell reports that a command cannot be run or was not found.
 const NOT_STARTED: &[&str] = &["exit 126", "exit 127"];
 
-/// Results of earlier baselines, by tree and command.
 #[derive(Default, Serialize, Deserialize)]
 struct BaselineCache {
     /// The time of each result, and whether the command passed.
@@ -39,110 +36,165 @@ struct BaselineCache {
 }
 
 /// Where the commands run, and what they run on.
-struct BaselineTarget<'a> {
+struct BaselineTarget {
     folder: PathBuf,
     environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     setup: Vec<Check>,
-    /// The tree; none where files are not committed, so that nothing is known by it.
-    tree: Option<String>,
     commit: Option<String>,
-    slot: Option<(&'a LandingSite, CheckoutSlot)>,
+    slot: Option<CheckoutSlot>,
 }
 
-/// Runs the baseline. Returns what the user should know; the error is why the run does not begin.
-pub(super) fn check(
-    request: &RunRequest<'_>,
-    snapshot: &PlanSnapshot,
-    workplace: &Workplace,
-    fencing: &Fencing,
-    workers: &mut Workers,
-    interrupts: &AtomicU32,
-    watcher: &mut dyn Watcher,
-) -> Result<Vec<String>, RunError> {
-    let rules = &request.config.verify;
-    if rules.baseline == OnBaseline::Skip || rules.every.is_empty() {
-        return Ok(Vec::new());
-    }
-    let place = snapshot.place();
-    let known_path = place.root.join(STATE_FOLDER).join("checks").join("baseline.json");
-    let mut known = BaselineCache::read(&known_path);
-    let tree = tree_of(workplace);
-    let checks: Vec<Check> = rules.every.iter().map(|command| check_of(request, command)).collect();
-    let result = |check: &Check| {
-        known
-            .results
-            .get(&key(tree.as_ref()?, check))
-            .map(|(_, passed)| *passed)
-    };
-    // A failure may have been one of the machine: it counts again only where it is allowed anyway.
-    let may_use =
-        |check: &&Check| result(check).is_some_and(|passed| passed || rules.baseline == OnBaseline::AllowFailing);
-    let (used, open): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(may_use);
-    let failed_before: Vec<String> = used
-        .into_iter()
-        .filter(|check| result(check) == Some(false))
-        .map(|check| quoted(&check.command.arguments()))
-        .collect();
-    if open.is_empty() {
-        return Ok(failing_remark(&failed_before).into_iter().collect());
-    }
-    let base = open_base(request, snapshot, workplace, tree)?;
-    let all: Vec<Check> = base.setup.iter().chain(open.iter().copied()).cloned().collect();
-    let logs = Logs::create(&place.root, &place.relative, "baseline")
-        .map_err(RunError::io("the folder for the output of verification cannot be made"))?;
-    let mut temporary = TemporaryFolders::default();
-    let writable = match &base.slot {
-        Some((_, slot)) => vec![slot.path()],
-        None => shared_writable(workplace, &place.root),
-    };
-    let mut fence = fence_of_command(fencing, workplace, &writable, &base.environment);
-    if let Some(fence) = &mut fence {
-        let made = temporary.make(0);
-        fence.give_temporary(made.map_err(RunError::io("a folder for temporary files cannot be made"))?);
-    }
-    let scene = CheckEnvironment {
-        fence,
-        redaction: Redaction::of_environment(&base.environment),
-        environment: base.environment.clone(),
-        mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
-        max_log_bytes: request.config.run.log_cap,
-        grace: request.config.run.grace,
-        folder: base.folder.clone(),
-    };
-    let mut shown = BaselineView { watcher, interrupts };
-    let receipts = verify::run_all(workers, &all, &scene, &logs, base.commit.as_deref(), &mut shown)
-        .map_err(|_| RunError::refused("interrupted before the first attempt", "nothing was changed"))?;
-    refuse_unstarted(&all, &receipts)?;
-    if let Some(tree) = &base.tree {
-        known.add(tree, &all, &receipts);
-        // What cannot be kept is found out again.
-        known.write(&known_path);
-    }
-    let failed: Vec<&Receipt> = receipts.iter().filter(|receipt| !verify::passed(receipt)).collect();
-    if failed.is_empty() {
-        if let Some((_, slot)) = &base.slot {
-            slot.keep_caches().ok();
+pub(super) struct Baseline<'a> {
+    pub(super) request: &'a RunRequest<'a>,
+    pub(super) snapshot: &'a PlanSnapshot,
+    pub(super) workplace: &'a Workplace,
+    pub(super) fencing: &'a Fencing,
+}
+
+impl Baseline<'_> {
+    /// Runs the baseline. Returns what the user should know; the error is why the run does not begin.
+    pub(super) fn check(
+        &self,
+        workers: &mut Workers,
+        interrupts: &AtomicU32,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Vec<String>, RunError> {
+        let rules = &self.request.config.verify;
+        if rules.baseline == OnBaseline::Skip || rules.every.is_empty() {
+            return Ok(Vec::new());
         }
-        return Ok(failing_remark(&failed_before).into_iter().collect());
+        let checks = self.snapshot.place().root.join(STATE_FOLDER).join("checks");
+        let known_path = checks.join("baseline.json");
+        let mut known = BaselineCache::read(&known_path);
+        let tree = tree_of(self.workplace);
+        let checks: Vec<Check> = rules.every.iter().map(|command| self.check_of(command)).collect();
+        let result = |check: &Check| known.result(tree.as_ref()?, check);
+        // A failure may have been one of the machine: it counts again only where it is allowed anyway.
+        let may_use =
+            |check: &&Check| result(check).is_some_and(|passed| passed || rules.baseline == OnBaseline::AllowFailing);
+        let (used, open): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(may_use);
+        let failed_before = used.into_iter().filter(|check| result(check) == Some(false));
+        let failed_before: Vec<String> = failed_before.map(|check| quoted(&check.command.arguments())).collect();
+        if open.is_empty() {
+            return Ok(failing_remark(&failed_before));
+        }
+        let base = self.open_base()?;
+        let all: Vec<Check> = base.setup.iter().chain(open).cloned().collect();
+        let receipts = self.run(&base, &all, workers, &mut BaselineView { watcher, interrupts })?;
+        refuse_unstarted(&all, &receipts)?;
+        if let Some(tree) = &tree {
+            known.add(tree, &all, &receipts);
+            // What cannot be kept is found out again.
+            known.write(&known_path);
+        }
+        if receipts.iter().all(verify::passed) {
+            if let Some(slot) = &base.slot {
+                slot.keep_caches().ok();
+            }
+            return Ok(failing_remark(&failed_before));
+        }
+        self.judge(&receipts, failed_before, watcher)
     }
-    let words = failed_commands(&receipts);
-    let names = failed.iter().map(|receipt| quoted(&receipt.command));
-    let earlier = failed_before.iter();
-    let earlier: String = earlier
-        .map(|command| format!("\n\n{command} failed on this base before"))
-        .collect();
-    let names: Vec<String> = failed_before.into_iter().chain(names).collect();
-    let is_allowed = rules.baseline == OnBaseline::AllowFailing || watcher.accepts_failing_baseline(&words);
-    match is_allowed {
-        true => Ok(failing_remark(&names).into_iter().collect()),
-        false => Err(RunError::refused(
+
+    fn run(
+        &self,
+        base: &BaselineTarget,
+        checks: &[Check],
+        workers: &mut Workers,
+        view: &mut BaselineView<'_>,
+    ) -> Result<Vec<Receipt>, RunError> {
+        let place = self.snapshot.place();
+        let logs = Logs::create(&place.root, &place.relative, "baseline")
+            .map_err(RunError::io("the folder for the output of verification cannot be made"))?;
+        let mut temporary = TemporaryFolders::default();
+        let writable = match &base.slot {
+            Some(slot) => vec![slot.path()],
+            None => shared_writable(self.workplace, &place.root),
+        };
+        let mut fence = fence_of_command(self.fencing, self.workplace, &writable, &base.environment);
+        if let Some(fence) = &mut fence {
+            let made = temporary.make(0);
+            fence.give_temporary(made.map_err(RunError::io("a folder for temporary files cannot be made"))?);
+        }
+        let limits = &self.request.config.run.limits;
+        let scene = CheckEnvironment {
+            fence,
+            redaction: Redaction::of_environment(&base.environment),
+            environment: base.environment.clone(),
+            mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
+            max_log_bytes: limits.log_bytes,
+            grace: limits.grace,
+            folder: base.folder.clone(),
+        };
+        verify::run_all(workers, checks, &scene, &logs, base.commit.as_deref(), view)
+            .map_err(|_| RunError::refused("interrupted before the first attempt", "nothing was changed"))
+    }
+
+    /// Decides whether the run begins although commands failed on the base.
+    fn judge(
+        &self,
+        receipts: &[Receipt],
+        failed_before: Vec<String>,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Vec<String>, RunError> {
+        let words = failed_commands(receipts);
+        let is_allowed = self.request.config.verify.baseline == OnBaseline::AllowFailing;
+        if is_allowed || watcher.accepts_failing_baseline(&words) {
+            let failed = receipts.iter().filter(|receipt| !verify::passed(receipt));
+            let failed = failed.map(|receipt| quoted(&receipt.command));
+            let names: Vec<String> = failed_before.into_iter().chain(failed).collect();
+            return Ok(failing_remark(&names));
+        }
+        let earlier = failed_before.iter();
+        let earlier: String = earlier
+            .map(|command| format!("\n\n{command} failed on this base before"))
+            .collect();
+        Err(RunError::refused(
             format!(
                 "verification fails before any task has changed anything\n\n{}{earlier}",
                 words.trim_end()
             ),
             "no agent was started. Correct that first; or begin anyway: verify.baseline = \"allow-failing\" in planwright.toml, \
              or --baseline allow-failing",
-        )),
+        ))
+    }
+
+    fn check_of(&self, command: &Command) -> Check {
+        Check {
+            command: command.clone(),
+            timeout: self.request.config.verify.timeout,
+            covers: Vec::new(),
+            from_plan: false,
+        }
+    }
+
+    fn open_base(&self) -> Result<BaselineTarget, RunError> {
+        let place = self.snapshot.place();
+        let Workplace::Checkouts(site) = self.workplace else {
+            return Ok(BaselineTarget {
+                environment: verify::environment(std::env::vars_os(), &place.target, "", &place.root),
+                folder: place.root.clone(),
+                setup: Vec::new(),
+                commit: None,
+                slot: None,
+            });
+        };
+        let failed = super::branch_choice::failed;
+        let tip = site.tip().map_err(failed)?;
+        let slot = site.take_slot().map_err(failed)?;
+        let prepared = site.prepare(&slot, &tip).map_err(failed)?;
+        let is_set_up = prepared.is_fresh || self.request.config.run.checkouts.setup.is_some();
+        let setup = site.preparation().setup.iter().filter(|_| is_set_up);
+        let folder = site.root_in(&slot.path());
+        let variables = site.environment(std::env::vars_os(), &slot.path());
+        let variables = variables.into_iter().chain(slot.environment());
+        Ok(BaselineTarget {
+            environment: verify::environment(variables, &place.target, "", &folder),
+            setup: setup.map(|command| self.check_of(command)).collect(),
+            folder,
+            commit: Some(tip),
+            slot: Some(slot),
+        })
     }
 }
 
@@ -150,15 +202,15 @@ fn quoted(command: &[String]) -> String {
     format!("`{}`", command_line(command))
 }
 
-/// Returns the remark about commands that fail although nothing was changed yet.
-fn failing_remark(commands: &[String]) -> Option<String> {
-    let words = || {
-        format!(
+/// Returns the remark about commands that fail although nothing was changed yet, where there are any.
+fn failing_remark(commands: &[String]) -> Vec<String> {
+    match commands {
+        [] => Vec::new(),
+        commands => vec![format!(
             "{} failed on the base already, before any task changed it",
             commands.join(", ")
-        )
-    };
-    (!commands.is_empty()).then(words)
+        )],
+    }
 }
 
 /// Refuses to begin where a command cannot be started at all.
@@ -178,57 +230,12 @@ fn refuse_unstarted(checks: &[Check], receipts: &[Receipt]) -> Result<(), RunErr
     ))
 }
 
-fn check_of(request: &RunRequest<'_>, command: &Command) -> Check {
-    Check {
-        command: command.clone(),
-        timeout: request.config.verify.timeout,
-        covers: Vec::new(),
-        from_plan: false,
-    }
-}
-
 /// Returns the tree that tasks begin with, where all of it is committed.
 fn tree_of(workplace: &Workplace) -> Option<String> {
     match workplace {
         Workplace::Checkouts(site) => site.repository().tree_of(&site.tip().ok()?).ok(),
         Workplace::Shared(_) => None,
     }
-}
-
-fn open_base<'a>(
-    request: &RunRequest<'_>,
-    snapshot: &PlanSnapshot,
-    workplace: &'a Workplace,
-    tree: Option<String>,
-) -> Result<BaselineTarget<'a>, RunError> {
-    let place = snapshot.place();
-    let Workplace::Checkouts(site) = workplace else {
-        return Ok(BaselineTarget {
-            environment: verify::environment(std::env::vars_os(), &place.target, "", &place.root),
-            folder: place.root.clone(),
-            setup: Vec::new(),
-            tree,
-            commit: None,
-            slot: None,
-        });
-    };
-    let failed = super::branch_choice::failed;
-    let tip = site.tip().map_err(failed)?;
-    let slot = site.take_slot().map_err(failed)?;
-    let prepared = site.prepare(&slot, &tip).map_err(failed)?;
-    let is_set_up = prepared.is_fresh || request.config.run.setup.is_some();
-    let setup = site.preparation().setup.iter().filter(|_| is_set_up);
-    let folder = site.root_in(&slot.path());
-    let variables = site.environment(std::env::vars_os(), &slot.path());
-    let variables = variables.into_iter().chain(slot.environment());
-    Ok(BaselineTarget {
-        environment: verify::environment(variables, &place.target, "", &folder),
-        setup: setup.map(|command| check_of(request, command)).collect(),
-        folder,
-        tree,
-        commit: Some(tip),
-        slot: Some((site, slot)),
-    })
 }
 
 fn key(tree: &str, check: &Check) -> String {
@@ -240,6 +247,10 @@ impl BaselineCache {
     fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    fn result(&self, tree: &str, check: &Check) -> Option<bool> {
+        self.results.get(&key(tree, check)).map(|(_, passed)| *passed)
     }
 
     fn add(&mut self, tree: &str, checks: &[Check], receipts: &[Receipt]) {

@@ -16,7 +16,6 @@ use crate::runs::{self, IsolationMode};
 /// What `run.branch` says for the branch that the user has checked out.
 const CURRENT: &str = "current";
 
-/// How branches of plans begin.
 const BRANCHES: &str = "planwright";
 
 /// Returns the branch that work lands on; none for the one that is checked out.
@@ -31,7 +30,7 @@ pub(super) fn branch_name(
         .asked
         .branch
         .as_ref()
-        .or(request.config.run.branch.as_ref());
+        .or(request.config.run.landing.branch.as_ref());
     if let Some(name) = configured {
         if name == CURRENT {
             return Ok(None);
@@ -67,7 +66,7 @@ pub(super) fn branch_name(
 /// Returns the branch that a run would land on, as far as that is known before it begins; none without a repository.
 pub fn branch_preview(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Option<String> {
     let repository = Repository::around(&snapshot.place().root).ok().flatten()?;
-    let home = CheckoutHome::of(request.config.run.checkouts.as_deref(), &repository).ok()?;
+    let home = CheckoutHome::of(request.config.run.checkouts.folder.as_deref(), &repository).ok()?;
     match branch_name(request, snapshot, &repository, &home).ok()? {
         Some(name) => Some(name),
         None => repository.branch().ok().flatten(),
@@ -80,7 +79,7 @@ pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &PreparedRun) ->
     let Ok(Some(repository)) = Repository::around(&snapshot.place().root) else {
         return Ok(());
     };
-    let home = CheckoutHome::of(request.config.run.checkouts.as_deref(), &repository);
+    let home = CheckoutHome::of(request.config.run.checkouts.folder.as_deref(), &repository);
     let (IsolationMode::Checkouts, Ok(home)) = (&prepared.isolation.mode, home) else {
         return Ok(());
     };
@@ -137,8 +136,8 @@ pub(super) fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, sta
         .iter()
         .flat_map(|task| &task.attempts)
         .filter_map(|attempt| {
-            let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
-            Some((attempt.verified_at.clone()?, merged.commit.clone()?))
+            let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
+            Some((attempt.verification.at.clone()?, merged.commit.clone()?))
         });
     let (_, last) = landed.max()?;
     let branch = state.conditions?.branch;
@@ -194,7 +193,6 @@ pub(super) fn begin_error(name: &str, error: GitError) -> RunError {
     }
 }
 
-/// Says where work lands.
 pub(super) fn start_words(name: &str, start: &BranchStart) -> String {
     match start {
         BranchStart::Created => format!("work lands on the new branch `{name}`"),

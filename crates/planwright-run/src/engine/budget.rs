@@ -9,9 +9,7 @@ use crate::runs::Spent;
 /// Whose budget it is: how a sentence about it begins, and the table of its settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BudgetScope {
-    /// That of the whole run.
     Run,
-    /// That of one task.
     Task,
 }
 
@@ -56,7 +54,6 @@ impl Spent {
 pub(super) struct Reservation {
     /// US dollars.
     pub(super) cost: f64,
-    /// Tokens sent and received.
     pub(super) tokens: u64,
 }
 
@@ -73,7 +70,6 @@ impl Reservation {
 /// Whether an attempt may begin by the budget of its run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Admission {
-    /// It may, and this is set aside for it.
     Begins(Reservation),
     /// Not before an attempt that runs has ended; why, in words.
     Waits(String),

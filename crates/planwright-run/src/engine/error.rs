@@ -13,95 +13,42 @@ use crate::runs::LiveRun;
 use crate::shell::argument;
 use crate::store::LoadError;
 
-/// Why a plan is not run, or not any further.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The plan cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The plan has errors.
     #[error("the plan has errors, and is not run")]
     Errors(Box<Erroneous>),
-    /// The plan, the folder or the configuration does not allow it.
     #[error("{message}")]
-    Refused {
-        /// Why.
-        message: String,
-        /// What to do.
-        help: String,
-    },
-    /// Nobody has approved the plan.
+    Refused { message: String, help: String },
     #[error("{message}")]
-    NotApproved {
-        /// How it stands.
-        message: String,
-        /// What to do.
-        help: String,
-    },
-    /// The run that continues began with another configuration, which holds until its end.
+    NotApproved { message: String, help: String },
     #[error("the run began with another configuration")]
-    OtherConfig {
-        /// That configuration, as the text of a file.
-        text: String,
-    },
-    /// What was recorded of the plan, or of an earlier run, cannot be read.
+    OtherConfig { text: String },
     #[error("{message}")]
-    Damaged {
-        /// Where, and what is wrong.
-        message: String,
-        /// What to do.
-        help: String,
-    },
-    /// There is nobody to give tasks to.
+    Damaged { message: String, help: String },
     #[error("{message}")]
-    NoAgent {
-        /// Who is missing.
-        message: String,
-        /// What to do.
-        help: String,
-    },
-    /// A task was interrupted, and the user is to say what becomes of it.
+    NoAgent { message: String, help: String },
     #[error("`{task}` was interrupted, and run.on_interrupted is \"ask\": decide whether it is tried again")]
-    Interrupted {
-        /// The task.
-        task: String,
-    },
-    /// A name that no task has.
+    Interrupted { task: String },
     #[error("there is no task `{name}` in this plan")]
-    NoSuchTask {
-        /// The name.
-        name: String,
-        /// Names that there are.
-        known: Vec<String>,
-    },
-    /// Somebody runs it already.
+    NoSuchTask { name: String, known: Vec<String> },
     #[error("{}", running(.live.as_ref()))]
-    Running {
-        /// Who.
-        live: Option<LiveRun>,
-    },
-    /// The plan file could not be changed.
+    Running { live: Option<LiveRun> },
     #[error("the plan could not be brought up to date")]
     Revise(Box<ReviseError>),
-    /// The run's log cannot be written or read.
     #[error(transparent)]
     Log(#[from] JournalError),
-    /// Something of the machine's failed.
     #[error("{what}")]
     Io {
-        /// What was tried.
         what: String,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
-/// A plan with errors.
 pub struct Erroneous {
-    /// The plan file.
     pub path: PathBuf,
-    /// What is known of it.
     pub inspection: Inspection,
 }
 
@@ -139,7 +86,6 @@ impl RunError {
         |source| RunError::Io { what, source }
     }
 
-    /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
             RunError::Refused { help, .. }

@@ -7,33 +7,26 @@ use super::PlanSnapshot;
 use super::recovery::{Recovered, Unattended};
 use crate::claims::{Claim, ClaimHolder, Claims};
 use crate::clock::{self, to_the_second};
-use crate::journal::plan_id;
 use crate::shell::argument;
-use crate::store::{PlanFile, history};
+use crate::store::history;
 use crate::user::owner_here;
 
-/// A task that was started outside of a run.
 #[derive(Clone, Debug)]
 pub struct HeldTask {
-    /// Its number.
     pub task: u32,
-    /// Its name.
     pub name: String,
-    /// The command that gives it to a run.
     pub release: String,
     claim: Option<Claim>,
 }
 
 impl HeldTask {
-    /// Looks up who holds a task.
     pub(super) fn of(snapshot: &PlanSnapshot, task: u32) -> Self {
         Self::with(snapshot, task, &claims_of(snapshot))
     }
 
     /// Returns the tasks of a plan that are running and that no run started.
     pub(super) fn all(snapshot: &PlanSnapshot, recovered: &Recovered) -> Vec<Self> {
-        let tasks = 0..snapshot.plan().tasks().len() as u32;
-        let running = tasks.filter(|&task| snapshot.state(task) == State::Running);
+        let running = snapshot.tasks().filter(|&task| snapshot.state(task) == State::Running);
         let running: Vec<u32> = running.collect();
         if running.is_empty() {
             return Vec::new();
@@ -60,7 +53,6 @@ impl HeldTask {
         }
     }
 
-    /// Returns who holds it, in words.
     pub fn words(&self) -> String {
         let name = visible(&self.name);
         let Some((claim, owner)) = self.claim.as_ref().and_then(|claim| Some((claim, claim.owner()?))) else {
@@ -79,11 +71,7 @@ impl HeldTask {
 
 /// Returns who holds the tasks of a plan. A journal that cannot be read names none.
 pub(super) fn claims_of(snapshot: &PlanSnapshot) -> Claims {
-    let file = PlanFile {
-        path: snapshot.path(),
-        id: plan_id(snapshot.plan()),
-    };
-    Claims::of(&history(file).unwrap_or_default())
+    Claims::of(&history(snapshot.file()).unwrap_or_default())
 }
 
 /// Returns whether `reset` of this user would be refused for a claim.

@@ -13,19 +13,15 @@ use crate::git::{GitError, Repository};
 use crate::programs::program;
 use crate::runs::IsolationMode;
 
-/// The oldest git that has everything that checkouts need.
 const OLDEST_GIT: (u32, u32) = (2, 38);
 
 const SHARE: &str = "have tasks share the folder: --isolation shared";
 
-/// How the tasks of a run are kept apart.
 #[derive(Clone, Debug)]
 pub struct Isolation {
-    /// Where they work.
     pub mode: IsolationMode,
     /// How many tasks may run side by side in view of that.
     pub slots: Slots,
-    /// What the user should know.
     pub remarks: Vec<String>,
 }
 
@@ -37,7 +33,7 @@ pub(super) fn choose(
     slots: Slots,
     continues: Option<&IsolationMode>,
 ) -> Result<Isolation, RunError> {
-    let wanted = request.config.run.isolation;
+    let wanted = request.config.run.checkouts.isolation;
     match continues {
         Some(IsolationMode::Checkouts) => {
             return Ok(Isolation {
@@ -186,7 +182,6 @@ fn refused(error: GitError) -> RunError {
     RunError::refused(format!("the repository cannot be used: {error}"), SHARE)
 }
 
-/// Returns the branch that a plan itself names.
 pub(super) fn branch_of_plan(snapshot: &PlanSnapshot) -> Option<&str> {
     let named = snapshot
         .linked()

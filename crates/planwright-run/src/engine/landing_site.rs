@@ -11,8 +11,9 @@ use super::{PlanSnapshot, RunError, RunRequest};
 use crate::checkout_home::CheckoutHome;
 use crate::config::{Cleaning, LandingStyle};
 use crate::git::{
-    BranchStart, Candidate, CheckoutSlot, Checkouts, FolderIdentity, GitError, Pool, PreparedSlot, Replay, Repository,
-    SnapshotRequest, TargetBranch, TaskCheckout, message_of_uncommitted, subject, with_trailers,
+    BranchStart, Candidate, CheckoutSlot, Checkouts, FolderIdentity, GitError, Pool, PreparedSlot, Replay,
+    ReplayConflict, Repository, SnapshotRequest, TargetBranch, TaskCheckout, message_of_uncommitted, subject,
+    with_trailers,
 };
 use crate::layout::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
@@ -20,14 +21,11 @@ use crate::runs::state::{AttemptRun, RunState};
 use crate::runs::{Conditions, Receipt};
 use crate::shell::command_line;
 
-/// The git half of a run with checkouts.
 pub(super) struct LandingSite {
     repository: Repository,
-    checkouts: Checkouts,
-    pool: Pool,
+    places: Places,
     target: TargetBranch,
     own: OwnFiles,
-    preparation: Preparation,
     conditions: Conditions,
     /// Whether the branch was not there before this run began.
     has_made_branch: bool,
@@ -43,26 +41,17 @@ pub(super) struct LandingSite {
 /// A candidate on top of a commit, as it would land.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Replayed {
-    /// The tree below it.
     pub(super) onto: String,
     /// A commit with the tree that would land. It is on no branch; the commit that lands has the receipts in addition.
     pub(super) commit: String,
-    /// The tree that would land.
     pub(super) tree: String,
 }
 
-/// The result of replaying a candidate.
 pub(super) enum Replaying {
     Clean(Replayed),
-    Conflict {
-        tree: String,
-        paths: Vec<String>,
-        stages: Vec<u8>,
-        labels: [String; 2],
-    },
+    Conflict(ReplayConflict),
 }
 
-/// Who made a candidate, for the commit that lands.
 pub(super) struct Credit<'a> {
     pub(super) task: &'a str,
     pub(super) title: &'a str,
@@ -119,7 +108,7 @@ impl LandingSite {
     fn secure(&mut self, request: &RunRequest<'_>, start: &str) -> Result<Vec<String>, RunError> {
         let base = format!("base/{}", self.run);
         self.repository.keep(&base, start).map_err(failed)?;
-        let mut remarks = self.preparation.remarks.clone();
+        let mut remarks = self.places.preparation.remarks.clone();
         if request.options.asked.include_uncommitted {
             remarks.extend(self.take_uncommitted()?);
         }
@@ -149,9 +138,9 @@ impl LandingSite {
         let site = Self::of(request, snapshot, repository, target, conditions.clone(), run, places);
         let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
         let known: Vec<&Path> = attempts
-            .filter_map(|attempt| attempt.folder.as_deref().map(Path::new))
+            .filter_map(|attempt| attempt.checkout.folder.as_deref().map(Path::new))
             .collect();
-        site.checkouts.remove_unknown(&known);
+        site.places.checkouts.remove_unknown(&known);
         site.repository.remove_locks_of(run);
         site.target.hold().map_err(failed)?;
         Ok(site)
@@ -167,24 +156,17 @@ impl LandingSite {
         places: Places,
     ) -> Self {
         let config = &request.config.run;
-        let Places {
-            preparation,
-            checkouts,
-            pool,
-        } = places;
         LandingSite {
-            pool,
             own: OwnFiles::of(snapshot.place(), &repository),
-            style: config.landing,
+            style: config.landing.style,
             cleaning: request.config.verify.clean,
-            keep_ignored: config.keep_ignored.clone(),
+            keep_ignored: config.landing.keep_ignored.clone(),
             place: snapshot.place().clone(),
             run: run.to_owned(),
             last_tip: RefCell::new(conditions.start.clone()),
-            checkouts,
             repository,
+            places,
             target,
-            preparation,
             conditions,
             has_made_branch: false,
         }
@@ -196,6 +178,7 @@ impl LandingSite {
         let lost = || failed(GitError::LostCheckout(top.clone()));
         let identity = FolderIdentity::of(&top).ok_or_else(lost)?;
         let checkout = self
+            .places
             .checkouts
             .find(&top, &identity, &self.conditions.base)
             .map_err(failed)?;
@@ -211,7 +194,7 @@ impl LandingSite {
             named: &[],
             keep_ignored: &[],
         };
-        let taken = self.checkouts.snapshot(&checkout, &request).map_err(failed)?;
+        let taken = self.places.checkouts.snapshot(&checkout, &request).map_err(failed)?;
         if taken.is_empty() {
             return Ok(None);
         }
@@ -245,32 +228,26 @@ impl LandingSite {
         ))
     }
 
-    /// Returns what holds until the end of the run.
     pub(super) fn conditions(&self) -> &Conditions {
         &self.conditions
     }
 
-    /// Returns the name of the branch.
     pub(super) fn branch(&self) -> &str {
         self.target.name()
     }
 
-    /// Returns the user's repository.
     pub(super) fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    /// Returns a text with the paths in checkouts as they are in the repository.
-    pub(super) fn without_folders(&self, text: &str) -> String {
-        self.checkouts.without_folders(text)
+    pub(super) fn checkouts(&self) -> &Checkouts {
+        &self.places.checkouts
     }
 
-    /// Returns how checkouts are prepared.
     pub(super) fn preparation(&self) -> &Preparation {
-        &self.preparation
+        &self.places.preparation
     }
 
-    /// Returns the end of the branch.
     pub(super) fn tip(&self) -> Result<String, GitError> {
         let tip = self.target.tip()?;
         if let Some(tip) = &tip {
@@ -293,18 +270,20 @@ impl LandingSite {
         let base = self.base()?;
         // The user may remove it from the branch and clean up while the task is at work.
         self.repository.keep(&self.base_name(task), &base)?;
-        let checkout = self.checkouts.create(&name, &base)?;
+        let checkout = self.places.checkouts.create(&name, &base)?;
         let copied = self
+            .places
             .preparation
             .copy_into(&self.place.root, &self.root_in(checkout.path()));
         let copied = copied.map_err(path_error(checkout.path()));
         let mixed: Vec<String> = self
+            .places
             .preparation
             .mixed
             .iter()
             .map(|path| self.seen_from_top(path))
             .collect();
-        let remembered = copied.and_then(|()| self.checkouts.remember_copied(&checkout, &mixed));
+        let remembered = copied.and_then(|()| self.places.checkouts.remember_copied(&checkout, &mixed));
         if let Err(error) = remembered {
             self.discard(&checkout);
             return Err(error);
@@ -314,22 +293,23 @@ impl LandingSite {
 
     /// Removes a checkout in which no agent has worked. Where that fails, what kept it from being used is what matters.
     pub(super) fn discard(&self, checkout: &TaskCheckout) {
-        let _ = self.checkouts.remove(checkout);
+        let _ = self.places.checkouts.remove(checkout);
     }
 
     /// Remembers what a checkout is like after the commands that prepare it.
     pub(super) fn remember_prepared(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
-        self.checkouts
+        self.places
+            .checkouts
             .remember_prepared(checkout, &|path| self.own.contains(path))
     }
 
     /// Finds a checkout of an earlier attempt, if its folder is still the one that was made.
     pub(super) fn find(&self, folder: &str, identity: &str, base: &str) -> Result<TaskCheckout, GitError> {
-        self.checkouts
+        self.places
+            .checkouts
             .find(Path::new(folder), &FolderIdentity::from_record(identity), base)
     }
 
-    /// Returns the folder of the workspace in a checkout.
     pub(super) fn root_in(&self, checkout: &Path) -> PathBuf {
         checkout.join(self.repository.prefix())
     }
@@ -340,7 +320,8 @@ impl LandingSite {
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         checkout: &Path,
     ) -> Vec<(OsString, OsString)> {
-        self.preparation
+        self.places
+            .preparation
             .environment(variables, &self.place.root, &self.root_in(checkout))
     }
 
@@ -356,14 +337,14 @@ impl LandingSite {
     ) -> Result<Candidate, GitError> {
         let reference = self.reference(task, attempt);
         let from_top = |path: &String| self.seen_from_top(path);
-        let copied = self.preparation.copy.iter();
-        let whole = copied.filter(|path| !self.preparation.mixed.contains(path));
+        let copied = self.places.preparation.copy.iter();
+        let whole = copied.filter(|path| !self.places.preparation.mixed.contains(path));
         let mut copied: Vec<String> = whole.map(from_top).collect();
-        copied.extend(self.checkouts.copied(checkout));
+        copied.extend(self.places.checkouts.copied(checkout));
         let keep_ignored = self.keep_ignored.iter().filter(|_| named.is_some());
         let keep_ignored: Vec<String> = keep_ignored.map(from_top).collect();
         let named: Vec<String> = named.unwrap_or_default().iter().map(from_top).collect();
-        let prepared = self.checkouts.prepared(checkout);
+        let prepared = self.places.checkouts.prepared(checkout);
         let request = SnapshotRequest {
             message,
             reference: &reference,
@@ -373,22 +354,12 @@ impl LandingSite {
             named: &named,
             keep_ignored: &keep_ignored,
         };
-        self.checkouts.snapshot(checkout, &request)
+        self.places.checkouts.snapshot(checkout, &request)
     }
 
     /// Returns a path from the root of the workspace as one from the top of the repository.
     fn seen_from_top(&self, path: &str) -> String {
         format!("{}{}", self.repository.prefix(), path.trim_start_matches("./"))
-    }
-
-    /// Prepares a checkout of an earlier attempt for another one.
-    pub(super) fn reopen(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
-        self.checkouts.reopen(checkout)
-    }
-
-    /// Takes from a checkout that is kept what git would execute in it.
-    pub(super) fn disarm(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
-        self.checkouts.disarm(checkout)
     }
 
     fn reference(&self, task: &str, attempt: u32) -> String {
@@ -403,17 +374,12 @@ impl LandingSite {
     /// Makes a checkout with the files of a candidate, for an attempt whose own is gone.
     pub(super) fn make_again(&self, task: &str, attempt: u32, candidate: &Candidate) -> Result<TaskCheckout, GitError> {
         let name = format!("{}.{attempt}", PlanKey::of(task));
-        self.checkouts.create(&name, &candidate.commit)
+        self.places.checkouts.create(&name, &candidate.commit)
     }
 
     /// Returns paths from the top of the repository as seen from the workspace.
     pub(super) fn below(&self, paths: &[String]) -> Vec<String> {
         super::drift::below(paths.to_vec(), self.repository.prefix())
-    }
-
-    /// Returns the refs of a checkout's own git directory that hold work which is not in its files.
-    pub(super) fn other_work(&self, checkout: &TaskCheckout) -> Vec<String> {
-        self.checkouts.other_work(checkout)
     }
 
     /// Replays a candidate on top of a tree, which is that of the commit `below`, and keeps the result alive.
@@ -444,17 +410,7 @@ impl LandingSite {
                     tree,
                 }))
             }
-            Replay::Conflict {
-                tree,
-                paths,
-                stages,
-                labels,
-            } => Ok(Replaying::Conflict {
-                tree,
-                paths,
-                stages,
-                labels,
-            }),
+            Replay::Conflict(conflict) => Ok(Replaying::Conflict(conflict)),
         }
     }
 
@@ -472,10 +428,11 @@ impl LandingSite {
         checkout: &TaskCheckout,
         candidate: &Candidate,
         tip: &str,
-        tree: &str,
-        stages: &[u8],
+        conflict: &ReplayConflict,
     ) -> Result<TaskCheckout, GitError> {
-        self.checkouts
+        let ReplayConflict { tree, stages, .. } = conflict;
+        self.places
+            .checkouts
             .bring_conflict(checkout, &candidate.tree, tree, tip, stages)
     }
 
@@ -531,7 +488,7 @@ impl LandingSite {
 
     /// Removes the checkout of a task whose work has landed, and lets go of its candidates.
     pub(super) fn clear(&self, checkout: &TaskCheckout, task: &str) -> Result<(), GitError> {
-        self.checkouts.remove(checkout)?;
+        self.places.checkouts.remove(checkout)?;
         self.let_go(task)
     }
 
@@ -546,11 +503,11 @@ impl LandingSite {
             if kept.iter().any(|kept| kept.name.split('/').any(|part| part == key)) {
                 self.let_go(&attempt.name)?;
             }
-            if let (Some(folder), Some(identity), Some(base)) = (&attempt.folder, &attempt.identity, &attempt.base)
+            if let Some([folder, identity, base]) = attempt.checkout.known()
                 && let Ok(checkout) = self.find(folder, identity, base)
-                && self.other_work(&checkout).is_empty()
+                && self.places.checkouts.other_work(&checkout).is_empty()
             {
-                self.checkouts.remove(&checkout)?;
+                self.places.checkouts.remove(&checkout)?;
             }
         }
         Ok(())
@@ -567,21 +524,25 @@ impl LandingSite {
         Ok(())
     }
 
-    /// Takes a checkout for verification.
     pub(super) fn take_slot(&self) -> Result<CheckoutSlot, GitError> {
-        self.pool.take(self.checkouts.frozen())
+        self.places.pool.take(self.places.checkouts.frozen())
     }
 
-    /// Checks a commit out in a slot.
     pub(super) fn prepare(&self, slot: &CheckoutSlot, commit: &str) -> Result<PreparedSlot, GitError> {
         let root = self.root_in(&slot.path());
         let tree = slot.path();
         let failed = path_error(&tree);
         let (own, record) = (&self.place.root, slot.record_of_copies());
         slot.require_own()?;
-        self.preparation.remove_outdated(own, &root, &record).map_err(&failed)?;
+        self.places
+            .preparation
+            .remove_outdated(own, &root, &record)
+            .map_err(&failed)?;
         let prepared = slot.prepare(commit, self.cleaning)?;
-        self.preparation.copy_again(own, &root, &record).map_err(&failed)?;
+        self.places
+            .preparation
+            .copy_again(own, &root, &record)
+            .map_err(&failed)?;
         Ok(prepared)
     }
 
@@ -617,9 +578,9 @@ impl LandingSite {
         if !lands_on(&self.place.root, self.target.name(), &self.run) {
             self.target.release()?;
         }
-        self.pool.remove_stale_locks();
+        self.places.pool.remove_stale_locks();
         let base = format!("base/{}", self.run);
-        if self.checkouts.remove_if_empty()?
+        if self.places.checkouts.remove_if_empty()?
             && let Some(commit) = self.repository.kept(&base)?
         {
             self.repository.let_go(&base, &commit)?;
@@ -680,7 +641,7 @@ fn path_error(path: &Path) -> impl Fn(std::io::Error) -> GitError {
 }
 
 fn home_of(request: &RunRequest<'_>, repository: &Repository) -> Result<CheckoutHome, RunError> {
-    let found = CheckoutHome::of(request.config.run.checkouts.as_deref(), repository);
+    let found = CheckoutHome::of(request.config.run.checkouts.folder.as_deref(), repository);
     found.map_err(|error| {
         RunError::refused(
             error.to_string(),

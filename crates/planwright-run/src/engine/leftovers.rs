@@ -19,20 +19,14 @@ use crate::runs::{self, RunPlace};
 /// How many entries of a folder are looked at to tell its size.
 const MAX_ENTRIES: usize = 200_000;
 
-/// A checkout that a run left.
 #[derive(Debug)]
 pub struct Leftover {
-    /// The run.
     pub run: String,
-    /// The task, as it was called then.
     pub task: String,
-    /// The folder.
     pub path: PathBuf,
     /// How large it is; a lower bound where it is very large.
     pub n_bytes: u64,
-    /// How long ago something was changed in it.
     pub age: Duration,
-    /// Whether it can go.
     pub state: LeftoverState,
     checkout: Option<TaskCheckout>,
 }
@@ -48,7 +42,6 @@ pub enum LeftoverState {
     Kept(String),
 }
 
-/// A checkout that is there.
 struct LeftoverCheckout {
     run: String,
     whose: CheckoutOwner,
@@ -60,17 +53,13 @@ struct LeftoverCheckout {
     continues: bool,
 }
 
-/// Whose a checkout is.
 enum CheckoutOwner {
     /// That of a run that is not over, for this reason.
     InUse(String),
-    /// That of an attempt of a run that has ended.
     Ended(Box<(PlanPlace, AttemptRun)>),
-    /// That is unknown, for this reason.
     Unknown(String),
 }
 
-/// The checkouts that the runs of a workspace left.
 pub struct Leftovers {
     repository: Repository,
     home: CheckoutHome,
@@ -84,7 +73,7 @@ impl Leftovers {
         let Some(repository) = Repository::around(root)? else {
             return Ok(None);
         };
-        let Ok(home) = CheckoutHome::of(config.checkouts.as_deref(), &repository) else {
+        let Ok(home) = CheckoutHome::of(config.checkouts.folder.as_deref(), &repository) else {
             return Ok(None);
         };
         if !home.folder().is_dir() {
@@ -149,7 +138,7 @@ impl Leftovers {
             .flatten();
         let is_newest = of_plan.next().is_some_and(|newest| newest.id() == id);
         let attempts = by_folder(&state).into_iter().filter_map(|attempt| {
-            let path = PathBuf::from(attempt.folder.as_ref()?);
+            let path = PathBuf::from(attempt.checkout.folder.as_ref()?);
             let (n_bytes, age) = path.is_dir().then(|| size_and_age(&path))?;
             let task = state.task(&attempt.name);
             let is_stopped = task.is_some_and(|task| matches!(task.state, TaskState::Stopped | TaskState::Interrupted));
@@ -174,7 +163,6 @@ impl Leftovers {
         attempts.collect()
     }
 
-    /// Returns the checkouts of a run that nothing is known of.
     fn unknown(&self, id: &str, why: &str) -> Vec<LeftoverCheckout> {
         let entries = fs::read_dir(self.home.run(id).join("tasks"))
             .into_iter()
@@ -215,7 +203,7 @@ impl Leftovers {
     /// Decides whether a checkout holds something that is nowhere else.
     fn judge(&self, run: &str, place: &PlanPlace, attempt: &AttemptRun) -> (LeftoverState, Option<TaskCheckout>) {
         let kept = |why: &str| (LeftoverState::Kept(why.to_owned()), None);
-        let (Some(folder), Some(identity), Some(base)) = (&attempt.folder, &attempt.identity, &attempt.base) else {
+        let Some([folder, identity, base]) = attempt.checkout.known() else {
             return kept("its log does not say what it was made of");
         };
         let found = Checkouts::open(&self.repository, &self.home.run(run)).and_then(|checkouts| {
@@ -246,10 +234,8 @@ impl Leftovers {
 
     /// Returns a file that an agent names, that is there, and that no commit has.
     fn left_out(&self, attempt: &AttemptRun, checkout: &TaskCheckout, tree: &str) -> Option<String> {
-        let from_top = attempt
-            .files
-            .iter()
-            .map(|path| format!("{}{path}", self.repository.prefix()));
+        let files = attempt.report.files.iter();
+        let from_top = files.map(|path| format!("{}{path}", self.repository.prefix()));
         let mut there = from_top.filter(|path| checkout.path().join(path).is_file());
         there.find(|path| !self.repository.has_path(tree, path).unwrap_or(false))
     }
@@ -259,7 +245,8 @@ impl Leftovers {
         let is_it = |commit: &str| self.repository.tree_of(commit).is_ok_and(|found| found == tree);
         let name = format!("candidates/{run}/{}", PlanKey::of(&attempt.name));
         let kept = self.repository.all_kept(&name).unwrap_or_default();
-        let landed = attempt.merged.as_ref().and_then(|merged| merged.tree.as_deref());
+        let merged = attempt.landing.merged.as_ref();
+        let landed = merged.and_then(|merged| merged.tree.as_deref());
         is_it(base) || landed == Some(tree) || kept.iter().any(|kept| is_it(&kept.commit))
     }
 
@@ -345,7 +332,6 @@ pub(super) fn lands_on(root: &Path, branch: &str, own: &str) -> bool {
     others.any(|run| live_branch(run).as_deref() == Some(branch))
 }
 
-/// Returns the branch of a run that goes on.
 fn live_branch(run: &RunPlace) -> Option<String> {
     let header = runs::header(&run.log()).ok()?;
     let place = PlanPlace {
@@ -362,8 +348,9 @@ fn live_branch(run: &RunPlace) -> Option<String> {
 
 /// Why the checkouts of a run are in use.
 enum InUse {
-    /// A process runs it.
-    Live { pid: u32 },
+    Live {
+        pid: u32,
+    },
     /// It was interrupted, and the next run of its plan continues it.
     Interrupted,
 }
@@ -381,7 +368,6 @@ impl InUse {
     }
 }
 
-/// Returns why the checkouts of a run are in use, where they are.
 fn why_in_use(run: &RunPlace, state: &RunState, place: &PlanPlace) -> Option<InUse> {
     let live = runs::holder(&DiskFiles, place).filter(|live| live.id.as_deref() == Some(run.id()));
     match (live, &state.ended) {
@@ -395,8 +381,11 @@ fn why_in_use(run: &RunPlace, state: &RunState, place: &PlanPlace) -> Option<InU
 fn by_folder(state: &RunState) -> Vec<&AttemptRun> {
     let mut found: Vec<&AttemptRun> = Vec::new();
     let attempts = state.tasks().iter().flat_map(|task| &task.attempts);
-    for attempt in attempts.filter(|attempt| attempt.folder.is_some()) {
-        match found.iter_mut().find(|known| known.folder == attempt.folder) {
+    for attempt in attempts.filter(|attempt| attempt.checkout.folder.is_some()) {
+        match found
+            .iter_mut()
+            .find(|known| known.checkout.folder == attempt.checkout.folder)
+        {
             Some(known) => *known = attempt,
             None => found.push(attempt),
         }

@@ -2,16 +2,13 @@
 
 use planwright_core::text::visible;
 
-/// How many are named.
 const MAX_NAMED: usize = 5;
 
-/// Returns names in words.
 pub(super) fn listed(names: &[impl AsRef<str>]) -> String {
     let quoted = names.iter().map(|name| format!("`{}`", visible(name.as_ref())));
     and_more(quoted)
 }
 
-/// Returns things in words that have some already.
 pub(super) fn and_more(words: impl ExactSizeIterator<Item = String>) -> String {
     let n_more = words.len().saturating_sub(MAX_NAMED);
     let named: Vec<String> = words.take(MAX_NAMED).collect();

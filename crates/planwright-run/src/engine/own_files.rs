@@ -17,7 +17,6 @@ use crate::workspace::slashed;
 pub struct OwnFiles {
     /// What paths below the workspace begin with.
     prefix: String,
-    /// Paths from the root of the workspace.
     paths: BTreeSet<String>,
 }
 

@@ -19,10 +19,10 @@ use crate::files::DiskFiles;
 use crate::inspect_file::inspect_file;
 use crate::journal::plan_id;
 use crate::layout::PlanPlace;
+use crate::proofs::Proofs;
 use crate::revise::{ReviseError, take_states};
 use crate::store::{LoadError, PlanFile, Store, holds, load};
 
-/// The plan as it was last read.
 pub struct PlanSnapshot {
     path: PathBuf,
     forced: Option<&'static dyn Dialect>,
@@ -118,15 +118,27 @@ impl PlanSnapshot {
         if self.plan().lifecycle.machine.written.is_empty() {
             return Ok(());
         }
-        let file = PlanFile {
-            path: &self.path,
-            id: plan_id(self.plan()),
-        };
-        let tried = Store::default().try_out(file, &self.text);
+        let tried = Store::default().try_out(self.file(), &self.text);
         tried.map_err(|error| ReviseError::Store(error).into())
     }
 
-    /// Returns the path as the user gave it.
+    pub(super) fn file(&self) -> PlanFile<'_> {
+        PlanFile {
+            path: &self.path,
+            id: plan_id(self.plan()),
+        }
+    }
+
+    pub(super) fn tasks(&self) -> Range<u32> {
+        0..self.plan().tasks().len() as u32
+    }
+
+    /// Returns the tasks that are marked as done without a proof.
+    pub(super) fn unproven(&self, proofs: &Proofs) -> Vec<u32> {
+        let is_unproven = |task: &u32| self.state(*task) == State::Done && !proofs.has(self.name(*task));
+        self.tasks().filter(is_unproven).collect()
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -136,7 +148,6 @@ impl PlanSnapshot {
         self.forced
     }
 
-    /// Returns where the plan and the state about it lie.
     pub fn place(&self) -> &PlanPlace {
         &self.place
     }
@@ -146,7 +157,6 @@ impl PlanSnapshot {
         &self.linked
     }
 
-    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.linked.plan
     }
@@ -156,17 +166,14 @@ impl PlanSnapshot {
         &self.text
     }
 
-    /// Returns the edges.
     pub fn links(&self) -> &Links {
         &self.linked.links
     }
 
-    /// Returns a task's name.
     pub fn name(&self, task: u32) -> &str {
         self.names.get(task as usize).map_or("", String::as_str)
     }
 
-    /// Returns the task that users call by a name.
     pub fn named(&self, name: &str) -> Result<u32, RunError> {
         let found = self.numbers.get(name).copied();
         let found = found.or_else(|| self.plan().find_task(name).map(|ix| ix as u32));
@@ -176,7 +183,6 @@ impl PlanSnapshot {
         })
     }
 
-    /// Returns where a task stood when the plan was read.
     pub(super) fn state(&self, task: u32) -> State {
         let task = self.plan().tasks().get(task as usize);
         // A status that nobody knows is never ready, and never satisfies.
@@ -304,10 +310,8 @@ impl PlanSnapshot {
     }
 }
 
-/// A plan that cannot be used as it is.
 #[derive(Debug)]
 pub(super) struct Unreadable {
-    /// Why, with the place.
     pub(super) why: String,
     seen: Box<SnapshotStamps>,
 }
@@ -345,7 +349,6 @@ fn inode(_metadata: &Metadata) -> u64 {
     0
 }
 
-/// Returns the file that a plan was derived from.
 fn origin_of(plan: &Plan, place: &PlanPlace) -> Option<PathBuf> {
     plan.head_str(Field::SourcePlan).map(|path| place.root.join(path))
 }
@@ -381,7 +384,6 @@ fn unique(keys: &[String]) -> HashMap<&str, u32> {
         .collect()
 }
 
-/// Returns the first error of a plan in words, with its place.
 fn first_error(inspection: &Inspection, path: &Path) -> Option<String> {
     let mut errors = inspection
         .diagnostics

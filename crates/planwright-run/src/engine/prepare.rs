@@ -25,31 +25,24 @@ use crate::proofs::Proofs;
 use crate::revise::ReviseError;
 use crate::runs::{IsolationMode, RemarkKind, RemarkRecord};
 use crate::shell::with_plan;
-use crate::store::{PlanFile, history};
+use crate::store::history;
 use crate::verify::TaskChecks;
 
 /// The budget is kept by the run, in several currencies: the scheduler only hears that it is spent.
 pub(super) const SPENT: u64 = 1;
 
-/// A run that could begin.
 pub struct PreparedRun {
-    /// The plan.
     pub snapshot: PlanSnapshot,
     /// Its tasks, as the scheduler sees them.
     pub jobs: Vec<Job>,
-    /// What holds for the whole run.
     pub policy: Policy,
     /// Who takes each task; none for those that are not to run.
     pub agents: Vec<Option<String>>,
     /// The order of the tasks, and the longest way through them.
     pub graph: TaskGraph,
-    /// Whether the plan is approved by being run.
     pub must_approve: bool,
-    /// How tasks are kept apart.
     pub isolation: Isolation,
-    /// Whether the processes of the run are fenced.
     pub fencing: Fencing,
-    /// What the user should know.
     pub remarks: Vec<RemarkRecord>,
     /// The tasks that are marked as done without a proof, where the configuration requires one: the run opens them again.
     unproven: Vec<u32>,
@@ -79,7 +72,6 @@ fn refuse_link_to_elsewhere(path: &Path, snapshot: &PlanSnapshot) -> Result<(), 
     ))
 }
 
-/// Reads a plan and decides what is to be run of it.
 pub fn prepare(request: &RunRequest<'_>) -> Result<PreparedRun, RunError> {
     let snapshot = PlanSnapshot::open(request.path, request.forced)?;
     refuse_link_to_elsewhere(request.path, &snapshot)?;
@@ -141,7 +133,6 @@ fn unverified_remark(request: &RunRequest<'_>) -> Option<RemarkRecord> {
     (!is_verified).then(|| RemarkRecord::new(text))
 }
 
-/// The tasks of a plan, and who takes them.
 pub(super) struct LaidOut {
     pub(super) jobs: Vec<Job>,
     pub(super) graph: TaskGraph,
@@ -174,7 +165,6 @@ pub(super) fn lay_out(
 }
 
 impl PreparedRun {
-    /// Returns whether a task is to run, be it again.
     pub(crate) fn is_to_run(&self, request: &RunRequest<'_>, task: u32) -> bool {
         let Some(job) = self.jobs.get(task as usize) else {
             return false;
@@ -191,7 +181,6 @@ impl PreparedRun {
     }
 }
 
-/// Returns whether a run tries failed tasks again.
 fn retries_failed(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> bool {
     request.options.selection.retry_failed || snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped
 }
@@ -221,8 +210,7 @@ fn reopened(
         };
         snapshot.state(*task) == State::Skipped && (by_plan || by_run())
     };
-    let tasks = 0..plan.tasks().len() as u32;
-    Ok(tasks.filter(is_reopened).collect())
+    Ok(snapshot.tasks().filter(is_reopened).collect())
 }
 
 /// Returns the tasks that are marked as done without a proof, where the configuration requires one.
@@ -230,24 +218,14 @@ fn unproven(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<u32
     if !request.config.verify.required {
         return Ok(Vec::new());
     }
-    let file = PlanFile {
-        path: snapshot.path(),
-        id: plan_id(snapshot.plan()),
-    };
-    let proofs = Proofs::of(&history(file).map_err(ReviseError::Store)?);
-    let tasks = 0..snapshot.plan().tasks().len() as u32;
-    let is_unproven = |task: &u32| snapshot.state(*task) == State::Done && !proofs.has(snapshot.name(*task));
-    Ok(tasks.filter(is_unproven).collect())
+    let proofs = Proofs::of(&history(snapshot.file()).map_err(ReviseError::Store)?);
+    Ok(snapshot.unproven(&proofs))
 }
 
 /// Refuses plans that are in no state to be run. Returns whether the plan is approved by being run.
 fn refuse(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<bool, RunError> {
     let plan = snapshot.plan();
-    let file = PlanFile {
-        path: snapshot.path(),
-        id: plan_id(plan),
-    };
-    let history = history(file).map_err(ReviseError::Store)?;
+    let history = history(snapshot.file()).map_err(ReviseError::Store)?;
     let claims = Claims::of(&history);
     let gates = Gates::of(
         Some(snapshot.linked()),
@@ -338,7 +316,7 @@ pub const USUAL_ATTEMPTS: u32 = 2;
 /// Returns how often a task may be tried: as the user wants it, else twice, or once where a planner takes over after a failure. Where the
 /// plan counts failures itself, never more often than it lets a task fail: it calls the task failed then.
 fn attempts(request: &RunRequest<'_>, plan: &Plan, task_ix: usize) -> u32 {
-    let wanted = request.config.run.attempts;
+    let wanted = request.config.run.retry.attempts;
     if !plan.lifecycle.machine.counts_retries {
         return wanted.unwrap_or(if request.options.replans { 1 } else { USUAL_ATTEMPTS });
     }
@@ -366,7 +344,6 @@ fn policy(request: &RunRequest<'_>, plan: &Plan) -> Policy {
     }
 }
 
-/// Returns which tasks the user wants.
 pub(super) fn wanted_tasks(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<bool>, RunError> {
     let options = request.options;
     let n_tasks = snapshot.plan().tasks().len();
@@ -440,7 +417,6 @@ pub(super) fn claims(plan: &Plan) -> Vec<Vec<FileUse>> {
     declared.iter().enumerate().map(of).collect()
 }
 
-/// Reads the user's template for prompts.
 pub(super) fn template_of(request: &RunRequest<'_>) -> Result<Option<Template>, RunError> {
     let Some((path, text)) = &request.options.template else {
         return Ok(None);

@@ -11,7 +11,6 @@ use super::{PlanSnapshot, PreparedRun, RunError, RunRequest};
 use crate::shell::command_line;
 use crate::verify::{self, TaskChecks};
 
-/// What a run would do.
 pub struct Preview {
     /// Who would run side by side, one round after another.
     pub rounds: Vec<Vec<u32>>,
@@ -28,7 +27,6 @@ impl PreparedRun {
 }
 
 impl Preview {
-    /// Plays a run through.
     pub fn of(request: &RunRequest<'_>, prepared: &PreparedRun) -> Self {
         let job = |(task, job): (u32, &Job)| Job {
             state: if prepared.is_to_run(request, task) {
@@ -100,10 +98,8 @@ pub(super) fn commands_of(request: &RunRequest<'_>, snapshot: &PlanSnapshot, tas
         .collect()
 }
 
-/// What would verify a task.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VerificationPreview {
-    /// The commands, word by word.
     pub commands: Vec<Vec<String>>,
     /// Criteria that no rule covers.
     pub unverified: Vec<String>,

@@ -102,7 +102,6 @@ impl Protection {
         named.filter(|path| root.join(path).is_file()).cloned().collect()
     }
 
-    /// Returns whether nothing is protected.
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty() && !self.has_patterns()
     }
@@ -120,7 +119,6 @@ impl Protection {
         is_named || self.patterns.matched_path_or_any_parents(path, false).is_ignore()
     }
 
-    /// Returns the protected files among some.
     pub(super) fn among(&self, paths: &[String]) -> Vec<String> {
         paths.iter().filter(|path| self.covers(path)).cloned().collect()
     }
@@ -156,19 +154,16 @@ pub(super) struct WatchedFiles {
 }
 
 impl WatchedFiles {
-    /// Returns files as a log has them.
     pub(super) fn from_record(digests: &BTreeMap<String, Digest>) -> Self {
         WatchedFiles {
             digests: digests.clone(),
         }
     }
 
-    /// Returns what a log keeps of them.
     pub(super) fn record(&self) -> &BTreeMap<String, Digest> {
         &self.digests
     }
 
-    /// Returns the files that were changed or removed since.
     pub(super) fn changed(&self, root: &Path) -> Vec<String> {
         let is_changed = |(path, before): &(&String, &Digest)| {
             let now = open_to_read(&root.join(path.as_str())).and_then(Digest::of_all);

@@ -17,10 +17,8 @@ use crate::runs::state::{AttemptRun, RunState, StartedProcess, TaskRun, TaskStat
 use crate::runs::{self, Approved, Conditions, HeldWork, IsolationMode, Merged, RunPlace, Spent, StopReason};
 use crate::worker::Process;
 
-/// How many earlier runs are read.
 const MAX_RUNS: usize = 20;
 
-/// What earlier runs of a plan left behind.
 #[derive(Debug, Default)]
 pub(super) struct Recovered {
     /// The run that never ended, and that this one continues.
@@ -37,21 +35,17 @@ pub(super) struct Recovered {
     found: Option<BTreeMap<String, State>>,
     to_skip: Option<Vec<String>>,
     part_began: String,
-    /// The processes of the run that continues.
     processes: Vec<Process>,
     /// What the newest run had spent, where a signal ended it.
     spent: Spent,
     /// The newest run and the length of its log when it was read.
     newest: Option<(RunPlace, u64)>,
-    /// The workspace that this one is a copy of.
     original: Option<PathBuf>,
 }
 
-/// A task in the last run that had it.
 #[derive(Clone, Debug)]
 pub(super) struct RecoveredTask {
     pub(super) run: TaskRun,
-    /// Whether that run came to its end.
     pub(super) is_of_ended_run: bool,
     /// That its work has landed, where the log does not have it.
     landed: Option<Merged>,
@@ -68,7 +62,6 @@ pub(super) enum Unattended {
     StartedByHand,
     /// The same, and the lease is over: every process may take it.
     LeaseOver,
-    /// Its run was interrupted.
     Interrupted,
 }
 
@@ -111,7 +104,6 @@ pub(super) struct Unlanded {
 }
 
 impl Unlanded {
-    /// Returns the record of it.
     pub(super) fn held(&self, task: &str) -> HeldWork {
         let Candidate { commit, tree, base, .. } = self.candidate.clone();
         let checkout = self.checkout.as_ref();
@@ -163,7 +155,6 @@ pub(super) struct KnownCheckout {
 }
 
 impl Recovered {
-    /// Reads the logs of the plan's earlier runs.
     pub(super) fn of(plan: &PlanPlace, id: Option<&str>) -> Result<Self, RunError> {
         let own = runs::of_plan(&DiskFiles, plan, id).map_err(RunError::io("the runs cannot be listed"))?;
         let mut recovered = Recovered::default();
@@ -211,7 +202,7 @@ impl Recovered {
             self.spent = state.spent_until_last_record().with(&state.earlier);
         }
         if is_interrupted {
-            self.processes = state.processes.iter().map(process).collect();
+            self.processes = state.from_agents.processes.iter().map(process).collect();
             self.mode = state.begun.as_ref().and_then(|begun| begun.isolation.clone());
             self.conditions.clone_from(&state.conditions);
             self.config.clone_from(&state.config);
@@ -221,7 +212,7 @@ impl Recovered {
                 .as_ref()
                 .map(|found| found.iter().filter_map(words).collect());
             self.to_skip = state.begun.as_ref().and_then(|begun| begun.to_skip.clone());
-            self.part_began = state.part_began.clone().unwrap_or_default();
+            self.part_began = state.times.part_began.clone().unwrap_or_default();
             self.interrupted = Some(place);
         }
     }
@@ -238,7 +229,6 @@ impl Recovered {
         self.original.as_deref()
     }
 
-    /// Returns the run that never ended.
     pub(super) fn interrupted(&self) -> Option<&RunPlace> {
         self.interrupted.as_ref()
     }
@@ -248,7 +238,6 @@ impl Recovered {
         &self.processes
     }
 
-    /// Returns a task in the last run that had it.
     pub(super) fn task(&self, name: &str) -> Option<&RecoveredTask> {
         self.tasks.get(name)
     }
@@ -293,7 +282,6 @@ impl Recovered {
         is_wanted.then_some(self.part_began.as_str())
     }
 
-    /// Returns all tasks, each in the last run that had it.
     pub(super) fn tasks(&self) -> impl Iterator<Item = (&str, &RecoveredTask)> {
         self.tasks.iter().map(|(name, task)| (name.as_str(), task))
     }
@@ -313,12 +301,10 @@ impl Recovered {
         self.mode.as_ref()
     }
 
-    /// Returns what holds for the run that continues.
     pub(super) fn conditions(&self) -> Option<&Conditions> {
         self.conditions.as_ref()
     }
 
-    /// Returns the configuration of the run that continues.
     pub(super) fn config(&self) -> Option<&str> {
         self.config.as_deref()
     }
@@ -356,7 +342,6 @@ impl Recovered {
 }
 
 impl RecoveredTask {
-    /// Returns how far the work on it got.
     pub(super) fn progress(&self) -> WorkProgress {
         match self.landed {
             Some(_) => WorkProgress::Done,
@@ -369,16 +354,14 @@ impl RecoveredTask {
         self.landed.as_ref()
     }
 
-    /// Returns the commit that was about to land.
     fn landing(&self) -> Option<&str> {
-        Some(self.run.last()?.landing.as_ref()?.commit.as_str())
+        Some(self.run.last()?.landing.begun.as_ref()?.commit.as_str())
     }
 
     fn awaits_landing(&self) -> bool {
         self.progress() == WorkProgress::Running && self.run.held_work().is_some()
     }
 
-    /// Returns the work that waits for a review.
     pub(super) fn held(&self) -> Option<&HeldWork> {
         let held = self.run.held.as_deref();
         held.filter(|_| self.progress() == WorkProgress::Review)
@@ -389,7 +372,6 @@ impl RecoveredTask {
         self.unlanded().is_some_and(|unlanded| unlanded.approved.is_some())
     }
 
-    /// Returns the work that waits to land.
     pub(super) fn unlanded(&self) -> Option<Unlanded> {
         if !self.awaits_landing() {
             return None;
@@ -437,9 +419,9 @@ fn approval_of(commit: &str, approved: Option<&Approved>) -> Option<Approved> {
 
 fn checkout_of(attempt: &AttemptRun) -> Option<KnownCheckout> {
     Some(KnownCheckout {
-        folder: attempt.folder.clone()?,
-        identity: attempt.identity.clone()?,
-        base: attempt.base.clone()?,
+        folder: attempt.checkout.folder.clone()?,
+        identity: attempt.checkout.identity.clone()?,
+        base: attempt.checkout.base.clone()?,
     })
 }
 

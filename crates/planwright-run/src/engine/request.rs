@@ -10,20 +10,15 @@ use serde::Deserialize;
 use crate::config::Config;
 use crate::runs::{Replanned, Spent};
 
-/// A plan that is to be run.
 #[derive(Clone, Copy)]
 pub struct RunRequest<'a> {
-    /// Where the plan is.
     pub path: &'a Path,
     /// The dialect to read it in, whatever it looks like.
     pub forced: Option<&'static dyn Dialect>,
-    /// What is configured, flags included.
     pub config: &'a Config,
-    /// What is wanted of this run alone.
     pub options: &'a RunOptions,
 }
 
-/// What is wanted of one run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// The tasks that it works on.
@@ -44,7 +39,6 @@ pub struct RunOptions {
     pub is_last: bool,
     /// Whether to wait for approvals instead of ending when nothing else is left. The face that asks for them may give up meanwhile.
     pub waits_for_review: Arc<AtomicBool>,
-    /// That the plan was replanned for this run.
     pub replanned: Option<Replanned>,
     /// The words of the command line that a command which continues has to have again.
     pub again: Vec<String>,

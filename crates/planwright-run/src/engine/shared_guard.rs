@@ -12,10 +12,8 @@ use crate::layout::{PlanPlace, STATE_FOLDER};
 use crate::runs::RunPlace;
 use crate::store::new_temporary_name;
 
-/// The configuration of a workspace.
 const CONFIGURATION: &str = "planwright.toml";
 
-/// The log in the folder of a run.
 const LOG: &str = "run.journal";
 
 /// What of a repository decides what git executes and where it looks.
@@ -26,10 +24,8 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 const MAX_FILES: usize = 1_000;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// How deep folders are looked into.
 const MAX_DEPTH: usize = 8;
 
-/// What lies at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PathContent {
     File {
@@ -42,7 +38,6 @@ enum PathContent {
     Other(String),
 }
 
-/// What was remembered.
 #[derive(Debug)]
 pub(super) struct SharedGuard {
     roots: Vec<PathBuf>,
@@ -56,25 +51,19 @@ pub(super) struct SharedGuard {
     own: [PathBuf; 2],
     /// What the journal had: it is only ever added to.
     journal: Vec<u8>,
-    /// Where changed content is kept.
     kept_in: PathBuf,
 }
 
-/// What was restored.
 #[derive(Debug, Default)]
 pub(super) struct Restored {
     /// The paths, from the root of the workspace where they lie below it.
     pub(super) paths: Vec<String>,
-    /// What could not be restored, and why.
     pub(super) failed: Vec<(String, String)>,
-    /// What changed and is left as it is.
     pub(super) reported: Vec<String>,
-    /// Where the changed content is.
     pub(super) kept_in: PathBuf,
 }
 
 impl SharedGuard {
-    /// Remembers what is there now.
     pub(super) fn take(plan: &PlanPlace, repository: Option<&Repository>, run: &RunPlace) -> Self {
         let workspace = plan.root.as_path();
         let state = workspace.join(STATE_FOLDER);
@@ -108,7 +97,6 @@ impl SharedGuard {
         }
     }
 
-    /// Returns the logs of other plans and runs.
     fn logs_now(&self) -> BTreeMap<PathBuf, String> {
         let state = self.workspace.join(STATE_FOLDER);
         let below = |folder: PathBuf| {

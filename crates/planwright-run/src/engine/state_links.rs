@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-/// How many files get a second name.
 const MAX_FILES: usize = 20_000;
 
-/// The second names.
 #[derive(Debug)]
 pub(super) struct StateLinks {
     state: PathBuf,

@@ -22,35 +22,28 @@ pub(super) const VERB: &str = RUN_VERB;
 /// How much longer than the last writing took the next one waits: what happens meanwhile is written together.
 const PATIENCE: u32 = 50;
 
-/// The longest wait.
 const MAX_WAIT: Duration = Duration::from_secs(15);
 
 /// How long a writing that failed waits to be tried again.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
 
-/// A status to be written to the plan file.
 #[derive(Clone, Debug)]
 pub(super) struct StatusUpdate {
     pub(super) task: u32,
     pub(super) verb: Verb,
     pub(super) note: Option<String>,
-    /// What was made.
     pub(super) output: Option<String>,
-    /// The files that were touched.
     pub(super) files: Vec<String>,
-    /// Who did it.
     pub(super) by: Option<String>,
     /// Who said so, where that is not who did it.
     pub(super) word_of: Option<String>,
     pub(super) now: String,
     /// For a task that is done: what verified it; empty where nothing did.
     pub(super) receipts: Option<Vec<Receipt>>,
-    /// How the work went, where its agent told.
     pub(super) work: WorkReport,
 }
 
 impl StatusUpdate {
-    /// Removes secrets from what is to be written.
     pub(super) fn redact(&mut self, redaction: &Redaction) {
         let receipts = self.receipts.iter_mut().flatten();
         let commands = receipts.flat_map(|receipt| &mut receipt.command);
@@ -91,9 +84,7 @@ fn without_output(receipt: &Receipt) -> Receipt {
     }
 }
 
-/// What was written.
 pub(super) struct WrittenUpdates {
-    /// The tasks that moved, and where they are now.
     pub(super) moved: Vec<(String, State)>,
     /// The tasks that were skipped along with others that failed.
     pub(super) along: Vec<SkippedTask>,
@@ -105,7 +96,6 @@ pub(super) struct WrittenUpdates {
     pub(super) remarks: Vec<String>,
 }
 
-/// What waits to be written.
 #[derive(Default)]
 pub(super) struct PendingUpdates {
     pending: Vec<StatusUpdate>,
@@ -121,13 +111,11 @@ impl PendingUpdates {
         self.pending.is_empty()
     }
 
-    /// Returns the tasks about which something waits.
     pub(super) fn tasks(&self) -> impl Iterator<Item = u32> {
         let tasks: BTreeSet<u32> = self.pending.iter().map(|update| update.task).collect();
         tasks.into_iter()
     }
 
-    /// Returns whether something about a task waits.
     pub(super) fn concerns(&self, task: u32) -> bool {
         self.pending.iter().any(|update| update.task == task)
     }

@@ -19,7 +19,6 @@ const NOTIFY_LIMIT: Duration = Duration::from_secs(60);
 /// How long a hook may take: some install packages.
 const HOOK_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long the output may be.
 const MAX_LOG_BYTES: u64 = 100_000;
 
 /// The hook that git runs when a merge has changed the files.
@@ -141,7 +140,6 @@ fn wait_for(workers: &mut Workers, spec: &Spec, n_asked: &AtomicU32) -> Option<S
     }
 }
 
-/// Returns a text as a variable can hold it.
 fn variable_text(text: Option<&str>) -> OsString {
     text.unwrap_or("").replace('\0', "\u{fffd}").into()
 }

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 const ENOSPC: i32 = 28;
 const EIO: i32 = 5;
 
-/// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FaultKind {
     /// `kill`: the process is killed before the step.
@@ -46,10 +45,8 @@ struct FaultPlan {
     at: u64,
 }
 
-/// What a step is like.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepKind {
-    /// It may fail.
     Fallible,
     /// It may fail, and it may be done in part.
     Write,
@@ -117,7 +114,6 @@ pub fn went(process: &std::process::Child) {
     beside.retain(|group| *group != gone);
 }
 
-/// Writes bytes in the given way.
 pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
     let half = bytes.get(..bytes.len() / 2).unwrap_or_default();
     match struck("write", StepKind::Write) {
@@ -141,7 +137,6 @@ pub fn clock_shift() -> i64 {
     CLOCK_SHIFT.load(Ordering::Relaxed)
 }
 
-/// A clock that hurries.
 struct FastClock {
     rate: u32,
     /// When it began to, since 1970.

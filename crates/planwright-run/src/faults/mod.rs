@@ -18,53 +18,43 @@ mod unarmed {
     use std::io;
     use std::time::{Duration, Instant};
 
-    /// Stands before a step that may fail.
     #[inline(always)]
     pub fn step(_name: &'static str) -> io::Result<()> {
         Ok(())
     }
 
-    /// Stands after a step, where the process may die and nothing can fail.
     #[inline(always)]
     pub fn point(_name: &'static str) {}
 
-    /// Stands after the start of a process that leads a group of its own.
     #[inline(always)]
     pub fn started(_process: &std::process::Child) {}
 
-    /// Stands after the start of a process that stays while others are run.
     #[inline(always)]
     pub fn stays(_process: &std::process::Child) {}
 
-    /// Stands after the end of a process that stayed.
     #[inline(always)]
     pub fn went(_process: &std::process::Child) {}
 
-    /// Writes bytes in the given way.
     #[inline(always)]
     pub fn write(bytes: &[u8], write: impl Fn(&[u8]) -> io::Result<()>) -> io::Result<()> {
         write(bytes)
     }
 
-    /// Returns by how many seconds the clock is wrong.
     #[inline(always)]
     pub fn clock_shift() -> i64 {
         0
     }
 
-    /// Returns how many times faster than the world the clock runs.
     #[inline(always)]
     pub fn clock_rate() -> u32 {
         1
     }
 
-    /// Returns what a clock in a hurry shows for a moment.
     #[inline(always)]
     pub fn hurried(real: Instant) -> Instant {
         real
     }
 
-    /// Returns what a clock in a hurry shows for a time since 1970.
     #[inline(always)]
     pub fn hurried_date(real: Duration) -> Duration {
         real

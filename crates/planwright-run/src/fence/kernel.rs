@@ -15,7 +15,6 @@ const NEWEST: ABI = ABI::V6;
 /// The rights without which there is no fence.
 const NEEDED: ABI = ABI::V3;
 
-/// Returns what the system has to make fences of.
 pub fn support() -> Support {
     // Only a thread that restricts itself learns the version. This one ends right after.
     let probe = || {

@@ -31,28 +31,22 @@ use crate::config::{FenceMode, RunConfig};
 /// The oldest version of Landlock that can keep a process from truncating files.
 pub const OLDEST_ABI: u32 = 3;
 
-/// What the system has to make fences of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// Landlock, in this version of its interface.
     Landlock {
-        /// The version.
         abi: u32,
     },
     /// Landlock, and it is switched off.
     Disabled,
-    /// No Landlock.
     Missing,
-    /// Not Linux.
     OtherSystem,
 }
 
-/// A fence around one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
     /// The planwright that restricts itself and then executes the program.
     pub program: PathBuf,
-    /// What the process may do.
     pub policy: FencePolicy,
     /// The only folder for temporary files that it may write to.
     pub temporary: Option<PathBuf>,
@@ -60,7 +54,6 @@ pub struct Fence {
     pub agent: String,
 }
 
-/// How strictly a process is fenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenceLevel {
     /// It may write to its own folders and to caches.
@@ -70,7 +63,6 @@ pub enum FenceLevel {
 }
 
 impl FenceLevel {
-    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             FenceLevel::Write => "write",
@@ -79,16 +71,13 @@ impl FenceLevel {
     }
 }
 
-/// Whether the processes of a run are fenced.
 #[derive(Clone, Debug)]
 pub enum Fencing {
-    /// They are.
     Active(Box<ActiveFence>),
     /// They are not; the reason is for the user, and empty where the user does not want a fence.
     Inactive(String),
 }
 
-/// What all fences of a run share.
 #[derive(Clone, Debug)]
 pub struct ActiveFence {
     program: PathBuf,
@@ -107,18 +96,14 @@ pub struct FenceError {
     why: String,
 }
 
-/// The folders of one process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessFolders<'a> {
-    /// Folders and files that it works on.
     pub writable: &'a [PathBuf],
     /// What it has to read in addition, as its prompt and the objects that its git borrows.
     pub readable: &'a [PathBuf],
-    /// The folder for its temporary files.
     pub temporary: Option<&'a Path>,
     /// The preset of the agent, or the name of its program; none for other commands.
     pub agent: Option<&'a str>,
-    /// The environment that it gets.
     pub environment: &'a [(OsString, OsString)],
 }
 
@@ -126,7 +111,7 @@ impl Fencing {
     /// Decides whether processes are fenced. `program` is planwright itself, as [`own_program`] finds it; without one there is no
     /// fence.
     pub fn of(config: &RunConfig, program: Option<&Path>) -> Result<Self, FenceError> {
-        let (level, is_wanted) = match config.fence {
+        let (level, is_wanted) = match config.fence.mode {
             FenceMode::Off => return Ok(Fencing::Inactive(String::new())),
             FenceMode::Auto => (FenceLevel::Write, false),
             FenceMode::Write => (FenceLevel::Write, true),
@@ -142,9 +127,9 @@ impl Fencing {
                 return Ok(Fencing::Active(Box::new(ActiveFence {
                     program: program.to_owned(),
                     level,
-                    extra_writable: expanded(&config.fence_write),
-                    extra_readable: expanded(&config.fence_read),
-                    extra_ports: config.fence_ports.clone(),
+                    extra_writable: expanded(&config.fence.write),
+                    extra_readable: expanded(&config.fence.read),
+                    extra_ports: config.fence.ports.clone(),
                     surroundings,
                 })));
             }
@@ -160,7 +145,6 @@ impl Fencing {
         }
     }
 
-    /// Returns how strictly processes are fenced.
     pub fn level(&self) -> Option<FenceLevel> {
         match self {
             Fencing::Active(active) => Some(active.level),
@@ -205,7 +189,6 @@ impl Fencing {
 }
 
 impl Fence {
-    /// Gives the process its own folder for temporary files.
     pub fn give_temporary(&mut self, folder: PathBuf) {
         self.policy.writable.push(folder.clone());
         self.temporary = Some(folder);
@@ -221,7 +204,6 @@ impl Fence {
 }
 
 impl FenceError {
-    /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         "nothing was started. run.fence = \"auto\" runs without a fence where there can be none, \"off\" always"
     }
@@ -241,7 +223,6 @@ pub fn obstacle(support: &Support) -> Option<String> {
 }
 
 impl Support {
-    /// Returns what the kernel supports, in words.
     pub fn words(&self) -> String {
         match (self, obstacle(self)) {
             (_, Some(why)) => format!("none: {why}"),

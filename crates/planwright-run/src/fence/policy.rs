@@ -11,10 +11,8 @@ use super::tables::{AGENTS, CACHES, DEVICES, HomePath, PORTS, SYSTEM, TOOLCHAINS
 use super::{ActiveFence, FenceLevel, ProcessFolders};
 use crate::programs::program_in;
 
-/// What a process may do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FencePolicy {
-    /// How strict it is.
     #[serde(serialize_with = "word_of")]
     pub level: FenceLevel,
     /// The folders, with all below them, and the files that it may write to.
@@ -43,14 +41,11 @@ fn optional_texts_of<S: Serializer>(paths: &Option<Vec<PathBuf>>, serializer: S)
 /// What decides where toolchains and agents keep their things.
 #[derive(Clone, Debug, Default)]
 pub struct ToolchainEnvironment {
-    /// The user's home folder.
     pub home: Option<PathBuf>,
-    /// The environment of planwright.
     pub variables: Vec<(OsString, OsString)>,
 }
 
 impl ToolchainEnvironment {
-    /// Returns those of this process.
     pub fn of_process() -> Self {
         let variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let surroundings = ToolchainEnvironment { home: None, variables };
@@ -67,7 +62,6 @@ impl ToolchainEnvironment {
             .filter(|value| !value.is_empty())
     }
 
-    /// Returns the folder that a variable names.
     fn folder_in(&self, name: &str) -> Option<PathBuf> {
         let folder = self.variable(name).map(PathBuf::from);
         folder.filter(|folder| folder.is_absolute() && folder.parent().is_some())
@@ -97,7 +91,6 @@ impl ToolchainEnvironment {
         Some(self.home.as_ref()?.join(path))
     }
 
-    /// Returns the paths of a row.
     fn paths(&self, row: &HomePath) -> Vec<PathBuf> {
         let named = self.folder_in(row.variable);
         let folder = match (named, row.folder) {

@@ -53,7 +53,6 @@ pub(super) const DEVICES: &[&str] = &[
     "/dev/shm",
 ];
 
-/// The caches of toolchains.
 pub(super) static CACHES: &[HomePath] = &[
     // Rust. Not `config.toml`, `credentials.toml` and `bin`.
     row("CARGO_HOME", ".cargo", &["registry", "git"]).made_for(&["cargo"]),
@@ -137,14 +136,12 @@ pub(super) static CACHES: &[HomePath] = &[
     row("", ".cache/fontconfig", &[]),
 ];
 
-/// What an agent keeps about itself.
 #[derive(Debug)]
 pub(super) struct AgentRows {
     /// Its preset, which is the name of its program.
     pub(super) name: &'static str,
     /// What it may write to: conversations, logs, caches, the tokens that it renews. Not settings, hooks, commands, plug-ins.
     pub(super) state: &'static [HomePath],
-    /// What it has to read in addition.
     pub(super) settings: &'static [HomePath],
     /// Where it keeps its settings, if it has to make files next to them.
     pub(super) private_home: Option<PrivateHome>,
@@ -155,11 +152,9 @@ pub(super) struct AgentRows {
 pub(super) struct PrivateHome {
     /// The variable that names the folder above, which is the home folder otherwise.
     pub(super) variable: &'static str,
-    /// The folder in it.
     pub(super) inner: &'static str,
 }
 
-/// The agents of the presets.
 pub(super) static AGENTS: &[AgentRows] = &[
     AgentRows {
         name: "claude",

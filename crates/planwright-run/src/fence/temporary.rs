@@ -14,7 +14,6 @@ const PREFIX: &str = "planwright-tmp-";
 /// How long a folder is left alone whose process is not there: it may be one of another container.
 const STALE_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How many names are tried.
 const MAX_NAMES: u32 = 1_000;
 
 /// The folders of one planwright process. They are removed with it.
@@ -25,7 +24,6 @@ pub struct TemporaryFolders {
 }
 
 impl TemporaryFolders {
-    /// Makes the folder of a process.
     pub fn make(&mut self, key: u64) -> io::Result<PathBuf> {
         let above = match &self.folder {
             Some(folder) if folder.is_dir() => folder.clone(),

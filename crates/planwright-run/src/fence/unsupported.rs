@@ -2,7 +2,6 @@
 
 use super::{FencePolicy, Support};
 
-/// Returns what the system has to make fences of.
 pub fn support() -> Support {
     Support::OtherSystem
 }

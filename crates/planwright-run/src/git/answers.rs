@@ -18,14 +18,12 @@ fn without_newline(output: &[u8]) -> &[u8] {
     output.strip_suffix(b"\n").unwrap_or(output)
 }
 
-/// Returns the path that git means by some bytes.
 #[cfg(unix)]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     let path: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
     PathBuf::from(path)
 }
 
-/// Returns the path that git means by some bytes.
 #[cfg(not(unix))]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
@@ -36,7 +34,6 @@ pub(super) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
 }
 
-/// Returns what people read for a path.
 pub(super) fn text_of(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }

@@ -115,7 +115,6 @@ impl FrozenSettings {
         Ok(git_dir)
     }
 
-    /// Makes a bare git directory.
     pub(super) fn init_bare(&self, folder: &Path) -> Result<PathBuf, GitError> {
         let git_dir = self.init(folder, true)?;
         self.settle(&git_dir)?;
@@ -328,7 +327,6 @@ pub(super) fn remove_locks(git_dir: &Path) {
     remove_locks_below(&git_dir.join("refs"));
 }
 
-/// Removes the locks in a folder and below it.
 pub(super) fn remove_locks_below(folder: &Path) {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -17,12 +17,9 @@ use super::special_files::remove_special_files;
 /// How often a snapshot is taken anew because the user's repository was being cleaned up meanwhile.
 const MAX_TRIES: usize = 3;
 
-/// How many ignored paths are named.
 const MAX_NAMED: usize = 100;
 
-/// What is wanted of a snapshot.
 pub struct SnapshotRequest<'a> {
-    /// The message of the commit.
     pub message: &'a str,
     /// Where the candidate is kept in the user's repository, below `refs/planwright/`.
     pub reference: &'a str,
@@ -43,11 +40,9 @@ pub struct SnapshotRequest<'a> {
 pub struct Candidate {
     /// The commit; the base itself where nothing was changed.
     pub commit: String,
-    /// Its tree.
     pub tree: String,
     /// The commit that it builds on.
     pub base: String,
-    /// The files that differ from there.
     pub touched: Vec<String>,
     /// Those of them that are there too: they were changed or removed.
     pub replaced: Vec<String>,
@@ -58,7 +53,6 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Returns whether nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.commit == self.base
     }
@@ -142,7 +136,6 @@ impl Checkouts {
     }
 }
 
-/// What a snapshot found.
 struct SnapshotResult {
     tree: String,
     touched: Vec<String>,
@@ -305,7 +298,6 @@ impl<'c> Scratch<'c> {
         }
     }
 
-    /// Returns whether a path is a submodule in the base.
     fn is_submodule(&self, path: &[u8]) -> bool {
         let words = ["ls-tree", "-z", self.checkout.base(), "--"];
         let output = self.place.git(&words).arg(path_of(path)).output();
@@ -469,7 +461,6 @@ impl<'c> Scratch<'c> {
     }
 }
 
-/// A path that differs from the base.
 struct ChangedPath {
     path: Vec<u8>,
     /// As git has it in the base: `0` where it is not there.
@@ -477,7 +468,6 @@ struct ChangedPath {
     old_id: String,
     /// Whether it has become a link to a commit of another repository.
     is_link: bool,
-    /// Whether it is a submodule with another commit.
     is_moved_submodule: bool,
     is_removed: bool,
 }

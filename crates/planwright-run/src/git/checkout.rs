@@ -22,7 +22,6 @@ const TASKS: &str = "tasks";
 /// The branch that is checked out for a task, in its own git directory.
 const TASK_BRANCH: &str = "task";
 
-/// How many names are tried for a checkout.
 const MAX_NAMES: u32 = 1000;
 
 /// How many refs of an agent's git directory are looked at.
@@ -40,7 +39,6 @@ pub struct Checkouts {
     pub(super) submodules: OnceLock<Vec<Vec<u8>>>,
 }
 
-/// The checkout of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskCheckout {
     folder: PathBuf,
@@ -59,12 +57,10 @@ impl FolderIdentity {
         Some(FolderIdentity(identity_of(&metadata)))
     }
 
-    /// Returns the identity that a record holds.
     pub fn from_record(text: &str) -> Self {
         FolderIdentity(text.to_owned())
     }
 
-    /// Returns the identity as records hold it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -91,12 +87,10 @@ fn inode(_metadata: &Metadata) -> String {
 }
 
 impl TaskCheckout {
-    /// Returns its folder.
     pub fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns what the folder is known by.
     pub fn identity(&self) -> &FolderIdentity {
         &self.identity
     }
@@ -144,7 +138,6 @@ impl Checkouts {
         })
     }
 
-    /// Returns the folder of the run.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -171,7 +164,6 @@ impl Checkouts {
         out
     }
 
-    /// Returns the user's repository.
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
@@ -278,7 +270,6 @@ impl Checkouts {
         Ok(checkout)
     }
 
-    /// Removes a checkout with all that is in it.
     pub fn remove(&self, checkout: &TaskCheckout) -> Result<(), GitError> {
         match FolderIdentity::of(&checkout.folder) {
             Some(found) if found == checkout.identity => {

@@ -16,7 +16,6 @@ use crate::clock;
 use crate::faults;
 use crate::programs::command;
 
-/// How much of an answer is read.
 pub(super) const MAX_OUTPUT: usize = 64 * 1024 * 1024;
 
 /// How long a command may take: large worktrees take a while, and so do the hooks of users.
@@ -95,7 +94,6 @@ const SETTINGS: &[&str] = &[
     "advice.addEmbeddedRepo=false",
 ];
 
-/// Where git is run.
 #[derive(Clone, Debug)]
 pub(super) struct GitLocation {
     pub(super) folder: PathBuf,
@@ -117,7 +115,6 @@ pub(super) struct GitCall<'p> {
     are_paths_literal: bool,
 }
 
-/// What came of a command that ran.
 pub(super) struct GitOutput {
     pub(super) code: Option<i32>,
     pub(super) output: Vec<u8>,
@@ -145,13 +142,11 @@ impl GitLocation {
         }
     }
 
-    /// Returns the same place with another index.
     pub(super) fn with_index(mut self, index: &Path) -> Self {
         self.index = Some(index.to_owned());
         self
     }
 
-    /// Begins a command.
     pub(super) fn git<'p>(&'p self, words: &[&str]) -> GitCall<'p> {
         GitCall {
             place: self,
@@ -379,7 +374,6 @@ impl GitCall<'_> {
 }
 
 impl GitOutput {
-    /// Returns the error that it stands for.
     pub(super) fn failure(self) -> GitError {
         let mut reason = first_useful_line(&self.complaint);
         if reason.is_empty() {

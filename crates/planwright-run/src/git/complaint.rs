@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// How much of it is kept.
 const MAX_COMPLAINT: usize = 64 * 1024;
 
 /// How long to wait for the rest of it when git is over: a hook may have left something that holds it open.

@@ -17,7 +17,6 @@ impl Repository {
         }
     }
 
-    /// Returns a hook of the user's that can be run.
     pub fn hook(&self, name: &str) -> Result<Option<PathBuf>, GitError> {
         // What our own commands are told comes last.
         let words = ["config", "--type=path", "-z", "--get-all", "core.hooksPath"];

@@ -6,14 +6,10 @@ use super::answers::require_id;
 use super::error::GitError;
 use super::repository::Repository;
 
-/// How much a commit changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Diffstat {
-    /// How many files.
     pub files: u64,
-    /// How many lines are new.
     pub added: u64,
-    /// How many lines are gone.
     pub removed: u64,
     /// How many of them from files that look like tests.
     pub removed_in_tests: u64,

@@ -8,13 +8,11 @@ use super::messages::with_trailers;
 use super::replay::Replay;
 use super::repository::Repository;
 
-/// How a branch is brought into another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LandMode {
     /// As it is where nothing else happened, else by a merge.
     #[default]
     Auto,
-    /// By a merge commit.
     Merge,
     /// By one commit with all of its changes.
     Squash,
@@ -22,10 +20,8 @@ pub enum LandMode {
     Rebase,
 }
 
-/// The result of building it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Built {
-    /// Everything is there already.
     Nothing,
     /// The commit that the checked-out branch would be at.
     Ready(String),
@@ -33,14 +29,10 @@ pub enum Built {
     Conflict(Vec<String>),
 }
 
-/// What is to be landed.
 #[derive(Clone, Copy, Debug)]
 pub struct LandRequest<'a> {
-    /// The commit that is checked out.
     pub head: &'a str,
-    /// The end of the branch.
     pub tip: &'a str,
-    /// How.
     pub mode: LandMode,
     /// The message of a merge or of one commit for all.
     pub message: &'a str,
@@ -55,7 +47,6 @@ pub fn message_of_uncommitted(run: &str) -> String {
     with_trailers("Uncommitted work, as it was when a run began", &trailers)
 }
 
-/// A commit of a plan's branch.
 struct BranchCommit {
     id: String,
     is_uncommitted_work: bool,
@@ -97,7 +88,7 @@ impl Repository {
         match replayed {
             Replay::Clean { tree } if tree == head => Ok(Built::Nothing),
             Replay::Clean { tree } => self.commit_tree(&tree, parents, request.message).map(Built::Ready),
-            Replay::Conflict { paths, .. } => Ok(Built::Conflict(paths)),
+            Replay::Conflict(conflict) => Ok(Built::Conflict(conflict.paths)),
         }
     }
 
@@ -131,7 +122,7 @@ impl Repository {
             match replayed {
                 Replay::Clean { tree } if tree == onto => {}
                 Replay::Clean { tree } => at = self.like(&commit.id, &tree, &at)?,
-                Replay::Conflict { paths, .. } => return Ok(Built::Conflict(paths)),
+                Replay::Conflict(conflict) => return Ok(Built::Conflict(conflict.paths)),
             }
         }
         match at == head {

@@ -3,7 +3,6 @@
 /// How long a message of a commit may be, in characters.
 const MAX_MESSAGE_CHARS: usize = 16 * 1024;
 
-/// How long a subject may be, in characters.
 const MAX_SUBJECT_CHARS: usize = 100;
 
 /// Returns a message that git takes: not empty, not endless, and without zeros.

@@ -45,7 +45,7 @@ pub use messages::{subject, with_trailers};
 pub use names::valid_branch;
 pub use pool::{CheckoutSlot, Pool, PreparedSlot};
 pub use refs::OwnRef;
-pub use replay::Replay;
+pub use replay::{Replay, ReplayConflict};
 pub use repository::{MAX_DIRT, Repository, commit_at};
 pub use snapshot::Snapshot;
 pub use target::{BranchStart, TargetBranch};

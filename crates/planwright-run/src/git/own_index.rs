@@ -92,12 +92,10 @@ fn lock_index(git_dir: &Path) -> Result<PathBuf, GitError> {
     })
 }
 
-/// Tells whether the lock of the index is planwright's.
 pub(super) fn is_own_index_lock(git_dir: &Path) -> bool {
     fs::read(git_dir.join("index.lock")).is_ok_and(|text| text == OWN_LOCK)
 }
 
-/// Removes the lock of the index where planwright left it.
 pub(super) fn remove_own_index_lock(git_dir: &Path) -> io::Result<()> {
     match is_own_index_lock(git_dir) {
         true => fs::remove_file(git_dir.join("index.lock")),

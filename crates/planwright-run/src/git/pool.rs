@@ -26,7 +26,6 @@ const MAX_SLOTS: u32 = 256;
 /// What the state of a slot says where its caches are those of work that has landed.
 const LANDED: &[u8] = b"landed\n";
 
-/// The slots of a repository.
 #[derive(Clone, Debug)]
 pub struct Pool {
     folder: PathBuf,
@@ -44,7 +43,6 @@ pub struct CheckoutSlot {
     _lock: PlanLock,
 }
 
-/// A slot that is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PreparedSlot {
     /// Whether there are no caches, so that the commands that set up a checkout have to run.
@@ -52,7 +50,6 @@ pub struct PreparedSlot {
 }
 
 impl Pool {
-    /// Opens the slots below a folder.
     pub fn open(folder: &Path) -> Result<Self, GitError> {
         make_folder(folder)?;
         Ok(Pool {
@@ -140,17 +137,14 @@ impl CheckoutSlot {
         Ok(slot)
     }
 
-    /// Returns the folder in which commands run.
     pub fn path(&self) -> PathBuf {
         self.folder.join("tree")
     }
 
-    /// Returns the file that says what was copied into it.
     pub fn record_of_copies(&self) -> PathBuf {
         self.folder.join("copies")
     }
 
-    /// Returns the variables for processes that work in it.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         vec![("GIT_CEILING_DIRECTORIES".into(), self.folder.clone().into())]
     }

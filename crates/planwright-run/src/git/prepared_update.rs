@@ -74,7 +74,6 @@ impl PreparedUpdate {
         Ok(prepared)
     }
 
-    /// Moves the branch.
     pub(super) fn commit(mut self) -> Result<(), GitError> {
         faults::point("the branch is about to move");
         self.say("commit\n", &["commit: ok"])

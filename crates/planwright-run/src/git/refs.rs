@@ -9,15 +9,12 @@ use super::borrowed::remove_locks_below;
 use super::command::GitCall;
 use super::repository::Repository;
 
-/// Where all of them are.
 const OWN: &str = "refs/planwright";
 
-/// A ref and the commit that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnRef {
     /// Its name, below `refs/planwright/`.
     pub name: String,
-    /// The commit.
     pub commit: String,
 }
 
@@ -31,7 +28,6 @@ impl Repository {
         })
     }
 
-    /// Returns the commit that is kept under a name.
     pub fn kept(&self, name: &str) -> Result<Option<String>, GitError> {
         let call = self
             .place
@@ -67,7 +63,6 @@ impl Repository {
         }
     }
 
-    /// Returns all names below one, with their commits.
     pub fn all_kept(&self, below: &str) -> Result<Vec<OwnRef>, GitError> {
         let pattern = format!("{OWN}/{below}");
         let output = self

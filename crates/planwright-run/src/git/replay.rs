@@ -9,29 +9,26 @@ use super::command::GitLocation;
 use super::messages::commit_message;
 use super::repository::Repository;
 
-/// The result of replaying.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replay {
     /// The changes fit; this is the tree with them.
-    Clean {
-        /// The tree.
-        tree: String,
-    },
+    Clean { tree: String },
     /// Both sides changed the same places.
-    Conflict {
-        /// A tree in which the files with conflicts have the usual marks.
-        tree: String,
-        /// The files with conflicts.
-        paths: Vec<String>,
-        /// Their versions, as `git update-index -z --index-info` reads them.
-        stages: Vec<u8>,
-        /// What marks and names of files have for the two sides.
-        labels: [String; 2],
-    },
+    Conflict(ReplayConflict),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayConflict {
+    /// A tree in which the files with conflicts have the usual marks.
+    pub tree: String,
+    pub paths: Vec<String>,
+    /// Their versions, as `git update-index -z --index-info` reads them.
+    pub stages: Vec<u8>,
+    /// What marks and names of files have for the two sides.
+    pub labels: [String; 2],
 }
 
 impl Repository {
-    /// Returns the tree of a commit.
     pub fn tree_of(&self, commit: &str) -> Result<String, GitError> {
         require_id(commit)?;
         let tree = self
@@ -155,7 +152,6 @@ impl Repository {
             .run()
     }
 
-    /// Returns whether a tree or commit has something at a path.
     pub fn has_path(&self, tree: &str, path: &str) -> Result<bool, GitError> {
         require_id(tree)?;
         let answer = self
@@ -241,10 +237,10 @@ fn conflict(output: &[u8], labels: [String; 2]) -> Replay {
         stages.extend_from_slice(entry);
         stages.push(0);
     }
-    Replay::Conflict {
+    Replay::Conflict(ReplayConflict {
         tree: first_tree(output),
         paths,
         stages,
         labels,
-    }
+    })
 }

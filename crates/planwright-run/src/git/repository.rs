@@ -26,7 +26,6 @@ pub const MAX_DIRT: usize = 1000;
 const FALLBACK_NAME: &str = "planwright";
 const FALLBACK_EMAIL: &str = "planwright@localhost";
 
-/// A git repository with a working tree.
 #[derive(Clone, Debug)]
 pub struct Repository {
     pub(super) place: GitLocation,
@@ -128,7 +127,6 @@ impl Repository {
         Ok(parts(&place.git(LIST_IGNORED).output()?).map(text_of).collect())
     }
 
-    /// Tells whether there is a branch.
     pub fn branch_exists(&self, name: &str) -> Result<bool, GitError> {
         Ok(self.tip(name)?.is_some())
     }
@@ -217,7 +215,6 @@ pub(super) fn head(place: &GitLocation) -> Result<Option<String>, GitError> {
     place.git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).line()
 }
 
-/// Returns the branch that is checked out in a place.
 pub(super) fn branch(place: &GitLocation) -> Result<Option<String>, GitError> {
     let name = place.git(&["symbolic-ref", "--quiet", "HEAD"]).line()?;
     Ok(name.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())))

@@ -14,7 +14,6 @@ use crate::digest::short_name;
 /// The largest file whose content is compared; of others it is the time and the size.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// How much is read for one snapshot.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A working tree as it was: a commit, and what differed from it.
@@ -22,11 +21,9 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 pub struct Snapshot {
     /// The commit that was checked out, or the tree without files before the first.
     base: String,
-    /// What differed from it then.
     differing: BTreeMap<Vec<u8>, Option<SavedFile>>,
 }
 
-/// A file as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SavedFile {
     kind: fs::FileType,

@@ -12,7 +12,6 @@ use crate::clock;
 use crate::files::DiskFiles;
 use crate::lock::{self, LockError, LockHolder, PlanLock};
 
-/// The branch that work lands on.
 #[derive(Clone, Debug)]
 pub struct TargetBranch {
     pub(super) repository: Repository,
@@ -21,16 +20,13 @@ pub struct TargetBranch {
     holder: Option<PathBuf>,
 }
 
-/// How a branch was found when a run began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BranchStart {
-    /// It did not exist.
     Created,
     /// It has commits that are not part of what is checked out, and continues.
     Continued,
     /// All of it had landed: it begins anew at what is checked out. Its old end is kept.
     Restarted {
-        /// The old end.
         previous: String,
     },
     /// It is the branch that the user has checked out.
@@ -68,7 +64,6 @@ impl TargetBranch {
         Ok((target, head.to_owned(), BranchStart::Restarted { previous: tip }))
     }
 
-    /// Takes the branch that is checked out by the user.
     pub fn current(repository: &Repository) -> Result<Self, GitError> {
         let name = repository
             .branch()?
@@ -90,7 +85,6 @@ impl TargetBranch {
         })
     }
 
-    /// Takes the branch of a run that continues.
     pub fn again(repository: &Repository, name: &str, holder: &Path) -> Result<Self, GitError> {
         require_branch(name)?;
         let above = holder.parent().unwrap_or(holder);
@@ -102,7 +96,6 @@ impl TargetBranch {
         })
     }
 
-    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -159,7 +152,6 @@ impl TargetBranch {
         }
     }
 
-    /// Lets go of the branch.
     pub fn release(&self) -> Result<(), GitError> {
         let Some(folder) = &self.holder else {
             return Ok(());

@@ -20,10 +20,8 @@ use crate::faults;
 /// The note of a move that has begun, in the git directory of the checkout.
 const NOTE: &str = "planwright-move.json";
 
-/// The kind of a submodule in git's trees.
 const SUBMODULE: &str = "160000";
 
-/// A move that has begun.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct BegunMove {
     branch: String,
@@ -33,7 +31,6 @@ pub(super) struct BegunMove {
     pub(super) locks: Vec<(PathBuf, String)>,
 }
 
-/// The result of undoing a move that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoneMove {
     /// The files are as they were before it.
@@ -42,14 +39,10 @@ pub enum UndoneMove {
         except: Vec<String>,
     },
     /// The user has committed or checked out something else since, or the commit is gone: nothing was set back.
-    LeftAlone {
-        /// The branch that was moving.
-        branch: String,
-    },
+    LeftAlone { branch: String },
 }
 
 impl UndoneMove {
-    /// Says what happened, in a sentence.
     pub fn words(&self) -> String {
         let before = "planwright was ended while work landed here before";
         match self {
@@ -89,7 +82,6 @@ impl BegunMove {
         })
     }
 
-    /// Writes the note, whole or not at all.
     pub(super) fn note(self, git_dir: &Path) -> Result<Self, GitError> {
         let note = git_dir.join(NOTE);
         let draft = git_dir.join(format!("{NOTE}.tmp"));
@@ -142,9 +134,7 @@ pub(super) fn remove_own_locks(locks: &[(PathBuf, String)]) -> Result<(), GitErr
 struct SetBack<'c> {
     /// Whose entries in the index become those of before.
     index: Vec<&'c ChangedFile>,
-    /// The files that are removed.
     removed: Vec<&'c ChangedFile>,
-    /// The files that are written as they were.
     restored: Vec<&'c ChangedFile>,
     /// The files that the user has changed since.
     except: Vec<String>,
@@ -186,7 +176,6 @@ impl Repository {
         Ok(undone)
     }
 
-    /// Tells whether there is a commit.
     pub fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
         let call = self.place.git(&["cat-file", "-e"]).arg(format!("{commit}^{{commit}}"));
         let answer = call.answer()?;
@@ -357,7 +346,6 @@ impl Repository {
     }
 }
 
-/// Returns the first part of a path that is a link, if one above its end is.
 fn link_above<'p>(top: &Path, path: &'p [u8]) -> Option<&'p [u8]> {
     let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     let mut parts = ends.map(|(at, _)| path.get(..at).unwrap_or(path));
@@ -376,7 +364,6 @@ fn refresh(place: &GitLocation) -> Result<(), GitError> {
     }
 }
 
-/// Tells whether one stream begins with all of another.
 fn starts_with(whole: &mut impl Read, beginning: &mut impl Read) -> io::Result<bool> {
     let mut expected = vec![0; 64 * 1024];
     let mut found = vec![0; 64 * 1024];

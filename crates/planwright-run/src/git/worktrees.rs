@@ -6,20 +6,16 @@ use super::GitError;
 use super::answers::{path_of, text_of};
 use super::repository::Repository;
 
-/// A worktree as git lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedWorktree {
-    /// Where it is, or was.
     pub path: PathBuf,
     /// The commit that is checked out; none before the first.
     pub head: Option<String>,
     /// The branch that is checked out; none where a commit is.
     pub branch: Option<String>,
-    /// Whether somebody locked it so that it stays.
     pub is_locked: bool,
 }
 
-/// Returns all worktrees of a repository.
 pub(super) fn list(repository: &Repository) -> Result<Vec<ListedWorktree>, GitError> {
     let answer = repository
         .place

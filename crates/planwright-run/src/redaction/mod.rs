@@ -40,12 +40,10 @@ pub struct Redaction {
 pub struct RedactedText(String);
 
 impl RedactedText {
-    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the text.
     pub fn into_string(self) -> String {
         self.0
     }
@@ -66,7 +64,6 @@ impl fmt::Display for RedactedText {
 }
 
 impl fmt::Debug for Redaction {
-    /// Names the number of values only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redaction")
             .field("n_values", &self.patterns.values.len())
@@ -89,7 +86,6 @@ impl Redaction {
         Redaction::of(text.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))))
     }
 
-    /// Returns text without secrets.
     pub fn text(&self, text: &str) -> RedactedText {
         let mut stream = self.stream();
         let mut bytes = stream.push(text.as_bytes()).into_owned();
@@ -108,12 +104,10 @@ impl Redaction {
         }
     }
 
-    /// Removes secrets from a text in place.
     pub fn clean(&self, text: &mut String) {
         *text = self.text(text).into_string();
     }
 
-    /// Removes secrets from texts in place.
     pub fn clean_all<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
         texts.into_iter().for_each(|text| self.clean(text));
     }
@@ -127,7 +121,6 @@ impl Redaction {
 /// What a match of the automaton may be the start of.
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
-    /// A value, by its place in the list.
     Value(usize),
     Shape(&'static SecretShape),
 }
@@ -139,7 +132,6 @@ struct SecretAnchor {
     meaning: Meaning,
 }
 
-/// Values and shapes, ready to be searched for.
 struct Patterns {
     automaton: AhoCorasick,
     values: Vec<SecretForm>,
@@ -188,7 +180,6 @@ impl Patterns {
         }
     }
 
-    /// Returns the anchors that begin with the first of these bytes.
     fn candidates(&self, bytes: &[u8]) -> impl Iterator<Item = &SecretAnchor> {
         let first = bytes.first().and_then(|&first| self.by_first.get(usize::from(first)));
         first.into_iter().flatten().filter_map(|&ix| self.anchors.get(ix))

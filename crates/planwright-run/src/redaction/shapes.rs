@@ -2,6 +2,9 @@
 //!
 //! A rule sees a bounded window behind its anchor, so that the result does not depend on how a stream is cut.
 
+use Chars::{Alnum, Base64, Base64Url, Dotted, Hex, Ident, Token68, Upper};
+use ShapeRule::{Authorization, Bearer, Exact, Jwt, MixedWord, Named, NamedWord, PrivateKey, UrlPassword, Word};
+
 /// A window ends before its rule could decide: more bytes may come.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowTooShort;
@@ -52,12 +55,9 @@ impl Window<'_> {
     }
 }
 
-/// A kind of secret.
 #[derive(Debug)]
 pub(super) struct SecretShape {
-    /// What it is called in the replacement.
     pub(super) name: &'static str,
-    /// The texts by which it is found.
     pub(super) anchors: &'static [&'static str],
     rule: ShapeRule,
 }
@@ -82,14 +82,11 @@ enum ShapeRule {
     PrivateKey,
 }
 
-/// A set of characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chars {
-    /// Letters and digits.
     Alnum,
     /// Capital letters and digits.
     Upper,
-    /// Hexadecimal digits.
     Hex,
     /// Letters, digits and `_`.
     Ident,
@@ -99,7 +96,6 @@ pub(super) enum Chars {
     Dotted,
     /// Letters, digits, `+`, `/` and `=`.
     Base64,
-    /// What a token in a header may have.
     Token68,
 }
 
@@ -126,30 +122,26 @@ const fn shape(name: &'static str, anchors: &'static [&'static str], rule: Shape
 /// The kinds that are known. Of two at one place the first one counts.
 pub(super) static SHAPES: &[SecretShape] = &[
     // Vendors of models.
-    shape("anthropic key", &["sk-ant-"], ShapeRule::Word(Chars::Base64Url, 16)),
-    shape("openrouter key", &["sk-or-v1-"], ShapeRule::Word(Chars::Alnum, 20)),
+    shape("anthropic key", &["sk-ant-"], Word(Base64Url, 16)),
+    shape("openrouter key", &["sk-or-v1-"], Word(Alnum, 20)),
     shape(
         "openai key",
         &["sk-proj-", "sk-svcacct-", "sk-admin-"],
-        ShapeRule::MixedWord(Chars::Base64Url, 20),
+        MixedWord(Base64Url, 20),
     ),
-    shape("langfuse key", &["sk-lf-"], ShapeRule::MixedWord(Chars::Base64Url, 20)),
+    shape("langfuse key", &["sk-lf-"], MixedWord(Base64Url, 20)),
     // OpenAI's older keys, and those of vendors that follow it.
-    shape("api key", &["sk-"], ShapeRule::MixedWord(Chars::Alnum, 20)),
-    shape("groq key", &["gsk_"], ShapeRule::MixedWord(Chars::Alnum, 40)),
-    shape("xai key", &["xai-"], ShapeRule::MixedWord(Chars::Alnum, 40)),
-    shape("perplexity key", &["pplx-"], ShapeRule::MixedWord(Chars::Alnum, 40)),
-    shape("cerebras key", &["csk-"], ShapeRule::MixedWord(Chars::Alnum, 40)),
-    shape("nvidia key", &["nvapi-"], ShapeRule::MixedWord(Chars::Base64Url, 40)),
-    shape("huggingface token", &["hf_"], ShapeRule::MixedWord(Chars::Alnum, 30)),
-    shape("replicate token", &["r8_"], ShapeRule::MixedWord(Chars::Alnum, 36)),
-    shape("tavily key", &["tvly-"], ShapeRule::MixedWord(Chars::Base64Url, 20)),
+    shape("api key", &["sk-"], MixedWord(Alnum, 20)),
+    shape("groq key", &["gsk_"], MixedWord(Alnum, 40)),
+    shape("xai key", &["xai-"], MixedWord(Alnum, 40)),
+    shape("perplexity key", &["pplx-"], MixedWord(Alnum, 40)),
+    shape("cerebras key", &["csk-"], MixedWord(Alnum, 40)),
+    shape("nvidia key", &["nvapi-"], MixedWord(Base64Url, 40)),
+    shape("huggingface token", &["hf_"], MixedWord(Alnum, 30)),
+    shape("replicate token", &["r8_"], MixedWord(Alnum, 36)),
+    shape("tavily key", &["tvly-"], MixedWord(Base64Url, 20)),
     // Clouds.
-    shape(
-        "aws access key id",
-        &["AKIA", "ASIA", "ABIA", "ACCA"],
-        ShapeRule::Exact(Chars::Upper, 16),
-    ),
+    shape("aws access key id", &["AKIA", "ASIA", "ABIA", "ACCA"], Exact(Upper, 16)),
     shape(
         "aws secret key",
         &[
@@ -160,117 +152,77 @@ pub(super) static SHAPES: &[SecretShape] = &[
             "aws_secret_key",
             "AWS_SECRET_KEY",
         ],
-        ShapeRule::Named(Chars::Base64, 40),
+        Named(Base64, 40),
     ),
     shape(
         "aws session token",
         &["aws_session_token", "AWS_SESSION_TOKEN"],
-        ShapeRule::NamedWord(Chars::Base64, 80),
+        NamedWord(Base64, 80),
     ),
-    shape("google api key", &["AIza"], ShapeRule::Word(Chars::Base64Url, 35)),
-    shape(
-        "google access token",
-        &["ya29."],
-        ShapeRule::MixedWord(Chars::Base64Url, 20),
-    ),
-    shape(
-        "google client secret",
-        &["GOCSPX-"],
-        ShapeRule::Word(Chars::Base64Url, 20),
-    ),
-    shape(
-        "azure storage key",
-        &["AccountKey="],
-        ShapeRule::Word(Chars::Base64, 60),
-    ),
-    shape(
-        "digitalocean token",
-        &["dop_v1_", "doo_v1_", "dor_v1_"],
-        ShapeRule::Word(Chars::Hex, 40),
-    ),
-    shape("databricks token", &["dapi"], ShapeRule::Exact(Chars::Hex, 32)),
-    shape(
-        "vault token",
-        &["hvs.", "hvb."],
-        ShapeRule::MixedWord(Chars::Base64Url, 24),
-    ),
+    shape("google api key", &["AIza"], Word(Base64Url, 35)),
+    shape("google access token", &["ya29."], MixedWord(Base64Url, 20)),
+    shape("google client secret", &["GOCSPX-"], Word(Base64Url, 20)),
+    shape("azure storage key", &["AccountKey="], Word(Base64, 60)),
+    shape("digitalocean token", &["dop_v1_", "doo_v1_", "dor_v1_"], Word(Hex, 40)),
+    shape("databricks token", &["dapi"], Exact(Hex, 32)),
+    shape("vault token", &["hvs.", "hvb."], MixedWord(Base64Url, 24)),
     // Code hosts and registries.
     shape(
         "github token",
         &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
-        ShapeRule::Word(Chars::Ident, 30),
+        Word(Ident, 30),
     ),
-    shape("github token", &["github_pat_"], ShapeRule::Word(Chars::Ident, 30)),
+    shape("github token", &["github_pat_"], Word(Ident, 30)),
     shape(
         "gitlab token",
         &[
             "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-", "glagent-",
         ],
-        ShapeRule::Word(Chars::Base64Url, 20),
+        Word(Base64Url, 20),
     ),
-    shape("npm token", &["npm_"], ShapeRule::Word(Chars::Alnum, 36)),
-    shape("npm token", &["_authToken="], ShapeRule::Word(Chars::Token68, 8)),
-    shape("pypi token", &["pypi-AgE"], ShapeRule::Word(Chars::Base64Url, 30)),
-    shape(
-        "docker token",
-        &["dckr_pat_", "dckr_oat_"],
-        ShapeRule::Word(Chars::Base64Url, 20),
-    ),
+    shape("npm token", &["npm_"], Word(Alnum, 36)),
+    shape("npm token", &["_authToken="], Word(Token68, 8)),
+    shape("pypi token", &["pypi-AgE"], Word(Base64Url, 30)),
+    shape("docker token", &["dckr_pat_", "dckr_oat_"], Word(Base64Url, 20)),
     // Services.
     shape(
         "slack token",
         &[
             "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xoxc-", "xoxd-", "xapp-",
         ],
-        ShapeRule::MixedWord(Chars::Dotted, 20),
+        MixedWord(Dotted, 20),
     ),
-    shape(
-        "slack webhook",
-        &["hooks.slack.com/services/"],
-        ShapeRule::Word(Chars::Base64, 20),
-    ),
+    shape("slack webhook", &["hooks.slack.com/services/"], Word(Base64, 20)),
     shape(
         "stripe key",
         &["sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"],
-        ShapeRule::Word(Chars::Alnum, 16),
+        Word(Alnum, 16),
     ),
-    shape("sendgrid key", &["SG."], ShapeRule::MixedWord(Chars::Dotted, 60)),
+    shape("sendgrid key", &["SG."], MixedWord(Dotted, 60)),
     shape(
         "shopify token",
         &["shpat_", "shpca_", "shppa_", "shpss_"],
-        ShapeRule::Word(Chars::Hex, 32),
+        Word(Hex, 32),
     ),
-    shape(
-        "linear key",
-        &["lin_api_", "lin_oauth_"],
-        ShapeRule::Word(Chars::Alnum, 32),
-    ),
-    shape("notion token", &["ntn_"], ShapeRule::MixedWord(Chars::Alnum, 40)),
-    shape(
-        "atlassian token",
-        &["ATATT3", "ATCTT3"],
-        ShapeRule::Word(Chars::Token68, 50),
-    ),
+    shape("linear key", &["lin_api_", "lin_oauth_"], Word(Alnum, 32)),
+    shape("notion token", &["ntn_"], MixedWord(Alnum, 40)),
+    shape("atlassian token", &["ATATT3", "ATCTT3"], Word(Token68, 50)),
     // Of any vendor.
-    shape(
-        "age secret key",
-        &["AGE-SECRET-KEY-1"],
-        ShapeRule::Word(Chars::Upper, 50),
-    ),
-    shape("json web token", &["eyJ"], ShapeRule::Jwt),
+    shape("age secret key", &["AGE-SECRET-KEY-1"], Word(Upper, 50)),
+    shape("json web token", &["eyJ"], Jwt),
     shape(
         "api key",
         &["x-api-key", "X-Api-Key", "X-API-Key", "X-API-KEY"],
-        ShapeRule::NamedWord(Chars::Token68, 16),
+        NamedWord(Token68, 16),
     ),
     shape(
         "credentials",
         &["authorization", "Authorization", "AUTHORIZATION"],
-        ShapeRule::Authorization,
+        Authorization,
     ),
-    shape("bearer token", &["bearer ", "Bearer ", "BEARER "], ShapeRule::Bearer),
-    shape("password", &["://"], ShapeRule::UrlPassword),
-    shape("private key", &["-----BEGIN "], ShapeRule::PrivateKey),
+    shape("bearer token", &["bearer ", "Bearer ", "BEARER "], Bearer),
+    shape("password", &["://"], UrlPassword),
+    shape("private key", &["-----BEGIN "], PrivateKey),
 ];
 
 /// Returns the names of the kinds, each once, in the order of the table.
@@ -296,13 +248,10 @@ pub(super) struct Secret {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     Nothing,
-    /// All characters of a set.
     Run(Chars),
-    /// The lines of a private key.
     PrivateKey(KeyLines),
 }
 
-/// How much of a word is looked at.
 const WORD_WINDOW: usize = 128;
 
 /// The longest header of a token in JSON's web format.
@@ -582,14 +531,12 @@ fn private_key(window: &Window<'_>, n_anchor: usize) -> Result<Option<Secret>, W
     Ok(None)
 }
 
-/// The longest private key.
 const MAX_KEY_BYTES: u32 = 64 * 1024;
 
 /// The lines of a private key, up to the end of its last one: as a file has them, indented, numbered, or within JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeyLines {
     n_bytes: u32,
-    /// How many dashes there are in a row.
     n_dashes: u32,
     is_in_last_line: bool,
     is_over: bool,

@@ -172,7 +172,6 @@ impl RedactionStream {
     }
 }
 
-/// Returns whether a window begins with these bytes.
 fn is_prefix(window: &Window<'_>, prefix: &[u8]) -> Result<bool, WindowTooShort> {
     let n_common = window.bytes.iter().zip(prefix).take_while(|(a, b)| a == b).count();
     match n_common < prefix.len() && n_common == window.bytes.len() && !window.is_last {

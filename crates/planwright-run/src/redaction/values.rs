@@ -22,7 +22,6 @@ const TELLING: &[&str] = &[
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// One form of a value, and what replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SecretForm {
     pub(super) bytes: Vec<u8>,
@@ -112,7 +111,6 @@ fn ascii_escaped(text: &str) -> String {
     out
 }
 
-/// Returns a text as HTML and XML have it.
 fn html_escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', "&quot;").replace('\'', "&#39;")

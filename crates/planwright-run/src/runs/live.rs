@@ -18,14 +18,11 @@ pub struct RunLock {
     me: LockHolder,
 }
 
-/// A run that is going on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveRun {
-    /// The process that runs it.
     pub pid: u32,
     /// The run; none in the moment before it has a name.
     pub id: Option<String>,
-    /// Since when.
     pub since: String,
     /// The namespace of its process number, where the system has such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +45,6 @@ impl RunLock {
         Ok(())
     }
 
-    /// Says which run it is, once it has a name.
     pub fn name(&mut self, files: &dyn Files, id: &str) -> io::Result<()> {
         self.me.verb = format!("{VERB}{id}");
         if let Some(lock) = &self.by_id {

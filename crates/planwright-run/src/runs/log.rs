@@ -13,10 +13,8 @@ use crate::files::{Files, open_to_read};
 use crate::journal::{Header, JournalError, VERSION, frame};
 use crate::layout::PlanPlace;
 
-/// The longest log that is read.
 const MAX_BYTES: u64 = 1 << 32;
 
-/// A log that may be added to.
 pub struct RunLog<'f> {
     files: &'f dyn Files,
     path: PathBuf,
@@ -32,11 +30,8 @@ pub struct RunLog<'f> {
     content: Option<Vec<u8>>,
 }
 
-/// A log that was found, and how it ends.
 pub struct Resumed<'f> {
-    /// The log.
     pub log: RunLog<'f>,
-    /// What it says.
     pub records: Vec<RunRecord>,
     /// How many bytes were cut from its end because they had never been written whole.
     pub n_cut: u64,
@@ -126,7 +121,6 @@ impl<'f> RunLog<'f> {
         Ok(seq)
     }
 
-    /// Returns whether there is anything that is not durable.
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }

@@ -6,19 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::files::Files;
 use crate::layout::{PlanKey, STATE_FOLDER, make_dated_folder, refuse_links};
 
-/// The folder of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunPlace {
-    /// The root of the workspace.
     root: PathBuf,
-    /// The run's own name.
     id: String,
 }
 
-/// Where the files of one attempt lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptPlace {
-    /// What the names of all its files begin with.
     stem: PathBuf,
 }
 
@@ -64,27 +59,22 @@ impl RunPlace {
             .try_for_each(|folder| refuse_links(files, &self.root, folder))
     }
 
-    /// Returns the run's name.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Returns the root of the workspace.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns its folder.
     pub fn folder(&self) -> PathBuf {
         runs_folder(&self.root).join(&self.id)
     }
 
-    /// Returns the path of its log.
     pub fn log(&self) -> PathBuf {
         self.folder().join("run.journal")
     }
 
-    /// Returns the path of the plan as it was when the run ended.
     pub fn plan_at_end(&self) -> PathBuf {
         self.folder().join("plan-at-end")
     }
@@ -94,7 +84,6 @@ impl RunPlace {
         self.folder().join("requests")
     }
 
-    /// Returns the folder of the worktrees of its tasks.
     pub fn worktrees(&self) -> PathBuf {
         self.folder().join("worktrees")
     }
@@ -103,7 +92,6 @@ impl RunPlace {
         self.folder().join("attempts")
     }
 
-    /// Returns where the files of an attempt lie.
     pub fn attempt(&self, task: &str, attempt: u32) -> AttemptPlace {
         let key = PlanKey::of(task);
         AttemptPlace {
@@ -113,12 +101,10 @@ impl RunPlace {
 }
 
 impl AttemptPlace {
-    /// Returns the path of the agent's output.
     pub fn output(&self) -> PathBuf {
         self.with(".log")
     }
 
-    /// Returns the path of the prompt.
     pub fn prompt(&self) -> PathBuf {
         self.with(".prompt.md")
     }

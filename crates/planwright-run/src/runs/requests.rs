@@ -10,18 +10,14 @@ use crate::files::{Files, open_to_read};
 /// The longest part of the file that is read at once.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Something that somebody asks a run for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlRequest {
     /// What: `pause`, `resume`, `stop`, `kill`, `approve`, `reject`. A run leaves alone what it does not know.
     pub verb: String,
-    /// The task that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Who asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// When, as RFC 3339 in UTC.

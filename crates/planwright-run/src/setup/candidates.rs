@@ -14,7 +14,6 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 pub struct Candidates {
     /// The file that speaks for them, from the root of the workspace.
     pub file: String,
-    /// The commands.
     pub commands: Vec<Command>,
     /// Whether they matter only where no other ecosystem has a command that works: a `make test` often wraps the others.
     pub is_last_resort: bool,
@@ -128,7 +127,6 @@ pub fn says_no_tests(output: &str) -> bool {
     is_empty && !lower.lines().any(is_full_report)
 }
 
-/// The files of the root.
 struct RootFiles<'r> {
     root: &'r Path,
 }
@@ -151,7 +149,6 @@ impl RootFiles<'_> {
         Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 
-    /// Returns the first file with one of some endings.
     fn ending_with(&self, endings: &[&str]) -> Option<String> {
         let entries = std::fs::read_dir(self.root).ok()?;
         let names = entries

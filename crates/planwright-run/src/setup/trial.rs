@@ -10,16 +10,13 @@ use crate::git::{CheckoutSlot, FrozenSettings, GitError, Pool, Repository};
 use crate::preparation::{Preparation, PreparationError};
 use crate::verify;
 
-/// Where commands are tried.
 #[derive(Debug)]
 pub struct TrialCheckout {
     /// The root of the workspace in the checkout.
     pub folder: PathBuf,
-    /// The environment of the commands.
     pub environment: Vec<(OsString, OsString)>,
     /// Commands that make the checkout usable. They run first.
     pub setup: Vec<Command>,
-    /// The commit.
     pub commit: String,
     /// The checkout. No other process can take it as long as this is there.
     pub slot: CheckoutSlot,
@@ -29,7 +26,6 @@ pub struct TrialCheckout {
     _settings: OwnFolder,
 }
 
-/// A folder that is removed at the end.
 #[derive(Debug)]
 struct OwnFolder(PathBuf);
 
@@ -39,19 +35,14 @@ impl Drop for OwnFolder {
     }
 }
 
-/// Why commands cannot be tried.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// There is no place for checkouts.
     #[error(transparent)]
     Home(#[from] CheckoutHomeError),
-    /// A checkout cannot be prepared as configured.
     #[error(transparent)]
     Preparation(#[from] PreparationError),
-    /// The system refused.
     #[error("a checkout cannot be prepared")]
     Io(#[from] io::Error),
 }
@@ -66,7 +57,7 @@ impl TrialCheckout {
             return Ok(None);
         };
         let preparation = Preparation::of(&config.run, &repository, root)?;
-        let home = CheckoutHome::of(config.run.checkouts.as_deref(), &repository)?;
+        let home = CheckoutHome::of(config.run.checkouts.folder.as_deref(), &repository)?;
         let settings = OwnFolder(home.folder().join("trial").join(std::process::id().to_string()));
         std::fs::remove_dir_all(&settings.0).ok();
         std::fs::create_dir_all(home.folder().join("trial"))?;
@@ -78,7 +69,7 @@ impl TrialCheckout {
         preparation.remove_outdated(root, &folder, &record)?;
         let prepared = slot.prepare(&commit, config.verify.clean)?;
         preparation.copy_again(root, &folder, &record)?;
-        let is_set_up = prepared.is_fresh || config.run.setup.is_some();
+        let is_set_up = prepared.is_fresh || config.run.checkouts.setup.is_some();
         let variables = preparation.environment(std::env::vars_os(), root, &folder);
         let variables = variables.into_iter().chain(slot.environment());
         Ok(Some(TrialCheckout {

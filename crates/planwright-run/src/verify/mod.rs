@@ -40,11 +40,8 @@ pub struct CheckEnvironment {
     pub folder: PathBuf,
     /// All of their environment; see [`environment`].
     pub environment: Vec<(OsString, OsString)>,
-    /// What their descendants are known by.
     pub mark: ProcessMark,
-    /// How long each log may become.
     pub max_log_bytes: u64,
-    /// What is removed from their output.
     pub redaction: Redaction,
     /// How long a command may take to end after it was asked to.
     pub grace: Duration,
@@ -94,13 +91,10 @@ pub fn environment(
 /// How a command ended that could not be started.
 pub const NOT_STARTED: &str = "not started";
 
-/// Why there is no folder to verify a task in.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// The plan names a folder outside of the workspace.
     #[error("`target_repo` of the task leads out of the workspace: `{0}`")]
     Outside(String),
-    /// The plan names a folder that is not there.
     #[error("there is no folder `{0}`, which the task has as its `target_repo`")]
     Missing(String),
 }
@@ -172,7 +166,6 @@ pub(crate) fn not_run(check: &Check, error: &FolderError) -> Receipt {
     }
 }
 
-/// Returns whether a command succeeded.
 pub fn passed(receipt: &Receipt) -> bool {
     receipt.exit == "exit 0"
 }

@@ -16,7 +16,6 @@ const MAX_PLAN_COMMAND_BYTES: usize = 1000;
 /// The fields whose texts say when a task is done: a list of criteria, or what a task pack has in their place.
 const CRITERIA: &[Field] = &[Field::Criteria, Field::TestFocus, Field::DoneSignal];
 
-/// What verifies a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskChecks {
     /// The commands in the order to run them: those for every task, for its type, for its criteria. Each command once.
@@ -25,24 +24,19 @@ pub struct TaskChecks {
     pub unverified: Vec<String>,
     /// Commands that are written inside the plan and are not run, because nobody allowed it. Their criteria are unverified.
     pub held_back: Vec<String>,
-    /// Whether anything is run for the task at all.
     pub is_covered: bool,
 }
 
-/// A command that verifies a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What is run.
     pub command: Command,
     /// How long it may take: the longest that any of its rules allows.
     pub timeout: Duration,
     /// What it is run for: `every task`, `type X`, or the texts of criteria.
     pub covers: Vec<String>,
-    /// Whether it is written inside the plan.
     pub from_plan: bool,
 }
 
-/// Reads what a plan says about how a task is verified.
 pub fn contract_of(plan: &Plan, task: &Task) -> VerificationContract {
     let kind = plan.task_str(task, Field::TaskKind).map(str::trim);
     VerificationContract {
@@ -61,7 +55,6 @@ impl TaskChecks {
         }
     }
 
-    /// Finds what verifies a task with this contract.
     pub fn of_contract(rules: &Verify, contract: &VerificationContract, allow_plan_commands: bool) -> Self {
         let mut collected = Collected::default();
         for command in &rules.every {
@@ -95,7 +88,6 @@ impl TaskChecks {
 }
 
 impl Verify {
-    /// Returns whether there is any rule at all.
     pub fn has_rules(&self) -> bool {
         !self.every.is_empty() || !self.types.is_empty() || !self.criteria.is_empty()
     }

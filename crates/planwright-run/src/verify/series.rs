@@ -16,10 +16,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Somebody who sees how commands are run, and may not want to wait for their end.
 pub trait Watch {
-    /// A command is about to be started.
     fn begins(&mut self, check: &Check);
 
-    /// A command is over.
     fn ends(&mut self, check: &Check, receipt: &Receipt);
 
     /// Returns whether to end what runs, and how. It is asked several times a second.

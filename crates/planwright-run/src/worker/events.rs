@@ -96,7 +96,6 @@ impl Workers {
         }
     }
 
-    /// Returns what interrupts waiting.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }

@@ -21,7 +21,6 @@ use crate::files::open_own;
 /// How far the beginning may be shortened so that it ends with a line.
 const MAX_LINE_REST: u64 = 4096;
 
-/// A log that grows.
 #[derive(Debug)]
 pub(super) struct OutputLog {
     path: PathBuf,
@@ -32,7 +31,6 @@ pub(super) struct OutputLog {
     head_end: u64,
     /// Where the end begins, after that line.
     end_start: u64,
-    /// The length of the file.
     length: u64,
     n_bytes: u64,
     n_left_out: u64,

@@ -16,6 +16,8 @@ mod launch;
 #[cfg(unix)]
 mod log;
 #[cfg(unix)]
+mod output;
+#[cfg(unix)]
 mod process_tree;
 #[cfg(unix)]
 mod processes;
@@ -57,19 +59,16 @@ pub const LINE_BYTES: usize = 400;
 /// The smallest cap of a log; a smaller one is taken as this.
 pub const MIN_LOG_BYTES: u64 = 4096;
 
-/// What is to be run, and how.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// The program and its arguments. No shell looks at them. A name without a slash is looked for in the `PATH` of
     /// `environment`; a relative path begins in `folder`.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
     pub folder: PathBuf,
     /// All of its environment, but for the mark. See [`allowed_environment`].
     pub environment: Vec<(OsString, OsString)>,
     /// What is added to the environment to know its descendants by.
     pub mark: ProcessMark,
-    /// What it reads.
     pub stdin: Stdin,
     /// Where its output goes, that of standard output and standard error in the order in which it arrives. A file there is
     /// replaced, a folder that is missing is made. Of a process that writes nothing there is none.
@@ -81,9 +80,7 @@ pub struct Spec {
     pub redaction: Redaction,
     /// Whether all of its output is reported as well, by [`WorkerEvent::Output`].
     pub streams_output: bool,
-    /// How long it may run.
     pub wall_limit: Option<Duration>,
-    /// How long it may write nothing.
     pub silence_limit: Option<Duration>,
     /// How long it may take to end after it was asked to. At most a day.
     pub grace: Duration,
@@ -108,7 +105,6 @@ impl Spec {
     }
 }
 
-/// What a process reads from its standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stdin {
     /// Nothing: it is at the end from the beginning.
@@ -136,7 +132,6 @@ impl ProcessMark {
         }
     }
 
-    /// Returns the variables.
     pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables
             .iter()
@@ -147,7 +142,6 @@ impl ProcessMark {
 /// A process that was started, as it is to be written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpawnedProcess {
-    /// Its number.
     pub pid: u32,
     /// When the system started it; see [`Process::start_time`].
     pub start_time: String,
@@ -156,7 +150,6 @@ pub struct SpawnedProcess {
 /// A process that can be told from a later one with the same number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
     pub pid: u32,
     /// When the system started it, in the system's own terms: good for nothing but to be compared. Empty where the system does
     /// not tell; then it is equal to none.
@@ -165,28 +158,23 @@ pub struct Process {
     pub command: String,
 }
 
-/// How somebody wants a process to be ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopManner {
     /// It is asked to, and killed when its grace is over.
     Politely,
-    /// It is killed.
     AtOnce,
 }
 
-/// What happened to a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkerEvent {
     /// It wrote something. Comes a few times per second at most.
     Line {
-        /// Which process.
         key: u64,
         /// The last line, which may not be complete yet: at most [`LINE_BYTES`], lossily decoded. It may hold escape sequences.
         line: String,
     },
     /// It wrote these bytes. Comes in order, and before [`WorkerEvent::Ended`].
     Output {
-        /// Which process.
         key: u64,
         /// What it wrote; lines and characters may be torn.
         bytes: Vec<u8>,
@@ -195,22 +183,16 @@ pub enum WorkerEvent {
     Ended(EndedProcess),
 }
 
-/// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedProcess {
-    /// Which process.
     pub key: u64,
-    /// How it went.
     pub exit: ProcessExit,
-    /// Who ended it.
     pub cause: EndCause,
-    /// From its start to its exit.
     pub duration: Duration,
     /// How much it wrote, with what the log left out.
     pub n_bytes: u64,
     /// The last [`TAIL_BYTES`] of its output.
     pub tail: Vec<u8>,
-    /// Whether the log lacks something in the middle.
     pub log_was_cut: bool,
     /// Why the log lacks what came after some point, as when the disk was full.
     pub log_error: Option<String>,
@@ -219,22 +201,17 @@ pub struct EndedProcess {
     pub was_outlived: bool,
 }
 
-/// The end of a process in the system's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessExit {
-    /// It exited with this status.
     Code(i32),
-    /// It was ended by this signal.
     Signal(i32),
     /// Nobody knows. It was killed and is still there, as when it waits for a disk that does not answer; or planwright was
     /// started by something that ignores the ends of its children, and so the system forgets them.
     Unknown,
 }
 
-/// What made a process end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndCause {
-    /// Nothing of ours.
     Itself,
     /// [`Spec::wall_limit`].
     WallLimit,
@@ -244,41 +221,25 @@ pub enum EndCause {
     Cancelled,
 }
 
-/// Why a process could not be started. Nothing runs then.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There are no arguments.
     #[error("there is no program to start")]
     NoProgram,
-    /// A process with this key runs.
     #[error("a process with the key {0} is still running")]
     KeyInUse(u64),
-    /// The program is nowhere in `PATH`, or not where its path says.
     #[error("the program `{}` was not found{}", .program.display(), searched(.path.as_deref()))]
-    NotFound {
-        /// The program as it was given.
-        program: OsString,
-        /// Where it was searched, for a name without a slash.
-        path: Option<OsString>,
-    },
-    /// The folder is none.
+    NotFound { program: OsString, path: Option<OsString> },
     #[error("there is no folder `{}` to start a program in", .0.display())]
     NoFolder(PathBuf),
-    /// The log cannot be written.
     #[error("the log `{}` cannot be made", .path.display())]
     Log {
-        /// The log.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The system refused.
     #[error("the program `{}` cannot be started", .program.display())]
     Refused {
-        /// The program as it was given.
         program: OsString,
-        /// What the system said.
         #[source]
         source: io::Error,
     },

@@ -12,7 +12,6 @@ use super::{Process, ProcessMark};
 /// The pause after the first look at the table. Every further one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 
-/// The longest pause between two looks.
 const MAX_PAUSE: Duration = Duration::from_millis(80);
 
 /// The longest grace. A longer one might be more than the clock can hold.
@@ -27,7 +26,6 @@ const MIN_KILLS: u32 = 20;
 /// How often in a row nothing must be found. One look can miss what is born while the table is read.
 const N_EMPTY_LOOKS: u32 = 2;
 
-/// What belongs together.
 #[derive(Debug)]
 struct Tree {
     mark: ProcessMark,
@@ -128,13 +126,10 @@ impl<'table> Relations<'table> {
 pub(super) enum Root {
     /// It runs, or nobody has waited for it: its number is its own.
     Ours(i32),
-    /// It is over.
     Gone(i32),
-    /// There never was one.
     Nobody,
 }
 
-/// A tree that is being ended.
 #[derive(Debug)]
 pub(super) struct EndingTree {
     tree: Tree,
@@ -174,7 +169,6 @@ impl EndingTree {
         }
     }
 
-    /// Ends the grace.
     pub(super) fn hurry(&mut self, now: Instant) {
         self.kill_at = self.kill_at.min(now);
         self.look_soon(now);
@@ -186,17 +180,14 @@ impl EndingTree {
         self.pause = FIRST_PAUSE;
     }
 
-    /// Returns when there is something to do again.
     pub(super) fn next_step(&self) -> Instant {
         self.next_look
     }
 
-    /// Tells whether nothing is left.
     pub(super) fn is_over(&self) -> bool {
         self.n_empty_looks >= N_EMPTY_LOOKS
     }
 
-    /// Tells whether what is left cannot be ended.
     pub(super) fn is_hopeless(&self, now: Instant) -> bool {
         let has_been_patient = |first: Instant| now >= first + KILL_PATIENCE;
         self.n_kills >= MIN_KILLS && self.first_kill.is_some_and(has_been_patient)
@@ -317,7 +308,6 @@ pub fn end(mark: &ProcessMark, processes: &[Process], grace: Duration) -> Vec<Pr
         .collect()
 }
 
-/// Returns the children of this process.
 pub(super) fn children() -> Vec<Identity> {
     ProcessTable::read().map_or_else(Vec::new, |table| table.children())
 }

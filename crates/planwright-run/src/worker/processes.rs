@@ -12,10 +12,8 @@ pub(super) use crate::process_table::{Identity, ProcessEntry, entry_of};
 use crate::process_table::{environment_of, value_in};
 use crate::programs::OWN_COMMAND;
 
-/// How much of a command line is shown.
 const MAX_COMMAND_BYTES: usize = 200;
 
-/// All processes at about one moment.
 #[derive(Debug)]
 pub(super) struct ProcessTable {
     entries: Vec<ProcessEntry>,
@@ -83,7 +81,6 @@ impl ProcessTable {
     }
 }
 
-/// Returns a process and its ancestors.
 fn line_of_ancestors(pid: i32, entries: &[ProcessEntry]) -> HashSet<i32> {
     let parents: HashMap<i32, i32> = entries.iter().map(|entry| (entry.identity.pid, entry.parent)).collect();
     let mut line = HashSet::new();
@@ -188,7 +185,6 @@ pub(super) fn boot() -> String {
     id.trim().to_owned()
 }
 
-/// Returns a start time as it is written down.
 pub(super) fn start_time(boot: &str, ticks: u64) -> String {
     format!("{ticks}@{boot}")
 }
@@ -202,7 +198,6 @@ pub(super) fn identity(process: &Process, boot: &str) -> Option<Identity> {
     Some(Identity { pid, ticks })
 }
 
-/// Describes a process.
 pub(super) fn describe(process: Identity, boot: &str) -> Process {
     let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
     let line = line.get(..MAX_COMMAND_BYTES).unwrap_or(&line);

@@ -2,7 +2,6 @@
 
 use super::{LINE_BYTES, TAIL_BYTES};
 
-/// The last bytes of an output.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     /// Between one and two times [`TAIL_BYTES`], so that not every write has to move them.

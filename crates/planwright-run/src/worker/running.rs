@@ -1,6 +1,6 @@
 //! One process from start to end: output, input, limits. The loop passes it events and the time; it never waits.
 
-use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::io::{self, PipeWriter, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
@@ -10,25 +10,15 @@ use rustix::fd::OwnedFd;
 
 use super::launch::{Launched, launch};
 use super::log::OutputLog;
+use super::output::ProcessOutput;
 use super::process_tree::{EndingTree, Root};
 use super::processes::{self, Identity, ProcessEntry, ProcessTable};
-use super::recent::Recent;
 use super::{
     EndCause, EndedProcess, ProcessExit, ProcessMark, SpawnedProcess, Spec, StartError, Stdin, StopManner, WorkerEvent,
 };
-use crate::redaction::RedactionStream;
 
 /// How long the end of the output is waited for when everything else is over, because something that it started holds it open.
 const OUTPUT_PATIENCE: Duration = Duration::from_millis(500);
-
-/// The time between two lines that are told.
-const LINE_INTERVAL: Duration = Duration::from_millis(250);
-
-/// How long the first line waits, so that of a process that is over at once only the end is told.
-const FIRST_LINE_DELAY: Duration = Duration::from_millis(60);
-
-/// How often in a row one process is read from before the others have their turn.
-const MAX_READS: usize = 8;
 
 /// The shortest and the longest time after which a process is asked whether it is over, where the system does not tell. In
 /// between it is a tenth of the time since its last output, or since it closed that, which is often its last act.
@@ -44,19 +34,11 @@ pub(super) struct RunningProcess {
     identity: Option<Identity>,
     /// Tells when it is over, where the system can.
     handle: Option<OwnedFd>,
-    output: Option<PipeReader>,
+    output: ProcessOutput,
     input: Option<PendingInput>,
-    log: OutputLog,
-    recent: Recent,
-    redaction: RedactionStream,
-    /// What it wrote and is not told yet, where it is to be told.
-    unreported: Option<Vec<u8>>,
     limits: ProcessLimits,
     mark: ProcessMark,
     started: Instant,
-    last_output: Instant,
-    next_line: Option<Instant>,
-    last_line: Option<Instant>,
     cause: EndCause,
     over: Option<ExitedProcess>,
     ending: Option<EndingTree>,
@@ -64,7 +46,6 @@ pub(super) struct RunningProcess {
     done_since: Option<Instant>,
 }
 
-/// What is still to be written to a process.
 #[derive(Debug)]
 struct PendingInput {
     pipe: PipeWriter,
@@ -79,7 +60,6 @@ struct ProcessLimits {
     grace: Duration,
 }
 
-/// The end of the process itself.
 #[derive(Clone, Copy, Debug)]
 struct ExitedProcess {
     exit: ProcessExit,
@@ -99,7 +79,6 @@ impl CachedTable {
 }
 
 impl RunningProcess {
-    /// Makes the log and starts the process.
     pub(super) fn start(key: u64, spec: &Spec, boot: &str) -> Result<(Self, SpawnedProcess), StartError> {
         let log = OutputLog::create(&spec.log, spec.max_log_bytes).map_err(|source| StartError::Log {
             path: spec.log.clone(),
@@ -115,16 +94,12 @@ impl RunningProcess {
             pid,
             identity,
             handle: exit_handle(pid),
-            output: Some(output),
+            output: ProcessOutput::new(output, log, spec, started),
             input: input.zip(bytes_of(&spec.stdin)).map(|(pipe, bytes)| PendingInput {
                 pipe,
                 bytes,
                 n_written: 0,
             }),
-            log,
-            recent: Recent::default(),
-            redaction: spec.redaction.stream(),
-            unreported: spec.streams_output.then(Vec::new),
             limits: ProcessLimits {
                 wall: spec.wall_limit,
                 silence: spec.silence_limit,
@@ -132,9 +107,6 @@ impl RunningProcess {
             },
             mark: spec.mark.clone(),
             started,
-            last_output: started,
-            next_line: None,
-            last_line: None,
             cause: EndCause::Itself,
             over: None,
             ending: None,
@@ -146,15 +118,13 @@ impl RunningProcess {
         Ok((running, SpawnedProcess { pid, start_time }))
     }
 
-    /// Returns its number.
     pub(super) fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Adds what this process waits for.
     pub(super) fn watch<'own>(&'own self, watched: &mut Vec<PollFd<'own>>) {
-        if let Some(output) = &self.output {
-            watched.push(PollFd::new(output, PollFlags::IN));
+        if let Some(pipe) = self.output.pipe() {
+            watched.push(PollFd::new(pipe, PollFlags::IN));
         }
         if let Some(input) = &self.input {
             watched.push(PollFd::new(&input.pipe, PollFlags::OUT));
@@ -166,14 +136,14 @@ impl RunningProcess {
 
     /// Does what can be done for what [`Self::watch`] added, in the same order. Everything that is not told is ready.
     pub(super) fn act(&mut self, ready: &mut impl Iterator<Item = bool>, buffer: &mut [u8], now: Instant) {
-        let has_output = self.output.is_some() && ready.next().unwrap_or(true);
+        let has_output = self.output.is_open() && ready.next().unwrap_or(true);
         let takes_input = self.input.is_some() && ready.next().unwrap_or(true);
         let may_be_over = match self.handle {
             Some(_) => ready.next().unwrap_or(true),
             None => self.over.is_none(),
         };
         if has_output {
-            self.read_output(buffer, now);
+            self.output.read(buffer, now);
         }
         if takes_input {
             self.write_input();
@@ -181,7 +151,7 @@ impl RunningProcess {
         if may_be_over && self.over.is_none() {
             self.ask_whether_over(now);
             // What was written before the exit is in the pipe by now.
-            self.read_output(buffer, now);
+            self.output.read(buffer, now);
         }
     }
 
@@ -204,22 +174,17 @@ impl RunningProcess {
         }
     }
 
-    /// Returns what it wrote since the last time.
     pub(super) fn take_output(&mut self) -> Option<WorkerEvent> {
-        let bytes = self.unreported.as_mut().filter(|unreported| !unreported.is_empty())?;
-        Some(WorkerEvent::Output {
-            key: self.key,
-            bytes: std::mem::take(bytes),
-        })
+        let bytes = self.output.take_unreported()?;
+        Some(WorkerEvent::Output { key: self.key, bytes })
     }
 
-    /// Does what the time demands.
     pub(super) fn advance(&mut self, look: &mut CachedTable, now: Instant) -> Option<WorkerEvent> {
         if self.ending.is_none() && self.over.is_none() {
             let exceeds = |limit: Option<Duration>, since: Instant| limit.is_some_and(|limit| now - since >= limit);
             if exceeds(self.limits.wall, self.started) {
                 self.end(EndCause::WallLimit, StopManner::Politely, now);
-            } else if exceeds(self.limits.silence, self.last_output) {
+            } else if exceeds(self.limits.silence, self.output.last()) {
                 self.end(EndCause::Silence, StopManner::Politely, now);
             }
         }
@@ -231,12 +196,13 @@ impl RunningProcess {
             self.done_since = Some(now);
         }
         if self.is_finished(now) {
-            if self.output.is_some() {
-                self.keep_rest();
+            if self.output.is_open() {
+                self.output.keep_rest();
             }
             return Some(WorkerEvent::Ended(self.report(look, now)));
         }
-        self.line_event(now)
+        let line = self.output.due_line(now)?;
+        Some(WorkerEvent::Line { key: self.key, line })
     }
 
     /// Returns when [`Self::advance`] has something to do even if nothing happens.
@@ -244,12 +210,12 @@ impl RunningProcess {
         let after = |since: Instant, limit: Option<Duration>| limit.and_then(|limit| since.checked_add(limit));
         let is_limited = self.ending.is_none() && self.over.is_none();
         let wall = after(self.started, self.limits.wall).filter(|_| is_limited);
-        let silence = after(self.last_output, self.limits.silence).filter(|_| is_limited);
+        let silence = after(self.output.last(), self.limits.silence).filter(|_| is_limited);
         let step = self.ending.as_ref().map(EndingTree::next_step);
         let output = self.done_since.map(|since| since + OUTPUT_PATIENCE);
         let must_ask = self.handle.is_none() && self.over.is_none();
-        let ask = must_ask.then(|| Instant::now() + ask_interval(self.last_output.elapsed()));
-        [wall, silence, step, output, ask, self.next_line]
+        let ask = must_ask.then(|| Instant::now() + ask_interval(self.output.last().elapsed()));
+        [wall, silence, step, output, ask, self.output.next_line()]
             .into_iter()
             .flatten()
             .min()
@@ -259,52 +225,6 @@ impl RunningProcess {
         match self.over {
             None => Root::Ours(self.pid),
             Some(_) => Root::Gone(self.pid),
-        }
-    }
-
-    fn read_output(&mut self, buffer: &mut [u8], now: Instant) {
-        for _ in 0..MAX_READS {
-            let Some(output) = &mut self.output else { return };
-            match output.read(buffer) {
-                Ok(0) => {
-                    self.output = None;
-                    self.last_output = now;
-                    self.keep_rest();
-                }
-                Ok(n_bytes) => self.take(buffer.get(..n_bytes).unwrap_or_default(), now),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
-                    self.output = None;
-                    self.keep_rest();
-                }
-            }
-        }
-    }
-
-    fn take(&mut self, bytes: &[u8], now: Instant) {
-        let redacted = self.redaction.push(bytes);
-        self.keep(&redacted);
-        self.last_output = now;
-        let due = self
-            .last_line
-            .map_or(now + FIRST_LINE_DELAY, |last| last + LINE_INTERVAL);
-        self.next_line.get_or_insert(due.max(now));
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        self.log.write(bytes);
-        self.recent.push(bytes);
-        if let Some(unreported) = &mut self.unreported {
-            unreported.extend_from_slice(bytes);
-        }
-    }
-
-    /// Keeps what was held back because it could have become a secret.
-    fn keep_rest(&mut self) {
-        let rest = self.redaction.finish();
-        if !rest.is_empty() {
-            self.keep(&rest);
         }
     }
 
@@ -340,7 +260,7 @@ impl RunningProcess {
             .ending
             .as_ref()
             .is_some_and(|ending| ending.is_hopeless(now) && !ending.is_over());
-        let may_have_output = |since: Instant| self.output.is_some() && now < since + OUTPUT_PATIENCE;
+        let may_have_output = |since: Instant| self.output.is_open() && now < since + OUTPUT_PATIENCE;
         is_hopeless || self.done_since.is_some_and(|since| !may_have_output(since))
     }
 
@@ -354,11 +274,11 @@ impl RunningProcess {
             exit: over.exit,
             cause: self.cause,
             duration: over.at - self.started,
-            n_bytes: self.log.n_bytes(),
-            tail: self.recent.tail().to_vec(),
-            log_was_cut: self.log.was_cut(),
-            log_error: self.log.error().map(ToString::to_string),
-            was_outlived: self.output.is_some() || self.has_left_somebody(look),
+            n_bytes: self.output.log().n_bytes(),
+            tail: self.output.tail().to_vec(),
+            log_was_cut: self.output.log().was_cut(),
+            log_error: self.output.log().error().map(ToString::to_string),
+            was_outlived: self.output.is_open() || self.has_left_somebody(look),
         }
     }
 
@@ -370,13 +290,6 @@ impl RunningProcess {
         }
         let is_member = |entry: &ProcessEntry| entry.group == self.pid && entry.is_alive;
         processes::has_members(self.pid) && look.table().is_none_or(|table| table.entries().any(is_member))
-    }
-
-    fn line_event(&mut self, now: Instant) -> Option<WorkerEvent> {
-        self.next_line.take_if(|due| *due <= now)?;
-        self.last_line = Some(now);
-        let line = self.recent.last_line()?;
-        Some(WorkerEvent::Line { key: self.key, line })
     }
 }
 

@@ -125,11 +125,12 @@ fn every_setting_is_read() {
     let config = &configuration.config;
     let run = &config.run;
     assert_eq!(run.agent.as_deref(), Some("mine"));
-    assert_eq!((run.slots, run.attempts), (Some(3), Some(2)));
-    let seconds = [run.backoff, run.wall_limit, run.silence_limit, run.grace].map(|length| length.as_secs());
+    assert_eq!((run.slots, run.retry.attempts), (Some(3), Some(2)));
+    let seconds =
+        [run.retry.backoff, run.limits.wall, run.limits.silence, run.limits.grace].map(|length| length.as_secs());
     assert_eq!(seconds, [5, 5_400, 300, 2]);
     assert_eq!(
-        (run.budget.cost, run.budget.tokens, run.log_cap),
+        (run.budget.cost, run.budget.tokens, run.limits.log_bytes),
         (Some(5.0), Some(2_000_000), 1 << 20)
     );
     assert_eq!(
@@ -143,7 +144,7 @@ fn every_setting_is_read() {
         duration: Some(Duration::from_secs(5_400)),
     };
     assert_eq!(run.task_budget, of_task);
-    assert_eq!(run.isolation, IsolationSetting::Checkouts);
+    assert_eq!(run.checkouts.isolation, IsolationSetting::Checkouts);
     assert_eq!(run.types["test"], "codex");
     let verify = &config.verify;
     assert_eq!(verify.every[0], Command::Shell("cargo test --workspace".to_owned()));
@@ -166,9 +167,12 @@ fn defaults_hold_without_any_file() {
     let configuration = assemble(Vec::new(), &[], &[]);
     sound(&configuration);
     let run = &configuration.config.run;
-    assert_eq!((run.agent.as_deref(), run.slots, run.attempts), (None, None, None));
-    assert_eq!(run.wall_limit, Duration::from_secs(3_600));
-    assert_eq!(run.log_cap, 10_000_000);
+    assert_eq!(
+        (run.agent.as_deref(), run.slots, run.retry.attempts),
+        (None, None, None)
+    );
+    assert_eq!(run.limits.wall, Duration::from_secs(3_600));
+    assert_eq!(run.limits.log_bytes, 10_000_000);
     let rows: Vec<String> = configuration
         .effective
         .iter()
@@ -217,9 +221,9 @@ fn flags_win_over_the_environment_and_that_over_files() {
     );
     sound(&configuration);
     let run = &configuration.config.run;
-    assert_eq!((run.slots, run.attempts), (Some(4), Some(3)));
+    assert_eq!((run.slots, run.retry.attempts), (Some(4), Some(3)));
     assert_eq!(
-        [run.backoff, run.grace, run.wall_limit].map(|length| length.as_secs()),
+        [run.retry.backoff, run.limits.grace, run.limits.wall].map(|length| length.as_secs()),
         [2, 1, 3_600]
     );
     let origin = |path: &str| {
@@ -756,7 +760,7 @@ fn files_are_found_and_read() {
         ["2:16 config-unreadable the configuration cannot be read: it is not UTF-8"]
     );
     assert_eq!(
-        (configuration.config.run.slots, configuration.config.run.attempts),
+        (configuration.config.run.slots, configuration.config.run.retry.attempts),
         (Some(2), None)
     );
     folder.write("planwright.toml", " ".repeat(2 << 20)).expect("ours");

@@ -114,15 +114,12 @@ fn a_conflict_is_brought_into_the_checkout() {
     git_in(checkout.path(), &["add", "--all"]);
     git_in(checkout.path(), &["commit", "--quiet", "-m", "Mine"]);
     let theirs = taken(&checkouts, &checkout, "t2/1");
-    let Replay::Conflict {
-        tree, paths, stages, ..
-    } = scene.replay(&theirs, &ours)
-    else {
+    let Replay::Conflict(conflict) = scene.replay(&theirs, &ours) else {
         panic!("both changed the line");
     };
-    assert_eq!(paths, ["a.txt"]);
+    assert_eq!(conflict.paths, ["a.txt"]);
     let resolving = checkouts
-        .bring_conflict(&checkout, &scene.tree(&theirs), &tree, &ours, &stages)
+        .bring_conflict(&checkout, &scene.tree(&theirs), &conflict.tree, &ours, &conflict.stages)
         .expect("brought");
     assert_eq!(resolving.base(), ours);
     assert_eq!(resolving.path(), checkout.path());

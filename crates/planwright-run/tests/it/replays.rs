@@ -300,16 +300,20 @@ fn a_log_from_before_the_enums_gives_the_same_state() {
         Some(IsolationMode::Worktrees)
     );
     // The attempt that the provider refused does not count; the one that the kill ended does.
-    assert_eq!((state.totals.n_attempts, state.spent.n_attempts), (8, 7));
+    assert_eq!((state.counts.n_attempts, state.spent.n_attempts), (8, 7));
     assert_eq!(["t2", "t4", "t5"].map(|task| state.highest_attempt(task)), [3, 2, 2]);
     assert_eq!(state.task("t5").map(|task| task.spent.n_attempts), Some(2));
     assert_eq!(
         state.task("t1").and_then(|task| task.output.as_deref()),
         Some("made it")
     );
-    assert_eq!(state.provider_limits.len(), 1);
+    assert_eq!(state.from_agents.provider_limits.len(), 1);
     assert_eq!(
-        (state.processes.len(), state.n_continued, state.n_accepted_unverified),
+        (
+            state.from_agents.processes.len(),
+            state.times.n_continued,
+            state.counts.n_accepted_unverified
+        ),
         (8, 1, 0)
     );
     assert!(state.tasks().iter().all(|task| task.is_projected));

@@ -300,10 +300,7 @@ fn a_log_of_the_first_version_is_read() {
         ]
     );
     let run_state = planwright_run::runs::state::RunState::of(&records);
-    assert_eq!(
-        (run_state.totals.n_attempts, run_state.totals.cost_usd),
-        (2, Some(0.75))
-    );
+    assert_eq!((run_state.counts.n_attempts, run_state.spent.cost_usd), (2, Some(0.75)));
     let ended = run_state.ended.expect("an end");
     assert_eq!(
         (ended.standing.as_str(), ended.n_done, ended.n_skipped),

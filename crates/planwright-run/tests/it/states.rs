@@ -132,12 +132,13 @@ fn a_failed_verification_is_a_failed_attempt() {
     let done = state_of(events);
     assert_eq!(state(&done, "a"), "done");
     assert_eq!(
-        (done.totals.n_attempts, done.totals.cost_usd, done.totals.tokens),
+        (done.counts.n_attempts, done.spent.cost_usd, done.spent.tokens),
         (2, Some(0.5), Some([200, 20]))
     );
     assert_eq!(
         done.counts,
         Counts {
+            n_attempts: 2,
             n_done: 1,
             ..Counts::default()
         }
@@ -179,7 +180,7 @@ fn what_ran_when_the_run_ended_is_interrupted() {
     events.push(begun(3));
     let again = state_of(events.clone());
     assert_eq!(
-        (state(&again, "a"), state(&again, "b"), again.n_continued),
+        (state(&again, "a"), state(&again, "b"), again.times.n_continued),
         ("interrupted", "done", 1)
     );
     events.extend([finished("a", 1, "interrupted"), starting("a", 2), ended()]);

@@ -20,13 +20,13 @@ impl FenceSupport {
     pub fn of(config: &Config) -> Self {
         let support = fence::support();
         FenceSupport {
-            mode: match config.run.fence {
+            mode: match config.run.fence.mode {
                 FenceMode::Off => "off",
                 FenceMode::Auto => "auto",
                 FenceMode::Write => "write",
                 FenceMode::Strict => "strict",
             },
-            active: fence::obstacle(&support).is_none() && config.run.fence != FenceMode::Off,
+            active: fence::obstacle(&support).is_none() && config.run.fence.mode != FenceMode::Off,
             abi: match support {
                 Support::Landlock { abi } => Some(abi),
                 _ => None,

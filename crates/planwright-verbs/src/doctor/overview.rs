@@ -206,7 +206,7 @@ fn checkouts_words(root: &Path, config: &Config) -> Option<String> {
 
 fn disk_words(root: &Path, config: &Config, health: &mut DoctorFindings) -> String {
     let home = Repository::around(root).ok().flatten();
-    let home = home.and_then(|repository| CheckoutHome::of(config.run.checkouts.as_deref(), &repository).ok());
+    let home = home.and_then(|repository| CheckoutHome::of(config.run.checkouts.folder.as_deref(), &repository).ok());
     let home = home.map(|home| home.folder().to_owned());
     let folder = home
         .iter()

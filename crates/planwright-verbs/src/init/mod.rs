@@ -287,7 +287,7 @@ fn addition(text: &str, table: &str, setting: &str, remark: &str) -> String {
 fn begin(folder: &Path, text: &str) -> Result<()> {
     setup::begin(folder, text).map_err(|error| match &error {
         SetupError::Exists { .. } => Failure::problem(error.to_string(), error.help()),
-        SetupError::Io { .. } | SetupError::NotConfirmed { .. } => Failure::environment(&error, error.help()),
+        SetupError::NotCreated(_) => Failure::environment(&error, error.help()),
     })
 }
 

@@ -210,7 +210,7 @@ impl Landing {
     }
 
     fn home(&self) -> Result<CheckoutHome> {
-        CheckoutHome::of(self.config.run.checkouts.as_deref(), &self.repository)
+        CheckoutHome::of(self.config.run.checkouts.folder.as_deref(), &self.repository)
             .map_err(|error| Failure::environment(&error, "name another folder: run.checkouts"))
     }
 
@@ -254,7 +254,7 @@ impl Landing {
         let state_of =
             |task: &TaskRun| plan.and_then(|plan| plan.tasks().get(plan.find_task(&task.task)?)?.status.state());
         let has_landed = |task: &&TaskRun| {
-            let merged = task.last().and_then(|last| last.merged.as_ref());
+            let merged = task.last().and_then(|last| last.landing.merged.as_ref());
             merged.is_some_and(|merged| merged.passed) && self.tasks.contains(&task.task)
         };
         let tasks = || self.state.tasks().iter().filter(has_landed);
@@ -352,7 +352,7 @@ impl Landing {
         if let Some(slot) = slot {
             slot.keep_caches().ok();
         }
-        if self.config.run.hooks {
+        if self.config.run.landing.hooks {
             self.run_hook(workspace, observer)?;
         }
         Ok(LandPlanReport {

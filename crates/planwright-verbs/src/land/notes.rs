@@ -13,7 +13,10 @@ use super::Landing;
 impl Landing {
     pub(super) fn nothing_words(&self) -> String {
         let has_landed = |task: &TaskRun| {
-            let mut merged = task.attempts.iter().filter_map(|attempt| attempt.merged.as_ref());
+            let mut merged = task
+                .attempts
+                .iter()
+                .filter_map(|attempt| attempt.landing.merged.as_ref());
             merged.any(|merged| merged.passed)
         };
         let branch = one_line(&self.conditions.branch);

@@ -54,7 +54,7 @@ impl Landing {
             .map_err(failed)?;
         let prepared = slot.prepare(commit, self.config.verify.clean).map_err(outside)?;
         preparation.copy_again(&place.root, &root, &record).map_err(failed)?;
-        let is_set_up = prepared.is_fresh || self.config.run.setup.is_some();
+        let is_set_up = prepared.is_fresh || self.config.run.checkouts.setup.is_some();
         let setup = preparation
             .setup
             .iter()
@@ -117,8 +117,8 @@ impl Landing {
             redaction: Redaction::of_environment(&environment),
             environment,
             mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
-            max_log_bytes: self.config.run.log_cap,
-            grace: self.config.run.grace,
+            max_log_bytes: self.config.run.limits.log_bytes,
+            grace: self.config.run.limits.grace,
         };
         let logs = Logs::create(&place.root, &place.relative, task)
             .map_err(|error| Failure::environment(&error, "check that you may write to `.planwright`"))?;

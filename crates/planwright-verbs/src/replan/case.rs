@@ -301,7 +301,7 @@ fn found_out_in_last_run(path: &Path, plan: &Plan) -> Vec<String> {
         return Vec::new();
     };
     let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
-    RunState::of(&records).discoveries
+    RunState::of(&records).from_agents.discoveries
 }
 
 /// Returns why a task failed in the last run that tried it, and the end of its log.
@@ -315,9 +315,9 @@ fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String
             continue;
         };
         // What the failed command printed is the reason; that it failed is not.
-        let unverified = tried.last().filter(|last| last.verified == Some(false));
+        let unverified = tried.last().filter(|last| last.verification.passed == Some(false));
         let why = match unverified {
-            Some(last) => Some(verification_failure(&last.receipts)),
+            Some(last) => Some(verification_failure(&last.verification.receipts)),
             None => tried.why().map(str::to_owned),
         };
         let log = tried.last().map(|last| run.attempt(&last.name, last.attempt).output());

@@ -34,7 +34,12 @@ fn why(attempt: Option<&AttemptRun>, said: Option<&str>) -> String {
     let of_merge = || attempt.and_then(why_not_merged);
     let of_checks = || attempt.and_then(why_not_verified);
     let said = || said.and_then(first_useful_line);
-    let exit = || Some(format!("its agent ended with {}", one_line(attempt?.exit.as_deref()?)));
+    let exit = || {
+        Some(format!(
+            "its agent ended with {}",
+            one_line(attempt?.report.exit.as_deref()?)
+        ))
+    };
     let why = of_merge().or_else(of_checks).or_else(said).or_else(exit);
     let why = why.unwrap_or_else(|| "the reason was not recorded".to_owned());
     match attempt.and_then(denial_words) {
@@ -44,18 +49,18 @@ fn why(attempt: Option<&AttemptRun>, said: Option<&str>) -> String {
 }
 
 fn why_not_merged(attempt: &AttemptRun) -> Option<String> {
-    let merged = attempt.merged.as_ref().filter(|merged| !merged.passed)?;
+    let merged = attempt.landing.merged.as_ref().filter(|merged| !merged.passed)?;
     let why = merged.why.as_deref().and_then(first_useful_line);
     let why = why.unwrap_or_else(|| "its work could not be merged".to_owned());
     Some(format!("{why}; its work is on branch {}", one_line(&merged.branch)))
 }
 
 fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
-    if attempt.verified != Some(false) {
+    if attempt.verification.passed != Some(false) {
         return None;
     }
     let failed = |receipt: &&Receipt| receipt.exit != "exit 0";
-    let receipt = attempt.receipts.iter().find(failed)?;
+    let receipt = attempt.verification.receipts.iter().find(failed)?;
     let command = fit(&one_line(&command_line(&receipt.command)), MAX_COMMAND_COLUMNS);
     let said = first_useful_line(&receipt.tail).map_or_else(String::new, |said| format!(": {said}"));
     Some(format!("`{command}` ended with {}{said}", one_line(&receipt.exit)))
@@ -65,10 +70,10 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
 /// fenced, or nothing that failed was refused a permission outside of its folder.
 pub fn denial_words(attempt: &AttemptRun) -> Option<String> {
     attempt.fence.as_ref()?;
-    let folder = attempt.folder.as_deref().map(Path::new);
-    let failed = attempt.receipts.iter().filter(|receipt| receipt.exit != "exit 0");
+    let folder = attempt.checkout.folder.as_deref().map(Path::new);
+    let failed = attempt.verification.receipts.iter().filter(|receipt| receipt.exit != "exit 0");
     let outputs = failed.map(|receipt| receipt.tail.as_str());
-    let outputs = outputs.chain(attempt.why.as_deref()).chain(attempt.output.as_deref());
+    let outputs = outputs.chain(attempt.why.as_deref()).chain(attempt.report.output.as_deref());
     let denied = outputs
         .flat_map(str::lines)
         .find_map(|line| denied_path(line, folder))?;

@@ -37,7 +37,7 @@ pub fn next_step(run_state: &RunState, target: &Path) -> Option<String> {
         return recorded;
     };
     let is_decided = run_state.ended.as_ref().is_some_and(|ended| ended.next.is_none());
-    let is_changed = is_decided || was_changed(&path, plan, run_state.last.as_deref().unwrap_or_default());
+    let is_changed = is_decided || was_changed(&path, plan, run_state.times.last.as_deref().unwrap_or_default());
     match is_changed || is_over(plan) {
         true => way_on(&path, plan, &shown),
         false => recorded,

@@ -42,7 +42,7 @@ impl<'f> ApprovedLanding<'f> {
         let mut configuration = configured(&[], &root);
         refuse_unsound(workspace, &configuration, "nothing lands by it")?;
         // Only work in checkouts waits to land.
-        configuration.config.run.isolation = IsolationSetting::Checkouts;
+        configuration.config.run.checkouts.isolation = IsolationSetting::Checkouts;
         let mut options = RunOptions {
             selection: TaskSelection {
                 only: vec![task.to_owned()],
@@ -64,7 +64,7 @@ impl<'f> ApprovedLanding<'f> {
             configuration = config::thaw(text, &[]);
             refuse_unsound(workspace, &configuration, "which the run began with")?;
             options.config_text.clone_from(text);
-            configuration.config.run.isolation = IsolationSetting::Checkouts;
+            configuration.config.run.checkouts.isolation = IsolationSetting::Checkouts;
             prepared = engine::prepare(&order_of(found, &configuration, &options)).map(drop);
         }
         prepared.map_err(|error| refusal(workspace, found, error))?;
@@ -103,7 +103,7 @@ impl<'f> ApprovedLanding<'f> {
             Err(error) => return Ok(Landed::NotYet(error.to_string())),
         };
         let run = outcome.state.task(task).and_then(|run| run.last());
-        let merged = run.and_then(|last| last.merged.as_ref());
+        let merged = run.and_then(|last| last.landing.merged.as_ref());
         Ok(match merged.filter(|merged| merged.passed) {
             Some(merged) => Landed::On {
                 branch: merged.branch.clone(),

@@ -331,7 +331,7 @@ fn run_ready(
         observer.fails(&revise_failure(found, error));
     }
     remark_unwritten(workspace, &outcome);
-    if configuration.config.run.hooks && has_landed_here(&outcome) {
+    if configuration.config.run.landing.hooks && has_landed_here(&outcome) {
         let log = outcome.place.folder().join("post-merge.log");
         after_landing(workspace, &mut workers, &root, log, cancel.n_asked());
     }
@@ -356,7 +356,7 @@ fn remark_unwritten(workspace: &Workspace, outcome: &RunOutcome) {
 /// Returns whether work landed on the branch that is checked out.
 fn has_landed_here(outcome: &RunOutcome) -> bool {
     let state = &outcome.state;
-    let has_landed = |attempt: &AttemptRun| attempt.merged.as_ref().is_some_and(|merged| merged.passed);
+    let has_landed = |attempt: &AttemptRun| attempt.landing.merged.as_ref().is_some_and(|merged| merged.passed);
     let is_here = state
         .conditions
         .as_ref()

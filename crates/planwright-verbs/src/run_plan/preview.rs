@@ -192,6 +192,6 @@ fn budget_words(request: &RunRequest<'_>) -> String {
     format!(
         "{}; {} per attempt",
         words.join(", "),
-        duration_text(request.config.run.wall_limit)
+        duration_text(request.config.run.limits.wall)
     )
 }

@@ -145,8 +145,8 @@ impl Verifier {
             redaction: Redaction::of_environment(&environment),
             environment,
             mark: ProcessMark::new([("PLANWRIGHT_CHECK", mark)]),
-            max_log_bytes: self.config.run.log_cap,
-            grace: self.config.run.grace,
+            max_log_bytes: self.config.run.limits.log_bytes,
+            grace: self.config.run.limits.grace,
             fence,
         })
     }

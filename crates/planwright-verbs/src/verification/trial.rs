@@ -129,8 +129,8 @@ impl<'t> Trial<'t> {
             redaction: Redaction::of_environment(&self.checkout.environment),
             environment: self.checkout.environment.clone(),
             mark: ProcessMark::new([("PLANWRIGHT_CHECK", format!("{}-{}", std::process::id(), clock::now()))]),
-            max_log_bytes: self.config.run.log_cap,
-            grace: self.config.run.grace,
+            max_log_bytes: self.config.run.limits.log_bytes,
+            grace: self.config.run.limits.grace,
         };
         // Not in the workspace: nothing is written there before all is known.
         let mut outputs = TemporaryFolders::default();

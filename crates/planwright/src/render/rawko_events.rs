@@ -322,7 +322,7 @@ impl RawkoEvents {
         let known = self.run_state.task(task)?;
         let told = match known.state {
             TaskState::Done if is_over || is_merged(known) => {
-                let output = known.last().and_then(|attempt| attempt.output.as_deref());
+                let output = known.last().and_then(|attempt| attempt.report.output.as_deref());
                 line(&PlanEvent::StepCompleted {
                     step_index,
                     output: output.unwrap_or_default(),
@@ -343,8 +343,9 @@ impl RawkoEvents {
 
 /// Returns whether what a task made is where it belongs: what works on a branch of its own is done when that is merged.
 fn is_merged(task: &TaskRun) -> bool {
-    task.last()
-        .is_none_or(|attempt| attempt.branch.is_none() || attempt.merged.as_ref().is_some_and(|merged| merged.passed))
+    task.last().is_none_or(|attempt| {
+        attempt.checkout.branch.is_none() || attempt.landing.merged.as_ref().is_some_and(|merged| merged.passed)
+    })
 }
 
 /// Returns the line that tells of a new version of a plan.

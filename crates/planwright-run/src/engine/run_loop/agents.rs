@@ -9,13 +9,11 @@ use crate::agent_output::environment_of;
 use crate::config::Agent;
 use crate::redaction::Redaction;
 
-/// The agents of a run.
 pub(super) struct Agents {
     /// The agent of each task; none for tasks that are not to run.
     of_tasks: Vec<Option<String>>,
     template: Template,
     redaction: Redaction,
-    /// The environment of each agent's processes, by its name.
     environments: HashMap<String, Vec<(OsString, OsString)>>,
 }
 
@@ -44,7 +42,6 @@ impl Agents {
         &self.redaction
     }
 
-    /// Returns the environment of an agent's processes.
     pub(super) fn environment(&mut self, agent: &Agent) -> &[(OsString, OsString)] {
         let known = self.environments.entry(agent.name.clone());
         known.or_insert_with(|| environment_of(agent))

@@ -19,7 +19,6 @@ use crate::journal::plan_id;
 use crate::runs::{AgentChoiceRecord, RemarkKind, RunEvent};
 use crate::worker::{EndedProcess, StopManner, Workers};
 
-/// A question that is under way.
 pub(super) struct ArbiterQuery {
     /// The task that an agent is wanted for; none where it is gone from the plan.
     task: Option<u32>,
@@ -28,11 +27,9 @@ pub(super) struct ArbiterQuery {
     arbiter: String,
     attempt: u32,
     listening: Listening,
-    /// Whether the arbiter was told to end.
     is_ending: bool,
 }
 
-/// The questions to the arbiter, and its answers.
 #[derive(Default)]
 pub(super) struct ArbiterQuestions {
     /// Questions that are under way, by the number of their process.
@@ -42,12 +39,10 @@ pub(super) struct ArbiterQuestions {
 }
 
 impl ArbiterQuestions {
-    /// Returns whether no question is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.asking.is_empty()
     }
 
-    /// Returns whether the arbiter was asked about a task that is about to begin.
     pub(super) fn has_decided(&self, task: u32) -> bool {
         self.decisions.contains_key(&task)
     }
@@ -105,7 +100,7 @@ impl RunLoop<'_> {
     /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
         let is_to_be_asked =
-            !self.arbiter.has_decided(task) && !self.landing.has_unlanded(task) && !self.fallbacks.continues(task);
+            !self.agents.arbiter.has_decided(task) && !self.landing.has_unlanded(task) && !self.agents.fallbacks.continues(task);
         self.request.options.asked.arbiter.clone().filter(|_| is_to_be_asked)
     }
 
@@ -129,7 +124,7 @@ impl RunLoop<'_> {
         let place = AgentQueryPlace::create(&DiskFiles, &root, &clock::now())?;
         // After a crash it is found as every process of the run.
         let mark = mark_of_attempt(
-            self.place.id(),
+            self.live.place.id(),
             &self.snapshot.place().target,
             self.snapshot.name(task),
             0,
@@ -144,7 +139,7 @@ impl RunLoop<'_> {
             place: &place,
             limits: limits(self.request.config),
             mark: &mark,
-            fencing: self.fences.fencing(),
+            fencing: self.folders.fences.fencing(),
         };
         let mut spec = query.spec()?;
         let asking = ArbiterQuery {
@@ -158,7 +153,7 @@ impl RunLoop<'_> {
         let key = self.attempts.new_key();
         self.start_process(key, &mut spec)
             .map_err(|error| not_started(arbiter, error))?;
-        self.arbiter.asking.insert(key, asking);
+        self.agents.arbiter.asking.insert(key, asking);
         Ok(())
     }
 
@@ -167,7 +162,7 @@ impl RunLoop<'_> {
         let answer = asking.listening.conclude(ended);
         // The task may have been moved or removed meanwhile, or the run stopped.
         let task = asking.task.filter(|&task| self.phase(task) == Phase::Running);
-        let Some(task) = task.filter(|_| self.schedule.stop().is_none()) else {
+        let Some(task) = task.filter(|_| self.tasks.schedule.stop().is_none()) else {
             let why = Some("it is not to begin any more".to_owned());
             self.record_cost(RunEvent::Chosen(AgentChoiceRecord {
                 why,
@@ -199,8 +194,8 @@ impl RunLoop<'_> {
                     reason: Some(decision.reason),
                     ..spent
                 }))?;
-                self.arbiter.decisions.insert(task, Some(decision.agent));
-                self.actions.push_back(ScheduleAction::Start { task, attempt });
+                self.agents.arbiter.decisions.insert(task, Some(decision.agent));
+                self.tasks.actions.push_back(ScheduleAction::Start { task, attempt });
                 Ok(())
             }
             Err(error) => self.begin_anyway(task, attempt, &error, spent),
@@ -214,7 +209,6 @@ impl RunLoop<'_> {
         self.begin_anyway(task, attempt, error, spent)
     }
 
-    /// Begins a task for which the arbiter did not choose.
     fn begin_anyway(
         &mut self,
         task: u32,
@@ -222,25 +216,24 @@ impl RunLoop<'_> {
         error: &Undecided,
         spent: AgentChoiceRecord,
     ) -> Result<(), RunError> {
-        let agent = self.agents.of_task(task);
+        let agent = self.agents.chosen.of_task(task);
         self.record_cost(RunEvent::Chosen(AgentChoiceRecord {
             agent,
             why: Some(error.to_string()),
             ..spent
         }))?;
-        self.arbiter.decisions.insert(task, None);
-        self.actions.push_back(ScheduleAction::Start { task, attempt });
+        self.agents.arbiter.decisions.insert(task, None);
+        self.tasks.actions.push_back(ScheduleAction::Start { task, attempt });
         Ok(())
     }
 
     /// Returns whether a task that the arbiter was asked about is not to begin yet: the run was paused meanwhile, or its plan
     /// cannot be used.
     pub(super) fn is_kept_back(&self, task: u32) -> bool {
-        self.arbiter.has_decided(task) && (self.control.is_paused() || self.edits.is_held())
+        self.agents.arbiter.has_decided(task) && (self.user.control.is_paused() || self.plan_file.edits.is_held())
     }
 }
 
-/// Returns the record of a question, without its answer.
 fn chosen(arbiter: &str, task: &str, answer: Option<&AgentAnswer>) -> AgentChoiceRecord {
     AgentChoiceRecord {
         task: task.to_owned(),

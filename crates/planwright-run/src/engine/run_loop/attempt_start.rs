@@ -11,7 +11,7 @@ use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
 use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, AttemptPhase, Launch, RunningAttempt};
+use super::super::attempt::{AttemptEndReason, AttemptLocation, AttemptPhase, AttemptWork, Launch, RunningAttempt};
 use super::super::preview::commands_of;
 use super::super::protected::Protection;
 use super::super::recovery::Unlanded;
@@ -36,8 +36,8 @@ const MAX_SHORTAGES: u32 = 60;
 impl RunLoop<'_> {
     /// Records that an attempt begins. Its process follows when the record is durable.
     pub(super) fn begin_attempt(&mut self, task: u32, attempt: u32) -> Result<(), RunError> {
-        let chosen = self.arbiter.take_decision(task);
-        let agent = chosen.unwrap_or_else(|| self.agents.of_task(task));
+        let chosen = self.agents.arbiter.take_decision(task);
+        let agent = chosen.unwrap_or_else(|| self.agents.chosen.of_task(task));
         // Work that was verified before needs no agent.
         if !self.landing.has_unlanded(task) && self.waits_for_agent(task, &agent) {
             return Ok(());
@@ -45,9 +45,9 @@ impl RunLoop<'_> {
         self.end_budget_wait(task);
         let mut begun = self.new_attempt(task, agent);
         if let Some(mut unlanded) = self.landing.take_unlanded(task)
-            && let Some(site) = self.workplace.site()
+            && let Some(site) = self.folders.workplace.site()
         {
-            begun.checkout = unlanded.checkout.as_ref().and_then(|known| find(site, known));
+            begun.location.checkout = unlanded.checkout.as_ref().and_then(|known| find(site, known));
             let is_there = site.repository().has_commit(&unlanded.candidate.commit).unwrap_or(true);
             if !is_there && let Ok(again) = self.snapshot_of(&begun, None) {
                 // A clean-up has removed the commit, and the files are there.
@@ -58,7 +58,7 @@ impl RunLoop<'_> {
             if is_there {
                 return self.bring_home(begun, unlanded);
             }
-            begun.checkout = None;
+            begun.location.checkout = None;
         }
         if self.request.options.lands_only {
             self.attempts.free_slot(&begun);
@@ -78,7 +78,7 @@ impl RunLoop<'_> {
             };
         }
         let mut prompt = self.prompt_of(&begun, attempt);
-        if let Some(conflict) = self.conflicts.get(task) {
+        if let Some(conflict) = self.landing.conflicts.get(task) {
             begun.resolution = Some(conflict.resolution);
             prompt = format!("{}\n\n{}", prompt.trim_end(), conflict.prompt);
         }
@@ -103,28 +103,24 @@ impl RunLoop<'_> {
         // Names may pass to other tasks; the files of an attempt do not.
         let number = self.state().highest_attempt(&name) + 1;
         let (agent, instead_of) = self.runner_for(task, agent);
-        let place = self.place.attempt(&name, number);
-        let configured = self.request.config.agents.get(&agent);
-        let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
+        let place = self.live.place.attempt(&name, number);
         RunningAttempt {
             task,
             number,
             reserved: self.reservation(&agent),
             slot: self.attempts.take_slot(),
-            result: place.result(),
-            folder: self.root(),
-            stage: AttemptPhase::Working(Box::new(AgentOutput::new(format, self.agents.redaction()))),
-            checkout: None,
-            setup: VecDeque::new(),
+            stage: self.at_work(&agent),
+            location: AttemptLocation {
+                folder: self.root(),
+                result: place.result(),
+                checkout: None,
+                setup: VecDeque::new(),
+                files_before: None,
+                print_before: None,
+                of_others: BTreeSet::new(),
+            },
             resolution: None,
-            files_before: None,
-            print_before: None,
-            is_unchanged: false,
-            tools: Vec::new(),
-            reflection: None,
-            protected: Vec::new(),
-            approved: None,
-            of_others: BTreeSet::new(),
+            work: AttemptWork::default(),
             place,
             name,
             agent,
@@ -134,10 +130,16 @@ impl RunLoop<'_> {
         }
     }
 
+    fn at_work(&self, agent: &str) -> AttemptPhase {
+        let configured = self.request.config.agents.get(agent);
+        let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
+        AttemptPhase::Working(Box::new(AgentOutput::new(format, self.agents.chosen.redaction())))
+    }
+
     /// Returns the prompt of an attempt; `nth` is which one it is by the schedule.
     fn prompt_of(&self, attempt: &RunningAttempt, nth: u32) -> String {
         let task = attempt.task;
-        let result = attempt.result.to_string_lossy().into_owned();
+        let result = attempt.location.result.to_string_lossy().into_owned();
         let edges = self.snapshot.links().of(task as usize).iter();
         let outputs = edges.filter_map(|edge| Some((edge.to as usize, self.output_of(edge.to)?)));
         let outputs: Vec<(usize, &str)> = outputs.collect();
@@ -150,7 +152,7 @@ impl RunLoop<'_> {
             last_failure,
             plan_path: &self.snapshot.place().relative,
             result_file: Some(&result),
-            template: Some(self.agents.template()),
+            template: Some(self.agents.chosen.template()),
             own_part: None,
             max_bytes: DEFAULT_MAX_BYTES,
         };
@@ -161,12 +163,12 @@ impl RunLoop<'_> {
     fn bring_home(&mut self, mut attempt: RunningAttempt, unlanded: Unlanded) -> Result<(), RunError> {
         self.record_approval(&attempt.name, &unlanded)?;
         attempt.agent = unlanded.agent;
-        attempt.protected = unlanded.protected;
-        attempt.approved = unlanded.approved;
+        attempt.work.protected = unlanded.protected;
+        attempt.work.approved = unlanded.approved;
         attempt.instead_of = None;
         self.record_starting(&attempt)?;
         self.start_update(&attempt);
-        let text = match attempt.approved {
+        let text = match attempt.work.approved {
             Some(_) => "its work was approved: it is verified again, and lands",
             None => "its agent was successful before and its work has not landed yet: it is verified again, and lands",
         };
@@ -212,15 +214,19 @@ impl RunLoop<'_> {
     }
 
     fn record_starting(&mut self, attempt: &RunningAttempt) -> Result<(), RunError> {
-        let is_renewed = self.edits.take_renewed(attempt.task);
+        let is_renewed = self.plan_file.edits.take_renewed(attempt.task);
         let known = self.state().task(&attempt.name).and_then(|run| run.contract.as_ref());
         let plan = self.snapshot.plan();
         let task = plan.tasks().get(attempt.task as usize);
         let contract = task.filter(|_| is_renewed || known.is_none());
         let contract = contract.map(|task| self.with_expected(contract_of(plan, task), task));
-        let watched = self.memory.watched(attempt.task).map(|files| files.record().clone());
+        let watched = self
+            .agents
+            .memory
+            .watched(attempt.task)
+            .map(|files| files.record().clone());
         let contract = contract.map(|contract| VerificationContract { watched, ..contract });
-        let branch = self.workplace.site().map(|site| site.branch());
+        let branch = self.folders.workplace.site().map(|site| site.branch());
         let event = starting(attempt, branch, contract);
         self.record(event)
     }
@@ -236,9 +242,8 @@ impl RunLoop<'_> {
         VerificationContract { expected, ..contract }
     }
 
-    /// Has the plan file show that a task is under way.
     pub(super) fn start_update(&mut self, attempt: &RunningAttempt) {
-        let verb = match self.plan_writer.intended(attempt.task) {
+        let verb = match self.plan_file.writer.intended(attempt.task) {
             Some(State::Failed) => Verb::Retry,
             None | Some(State::Running) => return,
             Some(_) => Verb::Start,
@@ -258,10 +263,10 @@ impl RunLoop<'_> {
     }
 
     fn spawn_one(&mut self, mut attempt: RunningAttempt, prompt: &str) -> Result<(), RunError> {
-        if self.stops.ends_attempts() {
+        if self.user.stops.ends_attempts() {
             return self.interrupted(attempt, None);
         }
-        if let Some(command) = attempt.setup.front().cloned() {
+        if let Some(command) = attempt.location.setup.front().cloned() {
             return self.start_setup(attempt, &command, prompt.to_owned());
         }
         if let Err(error) = prepare_files(&attempt, prompt) {
@@ -280,11 +285,12 @@ impl RunLoop<'_> {
             return self.not_started(attempt, &why);
         }
         let session = self
+            .landing
             .conflicts
             .get(attempt.task)
             .and_then(|conflict| conflict.session.clone());
-        let environment = self.agents.environment(agent).to_vec();
-        let environment = match (self.workplace.site(), &attempt.checkout) {
+        let environment = self.agents.chosen.environment(agent).to_vec();
+        let environment = match (self.folders.workplace.site(), &attempt.location.checkout) {
             (Some(site), Some(checkout)) => site.environment(environment, checkout.path()),
             _ => environment,
         };
@@ -299,8 +305,8 @@ impl RunLoop<'_> {
             prompt,
             attempt: &attempt,
             plan: &self.snapshot.place().target,
-            run: self.place.id(),
-            redaction: self.agents.redaction(),
+            run: self.live.place.id(),
+            redaction: self.agents.chosen.redaction(),
             environment: &environment,
             session: session.as_deref(),
             fence,
@@ -317,7 +323,7 @@ impl RunLoop<'_> {
                     fence: level,
                 }))?;
                 let task = attempt.task;
-                self.rests.end_shortage();
+                self.waits.rests.end_shortage();
                 self.meet(&mut attempt);
                 self.attempts.insert(key, attempt);
                 self.happened(ScheduleEvent::Started { task });
@@ -331,8 +337,8 @@ impl RunLoop<'_> {
 
     /// Starts a command that prepares the checkout of an attempt.
     fn start_setup(&mut self, mut attempt: RunningAttempt, command: &Command, prompt: String) -> Result<(), RunError> {
-        let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout) else {
-            attempt.setup.clear();
+        let (Some(site), Some(checkout)) = (self.folders.workplace.site(), &attempt.location.checkout) else {
+            attempt.location.setup.clear();
             self.attempts.queue(attempt, prompt);
             return Ok(());
         };
@@ -368,12 +374,13 @@ impl RunLoop<'_> {
             return self.interrupted(attempt, None);
         }
         let command = attempt
+            .location
             .setup
             .pop_front()
             .map(|command| command_line(&command.arguments()));
         if ended.exit != ProcessExit::Code(0) {
             // Who has configured nothing has to know where the command comes from.
-            let usual = match self.request.config.run.setup {
+            let usual = match self.request.config.run.checkouts.setup {
                 Some(_) => "",
                 None => " (the default for Python projects; `setup = []` in [run] turns it off)",
             };
@@ -385,8 +392,8 @@ impl RunLoop<'_> {
             );
             return self.hindered(attempt, &why);
         }
-        if attempt.setup.is_empty()
-            && let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout)
+        if attempt.location.setup.is_empty()
+            && let (Some(site), Some(checkout)) = (self.folders.workplace.site(), &attempt.location.checkout)
             && let Err(error) = site.remember_prepared(checkout)
         {
             let why = format!(
@@ -395,29 +402,21 @@ impl RunLoop<'_> {
             );
             return self.hindered(attempt, &why);
         }
-        let configured = self.request.config.agents.get(&attempt.agent);
-        let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
-        attempt.stage = AttemptPhase::Working(Box::new(AgentOutput::new(format, self.agents.redaction())));
+        attempt.stage = self.at_work(&attempt.agent);
         self.attempts.queue(attempt, prompt);
         Ok(())
     }
 
     /// The machine has too few processes, files or too little memory left for now: the attempt does not count, and the task waits.
     fn wait_for_machine(&mut self, mut attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
-        if self.rests.count_shortage() > MAX_SHORTAGES {
+        if self.waits.rests.count_shortage() > MAX_SHORTAGES {
             return self.hindered(attempt, why);
         }
-        self.record(RunEvent::Finished(Finished {
-            task: attempt.name.clone(),
-            attempt: attempt.number,
-            outcome: Outcome::Broken,
-            why: Some(why.to_owned()),
-            ..Finished::default()
-        }))?;
+        self.record(RunEvent::Finished(attempt.ended(Outcome::Broken, why)))?;
         self.keep_checkout(&mut attempt)?;
         self.attempts.free_slot(&attempt);
-        self.fallbacks.continue_with(attempt.task, &attempt.agent);
-        self.rests.plan(attempt.task, SHORTAGE_WAIT, why.to_owned());
+        self.agents.fallbacks.continue_with(attempt.task, &attempt.agent);
+        self.waits.rests.plan(attempt.task, SHORTAGE_WAIT, why.to_owned());
         self.happened(ScheduleEvent::Deferred { task: attempt.task });
         Ok(())
     }
@@ -431,30 +430,20 @@ impl RunLoop<'_> {
 
     /// An attempt that has no process has failed, and the next one would as well.
     fn not_started(&mut self, attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
-        self.record_cost(failed_at_once(&attempt, why))?;
+        self.record_cost(RunEvent::Finished(attempt.ended(Outcome::Failed, why)))?;
         self.failed(attempt, &AttemptFailure::from(why), false)
     }
 
     /// A task whose budget is spent has failed without another attempt.
     fn not_begun(&mut self, attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
-        self.record(failed_at_once(&attempt, why))?;
+        self.record(RunEvent::Finished(attempt.ended(Outcome::Failed, why)))?;
         self.start_update(&attempt);
         self.fail(attempt, &AttemptFailure::from(why), false)
     }
 }
 
-fn failed_at_once(attempt: &RunningAttempt, why: &str) -> RunEvent {
-    RunEvent::Finished(Finished {
-        task: attempt.name.clone(),
-        attempt: attempt.number,
-        outcome: Outcome::Failed,
-        why: Some(why.to_owned()),
-        ..Finished::default()
-    })
-}
-
 fn starting(attempt: &RunningAttempt, branch: Option<&str>, contract: Option<VerificationContract>) -> RunEvent {
-    let checkout = attempt.checkout.as_ref();
+    let checkout = attempt.location.checkout.as_ref();
     RunEvent::Starting(runs::AttemptRecord {
         task: attempt.name.clone(),
         attempt: attempt.number,

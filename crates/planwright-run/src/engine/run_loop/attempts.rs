@@ -55,7 +55,6 @@ impl RunningAttempts {
         std::mem::take(&mut self.spawning)
     }
 
-    /// Adds an attempt whose process runs.
     pub(super) fn insert(&mut self, key: u64, attempt: RunningAttempt) {
         self.under_way.insert(key, attempt);
     }
@@ -88,7 +87,6 @@ impl RunningAttempts {
         at_work.map(|attempt| attempt.reserved).collect()
     }
 
-    /// Returns whether no attempt has a process.
     pub(super) fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }
@@ -97,7 +95,6 @@ impl RunningAttempts {
         self.under_way.len() + self.spawning.len()
     }
 
-    /// Returns whether an attempt at a task is under way or about to be.
     pub(super) fn is_under_way(&self, task: u32) -> bool {
         let about_to = self.spawning.iter().map(|(attempt, _)| attempt);
         self.under_way
@@ -111,7 +108,6 @@ impl RunningAttempts {
         self.under_way.values().any(RunningAttempt::is_gone)
     }
 
-    /// Ends all attempts because the run ends.
     pub(super) fn interrupt(&mut self, workers: &mut Workers, manner: StopManner) {
         for (key, attempt) in &mut self.under_way {
             attempt.ending.get_or_insert(AttemptEndReason::Interrupted);

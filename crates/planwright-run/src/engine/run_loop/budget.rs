@@ -1,6 +1,5 @@
 //! Checks the expenses of a run and its tasks against their budgets.
 
-use std::collections::HashMap;
 use std::time::Instant;
 
 use planwright_core::schedule::ScheduleEvent;
@@ -32,18 +31,6 @@ impl RunClock {
     }
 }
 
-/// The tasks that wait for the budget, each with why it was said to.
-#[derive(Default)]
-pub(super) struct BudgetWaits {
-    by_task: HashMap<u32, String>,
-}
-
-impl BudgetWaits {
-    pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) {
-        super::renumber(&mut self.by_task, new_of);
-    }
-}
-
 impl RunLoop<'_> {
     /// Returns whether an attempt of an agent fits the budget next to those that run.
     fn admission(&self, agent: &str) -> Admission {
@@ -60,12 +47,14 @@ impl RunLoop<'_> {
     fn estimate(&self, agent: &str) -> Option<Reservation> {
         let attempts = self.state().tasks().iter().flat_map(|task| &task.attempts);
         // An attempt that reports a cost of nothing says nothing about what the next one costs.
-        let is_nothing =
-            |attempt: &&AttemptRun| attempt.cost_usd == Some(0.0) && self.request.config.run.budget.cost.is_some();
+        let is_nothing = |attempt: &&AttemptRun| {
+            attempt.report.cost_usd == Some(0.0) && self.request.config.run.budget.cost.is_some()
+        };
         let priced = attempts.filter(|attempt| attempt.agent == agent && reports_cost(attempt) && !is_nothing(attempt));
         let costs = priced.map(|attempt| Reservation {
-            cost: attempt.cost_usd.unwrap_or(0.0),
+            cost: attempt.report.cost_usd.unwrap_or(0.0),
             tokens: attempt
+                .report
                 .tokens
                 .map_or(0, |[sent, received]| sent.saturating_add(received)),
         });
@@ -87,35 +76,38 @@ impl RunLoop<'_> {
         if (budget.cost, budget.tokens) == (None, None) || self.landing.has_unlanded(task) {
             return None;
         }
-        let agent = self.arbiter.decision(task).unwrap_or_else(|| self.agents.of_task(task));
+        let agent = self
+            .agents
+            .arbiter
+            .decision(task)
+            .unwrap_or_else(|| self.agents.chosen.of_task(task));
         match self.admission(&agent) {
             Admission::Begins(_) => None,
             held => Some(held),
         }
     }
 
-    /// Records that a task waits for the budget, once each time.
     pub(super) fn wait_for_budget(&mut self, task: u32, why: &str) -> Result<(), RunError> {
-        let is_new = self.budget_waits.by_task.insert(task, why.to_owned()).is_none();
+        let is_new = self.waits.budget.insert(task, why.to_owned()).is_none();
         match is_new {
             true => self.remark_kind(Some(task), RemarkKind::AwaitsBudget, why.to_owned()),
             false => Ok(()),
         }
     }
 
-    /// Takes note that a task does not wait for the budget any more.
     pub(super) fn end_budget_wait(&mut self, task: u32) {
-        self.budget_waits.by_task.remove(&task);
+        self.waits.budget.remove(&task);
     }
 
     /// Ends the run where nothing is under way and no task that could begin fits the budget.
     pub(super) fn stop_without_room(&mut self, refused: Option<String>) -> bool {
-        let is_idle = self.attempts.n_under_way() == 0 && self.landing.is_idle() && self.arbiter.is_idle();
-        let Some(why) = refused.filter(|_| is_idle && self.rests.next().is_none() && self.schedule.stop().is_none())
+        let is_idle = self.attempts.n_under_way() == 0 && self.landing.is_idle() && self.agents.arbiter.is_idle();
+        let Some(why) =
+            refused.filter(|_| is_idle && self.waits.rests.next().is_none() && self.tasks.schedule.stop().is_none())
         else {
             return false;
         };
-        self.stops.explain(|| why);
+        self.user.stops.explain(|| why);
         self.happened(ScheduleEvent::Spent { units: SPENT });
         true
     }
@@ -130,11 +122,11 @@ impl RunLoop<'_> {
     /// Starts nothing new when the run's budget is spent.
     pub(super) fn check_budget(&mut self) {
         let budget = &self.request.config.run.budget;
-        if budget.is_open() || self.schedule.stop().is_some() {
+        if budget.is_open() || self.tasks.schedule.stop().is_some() {
             return;
         }
         if let Some(why) = self.all_spent().over_run(budget) {
-            self.stops.explain(|| why);
+            self.user.stops.explain(|| why);
             self.happened(ScheduleEvent::Spent { units: SPENT });
         }
     }
@@ -143,11 +135,10 @@ impl RunLoop<'_> {
     pub(super) fn all_spent(&self) -> Spent {
         let state = self.state();
         let mut spent = state.spent.with(&state.earlier);
-        spent.pass(self.clock.milliseconds());
+        spent.pass(self.waits.clock.milliseconds());
         spent
     }
 
-    /// Returns which part of the budget of an attempt's task is spent, in words.
     pub(super) fn over_task_budget(&self, attempt: &RunningAttempt) -> Option<String> {
         self.over_task_budget_with(attempt, &Spent::default())
     }
@@ -174,7 +165,7 @@ impl RunLoop<'_> {
 /// cost less than others will.
 fn reports_cost(attempt: &AttemptRun) -> bool {
     let is_whole = attempt.outcome.as_ref().is_some_and(crate::runs::Outcome::counts);
-    let has_cost = attempt.cost_usd.is_some() || attempt.tokens.is_some();
+    let has_cost = attempt.report.cost_usd.is_some() || attempt.report.tokens.is_some();
     // An attempt that landed later, or never had a process, has no time of its own.
-    has_cost || is_whole && attempt.milliseconds.is_some()
+    has_cost || is_whole && attempt.report.milliseconds.is_some()
 }

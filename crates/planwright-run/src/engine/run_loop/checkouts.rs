@@ -26,26 +26,20 @@ use crate::layout::{IGNORE, STATE_FOLDER, refuse_links};
 use crate::runs::{self, Conditions, Drifted, IsolationMode, RunEvent};
 use crate::verify;
 
-/// Why there is nowhere to work, in words.
 pub(super) enum CheckoutObstacle {
     /// It may be gone after a while: the task waits.
     Passing(String),
-    /// For this task.
     OfTask(String),
-    /// For any task.
     OfAll(String),
 }
 
-/// Where the tasks of a run work.
 pub(in super::super) enum Workplace {
     /// All in the folder of the workspace; in a repository it is seen what they touch.
     Shared(Option<Repository>),
-    /// Each in a checkout of its own.
     Checkouts(Box<LandingSite>),
 }
 
 impl Workplace {
-    /// Returns how the log calls it.
     pub(super) fn mode(&self) -> IsolationMode {
         match self {
             Workplace::Shared(_) => IsolationMode::Shared,
@@ -53,7 +47,6 @@ impl Workplace {
         }
     }
 
-    /// Returns what holds until the end of the run.
     pub(super) fn conditions(&self) -> Option<&Conditions> {
         Some(self.site()?.conditions())
     }
@@ -84,7 +77,6 @@ impl Workplace {
     }
 }
 
-/// The checkouts of tasks between two attempts.
 pub(super) struct KeptCheckouts {
     kept: HashMap<u32, TaskCheckout>,
 }
@@ -118,17 +110,18 @@ impl RunLoop<'_> {
     /// Prepares the folder that an attempt works in, and makes it where the attempt has its own.
     pub(super) fn prepare_checkout(&mut self, attempt: &mut RunningAttempt) -> Result<(), CheckoutObstacle> {
         let mut root = self.root();
-        let kept = self.checkouts.take(attempt.task);
-        if let Some(site) = self.workplace.site() {
+        let kept = self.folders.checkouts.take(attempt.task);
+        if let Some(site) = self.folders.workplace.site() {
             // A folder that was removed or replaced since is none of this task's: it begins anew.
-            let is_usable =
-                |checkout: &TaskCheckout| site.reopen(checkout).is_ok() && state_folder(site, checkout).is_ok();
+            let is_usable = |checkout: &TaskCheckout| {
+                site.checkouts().reopen(checkout).is_ok() && state_folder(site, checkout).is_ok()
+            };
             let kept = kept.filter(is_usable);
             let is_new = kept.is_none();
             let checkout = match kept {
                 Some(checkout) => checkout,
                 None => {
-                    attempt.setup = site.preparation().setup.iter().cloned().collect();
+                    attempt.location.setup = site.preparation().setup.iter().cloned().collect();
                     site.make(&attempt.name, attempt.number).map_err(|error| {
                         let (name, why) = (&attempt.name, words(&error));
                         let why = format!("the checkout of `{name}` cannot be made: {why}");
@@ -140,7 +133,7 @@ impl RunLoop<'_> {
                 }
             };
             root = site.root_in(checkout.path());
-            let checkout = attempt.checkout.insert(checkout);
+            let checkout = attempt.location.checkout.insert(checkout);
             // Agents may be kept from writing outside of their folder.
             let state = state_folder(site, checkout).map_err(|why| {
                 if is_new {
@@ -148,12 +141,12 @@ impl RunLoop<'_> {
                 }
                 CheckoutObstacle::OfAll(why)
             })?;
-            attempt.result = state.join(format!("result-{}.json", attempt.number));
+            attempt.location.result = state.join(format!("result-{}.json", attempt.number));
         }
         let folder = verify::folder(&root, self.snapshot.plan(), attempt.task as usize);
-        attempt.folder = folder.map_err(|error| CheckoutObstacle::OfTask(error.to_string()))?;
-        attempt.files_before = self.workplace.files_now();
-        if attempt.checkout.is_none() && !self.memory.is_watched(attempt.task) {
+        attempt.location.folder = folder.map_err(|error| CheckoutObstacle::OfTask(error.to_string()))?;
+        attempt.location.files_before = self.folders.workplace.files_now();
+        if attempt.location.checkout.is_none() && !self.agents.memory.is_watched(attempt.task) {
             let protection = self.protection(attempt.task, &attempt.name);
             let known = self.state().task(&attempt.name).and_then(|run| run.contract.as_ref());
             let known = known.and_then(|contract| contract.watched.as_ref());
@@ -163,10 +156,10 @@ impl RunLoop<'_> {
                 None if protection.is_empty() => WatchedFiles::default(),
                 None => protection.watch(&self.root()),
             };
-            self.memory.watch(attempt.task, watched);
+            self.agents.memory.watch(attempt.task, watched);
         }
-        if matches!(self.workplace, Workplace::Shared(None)) {
-            attempt.print_before = self.folder_print();
+        if matches!(self.folders.workplace, Workplace::Shared(None)) {
+            attempt.location.print_before = self.folder_print();
         }
         Ok(())
     }
@@ -189,7 +182,7 @@ impl RunLoop<'_> {
 
     /// Returns the files that verify a task and that are changed in the folder that tasks share, since its first attempt.
     pub(super) fn changed_in_folder(&self, task: u32, name: &str) -> Vec<String> {
-        let changed = self.memory.changed(task, &self.root());
+        let changed = self.agents.memory.changed(task, &self.root());
         self.protection(task, name).among(&changed)
     }
 
@@ -198,7 +191,7 @@ impl RunLoop<'_> {
         let protection = self.protection(attempt.task, &attempt.name);
         let changed = match candidate {
             Some(candidate) => self.seen_from_workspace(&candidate.replaced),
-            None => self.memory.changed(attempt.task, &self.root()),
+            None => self.agents.memory.changed(attempt.task, &self.root()),
         };
         let mut changed = protection.among(&changed);
         if let Some(candidate) = candidate {
@@ -228,8 +221,8 @@ impl RunLoop<'_> {
         match candidate {
             _ if self.request.config.run.no_changes == NoChanges::Allow || attempt.resolution.is_some() => false,
             Some(candidate) => candidate.is_empty(),
-            None if attempt.files_before.is_some() => conclusion.affected_files.is_empty(),
-            None => attempt.print_before.as_ref().is_some_and(without_git),
+            None if attempt.location.files_before.is_some() => conclusion.affected_files.is_empty(),
+            None => attempt.location.print_before.as_ref().is_some_and(without_git),
         }
     }
 
@@ -239,7 +232,7 @@ impl RunLoop<'_> {
         attempt: &RunningAttempt,
         conclusion: &mut Conclusion,
     ) -> Result<Option<Candidate>, String> {
-        if attempt.checkout.is_some() {
+        if attempt.location.checkout.is_some() {
             let named = self.named_files(attempt, conclusion);
             let candidate = match self.snapshot_of(attempt, Some(&named)) {
                 Ok(candidate) => candidate,
@@ -254,27 +247,29 @@ impl RunLoop<'_> {
             conclusion.affected_files = self.seen_from_workspace(&candidate.touched);
             return Ok(Some(candidate));
         }
-        let before = attempt.files_before.as_ref();
-        if let Some(mut touched) = before.and_then(|before| self.workplace.touched(before, &self.snapshot)) {
+        let before = attempt.location.files_before.as_ref();
+        if let Some(mut touched) = before.and_then(|before| self.folders.workplace.touched(before, &self.snapshot)) {
             let own = self.files_of(attempt.task);
-            touched.retain(|path| own.contains(path) || !attempt.of_others.contains(path));
+            touched.retain(|path| own.contains(path) || !attempt.location.of_others.contains(path));
             conclusion.affected_files = touched;
         }
         Ok(None)
     }
 
     fn seen_from_workspace(&self, paths: &[String]) -> Vec<String> {
-        self.workplace.site().map_or_else(Vec::new, |site| site.below(paths))
+        self.folders
+            .workplace
+            .site()
+            .map_or_else(Vec::new, |site| site.below(paths))
     }
 
-    /// Takes a snapshot of an attempt's checkout.
     pub(super) fn snapshot_of(
         &self,
         attempt: &RunningAttempt,
         named: Option<&[String]>,
     ) -> Result<Candidate, GitError> {
-        let (Some(site), Some(checkout)) = (self.workplace.site(), &attempt.checkout) else {
-            return Err(GitError::LostCheckout(attempt.folder.clone()));
+        let (Some(site), Some(checkout)) = (self.folders.workplace.site(), &attempt.location.checkout) else {
+            return Err(GitError::LostCheckout(attempt.location.folder.clone()));
         };
         let message = commit_message(self.snapshot.plan(), attempt);
         site.snapshot(checkout, &attempt.name, attempt.number, &message, named)
@@ -282,8 +277,8 @@ impl RunLoop<'_> {
 
     /// Records a candidate, and reports what of the agent's work is not part of it.
     pub(super) fn record_candidate(&mut self, attempt: &RunningAttempt, candidate: &Candidate) -> Result<(), RunError> {
-        let other_work = match (self.workplace.site(), &attempt.checkout) {
-            (Some(site), Some(checkout)) => site.other_work(checkout),
+        let other_work = match (self.folders.workplace.site(), &attempt.location.checkout) {
+            (Some(site), Some(checkout)) => site.checkouts().other_work(checkout),
             _ => Vec::new(),
         };
         if !candidate.own.is_empty() {
@@ -298,6 +293,7 @@ impl RunLoop<'_> {
                 "it left commits that are not part of its files, in {}: its checkout is kept ({})",
                 listed(&other_work),
                 attempt
+                    .location
                     .checkout
                     .as_ref()
                     .map_or(Path::new(""), TaskCheckout::path)
@@ -322,14 +318,14 @@ impl RunLoop<'_> {
     /// Keeps the checkout of an attempt that was not successful, and its files as a commit that no clean-up removes. Returns where
     /// they are, in words.
     pub(super) fn keep_checkout(&mut self, attempt: &mut RunningAttempt) -> Result<Option<String>, RunError> {
-        let Some(checkout) = attempt.checkout.clone() else {
+        let Some(checkout) = attempt.location.checkout.clone() else {
             return Ok(None);
         };
         let taken = match checkout.require_identity() {
             Ok(()) => self.snapshot_of(attempt, None),
             Err(error) => Err(error),
         };
-        attempt.checkout = None;
+        attempt.location.checkout = None;
         let path = checkout.path().display().to_string();
         let kept = match taken {
             Ok(candidate) if candidate.is_empty() => None,
@@ -346,13 +342,18 @@ impl RunLoop<'_> {
             }
         };
         self.disarm(attempt.task, &checkout)?;
-        self.checkouts.keep(attempt.task, checkout);
+        self.folders.checkouts.keep(attempt.task, checkout);
         Ok(kept)
     }
 
     /// Takes from a checkout that is kept what git would execute in it.
     pub(super) fn disarm(&mut self, task: u32, checkout: &TaskCheckout) -> Result<(), RunError> {
-        match self.workplace.site().map(|site| site.disarm(checkout)) {
+        match self
+            .folders
+            .workplace
+            .site()
+            .map(|site| site.checkouts().disarm(checkout))
+        {
             Some(Err(error)) => {
                 let path = checkout.path().display();
                 let why = words(&error);
@@ -370,14 +371,13 @@ impl RunLoop<'_> {
         let own = self.files_of(attempt.task);
         let others: Vec<u32> = self.attempts.running().map(|other| other.task).collect();
         for task in others {
-            attempt.of_others.extend(self.files_of(task));
+            attempt.location.of_others.extend(self.files_of(task));
         }
         for other in self.attempts.running_mut() {
-            other.of_others.extend(own.iter().cloned());
+            other.location.of_others.extend(own.iter().cloned());
         }
     }
 
-    /// Returns the files that a task names.
     fn files_of(&self, task: u32) -> Vec<String> {
         let plan = self.snapshot.plan();
         let task = plan.tasks().get(task as usize);
@@ -412,7 +412,6 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns the record of a candidate.
 pub(super) fn kept_candidate(attempt: &RunningAttempt, candidate: &Candidate) -> runs::CandidateRecord {
     runs::CandidateRecord {
         task: attempt.name.clone(),
@@ -422,7 +421,7 @@ pub(super) fn kept_candidate(attempt: &RunningAttempt, candidate: &Candidate) ->
         base: candidate.base.clone(),
         ignored: candidate.ignored.clone(),
         other_work: Vec::new(),
-        protected: attempt.protected.clone(),
+        protected: attempt.work.protected.clone(),
     }
 }
 

@@ -25,12 +25,10 @@ pub(super) struct Conflicts {
     open: HashMap<u32, Conflict>,
 }
 
-/// A conflict in the checkout of a task.
 #[derive(Clone)]
 pub(super) struct Conflict {
     /// Which attempt to resolve conflicts of the task the next one is.
     pub(super) resolution: u32,
-    /// What the agent has to know.
     pub(super) prompt: String,
     /// The agent's own name for the conversation in which it made its side.
     pub(super) session: Option<String>,
@@ -41,7 +39,6 @@ impl Conflicts {
         self.open.get(&task)
     }
 
-    /// Forgets the conflict of a task that is over.
     pub(super) fn close(&mut self, task: u32) {
         self.open.remove(&task);
     }
@@ -60,61 +57,57 @@ impl RunLoop<'_> {
         candidate: Candidate,
         tip: &str,
     ) -> Result<(), LandingError> {
-        let Some(site) = self.workplace.site() else {
+        let Some(site) = self.folders.workplace.site() else {
             return Ok(());
         };
         let onto = site.repository().tree_of(tip)?;
-        let checkout = attempt.checkout.as_ref().map(|checkout| checkout.path());
+        let checkout = attempt.location.checkout.as_ref().map(|checkout| checkout.path());
         let replayed = site.replay(&attempt.name, &candidate, tip, &onto, checkout)?;
-        let Replaying::Conflict {
-            tree,
-            paths,
-            stages,
-            labels,
-        } = replayed
-        else {
+        let Replaying::Conflict(conflict) = replayed else {
             // The branch has changed since: it fits now.
             return Ok(self.land(attempt, checking, candidate)?);
         };
         if self.request.options.lands_only {
             let why = format!(
                 "it conflicts with what has landed, in {}: `planwright run` gives it back to its agent",
-                listed(&paths)
+                listed(&conflict.paths)
             );
             self.leave(attempt.task, &why)?;
             attempt.ending = Some(AttemptEndReason::TakenAway);
             return Ok(self.interrupted(attempt, None)?);
         }
         let n_before = self.n_resolutions(&attempt);
-        let is_left = n_before < self.request.config.run.resolutions;
+        let is_left = n_before < self.request.config.run.retry.resolutions;
         let own = attempt
+            .location
             .checkout
             .clone()
             .filter(|checkout| checkout.require_identity().is_ok());
         let brought = match (is_left, own) {
             (false, _) => None,
-            (true, Some(own)) => Some(site.bring_conflict(&own, &candidate, tip, &tree, &stages)?),
+            (true, Some(own)) => Some(site.bring_conflict(&own, &candidate, tip, &conflict)?),
             (true, None) => {
                 let made = site.make_again(&attempt.name, attempt.number, &candidate)?;
-                Some(site.bring_conflict(&made, &candidate, tip, &tree, &stages)?)
+                Some(site.bring_conflict(&made, &candidate, tip, &conflict)?)
             }
         };
         let resolution = brought.as_ref().map(|_| n_before + 1);
         self.record(RunEvent::Conflicted(Conflicted {
             task: attempt.name.clone(),
             attempt: attempt.number,
-            files: paths.clone(),
+            files: conflict.paths.clone(),
             onto: tip.to_owned(),
-            tree,
-            labels: labels.to_vec(),
+            tree: conflict.tree,
+            labels: conflict.labels.to_vec(),
             resolution,
         }))?;
+        let paths = conflict.paths;
         let (Some(checkout), Some(resolution)) = (brought, resolution) else {
             return Ok(self.not_landed(attempt, &candidate, &paths)?);
         };
         let prompt = self.conflict_prompt(&attempt, &candidate, tip, &paths)?;
         let session = checking.conclusion.session.clone();
-        self.conflicts.open.insert(
+        self.landing.conflicts.open.insert(
             attempt.task,
             Conflict {
                 resolution,
@@ -122,7 +115,7 @@ impl RunLoop<'_> {
                 session,
             },
         );
-        self.checkouts.keep(attempt.task, checkout);
+        self.folders.checkouts.keep(attempt.task, checkout);
         let why = format!("it conflicts with what has landed, in {}", listed(&paths));
         self.resolve_next(&attempt, &why);
         Ok(())
@@ -138,11 +131,11 @@ impl RunLoop<'_> {
     /// An attempt to resolve a conflict failed: the next one finds the same conflict, until there were enough of them.
     pub(super) fn not_resolved(&mut self, mut attempt: RunningAttempt, why: &AttemptFailure) -> Result<(), RunError> {
         let n_made = self.n_resolutions(&attempt);
-        if n_made >= self.request.config.run.resolutions || self.schedule.stop().is_some() {
-            self.conflicts.open.remove(&attempt.task);
+        if n_made >= self.request.config.run.retry.resolutions || self.tasks.schedule.stop().is_some() {
+            self.landing.conflicts.open.remove(&attempt.task);
             return self.fail(attempt, why, false);
         }
-        if let Some(conflict) = self.conflicts.open.get_mut(&attempt.task) {
+        if let Some(conflict) = self.landing.conflicts.open.get_mut(&attempt.task) {
             conflict.resolution = n_made + 1;
             conflict.session = None;
         }
@@ -155,14 +148,19 @@ impl RunLoop<'_> {
     fn resolve_next(&mut self, attempt: &RunningAttempt, why: &str) {
         let task = attempt.task;
         self.attempts.free_slot(attempt);
-        self.fallbacks.continue_with(task, &attempt.agent);
-        self.rests.plan(task, Duration::ZERO, why.to_owned());
+        self.agents.fallbacks.continue_with(task, &attempt.agent);
+        self.waits.rests.plan(task, Duration::ZERO, why.to_owned());
         self.happened(ScheduleEvent::Deferred { task });
     }
 
     /// A conflict is not given back any more: the task has failed, and its work is kept.
     fn not_landed(&mut self, attempt: RunningAttempt, candidate: &Candidate, paths: &[String]) -> Result<(), RunError> {
-        let branch = self.workplace.site().map_or("", |site| site.branch()).to_owned();
+        let branch = self
+            .folders
+            .workplace
+            .site()
+            .map_or("", |site| site.branch())
+            .to_owned();
         let why = format!(
             "it conflicts with what has landed on `{branch}`, in {}; its work is commit {}",
             listed(paths),
@@ -187,7 +185,7 @@ impl RunLoop<'_> {
         tip: &str,
         paths: &[String],
     ) -> Result<String, GitError> {
-        let Some(site) = self.workplace.site() else {
+        let Some(site) = self.folders.workplace.site() else {
             return Ok(String::new());
         };
         let own = site
@@ -198,7 +196,7 @@ impl RunLoop<'_> {
         let landed: Vec<String> = landed.iter().map(|(_, subject)| format!("- {subject}")).collect();
         let title = title_of(self.snapshot.plan(), attempt.task);
         // The sides are what agents wrote, and prompts are kept.
-        let redaction = self.agents.redaction();
+        let redaction = self.agents.chosen.redaction();
         Ok(format!(
             "## Resolve a conflict\n\n\
              You have finished this task before. Since then other work has landed that changes the same places. Your folder holds \
@@ -228,8 +226,8 @@ impl RunLoop<'_> {
             .attempts
             .iter()
             .rev()
-            .find_map(|attempt| attempt.conflict.as_ref())?;
-        let (site, candidate) = (self.workplace.site()?, candidate?);
+            .find_map(|attempt| attempt.landing.conflict.as_ref())?;
+        let (site, candidate) = (self.folders.workplace.site()?, candidate?);
         if last.tree.is_empty() {
             // A log of an earlier version of planwright.
             return None;

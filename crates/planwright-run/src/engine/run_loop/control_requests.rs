@@ -16,7 +16,6 @@ use crate::runs::{Approved, ControlRequest, RequestRecord, Requests, RunEvent};
 use crate::user::user;
 use crate::worker::StopManner;
 
-/// The requests of other processes.
 pub(super) struct ControlRequests {
     requests: Requests,
     is_paused: bool,
@@ -31,7 +30,6 @@ impl ControlRequests {
         }
     }
 
-    /// Returns whether the user paused the run.
     pub(super) fn is_paused(&self) -> bool {
         self.is_paused
     }
@@ -39,7 +37,7 @@ impl ControlRequests {
 
 impl RunLoop<'_> {
     pub(super) fn handle_requests(&mut self) -> Result<(), RunError> {
-        for ask in self.control.requests.more() {
+        for ask in self.user.control.requests.more() {
             self.handle_request(&ask)?;
         }
         Ok(())
@@ -51,19 +49,19 @@ impl RunLoop<'_> {
             why: ask.note.clone(),
         };
         match ask.verb.as_str() {
-            "pause" if !self.control.is_paused => {
-                self.control.is_paused = true;
+            "pause" if !self.user.control.is_paused => {
+                self.user.control.is_paused = true;
                 self.happened(ScheduleEvent::Paused);
                 self.record(RunEvent::Paused(asked))?;
             }
-            "resume" if self.control.is_paused => {
-                self.control.is_paused = false;
+            "resume" if self.user.control.is_paused => {
+                self.user.control.is_paused = false;
                 self.record(RunEvent::Resumed(asked))?;
                 self.resumed()?;
             }
             "stop" | "kill" => {
                 let who = ask.by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
-                self.stops.explain(|| format!("stopped on request{who}"));
+                self.user.stops.explain(|| format!("stopped on request{who}"));
                 self.happened(ScheduleEvent::StopRequested);
                 if ask.verb == "kill" {
                     self.end_attempts(StopManner::Politely);

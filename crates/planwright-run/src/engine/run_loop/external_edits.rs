@@ -24,7 +24,6 @@ const OURSELVES: &str = "planwright";
 
 /// Whether the plan can be used, and when it was looked at.
 pub(super) struct EditWatch {
-    /// Why the plan cannot be used now.
     invalid: Option<String>,
     last_look: Instant,
     /// The first record of the plan's journal that can be of a verb called during this run.
@@ -60,7 +59,6 @@ impl EditWatch {
         self.invalid.is_some()
     }
 
-    /// Returns whether it is time to look again.
     pub(super) fn is_due(&mut self, now: Instant, every: Duration) -> bool {
         let is_due = now.duration_since(self.last_look) >= every;
         if is_due {
@@ -80,9 +78,7 @@ struct EditedPlan {
     old_of: Vec<Option<u32>>,
     /// Which task each task of the plan before is.
     new_of: HashMap<u32, u32>,
-    /// What the file has for each task.
     found: Vec<State>,
-    /// Where that comes from.
     sources: Vec<StatusSource>,
     /// The state that a verb of another process gave each task. An edit after it may have put another one into the file.
     moved_to: Vec<Option<State>>,
@@ -101,7 +97,6 @@ struct EditedPlan {
 /// Where the status of a task in the edited file comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StatusSource {
-    /// It is what the run wrote last.
     Run,
     /// Another process called a verb: it holds.
     Verb,
@@ -114,7 +109,7 @@ impl RunLoop<'_> {
     pub(super) fn follow_plan(&mut self) -> Result<(), RunError> {
         match self.snapshot.reread() {
             // An edit that could not be used was taken back.
-            Ok(None) if self.edits.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
+            Ok(None) if self.plan_file.edits.invalid.is_some() && self.snapshot.is_as_known() => self.release(),
             Ok(None) => Ok(()),
             Ok(Some(new)) => self.follow_edit(new),
             Err(unreadable) => {
@@ -126,8 +121,8 @@ impl RunLoop<'_> {
 
     /// Starts nothing new until the plan can be used again.
     fn hold(&mut self, why: String) -> Result<(), RunError> {
-        let is_news = self.edits.invalid.as_ref() != Some(&why);
-        if self.edits.invalid.replace(why.clone()).is_none() && !self.control.is_paused() {
+        let is_news = self.plan_file.edits.invalid.as_ref() != Some(&why);
+        if self.plan_file.edits.invalid.replace(why.clone()).is_none() && !self.user.control.is_paused() {
             self.happened(ScheduleEvent::Paused);
         }
         match is_news {
@@ -139,7 +134,7 @@ impl RunLoop<'_> {
     fn record_held(&mut self, why: &str) -> Result<(), RunError> {
         let why = format!("the plan has errors now, and the run continues when they are fixed: {why}");
         // The user paused it, and the user resumes it.
-        if self.control.is_paused() {
+        if self.user.control.is_paused() {
             return self.remark(None, why);
         }
         self.record(RunEvent::Paused(RequestRecord {
@@ -150,10 +145,10 @@ impl RunLoop<'_> {
 
     /// Continues with a plan that can be used again, unless the user paused the run.
     fn release(&mut self) -> Result<(), RunError> {
-        if self.edits.invalid.take().is_none() {
+        if self.plan_file.edits.invalid.take().is_none() {
             return Ok(());
         }
-        if self.control.is_paused() {
+        if self.user.control.is_paused() {
             return self.remark(None, "the plan file can be used again; the run is still paused");
         }
         self.happened(ScheduleEvent::Resumed);
@@ -163,7 +158,7 @@ impl RunLoop<'_> {
 
     /// The user resumed the run: it continues, unless the plan cannot be used.
     pub(super) fn resumed(&mut self) -> Result<(), RunError> {
-        match self.edits.invalid.clone() {
+        match self.plan_file.edits.invalid.clone() {
             Some(why) => self.record_held(&why),
             None => {
                 self.happened(ScheduleEvent::Resumed);
@@ -185,12 +180,12 @@ impl RunLoop<'_> {
 
     /// Matches an edited plan with the one before. The error is why it cannot be used, in words.
     fn read_edit(&self, snapshot: PlanSnapshot) -> Result<EditedPlan, String> {
-        let matters = |task: u32| self.is_begun(task) || self.plan_writer.concerns(task);
+        let matters = |task: u32| self.is_begun(task) || self.plan_file.writer.concerns(task);
         let old_of = snapshot.matched(&self.snapshot, matters)?;
         let graph = TaskGraph::new(snapshot.plan(), snapshot.links())
             .map_err(|_| "the tasks depend on each other in a circle".to_owned())?;
         let mut jobs = jobs_of(self.request, &snapshot, &graph).map_err(|error| error.to_string())?;
-        let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.edits.since);
+        let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.plan_file.edits.since);
         let is_verbs_text = |task: u32| {
             let verb = called.verb_of_text(snapshot.text(), snapshot.name(task));
             verb.is_some_and(|verb| verb != VERB)
@@ -212,7 +207,7 @@ impl RunLoop<'_> {
         };
         let source = |task: usize| {
             let known = match old_of[task] {
-                Some(old) => self.plan_writer.written(old),
+                Some(old) => self.plan_file.writer.written(old),
                 // A task that comes into the plan has not begun.
                 None => Some(State::Pending),
             };
@@ -255,7 +250,7 @@ impl RunLoop<'_> {
     /// Returns the state that a verb of another process gave each task. Where an edit put another one into the file before the run
     /// saw it, the verb still counts.
     fn moved_to(&self, new: &PlanSnapshot, called: &CalledVerbs, sources: &[StatusSource]) -> Vec<Option<State>> {
-        let is_news = |name: &str| self.edits.followed.get(name).copied() < called.record_of_move(name);
+        let is_news = |name: &str| self.plan_file.edits.followed.get(name).copied() < called.record_of_move(name);
         let by_verb = |name: &str| called.last_move(name).filter(|(verb, _)| *verb != VERB);
         let moved_to = |(task, source): (u32, &StatusSource)| {
             let name = new.name(task);
@@ -286,7 +281,7 @@ impl RunLoop<'_> {
             let Some(old) = *old else {
                 continue;
             };
-            let was_wanted = self.schedule.jobs()[old as usize].is_wanted;
+            let was_wanted = self.tasks.schedule.jobs()[old as usize].is_wanted;
             if self.is_begun(old) {
                 job.is_wanted = was_wanted;
             }
@@ -315,15 +310,13 @@ impl RunLoop<'_> {
         both.filter(is_edited).map(|(task, _)| task).collect()
     }
 
-    /// Returns whether work on a task is under way.
     fn is_begun(&self, task: u32) -> bool {
         matches!(self.phase(task), Phase::Running | Phase::Resting | Phase::Review)
     }
 
-    /// Replaces the plan by its edited version.
     fn take_over(&mut self, mut edited: EditedPlan) -> Result<(), RunError> {
         self.set_states(&mut edited);
-        let is_same = is_same_shape(self.schedule.jobs(), &edited.jobs, &edited.old_of);
+        let is_same = is_same_shape(self.tasks.schedule.jobs(), &edited.jobs, &edited.old_of);
         let sources = (0..).zip(&edited.sources);
         let claimed: Vec<u32> = sources
             .filter(|(_, source)| **source == StatusSource::Claim)
@@ -351,21 +344,21 @@ impl RunLoop<'_> {
             followed,
             ..
         } = edited;
-        self.edits.renewed.extend(renewed);
-        self.edits.followed.extend(followed);
+        self.plan_file.edits.renewed.extend(renewed);
+        self.plan_file.edits.followed.extend(followed);
         let is_other_dialect = self.snapshot.plan().dialect != snapshot.plan().dialect;
         let template = (self.request.options.template.is_none() && is_other_dialect)
             .then(|| Template::built_in(snapshot.linked().dialect.prompt()));
-        self.agents.replace(agents, template);
-        self.weights = weights;
+        self.agents.chosen.replace(agents, template);
+        self.tasks.weights = weights;
         self.snapshot = snapshot;
         if let Some(event) = event {
             self.record(RunEvent::Edited(event))?;
         }
         if !is_same {
-            let (schedule, actions) = self.schedule.over(Jobs::new(jobs), &old_of);
-            self.schedule = schedule;
-            self.actions.extend(actions);
+            let (schedule, actions) = self.tasks.schedule.over(Jobs::new(jobs), &old_of);
+            self.tasks.schedule = schedule;
+            self.tasks.actions.extend(actions);
         }
         for (task, to) in moved {
             // A new schedule has the states of tasks that are not under way.
@@ -389,7 +382,7 @@ impl RunLoop<'_> {
                 job.state = if is_held { State::Skipped } else { holds };
             }
             let old = edited.old_of[task].filter(|_| edited.moved_to[task].is_none());
-            job.state = match old.map(|old| (self.phase(old), self.plan_writer.intended(old))) {
+            job.state = match old.map(|old| (self.phase(old), self.plan_file.writer.intended(old))) {
                 // Only the plan skipped it, and the plan may be another one now.
                 Some((Phase::Over(State::Skipped), Some(State::Pending))) => job.state,
                 Some((Phase::Over(state), _)) => state,
@@ -404,7 +397,7 @@ impl RunLoop<'_> {
         let new = &edited.snapshot;
         let names: Vec<String> = moved.iter().map(|&(task, _)| new.name(task).to_owned()).collect();
         let states: Vec<State> = moved.iter().map(|&(_, to)| to).collect();
-        let gone = (0..self.plan_writer.n_tasks()).filter(|task| !edited.new_of.contains_key(task));
+        let gone = (0..self.plan_file.writer.n_tasks()).filter(|task| !edited.new_of.contains_key(task));
         let gone: Vec<&str> = gone.map(|task| self.snapshot.name(task)).collect();
         let come = (0..).zip(&edited.old_of).filter(|(_, old)| old.is_none());
         let come: Vec<&str> = come.map(|(task, _)| new.name(task)).collect();
@@ -492,21 +485,22 @@ impl RunLoop<'_> {
         }
         for &task in tasks {
             let request = self.request;
-            self.plan_writer
+            self.plan_file
+                .writer
                 .restore(task, found[task as usize], |verb| plain(request, task, verb));
         }
         let words = |&task: &u32| {
             let found = found[task as usize];
-            let holds = self.plan_writer.intended(task).unwrap_or(found);
+            let holds = self.plan_file.writer.intended(task).unwrap_or(found);
             (self.snapshot.name(task), found, holds)
         };
         let set_back: Vec<(&str, State, State)> = tasks.iter().map(words).collect();
         let remark = set_back_remark(&set_back);
         // A process that writes the same again and again is reported once.
-        if self.edits.last_set_back.as_ref() == Some(&remark.text) {
+        if self.plan_file.edits.last_set_back.as_ref() == Some(&remark.text) {
             return Ok(());
         }
-        self.edits.last_set_back = Some(remark.text.clone());
+        self.plan_file.edits.last_set_back = Some(remark.text.clone());
         self.record(RunEvent::Remark(remark))
     }
 
@@ -520,7 +514,6 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Has a task go where another process moved it.
     fn follow(&mut self, task: u32, to: State) {
         if self.landing.follow(task, to, self.workers) || self.attempts.follow(task, to, self.workers) {
             return;
@@ -532,7 +525,7 @@ impl RunLoop<'_> {
             Phase::Over(state) => to != state,
         };
         if is_news {
-            self.rests.forget(task);
+            self.waits.rests.forget(task);
             self.happened(ScheduleEvent::Moved { task, to });
         }
     }
@@ -541,25 +534,25 @@ impl RunLoop<'_> {
     fn renumber(&mut self, edited: &EditedPlan) {
         let new_of = &edited.new_of;
         self.landing.renumber(new_of, self.workers);
-        self.checkouts.renumber(new_of);
-        self.conflicts.renumber(new_of);
-        self.budget_waits.renumber(new_of);
-        self.rests.renumber(new_of);
-        self.fallbacks.renumber(new_of);
-        self.memory.renumber(new_of);
-        self.arbiter.renumber(new_of, self.workers);
-        self.plan_writer
+        self.folders.checkouts.renumber(new_of);
+        self.landing.conflicts.renumber(new_of);
+        super::renumber(&mut self.waits.budget, new_of);
+        self.waits.rests.renumber(new_of);
+        self.agents.fallbacks.renumber(new_of);
+        self.agents.memory.renumber(new_of);
+        self.agents.arbiter.renumber(new_of, self.workers);
+        self.plan_file.writer
             .renumber(new_of, &edited.found, &edited.old_of, |task| edited.moved_to[task]);
         let in_scope = |(task, old): (usize, &Option<u32>)| match old {
-            Some(old) => self.in_scope[*old as usize],
+            Some(old) => self.tasks.in_scope[*old as usize],
             None => edited.found[task] == State::Pending || edited.sources[task] == StatusSource::Claim,
         };
-        self.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
-        let renewed = std::mem::take(&mut self.edits.renewed).into_iter();
-        self.edits.renewed = renewed.filter_map(|task| new_of.get(&task).copied()).collect();
-        let actions = std::mem::take(&mut self.actions).into_iter();
+        self.tasks.in_scope = edited.old_of.iter().enumerate().map(in_scope).collect();
+        let renewed = std::mem::take(&mut self.plan_file.edits.renewed).into_iter();
+        self.plan_file.edits.renewed = renewed.filter_map(|task| new_of.get(&task).copied()).collect();
+        let actions = std::mem::take(&mut self.tasks.actions).into_iter();
         let new = |task: u32| new_of.get(&task).copied();
-        self.actions = actions.filter_map(|action| renumbered(action, new)).collect();
+        self.tasks.actions = actions.filter_map(|action| renumbered(action, new)).collect();
         self.attempts.renumber(new_of, self.workers);
     }
 }
@@ -583,7 +576,6 @@ fn renumbered(action: ScheduleAction, new: impl Fn(u32) -> Option<u32>) -> Optio
     })
 }
 
-/// Returns tasks and where they are, in words.
 fn where_to(names: &[String], states: &[State]) -> String {
     let moved = names.iter().zip(states);
     and_more(moved.map(|(name, state)| format!("`{name}` to {}", state.as_str())))

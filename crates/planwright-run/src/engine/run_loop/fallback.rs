@@ -37,7 +37,6 @@ impl Fallbacks {
         self.turns.get(&task).is_some_and(|turn| turn.goes_on)
     }
 
-    /// Has an agent take a task once more, without another choice.
     pub(super) fn continue_with(&mut self, task: u32, agent: &str) {
         let turn = self.turns.entry(task).or_default();
         turn.goes_on = true;
@@ -53,26 +52,27 @@ impl Fallbacks {
 
 /// Returns the limits that are not over, as moments of this process.
 fn limits_of(state: &RunState, now: u64, instant: Instant) -> ProviderLimits {
-    let open = state.provider_limits.iter().filter(|(_, until)| **until > now);
+    let open = state
+        .from_agents
+        .provider_limits
+        .iter()
+        .filter(|(_, until)| **until > now);
     let moment = |until: u64| instant + Duration::from_millis(until - now).min(MAX_PROVIDER_WAIT);
     open.map(|(agent, until)| (agent.clone(), moment(*until))).collect()
 }
 
-/// Which agent takes a task, and instead of which.
 #[derive(Debug, Default)]
 struct AgentSubstitution {
-    /// Who was to take it.
     first: String,
     /// Whether the last attempt did not count, so that no agent is chosen anew.
     goes_on: bool,
-    /// Who can take it.
     fallback: Fallback,
 }
 
 impl RunLoop<'_> {
     /// Returns who takes the next attempt at a task, and in whose place, where `chosen` would.
     pub(super) fn runner_for(&mut self, task: u32, chosen: String) -> (String, Option<String>) {
-        let turn = self.fallbacks.turns.entry(task).or_default();
+        let turn = self.agents.fallbacks.turns.entry(task).or_default();
         if !std::mem::take(&mut turn.goes_on) {
             turn.first = chosen;
         }
@@ -94,30 +94,30 @@ impl RunLoop<'_> {
 
     /// Returns who of those that could take a task is free.
     fn next_runner(&self, task: u32) -> Option<String> {
-        let turn = self.fallbacks.turns.get(&task)?;
+        let turn = self.agents.fallbacks.turns.get(&task)?;
         let next = turn
             .fallback
-            .next(&self.chain(turn), &self.fallbacks.limits, clock::instant());
+            .next(&self.chain(turn), &self.agents.fallbacks.limits, clock::instant());
         next.map(str::to_owned)
     }
 
     /// Has a task wait that is to begin with `chosen`, where that one and all that could take its place were told to wait. Returns
     /// whether it does.
     pub(super) fn waits_for_agent(&mut self, task: u32, chosen: &str) -> bool {
-        let mut turn = self.fallbacks.turns.remove(&task).unwrap_or_default();
+        let mut turn = self.agents.fallbacks.turns.remove(&task).unwrap_or_default();
         if !turn.goes_on {
             turn.first = chosen.to_owned();
         }
         let wait = turn
             .fallback
-            .blocked_for(&self.chain(&turn), &self.fallbacks.limits, clock::instant());
+            .blocked_for(&self.chain(&turn), &self.agents.fallbacks.limits, clock::instant());
         if let Some(wait) = wait {
             turn.goes_on = true;
             let why = format!("`{}` is held up by its provider", turn.first);
-            self.rests.plan(task, wait, why);
+            self.waits.rests.plan(task, wait, why);
             self.happened(ScheduleEvent::Deferred { task });
         }
-        self.fallbacks.turns.insert(task, turn);
+        self.agents.fallbacks.turns.insert(task, turn);
         wait.is_some()
     }
 
@@ -126,13 +126,13 @@ impl RunLoop<'_> {
         if let Some(other) = self.next_runner(task) {
             return Some(Continuation::Other(other));
         }
-        let AgentSubstitution { first, fallback, .. } = self.fallbacks.turns.get_mut(&task)?;
+        let AgentSubstitution { first, fallback, .. } = self.agents.fallbacks.turns.get_mut(&task)?;
         let chain = chain_of(&self.request.config.agents, first);
         let (wait, _) = fallback.pause(
             &chain,
-            &self.fallbacks.limits,
+            &self.agents.fallbacks.limits,
             clock::instant(),
-            self.request.config.run.backoff,
+            self.request.config.run.retry.backoff,
         )?;
         Some(Continuation::Wait(wait))
     }
@@ -145,8 +145,13 @@ impl RunLoop<'_> {
         why: &str,
     ) -> Result<(), RunError> {
         let task = attempt.task;
-        let fallback = &mut self.fallbacks.turns.entry(task).or_default().fallback;
-        fallback.limit(&attempt.agent, wait, &mut self.fallbacks.limits, clock::instant());
+        let fallback = &mut self.agents.fallbacks.turns.entry(task).or_default().fallback;
+        fallback.limit(
+            &attempt.agent,
+            wait,
+            &mut self.agents.fallbacks.limits,
+            clock::instant(),
+        );
         if fallback.has_waited_enough() {
             let why = format!("its provider's limit was reached {MAX_WAITS} times: {why}");
             return self.fail(attempt, &AttemptFailure::Other(why), false);
@@ -164,6 +169,7 @@ impl RunLoop<'_> {
     /// there is another agent.
     pub(super) fn way_around(&mut self, attempt: &RunningAttempt, spent: &Spent) -> Option<Continuation> {
         let is_first = self
+            .agents
             .fallbacks
             .turns
             .entry(attempt.task)
@@ -174,7 +180,6 @@ impl RunLoop<'_> {
         may_go_on.then(|| self.way_on(attempt.task))?
     }
 
-    /// Has a task go on with another agent, or wait.
     pub(super) fn go_another_way(
         &mut self,
         mut attempt: RunningAttempt,
@@ -193,10 +198,10 @@ impl RunLoop<'_> {
             }
             Continuation::Wait(wait) => wait,
         };
-        if let Some(turn) = self.fallbacks.turns.get_mut(&task) {
+        if let Some(turn) = self.agents.fallbacks.turns.get_mut(&task) {
             turn.goes_on = true;
         }
-        self.rests.plan(task, wait, why.to_owned());
+        self.waits.rests.plan(task, wait, why.to_owned());
         self.happened(ScheduleEvent::Deferred { task });
         Ok(())
     }

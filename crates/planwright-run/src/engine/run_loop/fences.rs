@@ -26,7 +26,6 @@ use crate::worker::{Spec, StartError};
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 const RESTORE_PAUSE: Duration = Duration::from_millis(20);
 
-/// The fences of a run.
 pub(super) struct Fences {
     fencing: Fencing,
     temporary: TemporaryFolders,
@@ -46,7 +45,6 @@ impl Fences {
         }
     }
 
-    /// Returns whether processes are fenced.
     pub(super) fn fencing(&self) -> &Fencing {
         &self.fencing
     }
@@ -61,7 +59,6 @@ impl Fences {
         spec.give_temporary(&mut self.temporary, key)
     }
 
-    /// Removes what belongs to a process that is over.
     pub(super) fn ended(&mut self, key: u64) {
         self.temporary.remove(key);
     }
@@ -85,7 +82,6 @@ pub(in super::super) fn shared_writable(workplace: &Workplace, root: &Path) -> V
     writable
 }
 
-/// Returns the fence of a command that is no agent.
 pub(in super::super) fn fence_of_command(
     fencing: &Fencing,
     workplace: &Workplace,
@@ -102,21 +98,20 @@ pub(in super::super) fn fence_of_command(
 }
 
 impl RunLoop<'_> {
-    /// Returns the fence of an attempt's agent.
     pub(super) fn fence_of_agent(
         &self,
         attempt: &RunningAttempt,
         agent: &Agent,
         environment: &[(OsString, OsString)],
     ) -> Option<Fence> {
-        self.fences.fencing.level()?;
-        let writable = match &attempt.checkout {
+        self.folders.fences.fencing.level()?;
+        let writable = match &attempt.location.checkout {
             Some(checkout) => vec![checkout.path().to_owned()],
-            None => shared_writable(&self.workplace, &self.root()),
+            None => shared_writable(&self.folders.workplace, &self.root()),
         };
-        let mut readable = borrowed_objects(&self.workplace);
+        let mut readable = borrowed_objects(&self.folders.workplace);
         readable.push(attempt.place.prompt());
-        self.fences.fencing.fence(&ProcessFolders {
+        self.folders.fences.fencing.fence(&ProcessFolders {
             writable: &writable,
             readable: &readable,
             temporary: None,
@@ -125,27 +120,17 @@ impl RunLoop<'_> {
         })
     }
 
-    /// Returns the fence of commands that verify or set up something.
-    pub(super) fn fence_of_commands(
-        &self,
-        writable: &[PathBuf],
-        environment: &[(OsString, OsString)],
-    ) -> Option<Fence> {
-        fence_of_command(&self.fences.fencing, &self.workplace, writable, environment)
-    }
-
-    /// Starts a process, fenced where its specification says so.
     pub(super) fn start_process(
         &mut self,
         key: u64,
         spec: &mut Spec,
     ) -> Result<crate::worker::SpawnedProcess, StartError> {
-        let started = match self.fences.prepare(key, spec) {
+        let started = match self.folders.fences.prepare(key, spec) {
             Ok(()) => self.workers.start(key, spec),
             Err(error) => Err(error),
         };
         if started.is_err() {
-            self.fences.ended(key);
+            self.folders.fences.ended(key);
         }
         started
     }
@@ -174,32 +159,32 @@ impl RunLoop<'_> {
     /// Remembers what tasks that share the folder must not change, before one begins. While others are at work, what they
     /// changed is restored instead.
     pub(super) fn guard_shared(&mut self) -> Result<(), RunError> {
-        let Workplace::Shared(repository) = &self.workplace else {
+        let Workplace::Shared(repository) = &self.folders.workplace else {
             return Ok(());
         };
-        if !self.fences.fencing.is_wanted() {
+        if !self.folders.fences.fencing.is_wanted() {
             return Ok(());
         }
-        if self.fences.guard.is_some() && !self.attempts.is_empty() {
+        if self.folders.fences.guard.is_some() && !self.attempts.is_empty() {
             return self.restore_shared(None);
         }
         let place = self.snapshot.place();
         let state = place.root.join(STATE_FOLDER);
-        if let Some(links) = &self.fences.links
+        if let Some(links) = &self.folders.fences.links
             && links.clear_the_way().unwrap_or(false)
         {
             links.put_all_back().unwrap_or_default();
         }
-        match &self.fences.links {
-            Some(links) => [place.journals(), self.place.folder()]
+        match &self.folders.fences.links {
+            Some(links) => [place.journals(), self.live.place.folder()]
                 .iter()
                 .try_for_each(|folder| links.renew(folder))
                 .unwrap_or_default(),
-            None => self.fences.links = StateLinks::make(&state, self.folders_for_links(repository.as_ref())),
+            None => self.folders.fences.links = StateLinks::make(&state, self.folders_for_links(repository.as_ref())),
         }
         self.recorder.remember_log()?;
-        let guard = SharedGuard::take(self.snapshot.place(), repository.as_ref(), &self.place);
-        self.fences.guard = Some(guard);
+        let guard = SharedGuard::take(self.snapshot.place(), repository.as_ref(), &self.live.place);
+        self.folders.fences.guard = Some(guard);
         Ok(())
     }
 
@@ -216,7 +201,7 @@ impl RunLoop<'_> {
 
     /// Restores at once what a task in the shared folder removed and the run cannot work without: its own state, and the plan.
     pub(super) fn keep_state(&mut self) -> Result<(), RunError> {
-        if self.fences.guard.is_none() || self.place.log().exists() {
+        if self.folders.fences.guard.is_none() || self.live.place.log().exists() {
             return Ok(());
         }
         self.restore_shared(None)?;
@@ -238,12 +223,12 @@ impl RunLoop<'_> {
 
     /// Restores what tasks that share the folder must not change. `task` is the one whose process ended.
     pub(super) fn restore_shared(&mut self, task: Option<u32>) -> Result<(), RunError> {
-        let Some(guard) = &mut self.fences.guard else {
+        let Some(guard) = &mut self.folders.fences.guard else {
             return Ok(());
         };
         let since = Instant::now();
         let (restored, is_new_log) = loop {
-            let mut restored = guard.restore(self.fences.links.as_ref());
+            let mut restored = guard.restore(self.folders.fences.links.as_ref());
             match self.recorder.restore_log(|log| guard.keep_log(log, &mut restored)) {
                 Ok(is_new_log) => break (restored, is_new_log),
                 Err(error) if since.elapsed() >= RESTORE_PATIENCE => return Err(error),
@@ -251,10 +236,10 @@ impl RunLoop<'_> {
                 Err(_) => std::thread::sleep(RESTORE_PAUSE),
             }
         };
-        self.place.restore_attempts_folder();
-        if is_new_log && let Some(links) = &self.fences.links {
+        self.live.place.restore_attempts_folder();
+        if is_new_log && let Some(links) = &self.folders.fences.links {
             // It is another file now. Without a second name it can still be restored from memory.
-            links.renew(&self.place.folder()).unwrap_or_default();
+            links.renew(&self.live.place.folder()).unwrap_or_default();
         }
         let Restored {
             paths,

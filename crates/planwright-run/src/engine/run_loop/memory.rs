@@ -9,7 +9,6 @@ use super::super::recovery::Recovered;
 use super::RunLoop;
 use crate::runs::state::WorkProgress;
 
-/// Outputs and failures of earlier runs, by task.
 #[derive(Default)]
 pub(super) struct Memory {
     outputs: HashMap<u32, String>,
@@ -49,12 +48,10 @@ impl Memory {
         self.watched.insert(task, files);
     }
 
-    /// Returns them as they were.
     pub(super) fn watched(&self, task: u32) -> Option<&WatchedFiles> {
         self.watched.get(&task)
     }
 
-    /// Returns which of them were changed or removed since.
     pub(super) fn changed(&self, task: u32, root: &Path) -> Vec<String> {
         self.watched
             .get(&task)
@@ -69,17 +66,16 @@ impl Memory {
 }
 
 impl RunLoop<'_> {
-    /// Returns the output of a task, by this run or an earlier one.
     pub(super) fn output_of(&self, task: u32) -> Option<&str> {
         let run = self.state().task(self.snapshot.name(task));
         let own = run.and_then(|run| run.output.as_deref());
-        own.or_else(|| self.memory.outputs.get(&task).map(String::as_str))
+        own.or_else(|| self.agents.memory.outputs.get(&task).map(String::as_str))
     }
 
     /// Returns why the last attempt at a task failed, in this run or an earlier one.
     pub(super) fn failure_of(&self, task: u32) -> Option<&str> {
         let run = self.state().task(self.snapshot.name(task));
         let own = run.and_then(|run| run.failure.as_deref());
-        own.or_else(|| self.memory.failures.get(&task).map(String::as_str))
+        own.or_else(|| self.agents.memory.failures.get(&task).map(String::as_str))
     }
 }

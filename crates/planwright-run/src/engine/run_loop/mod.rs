@@ -45,10 +45,9 @@ use crate::worker::{StopManner, Workers};
 use agents::Agents;
 use arbiter::ArbiterQuestions;
 use attempts::RunningAttempts;
-use budget::{BudgetWaits, RunClock};
+use budget::RunClock;
 use checkouts::KeptCheckouts;
 pub(super) use checkouts::Workplace;
-use conflict_resolution::Conflicts;
 use control_requests::ControlRequests;
 use external_edits::EditWatch;
 use fallback::Fallbacks;
@@ -67,14 +66,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long records that nothing waits for may stay in memory.
 const LAZINESS: Duration = Duration::from_millis(15);
 
-/// How a run ended.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// The run.
     pub place: RunPlace,
-    /// The status of its schedule at the end.
     pub status: ScheduleStatus,
-    /// What its log says of its end.
     pub ended: RunEndRecord,
     /// What was spent by the command until now: by this run, and by those before it.
     pub spent: Spent,
@@ -82,7 +77,6 @@ pub struct RunOutcome {
     pub unwritten: Option<Box<ReviseError>>,
     /// Whether it was stopped because the machine did not let it go on; its log has why.
     pub is_hindered: bool,
-    /// Everything that its log has.
     pub state: RunState,
 }
 
@@ -123,33 +117,61 @@ pub fn run(
 struct RunLoop<'a> {
     request: &'a RunRequest<'a>,
     workers: &'a mut Workers,
-    place: RunPlace,
-    /// Held until the end.
-    _live: RunLock,
+    live: LockedRun,
     recorder: Recorder<'a>,
     snapshot: PlanSnapshot,
+    tasks: ScheduledTasks,
+    agents: RunAgents,
+    attempts: RunningAttempts,
+    folders: RunFolders,
+    landing: LandingQueue,
+    plan_file: PlanFileSync,
+    waits: RunWaits,
+    user: UserRequests<'a>,
+}
+
+struct LockedRun {
+    place: RunPlace,
+    /// Held until the end.
+    _lock: RunLock,
+}
+
+struct ScheduledTasks {
     schedule: Schedule,
-    /// What the schedule wants and was not done yet.
     actions: VecDeque<ScheduleAction>,
     /// Which tasks belong to this run: those that it began with, or that came since.
     in_scope: Vec<bool>,
-    agents: Agents,
-    attempts: RunningAttempts,
+    /// How many tasks the longest way has that waits for each task.
+    weights: Vec<u32>,
+}
+
+struct RunAgents {
+    chosen: Agents,
     arbiter: ArbiterQuestions,
+    fallbacks: Fallbacks,
+    memory: Memory,
+}
+
+struct RunFolders {
     workplace: Workplace,
     fences: Fences,
     checkouts: KeptCheckouts,
-    landing: LandingQueue,
-    conflicts: Conflicts,
-    /// How many tasks the longest way has that waits for each task.
-    weights: Vec<u32>,
-    plan_writer: PlanWriter,
-    rests: Rests,
-    fallbacks: Fallbacks,
-    memory: Memory,
-    clock: RunClock,
-    budget_waits: BudgetWaits,
+}
+
+/// The plan file: what the run writes there, and what others do.
+struct PlanFileSync {
+    writer: PlanWriter,
     edits: EditWatch,
+}
+
+struct RunWaits {
+    clock: RunClock,
+    rests: Rests,
+    /// The tasks that wait for the budget, each with why it was said to.
+    budget: HashMap<u32, String>,
+}
+
+struct UserRequests<'a> {
     control: ControlRequests,
     stops: Stops<'a>,
 }
@@ -160,6 +182,7 @@ impl RunLoop<'_> {
         loop {
             // What begins now gets what the plan has now.
             if self
+                .tasks
                 .actions
                 .iter()
                 .any(|action| matches!(action, ScheduleAction::Start { .. }))
@@ -168,8 +191,8 @@ impl RunLoop<'_> {
             }
             self.take_actions()?;
             self.record_stop()?;
-            if self.schedule.stop().is_some() {
-                self.arbiter.end(self.workers, StopManner::Politely);
+            if self.tasks.schedule.stop().is_some() {
+                self.agents.arbiter.end(self.workers, StopManner::Politely);
             }
             if !self.attempts.has_queued() {
                 break;
@@ -185,17 +208,16 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Takes all actions that can be taken now.
     fn take_actions(&mut self) -> Result<(), RunError> {
-        let is_paused = self.control.is_paused() || self.landing.is_held();
-        let is_held = is_paused || self.edits.is_held() || self.attempts.has_removed();
+        let is_paused = self.user.control.is_paused() || self.landing.is_held();
+        let is_held = is_paused || self.plan_file.edits.is_held() || self.attempts.has_removed();
         let mut held = VecDeque::new();
         let mut refused = None;
-        while let Some(action) = self.actions.pop_front() {
+        while let Some(action) = self.tasks.actions.pop_front() {
             match action {
                 // Another process moved the task since it was to begin.
                 ScheduleAction::Start { task, .. } if !self.is_to_begin(task) => {}
-                ScheduleAction::Start { task, .. } if self.schedule.stop().is_some() => {
+                ScheduleAction::Start { task, .. } if self.tasks.schedule.stop().is_some() => {
                     self.happened(ScheduleEvent::Moved {
                         task,
                         to: State::Pending,
@@ -217,7 +239,7 @@ impl RunLoop<'_> {
                 action => self.take(action)?,
             }
         }
-        self.actions = held;
+        self.tasks.actions = held;
         match self.stop_without_room(refused) {
             // What was held is not to begin any more.
             true => self.take_actions(),
@@ -225,7 +247,6 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns whether a task that was to begin still is.
     fn is_to_begin(&self, task: u32) -> bool {
         let is_under_way = self.attempts.is_under_way(task) || self.landing.is_queued(task);
         self.phase(task) == Phase::Running && !is_under_way
@@ -247,31 +268,30 @@ impl RunLoop<'_> {
     }
 
     fn is_over(&self) -> bool {
-        let is_settled = match self.schedule.status() {
+        let is_settled = match self.tasks.schedule.status() {
             ScheduleStatus::Busy | ScheduleStatus::Paused => false,
             ScheduleStatus::AwaitsReview => !self.request.options.waits_for_review.load(Ordering::Relaxed),
             ScheduleStatus::Stopped(_) | ScheduleStatus::Stuck | ScheduleStatus::Finished => true,
         };
         let is_landed = self.attempts.is_empty() && self.landing.is_idle();
-        is_settled && is_landed && self.arbiter.is_idle() && self.actions.is_empty()
+        is_settled && is_landed && self.agents.arbiter.is_idle() && self.tasks.actions.is_empty()
     }
 
     /// Returns how long nothing needs to be done unless something happens.
     fn pause(&self) -> Duration {
         let now = clock::instant();
         let until = |at: Instant| at.saturating_duration_since(now);
-        let rest = self.rests.next().map(until);
+        let rest = self.waits.rests.next().map(until);
         let land = self.landing.next().map(until);
-        let write = self.plan_writer.due().map(until);
+        let write = self.plan_file.writer.due().map(until);
         let lazy = self.recorder.has_waiting().then_some(LAZINESS);
         let due = [rest, land, write, lazy].into_iter().flatten().min();
         due.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL)
     }
 
-    /// Does what is due by the clock.
     fn handle_time(&mut self) -> Result<(), RunError> {
         let now = clock::instant();
-        let rested = self.rests.take_over(now);
+        let rested = self.waits.rests.take_over(now);
         self.check_budget();
         if self.landing.is_held() {
             self.drive_landing()?;
@@ -279,7 +299,7 @@ impl RunLoop<'_> {
         for task in rested {
             self.happened(ScheduleEvent::Rested { task });
         }
-        if self.edits.is_due(now, POLL_INTERVAL) {
+        if self.plan_file.edits.is_due(now, POLL_INTERVAL) {
             self.handle_requests()?;
             self.follow_plan()?;
             self.watch_log();
@@ -287,7 +307,6 @@ impl RunLoop<'_> {
         Ok(())
     }
 
-    /// Returns everything that the log of the run has.
     fn state(&self) -> &RunState {
         self.recorder.state()
     }
@@ -297,7 +316,7 @@ impl RunLoop<'_> {
     }
 
     fn commit(&mut self) -> Result<(), RunError> {
-        self.recorder.commit(self.stops.interrupts())
+        self.recorder.commit(self.user.stops.interrupts())
     }
 
     fn remark(&mut self, task: Option<u32>, text: impl Into<String>) -> Result<(), RunError> {
@@ -306,14 +325,8 @@ impl RunLoop<'_> {
     }
 
     fn remark_kind(&mut self, task: Option<u32>, kind: RemarkKind, text: String) -> Result<(), RunError> {
-        let kind = Some(kind);
-        self.record_remark(
-            task,
-            RemarkRecord {
-                kind,
-                ..RemarkRecord::new(text)
-            },
-        )
+        let (kind, remark) = (Some(kind), RemarkRecord::new(text));
+        self.record_remark(task, RemarkRecord { kind, ..remark })
     }
 
     fn record_remark(&mut self, task: Option<u32>, remark: RemarkRecord) -> Result<(), RunError> {
@@ -324,8 +337,8 @@ impl RunLoop<'_> {
     /// Gives the schedule an event, and queues what it wants. An event that does not fit any more is dropped: another process
     /// was quicker.
     fn happened(&mut self, event: ScheduleEvent) {
-        if let Ok(actions) = self.schedule.apply(event) {
-            self.actions.extend(actions);
+        if let Ok(actions) = self.tasks.schedule.apply(event) {
+            self.tasks.actions.extend(actions);
         }
     }
 
@@ -335,7 +348,7 @@ impl RunLoop<'_> {
     }
 
     fn phase(&self, task: u32) -> Phase {
-        self.schedule.phase(task).unwrap_or(Phase::Waiting)
+        self.tasks.schedule.phase(task).unwrap_or(Phase::Waiting)
     }
 }
 

@@ -13,12 +13,10 @@ use crate::clock;
 use crate::revise::ReviseError;
 use crate::runs::{Projected, RemarkKind, RunEvent, SkippedTask};
 
-/// The statuses of the plan file.
 pub(super) struct PlanWriter {
     pending: PendingUpdates,
     /// The last update of tasks that are over, where it is more than a state.
     settled: HashMap<u32, StatusUpdate>,
-    /// The state of each task in the file.
     written: Vec<State>,
     /// The state of each task in the file when all updates are written.
     intended: Vec<State>,
@@ -37,37 +35,30 @@ impl PlanWriter {
         }
     }
 
-    /// Returns how many tasks the plan has.
     pub(super) fn n_tasks(&self) -> u32 {
         self.intended.len() as u32
     }
 
-    /// Returns whether the file has everything.
     pub(super) fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Returns when the file is to be written next.
     pub(super) fn due(&self) -> Option<Instant> {
         self.pending.due()
     }
 
-    /// Returns the tasks whose updates wait.
     pub(super) fn waiting(&self) -> impl Iterator<Item = u32> {
         self.pending.tasks()
     }
 
-    /// Returns whether an update of a task waits.
     pub(super) fn concerns(&self, task: u32) -> bool {
         self.pending.concerns(task)
     }
 
-    /// Returns the state that a task has in the file now.
     pub(super) fn written(&self, task: u32) -> Option<State> {
         self.written.get(task as usize).copied()
     }
 
-    /// Returns the state that a task is to have in the file.
     pub(super) fn intended(&self, task: u32) -> Option<State> {
         self.intended.get(task as usize).copied()
     }
@@ -109,7 +100,6 @@ impl PlanWriter {
         }
     }
 
-    /// Takes note of what was written.
     fn wrote(&mut self, written: &WrittenUpdates, snapshot: &PlanSnapshot) {
         self.unwritten = None;
         for (name, state) in &written.moved {
@@ -151,26 +141,24 @@ impl PlanWriter {
 }
 
 impl RunLoop<'_> {
-    /// Adds an update of the plan file.
     pub(super) fn update_plan(&mut self, mut update: StatusUpdate) {
-        if let Some(site) = self.workplace.site() {
+        if let Some(site) = self.folders.workplace.site() {
             let texts = update.note.iter_mut().chain(&mut update.output);
             for text in texts.chain(&mut update.work.reflection) {
-                *text = site.without_folders(text);
+                *text = site.checkouts().without_folders(text);
             }
         }
-        update.redact(self.agents.redaction());
+        update.redact(self.agents.chosen.redaction());
         let machine = &self.snapshot.plan().lifecycle.machine;
-        self.plan_writer.add(update, machine);
+        self.plan_file.writer.add(update, machine);
     }
 
     pub(super) fn plain_update(&self, task: u32, verb: Verb) -> StatusUpdate {
         plain(self.request, task, verb)
     }
 
-    /// Writes the plan file where that is due.
     pub(super) fn write_plan_if_due(&mut self) -> Result<(), RunError> {
-        match self.plan_writer.due() {
+        match self.plan_file.writer.due() {
             Some(due) if due <= clock::instant() => self.write_plan(),
             _ => Ok(()),
         }
@@ -180,21 +168,21 @@ impl RunLoop<'_> {
     pub(super) fn write_plan(&mut self) -> Result<(), RunError> {
         // Names may have passed to other tasks: edits of the file come first.
         self.follow_plan()?;
-        if self.edits.is_held() || self.plan_writer.is_idle() {
+        if self.plan_file.edits.is_held() || self.plan_file.writer.is_idle() {
             return Ok(());
         }
-        match self.plan_writer.pending.write(&mut self.snapshot) {
+        match self.plan_file.writer.pending.write(&mut self.snapshot) {
             Ok(written) => {
-                self.plan_writer.wrote(&written, &self.snapshot);
+                self.plan_file.writer.wrote(&written, &self.snapshot);
                 self.record_written(written)
             }
             Err(error) => {
-                let is_news = self.plan_writer.unwritten.is_none();
+                let is_news = self.plan_file.writer.unwritten.is_none();
                 let text = format!(
                     "the plan file cannot be written now; the run tries again: {}",
                     why(&error)
                 );
-                self.plan_writer.unwritten = Some(Box::new(error));
+                self.plan_file.writer.unwritten = Some(Box::new(error));
                 match is_news {
                     true => self.remark_kind(None, RemarkKind::PlanUnwritten, text),
                     false => Ok(()),
@@ -221,7 +209,6 @@ impl RunLoop<'_> {
         self.record(RunEvent::Projected(Projected { tasks, change }))
     }
 
-    /// Skips a task because another one failed.
     pub(super) fn skip(&mut self, task: u32, because: u32) -> Result<(), RunError> {
         let name = |task: u32| self.snapshot.name(task).to_owned();
         let event = SkippedTask {
@@ -230,7 +217,7 @@ impl RunLoop<'_> {
         };
         if self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped {
             // The update of the failed task skips its dependents.
-            self.plan_writer.intend(task, State::Skipped);
+            self.plan_file.writer.intend(task, State::Skipped);
         } else {
             let note = Some(format!("skipped because `{}` failed", event.because));
             self.update_plan(StatusUpdate {

@@ -14,11 +14,9 @@ use crate::proposals::{Proposal, hold};
 use crate::revise::{ChangeTarget, VersionContent, VersionRequest, new_version_of};
 use crate::runs::RemarkKind;
 
-/// How many tasks one attempt may propose.
 const MAX_PROPOSED: usize = 50;
 
 impl RunLoop<'_> {
-    /// Hears what an attempt proposes.
     pub(super) fn propose(&mut self, attempt: &RunningAttempt, tasks: &[String]) -> Result<(), RunError> {
         if tasks.is_empty() {
             return Ok(());

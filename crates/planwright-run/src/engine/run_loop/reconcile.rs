@@ -15,21 +15,20 @@ use super::super::status_updates::{NOT_SKIPPED, PendingUpdates, StatusUpdate, VE
 use super::super::{PlanSnapshot, RunError, RunRequest};
 use crate::claims::Claims;
 use crate::config::OnInterrupted;
-use crate::journal::{ChangeRecord, plan_id};
+use crate::journal::ChangeRecord;
 use crate::proofs::Proofs;
 use crate::revise::{LastVerb, ReviseError, done_names, last_verbs};
 use crate::runs::state::WorkProgress;
 use crate::runs::{Approved, Finished, Outcome, PlanEditRecord, RemarkKind, RemarkRecord, RunEvent};
-use crate::store::{PlanFile, Store, history};
+use crate::store::{Store, history};
 
-/// What was changed in the plan before the run begins.
+#[derive(Default)]
 pub(super) struct Reconciled {
     pub(super) remarks: Vec<RemarkRecord>,
     /// Tasks that wait for approval since an earlier run.
     pub(super) reviews: Vec<String>,
     /// What happened to tasks since the last record, for the log.
     pub(super) events: Vec<RunEvent>,
-    /// Whether the plan file was changed.
     pub(super) has_written: bool,
     /// Tasks that run although the plan marks them as ones to skip: no verb did that.
     pub(super) not_skipped: Vec<String>,
@@ -43,66 +42,268 @@ pub(super) fn reconcile(
     recovered: &Recovered,
     wanted: &[bool],
 ) -> Result<Reconciled, RunError> {
-    let mut reconciled = Reconciled {
-        remarks: Vec::new(),
-        reviews: Vec::new(),
-        events: Vec::new(),
-        has_written: false,
-        not_skipped: Vec::new(),
-    };
-    let mut updates = PendingUpdates::default();
     let verbs = last_verbs(snapshot.path(), snapshot.plan());
-    set_back_claims(request, snapshot, recovered, &verbs, &mut reconciled, &mut updates);
-    keep_wanted(snapshot, recovered, &verbs, &mut reconciled);
-    set_back_unproven(request, snapshot, &mut reconciled, &mut updates)?;
-    reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
-    for task in tasks_of(snapshot) {
-        let name = snapshot.name(task);
-        let Some(found) = recovered.task(name) else {
-            continue;
-        };
-        let landed = found.found_landing().filter(|_| !found.is_of_ended_run);
-        reconciled.events.extend(landed.cloned().map(RunEvent::Merged));
-        match is_said(&verbs, name, snapshot.state(task), &found.run.changed_at) {
-            true => {
-                reconciled.events.extend(reviewed(found, name, snapshot.state(task)));
-                reconciled.events.extend(taken_over(found, name, verbs.get(name)));
-            }
-            false => late_updates(request, snapshot, found, task, &mut reconciled, &mut updates),
+    let mut reconciliation = Reconciliation {
+        request,
+        snapshot,
+        recovered,
+        updates: PendingUpdates::default(),
+        result: Reconciled::default(),
+    };
+    reconciliation.set_back_claims(&verbs);
+    reconciliation.keep_wanted(&verbs);
+    reconciliation.set_back_unproven()?;
+    reconciliation.settle()?;
+    reconciliation.take_results(&verbs);
+    reconciliation.settle()?;
+    let claims = claims_of(reconciliation.snapshot);
+    for task in reconciliation.snapshot.tasks() {
+        if reconciliation.snapshot.state(task) == State::Running {
+            reconciliation.take_up(&claims, task)?;
         }
     }
-    reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
-    let claims = claims_of(snapshot);
-    for task in tasks_of(snapshot) {
-        if snapshot.state(task) == State::Running {
-            take_up(
-                request,
-                snapshot,
-                recovered,
-                &claims,
-                task,
-                &mut reconciled,
-                &mut updates,
-            )?;
-        }
-    }
-    reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
-    for task in tasks_of(snapshot).filter(|&task| wanted.get(task as usize) == Some(&true)) {
-        let again = match snapshot.state(task) {
-            State::Failed => tries_again(request, snapshot, recovered, task),
-            State::Skipped => request.options.selection.retry_failed && recovered.skipped_for_failure(snapshot, task),
-            _ => false,
-        };
-        if again {
-            updates.add(plain(request, task, Verb::Reset));
-        }
-    }
-    reconciled.has_written |= settle(&mut updates, snapshot, &mut reconciled.events)?;
+    reconciliation.settle()?;
+    reconciliation.try_again(wanted);
+    reconciliation.settle()?;
+    let Reconciliation {
+        snapshot, mut result, ..
+    } = reconciliation;
     // What was skipped with a failure that is tried again is not skipped any more.
-    reconciled
+    result
         .events
         .retain(|event| skipped_by(event).is_none_or(|task| is_skipped(snapshot, task)));
-    Ok(reconciled)
+    Ok(result)
+}
+
+/// A plan file on its way to what the logs have.
+struct Reconciliation<'r> {
+    request: &'r RunRequest<'r>,
+    snapshot: &'r mut PlanSnapshot,
+    recovered: &'r Recovered,
+    /// What has to be written before the next step.
+    updates: PendingUpdates,
+    result: Reconciled,
+}
+
+impl Reconciliation<'_> {
+    fn update(&mut self, task: u32, verb: Verb) {
+        self.updates.add(plain(self.request, task, verb));
+    }
+
+    fn remark(&mut self, kind: Option<RemarkKind>, text: impl Into<String>) {
+        let remark = RemarkRecord::new(text);
+        self.result.remarks.push(RemarkRecord { kind, ..remark });
+    }
+
+    /// Writes what has to be written, and reads the plan again.
+    fn settle(&mut self) -> Result<(), RunError> {
+        if self.updates.is_empty() {
+            return Ok(());
+        }
+        let written = self.updates.write(self.snapshot)?;
+        let along = written.along.into_iter().map(RunEvent::Skipped);
+        self.result.events.extend(along);
+        *self.snapshot = PlanSnapshot::open(self.snapshot.path(), self.snapshot.forced())?;
+        self.result.has_written = true;
+        Ok(())
+    }
+
+    /// Sets statuses of the plan file back that contradict the interrupted run.
+    fn set_back_claims(&mut self, verbs: &HashMap<String, LastVerb>) {
+        let mut set_back = Vec::new();
+        for (task, found, known) in contradicted(self.snapshot, self.recovered, verbs) {
+            for &verb in way_back(found, known) {
+                self.updates.add(plain(self.request, task, verb));
+            }
+            set_back.push((self.snapshot.name(task), found, known));
+        }
+        if !set_back.is_empty() {
+            self.result.remarks.push(set_back_remark(&set_back));
+        }
+    }
+
+    /// Has tasks run that were marked as ones to skip since the run was interrupted, and not by a verb: that is a status as well.
+    fn keep_wanted(&mut self, verbs: &HashMap<String, LastVerb>) {
+        let tasks = self.snapshot.plan().tasks().iter();
+        for (task, ix) in tasks.zip(0..) {
+            let name = self.snapshot.name(ix);
+            let is_by_verb = |since: &str| {
+                let last = verbs.get(name);
+                last.is_some_and(|last| last.verb != VERB && last.at.as_str() > since)
+            };
+            let since = self.recovered.wanted_since(name).filter(|_| task.held);
+            if since.is_some_and(|since| !is_by_verb(since)) {
+                self.result.remarks.push(RemarkRecord {
+                    kind: Some(RemarkKind::StatusSetBack),
+                    task: Some(name.to_owned()),
+                    ..RemarkRecord::new(NOT_SKIPPED)
+                });
+                self.result.not_skipped.push(name.to_owned());
+            }
+        }
+    }
+
+    /// Opens tasks again that are marked as done and that no passed verification proves, where the configuration requires one. What
+    /// was done when planwright first read the plan counts.
+    fn set_back_unproven(&mut self) -> Result<(), RunError> {
+        let file = self.snapshot.file();
+        let history = history(file).map_err(ReviseError::Store)?;
+        if !history.has_beginning() {
+            let beginning = ChangeRecord {
+                verb: VERB.to_owned(),
+                found_done: Some(done_names(self.snapshot.plan())),
+                ..ChangeRecord::default()
+            };
+            return Store::default()
+                .record_note(file, beginning)
+                .map_err(|error| ReviseError::Store(error).into());
+        }
+        if !self.request.config.verify.required {
+            return Ok(());
+        }
+        let proofs = Proofs::of(&history);
+        let unproven = self.snapshot.unproven(&proofs);
+        let names: Vec<&str> = unproven.iter().map(|&task| self.snapshot.name(task)).collect();
+        let names = match names.as_slice() {
+            [] => return Ok(()),
+            [only] => format!("`{}` is", visible(only)),
+            several => format!("{} are", listed(several)),
+        };
+        for task in unproven {
+            self.update(task, Verb::Reset);
+        }
+        let text = format!(
+            "verification is required (verify.required), and no passed verification proves that {names} done: set back to pending"
+        );
+        self.remark(Some(RemarkKind::StatusSetBack), text);
+        Ok(())
+    }
+
+    /// Adds the results of tasks in the last run that the plan file does not have, and what other processes did to them since.
+    fn take_results(&mut self, verbs: &HashMap<String, LastVerb>) {
+        let recovered = self.recovered;
+        for task in self.snapshot.tasks() {
+            let name = self.snapshot.name(task);
+            let Some(found) = recovered.task(name) else {
+                continue;
+            };
+            let landed = found.found_landing().filter(|_| !found.is_of_ended_run);
+            self.result.events.extend(landed.cloned().map(RunEvent::Merged));
+            let state = self.snapshot.state(task);
+            match is_said(verbs, name, state, &found.run.changed_at) {
+                true => {
+                    self.result.events.extend(reviewed(found, name, state));
+                    self.result.events.extend(taken_over(found, name, verbs.get(name)));
+                }
+                false => self.add_late_result(found, task),
+            }
+        }
+    }
+
+    /// Adds the result of a task in the last run, where the plan file does not have it.
+    fn add_late_result(&mut self, found: &RecoveredTask, task: u32) {
+        let Some((verb, words)) = late_result(self.snapshot, found) else {
+            return;
+        };
+        match self.snapshot.state(task) {
+            // That it was started may not have been written either.
+            State::Pending => self.update(task, Verb::Start),
+            State::Running => {}
+            _ => return,
+        }
+        let last = found.run.last().cloned().unwrap_or_default();
+        self.updates.add(StatusUpdate {
+            note: last.why,
+            output: last.report.output.filter(|_| keeps_output(self.snapshot.linked())),
+            files: last.report.files,
+            by: Some(last.agent),
+            receipts: (verb == Verb::Done).then(|| found.run.receipts()),
+            ..plain(self.request, task, verb)
+        });
+        let name = self.snapshot.name(task);
+        let text = format!("`{name}` was {words} in the run before, and the plan file learns of it now");
+        self.remark(None, text);
+    }
+
+    /// Decides about a task that the plan has as running, while no run does.
+    fn take_up(&mut self, claims: &Claims, task: u32) -> Result<(), RunError> {
+        let name = self.snapshot.name(task).to_owned();
+        match Unattended::of(self.snapshot, self.recovered, claims, task) {
+            Unattended::InReview => {
+                self.result.reviews.push(name);
+                return Ok(());
+            }
+            Unattended::Approved => return Ok(()),
+            Unattended::StartedByHand => {
+                let held = HeldTask::with(self.snapshot, task, claims);
+                let words = format!(
+                    "{}: the run leaves it alone. `{}` gives it to the run",
+                    held.words(),
+                    held.release
+                );
+                self.remark(None, words);
+                return Ok(());
+            }
+            Unattended::LeaseOver => {
+                let held = HeldTask::with(self.snapshot, task, claims);
+                self.remark(
+                    None,
+                    format!("{}, and that lease is over: the run takes it", held.words()),
+                );
+                self.update(task, Verb::Reset);
+                return Ok(());
+            }
+            Unattended::Interrupted => {}
+        }
+        let policy = self.request.config.run.on_interrupted;
+        if policy == OnInterrupted::Ask {
+            return Err(RunError::Interrupted { task: name });
+        }
+        for update in interrupted_updates(self.request, self.snapshot.plan(), task, policy) {
+            self.updates.add(update);
+        }
+        let text = format!("`{name}` was interrupted in the run before");
+        if policy == OnInterrupted::Fail {
+            let found = self.recovered.task(&name);
+            self.result.events.push(RunEvent::Finished(Finished {
+                task: name,
+                attempt: found.map_or(1, |found| found.run.last().map_or(0, |last| last.attempt)),
+                outcome: Outcome::Failed,
+                why: Some("interrupted".to_owned()),
+                ..Finished::default()
+            }));
+        }
+        self.remark(Some(RemarkKind::WasInterrupted), text);
+        Ok(())
+    }
+
+    /// Opens tasks again that failed, or were skipped with one that did, where that is wanted.
+    fn try_again(&mut self, wanted: &[bool]) {
+        for task in self
+            .snapshot
+            .tasks()
+            .filter(|&task| wanted.get(task as usize) == Some(&true))
+        {
+            let retry_failed = self.request.options.selection.retry_failed;
+            let again = match self.snapshot.state(task) {
+                State::Failed => retry_failed || self.is_tried_again(task),
+                State::Skipped => retry_failed && self.recovered.skipped_for_failure(self.snapshot, task),
+                _ => false,
+            };
+            if again {
+                self.update(task, Verb::Reset);
+            }
+        }
+    }
+
+    /// Returns whether the dialect has a failed task tried again, and it did not fail by being interrupted.
+    fn is_tried_again(&self, task: u32) -> bool {
+        let found = self.recovered.task(self.snapshot.name(task));
+        let was_running =
+            found.is_some_and(|found| matches!(found.progress(), WorkProgress::Running | WorkProgress::Resting));
+        let stays_failed = was_running && self.request.config.run.on_interrupted == OnInterrupted::Fail;
+        self.snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped && !stays_failed
+    }
 }
 
 /// Refuses where the user is to be asked about an interrupted task. Called before anything is changed: a run that does not begin leaves
@@ -134,16 +335,12 @@ pub(super) fn refuse_to_guess(
             && !has_result(*task)
             && Unattended::of(snapshot, recovered, &claims, *task) == Unattended::Interrupted
     };
-    match tasks_of(snapshot).find(is_interrupted) {
+    match snapshot.tasks().find(is_interrupted) {
         Some(task) => Err(RunError::Interrupted {
             task: snapshot.name(task).to_owned(),
         }),
         None => Ok(()),
     }
-}
-
-fn tasks_of(snapshot: &PlanSnapshot) -> std::ops::Range<u32> {
-    0..snapshot.plan().tasks().len() as u32
 }
 
 /// Returns whether a verb of another process gave a task its state after a time: that holds.
@@ -179,140 +376,7 @@ fn contradicted(
         let holds = found == known || is_late || is_open || is_said(verbs, name, found, since);
         (!holds).then_some((task, found, known))
     };
-    tasks_of(snapshot).filter_map(contradiction).collect()
-}
-
-/// Sets statuses of the plan file back that contradict the interrupted run.
-fn set_back_claims(
-    request: &RunRequest<'_>,
-    snapshot: &PlanSnapshot,
-    recovered: &Recovered,
-    verbs: &HashMap<String, LastVerb>,
-    reconciled: &mut Reconciled,
-    updates: &mut PendingUpdates,
-) {
-    let mut set_back = Vec::new();
-    for (task, found, known) in contradicted(snapshot, recovered, verbs) {
-        for &verb in way_back(found, known) {
-            updates.add(plain(request, task, verb));
-        }
-        set_back.push((snapshot.name(task), found, known));
-    }
-    if !set_back.is_empty() {
-        reconciled.remarks.push(set_back_remark(&set_back));
-    }
-}
-
-/// Has tasks run that were marked as ones to skip since the run was interrupted, and not by a verb: that is a status as well.
-fn keep_wanted(
-    snapshot: &PlanSnapshot,
-    recovered: &Recovered,
-    verbs: &HashMap<String, LastVerb>,
-    reconciled: &mut Reconciled,
-) {
-    let plan = snapshot.plan();
-    for (task, name) in plan
-        .tasks()
-        .iter()
-        .zip(tasks_of(snapshot).map(|task| snapshot.name(task)))
-    {
-        let is_by_verb = |since: &str| {
-            verbs
-                .get(name)
-                .is_some_and(|last| last.verb != VERB && last.at.as_str() > since)
-        };
-        let since = recovered.wanted_since(name).filter(|_| task.held);
-        if since.is_some_and(|since| !is_by_verb(since)) {
-            reconciled.remarks.push(RemarkRecord {
-                kind: Some(RemarkKind::StatusSetBack),
-                task: Some(name.to_owned()),
-                ..RemarkRecord::new(NOT_SKIPPED)
-            });
-            reconciled.not_skipped.push(name.to_owned());
-        }
-    }
-}
-
-/// Opens tasks again that are marked as done and that no passed verification proves, where the configuration requires one. What
-/// was done when planwright first read the plan counts.
-fn set_back_unproven(
-    request: &RunRequest<'_>,
-    snapshot: &PlanSnapshot,
-    reconciled: &mut Reconciled,
-    updates: &mut PendingUpdates,
-) -> Result<(), RunError> {
-    let file = PlanFile {
-        path: snapshot.path(),
-        id: plan_id(snapshot.plan()),
-    };
-    let history = history(file).map_err(ReviseError::Store)?;
-    if !history.has_beginning() {
-        let beginning = ChangeRecord {
-            verb: VERB.to_owned(),
-            found_done: Some(done_names(snapshot.plan())),
-            ..ChangeRecord::default()
-        };
-        return Store::default()
-            .record_note(file, beginning)
-            .map_err(|error| ReviseError::Store(error).into());
-    }
-    if !request.config.verify.required {
-        return Ok(());
-    }
-    let proofs = Proofs::of(&history);
-    let is_unproven = |task: &u32| snapshot.state(*task) == State::Done && !proofs.has(snapshot.name(*task));
-    let unproven: Vec<u32> = tasks_of(snapshot).filter(is_unproven).collect();
-    if unproven.is_empty() {
-        return Ok(());
-    }
-    for &task in &unproven {
-        updates.add(plain(request, task, Verb::Reset));
-    }
-    let names: Vec<&str> = unproven.iter().map(|&task| snapshot.name(task)).collect();
-    reconciled.remarks.push(RemarkRecord {
-        kind: Some(RemarkKind::StatusSetBack),
-        ..RemarkRecord::new(format!(
-            "verification is required (verify.required), and no passed verification proves that {} done: set back to pending",
-            match names.as_slice() {
-                [only] => format!("`{}` is", visible(only)),
-                several => format!("{} are", listed(several)),
-            }
-        ))
-    });
-    Ok(())
-}
-
-/// Adds the result of a task in the last run, where the plan file does not have it.
-fn late_updates(
-    request: &RunRequest<'_>,
-    snapshot: &PlanSnapshot,
-    found: &RecoveredTask,
-    task: u32,
-    reconciled: &mut Reconciled,
-    updates: &mut PendingUpdates,
-) {
-    let Some((verb, words)) = late_result(snapshot, found) else {
-        return;
-    };
-    match snapshot.state(task) {
-        // That it was started may not have been written either.
-        State::Pending => updates.add(plain(request, task, Verb::Start)),
-        State::Running => {}
-        _ => return,
-    }
-    let last = found.run.last().cloned().unwrap_or_default();
-    updates.add(StatusUpdate {
-        note: last.why,
-        output: last.output.filter(|_| keeps_output(snapshot.linked())),
-        files: last.files,
-        by: Some(last.agent),
-        receipts: (verb == Verb::Done).then(|| found.run.receipts()),
-        ..plain(request, task, verb)
-    });
-    reconciled.remarks.push(RemarkRecord::new(format!(
-        "`{}` was {words} in the run before, and the plan file learns of it now",
-        snapshot.name(task)
-    )));
+    snapshot.tasks().filter_map(contradiction).collect()
 }
 
 /// Returns the result of a task in the last run that the plan file does not have.
@@ -365,68 +429,6 @@ fn taken_over(found: &RecoveredTask, name: &str, last: Option<&LastVerb>) -> Opt
     }))
 }
 
-/// Decides about a task that the plan has as running, while no run does.
-fn take_up(
-    request: &RunRequest<'_>,
-    snapshot: &PlanSnapshot,
-    recovered: &Recovered,
-    claims: &Claims,
-    task: u32,
-    reconciled: &mut Reconciled,
-    updates: &mut PendingUpdates,
-) -> Result<(), RunError> {
-    let name = snapshot.name(task);
-    match Unattended::of(snapshot, recovered, claims, task) {
-        Unattended::InReview => {
-            reconciled.reviews.push(name.to_owned());
-            return Ok(());
-        }
-        Unattended::Approved => return Ok(()),
-        Unattended::StartedByHand => {
-            let held = HeldTask::with(snapshot, task, claims);
-            reconciled.remarks.push(RemarkRecord::new(format!(
-                "{}: the run leaves it alone. `{}` gives it to the run",
-                held.words(),
-                held.release
-            )));
-            return Ok(());
-        }
-        Unattended::LeaseOver => {
-            let held = HeldTask::with(snapshot, task, claims);
-            reconciled.remarks.push(RemarkRecord::new(format!(
-                "{}, and that lease is over: the run takes it",
-                held.words()
-            )));
-            updates.add(plain(request, task, Verb::Reset));
-            return Ok(());
-        }
-        Unattended::Interrupted => {}
-    }
-    let found = recovered.task(name);
-    let policy = request.config.run.on_interrupted;
-    if policy == OnInterrupted::Ask {
-        let task = name.to_owned();
-        return Err(RunError::Interrupted { task });
-    }
-    for update in interrupted_updates(request, snapshot.plan(), task, policy) {
-        updates.add(update);
-    }
-    if policy == OnInterrupted::Fail {
-        reconciled.events.push(RunEvent::Finished(Finished {
-            task: name.to_owned(),
-            attempt: found.map_or(1, |found| found.run.last().map_or(0, |last| last.attempt)),
-            outcome: Outcome::Failed,
-            why: Some("interrupted".to_owned()),
-            ..Finished::default()
-        }));
-    }
-    reconciled.remarks.push(RemarkRecord {
-        kind: Some(RemarkKind::WasInterrupted),
-        ..RemarkRecord::new(format!("`{name}` was interrupted in the run before"))
-    });
-    Ok(())
-}
-
 /// Returns the updates for an attempt that was interrupted: it has failed, and is tried again where that is wanted.
 pub(super) fn interrupted_updates(
     request: &RunRequest<'_>,
@@ -444,31 +446,6 @@ pub(super) fn interrupted_updates(
     vec![plain(request, task, Verb::Fail), plain(request, task, Verb::Reset)]
 }
 
-/// Returns whether a task that failed is tried again.
-fn tries_again(request: &RunRequest<'_>, snapshot: &PlanSnapshot, recovered: &Recovered, task: u32) -> bool {
-    let was_running = recovered
-        .task(snapshot.name(task))
-        .is_some_and(|found| matches!(found.progress(), WorkProgress::Running | WorkProgress::Resting));
-    let stays_failed = was_running && request.config.run.on_interrupted == OnInterrupted::Fail;
-    let by_dialect = snapshot.plan().lifecycle.on_failure == OnFailure::DependentsSkipped;
-    request.options.selection.retry_failed || (by_dialect && !stays_failed)
-}
-
-/// Writes what has to be written before the run begins, and reads the plan again. Returns whether there was anything.
-fn settle(
-    updates: &mut PendingUpdates,
-    snapshot: &mut PlanSnapshot,
-    events: &mut Vec<RunEvent>,
-) -> Result<bool, RunError> {
-    if updates.is_empty() {
-        return Ok(false);
-    }
-    let written = updates.write(snapshot)?;
-    events.extend(written.along.into_iter().map(RunEvent::Skipped));
-    *snapshot = PlanSnapshot::open(snapshot.path(), snapshot.forced())?;
-    Ok(true)
-}
-
 /// Returns whether a dialect has a place for what came out of a task, other than the notes for who takes it.
 pub(super) fn keeps_output(linked: &LinkedPlan) -> bool {
     let table = linked.dialect.table_of(&linked.plan, Owner::Task(0));
@@ -476,7 +453,6 @@ pub(super) fn keeps_output(linked: &LinkedPlan) -> bool {
     has(Field::Output) || has(Field::History)
 }
 
-/// Returns the task that an event skips.
 pub(super) fn skipped_by(event: &RunEvent) -> Option<&str> {
     match event {
         RunEvent::Skipped(skipped) => Some(&skipped.task),

@@ -17,7 +17,6 @@ const LOG_PAUSE: Duration = Duration::from_millis(500);
 pub(super) struct Recorder<'a> {
     log: RunLog<'static>,
     state: RunState,
-    /// Records that the watcher does not have yet.
     unreported: Vec<RunRecord>,
     watcher: &'a mut dyn Watcher,
     /// Removed from every event before it is written.
@@ -43,7 +42,6 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Returns the state of the run.
     pub(super) fn state(&self) -> &RunState {
         &self.state
     }
@@ -87,7 +85,6 @@ impl<'a> Recorder<'a> {
         Ok(self.log.restore(keep)?)
     }
 
-    /// Returns whether there is a record that is not durable.
     pub(super) fn has_waiting(&self) -> bool {
         self.log.has_waiting()
     }
@@ -118,7 +115,7 @@ fn assert_replay(live: &RunState, log: &std::path::Path) {
     // A log that another process removed, damaged or wrote over does not have all records of the run.
     let is_whole = |records: &[RunRecord]| {
         let last = records.last();
-        let is_last = last.is_some_and(|record| Some(record.time.as_str()) == live.last.as_deref());
+        let is_last = last.is_some_and(|record| Some(record.time.as_str()) == live.times.last.as_deref());
         is_last && last.is_some_and(|record| record.seq == records.len() as u64)
     };
     if let Ok(records) = crate::runs::records(&crate::files::DiskFiles, log)

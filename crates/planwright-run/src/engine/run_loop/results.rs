@@ -25,16 +25,12 @@ const MAX_REMEMBERED: usize = 16 * 1024;
 const MAX_NOTE: usize = 4 * 1024;
 const MAX_SHORT_NOTE: usize = 300;
 
-/// Why an attempt failed.
 pub(super) enum AttemptFailure {
-    /// Commands that verify it failed.
     Verification(Vec<Receipt>),
-    /// Something else, in words.
     Other(String),
 }
 
 impl AttemptFailure {
-    /// Returns the reason, in words for the next attempt.
     pub(super) fn text(&self) -> String {
         match self {
             AttemptFailure::Verification(receipts) => verification_failure(receipts),
@@ -42,7 +38,6 @@ impl AttemptFailure {
         }
     }
 
-    /// Returns the reason with what comes before it.
     fn after(&self, before: &str) -> AttemptFailure {
         AttemptFailure::Other(format!("{before}; {}", self.text()))
     }
@@ -72,19 +67,18 @@ impl From<&str> for AttemptFailure {
 }
 
 impl RunLoop<'_> {
-    /// The task is done.
     pub(super) fn accept(&mut self, attempt: RunningAttempt, checking: &Checking) -> Result<(), RunError> {
         let task = attempt.task;
         self.attempts.free_slot(&attempt);
         self.check_budget();
-        self.memory.accepted(task);
-        self.conflicts.close(task);
+        self.agents.memory.accepted(task);
+        self.landing.conflicts.close(task);
         if let Some(moved) = attempt.moved {
             // Another process moved the task, and that holds.
             self.happened(ScheduleEvent::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
-        match &attempt.approved {
+        match &attempt.work.approved {
             // The review is behind it.
             Some(_) => self.happened(ScheduleEvent::Moved { task, to: State::Done }),
             None if self.is_in_doubt(&attempt) => self.happened(ScheduleEvent::DoneForReview { task }),
@@ -100,13 +94,13 @@ impl RunLoop<'_> {
     /// Returns whether a person has to approve what an attempt made: because its plan says so, or because it changed files that
     /// verify it.
     pub(super) fn needs_review(&self, attempt: &RunningAttempt) -> bool {
-        let job = self.schedule.jobs().get(attempt.task as usize);
+        let job = self.tasks.schedule.jobs().get(attempt.task as usize);
         job.is_some_and(|job| job.needs_review) || self.is_in_doubt(attempt)
     }
 
     /// Returns whether an attempt changed files that verify it, and a person has to judge that.
     fn is_in_doubt(&self, attempt: &RunningAttempt) -> bool {
-        self.request.config.verify.on_protected == OnProtected::Review && !attempt.protected.is_empty()
+        self.request.config.verify.on_protected == OnProtected::Review && !attempt.work.protected.is_empty()
     }
 
     /// Records that the plan file has the state of a task: another process wrote it.
@@ -119,13 +113,17 @@ impl RunLoop<'_> {
         let output = checking.conclusion.output.trim();
         let keeps = keeps_output(self.snapshot.linked()) && !output.is_empty();
         let remarks = checking.conclusion.notes.trim();
-        let approved_note = attempt.approved.as_ref().and_then(|approved| approved.note.clone());
+        let approved_note = attempt
+            .work
+            .approved
+            .as_ref()
+            .and_then(|approved| approved.note.clone());
         StatusUpdate {
             output: keeps.then(|| cut(output, MAX_NOTE)),
             files: checking.files.clone(),
             by: Some(attempt.agent.clone()),
             note: approved_note.or_else(|| (!remarks.is_empty()).then(|| cut(remarks, MAX_NOTE))),
-            word_of: attempt.approved.as_ref().and_then(|approved| approved.by.clone()),
+            word_of: attempt.work.approved.as_ref().and_then(|approved| approved.by.clone()),
             receipts: Some(checking.receipts.clone()),
             work: work_of(attempt),
             ..self.plain_update(attempt.task, Verb::Done)
@@ -168,15 +166,15 @@ impl RunLoop<'_> {
             self.happened(ScheduleEvent::Moved { task, to: moved });
             return self.is_known(&attempt);
         }
-        let wait = grown(self.request.config.run.backoff, attempt.number.saturating_sub(1));
-        self.rests.plan(task, wait, String::new());
+        let wait = grown(self.request.config.run.retry.backoff, attempt.number.saturating_sub(1));
+        self.waits.rests.plan(task, wait, String::new());
         let counts = self.snapshot.plan().lifecycle.machine.counts_retries;
         self.happened(ScheduleEvent::Failed { task, may_retry });
         let is_over = self.phase(task) != Phase::Resting;
         // Where the dialect does not count attempts, the task is under way until the last of them.
         if is_over || counts {
             if is_over {
-                drop(self.checkouts.take(task));
+                drop(self.folders.checkouts.take(task));
             }
             if let Some(kept) = kept.filter(|_| is_over) {
                 // Paths of this machine do not belong into a plan.
@@ -189,7 +187,7 @@ impl RunLoop<'_> {
                 ..self.plain_update(task, Verb::Fail)
             });
             if counts && !is_over {
-                self.plan_writer.intend(task, State::Pending);
+                self.plan_file.writer.intend(task, State::Pending);
             }
         }
         match is_over {
@@ -200,7 +198,7 @@ impl RunLoop<'_> {
 
     /// Ends the run where a task that is not accepted has changed files in the shared folder that verify others.
     pub(super) fn stop_for_changed(&mut self, task: u32, name: &str) -> Result<(), RunError> {
-        let is_shared = self.workplace.site().is_none();
+        let is_shared = self.folders.workplace.site().is_none();
         if !is_shared || self.request.config.verify.on_protected == OnProtected::Warn {
             return Ok(());
         }
@@ -213,7 +211,8 @@ impl RunLoop<'_> {
             "{files} decides whether tasks pass, was changed by a task that is not accepted, and is still changed"
         );
         self.remark_kind(Some(task), RemarkKind::ProtectedChanged, text)?;
-        self.stops
+        self.user
+            .stops
             .explain(|| format!("{files} was changed by `{name}`: restore it, and run again"));
         self.happened(ScheduleEvent::StopRequested);
         Ok(())
@@ -234,7 +233,7 @@ impl RunLoop<'_> {
         self.attempts.free_slot(&attempt);
         self.check_budget();
         self.keep_checkout(&mut attempt)?;
-        self.stops.explain_by(condition);
+        self.user.stops.explain_by(condition);
         self.happened(ScheduleEvent::Stopped { task });
         self.update_plan(StatusUpdate {
             note: Some(cut(&format!("stopped: {condition}"), MAX_NOTE)),
@@ -259,13 +258,7 @@ impl RunLoop<'_> {
         };
         let event = match known {
             Some((ended, conclusion)) => finished(&attempt, Outcome::Interrupted, Some(why), ended, conclusion),
-            None => Finished {
-                task: attempt.name.clone(),
-                attempt: attempt.number,
-                outcome: Outcome::Interrupted,
-                why: Some(why.to_owned()),
-                ..Finished::default()
-            },
+            None => attempt.ended(Outcome::Interrupted, why),
         };
         self.record_cost(RunEvent::Finished(event))?;
         match attempt.moved {
@@ -275,7 +268,7 @@ impl RunLoop<'_> {
                 let policy = self.request.config.run.on_interrupted;
                 let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
                 updates.into_iter().for_each(|update| self.update_plan(update));
-                if let Some(to) = self.plan_writer.intended(task) {
+                if let Some(to) = self.plan_file.writer.intended(task) {
                     self.happened(ScheduleEvent::Moved { task, to });
                 }
             }
@@ -298,11 +291,10 @@ fn first_lines(text: &str) -> &str {
     text[..end].trim_end()
 }
 
-/// Returns how the work of an attempt went, as its agent told.
 fn work_of(attempt: &RunningAttempt) -> WorkReport {
     WorkReport {
-        tools: attempt.tools.clone(),
-        reflection: attempt.reflection.as_deref().map(|text| cut(text, MAX_NOTE)),
+        tools: attempt.work.tools.clone(),
+        reflection: attempt.work.reflection.as_deref().map(|text| cut(text, MAX_NOTE)),
     }
 }
 
@@ -333,6 +325,6 @@ pub(super) fn finished(
         session: conclusion.session.clone(),
         discoveries: conclusion.discoveries.clone(),
         limited_for: None,
-        no_changes: attempt.is_unchanged,
+        no_changes: attempt.work.is_unchanged,
     }
 }

@@ -8,7 +8,6 @@ use super::RunLoop;
 use crate::clock;
 use crate::runs::{Resting, RunEvent};
 
-/// The tasks that wait, and how long others will.
 #[derive(Default)]
 pub(super) struct Rests {
     waiting: Vec<(Instant, u32)>,
@@ -19,7 +18,6 @@ pub(super) struct Rests {
 }
 
 impl Rests {
-    /// Sets how long a task waits when the schedule has it rest.
     pub(super) fn plan(&mut self, task: u32, wait: Duration, why: String) {
         self.planned.insert(task, (wait, why));
     }
@@ -35,17 +33,14 @@ impl Rests {
         self.n_shortages = 0;
     }
 
-    /// Ends the wait of a task.
     pub(super) fn forget(&mut self, task: u32) {
         self.waiting.retain(|(_, waiting)| *waiting != task);
     }
 
-    /// Returns when the next wait is over.
     pub(super) fn next(&self) -> Option<Instant> {
         self.waiting.iter().map(|(at, _)| *at).min()
     }
 
-    /// Removes and returns the tasks whose wait is over.
     pub(super) fn take_over(&mut self, now: Instant) -> Vec<u32> {
         let (over, waiting): (Vec<_>, Vec<_>) = self.waiting.iter().partition(|(at, _)| *at <= now);
         self.waiting = waiting;
@@ -61,10 +56,9 @@ impl Rests {
 }
 
 impl RunLoop<'_> {
-    /// Has a task wait before its next attempt.
     pub(super) fn rest(&mut self, task: u32) -> Result<(), RunError> {
-        let (wait, why) = self.rests.planned.remove(&task).unwrap_or_default();
-        self.rests.waiting.push((clock::instant() + wait, task));
+        let (wait, why) = self.waits.rests.planned.remove(&task).unwrap_or_default();
+        self.waits.rests.waiting.push((clock::instant() + wait, task));
         let name = self.snapshot.name(task).to_owned();
         self.record(RunEvent::Resting(Resting {
             attempt: self.state().highest_attempt(&name),

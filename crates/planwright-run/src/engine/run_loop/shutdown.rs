@@ -18,6 +18,7 @@ use super::working::processes;
 use super::{RunLoop, RunOutcome};
 use crate::agent_output::{LEFTOVER_GRACE, end_all};
 use crate::files::write_own;
+use crate::runs::state::RunState;
 use crate::runs::{RunEndRecord, RunEvent, RunStanding};
 use crate::shell::{argument, shell_word, with_pack};
 use crate::store::load;
@@ -32,7 +33,7 @@ impl RunLoop<'_> {
         self.settle_resting();
         self.settle_held();
         for nth in 0..TRIES {
-            if self.plan_writer.is_idle() {
+            if self.plan_file.writer.is_idle() {
                 break;
             }
             if nth > 0 {
@@ -43,7 +44,7 @@ impl RunLoop<'_> {
         // An edit in the last moment may have undone what was written.
         for _ in 0..TRIES {
             self.follow_plan()?;
-            if self.plan_writer.is_idle() || self.edits.is_held() {
+            if self.plan_file.writer.is_idle() || self.plan_file.edits.is_held() {
                 break;
             }
             self.write_plan()?;
@@ -53,26 +54,26 @@ impl RunLoop<'_> {
 
     pub(super) fn end(mut self) -> Result<RunOutcome, RunError> {
         self.close_landing()?;
-        let n_marked = end_all(&mark_of_run(self.place.id(), &self.snapshot.place().target));
+        let n_marked = end_all(&mark_of_run(self.live.place.id(), &self.snapshot.place().target));
         let n_ended = n_marked + self.workers.end_left(LEFTOVER_GRACE);
         if n_ended > 0 {
             let text = format!("ended what went on without the run: {}", processes(n_ended));
             self.remark(None, text)?;
         }
-        let status = self.schedule.status();
+        let status = self.tasks.schedule.status();
         let ended = self.ended(status);
         let spent = self.all_spent();
         self.record(RunEvent::Ended(ended.clone()))?;
         self.commit()?;
         self.keep_plan();
-        let state = self.recorder.finish(&self.place.log());
+        let state = self.recorder.finish(&self.live.place.log());
         Ok(RunOutcome {
-            place: self.place,
+            place: self.live.place,
             status,
             ended,
             spent,
-            unwritten: self.plan_writer.into_unwritten(),
-            is_hindered: self.stops.is_hindered(),
+            unwritten: self.plan_file.writer.into_unwritten(),
+            is_hindered: self.user.stops.is_hindered(),
             state,
         })
     }
@@ -80,10 +81,10 @@ impl RunLoop<'_> {
     /// What rested between two attempts when the run was stopped was interrupted there.
     fn settle_resting(&mut self) {
         let policy = self.request.config.run.on_interrupted;
-        for task in 0..self.plan_writer.n_tasks() {
+        for task in 0..self.plan_file.writer.n_tasks() {
             // Its rest may have been over just then.
             let is_between = matches!(self.phase(task), Phase::Resting | Phase::Waiting);
-            let is_open = is_between && self.plan_writer.intended(task) == Some(State::Running);
+            let is_open = is_between && self.plan_file.writer.intended(task) == Some(State::Running);
             if is_open {
                 let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);
                 let why = self.failure_of(task).map(str::to_owned);
@@ -97,14 +98,21 @@ impl RunLoop<'_> {
 
     /// What the plan marks as a task to skip becomes skipped when everything else is over. Until then a person may still want it.
     fn settle_held(&mut self) {
-        let is_over = matches!(self.schedule.status(), ScheduleStatus::Finished | ScheduleStatus::Stuck);
+        let is_over = matches!(
+            self.tasks.schedule.status(),
+            ScheduleStatus::Finished | ScheduleStatus::Stuck
+        );
         let is_finished = is_over && !self.request.options.lands_only;
         // A task that the user asked for by a name that is gone is not in the plan any more, and none is skipped then.
         let wanted = wanted_tasks(self.request, &self.snapshot).unwrap_or_default();
         let wanted = (0..).zip(wanted).filter(|(_, is_wanted)| is_finished && *is_wanted);
         let held = wanted.filter(|(task, _)| self.snapshot.plan().tasks()[*task as usize].held);
-        let open =
-            held.filter(|(task, _)| matches!(self.plan_writer.intended(*task), Some(State::Pending | State::Failed)));
+        let open = held.filter(|(task, _)| {
+            matches!(
+                self.plan_file.writer.intended(*task),
+                Some(State::Pending | State::Failed)
+            )
+        });
         let updates: Vec<StatusUpdate> = open.map(|(task, _)| self.plain_update(task, Verb::Skip)).collect();
         for update in updates {
             self.update_plan(update);
@@ -114,32 +122,26 @@ impl RunLoop<'_> {
     /// Keeps the plan as it is now for reports of this run. Without it they show the plan as it is then.
     fn keep_plan(&self) {
         if let Ok(loaded) = load(&self.snapshot.place().target) {
-            write_own(&self.place.plan_at_end(), loaded.source.as_str().as_bytes()).ok();
+            write_own(&self.live.place.plan_at_end(), loaded.source.as_str().as_bytes()).ok();
         }
     }
 
     fn ended(&self, status: ScheduleStatus) -> RunEndRecord {
+        let RunState { spent, counts, .. } = self.state();
+        let unwritten = self.plan_file.writer.waiting();
         let mut ended = RunEndRecord {
             standing: run_standing(status),
-            n_unverified: self.state().n_accepted_unverified,
-            n_unchanged: self.state().counts.n_unchanged,
-            milliseconds: self
-                .state()
-                .spent
-                .milliseconds
-                .saturating_add(self.clock.milliseconds()),
-            cost_usd: self.state().spent.cost_usd,
-            tokens: self.state().spent.tokens,
+            n_unverified: counts.n_accepted_unverified,
+            n_unchanged: counts.n_unchanged,
+            milliseconds: spent.milliseconds.saturating_add(self.waits.clock.milliseconds()),
+            cost_usd: spent.cost_usd,
+            tokens: spent.tokens,
             why: self.why(status),
             next: self.next(status),
-            unwritten: self
-                .plan_writer
-                .waiting()
-                .map(|task| self.snapshot.name(task).to_owned())
-                .collect(),
+            unwritten: unwritten.map(|task| self.snapshot.name(task).to_owned()).collect(),
             ..RunEndRecord::default()
         };
-        for task in (0..self.plan_writer.n_tasks()).filter(|&task| self.in_scope[task as usize]) {
+        for task in (0..self.plan_file.writer.n_tasks()).filter(|&task| self.tasks.in_scope[task as usize]) {
             match self.phase(task) {
                 Phase::Over(State::Done) => ended.n_done += 1,
                 Phase::Over(State::Failed) => ended.n_failed += 1,
@@ -151,7 +153,6 @@ impl RunLoop<'_> {
         ended
     }
 
-    /// Returns why the run ended, where it is not at its end.
     fn why(&self, status: ScheduleStatus) -> Option<String> {
         let name = |task: u32| self.snapshot.name(task);
         match status {
@@ -174,13 +175,13 @@ impl RunLoop<'_> {
                 Some(format!("`{}` failed{way}", name(task)))
             }
             ScheduleStatus::Stopped(Stop::Condition { task }) => {
-                let condition = self.stops.why().unwrap_or_default();
+                let condition = self.user.stops.why().unwrap_or_default();
                 Some(format!("`{}` met its stop condition: {condition}", name(task)))
             }
             ScheduleStatus::Stopped(Stop::MaxTasks) => {
                 Some("as many tasks were begun as were to be (--max-tasks)".to_owned())
             }
-            ScheduleStatus::Stopped(_) => self.stops.why().map(str::to_owned),
+            ScheduleStatus::Stopped(_) => self.user.stops.why().map(str::to_owned),
             ScheduleStatus::Stuck => {
                 let failed: Vec<&str> = self.in_phase(Phase::Over(State::Failed)).map(name).collect();
                 if failed.is_empty() {
@@ -191,7 +192,6 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Returns the command that continues from here.
     fn next(&self, status: ScheduleStatus) -> Option<String> {
         let plan = argument(&self.snapshot.path().to_string_lossy());
         let words = |first: &[&str]| {
@@ -233,8 +233,8 @@ impl RunLoop<'_> {
 
     /// Returns the tasks that are not done, that this run does not work on, and that its remaining tasks depend on.
     fn obstacles(&self) -> Vec<u32> {
-        let is_left = |task: u32| self.in_scope[task as usize] && self.phase(task) == Phase::Waiting;
-        let left = (0..self.plan_writer.n_tasks()).filter(|&task| is_left(task));
+        let is_left = |task: u32| self.tasks.in_scope[task as usize] && self.phase(task) == Phase::Waiting;
+        let left = (0..self.plan_file.writer.n_tasks()).filter(|&task| is_left(task));
         let needed = left.flat_map(|task| self.snapshot.links().of(task as usize).iter().map(|edge| edge.to));
         let is_obstacle = |task: &u32| !is_left(*task) && self.snapshot.state(*task) != State::Done;
         let found: BTreeSet<u32> = needed.filter(is_obstacle).collect();
@@ -273,7 +273,7 @@ impl RunLoop<'_> {
     }
 
     fn in_phase(&self, phase: Phase) -> impl Iterator<Item = u32> {
-        (0..self.plan_writer.n_tasks()).filter(move |&task| self.phase(task) == phase)
+        (0..self.plan_file.writer.n_tasks()).filter(move |&task| self.phase(task) == phase)
     }
 }
 

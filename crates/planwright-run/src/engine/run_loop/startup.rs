@@ -12,7 +12,7 @@ use planwright_core::schedule::{Job, Jobs, Policy, Schedule};
 
 use super::super::agent_choice::choose_agents;
 use super::super::attempt::{keeper_of_plan, mark_of_plan};
-use super::super::baseline;
+use super::super::baseline::Baseline;
 use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
@@ -20,13 +20,11 @@ use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks, weights
 use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::status_updates::VERB;
 use super::super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
-use super::RunLoop;
 use super::agents::Agents;
 use super::arbiter::ArbiterQuestions;
 use super::attempts::RunningAttempts;
-use super::budget::{BudgetWaits, RunClock};
+use super::budget::RunClock;
 use super::checkouts::{KeptCheckouts, Workplace, words};
-use super::conflict_resolution::Conflicts;
 use super::control_requests::ControlRequests;
 use super::external_edits::EditWatch;
 use super::fallback::Fallbacks;
@@ -38,9 +36,11 @@ use super::reconcile::{Reconciled, reconcile, refuse_to_guess, skipped_by};
 use super::recorder::Recorder;
 use super::retry_waits::Rests;
 use super::stops::Stops;
+use super::{LockedRun, PlanFileSync, RunAgents, RunFolders, RunLoop, RunWaits, ScheduledTasks, UserRequests};
 use crate::agent_output::redaction_of;
 use crate::caller;
 use crate::clock;
+use crate::fence::Fencing;
 use crate::files::DiskFiles;
 use crate::gate::GatePolicy;
 use crate::git::{FolderIdentity, Repository};
@@ -67,7 +67,6 @@ struct Locked {
     recovered: Recovered,
 }
 
-/// A plan that is ready to be scheduled.
 struct ScheduledPlan {
     snapshot: PlanSnapshot,
     jobs: Vec<Job>,
@@ -79,12 +78,10 @@ struct ScheduledPlan {
     reconciled: Reconciled,
 }
 
-/// The log of a run, and the state that it gives.
 struct OpenedLog {
     place: RunPlace,
     log: RunLog<'static>,
     state: RunState,
-    /// The record of what was cut from the end of the log.
     cut: Option<RunRecord>,
 }
 
@@ -102,133 +99,56 @@ impl<'a> RunLoop<'a> {
             prepared,
             recovered,
         } = lock(request, prepared, &now)?;
-        let plan = prepared.snapshot.place().clone();
+        let place = prepared.snapshot.place().clone();
         let fencing = prepared.fencing.clone();
         // Before anything is changed: a log that cannot be added to stays with all that belongs to it.
         let resumed = match recovered.interrupted() {
             Some(place) => Some((place.clone(), resume(place)?)),
             None => None,
         };
-        refuse_beside_keeper(&plan)?;
+        refuse_beside_keeper(&place)?;
         refuse_to_guess(request, &prepared.snapshot, &recovered)?;
-        let n_ended = end_orphans(&recovered, &plan);
+        let n_ended = end_orphans(&recovered, &place);
         let template = template_of(request)?;
-        let mut opened = open_plan(request, prepared, &recovered, &now)?;
-        let opened_log = open_log(resumed, &opened.snapshot, &now)?;
-        live.name(&FILES, opened_log.place.id())
+        let mut plan = open_plan(request, prepared, &recovered, &now)?;
+        let log = open_log(resumed, &plan.snapshot, &now)?;
+        live.name(&FILES, log.place.id())
             .map_err(RunError::io("the run's lock cannot be written"))?;
-        let snapshot = &opened.snapshot;
-        let workplace = open_workplace(request, snapshot, &opened.isolation, &opened_log, &recovered);
-        if workplace.is_err() && recovered.interrupted().is_none() {
-            // The run never began. A folder of it that stays is listed as one that was interrupted.
-            let _ = std::fs::remove_dir_all(opened_log.place.folder());
-        }
-        let (workplace, of_branch) = workplace?;
-        opened.remarks.extend(of_branch.into_iter().map(RemarkRecord::new));
-        let has_work = opened.jobs.iter().any(is_to_run) && opened_log.state.totals.n_attempts == 0;
-        if has_work && !request.options.lands_only {
-            let checked = baseline::check(request, snapshot, &workplace, &fencing, workers, interrupts, watcher);
-            if checked.is_err() && recovered.interrupted().is_none() {
-                // The run never began, and leaves no branch.
-                if let Some(site) = workplace.site() {
-                    let _ = site.abandon();
-                }
-                let _ = std::fs::remove_dir_all(opened_log.place.folder());
+        let workplace = match open_workplace(request, &plan.snapshot, &plan.isolation, &log, &recovered) {
+            Ok((workplace, remarks)) => {
+                plan.remarks.extend(remarks.into_iter().map(RemarkRecord::new));
+                workplace
             }
-            opened.remarks.extend(checked?.into_iter().map(RemarkRecord::new));
-        }
-        let number = |name: &str| snapshot.named(name).ok();
-        let verbs = last_verbs(snapshot.path(), snapshot.plan());
-        let is_void = |name: &str, task: &RecoveredTask| task.is_approved() && is_moved_since(&verbs, name, task);
-        let unlanded = recovered.tasks().filter(|(name, task)| !is_void(name, task));
-        let unlanded = unlanded.filter_map(|(name, task)| Some((number(name)?, task.unlanded()?)));
-        let known = recovered.tasks();
-        let known = known.filter_map(|(name, task)| Some((number(name)?, task.interrupted_checkout()?)));
-        let checkouts = KeptCheckouts::of(&workplace, known);
-        set_attempts(&mut opened.jobs, snapshot, &opened_log.state, &recovered);
-        let waits = |task: &u32| opened.jobs.get(*task as usize).is_some_and(|job| job.awaits_review);
-        let held = recovered.tasks();
-        let held = held.filter_map(|(name, task)| Some((number(name).filter(waits)?, task.held()?.clone())));
-        let landing = LandingQueue::new(unlanded.collect(), held.collect());
-        let in_scope = scope_of(&opened.jobs, snapshot, &opened_log.state, &opened.reconciled);
-        if let Some(original) = recovered.original() {
-            let text = format!(
-                "this folder is a copy of `{}`, whose runs are not continued here",
-                original.display()
-            );
-            opened.remarks.push(RemarkRecord::new(text));
-        }
-        let mut begun = Begun {
-            run: opened_log.place.id().to_owned(),
-            workspace: workspace_folder(&plan.root),
-            slots: most_slots(opened.policy.slots),
-            n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
-            isolation: Some(workplace.mode()),
-            conditions: workplace.conditions().cloned(),
-            config: config_to_record(request, &opened_log.state),
-            continues: recovered.interrupted().is_some(),
-            states: Some(states_of(snapshot)),
-            to_skip: Some(to_skip(snapshot, &opened.reconciled)),
-            ..begun_by(request, &recovered)
+            Err(error) => {
+                if recovered.interrupted().is_none() {
+                    // The run never began. A folder of it that stays is listed as one that was interrupted.
+                    let _ = std::fs::remove_dir_all(log.place.folder());
+                }
+                return Err(error);
+            }
         };
-        if begun.continues {
-            let earlier = Some(opened_log.state.earlier.clone());
-            begun.earlier = earlier.filter(|earlier| *earlier != Spent::default());
-        }
-        let why_stopped = over_budget(request, &opened_log.state, begun.earlier.as_ref());
-        if why_stopped.is_some() {
-            opened.policy.budget = Some(0);
-        }
-        let memory = Memory::of(&recovered, &opened.snapshot);
-        let ScheduledPlan {
-            snapshot,
-            jobs,
-            agents,
-            policy,
-            graph,
-            mut remarks,
-            reconciled,
-            ..
-        } = opened;
-        let OpenedLog { place, log, state, cut } = opened_log;
-        let written: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
-        let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
-        let template = template.unwrap_or_else(|| Template::built_in(snapshot.linked().dialect.prompt()));
-        let redaction = redaction_of(request.config);
-        let mut run_loop = RunLoop {
+        let mut startup = Startup {
             request,
-            workers,
-            control: ControlRequests::from_now(&place.requests()),
-            place,
-            _live: live,
-            fallbacks: Fallbacks::new(&state),
-            recorder: Recorder::new(log, state, cut, watcher, redaction.clone()),
-            agents: Agents::new(agents, template, redaction),
-            schedule,
-            actions: VecDeque::from(actions),
-            attempts: RunningAttempts::default(),
-            arbiter: ArbiterQuestions::default(),
+            recovered,
+            plan,
+            log,
             workplace,
-            fences: Fences::new(fencing),
-            checkouts,
-            landing,
-            conflicts: Conflicts::default(),
-            weights: weights(&graph, snapshot.links()),
-            plan_writer: PlanWriter::new(written),
-            in_scope,
-            rests: Rests::default(),
-            memory,
-            clock: RunClock::start(),
-            budget_waits: BudgetWaits::default(),
-            edits: EditWatch::new(&snapshot),
-            stops: Stops::new(interrupts, why_stopped),
-            snapshot,
+            fencing,
         };
-        run_loop.record(RunEvent::Begun(Box::new(begun)))?;
-        if n_ended > 0 {
-            let text = format!("{n_ended} processes of an interrupted run were still there, and were ended");
-            remarks.push(RemarkRecord::new(text));
+        startup.check_baseline(workers, interrupts, watcher)?;
+        startup.set_attempts();
+        let in_scope = startup.in_scope();
+        let begun = startup.begun(&in_scope);
+        let why_stopped = over_budget(request, &startup.log.state, begun.earlier.as_ref());
+        if why_stopped.is_some() {
+            startup.plan.policy.budget = Some(0);
         }
+        startup.add_remarks(n_ended);
+        let remarks = std::mem::take(&mut startup.plan.remarks);
+        let reconciled = std::mem::take(&mut startup.plan.reconciled);
+        let stops = Stops::new(interrupts, why_stopped);
+        let mut run_loop = startup.into_loop(live, template, in_scope, workers, watcher, stops);
+        run_loop.record(RunEvent::Begun(Box::new(begun)))?;
         run_loop.record_beginning(remarks, reconciled)?;
         Ok(run_loop)
     }
@@ -244,6 +164,218 @@ impl<'a> RunLoop<'a> {
             self.record(event)?;
         }
         self.commit()
+    }
+}
+
+struct Startup<'a> {
+    request: &'a RunRequest<'a>,
+    recovered: Recovered,
+    plan: ScheduledPlan,
+    log: OpenedLog,
+    workplace: Workplace,
+    fencing: Fencing,
+}
+
+impl<'a> Startup<'a> {
+    /// Runs the baseline, where an agent is going to work.
+    fn check_baseline(
+        &mut self,
+        workers: &mut Workers,
+        interrupts: &AtomicU32,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), RunError> {
+        let has_work = self.plan.jobs.iter().any(is_to_run) && self.log.state.counts.n_attempts == 0;
+        if !has_work || self.request.options.lands_only {
+            return Ok(());
+        }
+        let baseline = Baseline {
+            request: self.request,
+            snapshot: &self.plan.snapshot,
+            workplace: &self.workplace,
+            fencing: &self.fencing,
+        };
+        let checked = baseline.check(workers, interrupts, watcher);
+        if checked.is_err() && self.recovered.interrupted().is_none() {
+            // The run never began, and leaves no branch.
+            if let Some(site) = self.workplace.site() {
+                let _ = site.abandon();
+            }
+            let _ = std::fs::remove_dir_all(self.log.place.folder());
+        }
+        self.plan.remarks.extend(checked?.into_iter().map(RemarkRecord::new));
+        Ok(())
+    }
+
+    /// Sets how often tasks may still be tried, and which of them wait for a review.
+    fn set_attempts(&mut self) {
+        let ScheduledPlan { snapshot, jobs, .. } = &mut self.plan;
+        for (task, job) in jobs.iter_mut().enumerate() {
+            let name = snapshot.name(task as u32);
+            // Attempts that a provider's limit or a broken agent ended do not count.
+            let n_tried = self.log.state.task(name).map_or(0, |run| run.n_attempts_that_count());
+            let n_tried = u32::try_from(n_tried).unwrap_or(u32::MAX);
+            // What was interrupted is tried once more in any case; a dialect that counts has counted already.
+            if !snapshot.plan().lifecycle.machine.counts_retries {
+                job.max_attempts = job.max_attempts.saturating_sub(n_tried).max(1);
+            }
+            let found = self.recovered.task(name);
+            let is_review = found.is_some_and(|found| found.progress() == WorkProgress::Review);
+            job.awaits_review = job.state == State::Running && is_review;
+            if job.state == State::Running && found.is_some_and(RecoveredTask::is_approved) {
+                // The plan has it as under way, and what is left is that its work lands.
+                job.state = State::Pending;
+            }
+        }
+    }
+
+    /// Returns which tasks belong to the run: those that are to run, and those that its interrupted part had begun.
+    fn in_scope(&self) -> Vec<bool> {
+        let ScheduledPlan {
+            snapshot,
+            jobs,
+            reconciled,
+            ..
+        } = &self.plan;
+        let skipped: HashSet<&str> = reconciled.events.iter().filter_map(skipped_by).collect();
+        let is_in_scope = |(task, job): (usize, &Job)| {
+            let name = snapshot.name(task as u32);
+            let is_part = self.log.state.task(name).is_some() || skipped.contains(name);
+            is_to_run(job) || (job.is_wanted && is_part)
+        };
+        jobs.iter().enumerate().map(is_in_scope).collect()
+    }
+
+    fn begun(&self, in_scope: &[bool]) -> Begun {
+        let ScheduledPlan {
+            snapshot, reconciled, ..
+        } = &self.plan;
+        let (options, state) = (&self.request.options, &self.log.state);
+        let continues = self.recovered.interrupted().is_some();
+        let earlier = match continues {
+            true => state.earlier.clone(),
+            // What a run had spent that a signal ended is spent: it is the same work that continues.
+            false => options.earlier.with(self.recovered.spent_before_signal()),
+        };
+        Begun {
+            run: self.log.place.id().to_owned(),
+            pid: std::process::id(),
+            start_time: worker::own_start_time(),
+            slots: most_slots(self.plan.policy.slots),
+            n_tasks: in_scope.iter().filter(|is_in| **is_in).count() as u64,
+            by: options.asked.by.clone(),
+            isolation: Some(self.workplace.mode()),
+            // The log of a run that continues may have it already.
+            config: Some(&options.config_text)
+                .filter(|text| state.config.as_ref() != Some(*text))
+                .cloned(),
+            conditions: self.workplace.conditions().cloned(),
+            workspace: workspace_folder(&snapshot.place().root),
+            continues,
+            earlier: Some(earlier).filter(|earlier| *earlier != Spent::default()),
+            replanned: options.replanned.clone(),
+            states: Some(states_of(snapshot)),
+            to_skip: Some(to_skip(snapshot, reconciled)),
+        }
+    }
+
+    fn add_remarks(&mut self, n_ended: usize) {
+        let original = self.recovered.original().map(|original| {
+            format!(
+                "this folder is a copy of `{}`, whose runs are not continued here",
+                original.display()
+            )
+        });
+        let ended = (n_ended > 0)
+            .then(|| format!("{n_ended} processes of an interrupted run were still there, and were ended"));
+        let remarks = original.into_iter().chain(ended);
+        self.plan.remarks.extend(remarks.map(RemarkRecord::new));
+    }
+
+    /// Returns the work of earlier runs that has not landed, and that which waits for a review.
+    fn landing(&self) -> LandingQueue {
+        let snapshot = &self.plan.snapshot;
+        let number = |name: &str| snapshot.named(name).ok();
+        let verbs = last_verbs(snapshot.path(), snapshot.plan());
+        let is_void = |name: &str, task: &RecoveredTask| task.is_approved() && is_moved_since(&verbs, name, task);
+        let unlanded = self.recovered.tasks().filter(|(name, task)| !is_void(name, task));
+        let unlanded = unlanded.filter_map(|(name, task)| Some((number(name)?, task.unlanded()?)));
+        let waits = |task: &u32| {
+            let job = self.plan.jobs.get(*task as usize);
+            job.is_some_and(|job| job.awaits_review)
+        };
+        let held = self.recovered.tasks();
+        let held = held.filter_map(|(name, task)| Some((number(name).filter(waits)?, task.held()?.clone())));
+        LandingQueue::new(unlanded.collect(), held.collect())
+    }
+
+    fn into_loop(
+        self,
+        live: RunLock,
+        template: Option<Template>,
+        in_scope: Vec<bool>,
+        workers: &'a mut Workers,
+        watcher: &'a mut dyn Watcher,
+        stops: Stops<'a>,
+    ) -> RunLoop<'a> {
+        let landing = self.landing();
+        let known = self.recovered.tasks().filter_map(|(name, task)| {
+            let number = self.plan.snapshot.named(name).ok()?;
+            Some((number, task.interrupted_checkout()?))
+        });
+        let checkouts = KeptCheckouts::of(&self.workplace, known);
+        let memory = Memory::of(&self.recovered, &self.plan.snapshot);
+        let ScheduledPlan {
+            snapshot,
+            jobs,
+            agents,
+            policy,
+            graph,
+            ..
+        } = self.plan;
+        let OpenedLog { place, log, state, cut } = self.log;
+        let written: Vec<State> = (0..jobs.len() as u32).map(|task| snapshot.state(task)).collect();
+        let (schedule, actions) = Schedule::begin(Jobs::new(jobs), policy);
+        let template = template.unwrap_or_else(|| Template::built_in(snapshot.linked().dialect.prompt()));
+        let redaction = redaction_of(self.request.config);
+        RunLoop {
+            request: self.request,
+            workers,
+            user: UserRequests {
+                control: ControlRequests::from_now(&place.requests()),
+                stops,
+            },
+            live: LockedRun { place, _lock: live },
+            agents: RunAgents {
+                chosen: Agents::new(agents, template, redaction.clone()),
+                arbiter: ArbiterQuestions::default(),
+                fallbacks: Fallbacks::new(&state),
+                memory,
+            },
+            recorder: Recorder::new(log, state, cut, watcher, redaction),
+            tasks: ScheduledTasks {
+                schedule,
+                actions: VecDeque::from(actions),
+                in_scope,
+                weights: weights(&graph, snapshot.links()),
+            },
+            attempts: RunningAttempts::default(),
+            folders: RunFolders {
+                workplace: self.workplace,
+                fences: Fences::new(self.fencing),
+                checkouts,
+            },
+            landing,
+            plan_file: PlanFileSync {
+                writer: PlanWriter::new(written),
+                edits: EditWatch::new(&snapshot),
+            },
+            waits: RunWaits {
+                clock: RunClock::start(),
+                rests: Rests::default(),
+                budget: HashMap::new(),
+            },
+            snapshot,
+        }
     }
 }
 
@@ -345,24 +477,9 @@ fn open_plan(
     })
 }
 
-/// Returns the record of the beginning, with what is known of the command and its process.
-fn begun_by(request: &RunRequest<'_>, recovered: &Recovered) -> Begun {
-    // What a run had spent that a signal ended is spent: it is the same work that continues.
-    let earlier = Some(request.options.earlier.with(recovered.spent_before_signal()));
-    Begun {
-        pid: std::process::id(),
-        start_time: worker::own_start_time(),
-        by: request.options.asked.by.clone(),
-        earlier: earlier.filter(|earlier| *earlier != Spent::default()),
-        replanned: request.options.replanned.clone(),
-        ..Begun::default()
-    }
-}
-
 /// Returns the states of the tasks that are not pending.
 fn states_of(snapshot: &PlanSnapshot) -> BTreeMap<String, String> {
-    let tasks = 0..snapshot.plan().tasks().len() as u32;
-    let open = tasks.map(|task| (task, snapshot.state(task)));
+    let open = snapshot.tasks().map(|task| (task, snapshot.state(task)));
     let open = open.filter(|(_, state)| *state != State::Pending);
     open.map(|(task, state)| (snapshot.name(task).to_owned(), state.as_str().to_owned()))
         .collect()
@@ -382,12 +499,6 @@ fn workspace_folder(root: &std::path::Path) -> Option<WorkspaceFolder> {
         path: root.to_str()?.to_owned(),
         identity: FolderIdentity::of(root)?.as_str().to_owned(),
     })
-}
-
-/// Returns the configuration for the log, where that does not have it.
-fn config_to_record(request: &RunRequest<'_>, state: &RunState) -> Option<String> {
-    let text = &request.options.config_text;
-    (state.config.as_ref() != Some(text)).then(|| text.clone())
 }
 
 /// Returns why nothing may begin: what the interrupted part of the run spent, and the command before it, is spent.
@@ -421,14 +532,14 @@ fn open_workplace(
         return Ok((Workplace::Shared(repository), remark.into_iter().collect()));
     }
     if let Ok(Some(leftovers)) = Leftovers::open(&snapshot.place().root, &request.config.run) {
-        leftovers.tidy(&request.config.run.keep);
+        leftovers.tidy(&request.config.run.checkouts.keep);
         leftovers.remove_unbegun(snapshot.place(), plan_id(snapshot.plan()), log.place.id());
     }
     let (site, remarks) = match recovered.conditions() {
         Some(conditions) => {
             let site = LandingSite::resume(request, snapshot, log.place.id(), conditions, &log.state)?;
             let has_landed = |task: &&TaskRun| {
-                let is_recorded = task.last().and_then(|last| last.merged.as_ref());
+                let is_recorded = task.last().and_then(|last| last.landing.merged.as_ref());
                 is_recorded.is_some_and(|merged| merged.passed)
                     || recovered
                         .task(&task.task)
@@ -459,49 +570,17 @@ fn kept_conditions(request: &RunRequest<'_>, conditions: &crate::runs::Condition
             conditions.branch
         ));
     }
-    if request.config.run.isolation == crate::config::IsolationSetting::Shared {
+    if request.config.run.checkouts.isolation == crate::config::IsolationSetting::Shared {
         remarks
             .push("the run continues with a checkout for each task, as it began: --isolation has no effect".to_owned());
     }
     remarks
 }
 
-/// Sets how often tasks may still be tried, and which of them wait for a review.
-fn set_attempts(jobs: &mut [Job], snapshot: &PlanSnapshot, state: &RunState, recovered: &Recovered) {
-    for (task, job) in jobs.iter_mut().enumerate() {
-        let name = snapshot.name(task as u32);
-        // Attempts that a provider's limit or a broken agent ended do not count.
-        let n_tried = state.task(name).map_or(0, |run| run.n_attempts_that_count());
-        let n_tried = u32::try_from(n_tried).unwrap_or(u32::MAX);
-        // What was interrupted is tried once more in any case; a dialect that counts has counted already.
-        if !snapshot.plan().lifecycle.machine.counts_retries {
-            job.max_attempts = job.max_attempts.saturating_sub(n_tried).max(1);
-        }
-        let found = recovered.task(name);
-        let is_review = found.is_some_and(|found| found.progress() == WorkProgress::Review);
-        job.awaits_review = job.state == State::Running && is_review;
-        if job.state == State::Running && found.is_some_and(RecoveredTask::is_approved) {
-            // The plan has it as under way, and what is left is that its work lands.
-            job.state = State::Pending;
-        }
-    }
-}
-
 /// Returns whether a verb of another process has moved a task since its run wrote of it.
 fn is_moved_since(verbs: &HashMap<String, LastVerb>, name: &str, task: &RecoveredTask) -> bool {
     let last = verbs.get(name);
     last.is_some_and(|last| last.verb != VERB && last.at.as_str() > task.run.changed_at.as_str())
-}
-
-/// Returns which tasks belong to the run: those that are to run, and those that its interrupted part had begun.
-fn scope_of(jobs: &[Job], snapshot: &PlanSnapshot, state: &RunState, reconciled: &Reconciled) -> Vec<bool> {
-    let skipped: HashSet<&str> = reconciled.events.iter().filter_map(skipped_by).collect();
-    let is_in_scope = |(task, job): (usize, &Job)| {
-        let name = snapshot.name(task as u32);
-        let is_part = state.task(name).is_some() || skipped.contains(name);
-        is_to_run(job) || (job.is_wanted && is_part)
-    };
-    jobs.iter().enumerate().map(is_in_scope).collect()
 }
 
 fn is_to_run(job: &Job) -> bool {

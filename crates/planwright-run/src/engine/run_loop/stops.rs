@@ -12,7 +12,6 @@ use crate::worker::StopManner;
 /// Why a run stops, and how often the user asked for it.
 pub(super) struct Stops<'a> {
     interrupts: &'a AtomicU32,
-    /// How many interrupts were handled.
     n_handled: u32,
     why: Option<String>,
     is_recorded: bool,
@@ -32,7 +31,6 @@ impl<'a> Stops<'a> {
         }
     }
 
-    /// Returns the count of interrupts.
     pub(super) fn interrupts(&self) -> &'a AtomicU32 {
         self.interrupts
     }
@@ -42,7 +40,6 @@ impl<'a> Stops<'a> {
         self.n_handled > 1
     }
 
-    /// Returns why the run stops, in words.
     pub(super) fn why(&self) -> Option<&str> {
         self.why.as_deref()
     }
@@ -66,13 +63,13 @@ impl<'a> Stops<'a> {
 impl RunLoop<'_> {
     /// Records once why nothing new starts.
     pub(super) fn record_stop(&mut self) -> Result<(), RunError> {
-        let Some(stop) = self.schedule.stop().filter(|_| !self.stops.is_recorded) else {
+        let Some(stop) = self.tasks.schedule.stop().filter(|_| !self.user.stops.is_recorded) else {
             return Ok(());
         };
-        self.stops.is_recorded = true;
+        self.user.stops.is_recorded = true;
         let (reason, task) = match stop {
-            Stop::Requested if self.stops.is_hindered => (StopReason::Hindered, None),
-            Stop::Requested if self.stops.is_by_signal => (StopReason::Signal, None),
+            Stop::Requested if self.user.stops.is_hindered => (StopReason::Hindered, None),
+            Stop::Requested if self.user.stops.is_by_signal => (StopReason::Signal, None),
             Stop::Requested => (StopReason::Requested, None),
             Stop::Condition { task } => (StopReason::Condition, Some(task)),
             Stop::Failure { task } => (StopReason::Failure, Some(task)),
@@ -82,20 +79,20 @@ impl RunLoop<'_> {
         let event = Stopping {
             reason,
             task: task.map(|task| self.snapshot.name(task).to_owned()),
-            why: self.stops.why.clone(),
+            why: self.user.stops.why.clone(),
         };
         self.record(RunEvent::Stopping(event))
     }
 
     /// Follows the user's interrupts: first nothing new starts, then attempts end politely, then at once.
     pub(super) fn handle_interrupts(&mut self) {
-        let n_asked = self.stops.interrupts.load(Ordering::Relaxed);
-        while self.stops.n_handled < n_asked {
-            self.stops.n_handled += 1;
-            match self.stops.n_handled {
+        let n_asked = self.user.stops.interrupts.load(Ordering::Relaxed);
+        while self.user.stops.n_handled < n_asked {
+            self.user.stops.n_handled += 1;
+            match self.user.stops.n_handled {
                 1 => {
-                    self.stops.is_by_signal |= self.stops.why.is_none();
-                    self.stops.explain(|| "interrupted by the user".to_owned());
+                    self.user.stops.is_by_signal |= self.user.stops.why.is_none();
+                    self.user.stops.explain(|| "interrupted by the user".to_owned());
                     self.happened(ScheduleEvent::StopRequested);
                 }
                 2 => self.end_attempts(StopManner::Politely),
@@ -104,19 +101,18 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Ends everything that is under way.
     pub(super) fn end_attempts(&mut self, manner: StopManner) {
         self.happened(ScheduleEvent::StopRequested);
-        self.arbiter.end(self.workers, manner);
+        self.agents.arbiter.end(self.workers, manner);
         self.attempts.interrupt(self.workers, manner);
         self.landing.interrupt(self.workers, manner);
     }
 
     /// Stops a run whose log was removed: no later run could resume it. A run that guards its state writes the log again instead.
     pub(super) fn watch_log(&mut self) {
-        let is_gone = || self.place.log().symlink_metadata().is_err();
-        if self.schedule.stop().is_none() && !self.fences.has_guard() && is_gone() {
-            let folder = self.place.folder();
+        let is_gone = || self.live.place.log().symlink_metadata().is_err();
+        if self.tasks.schedule.stop().is_none() && !self.folders.fences.has_guard() && is_gone() {
+            let folder = self.live.place.folder();
             let why = format!("the folder of the run was removed (`{}`)", folder.display());
             self.stop_hindered(why);
         }
@@ -124,8 +120,8 @@ impl RunLoop<'_> {
 
     /// Starts nothing new, because the machine does not let the run continue.
     pub(super) fn stop_hindered(&mut self, why: String) {
-        self.stops.is_hindered |= self.stops.why.is_none();
-        self.stops.explain(|| why);
+        self.user.stops.is_hindered |= self.user.stops.why.is_none();
+        self.user.stops.explain(|| why);
         self.happened(ScheduleEvent::StopRequested);
     }
 }

@@ -8,7 +8,7 @@ use planwright_core::agent::Conclusion;
 use super::super::RunError;
 use super::super::attempt::{AttemptEndReason, AttemptPhase, Checking, RunningAttempt, mark_of_attempt};
 use super::RunLoop;
-use super::fences::shared_writable;
+use super::fences::{fence_of_command, shared_writable};
 use super::results::AttemptFailure;
 use crate::config::Command;
 use crate::git::{Candidate, commit_at, is_repository_variable};
@@ -27,7 +27,7 @@ impl RunLoop<'_> {
         let checks = self.checks_of(attempt.task, &attempt.name);
         // Only receipts name the commit, and asking git takes longer than many a task.
         let is_asked = candidate.is_none() && !checks.checks.is_empty();
-        let commit = is_asked.then(|| commit_at(&attempt.folder)).flatten();
+        let commit = is_asked.then(|| commit_at(&attempt.location.folder)).flatten();
         let checking = Checking {
             files: conclusion.affected_files.clone(),
             conclusion,
@@ -62,7 +62,7 @@ impl RunLoop<'_> {
         mut attempt: RunningAttempt,
         mut checking: Box<Checking>,
     ) -> Result<(), RunError> {
-        let folder = attempt.folder.clone();
+        let folder = attempt.location.folder.clone();
         match self.start_check(&attempt, &mut checking, folder) {
             Some(key) => {
                 attempt.stage = AttemptPhase::Checking(checking);
@@ -84,7 +84,7 @@ impl RunLoop<'_> {
             return None;
         }
         let variables = std::env::vars_os().filter(|(name, _)| !is_repository_variable(name));
-        let writable = shared_writable(&self.workplace, &self.root());
+        let writable = shared_writable(&self.folders.workplace, &self.root());
         let scene = self.scene(attempt, folder, variables, &writable);
         while let Some(check) = checking.checks.get(checking.receipts.len()) {
             let log = attempt.place.check(checking.receipts.len() + 1);
@@ -99,7 +99,6 @@ impl RunLoop<'_> {
         None
     }
 
-    /// Returns a command that sets up a checkout, as one to run.
     pub(super) fn setup_check(&self, command: &Command) -> Check {
         Check {
             command: command.clone(),
@@ -109,7 +108,6 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Keeps the receipt of a command that ended.
     pub(super) fn keep_receipt(&self, attempt: &RunningAttempt, ended: &EndedProcess, checking: &mut Checking) {
         let number = checking.receipts.len();
         if let Some(check) = checking.checks.get(number) {
@@ -130,13 +128,18 @@ impl RunLoop<'_> {
         let plan = &self.snapshot.place().target;
         let environment = verify::environment(variables, plan, &attempt.name, &folder);
         CheckEnvironment {
-            fence: self.fence_of_commands(writable, &environment),
+            fence: fence_of_command(
+                self.folders.fences.fencing(),
+                &self.folders.workplace,
+                writable,
+                &environment,
+            ),
             environment,
             folder,
-            mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
-            max_log_bytes: self.request.config.run.log_cap,
-            redaction: self.agents.redaction().clone(),
-            grace: self.request.config.run.grace,
+            mark: mark_of_attempt(self.live.place.id(), plan, &attempt.name, attempt.number),
+            max_log_bytes: self.request.config.run.limits.log_bytes,
+            redaction: self.agents.chosen.redaction().clone(),
+            grace: self.request.config.run.limits.grace,
         }
     }
 
@@ -159,9 +162,9 @@ impl RunLoop<'_> {
         // A command that verifies runs code of the task, which may have changed what the next command does.
         let mut attempt = attempt;
         let changed = self.changed_protected(&attempt, None);
-        attempt.protected.extend(changed);
-        attempt.protected.sort();
-        attempt.protected.dedup();
+        attempt.work.protected.extend(changed);
+        attempt.work.protected.sort();
+        attempt.work.protected.dedup();
         self.next_check(attempt, checking)
     }
 
@@ -178,7 +181,6 @@ impl RunLoop<'_> {
         Ok(passed)
     }
 
-    /// All commands ended.
     fn judged(&mut self, attempt: RunningAttempt, checking: Checking) -> Result<(), RunError> {
         if !self.record_verified(&attempt, &checking)? {
             return self.failed(attempt, &AttemptFailure::Verification(checking.receipts), true);

@@ -20,9 +20,7 @@ use crate::git::Candidate;
 use crate::runs::{self, Finished, Outcome, RemarkKind, RunEvent, Spent};
 use crate::worker::{self, EndCause, EndedProcess, ProcessExit, StopManner};
 
-/// What the end of an agent means for its attempt.
 enum AttemptVerdict {
-    /// It reported success.
     Done,
     Failed(String),
     /// A condition was met that ends the run.
@@ -41,7 +39,6 @@ enum AttemptVerdict {
     Interrupted,
 }
 
-/// How many uses of tools are kept of an attempt.
 const MAX_TOOLS: usize = 200;
 
 impl RunLoop<'_> {
@@ -55,7 +52,7 @@ impl RunLoop<'_> {
                 Ok(())
             }
             worker::WorkerEvent::Output { key, bytes } => {
-                if !self.arbiter.hear(self.workers, key, &bytes) {
+                if !self.agents.arbiter.hear(self.workers, key, &bytes) {
                     self.hear(key, &bytes);
                 }
                 Ok(())
@@ -67,7 +64,7 @@ impl RunLoop<'_> {
                 self.restore_shared(task)?;
                 let key = ended.key;
                 let handled = self.process_is_over(ended);
-                self.fences.ended(key);
+                self.folders.fences.ended(key);
                 handled
             }
         }
@@ -76,7 +73,7 @@ impl RunLoop<'_> {
     fn process_is_over(&mut self, ended: EndedProcess) -> Result<(), RunError> {
         // What the plan file has for a task that is under way is a claim.
         self.follow_plan()?;
-        if let Some(asking) = self.arbiter.take_question(ended.key) {
+        if let Some(asking) = self.agents.arbiter.take_question(ended.key) {
             return self.arbiter_ended(asking, &ended);
         }
         match self.attempts.remove(ended.key) {
@@ -95,8 +92,8 @@ impl RunLoop<'_> {
         };
         for heard in output.take(bytes) {
             let ending = match heard {
-                AgentEvent::Tool { name, about } if attempt.tools.len() < MAX_TOOLS => {
-                    attempt.tools.push(ToolCall {
+                AgentEvent::Tool { name, about } if attempt.work.tools.len() < MAX_TOOLS => {
+                    attempt.work.tools.push(ToolCall {
                         name,
                         input: about,
                         at: clock::now(),
@@ -105,7 +102,7 @@ impl RunLoop<'_> {
                     continue;
                 }
                 AgentEvent::Denied(name) | AgentEvent::ToolFailed(name) => {
-                    let mut used = attempt.tools.iter_mut().rev();
+                    let mut used = attempt.work.tools.iter_mut().rev();
                     if let Some(call) = used.find(|call| call.name == name) {
                         call.has_failed = true;
                     }
@@ -127,7 +124,10 @@ impl RunLoop<'_> {
     fn process_ended(&mut self, mut attempt: RunningAttempt, ended: EndedProcess) -> Result<(), RunError> {
         let stage = std::mem::replace(
             &mut attempt.stage,
-            AttemptPhase::Working(Box::new(AgentOutput::new(OutputFormat::Plain, self.agents.redaction()))),
+            AttemptPhase::Working(Box::new(AgentOutput::new(
+                OutputFormat::Plain,
+                self.agents.chosen.redaction(),
+            ))),
         );
         match stage {
             AttemptPhase::Working(output) => {
@@ -135,8 +135,8 @@ impl RunLoop<'_> {
                     conclusion,
                     remarks,
                     result,
-                } = output.conclude(&ended, &attempt.result);
-                if let Some(text) = result.filter(|_| attempt.checkout.is_some()) {
+                } = output.conclude(&ended, &attempt.location.result);
+                if let Some(text) = result.filter(|_| attempt.location.checkout.is_some()) {
                     // What is in the checkout goes with it. It is kept for people: that it cannot be is no matter.
                     let kept = faults::step("keep result").and_then(|()| keep_result(&attempt.place.result(), &text));
                     kept.ok();
@@ -151,7 +151,6 @@ impl RunLoop<'_> {
         }
     }
 
-    /// The agent ended.
     fn worked(
         &mut self,
         mut attempt: RunningAttempt,
@@ -163,7 +162,7 @@ impl RunLoop<'_> {
             self.remark(Some(attempt.task), text)?;
         }
         // Nothing may write any more when its work is taken or verified, also not in a session of its own.
-        if ended.was_outlived || attempt.checkout.is_some() {
+        if ended.was_outlived || attempt.location.checkout.is_some() {
             self.end_what_is_left(&attempt)?;
         }
         // What gave up its environment is only known as a child of this process, while no other process is at work.
@@ -175,10 +174,10 @@ impl RunLoop<'_> {
             );
             self.remark(Some(attempt.task), text)?;
         }
-        attempt.reflection.clone_from(&conclusion.reflection);
-        if attempt.tools.is_empty() {
+        attempt.work.reflection.clone_from(&conclusion.reflection);
+        if attempt.work.tools.is_empty() {
             let named = conclusion.tools_called.iter().take(MAX_TOOLS);
-            attempt.tools = named
+            attempt.work.tools = named
                 .map(|name| ToolCall {
                     name: name.clone(),
                     input: String::new(),
@@ -197,12 +196,12 @@ impl RunLoop<'_> {
                 Err(why) => conclusion.end = AttemptEnd::Failed { why },
             }
             let is_taken = conclusion.end == AttemptEnd::Done;
-            attempt.is_unchanged = is_taken && self.is_unchanged(&attempt, &conclusion, candidate.as_ref());
-            if attempt.is_unchanged && self.request.config.run.no_changes == NoChanges::Fail {
+            attempt.work.is_unchanged = is_taken && self.is_unchanged(&attempt, &conclusion, candidate.as_ref());
+            if attempt.work.is_unchanged && self.request.config.run.no_changes == NoChanges::Fail {
                 let why = "it reported success and changed no file (run.no_changes)".to_owned();
                 conclusion.end = AttemptEnd::Failed { why };
             }
-            attempt.protected = self.changed_protected(&attempt, candidate.as_ref());
+            attempt.work.protected = self.changed_protected(&attempt, candidate.as_ref());
             if let Some(why) = self.report_protected(&attempt)? {
                 conclusion.end = AttemptEnd::Failed { why };
             }
@@ -219,11 +218,11 @@ impl RunLoop<'_> {
 
     /// Reports that an attempt changed files that verify it. Returns why it has failed, where that counts.
     fn report_protected(&mut self, attempt: &RunningAttempt) -> Result<Option<String>, RunError> {
-        if attempt.protected.is_empty() {
+        if attempt.work.protected.is_empty() {
             return Ok(None);
         }
-        let files = listed(&attempt.protected);
-        let what = match attempt.checkout {
+        let files = listed(&attempt.work.protected);
+        let what = match attempt.location.checkout {
             Some(_) => format!("it changed or removed files that verify it: {files}"),
             // Another task, or a person, may have done it.
             None => format!("files that verify it were changed or removed while it worked: {files}"),
@@ -242,7 +241,6 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Decides what the end of an agent means.
     fn verdict(&mut self, attempt: &RunningAttempt, ended: &EndedProcess, conclusion: &Conclusion) -> AttemptVerdict {
         match (&attempt.ending, &conclusion.end) {
             (Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway), _) => AttemptVerdict::Interrupted,
@@ -312,14 +310,13 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Ends what an agent or a command left running.
     pub(super) fn end_what_is_left(&mut self, attempt: &RunningAttempt) -> Result<(), RunError> {
         self.end_left_of(attempt.task, &attempt.name, attempt.number)
     }
 
     pub(super) fn end_left_of(&mut self, task: u32, name: &str, number: u32) -> Result<(), RunError> {
         let plan = &self.snapshot.place().target;
-        let mark = mark_of_attempt(self.place.id(), plan, name, number);
+        let mark = mark_of_attempt(self.live.place.id(), plan, name, number);
         let n_ended = end_all(&mark);
         if n_ended > 0 {
             let text = format!(
@@ -337,11 +334,11 @@ impl RunLoop<'_> {
         match (ended.cause, ended.exit) {
             (EndCause::WallLimit, _) => format!(
                 "it took longer than {} (run.wall_limit) and was ended",
-                duration_text(config.wall_limit)
+                duration_text(config.limits.wall)
             ),
             (EndCause::Silence, _) => format!(
                 "it said nothing for {} (run.silence_limit) and was ended",
-                duration_text(config.silence_limit)
+                duration_text(config.limits.silence)
             ),
             (_, ProcessExit::Signal(signal)) => format!("it was ended by signal {signal} before it was done"),
             _ => "it was interrupted before it was done".to_owned(),
@@ -349,7 +346,6 @@ impl RunLoop<'_> {
     }
 }
 
-/// Returns a number of processes in words.
 pub(super) fn processes(n: usize) -> String {
     match n {
         1 => "a process".to_owned(),
@@ -357,7 +353,6 @@ pub(super) fn processes(n: usize) -> String {
     }
 }
 
-/// Returns what an agent spent.
 fn spent_by(ended: &EndedProcess, conclusion: &Conclusion) -> Spent {
     let mut spent = Spent::default();
     spent.pay(

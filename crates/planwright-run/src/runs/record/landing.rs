@@ -5,16 +5,13 @@ use serde::{Deserialize, Serialize};
 /// What holds for a run from its beginning to its end, however often it is interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// The branch that work lands on.
     pub branch: String,
     /// Whether the user had that branch checked out, and wants work to land there.
     #[serde(default, skip_serializing_if = "super::is_false")]
     pub is_current: bool,
-    /// The commit that was checked out.
     pub base: String,
     /// The commit that the branch was at, with the user's uncommitted work where that was taken along.
     pub start: String,
-    /// The commit of the user's uncommitted work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncommitted: Option<String>,
 }
@@ -22,13 +19,10 @@ pub struct Conditions {
 /// What an agent made, as a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CandidateRecord {
-    /// The task.
     pub task: String,
-    /// The attempt.
     pub attempt: u32,
     /// The commit; the base where nothing was changed.
     pub commit: String,
-    /// Its tree.
     pub tree: String,
     /// The commit that it builds on.
     pub base: String,
@@ -46,22 +40,16 @@ pub struct CandidateRecord {
 /// Finished and verified work that waits for a review, and lands when it is approved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldWork {
-    /// The task.
     pub task: String,
     /// What was made, and the attempt that made it.
     pub candidate: CandidateRecord,
-    /// Whether commands have verified it.
     #[serde(default)]
     pub is_verified: bool,
-    /// The agent that made it.
     pub agent: String,
-    /// What the agent reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// The files that it touched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// The agent's own name for its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The folder in which it was made, and what that is known by.
@@ -78,11 +66,8 @@ pub struct HeldWork {
 /// A candidate that does not fit what has landed since it was begun.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflicted {
-    /// The task.
     pub task: String,
-    /// The attempt.
     pub attempt: u32,
-    /// The files that both sides changed.
     pub files: Vec<String>,
     /// The end of the branch that it does not fit.
     pub onto: String,
@@ -100,26 +85,18 @@ pub struct Conflicted {
 /// A verified candidate is about to land. Durable before the branch moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandingRecord {
-    /// The task.
     pub task: String,
-    /// The attempt.
     pub attempt: u32,
-    /// The commit that the branch will be at.
     pub commit: String,
-    /// Where it is before.
     pub from: String,
 }
 
-/// The result of landing the work of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merged {
-    /// The task.
     pub task: String,
-    /// The attempt.
     pub attempt: u32,
     /// The branch that the work landed on; in logs of earlier versions, the branch that it was on.
     pub branch: String,
-    /// Whether it landed.
     pub passed: bool,
     /// The commit that the branch is at afterwards; none where there was nothing to land.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +104,6 @@ pub struct Merged {
     /// The tree of that commit: the one that was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
-    /// Why it did not land, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

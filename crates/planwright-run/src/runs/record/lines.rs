@@ -9,7 +9,6 @@ use crate::journal::line::{RecordLine, write_line};
 macro_rules! kinds {
     ($($name:literal => $kind:ident),* $(,)?) => {
         impl RunEvent {
-            /// Returns the name of the kind.
             pub fn name(&self) -> &str {
                 match self {
                     $(RunEvent::$kind(_) => $name,)*
@@ -17,7 +16,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// Returns what the record says, as JSON.
             pub fn body(&self) -> serde_json::Result<Box<RawValue>> {
                 match self {
                     $(RunEvent::$kind(body) => to_raw_value(body),)*

@@ -20,91 +20,64 @@ pub use spent::Spent;
 pub(crate) use spent::tokens;
 pub use words::{IsolationMode, Outcome, RemarkKind, RunStanding, StopReason};
 
-/// One record of a run.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     /// Its number: one more than that of the record before.
     pub seq: u64,
     /// When it was written, as RFC 3339 in UTC.
     pub time: String,
-    /// What happened.
     pub event: RunEvent,
 }
 
-/// What can happen in a run.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
-    /// The run began, or went on after an interruption.
     Begun(Box<Begun>),
-    /// An arbiter was asked who takes a task.
     Chosen(AgentChoiceRecord),
     /// An attempt is about to begin. Durable before there is a process.
     Starting(AttemptRecord),
-    /// The process of an attempt exists.
     Started(ProcessStartRecord),
     /// An attempt is over. Durable before it is reported.
     Finished(Finished),
-    /// What a task made was verified.
     Verified(VerificationRecord),
     /// The plan file says of these tasks what the run knows.
     Projected(Projected),
-    /// A task is left out because of another one.
     Skipped(SkippedTask),
-    /// A task waits for a review.
     Review(TaskRecord),
     /// Finished work lands when it is approved.
     Held(Box<HeldWork>),
-    /// A task was approved.
     Approved(Approved),
-    /// Nothing new starts for now.
     Paused(RequestRecord),
-    /// New tasks may start again.
     Resumed(RequestRecord),
-    /// Nothing new starts any more.
     Stopping(Stopping),
-    /// A task waits before its next attempt.
     Resting(Resting),
-    /// What an agent made is kept as a commit.
     Candidate(CandidateRecord),
     /// A candidate does not fit what has landed since it was begun.
     Conflicted(Conflicted),
-    /// A verified candidate is about to land.
     Landing(LandingRecord),
-    /// The work of a task has landed, or could not.
     Merged(Merged),
-    /// A task touched files that its plan does not name.
     Drifted(Drifted),
-    /// Another process changed the plan file.
     Edited(PlanEditRecord),
-    /// Something that the user should know.
     Remark(RemarkRecord),
-    /// The run is over.
     Ended(RunEndRecord),
     /// The end of the log was not written whole, and was cut.
     Cut(LogCut),
-    /// Something that this version does not know.
     Other(OtherEvent),
 }
 
 /// The beginning of a run, or of its going on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
-    /// The run's own name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
-    /// The process that runs it.
     pub pid: u32,
     /// When that process started, as the system counts; tells it from later ones with its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<String>,
     /// How many tasks run side by side.
     pub slots: u32,
-    /// How many tasks are to run.
     pub n_tasks: u64,
-    /// Who began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Where its tasks work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationMode>,
     /// The configuration that it runs by, as the text of a file; none where it continues with that of before.
@@ -116,7 +89,6 @@ pub struct Begun {
     /// The folder of the workspace; none in logs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceFolder>,
-    /// Whether an interrupted run continues.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continues: bool,
     /// What the command that began it had spent by then, on earlier versions of the plan and on planners.
@@ -136,30 +108,23 @@ pub struct Begun {
 /// The folder of a workspace when a run began. A copy of it has the log as well, and is another workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceFolder {
-    /// Its path.
     pub path: String,
-    /// What tells it from another folder at that path.
     pub identity: String,
 }
 
 /// The origin of a plan that replaces one that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replanned {
-    /// The run that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// The plan that it was about, from the root of the workspace.
     pub plan: String,
-    /// Who planned.
     pub agent: String,
 }
 
-/// The answer of an arbiter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentChoiceRecord {
-    /// The task.
     pub task: String,
-    /// Who was asked.
     pub arbiter: String,
     /// Who takes it; empty where it does not begin any more.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -170,25 +135,19 @@ pub struct AgentChoiceRecord {
     /// Why the arbiter did not choose, in words; none where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// How long it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u64>,
-    /// What it cost, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[u64; 2]>,
 }
 
-/// An attempt at a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptRecord {
-    /// The task, by the dialect's own name.
     pub task: String,
     /// Which attempt of this run it is, counted from 1.
     pub attempt: u32,
-    /// The agent that does it.
     pub agent: String,
     /// The agent that was to do it, where that could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,10 +179,8 @@ pub struct AttemptRecord {
 /// criteria does not change what it is judged by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerificationContract {
-    /// Its criteria, in their order, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<String>,
-    /// Its type.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Files that verify it and that it is to change by its own text.
@@ -234,14 +191,10 @@ pub struct VerificationContract {
     pub watched: Option<BTreeMap<String, Digest>>,
 }
 
-/// The process of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessStartRecord {
-    /// The task.
     pub task: String,
-    /// The attempt.
     pub attempt: u32,
-    /// The process.
     pub pid: u32,
     /// When it started, as the system counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -251,34 +204,24 @@ pub struct ProcessStartRecord {
     pub fence: Option<String>,
 }
 
-/// The end of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
-    /// The task.
     pub task: String,
-    /// The attempt.
     pub attempt: u32,
-    /// Its result.
     pub outcome: Outcome,
-    /// Why, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What the agent reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    /// The files that it touched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// How the process ended: `exit 0`, `signal 9`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<String>,
-    /// How long it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u64>,
-    /// What it cost, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[u64; 2]>,
     /// The agent's own name for its session, by which it can be found again.
@@ -290,19 +233,14 @@ pub struct Finished {
     /// How long its agent is to be waited for from now on, in milliseconds, where its provider said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_for: Option<u64>,
-    /// Whether it reported success and changed no file.
     #[serde(default, skip_serializing_if = "is_false")]
     pub no_changes: bool,
 }
 
-/// What verification found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerificationRecord {
-    /// The task.
     pub task: String,
-    /// The attempt.
     pub attempt: u32,
-    /// Whether everything passed.
     pub passed: bool,
     /// What was run; empty where no rule covers the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -315,38 +253,28 @@ pub struct VerificationRecord {
 /// A change of the plan file that brought it up to the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Projected {
-    /// The tasks.
     pub tasks: Vec<String>,
     /// The number of the change in the plan's journal; none where there was nothing to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<u64>,
 }
 
-/// A task that is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedTask {
-    /// The task.
     pub task: String,
-    /// The task that failed.
     pub because: String,
 }
 
-/// A task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// Its name.
     pub task: String,
 }
 
-/// An approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approved {
-    /// The task.
     pub task: String,
-    /// Who approved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The commit that is to land now; none where nothing has to.
@@ -357,10 +285,8 @@ pub struct Approved {
 /// A request of a user or of the run itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestRecord {
-    /// Who.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -368,26 +294,18 @@ pub struct RequestRecord {
 /// Why nothing new starts any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopping {
-    /// The reason.
     pub reason: StopReason,
-    /// The task that brought it about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// In words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// A wait between two attempts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resting {
-    /// The task.
     pub task: String,
-    /// The attempt that failed.
     pub attempt: u32,
-    /// How long it waits.
     pub milliseconds: u64,
-    /// Why, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -395,18 +313,13 @@ pub struct Resting {
 /// Files that a task touched and its plan does not name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drifted {
-    /// The task.
     pub task: String,
-    /// The attempt.
     pub attempt: u32,
-    /// The files.
     pub files: Vec<String>,
 }
 
-/// A change of the plan file by another process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEditRecord {
-    /// What changed, in words.
     pub what: String,
     /// The tasks whose state in the file differs from the run's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -422,27 +335,20 @@ pub struct PlanEditRecord {
     pub moved: Vec<MovedTask>,
 }
 
-/// A task that a verb of another process moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedTask {
-    /// Its name.
     pub task: String,
-    /// The state that it got.
     pub to: String,
     /// Who called the verb, where the history has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whether a command verified it before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub verified: bool,
 }
 
-/// A task that got another name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenamedTask {
-    /// Its name before.
     pub from: String,
-    /// Its name now.
     pub to: String,
 }
 
@@ -456,15 +362,11 @@ impl RenamedTask {
     }
 }
 
-/// Something that the user should know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RemarkRecord {
-    /// In words.
     pub text: String,
-    /// The task that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// What it is about, for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<RemarkKind>,
 }
@@ -479,21 +381,16 @@ impl RemarkRecord {
     }
 }
 
-/// The end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunEndRecord {
-    /// How it ended.
     pub standing: RunStanding,
     /// How many tasks are done, failed, skipped and left.
     pub n_done: u64,
-    /// Failed.
     pub n_failed: u64,
-    /// Skipped.
     pub n_skipped: u64,
     /// Waiting for a review; logs of earlier versions count them among `n_left`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub n_review: u64,
-    /// None of these.
     pub n_left: u64,
     /// How many of those that this run finished nothing has verified.
     #[serde(default)]
@@ -510,10 +407,8 @@ pub struct RunEndRecord {
     /// How many tokens went in and came out, where agents told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[u64; 2]>,
-    /// Why it ended, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The command that continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     /// The tasks of which the plan file could not be told what became of them; the next run does.
@@ -529,20 +424,15 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What was cut from the end of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogCut {
-    /// Where it began.
     pub offset: u64,
-    /// How long it was.
     pub n_bytes: u64,
 }
 
 /// A record of a kind that this version does not know.
 #[derive(Clone, Debug)]
 pub struct OtherEvent {
-    /// The kind.
     pub kind: String,
-    /// The record, as JSON.
     pub body: Box<RawValue>,
 }

@@ -3,187 +3,94 @@
 //! Names of tasks, folders, branches and commits stay unchanged: a run finds its work by them.
 
 use super::{
-    AgentChoiceRecord, Approved, AttemptRecord, CandidateRecord, Conflicted, Drifted, Finished, HeldWork,
-    LandingRecord, LogCut, Merged, PlanEditRecord, ProcessStartRecord, Projected, Receipt, RemarkRecord, RequestRecord,
-    Resting, RunEndRecord, RunEvent, SkippedTask, Stopping, TaskRecord, VerificationRecord,
+    AgentChoiceRecord, CandidateRecord, Conflicted, Drifted, Finished, HeldWork, Merged, Receipt, RemarkRecord,
+    Resting, RunEndRecord, RunEvent, Stopping, VerificationRecord,
 };
 use crate::redaction::Redaction;
 
 impl RunEvent {
-    /// Removes secrets from what agents and commands told, and from names of files that agents chose.
+    /// Removes secrets from what agents and commands wrote, and from names of files that agents chose.
     pub(crate) fn redact(&mut self, redaction: &Redaction) {
-        let mut texts: Vec<&mut String> = Vec::new();
         match self {
-            RunEvent::Chosen(chosen) => {
-                let AgentChoiceRecord {
-                    task: _,
-                    arbiter: _,
-                    agent: _,
-                    reason,
-                    why,
-                    milliseconds: _,
-                    cost_usd: _,
-                    tokens: _,
-                } = chosen;
-                texts.extend(reason.iter_mut().chain(why));
-            }
-            RunEvent::Finished(finished) => {
-                let Finished {
-                    task: _,
-                    attempt: _,
-                    outcome: _,
-                    why,
-                    output,
-                    files,
-                    exit: _,
-                    milliseconds: _,
-                    cost_usd: _,
-                    tokens: _,
-                    session: _,
-                    discoveries,
-                    limited_for: _,
-                    no_changes: _,
-                } = finished;
-                texts.extend(why.iter_mut().chain(output).chain(files).chain(discoveries));
-            }
-            RunEvent::Verified(verified) => {
-                let VerificationRecord {
-                    task: _,
-                    attempt: _,
-                    passed: _,
-                    receipts,
-                    unverified: _,
-                } = verified;
-                for receipt in receipts {
-                    let Receipt {
-                        command: _,
-                        exit: _,
-                        milliseconds: _,
-                        digest: _,
-                        tail,
-                        commit: _,
-                        tree: _,
-                    } = receipt;
-                    texts.push(tail);
-                }
-            }
-            RunEvent::Stopping(stopping) => {
-                let Stopping {
-                    reason: _,
-                    task: _,
-                    why,
-                } = stopping;
-                texts.extend(why);
-            }
-            RunEvent::Resting(resting) => {
-                let Resting {
-                    task: _,
-                    attempt: _,
-                    milliseconds: _,
-                    why,
-                } = resting;
-                texts.extend(why);
-            }
-            RunEvent::Candidate(candidate) => texts.extend(texts_of(candidate)),
-            RunEvent::Held(held) => {
-                let HeldWork {
-                    task: _,
-                    candidate,
-                    is_verified: _,
-                    agent: _,
-                    output,
-                    files,
-                    session: _,
-                    folder: _,
-                    identity: _,
-                    base: _,
-                } = held.as_mut();
-                texts.extend(texts_of(candidate).chain(output).chain(files));
-            }
-            RunEvent::Conflicted(conflicted) => {
-                let Conflicted {
-                    task: _,
-                    attempt: _,
-                    files,
-                    onto: _,
-                    tree: _,
-                    labels: _,
-                    resolution: _,
-                } = conflicted;
-                texts.extend(files);
-            }
-            RunEvent::Merged(merged) => {
-                let Merged {
-                    task: _,
-                    attempt: _,
-                    branch: _,
-                    passed: _,
-                    commit: _,
-                    tree: _,
-                    why,
-                } = merged;
-                texts.extend(why);
-            }
-            RunEvent::Drifted(drifted) => {
-                let Drifted {
-                    task: _,
-                    attempt: _,
-                    files,
-                } = drifted;
-                texts.extend(files);
-            }
-            RunEvent::Remark(remark) => {
-                let RemarkRecord { text, task: _, kind: _ } = remark;
-                texts.push(text);
-            }
-            RunEvent::Ended(ended) => {
-                let RunEndRecord {
-                    standing: _,
-                    n_done: _,
-                    n_failed: _,
-                    n_skipped: _,
-                    n_review: _,
-                    n_left: _,
-                    n_unverified: _,
-                    milliseconds: _,
-                    cost_usd: _,
-                    tokens: _,
-                    why,
-                    next: _,
-                    n_unchanged: _,
-                    unwritten: _,
-                } = ended;
-                texts.extend(why);
-            }
+            RunEvent::Chosen(chosen) => chosen.redact(redaction),
+            RunEvent::Finished(finished) => finished.redact(redaction),
+            RunEvent::Verified(verified) => verified.redact(redaction),
+            RunEvent::Stopping(stopping) => stopping.redact(redaction),
+            RunEvent::Resting(resting) => resting.redact(redaction),
+            RunEvent::Candidate(candidate) => candidate.redact(redaction),
+            RunEvent::Held(held) => held.redact(redaction),
+            RunEvent::Conflicted(conflicted) => conflicted.redact(redaction),
+            RunEvent::Merged(merged) => merged.redact(redaction),
+            RunEvent::Drifted(drifted) => drifted.redact(redaction),
+            RunEvent::Remark(remark) => remark.redact(redaction),
+            RunEvent::Ended(ended) => ended.redact(redaction),
             // Numbers, times, names, and what users ask for.
             RunEvent::Begun(_)
-            | RunEvent::Starting(AttemptRecord { .. })
-            | RunEvent::Started(ProcessStartRecord { .. })
-            | RunEvent::Projected(Projected { .. })
-            | RunEvent::Skipped(SkippedTask { .. })
-            | RunEvent::Review(TaskRecord { .. })
-            | RunEvent::Approved(Approved { .. })
-            | RunEvent::Paused(RequestRecord { .. })
-            | RunEvent::Resumed(RequestRecord { .. })
-            | RunEvent::Landing(LandingRecord { .. })
-            | RunEvent::Edited(PlanEditRecord { .. })
-            | RunEvent::Cut(LogCut { .. })
+            | RunEvent::Starting(_)
+            | RunEvent::Started(_)
+            | RunEvent::Projected(_)
+            | RunEvent::Skipped(_)
+            | RunEvent::Review(_)
+            | RunEvent::Approved(_)
+            | RunEvent::Paused(_)
+            | RunEvent::Resumed(_)
+            | RunEvent::Landing(_)
+            | RunEvent::Edited(_)
+            | RunEvent::Cut(_)
             | RunEvent::Other(_) => {}
         }
-        redaction.clean_all(texts);
     }
 }
 
-fn texts_of(candidate: &mut CandidateRecord) -> impl Iterator<Item = &mut String> {
-    let CandidateRecord {
-        task: _,
-        attempt: _,
-        commit: _,
-        tree: _,
-        base: _,
-        ignored,
-        other_work,
-        protected,
-    } = candidate;
-    ignored.iter_mut().chain(other_work).chain(protected)
+trait Redact {
+    fn redact(&mut self, redaction: &Redaction);
+}
+
+impl Redact for String {
+    fn redact(&mut self, redaction: &Redaction) {
+        redaction.clean(self);
+    }
+}
+
+impl<T: Redact> Redact for Option<T> {
+    fn redact(&mut self, redaction: &Redaction) {
+        self.iter_mut().for_each(|value| value.redact(redaction));
+    }
+}
+
+impl<T: Redact> Redact for Vec<T> {
+    fn redact(&mut self, redaction: &Redaction) {
+        self.iter_mut().for_each(|value| value.redact(redaction));
+    }
+}
+
+/// Takes each type with the fields that are redacted, and with those that stay as they are.
+macro_rules! redacted {
+    ($($record:ident: $($text:ident)*; keeps $($kept:ident)*.)*) => {
+        $(impl Redact for $record {
+            fn redact(&mut self, redaction: &Redaction) {
+                let $record { $($text,)* $($kept: _,)* } = self;
+                $($text.redact(redaction);)*
+            }
+        })*
+    };
+}
+
+redacted! {
+    AgentChoiceRecord: reason why; keeps task arbiter agent milliseconds cost_usd tokens.
+    CandidateRecord: ignored other_work protected; keeps task attempt commit tree base.
+    Conflicted: files; keeps task attempt onto tree labels resolution.
+    Drifted: files; keeps task attempt.
+    Finished: why output files discoveries;
+        keeps task attempt outcome exit milliseconds cost_usd tokens session limited_for no_changes.
+    HeldWork: candidate output files; keeps task is_verified agent session folder identity base.
+    Merged: why; keeps task attempt branch passed commit tree.
+    Receipt: tail; keeps command exit milliseconds digest commit tree.
+    RemarkRecord: text; keeps task kind.
+    Resting: why; keeps task attempt milliseconds.
+    RunEndRecord: why;
+        keeps standing n_done n_failed n_skipped n_review n_left n_unverified milliseconds cost_usd tokens next
+            n_unchanged unwritten.
+    Stopping: why; keeps reason task.
+    VerificationRecord: receipts; keeps task attempt passed unverified.
 }

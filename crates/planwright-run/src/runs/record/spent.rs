@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was spent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     /// US dollars; none where no agent reported any.
@@ -11,16 +10,13 @@ pub struct Spent {
     /// Tokens sent and received; none where no agent reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<[u64; 2]>,
-    /// Attempts that count.
     #[serde(default)]
     pub n_attempts: u64,
-    /// Time.
     #[serde(default)]
     pub milliseconds: u64,
 }
 
 impl Spent {
-    /// Adds the costs that an agent reported.
     pub fn pay(&mut self, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
         if let Some(cost) = cost_usd {
             *self.cost_usd.get_or_insert(0.0) += cost;
@@ -31,12 +27,10 @@ impl Spent {
         }
     }
 
-    /// Adds time.
     pub fn pass(&mut self, milliseconds: u64) {
         self.milliseconds = self.milliseconds.saturating_add(milliseconds);
     }
 
-    /// Returns the sum of two amounts.
     pub fn with(&self, other: &Spent) -> Spent {
         let mut sum = self.clone();
         sum.pay(other.cost_usd, other.tokens);

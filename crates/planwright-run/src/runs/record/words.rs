@@ -11,12 +11,10 @@ macro_rules! words {
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum $name {
             $($(#[$of])* $variant,)*
-            /// A word that this version does not know.
             Other(String),
         }
 
         impl $name {
-            /// Returns the value of a word.
             pub fn of(word: &str) -> Self {
                 match word {
                     $($word => $name::$variant,)*
@@ -24,7 +22,6 @@ macro_rules! words {
                 }
             }
 
-            /// Returns the word, as logs have it.
             pub fn as_str(&self) -> &str {
                 match self {
                     $($name::$variant => $word,)*
@@ -60,7 +57,6 @@ macro_rules! words {
 }
 
 words! {
-    /// The result of an attempt.
     Outcome {
         /// The agent reported success. Verification may still contradict it.
         Done => "done",
@@ -78,17 +74,14 @@ words! {
 }
 
 words! {
-    /// How a run ended.
     RunStanding {
         /// All its tasks are done or skipped.
         Finished => "finished",
         /// No task can start any more.
         Stuck => "stuck",
-        /// It was stopped before its end.
         Stopped => "stopped",
         /// It ended while it was paused.
         Paused => "paused",
-        /// Only reviews are left.
         AwaitsReview => "awaits-review",
         /// Its reviews were decided after its end, and none of its tasks failed. Tasks are left.
         Reviewed => "reviewed",
@@ -110,17 +103,14 @@ words! {
         Failure => "failure",
         /// The limit of `--max-tasks` is reached.
         MaxTasks => "max-tasks",
-        /// The budget is spent.
         Budget => "budget",
     }
 }
 
 words! {
-    /// Where the tasks of a run work.
     IsolationMode {
         /// All in the folder of the workspace.
         Shared => "shared",
-        /// Each in a checkout of its own.
         Checkouts => "checkouts",
         /// Each in a git worktree of its own, as runs of earlier versions had it.
         Worktrees => "worktrees",
@@ -128,7 +118,6 @@ words! {
 }
 
 words! {
-    /// What a remark is about, for programs.
     RemarkKind {
         /// The plan names another branch than the one that is checked out.
         OtherBranch => "other-branch",
@@ -136,7 +125,6 @@ words! {
         ArbiterAsked => "arbiter-asked",
         /// Another agent takes a task.
         Fallback => "fallback",
-        /// A budget is spent.
         BudgetSpent => "budget-spent",
         /// A task waits until running tasks leave something of the budget.
         AwaitsBudget => "awaits-budget",
@@ -144,7 +132,6 @@ words! {
         WasInterrupted => "was-interrupted",
         /// The plan file could not be written.
         PlanUnwritten => "plan-unwritten",
-        /// An agent proposed tasks.
         Proposed => "proposed",
         /// The plan file had a status that the run does not know of: it does not count, and the file is set back.
         StatusSetBack => "status-set-back",

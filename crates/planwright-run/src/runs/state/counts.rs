@@ -3,50 +3,26 @@
 use super::super::record::RunEndRecord;
 use super::task::{TaskRun, TaskState};
 
-/// Sums over all attempts.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Totals {
-    /// How many attempts began.
-    pub n_attempts: u64,
-    /// What they cost in US dollars; none where no agent reported any.
-    pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out; none where no agent reported any.
-    pub tokens: Option<[u64; 2]>,
-}
-
-/// How many of the tasks that were mentioned stand where.
+/// How many of the tasks that were mentioned stand where, and how many attempts there were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    pub n_attempts: u64,
+    /// How many tasks were accepted that no command verified.
+    pub n_accepted_unverified: u64,
     /// Running, or being verified.
     pub n_running: u64,
     /// Between two attempts.
     pub n_resting: u64,
-    /// Waiting for a review.
     pub n_review: u64,
-    /// Done.
     pub n_done: u64,
     /// Of those that are done or wait for a review: how many no command verified.
     pub n_unverified: u64,
     /// Of the same: how many changed no file.
     pub n_unchanged: u64,
-    /// Failed.
     pub n_failed: u64,
     /// Stopped or interrupted.
     pub n_stopped: u64,
-    /// Left out because of another task.
     pub n_skipped: u64,
-}
-
-impl Totals {
-    pub(super) fn add(&mut self, cost_usd: Option<f64>, tokens: Option<[u64; 2]>) {
-        if let Some(cost) = cost_usd {
-            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
-        }
-        if let Some([n_in, n_out]) = tokens {
-            let [all_in, all_out] = self.tokens.unwrap_or_default();
-            self.tokens = Some([all_in.saturating_add(n_in), all_out.saturating_add(n_out)]);
-        }
-    }
 }
 
 impl Counts {
@@ -70,7 +46,6 @@ impl Counts {
         ended.n_left = n_all.saturating_sub(n_over);
     }
 
-    /// Returns the counts that a task is in.
     fn of(&mut self, task: &TaskRun) -> [Option<&mut u64>; 3] {
         let unverified = (!task.is_verified()).then_some(&mut self.n_unverified);
         let unchanged = task.is_unchanged().then_some(&mut self.n_unchanged);

@@ -8,12 +8,12 @@ use crate::clock::milliseconds_of;
 impl RunState {
     /// Returns the place of a task of the plan, which is there afterwards.
     pub(super) fn place_of(&mut self, name: &str) -> usize {
-        if let Some(at) = self.places.get(name) {
+        if let Some(at) = self.tasks.places.get(name) {
             return *at;
         }
-        self.tasks.push(TaskRun::new(name));
-        self.places.insert(name.to_owned(), self.tasks.len() - 1);
-        self.tasks.len() - 1
+        self.tasks.all.push(TaskRun::new(name));
+        self.tasks.places.insert(name.to_owned(), self.tasks.all.len() - 1);
+        self.tasks.all.len() - 1
     }
 
     /// Returns the place of the task that an attempt belongs to. Records of an attempt have the name that the task had when the
@@ -26,11 +26,11 @@ impl RunState {
     }
 
     pub(super) fn find_attempt(&self, name: &str, number: u32) -> Option<usize> {
-        let has = |at: &usize| self.tasks[*at].find(name, number).is_some();
-        let by_name = self.places.get(name).copied();
+        let has = |at: &usize| self.tasks.all[*at].find(name, number).is_some();
+        let by_name = self.tasks.places.get(name).copied();
         match by_name.filter(has) {
             Some(at) => Some(at),
-            None if self.has_renamed => (0..self.tasks.len()).rev().find(has),
+            None if self.tasks.has_renamed => (0..self.tasks.all.len()).rev().find(has),
             None => None,
         }
     }
@@ -40,7 +40,7 @@ impl RunState {
         if edited.renamed.is_empty() && edited.removed.is_empty() {
             return;
         }
-        self.has_renamed = true;
+        self.tasks.has_renamed = true;
         if let Some(states) = &mut self.found {
             for name in &edited.removed {
                 states.remove(name);
@@ -51,17 +51,17 @@ impl RunState {
             states.extend(renamed);
         }
         for name in &edited.removed {
-            if let Some(at) = self.places.remove(name) {
-                self.tasks[at].is_removed = true;
+            if let Some(at) = self.tasks.places.remove(name) {
+                self.tasks.all[at].is_removed = true;
             }
         }
         // Tasks may have exchanged their names: all are taken away before any is given.
         let renamed = edited.renamed.iter();
-        let found = renamed.filter_map(|renamed| Some((renamed.to.clone(), self.places.remove(&renamed.from)?)));
+        let found = renamed.filter_map(|renamed| Some((renamed.to.clone(), self.tasks.places.remove(&renamed.from)?)));
         let found: Vec<(String, usize)> = found.collect();
         for (name, at) in found {
-            self.tasks[at].task.clone_from(&name);
-            self.places.insert(name, at);
+            self.tasks.all[at].task.clone_from(&name);
+            self.tasks.places.insert(name, at);
         }
     }
 }
@@ -73,9 +73,8 @@ impl TaskRun {
         time.clone_into(&mut self.changed_at);
     }
 
-    /// Returns how many of its attempts are not over.
     pub(super) fn n_open(&self) -> u64 {
-        self.attempts.iter().filter(|attempt| attempt.is_open).count() as u64
+        self.attempts.iter().filter(|attempt| attempt.times.is_open).count() as u64
     }
 
     /// Returns how many attempts it had that count, with those that are not over.
@@ -90,9 +89,9 @@ impl TaskRun {
             return;
         };
         let attempt = &mut self.attempts[at];
-        let is_timed = std::mem::take(&mut attempt.is_timed);
+        let is_timed = std::mem::take(&mut attempt.times.is_timed);
         let by_records = || match is_timed {
-            true => between(milliseconds_of(&attempt.started), milliseconds_of(time)),
+            true => between(milliseconds_of(&attempt.times.started), milliseconds_of(time)),
             false => 0,
         };
         let passed = milliseconds.unwrap_or_else(by_records);
@@ -103,10 +102,10 @@ impl TaskRun {
     pub(super) fn close_all(&mut self, last: Option<u64>) -> u64 {
         let mut n_closed = 0;
         for attempt in &mut self.attempts {
-            if std::mem::take(&mut attempt.is_timed) {
-                self.spent.pass(between(milliseconds_of(&attempt.started), last));
+            if std::mem::take(&mut attempt.times.is_timed) {
+                self.spent.pass(between(milliseconds_of(&attempt.times.started), last));
             }
-            n_closed += u64::from(std::mem::take(&mut attempt.is_open));
+            n_closed += u64::from(std::mem::take(&mut attempt.times.is_open));
         }
         self.spent.n_attempts += n_closed;
         n_closed
@@ -145,7 +144,6 @@ impl TaskRun {
 
     /// The work of an attempt does not fit what has landed. The attempt does not count: the one that resolves the conflict does.
     pub(super) fn conflicted(&mut self, name: &str, number: u32) -> Accepted {
-        self.n_conflicts += 1;
         self.close(name, number, false)
     }
 
@@ -153,7 +151,9 @@ impl TaskRun {
     fn accept_if_done(&mut self, name: &str, number: u32) -> Accepted {
         let attempt = self.find(name, number).and_then(|at| self.attempts.get(at));
         let is_done = attempt.is_some_and(|attempt| {
-            attempt.outcome == Some(Outcome::Done) && attempt.verified == Some(true) && attempt.branch.is_none()
+            attempt.outcome == Some(Outcome::Done)
+                && attempt.verification.passed == Some(true)
+                && attempt.checkout.branch.is_none()
         });
         match is_done {
             true => self.accept(name, number),
@@ -163,9 +163,11 @@ impl TaskRun {
 
     fn accept(&mut self, name: &str, number: u32) -> Accepted {
         let attempt = self.find(name, number).and_then(|at| self.attempts.get(at));
-        let output = attempt.and_then(|attempt| attempt.output.as_deref()).map(str::trim);
+        let output = attempt
+            .and_then(|attempt| attempt.report.output.as_deref())
+            .map(str::trim);
         let output = output.filter(|output| !output.is_empty()).map(str::to_owned);
-        let is_unverified = attempt.is_none_or(|attempt| attempt.receipts.is_empty());
+        let is_unverified = attempt.is_none_or(|attempt| attempt.verification.receipts.is_empty());
         self.output = output.or_else(|| self.output.take());
         self.failure = None;
         let closed = self.close(name, number, true);
@@ -187,7 +189,7 @@ impl TaskRun {
     fn close(&mut self, name: &str, number: u32, counts: bool) -> Accepted {
         let at = self.find(name, number);
         let attempt = at.and_then(|at| self.attempts.get_mut(at));
-        let was_open = attempt.is_some_and(|attempt| std::mem::take(&mut attempt.is_open));
+        let was_open = attempt.is_some_and(|attempt| std::mem::take(&mut attempt.times.is_open));
         let n_attempts = u64::from(was_open && counts);
         self.spent.n_attempts += n_attempts;
         Accepted {

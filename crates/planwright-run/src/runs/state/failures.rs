@@ -6,7 +6,6 @@ use crate::shell::command_line;
 /// How much of a failure is remembered for later prompts, in bytes.
 const MAX_REMEMBERED: usize = 16 * 1024;
 
-/// How the reason begins where verification failed.
 const VERIFICATION_FAILED: &str = "verification failed";
 
 /// Returns why an attempt failed whose verification did, for the next attempt.
@@ -14,7 +13,6 @@ pub fn verification_failure(receipts: &[Receipt]) -> String {
     format!("{VERIFICATION_FAILED}\n\n{}", failed_commands(receipts))
 }
 
-/// Returns the commands that failed, with the end of their output.
 pub fn failed_commands(receipts: &[Receipt]) -> String {
     let failed = receipts.iter().filter(|receipt| receipt.exit != "exit 0");
     let words = failed.map(|receipt| {

@@ -15,33 +15,25 @@ use super::record::{
     RunEndRecord, RunEvent, RunRecord, RunStanding, Spent, Stopping, VerificationRecord,
 };
 use crate::clock::milliseconds_of;
-pub use counts::{Counts, Totals};
+pub use counts::Counts;
 use failures::{end_of, failed_command};
 pub use failures::{failed_commands, verification_failure};
-pub use task::{AttemptRun, TaskRun, TaskState, WorkProgress};
+pub use task::{
+    AgentReport, AttemptCheckout, AttemptLanding, AttemptRun, AttemptTimes, AttemptVerification, TaskRun, TaskState,
+    WorkProgress,
+};
 
 /// A run up to the last record that was applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunState {
     /// How it began, or how it continued the last time.
     pub begun: Option<Begun>,
-    /// The configuration that it runs by.
     pub config: Option<String>,
     /// What holds until its end, as its first record has it.
     pub conditions: Option<Conditions>,
-    /// When it began first.
-    pub began: Option<String>,
-    /// When it began or continued the last time.
-    pub part_began: Option<String>,
     /// The states of tasks that were not pending when it began or continued the last time; none in logs of earlier versions.
     pub found: Option<BTreeMap<String, String>>,
-    /// How many times it continued after an interruption.
-    pub n_continued: u64,
-    /// When the last record was written.
-    pub last: Option<String>,
-    /// What its attempts and its arbiter cost and how much they used.
-    pub totals: Totals,
-    /// How many tasks stand where.
+    pub times: RunTimes,
     pub counts: Counts,
     /// What the user should know, in the order in which it came.
     pub remarks: Vec<TimedRemark>,
@@ -51,31 +43,47 @@ pub struct RunState {
     pub stopping: Option<Stopping>,
     /// How it ended; none while it runs, and where it was interrupted.
     pub ended: Option<RunEndRecord>,
+    /// The decisions on its reviews that came after its end, in words.
+    decided: Vec<String>,
     /// What it spent. Attempts count when they are over, time when a part of the run is over.
     pub spent: Spent,
     /// What the command that began it had spent before.
     pub earlier: Spent,
-    /// How many tasks were accepted that no command verified.
-    pub n_accepted_unverified: u64,
+    pub from_agents: AgentFindings,
+    tasks: TaskTable,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunTimes {
+    pub began: Option<String>,
+    pub part_began: Option<String>,
+    pub n_continued: u64,
+    pub last: Option<String>,
+    /// The time between the last beginning of the run and its last record.
+    part: RunSpan,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentFindings {
     /// Until when providers refuse requests of agents, in milliseconds since 1970.
     pub provider_limits: BTreeMap<String, u64>,
-    /// What its agents found out that a planner should know.
     pub discoveries: Vec<String>,
-    /// The processes that it started. They may have outlived it.
+    /// The processes that were started. They may have outlived the run.
     pub processes: Vec<StartedProcess>,
-    /// The decisions on its reviews that came after its end, in words.
-    decided: Vec<String>,
-    tasks: Vec<TaskRun>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct TaskTable {
+    all: Vec<TaskRun>,
     /// The tasks that are in the plan, by their names.
     places: HashMap<String, usize>,
     /// The highest number of an attempt with each name. Names may pass to other tasks; files of attempts do not.
     highest_attempts: HashMap<String, u32>,
     /// Whether a task was renamed or removed: an attempt may be recorded with a name that its task no longer has.
     has_renamed: bool,
-    /// The time between the last beginning of the run and its last record, in milliseconds since 1970.
-    part: RunSpan,
 }
 
+/// In milliseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RunSpan {
     began: Option<u64>,
@@ -91,27 +99,20 @@ impl RunSpan {
 /// Something that the user should know, and when it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedRemark {
-    /// When.
     pub time: String,
-    /// In words.
     pub text: String,
-    /// The task that it is about.
     pub task: Option<String>,
-    /// What it is about, for programs.
     pub kind: Option<RemarkKind>,
 }
 
-/// A process of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedProcess {
-    /// Its number.
     pub pid: u32,
     /// When it started, as the system counts.
     pub start_time: String,
 }
 
 impl RunState {
-    /// Adds up all records of a log.
     pub fn of<'r>(records: impl IntoIterator<Item = &'r RunRecord>) -> Self {
         let mut state = RunState::default();
         records.into_iter().for_each(|record| state.apply(record));
@@ -120,24 +121,23 @@ impl RunState {
 
     /// Returns the tasks in the order in which the log names them first.
     pub fn tasks(&self) -> &[TaskRun] {
-        &self.tasks
+        &self.tasks.all
     }
 
-    /// Returns a task of the plan by its name.
     pub fn task(&self, name: &str) -> Option<&TaskRun> {
-        self.tasks.get(*self.places.get(name)?)
+        self.tasks.all.get(*self.tasks.places.get(name)?)
     }
 
     /// Returns the task of an attempt, by the name that the task had when the attempt began.
     pub fn task_of_attempt(&self, name: &str, number: u32) -> Option<&TaskRun> {
         self.find_attempt(name, number)
-            .and_then(|at| self.tasks.get(at))
+            .and_then(|at| self.tasks.all.get(at))
             .or_else(|| self.task(name))
     }
 
     /// Returns the highest number of an attempt with a name; 0 where there is none.
     pub fn highest_attempt(&self, name: &str) -> u32 {
-        self.highest_attempts.get(name).copied().unwrap_or(0)
+        self.tasks.highest_attempts.get(name).copied().unwrap_or(0)
     }
 
     /// Returns how many of the tasks that are to run are left: neither done, failed nor skipped, and not in review.
@@ -151,7 +151,7 @@ impl RunState {
         } = &self.counts;
         let n_tasks = self.begun.as_ref().map_or(0, |begun| begun.n_tasks);
         n_tasks
-            .max(self.tasks.len() as u64)
+            .max(self.tasks.all.len() as u64)
             .saturating_sub(n_done + n_failed + n_skipped + n_review)
     }
 
@@ -159,20 +159,19 @@ impl RunState {
     /// continued.
     pub fn spent_until_last_record(&self) -> Spent {
         let mut spent = self.spent.clone();
-        let open = self.tasks.iter().map(TaskRun::n_open).sum();
+        let open = self.tasks.all.iter().map(TaskRun::n_open).sum();
         spent.n_attempts = spent.n_attempts.saturating_add(open);
-        spent.pass(self.part.milliseconds());
+        spent.pass(self.times.part.milliseconds());
         spent
     }
 
-    /// Applies the next record.
     pub fn apply(&mut self, record: &RunRecord) {
         let time = record.time.as_str();
-        self.last = Some(time.to_owned());
+        self.times.last = Some(time.to_owned());
         if let RunEvent::Begun(begun) = &record.event {
             self.begin(begun, time);
         }
-        self.part.last = milliseconds_of(time).or(self.part.last);
+        self.times.part.last = milliseconds_of(time).or(self.times.part.last);
         self.note_decision(&record.event);
         match &record.event {
             RunEvent::Begun(_) | RunEvent::Other(_) => {}
@@ -231,23 +230,23 @@ impl RunState {
 
     /// Notes that a verb of another process moved a task that this run did not finish.
     pub fn take_over(&mut self, moved: MovedTask) {
-        if let Some(at) = self.places.get(&moved.task).copied() {
+        if let Some(at) = self.tasks.places.get(&moved.task).copied() {
             self.change_at(at, |task| task.taken_over = Some(moved));
         }
     }
 
     /// Notes that a later run landed the approved work of a task.
     pub fn landed_later(&mut self, name: &str) {
-        if let Some(at) = self.places.get(name).copied() {
+        if let Some(at) = self.tasks.places.get(name).copied() {
             self.change_at(at, |task| task.state = TaskState::Done);
             self.close_reviews();
         }
     }
 
     fn begin(&mut self, begun: &Begun, time: &str) {
-        match self.began {
-            None => self.began = Some(time.to_owned()),
-            Some(_) => self.n_continued += 1,
+        match self.times.began {
+            None => self.times.began = Some(time.to_owned()),
+            Some(_) => self.times.n_continued += 1,
         }
         // What ran when the process before ended runs no longer.
         self.close_part();
@@ -258,27 +257,27 @@ impl RunState {
         self.config = begun.config.clone().or_else(|| self.config.take());
         self.conditions = self.conditions.take().or_else(|| begun.conditions.clone());
         self.found.clone_from(&begun.states);
-        self.part_began = Some(time.to_owned());
+        self.times.part_began = Some(time.to_owned());
         self.begun = Some(begun.clone());
         (self.paused, self.stopping, self.ended) = (None, None, None);
         self.decided.clear();
-        self.part.began = milliseconds_of(time);
+        self.times.part.began = milliseconds_of(time);
     }
 
     /// Counts the time of the part of the run that is over, and the attempts whose end it did not record.
     fn close_part(&mut self) {
-        self.spent.pass(self.part.milliseconds());
-        let last = self.part.last;
-        for task in &mut self.tasks {
+        self.spent.pass(self.times.part.milliseconds());
+        let last = self.times.part.last;
+        for task in &mut self.tasks.all {
             self.spent.n_attempts += task.close_all(last);
         }
-        self.part = RunSpan::default();
+        self.times.part = RunSpan::default();
     }
 
     fn end(&mut self, ended: &RunEndRecord) {
         self.interrupt();
         // A run that ends has written everything, except for what it names.
-        for task in &mut self.tasks {
+        for task in &mut self.tasks.all {
             task.is_projected = !ended.unwritten.contains(&task.task);
         }
         let mut ended = ended.clone();
@@ -320,12 +319,11 @@ impl RunState {
         ended.next = None;
     }
 
-    /// Marks everything that was under way as interrupted.
     fn interrupt(&mut self) {
         if self.counts.n_running + self.counts.n_resting == 0 {
             return;
         }
-        for at in 0..self.tasks.len() {
+        for at in 0..self.tasks.all.len() {
             self.change_at(at, |task| match task.state {
                 TaskState::Running | TaskState::Verifying => task.state = TaskState::Interrupted,
                 TaskState::Resting => task.state = TaskState::Stopped,
@@ -336,7 +334,6 @@ impl RunState {
 
     /// Adds what an arbiter cost, and why it did not choose.
     fn choose(&mut self, chosen: &AgentChoiceRecord, time: &str) {
-        self.totals.add(chosen.cost_usd, chosen.tokens);
         self.spent.pay(chosen.cost_usd, chosen.tokens);
         if let Some(why) = &chosen.why {
             let text = format!("the arbiter `{}` did not choose: {why}", chosen.arbiter);
@@ -345,7 +342,7 @@ impl RunState {
     }
 
     fn start(&mut self, attempt: &AttemptRecord, time: &str) {
-        self.totals.n_attempts += 1;
+        self.counts.n_attempts += 1;
         self.raise(&attempt.task, attempt.attempt);
         self.change_noted(&attempt.task, time, |task| {
             task.state = TaskState::Running;
@@ -360,14 +357,19 @@ impl RunState {
                 agent: attempt.agent.clone(),
                 instead_of: attempt.instead_of.clone(),
                 slot: attempt.slot,
-                started: time.to_owned(),
-                folder: attempt.folder.clone(),
-                branch: attempt.branch.clone(),
-                identity: attempt.identity.clone(),
-                base: attempt.base.clone(),
                 resolution: attempt.resolution,
-                is_open: true,
-                is_timed: true,
+                checkout: AttemptCheckout {
+                    folder: attempt.folder.clone(),
+                    branch: attempt.branch.clone(),
+                    identity: attempt.identity.clone(),
+                    base: attempt.base.clone(),
+                },
+                times: AttemptTimes {
+                    started: time.to_owned(),
+                    ended: None,
+                    is_open: true,
+                    is_timed: true,
+                },
                 ..AttemptRun::default()
             });
         });
@@ -383,7 +385,8 @@ impl RunState {
             // An agent does it again.
             task.held = None;
         });
-        self.processes
+        self.from_agents
+            .processes
             .extend(started.start_time.clone().map(|start_time| StartedProcess {
                 pid: started.pid,
                 start_time,
@@ -391,10 +394,11 @@ impl RunState {
     }
 
     fn finish(&mut self, finished: &Finished, time: &str) {
-        self.totals.add(finished.cost_usd, finished.tokens);
         self.spent.pay(finished.cost_usd, finished.tokens);
         self.raise(&finished.task, finished.attempt);
-        self.discoveries.extend(finished.discoveries.iter().cloned());
+        self.from_agents
+            .discoveries
+            .extend(finished.discoveries.iter().cloned());
         let at = self.place_of_attempt(&finished.task, finished.attempt);
         let mut counted = Accepted::default();
         let mut agent = None;
@@ -402,19 +406,12 @@ impl RunState {
             task.spent.pay(finished.cost_usd, finished.tokens);
             task.pass(&finished.task, finished.attempt, finished.milliseconds, time);
             let attempt = task.attempt(&finished.task, finished.attempt, time);
-            attempt.ended = Some(time.to_owned());
+            attempt.times.ended = Some(time.to_owned());
             attempt.why.clone_from(&finished.why);
-            attempt.output.clone_from(&finished.output);
-            attempt.exit.clone_from(&finished.exit);
-            attempt.milliseconds = finished.milliseconds;
-            attempt.cost_usd = finished.cost_usd;
-            attempt.tokens = finished.tokens;
-            attempt.session.clone_from(&finished.session);
-            attempt.files.clone_from(&finished.files);
-            attempt.no_changes = finished.no_changes;
+            attempt.report = AgentReport::of(finished);
             attempt.outcome = Some(finished.outcome.clone());
             agent = Some(attempt.agent.clone()).filter(|agent| !agent.is_empty());
-            task.state = TaskState::after(&finished.outcome, attempt.verified);
+            task.state = TaskState::after(&finished.outcome, attempt.verification.passed);
             task.held = task.held.take().filter(|_| finished.outcome == Outcome::Done);
             counted = task.finished(&finished.task, finished.attempt, &finished.outcome);
             task.note(time);
@@ -428,8 +425,8 @@ impl RunState {
     /// Remembers until when an agent's provider refuses requests. The last record counts, also where it names no time.
     fn limit(&mut self, agent: String, limited_for: Option<u64>, time: &str) {
         match milliseconds_of(time).zip(limited_for) {
-            Some((at, wait)) => self.provider_limits.insert(agent, at.saturating_add(wait)),
-            None => self.provider_limits.remove(&agent),
+            Some((at, wait)) => self.from_agents.provider_limits.insert(agent, at.saturating_add(wait)),
+            None => self.from_agents.provider_limits.remove(&agent),
         };
     }
 
@@ -439,17 +436,21 @@ impl RunState {
         self.change_at(at, |task| {
             task.note(time);
             let attempt = task.attempt(&verified.task, verified.attempt, time);
-            attempt.verified = Some(verified.passed);
-            attempt.verified_at = Some(time.to_owned());
-            attempt.receipts.clone_from(&verified.receipts);
-            attempt.unverified.clone_from(&verified.unverified);
+            attempt.verification = AttemptVerification {
+                passed: Some(verified.passed),
+                at: Some(time.to_owned()),
+                receipts: verified.receipts.clone(),
+                unverified: verified.unverified.clone(),
+            };
             if !verified.passed {
                 attempt.why = attempt.why.take().or_else(|| failed_command(verified));
             }
             // A failed verification is a failed attempt.
             let state = match (&attempt.outcome, verified.passed) {
                 // What has a branch to land on is done when it has landed.
-                (Some(Outcome::Done), true) if attempt.branch.is_some() && attempt.merged.is_none() => {
+                (Some(Outcome::Done), true)
+                    if attempt.checkout.branch.is_some() && attempt.landing.merged.is_none() =>
+                {
                     TaskState::Verifying
                 }
                 (Some(Outcome::Done), true) => TaskState::Done,
@@ -472,7 +473,8 @@ impl RunState {
     fn keep_candidate(&mut self, candidate: &CandidateRecord, time: &str) {
         let at = self.place_of_attempt(&candidate.task, candidate.attempt);
         self.change_at(at, |task| {
-            task.attempt(&candidate.task, candidate.attempt, time).candidate = Some(candidate.clone());
+            let attempt = task.attempt(&candidate.task, candidate.attempt, time);
+            attempt.landing.candidate = Some(candidate.clone());
             task.held = None;
         });
     }
@@ -480,7 +482,8 @@ impl RunState {
     fn land(&mut self, landing: &LandingRecord, time: &str) {
         let at = self.place_of_attempt(&landing.task, landing.attempt);
         self.change_at(at, |task| {
-            task.attempt(&landing.task, landing.attempt, time).landing = Some(landing.clone());
+            let attempt = task.attempt(&landing.task, landing.attempt, time);
+            attempt.landing.begun = Some(landing.clone());
         });
     }
 
@@ -489,7 +492,7 @@ impl RunState {
         let mut counted = Accepted::default();
         self.change_at(at, |task| {
             let attempt = task.attempt(&conflicted.task, conflicted.attempt, time);
-            attempt.conflict = Some(Box::new(conflicted.clone()));
+            attempt.landing.conflict = Some(Box::new(conflicted.clone()));
             task.state = TaskState::Resting;
             counted = task.conflicted(&conflicted.task, conflicted.attempt);
         });
@@ -502,8 +505,9 @@ impl RunState {
         self.change_at(at, |task| {
             task.note(time);
             let attempt = task.attempt(&merged.task, merged.attempt, time);
-            attempt.merged = Some(merged.clone());
-            let is_done = merged.passed && attempt.outcome == Some(Outcome::Done) && attempt.verified == Some(true);
+            attempt.landing.merged = Some(merged.clone());
+            let is_done =
+                merged.passed && attempt.outcome == Some(Outcome::Done) && attempt.verification.passed == Some(true);
             if is_done && task.state != TaskState::Review {
                 task.state = TaskState::Done;
             }
@@ -541,11 +545,11 @@ impl RunState {
                 use TaskState::{Interrupted, Resting, Review, Running, Stopped, Verifying};
                 // A run that continues learns of what happened to its interrupted tasks in between.
                 matches!(
-                    self.tasks[*at].state,
+                    self.tasks.all[*at].state,
                     Running | Verifying | Resting | Review | Interrupted | Stopped
                 )
             };
-            if let Some(at) = self.places.get(&moved.task).copied().filter(is_under_way) {
+            if let Some(at) = self.tasks.places.get(&moved.task).copied().filter(is_under_way) {
                 self.change_at(at, |task| task.taken_over = Some(moved.clone()));
             }
         }
@@ -553,18 +557,18 @@ impl RunState {
 
     /// The plan file has what this run knows of a task.
     fn project(&mut self, name: &str) {
-        if let Some(at) = self.places.get(name) {
-            self.tasks[*at].is_projected = true;
+        if let Some(at) = self.tasks.places.get(name) {
+            self.tasks.all[*at].is_projected = true;
         }
     }
 
     fn count(&mut self, counted: &Accepted) {
         self.spent.n_attempts += counted.n_attempts;
-        self.n_accepted_unverified += counted.n_unverified;
+        self.counts.n_accepted_unverified += counted.n_unverified;
     }
 
     fn raise(&mut self, name: &str, number: u32) {
-        let highest = self.highest_attempts.entry(name.to_owned()).or_default();
+        let highest = self.tasks.highest_attempts.entry(name.to_owned()).or_default();
         *highest = number.max(*highest);
     }
 
@@ -597,7 +601,7 @@ impl RunState {
 
     /// Changes a task and keeps the counts in step: the one place where states change.
     fn change_at(&mut self, at: usize, how: impl FnOnce(&mut TaskRun)) {
-        let Some(task) = self.tasks.get_mut(at) else {
+        let Some(task) = self.tasks.all.get_mut(at) else {
             return;
         };
         let before = self.counts.clone();

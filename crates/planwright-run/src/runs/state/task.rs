@@ -1,26 +1,22 @@
 //! One task of a run and its attempts, from the records of the run.
 
 use super::super::record::{
-    Approved, CandidateRecord, Conflicted, HeldWork, LandingRecord, Merged, MovedTask, Outcome, Receipt, Resting,
-    Spent, VerificationContract,
+    Approved, CandidateRecord, Conflicted, Finished, HeldWork, LandingRecord, Merged, MovedTask, Outcome, Receipt,
+    Resting, Spent, VerificationContract,
 };
 use crate::clock::milliseconds_of;
 
 /// How many attempts back the attempt of a record is searched.
 const MAX_BACK: usize = 64;
 
-/// One task of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskRun {
     /// Its name now, in the dialect's own form.
     pub task: String,
-    /// Where it stands.
     pub state: TaskState,
-    /// Its attempts, the first one first.
     pub attempts: Vec<AttemptRun>,
     /// The files that it touched and its plan does not name.
     pub drift: Vec<String>,
-    /// Its approval, where it was approved.
     pub approved: Option<Approved>,
     /// Finished work that waits for a review, or for the run that lands it.
     pub held: Option<Box<HeldWork>>,
@@ -34,44 +30,33 @@ pub struct TaskRun {
     pub skipped_for: Option<String>,
     /// Whether the plan file has what this run knows of the task.
     pub is_projected: bool,
-    /// When it changed last.
     pub changed_at: String,
-    /// How many conflicts with landed work its attempts had.
-    pub n_conflicts: u32,
     /// What its attempts spent. Attempts count when they are over.
     pub spent: Spent,
     /// The verb of another process that moved it while the run worked on it; none after its next attempt began.
     pub taken_over: Option<MovedTask>,
-    /// Whether an edit removed it from the plan.
     pub is_removed: bool,
     /// What it is verified by; none before its first attempt, and in logs of earlier versions.
     pub contract: Option<VerificationContract>,
 }
 
-/// Where a task stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TaskState {
-    /// Named, and not begun.
+    #[default]
     Waiting,
-    /// An attempt runs.
     Running,
     /// The agent reported success, and nothing has confirmed that yet.
     Verifying,
     /// Between two attempts.
     Resting,
-    /// It waits for a review.
     Review,
-    /// Done.
     Done,
-    /// Failed.
     Failed,
     /// Ended by a condition that the plan names, or not tried again because the run ended.
     Stopped,
     /// The run ended in the middle of it.
     Interrupted,
-    /// Left out.
     Skipped {
-        /// The task that failed.
         because: String,
     },
 }
@@ -79,7 +64,6 @@ pub enum TaskState {
 /// How far the work on a task got, whether or not the run that did it was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkProgress {
-    /// No attempt tells.
     Unknown,
     /// An attempt was running, being verified, or waiting to be merged.
     Running,
@@ -87,87 +71,96 @@ pub enum WorkProgress {
     Resting,
     /// Done, but for a review.
     Review,
-    /// Done.
     Done,
-    /// Failed.
     Failed,
 }
 
-/// One attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttemptRun {
     /// Which attempt of the run it is, counted from 1.
     pub attempt: u32,
     /// The name of its task when it began: records and files of the attempt use it.
     pub name: String,
-    /// The agent.
     pub agent: String,
     /// The agent that was to do it, where that could not.
     pub instead_of: Option<String>,
     /// The slot, counted from 1; 0 where the log has none.
     pub slot: u32,
-    /// When it started, as RFC 3339 in UTC.
-    pub started: String,
-    /// The process, once there is one.
+    /// Which attempt to resolve conflicts of the task it is.
+    pub resolution: Option<u32>,
+    pub checkout: AttemptCheckout,
+    pub times: AttemptTimes,
     pub pid: Option<u32>,
     /// How strictly the process is fenced; none where it is not.
     pub fence: Option<String>,
-    /// When the agent ended.
-    pub ended: Option<String>,
-    /// When its verification ended.
-    pub verified_at: Option<String>,
     /// Its result; none while it runs.
     pub outcome: Option<Outcome>,
-    /// Why, in words.
     pub why: Option<String>,
-    /// What the agent reported.
-    pub output: Option<String>,
-    /// How the process ended.
-    pub exit: Option<String>,
-    /// How long the agent took, by its own clock.
-    pub milliseconds: Option<u64>,
-    /// What it cost, in US dollars.
-    pub cost_usd: Option<f64>,
-    /// How many tokens went in and came out.
-    pub tokens: Option<[u64; 2]>,
-    /// The agent's own name for its session.
-    pub session: Option<String>,
-    /// Whether verification passed; none before that.
-    pub verified: Option<bool>,
-    /// The commands that verified it.
-    pub receipts: Vec<Receipt>,
-    /// Criteria that no rule covers.
-    pub unverified: Vec<String>,
-    /// What the agent made, as a commit.
-    pub candidate: Option<CandidateRecord>,
-    /// The commit that was about to land.
-    pub landing: Option<LandingRecord>,
-    /// The result of landing it.
-    pub merged: Option<Merged>,
-    /// The files that it touched.
-    pub files: Vec<String>,
-    /// Its own folder.
+    pub report: AgentReport,
+    pub verification: AttemptVerification,
+    pub landing: AttemptLanding,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttemptCheckout {
     pub folder: Option<String>,
-    /// The branch that its work lands on, where it has a folder of its own.
+    /// The branch that its work lands on.
     pub branch: Option<String>,
-    /// What its folder is known by.
     pub identity: Option<String>,
-    /// The commit that its folder builds on.
+    /// The commit that the folder builds on.
     pub base: Option<String>,
-    /// Which attempt to resolve conflicts of the task it is.
-    pub resolution: Option<u32>,
-    /// Whether it reported success and changed no file.
-    pub no_changes: bool,
-    /// A conflict with what had landed.
-    pub conflict: Option<Box<Conflicted>>,
+}
+
+/// Times as RFC 3339 in UTC.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttemptTimes {
+    pub started: String,
+    pub ended: Option<String>,
     /// Whether it began and is not over: it counts when it is.
     pub(super) is_open: bool,
     /// Whether its time is not counted yet.
     pub(super) is_timed: bool,
 }
 
+/// What the end of an agent's process says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentReport {
+    pub output: Option<String>,
+    pub exit: Option<String>,
+    /// How long the agent took, by its own clock.
+    pub milliseconds: Option<u64>,
+    pub cost_usd: Option<f64>,
+    /// How many tokens went in and came out.
+    pub tokens: Option<[u64; 2]>,
+    /// The agent's own name for its session.
+    pub session: Option<String>,
+    pub files: Vec<String>,
+    /// Whether it reported success and changed no file.
+    pub no_changes: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttemptVerification {
+    /// None before it ended.
+    pub passed: Option<bool>,
+    /// When it ended.
+    pub at: Option<String>,
+    pub receipts: Vec<Receipt>,
+    /// Criteria that no rule covers.
+    pub unverified: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttemptLanding {
+    /// What the agent made, as a commit.
+    pub candidate: Option<CandidateRecord>,
+    pub begun: Option<LandingRecord>,
+    pub merged: Option<Merged>,
+    /// A conflict with what had landed.
+    pub conflict: Option<Box<Conflicted>>,
+}
+
 impl TaskState {
-    /// Returns its name, in one word.
     pub fn name(&self) -> &'static str {
         match self {
             TaskState::Waiting => "waiting",
@@ -197,25 +190,59 @@ impl TaskState {
     }
 }
 
+impl AttemptCheckout {
+    /// Returns the folder, what it is known by and the commit that it builds on, where the log has all of them.
+    pub fn known(&self) -> Option<[&str; 3]> {
+        Some([
+            self.folder.as_deref()?,
+            self.identity.as_deref()?,
+            self.base.as_deref()?,
+        ])
+    }
+}
+
+impl AgentReport {
+    pub(super) fn of(finished: &Finished) -> Self {
+        AgentReport {
+            output: finished.output.clone(),
+            exit: finished.exit.clone(),
+            milliseconds: finished.milliseconds,
+            cost_usd: finished.cost_usd,
+            tokens: finished.tokens,
+            session: finished.session.clone(),
+            files: finished.files.clone(),
+            no_changes: finished.no_changes,
+        }
+    }
+}
+
 impl AttemptRun {
     /// Returns true where commands confirmed what the agent made.
     pub fn is_verified(&self) -> bool {
-        self.verified == Some(true) && !self.receipts.is_empty()
+        self.verification.passed == Some(true) && !self.verification.receipts.is_empty()
     }
 
     /// Returns how long the agent took: as it was measured, else by the times of the records. None while it runs.
     pub fn took(&self) -> Option<u64> {
-        let by_records =
-            || Some(milliseconds_of(self.ended.as_ref()?)?.saturating_sub(milliseconds_of(&self.started)?));
-        self.milliseconds.or_else(by_records)
+        let by_records = || {
+            let ended = milliseconds_of(self.times.ended.as_ref()?)?;
+            Some(ended.saturating_sub(milliseconds_of(&self.times.started)?))
+        };
+        self.report.milliseconds.or_else(by_records)
     }
 
     /// Returns whether its agent was successful and its work is kept as a candidate that has not landed.
     pub fn awaits_landing(&self) -> bool {
         // What was interrupted while it waited is landed by the next run.
         let has_ended = matches!(self.outcome, Some(Outcome::Done | Outcome::Interrupted));
-        let is_open = self.verified != Some(false) && self.merged.is_none() && self.conflict.is_none();
-        has_ended && is_open && self.candidate.is_some()
+        let AttemptLanding {
+            candidate,
+            merged,
+            conflict,
+            ..
+        } = &self.landing;
+        let is_open = self.verification.passed != Some(false) && merged.is_none() && conflict.is_none();
+        has_ended && is_open && candidate.is_some()
     }
 }
 
@@ -223,26 +250,10 @@ impl TaskRun {
     pub(super) fn new(task: &str) -> Self {
         TaskRun {
             task: task.to_owned(),
-            state: TaskState::Waiting,
-            attempts: Vec::new(),
-            drift: Vec::new(),
-            approved: None,
-            held: None,
-            resting: None,
-            output: None,
-            failure: None,
-            skipped_for: None,
-            is_projected: false,
-            changed_at: String::new(),
-            n_conflicts: 0,
-            spent: Spent::default(),
-            taken_over: None,
-            is_removed: false,
-            contract: None,
+            ..TaskRun::default()
         }
     }
 
-    /// Returns its last attempt.
     pub fn last(&self) -> Option<&AttemptRun> {
         self.attempts.last()
     }
@@ -270,12 +281,12 @@ impl TaskRun {
     /// Returns what confirmed its last attempt; nothing where no command did.
     pub fn receipts(&self) -> Vec<Receipt> {
         let last = self.last().filter(|last| last.is_verified());
-        last.map_or_else(Vec::new, |last| last.receipts.clone())
+        last.map_or_else(Vec::new, |last| last.verification.receipts.clone())
     }
 
     /// Returns whether its last attempt reported success and changed no file.
     pub fn is_unchanged(&self) -> bool {
-        self.last().is_some_and(|last| last.no_changes)
+        self.last().is_some_and(|last| last.report.no_changes)
     }
 
     /// Returns why it failed, in words, where its last attempt says so.
@@ -283,11 +294,10 @@ impl TaskRun {
         self.last()?.why.as_deref()
     }
 
-    /// Returns what all its attempts cost, in US dollars.
     pub fn cost_usd(&self) -> Option<f64> {
         self.attempts
             .iter()
-            .filter_map(|attempt| attempt.cost_usd)
+            .filter_map(|attempt| attempt.report.cost_usd)
             .reduce(|a, b| a + b)
     }
 
@@ -297,27 +307,25 @@ impl TaskRun {
         each.reduce(u64::saturating_add)
     }
 
-    /// Returns the work that lands when it is approved.
     pub fn held_work(&self) -> Option<Box<HeldWork>> {
         let of_attempt = || {
             let last = self.last().filter(|last| last.awaits_landing())?;
             Some(Box::new(HeldWork {
                 task: self.task.clone(),
-                candidate: last.candidate.clone()?,
+                candidate: last.landing.candidate.clone()?,
                 is_verified: last.is_verified(),
                 agent: last.agent.clone(),
-                output: last.output.clone(),
-                files: last.files.clone(),
-                session: last.session.clone(),
-                folder: last.folder.clone(),
-                identity: last.identity.clone(),
-                base: last.base.clone(),
+                output: last.report.output.clone(),
+                files: last.report.files.clone(),
+                session: last.report.session.clone(),
+                folder: last.checkout.folder.clone(),
+                identity: last.checkout.identity.clone(),
+                base: last.checkout.base.clone(),
             }))
         };
         self.held.clone().or_else(of_attempt)
     }
 
-    /// Returns whether its work was approved and has not landed.
     pub fn awaits_approved_landing(&self) -> bool {
         let approved = self.approved.as_ref().and_then(|approved| approved.commit.as_ref());
         let is_open = matches!(self.state, TaskState::Verifying | TaskState::Interrupted);
@@ -359,7 +367,10 @@ impl TaskRun {
             self.attempts.push(AttemptRun {
                 attempt: number,
                 name: name.to_owned(),
-                started: time.to_owned(),
+                times: AttemptTimes {
+                    started: time.to_owned(),
+                    ..AttemptTimes::default()
+                },
                 ..AttemptRun::default()
             });
             self.attempts.len() - 1

@@ -40,22 +40,22 @@ pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<TaskChange
     let change = |task: &TaskRun| {
         let last = task.last();
         let merged = last
-            .and_then(|last| last.merged.as_ref())
+            .and_then(|last| last.landing.merged.as_ref())
             .filter(|merged| merged.passed);
         TaskChangeReport {
             task: task.task.clone(),
             title: setting.titles.get(&task.task).cloned(),
             commit: merged.and_then(|merged| merged.commit.clone()),
-            files: last.map_or(0, |last| last.files.len() as u64),
+            files: last.map_or(0, |last| last.report.files.len() as u64),
             added: None,
             removed: None,
-            verified_by: last.map_or(0, |last| last.receipts.len()),
+            verified_by: last.map_or(0, |last| last.verification.receipts.len()),
             attempts: task.attempts.len(),
             cost_usd: task.cost_usd(),
-            no_changes: last.is_some_and(|last| last.no_changes),
+            no_changes: last.is_some_and(|last| last.report.no_changes),
             reported: last
-                .filter(|last| last.no_changes)
-                .and_then(|last| last.output.clone())
+                .filter(|last| last.report.no_changes)
+                .and_then(|last| last.report.output.clone())
                 .filter(|text| !text.trim().is_empty()),
             removed_in_tests: 0,
         }
@@ -88,15 +88,18 @@ pub(super) fn look_first(run_state: &RunState) -> Vec<(String, &'static str)> {
     let reason = |task: &TaskRun| -> Option<&'static str> {
         match () {
             () if task.state == TaskState::Failed => Some("failed"),
-            () if is_over(task) && last(task, |last| last.receipts.is_empty()) => Some("unverified"),
-            () if is_over(task) && last(task, |last| last.no_changes) => Some("no changes"),
+            () if is_over(task) && last(task, |last| last.verification.receipts.is_empty()) => Some("unverified"),
+            () if is_over(task) && last(task, |last| last.report.no_changes) => Some("no changes"),
             () if last(task, |last| {
-                last.candidate.as_ref().is_some_and(|made| !made.protected.is_empty())
+                last.landing
+                    .candidate
+                    .as_ref()
+                    .is_some_and(|made| !made.protected.is_empty())
             }) =>
             {
                 Some("changed what verifies it")
             }
-            () if task.attempts.iter().any(|attempt| attempt.conflict.is_some()) => Some("had conflicts"),
+            () if task.attempts.iter().any(|attempt| attempt.landing.conflict.is_some()) => Some("had conflicts"),
             () => None,
         }
     };

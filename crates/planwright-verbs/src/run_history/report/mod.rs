@@ -255,7 +255,7 @@ impl RunReport {
 
     pub fn new(setting: &Setting, run_state: &RunState) -> Self {
         let ended = run_state.ended.as_ref();
-        let used = ended.and_then(|ended| ended.tokens).or(run_state.totals.tokens);
+        let used = ended.and_then(|ended| ended.tokens).or(run_state.spent.tokens);
         let names = |is_one: fn(&TaskRun) -> bool| -> Vec<String> {
             let tasks = accepted(run_state).filter(|task| is_one(task));
             tasks.map(|task| task.task.clone()).collect()
@@ -271,7 +271,7 @@ impl RunReport {
             why: ended.and_then(|ended| ended.why.clone()),
             counts: CountsReport::new(run_state),
             milliseconds: ended.map(|ended| ended.milliseconds),
-            cost_usd: ended.and_then(|ended| ended.cost_usd).or(run_state.totals.cost_usd),
+            cost_usd: ended.and_then(|ended| ended.cost_usd).or(run_state.spent.cost_usd),
             tokens: used.map(|[input, output]| TokensReport { input, output }),
             failed: failed(setting, run_state),
             skipped: skipped(run_state),
@@ -342,7 +342,7 @@ fn review(setting: &Setting, run_state: &RunState) -> Vec<ReviewReport> {
     let waiting = waiting.filter(|task| task.current_state() == TaskState::Review);
     let waiting = waiting.map(|task| {
         let held = task.held.as_deref();
-        let kept = task.last().and_then(|last| last.candidate.as_ref());
+        let kept = task.last().and_then(|last| last.landing.candidate.as_ref());
         let candidate = held.map(|held| &held.candidate).or(kept);
         let commit = held.map(|held| short_commit(&held.candidate.commit));
         ReviewReport {
@@ -382,7 +382,7 @@ fn unfinished(setting: &Setting, run_state: &RunState) -> (Vec<TakenOverReport>,
 
 fn unverified_criteria(run_state: &RunState) -> Vec<CriteriaReport> {
     let unverified = accepted(run_state).filter_map(|task| {
-        let criteria = task.last().map(|last| last.unverified.clone())?;
+        let criteria = task.last().map(|last| last.verification.unverified.clone())?;
         (!criteria.is_empty()).then(|| CriteriaReport {
             task: task.task.clone(),
             criteria,
@@ -415,7 +415,7 @@ fn fallbacks(run_state: &RunState) -> Vec<FallbackReport> {
 /// Returns the command that shows why a task failed: what verified it where that failed, else what its agent printed.
 pub fn log_command(setting: &Setting, task: &TaskRun) -> String {
     let command = setting.log_command(&task.task);
-    match task.last().and_then(|last| last.verified) {
+    match task.last().and_then(|last| last.verification.passed) {
         Some(false) => format!("{command} --checks"),
         _ => command,
     }
@@ -424,7 +424,7 @@ pub fn log_command(setting: &Setting, task: &TaskRun) -> String {
 fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
     let conditions = run_state.conditions.as_ref()?;
     let has_landed = |task: &&TaskRun| {
-        let merged = task.last().and_then(|last| last.merged.as_ref());
+        let merged = task.last().and_then(|last| last.landing.merged.as_ref());
         merged.is_some_and(|merged| merged.passed && merged.commit.is_some())
     };
     let tasks = run_state.tasks().iter().filter(has_landed).count();
@@ -478,16 +478,17 @@ impl CountsReport {
 /// Returns the checkout that the last attempt at a task worked in; none where its work has landed.
 fn checkout_of(task: &TaskRun) -> Option<String> {
     let last = task.last()?;
-    last.folder
+    last.checkout
+        .folder
         .clone()
-        .filter(|_| last.merged.as_ref().is_none_or(|merged| !merged.passed))
+        .filter(|_| last.landing.merged.as_ref().is_none_or(|merged| !merged.passed))
 }
 
 pub(crate) fn last_commit(run_state: &RunState) -> Option<String> {
     let attempts = run_state.tasks().iter().flat_map(|task| &task.attempts);
     let landed = attempts.filter_map(|attempt| {
-        let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
-        Some((attempt.verified_at.as_deref(), merged.commit.as_ref()?))
+        let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
+        Some((attempt.verification.at.as_deref(), merged.commit.as_ref()?))
     });
     landed.max().map(|(_, commit)| commit.clone())
 }

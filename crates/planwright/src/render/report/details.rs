@@ -132,7 +132,7 @@ fn attempt(page: &ReportPage<'_>, one: &AttemptRun, out: &mut String) {
         "<h3>Attempt {} {} <small>{}</small></h3>\n<dl>",
         one.attempt,
         pill(class_of(outcome), outcome),
-        time(&one.started, &clock(&one.started))
+        time(&one.times.started, &clock(&one.times.started))
     );
     let mut fact = |name: &str, inner: Option<String>| {
         if let Some(inner) = inner.filter(|inner| !inner.is_empty()) {
@@ -144,29 +144,37 @@ fn attempt(page: &ReportPage<'_>, one: &AttemptRun, out: &mut String) {
     fact("Agent", Some(text(&one.agent).into_owned()));
     fact("Slot", (one.slot > 0).then(|| one.slot.to_string()));
     fact("Took", one.took().map(duration));
-    fact("Exit", shown(&one.exit));
-    fact("Cost", one.cost_usd.map(money));
+    fact("Exit", shown(&one.report.exit));
+    fact("Cost", one.report.cost_usd.map(money));
     fact(
         "Tokens",
-        one.tokens
+        one.report
+            .tokens
             .map(|[n_in, n_out]| format!("{} in, {} out", tokens(n_in), tokens(n_out))),
     );
-    fact("Session", shown(&one.session));
-    fact("Folder", shown(&one.folder));
-    fact("Branch", shown(&one.branch));
+    fact("Session", shown(&one.report.session));
+    fact("Folder", shown(&one.checkout.folder));
+    fact("Branch", shown(&one.checkout.branch));
     fact(
         "Merged",
-        one.merged.as_ref().map(|merged| match (merged.passed, &merged.why) {
-            (true, _) => text(merged.commit.as_deref().unwrap_or("yes")).into_owned(),
-            (false, why) => format!("no: {}", text(why.as_deref().unwrap_or(""))),
-        }),
+        one.landing
+            .merged
+            .as_ref()
+            .map(|merged| match (merged.passed, &merged.why) {
+                (true, _) => text(merged.commit.as_deref().unwrap_or("yes")).into_owned(),
+                (false, why) => format!("no: {}", text(why.as_deref().unwrap_or(""))),
+            }),
     );
-    fact("Files", Some(files(&one.files)));
-    fact("Said", shown(&one.output.as_deref().map(|output| cut(output, 4_000))));
+    fact("Files", Some(files(&one.report.files)));
+    fact(
+        "Said",
+        shown(&one.report.output.as_deref().map(|output| cut(output, 4_000))),
+    );
     fact(
         "Nothing covers",
         Some(
-            one.unverified
+            one.verification
+                .unverified
                 .iter()
                 .map(|open| text(open))
                 .collect::<Vec<_>>()
@@ -174,7 +182,7 @@ fn attempt(page: &ReportPage<'_>, one: &AttemptRun, out: &mut String) {
         ),
     );
     out.push_str("</dl>\n");
-    for receipt in &one.receipts {
+    for receipt in &one.verification.receipts {
         receipt_of(receipt, out);
     }
 }

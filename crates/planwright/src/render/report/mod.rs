@@ -90,11 +90,11 @@ pub(crate) fn page(source: &Source<'_>) -> String {
 impl<'a> ReportPage<'a> {
     fn new(source: &'a Source<'a>) -> Self {
         let run_state = source.run_state;
-        let began = run_state.began.as_deref().and_then(milliseconds_of);
+        let began = run_state.times.began.as_deref().and_then(milliseconds_of);
         let last = if source.standing.0 == "running" {
             Some(source.now)
         } else {
-            run_state.last.as_deref()
+            run_state.times.last.as_deref()
         };
         let last = last.and_then(milliseconds_of);
         let start = began.or(last).unwrap_or(0);
@@ -169,7 +169,7 @@ impl<'a> ReportPage<'a> {
     fn when(&self) -> String {
         let run_state = self.source.run_state;
         let took = duration(self.span.1.saturating_sub(self.span.0));
-        let began = run_state.began.as_deref();
+        let began = run_state.times.began.as_deref();
         let began = began.map_or("-".to_owned(), |began| time(began, &to_the_second(began)));
         let mut words = format!("Began {began}, {took}");
         if let Some(begun) = &run_state.begun {
@@ -178,7 +178,7 @@ impl<'a> ReportPage<'a> {
                 words += &format!(", by {}", text(by));
             }
         }
-        match run_state.n_continued {
+        match run_state.times.n_continued {
             0 => {}
             1 => words += ", continued once",
             n => words += &format!(", continued {n} times"),
@@ -221,11 +221,11 @@ impl<'a> ReportPage<'a> {
             "unverified",
         );
         add("unverified", counts.n_unchanged, "no changes");
-        add("plain", run_state.totals.n_attempts, "attempts");
-        if let Some(cost) = run_state.totals.cost_usd {
+        add("plain", run_state.counts.n_attempts, "attempts");
+        if let Some(cost) = run_state.spent.cost_usd {
             tiles.push(("plain", money(cost), "cost"));
         }
-        if let Some([n_in, n_out]) = run_state.totals.tokens {
+        if let Some([n_in, n_out]) = run_state.spent.tokens {
             tiles.push((
                 "plain",
                 format!("{} / {}", tokens(n_in), tokens(n_out)),

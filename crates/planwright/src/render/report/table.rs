@@ -71,7 +71,7 @@ fn changed(page: &ReportPage<'_>, task: &TaskRun) -> String {
 }
 
 pub(super) fn landed_commit(task: &TaskRun) -> Option<&str> {
-    let merged = task.last()?.merged.as_ref()?;
+    let merged = task.last()?.landing.merged.as_ref()?;
     merged.commit.as_deref().filter(|_| merged.passed)
 }
 
@@ -79,14 +79,14 @@ fn verified(task: &TaskRun) -> String {
     let Some(last) = task.last() else {
         return String::new();
     };
-    let open = match last.unverified.len() {
+    let open = match last.verification.unverified.len() {
         0 => String::new(),
         n => format!(
             " <small title=\"{}\">{n} open</small>",
-            attribute(&last.unverified.join("; "))
+            attribute(&last.verification.unverified.join("; "))
         ),
     };
-    match last.verified {
+    match last.verification.passed {
         Some(true) if last.is_verified() => format!("{}{open}", pill("done", "verified")),
         Some(false) => format!("{}{open}", pill("failed", "not passed")),
         _ if task.state == TaskState::Done || task.state == TaskState::Review => {
@@ -117,7 +117,11 @@ fn notes(task: &TaskRun) -> String {
             listed(&task.drift)
         ));
     }
-    if let Some(files) = task.last().map(|last| &last.files).filter(|files| !files.is_empty()) {
+    if let Some(files) = task
+        .last()
+        .map(|last| &last.report.files)
+        .filter(|files| !files.is_empty())
+    {
         notes.push(format!("<small>{}</small>", listed(files)));
     }
     notes.join("<br>")

@@ -105,7 +105,7 @@ fn bar(page: &ReportPage<'_>, row: usize, task: usize, attempt: &AttemptRun) -> 
     let (start, end) = page.span;
     let scale = (WIDTH - LEFT - 10.0) / (end - start) as f64;
     let x = |time: u64| LEFT + time.clamp(start, end).saturating_sub(start) as f64 * scale;
-    let started = milliseconds_of(&attempt.started)?;
+    let started = milliseconds_of(&attempt.times.started)?;
     let (from, to, tail) = stretch(attempt, started, end);
     let outcome = outcome_of(page, attempt);
     let agent = match attempt.agent.as_str() {
@@ -137,14 +137,14 @@ pub(super) fn outcome_of<'a>(page: &ReportPage<'_>, attempt: &'a AttemptRun) -> 
 
 /// Returns when an attempt began, when all of it was over, and when its verification began.
 fn stretch(attempt: &AttemptRun, started: u64, now: u64) -> (u64, u64, u64) {
-    let Some(ended) = attempt.ended.as_deref().and_then(milliseconds_of) else {
+    let Some(ended) = attempt.times.ended.as_deref().and_then(milliseconds_of) else {
         let now = if attempt.outcome.is_none() { now } else { started };
         return (started, now.max(started), now.max(started));
     };
-    match attempt.verified_at.as_deref().and_then(milliseconds_of) {
+    match attempt.verification.at.as_deref().and_then(milliseconds_of) {
         Some(verified) if verified > ended => (started, verified, ended),
         Some(verified) => {
-            let took = attempt.receipts.iter().map(|receipt| receipt.milliseconds);
+            let took = attempt.verification.receipts.iter().map(|receipt| receipt.milliseconds);
             let took = took.fold(0, u64::saturating_add);
             (started, ended, verified.saturating_sub(took).max(started))
         }

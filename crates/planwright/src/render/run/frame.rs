@@ -138,12 +138,12 @@ impl Canvas<'_> {
             (0, n) => Some(format!("{n} unverified")),
             (n, m) => Some(format!("{n} verified, {m} unverified")),
         };
-        let used = run_state.totals.tokens.map(|[n_in, n_out]| n_in.saturating_add(n_out));
+        let used = run_state.spent.tokens.map(|[n_in, n_out]| n_in.saturating_add(n_out));
         let words = [
             began.map(|began| elapsed(self.now.saturating_sub(began))),
             remaining.map(|remaining| format!("{} left", rough_duration(remaining))),
             proof,
-            run_state.totals.cost_usd.map(money),
+            run_state.spent.cost_usd.map(money),
             used.map(|used| format!("{} tokens", tokens(used))),
         ];
         let mut row = RowBuilder::new(self.width);

@@ -84,7 +84,13 @@ impl RunLines {
             TaskState::Stopped => format!("{}: {}", self.paint.warning("stopped"), why()),
             TaskState::Interrupted => format!("{}: {}", self.paint.warning("interrupted"), why()),
             // The conflict itself follows.
-            TaskState::Resting if task_run.last().is_some_and(|attempt| attempt.conflict.is_some()) => return None,
+            TaskState::Resting
+                if task_run
+                    .last()
+                    .is_some_and(|attempt| attempt.landing.conflict.is_some()) =>
+            {
+                return None;
+            }
             TaskState::Resting if task_run.resting.is_none() => {
                 let what = match task_run.last().and_then(|attempt| attempt.outcome.as_ref()) {
                     Some(Outcome::Broken) => "its agent could not work",
@@ -248,8 +254,8 @@ fn proof_of(task: &TaskRun) -> String {
     let Some(attempt) = task.last().filter(|attempt| attempt.is_verified()) else {
         return format!("unverified{changes}");
     };
-    let by = count(attempt.receipts.len() as u64, "command");
-    let open = match attempt.unverified.len() {
+    let by = count(attempt.verification.receipts.len() as u64, "command");
+    let open = match attempt.verification.unverified.len() {
         0 => String::new(),
         1 => ", 1 criterion unverified".to_owned(),
         n => format!(", {n} criteria unverified"),

@@ -162,7 +162,9 @@ impl Progress {
         {
             return;
         }
-        let since = run_state.last().and_then(|attempt| milliseconds_of(&attempt.started));
+        let since = run_state
+            .last()
+            .and_then(|attempt| milliseconds_of(&attempt.times.started));
         self.remove(task);
         self.places.insert(task.to_owned(), place);
         match place {
@@ -195,7 +197,7 @@ impl Progress {
     fn turn(&mut self, task: &str, before: TaskState, now: Moment) -> Turn {
         let run_state = self.run_state.task(task);
         let last = run_state.and_then(TaskRun::last);
-        let started = last.and_then(|attempt| milliseconds_of(&attempt.started));
+        let started = last.and_then(|attempt| milliseconds_of(&attempt.times.started));
         let took = started.map(|started| now.saturating_sub(started));
         let was_at_work = matches!(before, TaskState::Running | TaskState::Verifying);
         let came_to_an_end = run_state.is_some_and(|task| matches!(task.state, TaskState::Done | TaskState::Failed));

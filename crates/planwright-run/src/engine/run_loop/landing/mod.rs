@@ -61,13 +61,13 @@ impl RunLoop<'_> {
 
     /// Returns how many tasks the longest way has that waits for a task.
     fn weight_of(&self, task: u32) -> u64 {
-        u64::from(self.weights.get(task as usize).copied().unwrap_or(0))
+        u64::from(self.tasks.weights.get(task as usize).copied().unwrap_or(0))
     }
 
     /// Takes all steps towards the branch that can be taken now.
     pub(super) fn drive_landing(&mut self) -> Result<(), RunError> {
         let now = clock::instant();
-        if self.landing.next().is_some_and(|at| at > now) && self.schedule.stop().is_none() {
+        if self.landing.next().is_some_and(|at| at > now) && self.tasks.schedule.stop().is_none() {
             return Ok(());
         }
         loop {
@@ -85,7 +85,7 @@ impl RunLoop<'_> {
         if self.drop_ended()? {
             return Ok(true);
         }
-        let Some(site) = self.workplace.site().filter(|_| !self.landing.queue.is_empty()) else {
+        let Some(site) = self.folders.workplace.site().filter(|_| !self.landing.queue.is_empty()) else {
             self.release_landing()?;
             return Ok(false);
         };
@@ -134,7 +134,8 @@ impl RunLoop<'_> {
 
     /// Lets go of entries that the run or another process has ended.
     fn drop_ended(&mut self) -> Result<bool, LandingError> {
-        let ends = self.stops.ends_attempts() || (self.landing.held.is_some() && self.schedule.stop().is_some());
+        let ends =
+            self.user.stops.ends_attempts() || (self.landing.held.is_some() && self.tasks.schedule.stop().is_some());
         let is_ended = |entry: &QueuedCandidate| {
             let is_taken = matches!(
                 entry.attempt.ending,
@@ -153,14 +154,14 @@ impl RunLoop<'_> {
 
     fn replay_entry(&mut self, at: usize, below: &str, onto: &str) -> Result<(), LandingError> {
         let entry = &self.landing.queue[at];
-        let Some(site) = self.workplace.site() else {
+        let Some(site) = self.folders.workplace.site() else {
             return Ok(());
         };
-        let checkout = entry.attempt.checkout.as_ref().map(|checkout| checkout.path());
+        let checkout = entry.attempt.location.checkout.as_ref().map(|checkout| checkout.path());
         let replayed = site.replay(&entry.attempt.name, &entry.candidate, below, onto, checkout)?;
         self.landing.queue[at].replay = match replayed {
             Replaying::Clean(replayed) => ReplayState::Clean(replayed),
-            Replaying::Conflict { .. } => ReplayState::Conflict { onto: onto.to_owned() },
+            Replaying::Conflict(_) => ReplayState::Conflict { onto: onto.to_owned() },
         };
         Ok(())
     }
@@ -201,7 +202,7 @@ impl RunLoop<'_> {
 
     /// Returns whether work waits for a review before it lands.
     fn is_for_review(&self, attempt: &RunningAttempt) -> bool {
-        attempt.approved.is_none() && attempt.moved.is_none() && self.needs_review(attempt)
+        attempt.work.approved.is_none() && attempt.moved.is_none() && self.needs_review(attempt)
     }
 
     /// Holds verified work until a person has approved it. It is not on the branch: nothing that others make builds on it or is
@@ -225,16 +226,22 @@ impl RunLoop<'_> {
             files: checking.files.clone(),
             session: checking.conclusion.session.clone(),
             folder: attempt
+                .location
                 .checkout
                 .as_ref()
                 .map(|checkout| checkout.path().display().to_string()),
             identity: attempt
+                .location
                 .checkout
                 .as_ref()
                 .map(|checkout| checkout.identity().as_str().to_owned()),
-            base: attempt.checkout.as_ref().map(|checkout| checkout.base().to_owned()),
+            base: attempt
+                .location
+                .checkout
+                .as_ref()
+                .map(|checkout| checkout.base().to_owned()),
         };
-        if let Some(checkout) = attempt.checkout.clone() {
+        if let Some(checkout) = attempt.location.checkout.clone() {
             self.disarm(attempt.task, &checkout)?;
         }
         self.landing.for_review.insert(attempt.task, held.clone());
@@ -243,7 +250,7 @@ impl RunLoop<'_> {
     }
 
     fn is_tip(&self, commit: &str) -> bool {
-        let tip = self.workplace.site().map(|site| site.tip());
+        let tip = self.folders.workplace.site().map(|site| site.tip());
         matches!(tip, Some(Ok(tip)) if tip == commit)
     }
 
@@ -261,7 +268,7 @@ impl RunLoop<'_> {
         if replayed.tree == replayed.onto {
             return Ok(None);
         }
-        let Some(site) = self.workplace.site() else {
+        let Some(site) = self.folders.workplace.site() else {
             return Ok(None);
         };
         let credit = Credit {
@@ -287,7 +294,7 @@ impl RunLoop<'_> {
                 commit
             }
         };
-        if let Some(site) = self.workplace.site() {
+        if let Some(site) = self.folders.workplace.site() {
             let moved = site.advance(tip, &commit, &name);
             // What only waits is not recorded again. A clean-up may have removed a commit that git does not find.
             if matches!(&moved, Err(error) if !matches!(error, GitError::Failed { .. } | GitError::Moved { .. })) {
@@ -298,7 +305,6 @@ impl RunLoop<'_> {
         Ok(Some(commit))
     }
 
-    /// The work of an attempt has landed.
     fn landed(&mut self, entry: QueuedCandidate, replayed: &Replayed, commit: Option<String>) -> Result<(), RunError> {
         let QueuedCandidate {
             mut attempt,
@@ -306,7 +312,12 @@ impl RunLoop<'_> {
             verification,
             ..
         } = entry;
-        let branch = self.workplace.site().map_or("", |site| site.branch()).to_owned();
+        let branch = self
+            .folders
+            .workplace
+            .site()
+            .map_or("", |site| site.branch())
+            .to_owned();
         self.record(RunEvent::Merged(Merged {
             task: attempt.name.clone(),
             attempt: attempt.number,
@@ -331,10 +342,10 @@ impl RunLoop<'_> {
 
     /// Removes the checkout of work that has landed, unless it holds something that is nowhere else.
     fn clear_landed(&mut self, attempt: &mut RunningAttempt) -> Result<(), RunError> {
-        let (Some(checkout), Some(site)) = (attempt.checkout.take(), self.workplace.site()) else {
+        let (Some(checkout), Some(site)) = (attempt.location.checkout.take(), self.folders.workplace.site()) else {
             return Ok(());
         };
-        let cleared = match site.other_work(&checkout).is_empty() {
+        let cleared = match site.checkouts().other_work(&checkout).is_empty() {
             true => site.clear(&checkout, &attempt.name),
             false => site.let_go(&attempt.name),
         };
@@ -346,7 +357,12 @@ impl RunLoop<'_> {
 
     /// Waits until something is no longer in the way of the branch. No task fails because of it.
     fn hold_landing(&mut self, error: &GitError) -> Result<(), RunError> {
-        let branch = self.workplace.site().map_or("", |site| site.branch()).to_owned();
+        let branch = self
+            .folders
+            .workplace
+            .site()
+            .map_or("", |site| site.branch())
+            .to_owned();
         let why = match error {
             GitError::NoBranch(_) => format!(
                 "the branch `{branch}` was deleted: restore it with `git branch {branch} {}`",
@@ -367,14 +383,14 @@ impl RunLoop<'_> {
         }))
     }
 
-    /// Returns the commit that the branch was seen at last.
     fn last_tip(&self) -> String {
         let tasks = self.state().tasks().iter();
         let landed = tasks.flat_map(|task| &task.attempts).filter_map(|attempt| {
-            let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
-            Some((attempt.verified_at.clone()?, merged.commit.clone()?))
+            let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
+            Some((attempt.verification.at.clone()?, merged.commit.clone()?))
         });
         let start = self
+            .folders
             .workplace
             .conditions()
             .map_or("", |conditions| conditions.start.as_str());
@@ -383,8 +399,8 @@ impl RunLoop<'_> {
     }
 
     fn release_landing(&mut self) -> Result<(), RunError> {
-        let is_ending = self.schedule.stop().is_some();
-        if self.landing.held.take().is_none() || self.control.is_paused() || is_ending {
+        let is_ending = self.tasks.schedule.stop().is_some();
+        if self.landing.held.take().is_none() || self.user.control.is_paused() || is_ending {
             return Ok(());
         }
         self.record(RunEvent::Resumed(RequestRecord {
@@ -395,13 +411,13 @@ impl RunLoop<'_> {
 
     /// Says which work is not on the branch any more: the user may remove commits, and deletes branches.
     fn report_removed(&mut self) -> Result<(), RunError> {
-        let Some(site) = self.workplace.site() else {
+        let Some(site) = self.folders.workplace.site() else {
             return Ok(());
         };
         let attempts = self.state().tasks().iter().filter_map(TaskRun::last);
         let landed: Vec<(&str, &str)> = attempts
             .filter_map(|attempt| {
-                let merged = attempt.merged.as_ref().filter(|merged| merged.passed)?;
+                let merged = attempt.landing.merged.as_ref().filter(|merged| merged.passed)?;
                 Some((attempt.name.as_str(), merged.commit.as_deref()?))
             })
             .collect();
@@ -421,10 +437,9 @@ impl RunLoop<'_> {
         self.remark(None, text)
     }
 
-    /// Lets go of the branch at the end of the run.
     pub(super) fn close_landing(&mut self) -> Result<(), RunError> {
         self.report_removed()?;
-        let closed = self.workplace.site().map(|site| site.close());
+        let closed = self.folders.workplace.site().map(|site| site.close());
         match closed {
             Some(Err(error)) => self.remark(None, words(&error)),
             _ => Ok(()),
@@ -434,9 +449,7 @@ impl RunLoop<'_> {
 
 /// Why a step towards the branch was not taken.
 pub(super) enum LandingError {
-    /// The run cannot continue.
     Run(RunError),
-    /// Git is in the way, for now.
     Git(GitError),
 }
 

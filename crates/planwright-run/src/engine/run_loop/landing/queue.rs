@@ -1,6 +1,7 @@
 //! The queue of candidates in the order in which they land, with the progress of each.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use planwright_core::plan::State;
@@ -8,27 +9,26 @@ use planwright_core::plan::State;
 use super::super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
 use super::super::super::landing_site::Replayed;
 use super::super::super::recovery::Unlanded;
+use super::super::conflict_resolution::Conflicts;
 use crate::git::{Candidate, CheckoutSlot};
 use crate::runs::HeldWork;
 use crate::verify::{self, Check};
 use crate::worker::{StopManner, Workers};
 
-/// The finished work of a run that has not landed.
 #[derive(Default)]
 pub(in super::super) struct LandingQueue {
     /// In the order in which it lands.
     pub(super) queue: Vec<QueuedCandidate>,
     /// Work of an earlier part of the run, by task.
     pub(super) unlanded: HashMap<u32, Unlanded>,
-    /// Work that lands when it is approved, by task.
     pub(super) for_review: HashMap<u32, HeldWork>,
     /// Checkouts for verification that this run has and does not use now.
     pub(super) free_slots: Vec<CheckoutSlot>,
     /// Why nothing lands now, and when it is tried again.
     pub(super) held: Option<(String, Instant)>,
+    pub(in super::super) conflicts: Conflicts,
 }
 
-/// A candidate on its way to the branch.
 pub(super) struct QueuedCandidate {
     pub(super) attempt: RunningAttempt,
     pub(super) checking: Box<Checking>,
@@ -54,10 +54,8 @@ pub(super) enum ReplayState {
     Clean(Replayed),
 }
 
-/// How far the verification of an entry is.
 pub(super) enum Verification {
     Waiting,
-    /// A command runs in a slot.
     Running {
         key: u64,
         slot: CheckoutSlot,
@@ -69,7 +67,6 @@ pub(super) enum Verification {
         key: u64,
         slot: CheckoutSlot,
     },
-    /// All commands ended.
     Over {
         slot: Option<CheckoutSlot>,
     },
@@ -83,7 +80,6 @@ impl QueuedCandidate {
         }
     }
 
-    /// Ends the command that verifies it.
     pub(super) fn cancel(&self, workers: &mut Workers, manner: StopManner) {
         if let Some(key) = self.key() {
             workers.cancel(key, manner);
@@ -96,6 +92,24 @@ impl QueuedCandidate {
 
     pub(super) fn is_over(&self) -> bool {
         matches!(self.verification, Verification::Over { .. })
+    }
+
+    /// Returns the next command of its verification and the log of that; none where it is over.
+    pub(super) fn next_check(&self, setup: &[Check], n_set_up: usize) -> Option<(Check, PathBuf)> {
+        match setup.get(n_set_up) {
+            // What fails while the checkout is set up has nothing to verify behind it.
+            Some(_) if !self.has_passed() => None,
+            Some(command) => Some((command.clone(), self.setup_log(n_set_up))),
+            None => {
+                let n_receipts = self.checking.receipts.len();
+                let check = self.checking.checks.get(n_receipts)?;
+                Some((check.clone(), self.attempt.place.check(n_receipts + 1)))
+            }
+        }
+    }
+
+    pub(super) fn setup_log(&self, n_set_up: usize) -> PathBuf {
+        self.attempt.place.check(n_set_up + 1).with_extension("setup.log")
     }
 
     /// Returns whether it was replayed onto a tree, with or without success.
@@ -117,7 +131,6 @@ impl LandingQueue {
         }
     }
 
-    /// Returns whether the work on a task only has to land.
     pub(in super::super) fn has_unlanded(&self, task: u32) -> bool {
         self.unlanded.contains_key(&task)
     }
@@ -131,22 +144,18 @@ impl LandingQueue {
         self.for_review.remove(&task)
     }
 
-    /// Returns all work that waits for a review.
     pub(in super::super) fn held(&self) -> impl Iterator<Item = HeldWork> {
         self.for_review.values().cloned()
     }
 
-    /// Has work land when its task begins.
     pub(in super::super) fn add_unlanded(&mut self, task: u32, unlanded: Unlanded) {
         self.unlanded.insert(task, unlanded);
     }
 
-    /// Returns how many attempts wait to land.
     pub(in super::super) fn n_queued(&self) -> usize {
         self.queue.len()
     }
 
-    /// Returns whether nothing waits to land.
     pub(in super::super) fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
@@ -156,12 +165,10 @@ impl LandingQueue {
         self.held.is_some()
     }
 
-    /// Returns when something is tried again.
     pub(in super::super) fn next(&self) -> Option<Instant> {
         self.held.as_ref().map(|(_, at)| *at)
     }
 
-    /// Returns whether the work on a task waits to land.
     pub(in super::super) fn is_queued(&self, task: u32) -> bool {
         self.queue.iter().any(|entry| entry.attempt.task == task)
     }
@@ -197,7 +204,6 @@ impl LandingQueue {
         }
     }
 
-    /// Ends all verifications because the run ends.
     pub(in super::super) fn interrupt(&mut self, workers: &mut Workers, manner: StopManner) {
         for entry in &mut self.queue {
             entry.attempt.ending.get_or_insert(AttemptEndReason::Interrupted);

@@ -43,7 +43,6 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Begins to verify an entry as it would land.
     pub(super) fn begin_verification(&mut self, at: usize, replayed: &Replayed) -> Result<(), LandingError> {
         let entry = &mut self.landing.queue[at];
         entry.is_recorded = false;
@@ -53,7 +52,7 @@ impl RunLoop<'_> {
             entry.verification = Verification::Over { slot: None };
             return Ok(());
         }
-        let Some(site) = self.workplace.site() else {
+        let Some(site) = self.folders.workplace.site() else {
             return Ok(());
         };
         let slot = match self.landing.free_slots.pop().filter(CheckoutSlot::is_whole) {
@@ -61,7 +60,7 @@ impl RunLoop<'_> {
             None => site.take_slot()?,
         };
         let prepared = site.prepare(&slot, &replayed.commit)?;
-        let is_configured = self.request.config.run.setup.is_some();
+        let is_configured = self.request.config.run.checkouts.setup.is_some();
         let setup = match prepared.is_fresh || is_configured {
             true => site
                 .preparation()
@@ -82,22 +81,18 @@ impl RunLoop<'_> {
         setup: Vec<Check>,
         n_set_up: usize,
     ) -> Result<(), LandingError> {
-        let Some(site) = self.workplace.site() else {
+        let Some(site) = self.folders.workplace.site() else {
             return Ok(());
         };
-        let entry = &self.landing.queue[at];
         let root = site.root_in(&slot.path());
-        let folder = match verify::folder(&root, self.snapshot.plan(), entry.attempt.task as usize) {
+        let task = self.landing.queue[at].attempt.task;
+        let folder = match verify::folder(&root, self.snapshot.plan(), task as usize) {
             Ok(folder) => folder,
             Err(error) => {
                 // The candidate has no such folder: there is nothing that could be verified.
                 let entry = &mut self.landing.queue[at];
-                entry.checking.receipts = entry
-                    .checking
-                    .checks
-                    .iter()
-                    .map(|check| verify::not_run(check, &error))
-                    .collect();
+                let checks = entry.checking.checks.iter();
+                entry.checking.receipts = checks.map(|check| verify::not_run(check, &error)).collect();
                 entry.verification = Verification::Over { slot: Some(slot) };
                 return Ok(());
             }
@@ -106,39 +101,17 @@ impl RunLoop<'_> {
             .environment(std::env::vars_os(), &slot.path())
             .into_iter()
             .chain(slot.environment());
-        let scene = self.scene(&entry.attempt, folder, variables, &[slot.path()]);
+        let scene = self.scene(&self.landing.queue[at].attempt, folder, variables, &[slot.path()]);
         let mut n_set_up = n_set_up;
         loop {
-            let entry = &mut self.landing.queue[at];
-            let n_receipts = entry.checking.receipts.len();
-            let has_failed = !entry.has_passed();
-            let next = match setup.get(n_set_up) {
-                Some(command) => Some((
-                    command,
-                    entry.attempt.place.check(n_set_up + 1).with_extension("setup.log"),
-                )),
-                None => entry
-                    .checking
-                    .checks
-                    .get(n_receipts)
-                    .map(|check| (check, entry.attempt.place.check(n_receipts + 1))),
-            };
-            // What fails while the checkout is set up has nothing to verify behind it.
-            let Some((check, log)) = next.filter(|_| !(has_failed && n_set_up < setup.len())) else {
-                entry.verification = Verification::Over { slot: Some(slot) };
+            let Some((check, log)) = self.landing.queue[at].next_check(&setup, n_set_up) else {
+                self.landing.queue[at].verification = Verification::Over { slot: Some(slot) };
                 return Ok(());
             };
-            let check = check.clone();
-            if n_set_up >= setup.len() && n_set_up + n_receipts > 0 {
-                // What an earlier command left running could change them again.
-                self.workers.end_left(LEFTOVER_GRACE);
-                let changed = slot.restore_tracked()?;
-                if !changed.is_empty() {
-                    let task = self.landing.queue[at].attempt.task;
-                    let files = listed(&changed);
-                    let text = format!("restored before the next command: an earlier one changed {files}");
-                    self.remark_kind(Some(task), RemarkKind::GuardedRestored, text)?;
-                }
+            let is_setup = n_set_up < setup.len();
+            let is_first = n_set_up + self.landing.queue[at].checking.receipts.len() == 0;
+            if !is_setup && !is_first {
+                self.restore_slot(task, &slot)?;
             }
             match self.start_command(&check, &scene, log) {
                 Ok(key) => {
@@ -152,12 +125,24 @@ impl RunLoop<'_> {
                 }
                 Err(error) => {
                     let receipt = verify::receipt_of_refusal(&check, &error, None);
-                    let is_setup = n_set_up < setup.len();
                     self.landing.queue[at].checking.receipts.push(receipt);
                     n_set_up += usize::from(is_setup);
                 }
             }
         }
+    }
+
+    /// Restores the files of a slot before the next command, which must find them as they would land.
+    fn restore_slot(&mut self, task: u32, slot: &CheckoutSlot) -> Result<(), LandingError> {
+        // What an earlier command left running could change them again.
+        self.workers.end_left(LEFTOVER_GRACE);
+        let changed = slot.restore_tracked()?;
+        if !changed.is_empty() {
+            let files = listed(&changed);
+            let text = format!("restored before the next command: an earlier one changed {files}");
+            self.remark_kind(Some(task), RemarkKind::GuardedRestored, text)?;
+        }
+        Ok(())
     }
 
     /// A command of a verification ended. Returns whether the process was one.
@@ -218,7 +203,7 @@ impl RunLoop<'_> {
     fn keep_command(&mut self, at: usize, ended: &EndedProcess, setup: &[Check], n_set_up: usize) -> usize {
         let entry = &mut self.landing.queue[at];
         if let Some(command) = setup.get(n_set_up) {
-            let log = entry.attempt.place.check(n_set_up + 1).with_extension("setup.log");
+            let log = entry.setup_log(n_set_up);
             let receipt = verify::receipt(command, ended, &log, entry.checking.commit.clone());
             if !verify::passed(&receipt) {
                 entry.checking.receipts.push(receipt);
