@@ -98,6 +98,7 @@ pub fn plan(
 }
 
 /// A plan before it is written.
+#[derive(Default)]
 struct PlannedText {
     text: String,
     notes: Vec<Diagnostic>,
@@ -167,9 +168,7 @@ impl<'a> PlanWork<'a> {
         Ok(PlannedText {
             text,
             notes,
-            reasoning: String::new(),
-            agent: None,
-            effort: Effort::default(),
+            ..PlannedText::default()
         })
     }
 

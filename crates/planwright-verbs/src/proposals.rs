@@ -142,7 +142,7 @@ impl ApprovedReport {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct SettledReport {
     pub by: String,
     pub task: Option<String>,
@@ -253,11 +253,8 @@ impl ApprovedReport {
         self.proposals.push(SettledReport {
             by: proposal.by,
             task: proposal.task,
-            plan: None,
-            added: Vec::new(),
-            removed: Vec::new(),
-            diff: None,
             error: Some(failure.to_string()),
+            ..SettledReport::default()
         });
         self.steps.push(SettlingStep::Refused { headline, failure });
     }

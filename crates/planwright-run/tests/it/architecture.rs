@@ -144,6 +144,7 @@ const NAMES_AN_AGENT: &[&str] = &[
     "planwright-run/src/config/presets.rs",
     "planwright/src/cli/help.rs",
     "planwright/src/cli/mod.rs",
+    "planwright/src/cli/originals.rs",
 ];
 
 #[test]

@@ -112,63 +112,46 @@ impl From<serde_json::Error> for Failure {
 }
 
 impl Failure {
-    /// Returns a question about a plan that has no answer.
-    pub fn problem(message: impl Into<String>, help: impl Into<String>) -> Self {
+    fn new(exit: Exit, message: impl Into<String>, help: impl Into<String>) -> Self {
         Failure {
-            exit: Exit::Problems,
+            exit,
             message: message.into(),
             help: help.into(),
             evidence: Vec::new(),
         }
     }
 
-    /// Returns a question about a plan that has no answer, with what is in the way.
+    /// Returns a question about a plan that has no answer.
+    pub fn problem(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Failure::new(Exit::Problems, message, help)
+    }
+
+    /// Returns a question about a plan that has no answer, with what prevents one.
     pub fn shown(message: impl Into<String>, help: impl Into<String>, evidence: Evidence) -> Self {
         Failure {
-            exit: Exit::Problems,
-            message: message.into(),
-            help: help.into(),
             evidence: vec![evidence],
+            ..Failure::problem(message, help)
         }
     }
 
     /// Returns a wrong use of the command line.
     pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Failure {
-            exit: Exit::Usage,
-            message: message.into(),
-            help: help.into(),
-            evidence: Vec::new(),
-        }
+        Failure::new(Exit::Usage, message, help)
     }
 
-    /// Returns a failure of what is around planwright, where no error of the system tells of it.
+    /// Returns a failure of the environment for which the system has no error.
     pub fn outside(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Failure {
-            exit: Exit::Environment,
-            message: message.into(),
-            help: help.into(),
-            evidence: Vec::new(),
-        }
+        Failure::new(Exit::Environment, message, help)
     }
 
     /// Returns that the user ended a verb, which needs no message.
     pub fn interrupted(exit: Exit) -> Self {
-        Failure {
-            exit,
-            message: String::new(),
-            help: String::new(),
-            evidence: Vec::new(),
-        }
+        Failure::new(exit, "", "")
     }
 
     pub fn environment(error: &(dyn std::error::Error + 'static), help: impl Into<String>) -> Self {
         let is_refusal = matches!(error.downcast_ref(), Some(StoreError::InAttempt { .. }));
-        Failure {
-            exit: if is_refusal { Exit::Problems } else { Exit::Environment },
-            message: with_causes(error),
-            help: help.into(),
-            evidence: Vec::new(),
-        }
+        let exit = if is_refusal { Exit::Problems } else { Exit::Environment };
+        Failure::new(exit, with_causes(error), help)
     }
 }

@@ -16,7 +16,7 @@ pub struct ErrorReport {
     pub error: ErrorBody,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct ErrorBody {
     pub exit_status: u8,
     pub message: String,

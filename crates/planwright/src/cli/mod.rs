@@ -385,9 +385,7 @@ fn misuse(args: &[OsString], error: &clap::Error) -> Exit {
             exit_status: Exit::Usage as u8,
             message: part(),
             help: part(),
-            path: None,
-            range: None,
-            diagnostics: Vec::new(),
+            ..ErrorBody::default()
         });
         let mut output = Output::new(ColorChoice::Never, false, form);
         if output.report(&report).is_ok() {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use planwright_verbs::face::{Exit, Failure, Result};
+use planwright_verbs::face::{Failure, Result};
 
 /// No note is longer: what is more belongs in a file of its own.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
@@ -100,10 +100,8 @@ fn too_long(option: &str, name: &str, max_bytes: usize) -> Failure {
 }
 
 fn unreadable(option: &str, name: &str, error: &io::Error, help: &str) -> Failure {
-    Failure {
-        exit: Exit::Environment,
-        message: format!("{name} cannot be read for {}: {error}", called(option)),
-        help: format!("nothing was written; {help}"),
-        evidence: Vec::new(),
-    }
+    Failure::outside(
+        format!("{name} cannot be read for {}: {error}", called(option)),
+        format!("nothing was written; {help}"),
+    )
 }
