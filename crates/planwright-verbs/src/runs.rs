@@ -2,12 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use planwright_run::runs::RunPlace;
 use planwright_run::runs::state::RunState;
+use planwright_run::runs::{RunPlace, SeenRun};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Result;
-use crate::find_run::{RunScope, RunStatus, SeenRun};
+use crate::find_run::{RunScope, RunStatus, judged};
 use crate::workspace::Workspace;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -99,7 +99,7 @@ pub fn runs(workspace: &Workspace, request: &RunsRequest) -> Result<RunsReport> 
 
 fn listed(run: &SeenRun) -> ListedRun {
     let plan = run.header.path.clone();
-    match run.run_state() {
+    match judged(run) {
         Ok((run_state, standing)) => counted(&run.place, plan, run_state, &standing),
         Err(error) => damaged(&run.place, plan, error.to_string()),
     }

@@ -2,12 +2,13 @@
 
 use planwright_run::git::Repository;
 use planwright_run::inspect_file::inspect_file;
+use planwright_run::runs::SeenRun;
 use planwright_run::runs::state::RunState;
 use planwright_run::store;
 use serde::Deserialize;
 
 use crate::failure::Result;
-use crate::find_run::{RunScope, RunStatus, SeenRun};
+use crate::find_run::{RunScope, RunStatus, judged, later_run};
 use crate::next_step::next_step;
 use crate::run_report::{RunReport, Setting, diffstats, last_commit};
 use crate::workspace::{Workspace, from_here};
@@ -25,7 +26,7 @@ pub struct SummaryRequest {
 pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunReport> {
     let scope = RunScope::of(workspace, request.plan.as_deref())?;
     let seen = scope.run(request.run.as_deref())?;
-    let (run_state, standing) = seen.run_state()?;
+    let (run_state, standing) = judged(&seen)?;
     let place = seen.plan();
     let path = from_here(&place.target);
     let loaded = store::load(&path).ok();
@@ -41,13 +42,13 @@ pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunRep
         run: seen.place.id().to_owned(),
         ..setting
     };
-    let next = match (&standing, seen.later()) {
+    let next = match (&standing, later_run(&seen)) {
         (RunStatus::Interrupted, None) => next_step(&run_state, &place.target),
         _ => run_state.ended.as_ref().and_then(|ended| ended.next.clone()),
     };
     let report = RunReport::new(&setting, &run_state)
         .standing(standing.word())
-        .continued(next, seen.later())
+        .continued(next, later_run(&seen))
         .with_diffstats(&diffstats(&place.root, &run_state));
     Ok(match (landed_into(&seen, &run_state), lost_commit(&seen, &run_state)) {
         (Some(branch), _) => report.landed_into(branch),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::calling_attempt::remark_copy;
 use crate::failure::Result;
 use crate::find_plan::PlanChoice;
-use crate::find_run::{RunScope, RunStatus};
+use crate::find_run::{RunScope, RunStatus, judged};
 use crate::json::{ClosedReport, HolderReport};
 use crate::open_plan::OpenedPlan;
 use crate::plan_overview::wait_words;
@@ -155,7 +155,7 @@ fn failed_run(workspace: &Workspace, opened: &OpenedPlan, linked: &LinkedPlan, t
     let scope = scope_of(workspace, opened)?;
     let mut runs = scope.runs().ok()?.flatten();
     runs.find_map(|run| {
-        let (state, _) = run.run_state().ok()?;
+        let (state, _) = judged(&run).ok()?;
         let is_of_run = state.task(&name).is_some_and(|task| !task.attempts.is_empty());
         is_of_run.then(|| FailedRun {
             id: run.place.id().to_owned(),
@@ -168,7 +168,7 @@ fn failed_run(workspace: &Workspace, opened: &OpenedPlan, linked: &LinkedPlan, t
 fn awaits_budget(workspace: &Workspace, opened: &OpenedPlan, task: &str) -> Option<String> {
     let scope = scope_of(workspace, opened)?;
     let newest = scope.runs().ok()?.flatten().next()?;
-    let (run_state, status) = newest.run_state().ok()?;
+    let (run_state, status) = judged(&newest).ok()?;
     let is_at_work = matches!(status, RunStatus::Running { .. });
     let is_wait = |kind: Option<&RemarkKind>| kind == Some(&RemarkKind::AwaitsBudget);
     let mut remarks = run_state.remarks.iter().rev();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::calling_attempt::refuse_in_attempt;
 use crate::failure::{Failure, Result};
-use crate::find_run::{RunScope, RunStatus, SeenRun};
+use crate::find_run::{RunScope, RunStatus, judged};
 use crate::observer::VerificationObserver;
 use crate::open_plan::open_file;
 use crate::plain_text::{one_line, shown_name};
@@ -26,8 +26,8 @@ use planwright_run::git::{Built, GitError, LandMode, LandRequest, Repository, Ta
 use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
 use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
-use planwright_run::runs::Conditions;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
+use planwright_run::runs::{Conditions, SeenRun};
 use planwright_run::shell::argument;
 use planwright_run::verify;
 use planwright_run::worker::Workers;
@@ -519,7 +519,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
         return newest_run(&RunScope::of(workspace, what)?);
     };
     let run = RunScope::of(workspace, None)?.run(Some(id))?;
-    let (state, _) = run.run_state()?;
+    let (state, _) = judged(&run)?;
     match state.conditions.clone() {
         Some(conditions) => Ok((run, state, conditions)),
         None => Err(Failure::problem(
@@ -533,7 +533,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
 fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, Conditions)> {
     let mut has_run = false;
     for run in scope.runs()?.flatten() {
-        let Ok((state, standing)) = run.run_state() else {
+        let Ok((state, standing)) = judged(&run) else {
             continue;
         };
         has_run = true;

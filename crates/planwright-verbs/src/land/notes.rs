@@ -1,6 +1,6 @@
 //! Notes about a landing: tasks that are no longer done, and work of other plans.
 
-use crate::find_run::RunScope;
+use crate::find_run::{RunScope, judged};
 use crate::open_plan::open_file;
 use crate::plain_text::{one_line, shown_name};
 use crate::quantity::{count, some_of};
@@ -70,7 +70,7 @@ impl Landing {
             if seen.contains(&run.header.path) {
                 continue;
             }
-            let Some(conditions) = run.run_state().ok().and_then(|(state, _)| state.conditions) else {
+            let Some(conditions) = judged(&run).ok().and_then(|(state, _)| state.conditions) else {
                 continue;
             };
             seen.push(run.header.path.clone());

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock::to_the_second;
+use planwright_run::runs::SeenRun;
 use planwright_verbs::events::{EventEntry, EventsRequest, events};
 use planwright_verbs::failure::{Exit, Result};
 use planwright_verbs::find_plan::stem_of;
-use planwright_verbs::find_run::SeenRun;
 use planwright_verbs::open_plan::open_file;
 use planwright_verbs::plain_text::one_line;
 
