@@ -135,6 +135,8 @@ pub mod setup;
 
 pub mod agent_output;
 
+mod agent_process;
+
 pub mod agent_query;
 
 pub mod fallback;

@@ -11,7 +11,7 @@ use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
 use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, AttemptPhase, Launch, RunningAttempt};
+use super::super::attempt::{AgentEndReason, AttemptPhase, RunningAttempt, mark_of_attempt};
 use super::super::preview::commands_of;
 use super::super::protected::Protection;
 use super::super::recovery::Unlanded;
@@ -20,10 +20,12 @@ use super::RunLoop;
 use super::checkouts::{CheckoutObstacle, find};
 use super::results::AttemptFailure;
 use crate::agent_output::AgentOutput;
-use crate::config::{Agent, Command, OutputFormat};
+use crate::agent_process::{AgentFiles, AgentProcess};
+use crate::config::{Agent, Command};
 use crate::error_chain::with_causes;
 use crate::faults;
 use crate::files::write_own;
+use crate::git::TaskCheckout;
 use crate::runs::{self, Finished, Outcome, ProcessStartRecord, RunEvent, VerificationContract};
 use crate::shell::command_line;
 use crate::verify::{self, TaskChecks, contract_of};
@@ -104,8 +106,7 @@ impl RunLoop<'_> {
         let number = self.state().highest_attempt(&name) + 1;
         let (agent, instead_of) = self.runner_for(task, agent);
         let place = self.place.attempt(&name, number);
-        let configured = self.request.config.agents.get(&agent);
-        let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
+        let output = AgentOutput::of_attempt(self.request.config, &agent, self.agents.redaction());
         RunningAttempt {
             task,
             number,
@@ -113,7 +114,7 @@ impl RunLoop<'_> {
             slot: self.attempts.take_slot(),
             result: place.result(),
             folder: self.root(),
-            stage: AttemptPhase::Working(Box::new(AgentOutput::new(format, self.agents.redaction()))),
+            stage: AttemptPhase::Working(Box::new(output)),
             checkout: None,
             setup: VecDeque::new(),
             resolution: None,
@@ -293,19 +294,26 @@ impl RunLoop<'_> {
             return self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"));
         }
         let level = fence.as_ref().map(|fence| fence.policy.level.as_str().to_owned());
-        let launch = Launch {
+        let plan = &self.snapshot.place().target;
+        let process = AgentProcess {
             agent,
-            config: self.request.config,
+            limits: &self.request.config.run,
             prompt,
-            attempt: &attempt,
-            plan: &self.snapshot.place().target,
-            run: self.place.id(),
-            redaction: self.agents.redaction(),
-            environment: &environment,
-            session: session.as_deref(),
+            task: &attempt.name,
+            folder: &attempt.folder,
+            files: AgentFiles {
+                prompt: attempt.place.prompt(),
+                result: attempt.result.clone(),
+                log: attempt.place.output(),
+            },
+            environment,
+            variables: attempt.checkout.iter().flat_map(TaskCheckout::environment).collect(),
+            mark: mark_of_attempt(self.place.id(), plan, &attempt.name, attempt.number),
+            redaction: self.agents.redaction().clone(),
+            session,
             fence,
         };
-        let mut spec = launch.spec();
+        let mut spec = process.spec();
         let key = self.attempts.new_key();
         match self.start_process(key, &mut spec) {
             Ok(started) => {
@@ -395,9 +403,8 @@ impl RunLoop<'_> {
             );
             return self.hindered(attempt, &why);
         }
-        let configured = self.request.config.agents.get(&attempt.agent);
-        let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
-        attempt.stage = AttemptPhase::Working(Box::new(AgentOutput::new(format, self.agents.redaction())));
+        let output = AgentOutput::of_attempt(self.request.config, &attempt.agent, self.agents.redaction());
+        attempt.stage = AttemptPhase::Working(Box::new(output));
         self.attempts.queue(attempt, prompt);
         Ok(())
     }
@@ -425,7 +432,7 @@ impl RunLoop<'_> {
     /// The machine does not let this or any other task begin: the run ends, and no task has failed.
     pub(super) fn hindered(&mut self, mut attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         self.stop_hindered(why.to_owned());
-        attempt.ending.get_or_insert(AttemptEndReason::Interrupted);
+        attempt.ending.get_or_insert(AgentEndReason::Interrupted);
         self.interrupted(attempt, None)
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use planwright_core::plan::State;
 
-use super::super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
+use super::super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
 use super::super::super::landing_site::Replayed;
 use super::super::super::recovery::Unlanded;
 use crate::git::{Candidate, CheckoutSlot};
@@ -180,7 +180,7 @@ impl LandingQueue {
             return false;
         };
         if !matches!(to, State::Running | State::Done) {
-            entry.attempt.ending.get_or_insert(AttemptEndReason::TakenAway);
+            entry.attempt.ending.get_or_insert(AgentEndReason::TakenAway);
             entry.cancel(workers, StopManner::Politely);
         }
         entry.attempt.moved = Some(to).filter(|to| *to != State::Running);
@@ -200,7 +200,7 @@ impl LandingQueue {
     /// Ends all verifications because the run ends.
     pub(in super::super) fn interrupt(&mut self, workers: &mut Workers, manner: StopManner) {
         for entry in &mut self.queue {
-            entry.attempt.ending.get_or_insert(AttemptEndReason::Interrupted);
+            entry.attempt.ending.get_or_insert(AgentEndReason::Interrupted);
             entry.cancel(workers, manner);
         }
     }
