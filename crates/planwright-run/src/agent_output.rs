@@ -22,7 +22,7 @@ use crate::worker::{
 const MAX_LINE: usize = 8 << 20;
 
 /// An agent that would wait longer than this by itself is ended, in seconds.
-pub(crate) const MAX_OWN_WAIT: u64 = 300;
+const MAX_OWN_WAIT: u64 = 300;
 
 /// How long what an agent left behind has to end.
 pub(crate) const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
@@ -36,6 +36,36 @@ pub(crate) struct AgentOutput {
     /// The end of all that it wrote, where that is its message.
     words: Option<TextTail>,
     redaction: Redaction,
+}
+
+/// Why an agent is ended before it is through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AgentEndReason {
+    /// The user wants the end.
+    Interrupted,
+    /// The agent goes round in circles.
+    Looping,
+    /// The agent would wait for its provider for long.
+    RateLimited {
+        /// How many seconds.
+        wait: u64,
+        why: String,
+    },
+    /// Another process moved or removed the task.
+    TakenAway,
+}
+
+impl AgentEndReason {
+    /// Returns why an agent would only waste time after an event.
+    pub(crate) fn of(event: AgentEvent) -> Option<Self> {
+        match event {
+            AgentEvent::Looping => Some(AgentEndReason::Looping),
+            AgentEvent::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
+                Some(AgentEndReason::RateLimited { wait, why })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What an agent reported. It has no secrets.
@@ -74,14 +104,20 @@ impl TextTail {
 }
 
 impl AgentOutput {
-    /// Begins to listen to an agent with a format.
-    pub(crate) fn new(format: OutputFormat, redaction: &Redaction) -> Self {
-        AgentOutput::with_room(format, MAX_MESSAGE, redaction)
+    /// Begins to listen to a process whose output is text for people.
+    pub(crate) fn plain(redaction: &Redaction) -> Self {
+        AgentOutput::with_room(OutputFormat::Plain, MAX_MESSAGE, redaction)
+    }
+
+    /// Begins to listen to an agent that works on a task.
+    pub(crate) fn of_attempt(config: &Config, agent: &str, redaction: &Redaction) -> Self {
+        AgentOutput::with_room(output_of(config, agent), MAX_MESSAGE, redaction)
     }
 
     /// Begins to listen to an agent whose answer is wanted word for word, up to so many bytes. Where its output is text for
     /// people, all of that is the answer.
-    pub(crate) fn for_answer(format: OutputFormat, max_bytes: usize, redaction: &Redaction) -> Self {
+    pub(crate) fn of_answer(config: &Config, agent: &str, max_bytes: usize, redaction: &Redaction) -> Self {
+        let format = output_of(config, agent);
         let words = TextTail {
             bytes: Vec::new(),
             max_bytes,
@@ -311,6 +347,11 @@ pub(crate) fn end_all(mark: &ProcessMark) -> usize {
         end(mark, &left, LEFTOVER_GRACE);
     }
     left.len()
+}
+
+fn output_of(config: &Config, agent: &str) -> OutputFormat {
+    let agent = config.agents.get(agent);
+    agent.map_or(OutputFormat::Plain, |agent| agent.output)
 }
 
 fn format_of(format: OutputFormat) -> agent::EventFormat {

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::{AgentEvent, AttemptEnd, Conclusion};
+use planwright_core::agent::{AttemptEnd, Conclusion};
 
-use crate::agent_output::{AgentOutput, MAX_OWN_WAIT, end_all, environment_of, redaction_of};
+use crate::agent_output::{AgentEndReason, AgentOutput, end_all, environment_of, redaction_of};
+use crate::agent_process::{AgentFiles, AgentProcess};
 use crate::config::units::duration_text;
-use crate::config::{Agent, Channel, Config, Fillings, OutputFormat};
+use crate::config::{Agent, Config};
 use crate::error_chain::with_causes;
 use crate::faults;
 use crate::fence::{Fencing, ProcessFolders, TemporaryFolders};
@@ -22,11 +23,11 @@ use crate::layout::{STATE_FOLDER, make_dated_folder};
 use crate::redaction::Redaction;
 use crate::runs;
 use crate::worker::{
-    EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, Stdin, StopManner, WorkerEvent, Workers,
+    EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, StopManner, WorkerEvent, Workers,
 };
 
 /// The longest answer that is taken from an agent unless told otherwise, in bytes.
-pub const MAX_ANSWER_BYTES: usize = 4 << 20;
+pub use planwright_core::outline::MAX_ANSWER_BYTES;
 
 /// How often is looked whether the user wants the end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -293,14 +294,11 @@ pub fn ask_agent(
         if n_asked > n_handled {
             n_handled = n_asked;
             listening.interrupt();
-            workers.cancel(
-                KEY,
-                if n_asked > 1 {
-                    StopManner::AtOnce
-                } else {
-                    StopManner::Politely
-                },
-            );
+            let manner = match n_asked {
+                1 => StopManner::Politely,
+                _ => StopManner::AtOnce,
+            };
+            workers.cancel(KEY, manner);
         }
     }
 }
@@ -315,13 +313,7 @@ impl AgentQuery<'_> {
             path: prompt_file.clone(),
             source,
         })?;
-        let result = self.place.result();
-        let own = [
-            ("PLANWRIGHT_RESULT", result.clone()),
-            ("PLANWRIGHT_FOLDER", self.folder.to_owned()),
-        ];
-        let own = own.map(|(name, value)| (OsString::from(name), value.into_os_string()));
-        let environment: Vec<(OsString, OsString)> = environment_of(agent).into_iter().chain(own).collect();
+        let environment = environment_of(agent);
         let own_folder = self.place.folder().to_owned();
         let fence = self.fencing.fence(&ProcessFolders {
             writable: std::slice::from_ref(&own_folder),
@@ -330,33 +322,30 @@ impl AgentQuery<'_> {
             environment: &environment,
             temporary: None,
         });
-        let arguments = agent.arguments(&Fillings {
+        let process = AgentProcess {
+            agent,
+            limits: &self.config.run.limits,
             prompt: self.prompt,
-            prompt_file: &prompt_file,
-            result_file: &result,
             task: "",
             folder: self.folder,
-        });
-        Ok(Spec {
-            arguments: match fence {
-                Some(_) => agent.without_sandbox(arguments),
-                None => arguments,
+            files: AgentFiles {
+                prompt: prompt_file,
+                result: self.place.result(),
+                log: self.place.output(),
             },
-            folder: self.folder.to_owned(),
             environment,
+            variables: Vec::new(),
             mark: self.mark(),
-            stdin: match agent.prompt {
-                Channel::Stdin => Stdin::Bytes(self.prompt.as_bytes().to_vec()),
-                Channel::File | Channel::Argument => Stdin::Nothing,
-            },
-            log: self.place.output(),
-            max_log_bytes: self.limits.log_cap,
             redaction: redaction_of(self.config),
-            streams_output: true,
+            session: None,
+            fence,
+        };
+        Ok(Spec {
+            max_log_bytes: self.limits.log_cap,
             wall_limit: Some(self.limits.wall),
             silence_limit: Some(self.limits.silence),
             grace: self.limits.grace,
-            fence,
+            ..process.spec()
         })
     }
 
@@ -412,30 +401,21 @@ pub(crate) fn not_started(agent: &str, error: StartError) -> AgentQueryError {
 /// Hears the agent of a query.
 pub(crate) struct Listening {
     agent: String,
-    hearing: AgentOutput,
+    output: AgentOutput,
     result: PathBuf,
     mark: ProcessMark,
     limits: QueryLimits,
     redaction: Redaction,
-    ending: Option<QueryEndReason>,
-}
-
-/// Why an agent is ended before it has answered.
-enum QueryEndReason {
-    Interrupted,
-    Looping,
-    RateLimited { wait: u64, why: String },
+    ending: Option<AgentEndReason>,
 }
 
 impl Listening {
     /// Begins to listen.
     pub(crate) fn new(query: &AgentQuery<'_>) -> Self {
-        let format = query.config.agents.get(query.agent);
-        let format = format.map_or(OutputFormat::Plain, |agent| agent.output);
         let redaction = redaction_of(query.config);
         Listening {
             agent: query.agent.to_owned(),
-            hearing: AgentOutput::for_answer(format, query.limits.max_answer, &redaction),
+            output: AgentOutput::of_answer(query.config, query.agent, query.limits.max_answer, &redaction),
             result: query.place.result(),
             mark: query.mark(),
             limits: query.limits,
@@ -446,24 +426,15 @@ impl Listening {
 
     /// Takes in what the agent wrote. Returns whether it is to be ended, for it would only waste time.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> bool {
-        let mut is_to_end = false;
-        for heard in self.hearing.take(bytes) {
-            let ending = match heard {
-                AgentEvent::Looping => QueryEndReason::Looping,
-                AgentEvent::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
-                    QueryEndReason::RateLimited { wait, why }
-                }
-                _ => continue,
-            };
-            is_to_end |= self.ending.is_none();
-            self.ending.get_or_insert(ending);
-        }
+        let reason = self.output.take(bytes).into_iter().find_map(AgentEndReason::of);
+        let is_to_end = self.ending.is_none() && reason.is_some();
+        self.ending = self.ending.take().or(reason);
         is_to_end
     }
 
     /// Takes note that the user wants the end.
     pub(crate) fn interrupt(&mut self) {
-        self.ending = Some(QueryEndReason::Interrupted);
+        self.ending = Some(AgentEndReason::Interrupted);
     }
 
     /// Returns the answer, once the agent has ended. What it left running is ended too.
@@ -471,16 +442,16 @@ impl Listening {
         if ended.was_outlived {
             end_all(&self.mark);
         }
-        let conclusion = self.hearing.conclude(ended, &self.result).conclusion;
+        let conclusion = self.output.conclude(ended, &self.result).conclusion;
         let agent = self.agent;
         if let Some(ending) = self.ending {
             return Err(match ending {
-                QueryEndReason::Interrupted => AgentQueryError::Interrupted { agent },
-                QueryEndReason::Looping => AgentQueryError::Broken {
+                AgentEndReason::Interrupted | AgentEndReason::TakenAway => AgentQueryError::Interrupted { agent },
+                AgentEndReason::Looping => AgentQueryError::Broken {
                     agent,
                     why: "it goes round in circles".to_owned(),
                 },
-                QueryEndReason::RateLimited { wait, why } => {
+                AgentEndReason::RateLimited { wait, why } => {
                     let wait = Some(wait);
                     AgentQueryError::RateLimited { agent, wait, why }
                 }

@@ -39,11 +39,11 @@ impl AttemptHistory {
     pub fn of(files: &dyn Files, plan: &PlanPlace, id: Option<&str>) -> AttemptHistory {
         let mut parts: Vec<Vec<FinishedAttempt>> = Vec::new();
         let own = runs::of_plan(files, plan, id).into_iter().flatten();
-        for place in own.take(MAX_RUNS) {
-            let Ok(records) = runs::records(files, &place.log()) else {
+        for run in own.take(MAX_RUNS) {
+            let Ok(state) = run.state(files) else {
                 continue;
             };
-            parts.push(seen_in(&RunState::of(&records)));
+            parts.push(seen_in(&state));
             if parts.iter().map(Vec::len).sum::<usize>() >= MAX_HISTORY {
                 break;
             }

@@ -94,9 +94,14 @@ impl PlanPlace {
 
     /// Returns the place of another path below the same root; there need not be a file.
     pub(crate) fn elsewhere(&self, relative: &str) -> PlanPlace {
+        PlanPlace::below(&self.root, relative)
+    }
+
+    /// Returns the place of a path below a root; there need not be a file.
+    pub fn below(root: &Path, relative: &str) -> PlanPlace {
         PlanPlace {
-            target: self.root.join(relative),
-            root: self.root.clone(),
+            target: root.join(relative),
+            root: root.to_owned(),
             relative: relative.to_owned(),
             key: PlanKey::of(relative),
         }

@@ -140,6 +140,8 @@ pub mod setup;
 
 pub mod agent_output;
 
+mod agent_process;
+
 pub mod agent_query;
 
 pub mod fallback;

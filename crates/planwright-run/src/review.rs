@@ -260,7 +260,7 @@ fn ask_run(
 ) -> Result<Option<Reviewed>, ReviewError> {
     let mut follower = Follower::new(&run.log());
     let so_far = follower.more()?;
-    let words = last_words(&so_far);
+    let words = last_words(&RunState::of(&so_far));
     if !words.get(task).is_some_and(LastReviewEvent::is_review) {
         return Err(nothing_waits(task, &words));
     }
@@ -382,12 +382,14 @@ fn waiting_since(files: &dyn Files, place: &PlanPlace, id: Option<&str>, task: &
     })?;
     let mut newest: BTreeMap<String, LastReviewEvent> = BTreeMap::new();
     for run in own {
-        let records = records(files, &run.log())?;
-        for (task, word) in last_words(&records) {
+        for (task, word) in last_words(&run.state(files)?) {
             newest.entry(task).or_insert(word);
         }
         match newest.remove(task) {
-            Some(LastReviewEvent::Review(work)) => return Ok(Waiting { run, work }),
+            Some(LastReviewEvent::Review(work)) => {
+                let run = run.place;
+                return Ok(Waiting { run, work });
+            }
             Some(LastReviewEvent::Other) => break,
             None => {}
         }
@@ -423,10 +425,10 @@ pub fn waiting_tasks(path: &Path, id: Option<&str>) -> BTreeMap<String, Option<S
     let files = &DiskFiles;
     let newest = PlanPlace::of(files, path).ok().and_then(|place| {
         let mut own = runs::of_plan(files, &place, id).ok()?;
-        records(files, &own.next()?.log()).ok()
+        own.next()?.state(files).ok()
     });
     let verbs = last_verbs_of(path, id);
-    let words = last_words(&newest.unwrap_or_default()).into_iter();
+    let words = newest.as_ref().map(last_words).unwrap_or_default().into_iter();
     let waiting = words.filter_map(|(task, word)| match word {
         LastReviewEvent::Review(work) if !is_decided(&verbs, &task, &work.since) => {
             Some((task, work.held.map(|held| held.candidate.commit)))
@@ -444,8 +446,7 @@ fn nothing_waits(task: &str, words: &BTreeMap<String, LastReviewEvent>) -> Revie
     }
 }
 
-fn last_words(records: &[RunRecord]) -> BTreeMap<String, LastReviewEvent> {
-    let state = RunState::of(records);
+fn last_words(state: &RunState) -> BTreeMap<String, LastReviewEvent> {
     let tasks = state.tasks().iter().filter(|task| !task.is_removed);
     // A task that only waited for its agent was not written of.
     let known = tasks.filter(|task| task.state != TaskState::Resting || !task.attempts.is_empty());

@@ -6,12 +6,12 @@ use std::time::Instant;
 use planwright_run::clock;
 use planwright_run::files::DiskFiles;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, ask};
+use planwright_run::runs::{ControlRequest, Follower, Outcome, RequestRecord, RunEvent, RunRecord, SeenRun, ask};
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Failure, Result, Workspace};
 use crate::plans::refuse_in_attempt;
-use crate::run_history::{PAUSE, RunScope, SeenRun, unreadable};
+use crate::run_history::{PAUSE, RunScope, judged, unreadable};
 use crate::text::one_line;
 
 /// How many seconds a run has to answer.
@@ -194,7 +194,7 @@ fn send(request: &ControlRunRequest, run: &SeenRun) -> Result<()> {
 
 fn no_answer(run: &SeenRun) -> Failure {
     let (id, plan) = (run.place.id(), one_line(&run.header.path));
-    match run.live() {
+    match run.live(&DiskFiles) {
         None => Failure::problem(
             format!("run {id} of `{plan}` is not there any more, and did not answer"),
             "`planwright runs` shows how it stands",
@@ -223,7 +223,7 @@ fn live_run(scope: &RunScope) -> Result<SeenRun> {
         if plans.contains(&run.header.path) {
             continue;
         }
-        if run.live().is_some() {
+        if run.live(&DiskFiles).is_some() {
             plans.insert(run.header.path.clone());
             live.push(run);
         } else if newest.is_none() {
@@ -239,9 +239,7 @@ fn live_run(scope: &RunScope) -> Result<SeenRun> {
             "`planwright run` begins a run",
         ))),
         (0, Some(last)) => {
-            let stands = last
-                .run_state()
-                .map_or("damaged".to_owned(), |(_, standing)| standing.words());
+            let stands = judged(&last).map_or("damaged".to_owned(), |(_, standing)| standing.words());
             Err(Failure::problem(
                 format!(
                     "nothing runs{}; the last run was {} ({stands})",
@@ -273,7 +271,7 @@ fn all(follower: &mut Follower) -> Result<Vec<RunRecord>> {
 fn wait(control: RunControl, run: &SeenRun, follower: &mut Follower) -> Result<Option<RunRecord>> {
     let start = Instant::now();
     loop {
-        let is_gone = run.live().is_none();
+        let is_gone = run.live(&DiskFiles).is_none();
         let answer = all(follower)?
             .into_iter()
             .find(|record| control.is_answer(&record.event));

@@ -3,12 +3,14 @@
 use std::ops::ControlFlow;
 
 use planwright_run::files::DiskFiles;
-use planwright_run::runs::{self, AttemptRecord, Finished, Follower, PlanEditRecord, Projected, RunEvent, RunRecord};
+use planwright_run::runs::{
+    self, AttemptRecord, Finished, Follower, PlanEditRecord, Projected, RunEvent, RunRecord, SeenRun,
+};
 use planwright_run::worker::{Process, is_alive};
 use serde::Deserialize;
 
 use crate::face::{Failure, Result, Workspace};
-use crate::run_history::{PAUSE, RunActivity, RunScope, SeenRun, unreadable};
+use crate::run_history::{PAUSE, RunActivity, RunScope, unreadable};
 use crate::text::one_line;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -140,9 +142,7 @@ fn run_after(run: &SeenRun) -> Option<SeenRun> {
         });
         replanned.is_some_and(|replanned| replanned.run.as_deref() == Some(run.place.id()))
     });
-    let place = later.next()?;
-    let header = runs::header(&place.log()).ok()?;
-    Some(SeenRun { place, header })
+    SeenRun::of(later.next()?).ok()
 }
 
 /// Returns the task that an event concerns, where it concerns one.

@@ -10,12 +10,12 @@ use planwright_run::files::open_to_read;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::revise::take_states;
 use planwright_run::runs::state::{AttemptRun, RunState, TaskRun};
-use planwright_run::runs::{AttemptPlace, Follower, Receipt};
+use planwright_run::runs::{AttemptPlace, Follower, Receipt, SeenRun};
 use planwright_run::store::load;
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Failure, Result, Workspace};
-use crate::run_history::{PAUSE, RunActivity, RunScope, RunStatus, SeenRun, unreadable};
+use crate::run_history::{PAUSE, RunActivity, RunScope, RunStatus, judged, unreadable};
 use crate::text::{count, cut, shown_name};
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -104,7 +104,7 @@ pub fn logs(workspace: &Workspace, request: &LogsRequest) -> Result<LogsReport> 
         Some(task) => run_with(&scope, request, task)?,
         None => {
             let run = scope.run(request.run.as_deref())?;
-            let (run_state, _) = run.run_state()?;
+            let (run_state, _) = judged(&run)?;
             (run, run_state)
         }
     };
@@ -176,7 +176,7 @@ pub fn read_log(
 fn run_with(scope: &RunScope, request: &LogsRequest, task: &str) -> Result<(SeenRun, RunState)> {
     if request.run.is_none() {
         for run in scope.runs()?.flatten() {
-            let Ok((run_state, _)) = run.run_state() else {
+            let Ok((run_state, _)) = judged(&run) else {
                 continue;
             };
             if run_state.task(task).is_some_and(|task| !task.attempts.is_empty()) {
@@ -185,7 +185,7 @@ fn run_with(scope: &RunScope, request: &LogsRequest, task: &str) -> Result<(Seen
         }
     }
     let run = scope.run(request.run.as_deref())?;
-    let (run_state, _) = run.run_state()?;
+    let (run_state, _) = judged(&run)?;
     Ok((run, run_state))
 }
 
@@ -205,7 +205,7 @@ fn run_to_follow(
     };
     let mut is_waiting = false;
     loop {
-        let (run_state, standing) = run.run_state()?;
+        let (run_state, standing) = judged(&run)?;
         if has_come(&run_state) {
             return Ok((run, run_state));
         }

@@ -10,12 +10,13 @@ use planwright_run::files::{DiskFiles, open_to_read, read_end};
 use planwright_run::git::{Diffstat, Repository};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::revise::take_states;
+use planwright_run::runs::SeenRun;
 use planwright_run::runs::state::RunState;
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Failure, Result, Workspace, from_here};
-use crate::run_history::{RunScope, RunStatus, SeenRun, diffstats};
+use crate::run_history::{RunScope, RunStatus, diffstats, judged};
 use crate::text::cut;
 
 /// How a page begins. A file that begins otherwise is not overwritten.
@@ -59,7 +60,7 @@ pub struct ReportedRun {
 /// Gathers what a page about a run shows.
 pub fn reported_run(workspace: &Workspace, request: &ReportRequest) -> Result<ReportedRun> {
     let run = RunScope::of(workspace, request.plan.as_deref())?.run(request.run.as_deref())?;
-    let (run_state, standing) = run.run_state()?;
+    let (run_state, standing) = judged(&run)?;
     let root = run.plan().root;
     let repository = request.diff.then(|| Repository::around(&root).ok().flatten());
     Ok(ReportedRun {

@@ -2,12 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use planwright_run::runs::RunPlace;
 use planwright_run::runs::state::RunState;
+use planwright_run::runs::{RunPlace, SeenRun};
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Result, Workspace};
-use crate::run_history::{RunScope, RunStatus, SeenRun};
+use crate::run_history::{RunScope, RunStatus, judged};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -95,7 +95,7 @@ pub fn runs(workspace: &Workspace, request: &RunsRequest) -> Result<RunsReport> 
 
 fn listed(run: &SeenRun) -> ListedRun {
     let plan = run.header.path.clone();
-    match run.run_state() {
+    match judged(run) {
         Ok((run_state, standing)) => counted(&run.place, plan, run_state, &standing),
         Err(error) => damaged(&run.place, plan, error.to_string()),
     }

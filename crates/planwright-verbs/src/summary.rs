@@ -2,12 +2,15 @@
 
 use planwright_run::git::Repository;
 use planwright_run::inspect_file::inspect_file;
+use planwright_run::runs::SeenRun;
 use planwright_run::runs::state::RunState;
 use planwright_run::store;
 use serde::Deserialize;
 
 use crate::face::{Result, Workspace, from_here};
-use crate::run_history::{RunReport, RunScope, RunStatus, SeenRun, Setting, diffstats, last_commit, next_step};
+use crate::run_history::{
+    RunReport, RunScope, RunStatus, Setting, diffstats, judged, last_commit, later_run, next_step,
+};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -21,7 +24,7 @@ pub struct SummaryRequest {
 pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunReport> {
     let scope = RunScope::of(workspace, request.plan.as_deref())?;
     let seen = scope.run(request.run.as_deref())?;
-    let (run_state, standing) = seen.run_state()?;
+    let (run_state, standing) = judged(&seen)?;
     let place = seen.plan();
     let path = from_here(&place.target);
     let loaded = store::load(&path).ok();
@@ -37,13 +40,13 @@ pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunRep
         run: seen.place.id().to_owned(),
         ..setting
     };
-    let next = match (&standing, seen.later()) {
+    let next = match (&standing, later_run(&seen)) {
         (RunStatus::Interrupted, None) => next_step(&run_state, &place.target),
         _ => run_state.ended.as_ref().and_then(|ended| ended.next.clone()),
     };
     let report = RunReport::new(&setting, &run_state)
         .standing(standing.word())
-        .continued(next, seen.later())
+        .continued(next, later_run(&seen))
         .with_diffstats(&diffstats(&place.root, &run_state));
     Ok(match (landed_into(&seen, &run_state), lost_commit(&seen, &run_state)) {
         (Some(branch), _) => report.landed_into(branch),

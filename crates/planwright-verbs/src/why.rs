@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::face::{Result, Workspace};
 use crate::json::{ClosedReport, HolderReport};
 use crate::plans::{OpenedPlan, PlanChoice, SkipCauses, remark_copy, task_named, wait_words};
-use crate::run_history::{RunScope, RunStatus};
+use crate::run_history::{RunScope, RunStatus, judged};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -148,7 +148,7 @@ fn failed_run(workspace: &Workspace, opened: &OpenedPlan, linked: &LinkedPlan, t
     let scope = scope_of(workspace, opened)?;
     let mut runs = scope.runs().ok()?.flatten();
     runs.find_map(|run| {
-        let (state, _) = run.run_state().ok()?;
+        let (state, _) = judged(&run).ok()?;
         let is_of_run = state.task(&name).is_some_and(|task| !task.attempts.is_empty());
         is_of_run.then(|| FailedRun {
             id: run.place.id().to_owned(),
@@ -161,7 +161,7 @@ fn failed_run(workspace: &Workspace, opened: &OpenedPlan, linked: &LinkedPlan, t
 fn awaits_budget(workspace: &Workspace, opened: &OpenedPlan, task: &str) -> Option<String> {
     let scope = scope_of(workspace, opened)?;
     let newest = scope.runs().ok()?.flatten().next()?;
-    let (run_state, status) = newest.run_state().ok()?;
+    let (run_state, status) = judged(&newest).ok()?;
     let is_at_work = matches!(status, RunStatus::Running { .. });
     let is_wait = |kind: Option<&RemarkKind>| kind == Some(&RemarkKind::AwaitsBudget);
     let mut remarks = run_state.remarks.iter().rev();

@@ -229,3 +229,59 @@ fn begins_member(line: &str) -> bool {
     let is_short = line.find(':').is_some_and(|n_bytes| n_bytes <= MAX_KEY);
     yaml::is_member_line(line) && is_short && !line.contains("**")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fences_end_with_a_line_of_their_own_marks() {
+        for (text, expected) in [
+            ("a\n```json\n{}\n```\nb", &[("json", "{}\n", true)][..]),
+            ("~~~ {.yaml}\na\n```\n~~~~\n", &[("", "a\n```\n", true)]),
+            ("```\n    ```\nx\n```", &[("", "    ```\nx\n", true)]),
+            ("  ```py, x\n  a\n    b\n  ```", &[("py", "a\n  b\n", true)]),
+            ("```a`\n```\nx", &[("", "x", false)]),
+        ] {
+            let found = fences(text);
+            let found: Vec<_> = found
+                .iter()
+                .map(|fence| (fence.language, fence.lines_of(text), fence.is_closed))
+                .collect();
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|&(language, lines, is_closed)| (language, lines.to_owned(), is_closed))
+                .collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn objects_end_with_their_own_brace() {
+        for (text, expected) in [
+            (
+                r#"so: {"a": "}"} and {b}"#,
+                &[(r#"{"a": "}"}"#, true), ("{b}", true)][..],
+            ),
+            (r#"it's {"a": "\"}"}"#, &[(r#"{"a": "\"}"}"#, true)]),
+            ("{a {b} c", &[("{a {b} c", false), ("{b}", true)]),
+            ("none", &[]),
+        ] {
+            let found: Vec<_> = objects(text).map(|object| (object.text, object.is_closed)).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_of_yaml_have_keys() {
+        let text = "Note: this\n\ntask: x\nsteps:\n  - a\n\nGood luck!\na: 1\n- b: 2\n";
+        let blocks = |taken: &[Span]| -> Vec<&str> {
+            let blocks = yaml_blocks(text, Span::new(0, text.len()), taken).into_iter();
+            blocks.filter_map(|span| text.get(span.range())).collect()
+        };
+        let [first, last] = ["task: x\nsteps:\n  - a\n", "a: 1\n- b: 2\n"];
+        let whole = "Note: this\n\ntask: x\nsteps:\n  - a\n";
+        assert_eq!(blocks(&[]), [whole, last]);
+        assert_eq!(blocks(&[Span::new(0, 10)]), [first, last]);
+    }
+}

@@ -40,13 +40,9 @@ pub(super) fn read_bracketed_titles(plan: &mut RawPlan) {
             continue;
         };
         let place = raw.task.place;
-        let references = on.into_iter().filter_map(|on| {
-            Some(Reference {
-                text: titles.get(on)?.clone(),
-                place,
-                is_certain: true,
-            })
-        });
+        let references = on
+            .into_iter()
+            .filter_map(|on| Some(Reference::certain(titles.get(on)?, place)));
         raw.dependencies = Some(references.collect());
         let whole = std::mem::replace(&mut raw.task.title, title);
         if raw.task.description.is_empty() {

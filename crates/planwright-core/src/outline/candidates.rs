@@ -104,7 +104,7 @@ fn read_cleaned(source: &SourceText, is_partial: bool, n_wrappings: usize) -> Re
             "the answer is cut off here: its {} complete tasks are read",
             chosen.plan.tasks.len()
         );
-        chosen.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+        chosen.plan.guess(place, message);
     }
     let place = chosen.place;
     resolve(chosen.plan, base).map(|outline| Outline { place, ..outline })
@@ -129,32 +129,61 @@ fn at_place(mut outline: Outline, place: Span) -> Outline {
 /// Returns from which number the prose says that it counts.
 fn base_in_words(text: &str) -> Option<usize> {
     let lower = text.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let zero = has(&[
-        "0-based",
-        "zero-based",
-        "0-indexed",
-        "zero-indexed",
-        "counting from 0",
-        "start at 0",
-        "starting at 0",
-        "starts at 0",
-    ]);
-    let one = has(&[
-        "1-based",
-        "one-based",
-        "1-indexed",
-        "one-indexed",
-        "counting from 1",
-        "start at 1",
-        "starting at 1",
-        "starts at 1",
-    ]);
-    match (zero, one) {
+    let counts_from = |digit: &str, word: &str| {
+        let before = [digit, word]
+            .into_iter()
+            .flat_map(|n| [format!("{n}-based"), format!("{n}-indexed")]);
+        let after = ["counting from", "start at", "starting at", "starts at"];
+        let after = after.iter().map(|words| format!("{words} {digit}"));
+        before.chain(after).any(|words| lower.contains(&words))
+    };
+    match (counts_from("0", "zero"), counts_from("1", "one")) {
         (true, false) => Some(0),
         (false, true) => Some(1),
         _ => None,
     }
+}
+
+/// What a fenced block has, by its language.
+#[derive(Clone, Copy, PartialEq)]
+enum FenceLanguage {
+    Dot,
+    Mermaid,
+    /// JSON, or a script with a value in it.
+    Json,
+    Yaml,
+    /// Text for people.
+    Text,
+    /// Anything.
+    Plain,
+    Other,
+}
+
+impl FenceLanguage {
+    fn of(name: &str) -> Self {
+        match name.to_lowercase().as_str() {
+            "dot" | "graphviz" | "gv" => FenceLanguage::Dot,
+            "mermaid" => FenceLanguage::Mermaid,
+            "json" | "jsonc" | "json5" | "jsonl" | "ndjson" => FenceLanguage::Json,
+            "js" | "javascript" | "ts" | "typescript" | "python" | "py" => FenceLanguage::Json,
+            "yaml" | "yml" => FenceLanguage::Yaml,
+            "text" | "txt" | "md" | "markdown" | "plan" | "todo" | "tasks" => FenceLanguage::Text,
+            "" | "plain" | "plaintext" => FenceLanguage::Plain,
+            _ => FenceLanguage::Other,
+        }
+    }
+}
+
+/// Reads a graph that stands at an offset of an answer.
+type GraphReader = fn(&str, usize) -> Option<RawPlan>;
+
+/// Returns how to read a graph, where a text or its language is one.
+fn graph_reader(text: &str, language: FenceLanguage) -> Option<GraphReader> {
+    if language == FenceLanguage::Dot || dot::is_digraph(text) {
+        return Some(dot::plan_of);
+    }
+    let is_mermaid = language == FenceLanguage::Mermaid || mermaid::is_flowchart(text);
+    is_mermaid.then_some(mermaid::plan_of)
 }
 
 #[derive(Default)]
@@ -202,10 +231,7 @@ impl Parts {
         for span in yaml_blocks(text, whole, &self.taken) {
             if let Ok(read) = read_yaml(source, span)
                 && let Structure::Plan(mut plan, true) = plan_of(&read.node)
-                && plan
-                    .tasks
-                    .iter()
-                    .any(|raw| raw.task.id.is_some() || raw.dependencies.is_some())
+                && plan.has_fields()
             {
                 self.taken.push(span);
                 plan.notes.extend(read.repaired.map(colon_in_value));
@@ -213,14 +239,8 @@ impl Parts {
             }
         }
         self.taken.sort_unstable();
-        if mermaid::is_flowchart(text)
-            && let Some(plan) = mermaid::plan_of(text, 0)
-        {
-            return self.push(PartKind::Graph, whole, plan, None, true);
-        }
-        if dot::is_digraph(text)
-            && let Some(plan) = dot::plan_of(text, 0)
-        {
+        let graph = graph_reader(text, FenceLanguage::Other);
+        if let Some(plan) = graph.and_then(|read| read(text, 0)) {
             return self.push(PartKind::Graph, whole, plan, None, true);
         }
         let taken = std::mem::take(&mut self.taken);
@@ -242,95 +262,83 @@ impl Parts {
     }
 
     fn fence(&mut self, source: &SourceText, fence: &CodeFence<'_>) {
-        let text = source.as_str();
         let body = source.slice(fence.body);
-        let language = fence.language.to_lowercase();
-        let open_end = (!fence.is_closed).then(|| Span::at(text.trim_end().len()));
-        if ["dot", "graphviz", "gv"].contains(&language.as_str()) || dot::is_digraph(body) {
-            if let Some(plan) = dot::plan_of(body, fence.body.start as usize) {
-                self.push(PartKind::Graph, fence.whole, plan, open_end, true);
+        let language = FenceLanguage::of(fence.language);
+        let cut = (!fence.is_closed).then(|| Span::at(source.as_str().trim_end().len()));
+        if let Some(read) = graph_reader(body, language) {
+            if let Some(plan) = read(body, fence.body.start as usize) {
+                self.push(PartKind::Graph, fence.whole, plan, cut, true);
             }
             return;
         }
-        if language == "mermaid" || mermaid::is_flowchart(body) {
-            if let Some(plan) = mermaid::plan_of(body, fence.body.start as usize) {
-                self.push(PartKind::Graph, fence.whole, plan, open_end, true);
-            }
-            return;
-        }
-        let is_json = ["json", "jsonc", "json5", "jsonl", "ndjson"].contains(&language.as_str());
-        let is_text = [
-            "",
-            "text",
-            "txt",
-            "md",
-            "markdown",
-            "plain",
-            "plaintext",
-            "plan",
-            "todo",
-            "tasks",
-        ]
-        .contains(&language.as_str());
-        let is_yaml = ["yaml", "yml"].contains(&language.as_str());
-        let is_script = ["js", "javascript", "ts", "typescript", "python", "py"].contains(&language.as_str());
+        let is_text = matches!(language, FenceLanguage::Text | FenceLanguage::Plain);
         let begins_as_json = body.trim_start().starts_with(['{', '[']) && !body.trim_start().starts_with("[ ]");
-        if is_json || is_script || is_text && begins_as_json {
-            let (values, problems) = json_within(text, fence.body, &[]);
-            let found = !values.is_empty() || !problems.is_empty();
-            for (value, _) in values {
-                self.value(value, fence.whole);
-            }
-            for (start, problem) in problems {
-                self.unreadable(text, fence.whole, start, &problem);
-            }
-            if found || !is_text {
+        if language == FenceLanguage::Json || is_text && begins_as_json {
+            let has_json = self.json_block(source.as_str(), fence);
+            if has_json || !is_text {
                 return;
             }
         }
-        if is_yaml || is_text {
-            let (node, repaired, wrong) = match read_yaml(source, fence.body) {
-                Ok(read) => (Some(read.node), read.repaired, None),
-                Err(wrong) => (None, None, wrong),
-            };
-            let structure = node.as_ref().map_or(Structure::Nothing, plan_of);
-            let is_data = |plan: &RawPlan| {
-                is_yaml
-                    || plan
-                        .tasks
-                        .iter()
-                        .any(|raw| raw.task.id.is_some() || raw.dependencies.is_some())
-            };
-            match structure {
-                Structure::Plan(mut plan, is_strong) if is_data(&plan) => {
-                    if open_end.is_some() {
-                        plan.tasks.pop();
-                    }
-                    plan.notes.extend(repaired.map(colon_in_value));
-                    return self.push(PartKind::Value, fence.whole, *plan, open_end, is_strong);
-                }
-                Structure::Empty(place) if is_yaml => drop(self.empty.get_or_insert(place)),
-                _ if is_yaml && node.is_none() => {
-                    let at = wrong.map_or(fence.body.start as usize, |wrong| wrong.start as usize);
-                    let message = "this is no YAML that can be read";
-                    self.unreadable(text, fence.whole, at, &SyntaxProblem { at, message });
-                }
-                _ => {}
+        if is_text || language == FenceLanguage::Yaml {
+            let has_yaml = self.yaml_block(source, fence, language, cut);
+            if has_yaml || !is_text {
+                return;
             }
-        }
-        if is_text {
             let n_before = self.candidates.len();
-            self.markdown(text, fence.body, &[], open_end);
-            let is_named = language.starts_with('m') || language.starts_with('t') || language == "plan";
-            if !is_named {
-                // A fence without a language may contain anything.
-                let mut ix = 0;
-                self.candidates.retain(|candidate| {
-                    ix += 1;
-                    ix <= n_before || candidate.is_strong
-                });
+            self.markdown(source.as_str(), fence.body, &[], cut);
+            if language == FenceLanguage::Plain {
+                let mut found = self.candidates.split_off(n_before);
+                found.retain(|candidate| candidate.is_strong);
+                self.candidates.append(&mut found);
             }
         }
+    }
+
+    /// Reads the JSON of a fenced block. Returns whether there is any.
+    fn json_block(&mut self, text: &str, fence: &CodeFence<'_>) -> bool {
+        let (values, problems) = json_within(text, fence.body, &[]);
+        let is_json = !values.is_empty() || !problems.is_empty();
+        for (value, _) in values {
+            self.value(value, fence.whole);
+        }
+        for (start, problem) in problems {
+            self.unreadable(text, fence.whole, start, &problem);
+        }
+        is_json
+    }
+
+    /// Reads the YAML of a fenced block. Returns whether it is a plan.
+    fn yaml_block(
+        &mut self,
+        source: &SourceText,
+        fence: &CodeFence<'_>,
+        language: FenceLanguage,
+        cut: Option<Span>,
+    ) -> bool {
+        let is_yaml = language == FenceLanguage::Yaml;
+        let read = match read_yaml(source, fence.body) {
+            Ok(read) => read,
+            Err(wrong) if is_yaml => {
+                let at = wrong.unwrap_or(fence.body).start as usize;
+                let message = "this is no YAML that can be read";
+                self.unreadable(source.as_str(), fence.whole, at, &SyntaxProblem { at, message });
+                return false;
+            }
+            Err(_) => return false,
+        };
+        match plan_of(&read.node) {
+            Structure::Plan(mut plan, is_strong) if is_yaml || plan.has_fields() => {
+                if cut.is_some() {
+                    plan.tasks.pop();
+                }
+                plan.notes.extend(read.repaired.map(colon_in_value));
+                self.push(PartKind::Value, fence.whole, *plan, cut, is_strong);
+                return true;
+            }
+            Structure::Empty(place) if is_yaml => drop(self.empty.get_or_insert(place)),
+            _ => {}
+        }
+        false
     }
 
     /// Adds a part that cannot be read, where it looks like a plan.
@@ -358,11 +366,7 @@ impl Parts {
                 if !value.repairs.is_empty() {
                     let names: Vec<&str> = value.repairs.iter().copied().collect();
                     let message = format!("this is no strict JSON: it is read with {}", names.join(", "));
-                    plan.notes.push(Diagnostic::new(
-                        &GUESS,
-                        Span::at(value.node.span.start as usize),
-                        message,
-                    ));
+                    plan.guess(Span::at(value.node.span.start as usize), message);
                 }
                 self.push(PartKind::Value, place, *plan, value.cut, is_strong);
             }
@@ -407,98 +411,125 @@ impl Parts {
     }
 
     /// Chooses the part that is the plan.
-    fn choose(self, text: &str) -> Result<OutlineCandidate, Vec<Diagnostic>> {
+    fn choose(mut self, text: &str) -> Result<OutlineCandidate, Vec<Diagnostic>> {
+        let candidates = std::mem::take(&mut self.candidates);
+        let is_other = |candidate: &&OutlineCandidate| candidate.kind != PartKind::List;
+        let plans: Vec<Span> = candidates.iter().filter(is_other).map(|other| other.place).collect();
+        let mut chosen = self.chosen(CandidatesByKind::of(candidates, text), text)?;
+        self.add_from_prose(&mut chosen, text)?;
+        let is_block = |span: &&Span| !plans.iter().any(|plan| plan.contains(**span) || span.contains(*plan));
+        if chosen.kind == PartKind::List && self.part_around(&chosen).is_none() {
+            let blocks = self.taken.iter().take(MAX_BLOCKS).filter(is_block);
+            add_blocks(&mut chosen.plan, blocks, text);
+        }
+        Ok(chosen)
+    }
+
+    /// Returns the part that is the plan, with the dependencies of graphs that draw the same tasks.
+    fn chosen(&self, mut kinds: CandidatesByKind, text: &str) -> Result<OutlineCandidate, Vec<Diagnostic>> {
         let labels = Labels {
             text,
             taken: &self.taken,
         };
-        let plans: Vec<Span> = {
-            let others = self
-                .candidates
-                .iter()
-                .filter(|candidate| candidate.kind != PartKind::List);
-            others.map(|candidate| candidate.place).collect()
+        let is_void = |candidate: &OutlineCandidate| {
+            candidate.plan.tasks.is_empty() && candidate.cut.is_none() && candidate.error.is_none()
         };
-        let is_value = |candidate: &&OutlineCandidate| candidate.kind == PartKind::Value;
-        let (single, others): (Vec<OutlineCandidate>, Vec<OutlineCandidate>) =
-            self.candidates.into_iter().partition(|candidate| is_value(&candidate));
-        let whole = single_tasks(&single);
-        let mut candidates = if whole.is_some() { Vec::new() } else { single };
-        candidates.extend(whole);
-        candidates.extend(others);
-        let mut values = Vec::new();
-        let (mut graphs, mut tables, mut lists) = (Vec::new(), Vec::new(), Vec::new());
-        let has_other = candidates
-            .iter()
-            .any(|candidate| candidate.kind != PartKind::Value && candidate.plan.tasks.len() > 1);
-        let is_reversed = arrows_lead_to_dependencies(text);
-        for mut candidate in candidates {
-            if candidate.kind == PartKind::Graph && is_reversed && !mermaid::has_reversed_labels(&candidate.plan) {
-                mermaid::reverse(&mut candidate.plan, candidate.place);
-            }
-            match candidate.kind {
-                PartKind::Value if candidate.is_strong || !has_other => values.push(candidate),
-                PartKind::Value => {}
-                PartKind::Graph => graphs.push(candidate),
-                PartKind::Table => tables.push(candidate),
-                PartKind::List => lists.push(candidate),
-            }
-        }
-        if values
-            .iter()
-            .all(|candidate| candidate.plan.tasks.is_empty() && candidate.cut.is_none() && candidate.error.is_none())
+        if kinds.values.iter().all(is_void)
             && let Some(place) = self.empty
         {
             return Err(vec![empty_list(place, text, &labels)]);
         }
-        if values.is_empty() && tables.is_empty() && lists.is_empty() && graphs.is_empty() {
+        if kinds.is_empty() {
             return Err(vec![match (self.questions, self.options) {
                 (None, None) => nothing_but(self.seen),
                 (questions, options) => nothing(questions, options),
             }]);
         }
-        let (mut chosen, others) = if !values.is_empty() {
-            (one_of(values, &labels)?, graphs)
-        } else if !tables.is_empty() {
-            (joined(tables, &labels)?, graphs)
+        let mut chosen = if !kinds.values.is_empty() {
+            one_of(kinds.values, &labels)?
+        } else if !kinds.tables.is_empty() {
+            joined(kinds.tables, &labels)?
         } else if let Some((first, second)) = self.options {
             return Err(vec![two_plans(first, second)]);
-        } else if !lists.is_empty() {
+        } else if !kinds.lists.is_empty() {
             // A strong list within a fence is the plan, and bullets around it are remarks.
-            if lists.iter().any(|candidate| candidate.is_strong) {
-                lists.retain(|candidate| candidate.is_strong);
+            if kinds.lists.iter().any(|candidate| candidate.is_strong) {
+                kinds.lists.retain(|candidate| candidate.is_strong);
             }
-            (one_of(lists, &labels)?, graphs)
+            one_of(kinds.lists, &labels)?
         } else {
-            (one_of(graphs, &labels)?, Vec::new())
+            return one_of(kinds.graphs, &labels);
         };
-        for graph in others {
+        for graph in kinds.graphs {
             draw_edges(&mut chosen, graph)?;
         }
+        Ok(chosen)
+    }
+
+    /// Returns the part that is no prose and has a candidate in it.
+    fn part_around(&self, candidate: &OutlineCandidate) -> Option<Span> {
+        self.taken.iter().copied().find(|span| span.contains(candidate.place))
+    }
+
+    /// Adds the dependencies and the goal that stand apart from the tasks.
+    fn add_from_prose(&self, chosen: &mut OutlineCandidate, text: &str) -> Result<(), Vec<Diagnostic>> {
+        let around = self.part_around(chosen);
+        let whole = || lines(text, Span::new(0, text.len()), &self.taken);
         // The fields of values say more than the prose around them.
         let has_own = chosen.kind == PartKind::Value && chosen.plan.has_dependencies();
         if chosen.kind != PartKind::Graph && !has_own && chosen.error.is_none() {
-            let own = self
-                .taken
-                .iter()
-                .find(|span| span.contains(chosen.place) && chosen.kind != PartKind::Value);
-            let whole = Span::new(0, text.len());
-            let lines = own.map_or_else(|| lines(text, whole, &self.taken), |part| lines(text, *part, &[]));
+            let own = around.filter(|_| chosen.kind != PartKind::Value);
+            let lines = own.map_or_else(whole, |part| lines(text, part, &[]));
             add_links(&mut chosen.plan, &lines, text)?;
         }
         if chosen.plan.goal.is_none() {
-            let inner = self.taken.iter().find(|span| span.contains(chosen.place));
-            let inner = inner.filter(|_| matches!(chosen.kind, PartKind::List | PartKind::Table));
-            let inner = inner.and_then(|part| goal_above(&lines(text, *part, &[]), &chosen.plan));
-            let whole = Span::new(0, text.len());
-            chosen.plan.goal = inner.or_else(|| goal_above(&lines(text, whole, &self.taken), &chosen.plan));
+            let inner = around.filter(|_| matches!(chosen.kind, PartKind::List | PartKind::Table));
+            let inner = inner.and_then(|part| goal_above(&lines(text, part, &[]), &chosen.plan));
+            chosen.plan.goal = inner.or_else(|| goal_above(&whole(), &chosen.plan));
         }
-        let is_block = |span: &&Span| !plans.iter().any(|plan| plan.contains(**span) || span.contains(*plan));
-        if chosen.kind == PartKind::List && !self.taken.iter().any(|span| span.contains(chosen.place)) {
-            let blocks = self.taken.iter().take(MAX_BLOCKS).filter(is_block);
-            add_blocks(&mut chosen.plan, blocks, text);
+        Ok(())
+    }
+}
+
+/// The parts of an answer that can be the plan.
+#[derive(Default)]
+struct CandidatesByKind {
+    values: Vec<OutlineCandidate>,
+    graphs: Vec<OutlineCandidate>,
+    tables: Vec<OutlineCandidate>,
+    lists: Vec<OutlineCandidate>,
+}
+
+impl CandidatesByKind {
+    /// Sorts candidates. Values that may be something else are left out where there is another plan.
+    fn of(candidates: Vec<OutlineCandidate>, text: &str) -> Self {
+        let is_reversed = arrows_lead_to_dependencies(text);
+        let mut kinds = CandidatesByKind::default();
+        for mut candidate in candidates {
+            if candidate.kind == PartKind::Graph && is_reversed && !mermaid::has_reversed_labels(&candidate.plan) {
+                mermaid::reverse(&mut candidate.plan, candidate.place);
+            }
+            let own = match candidate.kind {
+                PartKind::Value => &mut kinds.values,
+                PartKind::Graph => &mut kinds.graphs,
+                PartKind::Table => &mut kinds.tables,
+                PartKind::List => &mut kinds.lists,
+            };
+            own.push(candidate);
         }
-        Ok(chosen)
+        if let Some(whole) = single_tasks(&kinds.values) {
+            kinds.values = vec![whole];
+        }
+        let others = [&kinds.graphs, &kinds.tables, &kinds.lists];
+        if others.into_iter().flatten().any(|other| other.plan.tasks.len() > 1) {
+            kinds.values.retain(|candidate| candidate.is_strong);
+        }
+        kinds
+    }
+
+    fn is_empty(&self) -> bool {
+        let kinds = [&self.values, &self.graphs, &self.tables, &self.lists];
+        kinds.into_iter().all(Vec::is_empty)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::names::{folded, one_line};
 use super::phrases::{is_example, is_option, is_outdated, is_phase, is_revision};
-use super::raw::RawPlan;
+use super::raw::{RawPlan, RawTask};
 use super::rules::{CUT_OFF, GUESS, NO_TASKS, TWO_PLANS};
 use crate::diagnostic::Diagnostic;
 use crate::text::{Span, visible};
@@ -99,11 +99,9 @@ pub(super) fn one_of(
     let is_old = |candidate: &OutlineCandidate| is_outdated(&labels.line_before(candidate.place));
     let mut outdated = None;
     if !candidates.iter().all(is_old) {
-        outdated = candidates
-            .iter()
-            .find(|candidate| is_old(candidate))
-            .map(|old| old.place);
-        candidates.retain(|candidate| !is_old(candidate));
+        let mut old = candidates.extract_if(.., |candidate| is_old(candidate));
+        outdated = old.next().map(|old| old.place);
+        old.for_each(drop);
     }
     let is_part = |candidate: &OutlineCandidate| {
         is_phase(labels.line_before(candidate.place).trim_start_matches(['#', ' ', '*']))
@@ -118,9 +116,7 @@ pub(super) fn one_of(
     let mut superseded = outdated.filter(|old| *old < chosen.place);
     if let Some(old) = outdated.filter(|_| superseded.is_none()) {
         let message = "there is another version of this plan, which the text rejects: this one is read";
-        let guess = Diagnostic::new(&GUESS, Span::at(chosen.place.start as usize), message)
-            .with_related(Span::at(old.start as usize), "the other version");
-        chosen.plan.notes.push(guess);
+        chosen.note_version(message, old, "the other version");
     }
     for later in candidates {
         let (own, other) = (titles(&chosen), titles(&later));
@@ -151,11 +147,18 @@ pub(super) fn one_of(
     }
     if let Some(earlier) = superseded {
         let message = "there is an earlier version of this plan: the last one is read";
-        let guess = Diagnostic::new(&GUESS, Span::at(chosen.place.start as usize), message)
-            .with_related(Span::at(earlier.start as usize), "the earlier version");
-        chosen.plan.notes.push(guess);
+        chosen.note_version(message, earlier, "the earlier version");
     }
     Ok(chosen)
+}
+
+impl OutlineCandidate {
+    /// Notes that this plan is read in place of another one.
+    fn note_version(&mut self, message: &str, other: Span, called: &str) {
+        let guess = Diagnostic::new(&GUESS, Span::at(self.place.start as usize), message);
+        let other = Span::at(other.start as usize);
+        self.plan.notes.push(guess.with_related(other, called));
+    }
 }
 
 /// Makes one plan of single tasks that stand in blocks of their own; none where they are not that.
@@ -178,8 +181,7 @@ pub(super) fn single_tasks(candidates: &[OutlineCandidate]) -> Option<OutlineCan
         whole.plan.notes.extend(candidate.plan.notes.iter().cloned());
     }
     let message = format!("{} blocks with one task each are read as one plan", candidates.len());
-    let place = Span::at(first.place.start as usize);
-    whole.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+    whole.plan.guess(Span::at(first.place.start as usize), message);
     Some(whole)
 }
 
@@ -232,12 +234,7 @@ pub(super) fn joined(
         let name = labels.line_before(candidate.place);
         let name = name.trim_matches(['#', ' ', '*', ':']).to_owned();
         let place = candidate.place;
-        let own = whole.get_or_insert_with(|| OutlineCandidate {
-            plan: RawPlan::default(),
-            cut: None,
-            error: None,
-            ..empty_candidate(&candidate)
-        });
+        let own = whole.get_or_insert_with(|| empty_candidate(&candidate));
         own.cut = own.cut.or(candidate.cut);
         own.error = own.error.take().or(candidate.error);
         own.plan.append(candidate.plan, &one_line(&name, 200), place);
@@ -258,21 +255,11 @@ fn empty_candidate(like: &OutlineCandidate) -> OutlineCandidate {
 
 /// Takes the dependencies of a graph that draws the tasks of a plan; another graph is about something else.
 pub(super) fn draw_edges(chosen: &mut OutlineCandidate, graph: OutlineCandidate) -> Result<(), Vec<Diagnostic>> {
+    let id_of = |raw: &RawTask| raw.task.id.as_ref().map(|id| id.to_lowercase());
     let mut names: HashSet<String> = titles(chosen);
-    names.extend(
-        chosen
-            .plan
-            .tasks
-            .iter()
-            .filter_map(|raw| raw.task.id.as_ref().map(|id| id.to_lowercase())),
-    );
-    let name_in_plan = |raw: &super::raw::RawTask| {
-        let id = raw
-            .task
-            .id
-            .as_ref()
-            .map(|id| id.to_lowercase())
-            .filter(|id| names.contains(id));
+    names.extend(chosen.plan.tasks.iter().filter_map(id_of));
+    let name_in_plan = |raw: &RawTask| {
+        let id = id_of(raw).filter(|id| names.contains(id));
         id.or_else(|| Some(folded(&raw.task.title)).filter(|title| names.contains(title)))
     };
     let known: Vec<Option<String>> = graph.plan.tasks.iter().map(name_in_plan).collect();
@@ -280,13 +267,10 @@ pub(super) fn draw_edges(chosen: &mut OutlineCandidate, graph: OutlineCandidate)
         return Ok(());
     }
     let name_of = |id: &str| {
-        let at = graph
-            .plan
-            .tasks
-            .iter()
-            .position(|raw| raw.task.id.as_deref() == Some(id));
-        at.and_then(|at| known.get(at).cloned().flatten())
-            .unwrap_or_else(|| id.to_owned())
+        let mut tasks = graph.plan.tasks.iter();
+        let at = tasks.position(|raw| raw.task.id.as_deref() == Some(id));
+        let name = at.and_then(|at| known.get(at).cloned().flatten());
+        name.unwrap_or_else(|| id.to_owned())
     };
     for (mut owner, mut on) in graph.plan.edges.clone() {
         owner.text = name_of(&owner.text);
@@ -294,10 +278,7 @@ pub(super) fn draw_edges(chosen: &mut OutlineCandidate, graph: OutlineCandidate)
         chosen.plan.edges.push((owner, on));
     }
     let message = "the dependencies are those of this graph, which draws the same tasks";
-    chosen
-        .plan
-        .notes
-        .push(Diagnostic::new(&GUESS, Span::at(graph.place.start as usize), message));
+    chosen.plan.guess(Span::at(graph.place.start as usize), message);
     match graph.cut {
         Some(place) => Err(vec![cut_off(place, chosen.plan.tasks.len())]),
         None => Ok(()),

@@ -6,14 +6,9 @@ use std::ops::Range;
 use super::mapped_text::MappedText;
 
 /// Tags around what a model thinks before it answers.
+#[rustfmt::skip]
 const THOUGHTS: [&str; 7] = [
-    "think",
-    "thinking",
-    "thought",
-    "thoughts",
-    "reasoning",
-    "scratchpad",
-    "analysis",
+    "think", "thinking", "thought", "thoughts", "reasoning", "scratchpad", "analysis",
 ];
 
 /// Tags of HTML that carry no text, and what stands in their place.

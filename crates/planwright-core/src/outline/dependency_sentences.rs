@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::dependency_words::Strength;
-use super::name_tokens::{ends_here, range_end, skip_noun, skip_separator, starts_with_words, token};
+use super::name_tokens::{ends_here, name_at, skip_noun, skip_separator, starts_with_words};
 use super::names::is_none_word;
 
 /// How much of a line is read.
@@ -47,98 +47,29 @@ impl Statements {
     }
 }
 
-/// Words between tasks; whether those before the words depend on those after them.
-const VERBS: &[(&str, bool)] = &[
-    ("depends on", true),
-    ("depend on", true),
-    ("depends upon", true),
-    ("is dependent on", true),
-    ("are dependent on", true),
-    ("blocked by", true),
-    ("waits for", true),
-    ("wait for", true),
-    ("waits on", true),
-    ("relies on", true),
-    ("rely on", true),
-    ("builds on", true),
-    ("build on", true),
-    ("requires", true),
-    ("require", true),
-    ("follows", true),
-    ("follow", true),
-    ("needs", true),
-    ("need", true),
-    ("after", true),
-    ("once", true),
-    ("until", true),
-    ("before", false),
-    ("precedes", false),
-    ("precede", false),
-    ("unblocks", false),
-    ("unlocks", false),
-    ("enables", false),
-    ("blocks", false),
-    ("block", false),
+/// Words between tasks of which those before the words depend on those after them.
+#[rustfmt::skip]
+const AFTER: &[&str] = &[
+    "depends on", "depend on", "depends upon", "is dependent on", "are dependent on", "blocked by", "waits for",
+    "wait for", "waits on", "relies on", "rely on", "builds on", "build on", "requires", "require", "follows",
+    "follow", "needs", "need", "after", "once", "until",
+];
+
+/// Words between tasks of which those after the words depend on those before them.
+const BEFORE: &[&str] = &[
+    "before", "precedes", "precede", "unblocks", "unlocks", "enables", "blocks", "block",
 ];
 
 const ARROWS: [&str; 8] = ["-->", "->", "=>", "→", "⇒", "➡", "⟶", "➔"];
 
 /// Words that may stand between the names and the verb.
+#[rustfmt::skip]
 const FILLERS: &[&str] = &[
-    "must",
-    "should",
-    "be",
-    "is",
-    "are",
-    "has",
-    "have",
-    "to",
-    "done",
-    "finished",
-    "completed",
-    "complete",
-    "come",
-    "comes",
-    "can",
-    "cannot",
-    "can't",
-    "not",
-    "only",
-    "start",
-    "starts",
-    "started",
-    "begin",
-    "begins",
-    "run",
-    "runs",
-    "finish",
-    "both",
-    "all",
-    "each",
-    "also",
-    "then",
-    "in",
-    "parallel",
-    "concurrently",
-    "simultaneously",
-    "together",
-    "directly",
-    "strictly",
-    "and",
-    "may",
-    "will",
-    "does",
-    "do",
-    "wait",
-    "independent",
-    "independently",
-    "of",
-    "other",
-    "executed",
-    "happen",
-    "land",
-    "merged",
-    "be-done",
+    "must", "should", "be", "is", "are", "has", "have", "to", "done", "finished", "completed", "complete", "come",
+    "comes", "can", "cannot", "can't", "not", "only", "start", "starts", "started", "begin", "begins", "run", "runs",
+    "finish", "both", "all", "each", "also", "then", "in", "parallel", "concurrently", "simultaneously", "together",
+    "directly", "strictly", "and", "may", "will", "does", "do", "wait", "independent", "independently", "of", "other",
+    "executed", "happen", "land", "merged", "be-done",
 ];
 
 /// Returns what a line says. `is_section` is whether it stands where dependencies are listed, so that "T2: T1" is one, and titles are names.
@@ -245,8 +176,10 @@ fn verb_in(lower: &str) -> Option<(Range<usize>, bool)> {
     for (at, c) in lower.char_indices() {
         if !before.is_alphanumeric() && before != '-' && c.is_ascii_lowercase() {
             let rest = lower.get(at..).unwrap_or("");
-            if let Some((words, is_after)) = VERBS.iter().find(|(words, _)| starts_with_words(rest, words)) {
-                return Some((at..at + words.len(), *is_after));
+            let verb = |verbs: &[&'static str]| verbs.iter().copied().find(|words| starts_with_words(rest, words));
+            let found = verb(AFTER).map(|words| (words, true));
+            if let Some((words, is_after)) = found.or_else(|| Some((verb(BEFORE)?, false))) {
+                return Some((at..at + words.len(), is_after));
             }
         }
         before = c;
@@ -344,69 +277,38 @@ fn without_verb(clause: &str, lower: &str, offset: usize, is_section: bool, out:
     }
 }
 
+/// Names, and the direction of the arrow before them: whether it leads to the right.
+type ArrowEnd = (Vec<SentenceName>, Option<bool>);
+
 /// Reads "A → B → D, A → C". A part without an arrow continues the names before it, or begins those after it.
 fn arrows(text: &str, offset: usize, is_section: bool, out: &mut Statements) {
-    let is_arrow_at = |rest: &str| {
-        let arrow = ARROWS.iter().find(|arrow| rest.starts_with(**arrow));
-        arrow
-            .map(|arrow| (arrow.len(), true))
-            .or_else(|| rest.starts_with('←').then_some(('←'.len_utf8(), false)))
-    };
-    // The names before and after each arrow, with the arrow that leads to them.
-    let mut chain: Vec<(Vec<SentenceName>, Option<bool>)> = Vec::new();
     let mut pending: Vec<SentenceName> = Vec::new();
     let mut last_left: Vec<SentenceName> = Vec::new();
     let mut start = 0;
     for segment in text.split_inclusive(',') {
-        let (from, end) = (start, start + segment.len());
-        start = end;
+        let from = start;
+        start += segment.len();
         let body = segment.trim_end_matches(',');
-        let mut nodes: Vec<(Vec<SentenceName>, Option<bool>)> = Vec::new();
-        let (mut at, mut node_at, mut arrow) = (0, 0, None);
-        let mut is_sound = true;
-        let mut push = |node: Range<usize>, arrow: Option<bool>, is_sound: &mut bool| {
-            let names = node_names(text, from + node.start, from + node.end, offset, is_section);
-            *is_sound &= !names.is_empty();
-            nodes.push((names, arrow));
-        };
-        while at < body.len() {
-            let rest = body.get(at..).unwrap_or("");
-            match is_arrow_at(rest) {
-                Some((n_bytes, leads_right)) => {
-                    push(node_at..at, arrow, &mut is_sound);
-                    at += n_bytes;
-                    (node_at, arrow) = (at, Some(leads_right));
-                }
-                None => at += rest.chars().next().map_or(1, char::len_utf8),
-            }
-        }
-        push(node_at..body.len(), arrow, &mut is_sound);
-        if !is_sound {
+        let mut chain = arrow_ends(text, from..from + body.len(), offset, is_section);
+        if chain.iter().any(|(names, _)| names.is_empty()) {
             if is_section {
                 out.doubts.push(offset + from..offset + from + body.trim_end().len());
             }
             continue;
         }
-        match nodes.len() {
-            1 => {
-                let names = nodes.pop().map(|(names, _)| names).unwrap_or_default();
-                match last_left.is_empty() {
-                    true => pending.extend(names),
-                    false => chain = vec![(last_left.clone(), None), (names, Some(true))],
-                }
-            }
-            _ => {
-                if let Some((first, _)) = nodes.first_mut() {
-                    first.splice(0..0, pending.drain(..));
-                }
-                last_left = nodes
+        match chain.as_mut_slice() {
+            [(names, _)] if last_left.is_empty() => pending.append(names),
+            [(names, _)] => chain = vec![(last_left.clone(), None), (std::mem::take(names), Some(true))],
+            [(first, _), ..] => {
+                first.splice(0..0, pending.drain(..));
+                last_left = chain
                     .iter()
                     .rev()
                     .nth(1)
                     .map(|(names, _)| names.clone())
                     .unwrap_or_default();
-                chain = nodes;
             }
+            [] => {}
         }
         for pair in chain.windows(2) {
             let [(left, _), (right, arrow)] = pair else {
@@ -423,15 +325,38 @@ fn arrows(text: &str, offset: usize, is_section: bool, out: &mut Statements) {
                 is_arrow: *arrow == Some(true),
             });
         }
-        chain.clear();
     }
+}
+
+/// Returns the names before, between and after the arrows of a part of a text.
+fn arrow_ends(text: &str, part: Range<usize>, offset: usize, is_section: bool) -> Vec<ArrowEnd> {
+    let arrow_at = |rest: &str| {
+        let arrow = ARROWS.iter().find(|arrow| rest.starts_with(**arrow));
+        let left = rest.starts_with('←').then_some(('←'.len_utf8(), false));
+        arrow.map(|arrow| (arrow.len(), true)).or(left)
+    };
+    let mut ends = Vec::new();
+    let (mut at, mut start, mut arrow) = (part.start, part.start, None);
+    while at < part.end {
+        let rest = text.get(at..part.end).unwrap_or("");
+        match arrow_at(rest) {
+            Some((n_bytes, leads_right)) => {
+                ends.push((node_names(text, start, at, offset, is_section), arrow));
+                at += n_bytes;
+                (start, arrow) = (at, Some(leads_right));
+            }
+            None => at += rest.chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    ends.push((node_names(text, start, part.end, offset, is_section), arrow));
+    ends
 }
 
 /// Returns the names of one end of an arrow: ids, or a title.
 fn node_names(text: &str, start: usize, end: usize, offset: usize, is_section: bool) -> Vec<SentenceName> {
     let node = text.get(..end).unwrap_or("");
     let lower = node.to_ascii_lowercase();
-    let from = start + (lower.get(start..).unwrap_or("").len() - lower.get(start..).unwrap_or("").trim_start().len());
+    let from = lower.len() - lower.get(start..).unwrap_or("").trim_start().len();
     let (names, at) = names_at(node, &lower, from, offset);
     let rest = lower
         .get(at..)
@@ -477,21 +402,15 @@ fn names_at(text: &str, lower: &str, start: usize, offset: usize) -> (Vec<Senten
         let (next, own) = skip_noun(lower, at);
         noun = own.or(noun);
         at = next;
-        let Some(token) = token(text, at, Strength::Strong) else {
+        let Some(name) = name_at(text, lower, at, noun, Strength::Strong) else {
             break;
         };
-        let last = range_end(text, lower, token.end, Strength::Strong).map_or(token.end, |to| to.end);
-        let written = text.get(at..last).unwrap_or("").trim_matches(['"', '[', ']', '#']);
-        let is_phase = matches!(noun, Some("phase" | "phases" | "stage" | "stages" | "milestone"));
+        end = name.range.end;
         names.push(SentenceName {
-            text: match noun {
-                Some(noun) if is_phase => format!("{} {written}", noun.trim_end_matches('s')),
-                _ => written.to_owned(),
-            },
-            range: offset + at..offset + last,
+            text: name.text.replace('#', ""),
+            range: offset + at..offset + end,
             is_id: true,
         });
-        end = last;
         match skip_separator(lower, end) {
             Some(next) => at = next,
             None => break,

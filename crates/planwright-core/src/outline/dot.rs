@@ -38,11 +38,7 @@ pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
                     nodes.clear();
                 }
                 reader.node(&name, place);
-                nodes.push(Reference {
-                    text: name.clone(),
-                    place,
-                    is_certain: true,
-                });
+                nodes.push(Reference::certain(&name, place));
                 reader.edges(&before, nodes.last());
             }
             TokenKind::Arrow => {
@@ -100,9 +96,8 @@ impl DotReader {
 
     fn edges(&mut self, before: &[Reference], own: Option<&Reference>) {
         let n_left = MAX_EDGES.saturating_sub(self.plan.edges.len());
-        for (on, own) in before.iter().zip(std::iter::repeat(own)).take(n_left) {
-            self.plan.edges.extend(own.map(|own| (own.clone(), on.clone())));
-        }
+        let edges = before.iter().filter_map(|on| Some((own?.clone(), on.clone())));
+        self.plan.edges.extend(edges.take(n_left));
     }
 
     fn label(&mut self, name: &str, label: &str) {
@@ -117,13 +112,9 @@ impl DotReader {
         let Some(name) = nodes.last().map(|node| node.text.as_str()) else {
             return;
         };
-        if self.nodes.get(name).is_some_and(|&ix| ix + 1 == self.plan.tasks.len())
-            && self
-                .plan
-                .edges
-                .iter()
-                .all(|(owner, on)| owner.text != name && on.text != name)
-        {
+        let is_last = self.nodes.get(name).is_some_and(|&ix| ix + 1 == self.plan.tasks.len());
+        let mut edges = self.plan.edges.iter();
+        if is_last && edges.all(|(owner, on)| owner.text != name && on.text != name) {
             self.nodes.remove(name);
             self.plan.tasks.pop();
         }

@@ -15,24 +15,11 @@ pub(super) fn ends_as_cut(text: &str) -> Option<Span> {
 fn says_so(line: &str) -> bool {
     let lower = line.trim().to_lowercase();
     let is_item = lower.starts_with(|c: char| c.is_ascii_digit()) || lower.starts_with(['-', '+', '|', '•']);
+    #[rustfmt::skip]
     let words = [
-        "continued in the next",
-        "continued in next",
-        "to be continued",
-        "continue in the next",
-        "continue in next",
-        "output truncated",
-        "response truncated",
-        "message truncated",
-        "answer truncated",
-        "truncated due to",
-        "cut off due to",
-        "max tokens",
-        "max_tokens",
-        "maximum tokens",
-        "token limit",
-        "output limit",
-        "length limit",
+        "continued in the next", "continued in next", "to be continued", "continue in the next", "continue in next",
+        "output truncated", "response truncated", "message truncated", "answer truncated", "truncated due to",
+        "cut off due to", "max tokens", "max_tokens", "maximum tokens", "token limit", "output limit", "length limit",
         "character limit",
     ];
     ["...", "…", "[truncated]", "(truncated)", "[continued]", "(continued)"].contains(&lower.as_str())

@@ -19,14 +19,9 @@ pub(super) fn goal_above(lines: &[MarkdownLine<'_>], plan: &RawPlan) -> Option<S
 
 /// Returns the goal that a heading names.
 fn goal_of(title: &str) -> Option<String> {
+    #[rustfmt::skip]
     const LABELS: [&str; 8] = [
-        "implementation plan:",
-        "implementation plan for",
-        "plan:",
-        "plan for",
-        "tasks:",
-        "tasks for",
-        "goal:",
+        "implementation plan:", "implementation plan for", "plan:", "plan for", "tasks:", "tasks for", "goal:",
         "objective:",
     ];
     let is_label = |label: &&&str| {
@@ -46,43 +41,12 @@ fn goal_of(title: &str) -> Option<String> {
 
 /// Returns whether a heading says nothing but that this is a plan.
 fn is_bare(title: &str) -> bool {
+    #[rustfmt::skip]
     const BARE: [&str; 36] = [
-        "a",
-        "action",
-        "actions",
-        "breakdown",
-        "checklist",
-        "corrected",
-        "detailed",
-        "development",
-        "do",
-        "final",
-        "goal",
-        "here",
-        "implementation",
-        "is",
-        "item",
-        "items",
-        "list",
-        "my",
-        "new",
-        "objective",
-        "our",
-        "plan",
-        "proposed",
-        "proposal",
-        "revised",
-        "s",
-        "step",
-        "steps",
-        "task",
-        "tasks",
-        "the",
-        "to",
-        "todo",
-        "todos",
-        "updated",
-        "work",
+        "a", "action", "actions", "breakdown", "checklist", "corrected", "detailed", "development", "do", "final",
+        "goal", "here", "implementation", "is", "item", "items", "list", "my", "new", "objective", "our", "plan",
+        "proposed", "proposal", "revised", "s", "step", "steps", "task", "tasks", "the", "to", "todo", "todos",
+        "updated", "work",
     ];
     let lower = title.to_lowercase();
     let mut words = lower

@@ -47,6 +47,7 @@ enum InList {
 }
 
 /// Tasks and groups by their names.
+#[derive(Default)]
 pub(super) struct Index {
     n_tasks: usize,
     ids: HashMap<String, Vec<usize>>,
@@ -70,17 +71,9 @@ impl Index {
     pub(super) fn new(plan: &RawPlan) -> Self {
         let mut index = Index {
             n_tasks: plan.tasks.len(),
-            ids: HashMap::new(),
-            bare_ids: HashMap::new(),
-            numbers: HashMap::new(),
-            id_numbers: None,
-            titles: HashMap::new(),
-            words: HashMap::new(),
-            word_sets: HashMap::new(),
-            groups: HashMap::new(),
-            in_lists: HashMap::new(),
             members: plan.members(),
             has_ids: plan.tasks.iter().any(|raw| raw.task.id.is_some()),
+            ..Index::default()
         };
         let mut by_number = HashMap::new();
         let mut have_numbers = true;
@@ -331,14 +324,10 @@ impl Index {
     }
 
     fn find_phrase(&self, lower: &str, owner: usize) -> Option<NameLookup> {
+        #[rustfmt::skip]
         let is_previous = [
-            "previous",
-            "the previous step",
-            "the previous task",
-            "the previous one",
-            "previous step",
-            "previous task",
-            "previous one",
+            "previous", "the previous step", "the previous task", "the previous one", "previous step",
+            "previous task", "previous one",
         ];
         let is_all = ["all", "everything", "all of them"];
         let is_above = lower.contains("above")

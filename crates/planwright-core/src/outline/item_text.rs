@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::OutlineTask;
 use super::markdown_lines::SYMBOLS;
+use super::name_tokens::IdForm;
 use super::names::{one_line, plain};
 use super::raw::{RawTask, Reference};
 use super::references::{hints, mentions};
@@ -26,11 +27,7 @@ pub(super) fn read_item(text: &str, whole: Option<Span>, offset: usize) -> RawTa
     let start = read_marks(text, &mut raw.task);
     let said = mentions(text);
     for mention in &said.found {
-        let reference = Reference {
-            text: mention.text.clone(),
-            place: span_of(mention.range.clone()),
-            is_certain: mention.is_certain,
-        };
+        let reference = mention.reference(span_of(mention.range.clone()));
         match mention.is_reverse {
             true => raw.blocks.push(reference),
             false => raw.dependencies.get_or_insert_default().push(reference),
@@ -146,13 +143,10 @@ pub(super) fn push_line(text: &str, task: &mut OutlineTask) {
 pub(super) fn read_dependency(text: &str, offset: usize, raw: &mut RawTask) {
     const LABEL: &str = "depends on: ";
     let said = mentions(&format!("{LABEL}{text}"));
-    let found = said.found.into_iter().map(|mention| {
-        let place = |at: usize| offset + at.saturating_sub(LABEL.len()).min(text.len());
-        Reference {
-            text: mention.text,
-            place: Span::new(place(mention.range.start), place(mention.range.end)),
-            is_certain: mention.is_certain,
-        }
+    let place = |at: usize| offset + at.saturating_sub(LABEL.len()).min(text.len());
+    let found = said.found.iter().map(|mention| {
+        let place = Span::new(place(mention.range.start), place(mention.range.end));
+        mention.reference(place)
     });
     raw.dependencies.get_or_insert_default().extend(found);
 }
@@ -177,135 +171,99 @@ fn read_mark(text: &str, task: &mut OutlineTask) -> Option<usize> {
         task.state = task.state.or(state_of(symbol));
         return Some(symbol.len());
     }
-    if let Some(tag) = text
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-        .map(|(tag, _)| tag)
-    {
-        let is_tag = !tag.is_empty()
-            && tag.len() <= 12
-            && tag
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-        let is_link = text.get(tag.len() + 2..).is_some_and(|rest| rest.starts_with('('));
-        if !is_tag || is_link {
-            return None;
+    match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((tag, after)) => read_tag(tag, after, task),
+        None if task.id.is_some() => None,
+        None => {
+            let (id, n_bytes) = leading_id(text)?;
+            task.id = Some(id.to_owned());
+            Some(n_bytes)
         }
-        match tag {
-            "P" | "p" | "parallel" => task.is_parallel = true,
-            "optional" => task.is_optional = true,
-            tag if task.id.is_none() && tag.contains(|c: char| c.is_ascii_digit()) && !tag.starts_with("US") => {
-                task.id = Some(tag.to_owned());
-            }
-            tag => match state_of(tag).filter(|_| tag.len() > 1) {
-                Some(state) => task.state = task.state.or(Some(state)),
-                None if tag.eq_ignore_ascii_case("x") => {}
-                None => task.details.push(format!("Label: {tag}")),
-            },
-        }
-        return Some(tag.len() + 2);
     }
-    if task.id.is_some() {
+}
+
+/// Reads a mark in brackets, unless these are those of a link. Returns its length.
+fn read_tag(tag: &str, after: &str, task: &mut OutlineTask) -> Option<usize> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_tag = (1..=12).contains(&tag.len()) && tag.chars().all(is_part);
+    if !is_tag || after.starts_with('(') {
         return None;
     }
-    let marks = text.len() - text.trim_start_matches(['*', '`', '_']).len();
-    let body = text.get(marks..)?;
-    let noun = [
+    let is_id = task.id.is_none() && tag.contains(|c: char| c.is_ascii_digit()) && !tag.starts_with("US");
+    match tag {
+        "P" | "p" | "parallel" => task.is_parallel = true,
+        "optional" => task.is_optional = true,
+        tag if is_id => task.id = Some(tag.to_owned()),
+        tag => match state_of(tag).filter(|_| tag.len() > 1) {
+            Some(state) => task.state = task.state.or(Some(state)),
+            None if tag.eq_ignore_ascii_case("x") => {}
+            None => task.details.push(format!("Label: {tag}")),
+        },
+    }
+    Some(tag.len() + 2)
+}
+
+/// Returns how many bytes some characters take at the start of a text.
+fn n_leading(text: &str, marks: &[char]) -> usize {
+    text.len() - text.trim_start_matches(marks).len()
+}
+
+/// Returns the id that an item begins with, and where the words after it begin.
+fn leading_id(text: &str) -> Option<(&str, usize)> {
+    const NOUNS: [&str; 9] = [
         "Task", "Step", "TASK", "STEP", "Story", "Issue", "Ticket", "task", "step",
-    ]
-    .iter()
-    .find(|noun| {
-        body.strip_prefix(**noun)
-            .is_some_and(|rest| rest.starts_with([' ', '#', '-']))
-    });
-    let n_noun = noun.map_or(0, |noun| {
-        let rest = body.get(noun.len()..).unwrap_or("");
-        noun.len() + (rest.len() - rest.trim_start_matches([' ', '#', '-']).len())
-    });
-    let (id, n_id) = id_at(body.get(n_noun..)?)?;
-    let after = body.get(n_noun + n_id..)?;
-    let n_closing = after.len() - after.trim_start_matches(['*', '`', '_']).len();
+    ];
+    let n_opening = n_leading(text, &['*', '`', '_']);
+    let body = text.get(n_opening..)?;
+    let after_noun = NOUNS.iter().find_map(|noun| body.strip_prefix(noun));
+    let after_noun = after_noun.filter(|rest| rest.starts_with([' ', '#', '-']));
+    let named = after_noun.map_or(body, |rest| rest.trim_start_matches([' ', '#', '-']));
+    let (id, n_id) = id_at(named)?;
+    let after = named.get(n_id..)?;
+    let n_closing = n_leading(after, &['*', '`', '_']);
     let rest = after.get(n_closing..)?;
-    let has_letters = id.contains(|c: char| c.is_ascii_alphabetic());
-    let separator = rest.chars().next();
-    let n_separator = match separator {
-        Some(':' | ')' | '.') => 1,
-        Some(' ') => {
-            let dash = rest
-                .trim_start()
-                .chars()
-                .next()
-                .filter(|c| matches!(c, '-' | '–' | '—' | ':' | '|'));
+    let n_separator = match rest.chars().next()? {
+        ':' | ')' | '.' => 1,
+        ' ' => {
+            let has_letters = id.contains(|c: char| c.is_ascii_alphabetic());
             let is_capital = id.starts_with(|c: char| c.is_ascii_uppercase());
-            match dash {
-                Some(dash) => rest.len() - rest.trim_start().len() + dash.len_utf8(),
-                None if has_letters && is_capital && marks == n_closing
-                    || id.contains('.')
-                    || noun.is_some()
-                    || n_closing > 0 =>
-                {
-                    1
-                }
+            // A number alone needs a mark after it that ends it.
+            let is_id = has_letters && is_capital && n_opening == n_closing
+                || id.contains('.')
+                || after_noun.is_some()
+                || n_closing > 0;
+            let dashed = rest.trim_start().strip_prefix(['-', '–', '—', ':', '|']);
+            match dashed {
+                Some(words) => rest.len() - words.len(),
+                None if is_id => 1,
                 None => return None,
             }
         }
         _ => return None,
     };
-    // A number alone needs a mark after it that ends it.
-    if !has_letters
-        && !id.contains('.')
-        && noun.is_none()
-        && separator == Some(' ')
-        && n_separator == 1
-        && n_closing == 0
-    {
-        return None;
-    }
-    // `**1. Title**`: the marks are those of the title.
-    let opened = if marks > 0 && n_closing == 0 { marks } else { 0 };
-    let n_bytes = marks + n_noun + n_id + n_closing + n_separator;
-    task.id = Some(id.to_owned());
-    if opened > 0 {
-        // What is left is the title up to the closing marks; `title_and_rest` finds them without the opening ones.
-        let rest = text.get(n_bytes..)?;
+    let rest = rest.get(n_separator..)?;
+    // `**1. Title**`: the marks are those of the title, and `title_and_rest` finds the closing ones without the opening ones.
+    let words = match n_opening > 0 && n_closing == 0 {
         // `**Step 1:** Title`: they close before it.
-        let n_closed = rest.len() - rest.trim_start_matches(['*', '_']).len();
-        let rest = rest.get(n_closed..)?;
-        let n_space = rest.len() - rest.trim_start().len();
-        return Some(n_bytes + n_closed + n_space);
-    }
-    Some(n_bytes)
+        true => rest.trim_start_matches(['*', '_']).trim_start(),
+        false => rest,
+    };
+    Some((id, text.len() - words.len()))
 }
 
 /// Returns the id that a text begins with, and its length.
 fn id_at(text: &str) -> Option<(&str, usize)> {
-    let bytes = text.as_bytes();
-    let letters = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let mut end = letters;
-    if letters > 0 && matches!(bytes.get(end), Some(b'-' | b'_')) {
-        end += 1;
-    }
-    let digits = |from: usize| {
-        bytes
-            .get(from..)
-            .map_or(0, |rest| rest.iter().take_while(|byte| byte.is_ascii_digit()).count())
-    };
-    let n_digits = digits(end);
-    if n_digits == 0 {
+    let form = IdForm::of(text);
+    let is_id = match form.n_digits {
         // A single capital letter, as in `A. Choose` and `B) Build`.
-        let is_letter = letters == 1
-            && bytes.first().is_some_and(u8::is_ascii_uppercase)
-            && matches!(bytes.get(1), Some(b'.' | b')' | b':'));
-        return is_letter.then_some((text.get(..1)?, 1));
-    }
-    if letters > 8 || n_digits > 6 {
-        return None;
-    }
-    end += n_digits;
-    while bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
-        end += 1 + digits(end + 1);
-    }
-    Some((text.get(..end)?, end))
+        0 => {
+            text.starts_with(|c: char| c.is_ascii_uppercase())
+                && matches!(text.as_bytes().get(1), Some(b'.' | b')' | b':'))
+        }
+        n_digits => form.letters <= 8 && n_digits <= 6,
+    };
+    let end = if form.n_digits == 0 { 1 } else { form.end };
+    Some((text.get(..end).filter(|_| is_id)?, end))
 }
 
 /// Takes remarks such as "(optional)" and "(done)" out of a text.

@@ -336,14 +336,9 @@ fn closes(after: &str) -> bool {
 fn is_elision(words: &str) -> bool {
     let bare = words.trim_start_matches(['/', '*', '#', ' ', '\t']);
     let lower = bare.to_lowercase();
+    #[rustfmt::skip]
     let said = [
-        "rest of the",
-        "more tasks",
-        "more steps",
-        "remaining tasks",
-        "remaining steps",
-        "and so on",
-        "truncated",
+        "rest of the", "more tasks", "more steps", "remaining tasks", "remaining steps", "and so on", "truncated",
     ];
     bare.starts_with("...") || bare.starts_with('…') || said.iter().any(|said| lower.contains(said))
 }

@@ -7,7 +7,7 @@ use super::item_text::{read_dependency, read_detail, read_item};
 use super::markdown_lines::{LineKind, MarkdownLine, begins_with_symbol};
 use super::names::{one_line, plain};
 use super::phrases::{
-    is_criteria_label, is_dependency_field, is_field, is_left_out, is_phase, is_step_line, is_version,
+    is_criteria_label, is_dependency_field, is_field, is_label, is_left_out, is_phase, is_step_line, is_version,
 };
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
@@ -64,15 +64,8 @@ pub(super) fn plan_of(lines: &[MarkdownLine<'_>]) -> Lists {
     }
     // What is left may be the whole list.
     superseded = superseded.filter(|place| first_place(&scan, &chosen) != Some(*place));
-    let lists: Vec<usize> = {
-        let mut lists: Vec<usize> = chosen
-            .iter()
-            .filter_map(|&ix| scan.items.get(ix))
-            .map(|item| item.list)
-            .collect();
-        lists.dedup();
-        lists
-    };
+    let mut lists: Vec<usize> = chosen.iter().filter_map(|&ix| Some(scan.items.get(ix)?.list)).collect();
+    lists.dedup();
     let options: Vec<Span> = lists.iter().filter_map(|&list| scan.option_of(list)).collect();
     if let [first, second, ..] = options.as_slice() {
         return Lists::Alternatives(*first, *second);
@@ -234,7 +227,7 @@ fn of_headings(scan: &OutlineScan<'_>) -> Lists {
         let Some(task) = task_of(detail.section).and_then(|task_ix| plan.tasks.get_mut(task_ix)) else {
             continue;
         };
-        let is_label = is_dependency_field(detail.text) && detail.text.trim_end().trim_end_matches('*').ends_with(':');
+        let is_label = is_dependency_field(detail.text) && is_label(detail.text);
         if is_label || label_section != detail.section {
             let section = detail.section.and_then(|ix| scan.sections.get(ix));
             let is_below =
@@ -333,20 +326,9 @@ impl<'s, 't> ListReader<'s, 't> {
     }
 
     fn read(&mut self) {
-        let parents: Vec<usize> = {
-            let mut parents: Vec<usize> = self
-                .chosen
-                .iter()
-                .filter_map(|&ix| self.scan.items.get(ix)?.parent)
-                .collect();
-            parents.sort_unstable();
-            parents.dedup();
-            parents
-        };
-        for ix in 0..self.scan.items.len() {
-            let Some(item) = self.scan.items.get(ix) else {
-                continue;
-            };
+        let parents = self.chosen.iter().filter_map(|&ix| self.scan.items.get(ix)?.parent);
+        let parents: BTreeSet<usize> = parents.collect();
+        for (ix, item) in self.scan.items.iter().enumerate() {
             if self.chosen.binary_search(&ix).is_err() {
                 self.detail_of(item);
                 continue;
@@ -370,38 +352,8 @@ impl<'s, 't> ListReader<'s, 't> {
             for (text, at) in &item.details {
                 read_detail(text, *at, &mut raw);
             }
-            if parents.binary_search(&ix).is_ok() {
-                self.plan.notes.append(&mut raw.notes);
-                if item.is_box() {
-                    let message = format!(
-                        "`{}` is a group of its sub-tasks, and no task of its own",
-                        visible(&one_line(&raw.task.title, 60))
-                    );
-                    let note = Diagnostic::new(&GUESS, item.line.span(), message);
-                    self.plan.notes.push(note);
-                }
-                // The dependencies of a group are written in its name.
-                let is_name = raw.dependencies.is_some() && item.details.is_empty();
-                let own = std::mem::take(&mut raw.task.description);
-                let own = own
-                    .strip_prefix(raw.task.title.as_str())
-                    .map(str::to_owned)
-                    .unwrap_or(own);
-                let description = match is_name {
-                    true => String::new(),
-                    false => own.trim_start_matches([':', '-', '–', '—', '.', ' ', '\n']).to_owned(),
-                };
-                self.item_groups.insert(ix, self.plan.groups.len());
-                self.plan.groups.push(RawGroup {
-                    name: raw.task.title,
-                    id: raw.task.id.or(raw.number),
-                    list: Some(item.list),
-                    parent: group,
-                    dependencies: raw.dependencies,
-                    blocks: raw.blocks,
-                    description,
-                    place: item.line.span(),
-                });
+            if parents.contains(&ix) {
+                self.group(ix, item, raw, group);
                 continue;
             }
             if raw.task.title.is_empty() {
@@ -411,6 +363,40 @@ impl<'s, 't> ListReader<'s, 't> {
             self.tasks.insert(ix, self.plan.tasks.len());
             self.plan.tasks.push(raw);
         }
+    }
+
+    /// Adds an item with tasks below it as a group.
+    fn group(&mut self, ix: usize, item: &ScannedItem<'_>, mut raw: RawTask, parent: Option<usize>) {
+        self.plan.notes.append(&mut raw.notes);
+        if item.is_box() {
+            let message = format!(
+                "`{}` is a group of its sub-tasks, and no task of its own",
+                visible(&one_line(&raw.task.title, 60))
+            );
+            self.plan.guess(item.line.span(), message);
+        }
+        // The dependencies of a group are written in its name.
+        let is_name = raw.dependencies.is_some() && item.details.is_empty();
+        let own = std::mem::take(&mut raw.task.description);
+        let own = own
+            .strip_prefix(raw.task.title.as_str())
+            .map(str::to_owned)
+            .unwrap_or(own);
+        let description = match is_name {
+            true => String::new(),
+            false => own.trim_start_matches([':', '-', '–', '—', '.', ' ', '\n']).to_owned(),
+        };
+        let group = self.plan.add_group(RawGroup {
+            name: raw.task.title,
+            id: raw.task.id.or(raw.number),
+            list: Some(item.list),
+            parent,
+            dependencies: raw.dependencies,
+            blocks: raw.blocks,
+            description,
+            place: item.line.span(),
+        });
+        self.item_groups.insert(ix, group);
     }
 
     /// Gives a task the number of its item, with those of the items around it.
@@ -500,32 +486,21 @@ impl<'s, 't> ListReader<'s, 't> {
         let texts = self.scan.intros.get(&section_ix).into_iter().flatten().copied();
         for (text, at) in [(section.title, section.at)].into_iter().chain(texts) {
             let said = mentions(text);
-            let found = said
-                .found
-                .into_iter()
-                .filter(|mention| !mention.is_reverse)
-                .map(|mention| Reference {
-                    text: mention.text,
-                    place: Span::new(at + mention.range.start, at + mention.range.end),
-                    is_certain: mention.is_certain,
-                });
-            let found: Vec<Reference> = found.collect();
-            if !found.is_empty() {
-                dependencies.get_or_insert_default().extend(found);
+            for mention in said.found.iter().filter(|mention| !mention.is_reverse) {
+                let place = Span::new(at + mention.range.start, at + mention.range.end);
+                dependencies.get_or_insert_default().push(mention.reference(place));
             }
         }
-        self.section_groups.insert(section_ix, self.plan.groups.len());
-        self.plan.groups.push(RawGroup {
+        let id = read_item(section.title, None, 0).task.id;
+        let group = self.plan.add_group(RawGroup {
             name: plain(section.title),
-            id: read_item(section.title, None, 0)
-                .task
-                .id
-                .filter(|_| !is_phase(section.title)),
+            id: id.filter(|_| !is_phase(section.title)),
             dependencies,
             place: section.span(),
             ..RawGroup::default()
         });
-        Some(self.plan.groups.len() - 1)
+        self.section_groups.insert(section_ix, group);
+        Some(group)
     }
 
     fn finish(self) -> Lists {

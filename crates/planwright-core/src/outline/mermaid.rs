@@ -5,8 +5,6 @@ use std::collections::{HashMap, HashSet};
 use super::OutlineTask;
 use super::names::one_line;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
-use super::rules::GUESS;
-use crate::diagnostic::Diagnostic;
 use crate::text::Span;
 
 /// How deep subgraphs are nested in each other; deeper ones stand on their own.
@@ -47,15 +45,9 @@ pub(super) fn plan_of(text: &str, offset: usize) -> Option<RawPlan> {
 }
 
 fn is_remark(line: &str) -> bool {
+    #[rustfmt::skip]
     let words = [
-        "style",
-        "classDef",
-        "class",
-        "click",
-        "linkStyle",
-        "direction",
-        "accTitle",
-        "accDescr",
+        "style", "classDef", "class", "click", "linkStyle", "direction", "accTitle", "accDescr",
     ];
     let first = line.split_whitespace().next().unwrap_or("");
     line.is_empty() || line.starts_with("%%") || words.contains(&first)
@@ -93,18 +85,7 @@ struct MermaidReader {
 impl MermaidReader {
     fn statement(&mut self, text: &str, at: usize) {
         if let Some(rest) = text.strip_prefix("subgraph") {
-            let (id, label, _) = node_at(rest.trim_start()).unwrap_or((rest.trim(), None, rest.len()));
-            let name = label.map_or_else(|| rest.trim().trim_matches('"').to_owned(), clean);
-            self.plan.groups.push(RawGroup {
-                name,
-                id: Some(id.to_owned()),
-                parent: self.open.last().copied().filter(|_| self.open.len() < MAX_NESTING),
-                place: Span::new(at, at + text.len()),
-                ..RawGroup::default()
-            });
-            self.subgraphs.insert(id.to_owned());
-            self.open.push(self.plan.groups.len() - 1);
-            return;
+            return self.subgraph(rest, Span::new(at, at + text.len()));
         }
         if text == "end" {
             self.open.pop();
@@ -113,29 +94,7 @@ impl MermaidReader {
         let mut pos = 0;
         let mut before: Vec<Reference> = Vec::new();
         let mut is_reversed = false;
-        loop {
-            let mut nodes: Vec<Reference> = Vec::new();
-            loop {
-                let rest = text.get(pos..).unwrap_or("");
-                let trimmed = rest.trim_start();
-                pos += rest.len() - trimmed.len();
-                let Some((id, label, n_bytes)) = node_at(trimmed) else {
-                    return;
-                };
-                let place = Span::new(at + pos, at + pos + n_bytes);
-                self.node(id, label, place);
-                nodes.push(Reference {
-                    text: id.to_owned(),
-                    place,
-                    is_certain: true,
-                });
-                pos += n_bytes;
-                let rest = text.get(pos..).unwrap_or("").trim_start();
-                match rest.strip_prefix('&') {
-                    Some(after) => pos = text.len() - after.len(),
-                    None => break,
-                }
-            }
+        while let Some((nodes, end)) = self.boxes(text, pos, at) {
             for (on, own) in before.iter().flat_map(|on| nodes.iter().map(move |own| (on, own))) {
                 let edge = match is_reversed {
                     true => (on.clone(), own.clone()),
@@ -143,21 +102,51 @@ impl MermaidReader {
                 };
                 self.plan.edges.push(edge);
             }
-            let rest = text.get(pos..).unwrap_or("");
-            let Some(arrow) = arrow_at(rest) else {
+            let Some(arrow) = arrow_at(text.get(end..).unwrap_or("")) else {
                 return;
             };
+            pos = end + arrow.n_bytes;
             is_reversed = names_dependency(arrow.label);
             if is_reversed && !self.has_reversed {
                 self.has_reversed = true;
-                let place = Span::new(at + pos, at + pos + arrow.n_bytes);
                 let message = "the label of this arrow says that it leads to what a task depends on";
-                self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+                self.plan.guess(Span::new(at + end, at + pos), message);
             }
-            pos += arrow.n_bytes;
             before = nodes;
             if arrow.is_invisible {
                 return;
+            }
+        }
+    }
+
+    fn subgraph(&mut self, rest: &str, place: Span) {
+        let (id, label, _) = node_at(rest.trim_start()).unwrap_or((rest.trim(), None, rest.len()));
+        let group = self.plan.add_group(RawGroup {
+            name: label.map_or_else(|| rest.trim().trim_matches('"').to_owned(), clean),
+            id: Some(id.to_owned()),
+            parent: self.open.last().copied().filter(|_| self.open.len() < MAX_NESTING),
+            place,
+            ..RawGroup::default()
+        });
+        self.subgraphs.insert(id.to_owned());
+        self.open.push(group);
+    }
+
+    /// Reads boxes with `&` between them. Returns where they end.
+    fn boxes(&mut self, text: &str, start: usize, at: usize) -> Option<(Vec<Reference>, usize)> {
+        let mut nodes = Vec::new();
+        let mut rest = text.get(start..)?;
+        loop {
+            rest = rest.trim_start();
+            let pos = text.len() - rest.len();
+            let (id, label, n_bytes) = node_at(rest)?;
+            let place = Span::new(at + pos, at + pos + n_bytes);
+            self.node(id, label, place);
+            nodes.push(Reference::certain(id, place));
+            rest = text.get(pos + n_bytes..)?;
+            match rest.trim_start().strip_prefix('&') {
+                Some(after) => rest = after,
+                None => return Some((nodes, pos + n_bytes)),
             }
         }
     }
@@ -236,19 +225,16 @@ fn node_at(text: &str) -> Option<(&str, Option<&str>, usize)> {
             continue;
         };
         let quoted = body.trim_start().starts_with('"');
-        let at = if quoted {
-            let first = body.find('"').unwrap_or(0);
-            let second = body
-                .get(first + 1..)
-                .and_then(|rest| rest.find('"'))
-                .map_or(0, |at| at + first + 2);
-            body.get(second..)
-                .and_then(|rest| rest.find(close))
-                .map(|at| at + second)
-        } else {
-            body.find(close)
+        // What closes the box follows the text in quotes.
+        let n_quoted = match quoted {
+            true => body.match_indices('"').nth(1).map_or(0, |(at, _)| at + 1),
+            false => 0,
         };
-        let Some(at) = at else {
+        let Some(at) = body
+            .get(n_quoted..)
+            .and_then(|rest| rest.find(close))
+            .map(|at| at + n_quoted)
+        else {
             continue;
         };
         label = body.get(..at);
@@ -341,8 +327,7 @@ pub(super) fn reverse(plan: &mut RawPlan, place: Span) {
         std::mem::swap(owner, on);
     }
     let message = "the text says that an arrow leads to what a task depends on: the arrows are read in this direction";
-    plan.notes
-        .push(Diagnostic::new(&GUESS, Span::at(place.start as usize), message));
+    plan.guess(Span::at(place.start as usize), message);
 }
 
 /// Returns whether the labels of a graph have turned arrows around already.

@@ -1,5 +1,7 @@
 //! Reads one name of a task in a sentence: an id, a number or a letter, with its noun and its range. Knows no sentence.
 
+use std::ops::Range;
+
 use super::dependency_words::Strength;
 
 /// Returns whether a letter belongs to a script without spaces between words.
@@ -14,35 +16,11 @@ pub(super) fn starts_with_words(text: &str, words: &str) -> bool {
 
 /// Skips a noun before a name, as in "step 2" and "tasks #3".
 pub(super) fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
+    #[rustfmt::skip]
     const NOUNS: [&str; 28] = [
-        "schritte",
-        "schritt",
-        "aufgaben",
-        "aufgabe",
-        "étapes",
-        "étape",
-        "pasos",
-        "paso",
-        "tareas",
-        "tarea",
-        "steps",
-        "step",
-        "tasks",
-        "task",
-        "items",
-        "item",
-        "stories",
-        "story",
-        "tickets",
-        "ticket",
-        "issues",
-        "issue",
-        "phases",
-        "phase",
-        "stages",
-        "stage",
-        "milestone",
-        "no.",
+        "schritte", "schritt", "aufgaben", "aufgabe", "étapes", "étape", "pasos", "paso", "tareas", "tarea", "steps",
+        "step", "tasks", "task", "items", "item", "stories", "story", "tickets", "ticket", "issues", "issue",
+        "phases", "phase", "stages", "stage", "milestone", "no.",
     ];
     let rest = lower.get(at..).unwrap_or("");
     let articles = ["the ", "den ", "dem ", "l'", "l’", "la ", "las ", "los ", "el ", "les "];
@@ -71,6 +49,34 @@ pub(super) fn skip_noun(lower: &str, at: usize) -> (usize, Option<&str>) {
     (after + (gap.len() - trimmed.len()), lower.get(start..after))
 }
 
+/// Letters and digits as ids have them: `T001`, `US-1`, `2.1`.
+pub(super) struct IdForm {
+    pub(super) letters: usize,
+    /// How many digits follow the letters; 0 where there is no id.
+    pub(super) n_digits: usize,
+    /// The end, with the numbers after dots.
+    pub(super) end: usize,
+}
+
+impl IdForm {
+    pub(super) fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let digits = |from: usize| {
+            let rest = bytes.get(from..).unwrap_or_default();
+            rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        let letters = bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let has_mark = letters > 0 && matches!(bytes.get(letters), Some(b'-' | b'_'));
+        let start = letters + usize::from(has_mark);
+        let n_digits = digits(start);
+        let mut end = start + n_digits;
+        while n_digits > 0 && bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
+            end += 1 + digits(end + 1);
+        }
+        IdForm { letters, n_digits, end }
+    }
+}
+
 pub(super) struct NameToken {
     pub(super) end: usize,
     pub(super) is_certain: bool,
@@ -87,19 +93,12 @@ pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<NameTok
         return None;
     }
     let is_marked = rest.get(..n_marks)?.contains('#');
-    let letters = body.bytes().take_while(u8::is_ascii_alphabetic).count();
-    let mut end = letters;
     let bytes = body.as_bytes();
-    if letters > 0 && matches!(bytes.get(end), Some(b'-' | b'_')) && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)
-    {
-        end += 1;
-    }
-    let digits = |from: usize| {
-        bytes
-            .get(from..)
-            .map_or(0, |rest| rest.iter().take_while(|byte| byte.is_ascii_digit()).count())
-    };
-    let n_digits = digits(end);
+    let IdForm {
+        letters,
+        n_digits,
+        mut end,
+    } = IdForm::of(body);
     if n_digits == 0 {
         let is_letter = letters == 1 && bytes.first().is_some_and(u8::is_ascii_uppercase);
         let after = body.get(1..)?;
@@ -131,10 +130,6 @@ pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<NameTok
             is_number: false,
         });
     }
-    end += n_digits;
-    while bytes.get(end) == Some(&b'.') && digits(end + 1) > 0 {
-        end += 1 + digits(end + 1);
-    }
     if bytes.get(end).is_some_and(u8::is_ascii_lowercase) && !bytes.get(end + 1).is_some_and(u8::is_ascii_alphanumeric)
     {
         end += 1;
@@ -158,6 +153,37 @@ pub(super) fn token(text: &str, at: usize, strength: Strength) -> Option<NameTok
     })
 }
 
+/// A name in a list of names: "2" of "steps 1 and 2", "1-3", "phase 2".
+pub(super) struct ListedName {
+    pub(super) text: String,
+    pub(super) range: Range<usize>,
+    pub(super) is_certain: bool,
+    pub(super) is_number: bool,
+}
+
+/// Reads a name with its range. `noun` is the one before it, or before the first name of its list.
+pub(super) fn name_at(
+    text: &str,
+    lower: &str,
+    at: usize,
+    noun: Option<&str>,
+    strength: Strength,
+) -> Option<ListedName> {
+    let first = token(text, at, strength)?;
+    let end = range_end(text, lower, first.end, strength).map_or(first.end, |to| to.end);
+    let written = text.get(at..end)?.trim_matches(['`', '*', '"', '[', ']']);
+    let is_phase = |noun: &&str| matches!(*noun, "phase" | "phases" | "stage" | "stages" | "milestone");
+    Some(ListedName {
+        text: match noun.filter(is_phase) {
+            Some(noun) => format!("{} {written}", noun.trim_end_matches('s')),
+            None => written.to_owned(),
+        },
+        range: at..end,
+        is_certain: first.is_certain,
+        is_number: first.is_number,
+    })
+}
+
 /// Returns whether a second small letter follows: "b and c".
 fn joins_letters(after: &str) -> bool {
     let rest = ["and ", "& ", "+ ", "or "]
@@ -173,7 +199,7 @@ fn closing_marks(after: &str) -> usize {
 }
 
 /// Reads the end of a range: "–3" of "1–3".
-pub(super) fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<NameToken> {
+fn range_end(text: &str, lower: &str, at: usize, strength: Strength) -> Option<NameToken> {
     let rest = lower.get(at..)?;
     let body = rest.trim_start();
     let marks = ["-", "–", "—", "..", "to ", "through "];
@@ -200,35 +226,11 @@ pub(super) fn skip_separator(lower: &str, at: usize) -> Option<usize> {
 /// Returns whether a clause can end at a place, so that a number before it is a name.
 pub(super) fn ends_here(lower: &str, at: usize) -> bool {
     let rest = lower.get(at..).unwrap_or("").trim_start();
+    #[rustfmt::skip]
     let verbs = [
-        "is ",
-        "are ",
-        "has ",
-        "have ",
-        "was ",
-        "land",
-        "pass",
-        "complete",
-        "done",
-        "finish",
-        "merge",
-        "but ",
-        "except",
-        "ab",
-        "est ",
-        "ist ",
-        "está",
-        "to be ",
-        "to finish",
-        "to complete",
-        "to land",
-        "to pass",
-        "first",
-        "succeed",
-        "can ",
-        "may ",
-        "start",
-        "begin",
+        "is ", "are ", "has ", "have ", "was ", "land", "pass", "complete", "done", "finish", "merge", "but ",
+        "except", "ab", "est ", "ist ", "está", "to be ", "to finish", "to complete", "to land", "to pass", "first",
+        "succeed", "can ", "may ", "start", "begin",
     ];
     rest.is_empty()
         || rest.starts_with([')', '.', ',', ';', ']', '}', ':', '*', '_', '|', '–', '—', '-', '('])

@@ -58,30 +58,10 @@ pub(super) fn is_none_word(text: &str) -> bool {
         && bare
             .chars()
             .all(|c| matches!(c, '-' | '–' | '—' | '−' | '/' | '∅' | 'ø' | 'Ø'));
+    #[rustfmt::skip]
     let words = [
-        "",
-        "none",
-        "no",
-        "nothing",
-        "n/a",
-        "na",
-        "null",
-        "nil",
-        "no dependencies",
-        "no dependency",
-        "independent",
-        "keine",
-        "aucune",
-        "aucun",
-        "ninguna",
-        "ninguno",
-        "nenhuma",
-        "nenhum",
-        "nessuna",
-        "nessuno",
-        "нет",
-        "なし",
-        "无",
+        "", "none", "no", "nothing", "n/a", "na", "null", "nil", "no dependencies", "no dependency", "independent",
+        "keine", "aucune", "aucun", "ninguna", "ninguno", "nenhuma", "nenhum", "nessuna", "nessuno", "нет", "なし", "无",
         "無",
     ];
     is_dash || words.contains(&bare.to_lowercase().as_str())

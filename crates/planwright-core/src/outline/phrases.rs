@@ -44,32 +44,15 @@ pub(super) fn is_numbered_bold(text: &str) -> bool {
 /// Returns whether a title names a phase: "Phase 1: …", "Milestone 2".
 pub(super) fn is_phase(title: &str) -> bool {
     let title = title.trim_start_matches(['*', '_', '#', ' ']).to_lowercase();
+    #[rustfmt::skip]
     let nouns = [
-        "phase",
-        "stage",
-        "milestone",
-        "sprint",
-        "wave",
-        "iteration",
-        "week",
-        "day",
-        "part",
-        "epic",
+        "phase", "stage", "milestone", "sprint", "wave", "iteration", "week", "day", "part", "epic",
     ];
     let rest = nouns.iter().find_map(|noun| title.strip_prefix(noun));
-    rest.is_some_and(|rest| {
-        rest.starts_with([' ', '-'])
-            && rest
-                .trim_start_matches([' ', '-', '#'])
-                .starts_with(|c: char| c.is_ascii_digit() || "abciv".contains(c))
-            && {
-                let word: String = rest
-                    .trim_start_matches([' ', '-', '#'])
-                    .chars()
-                    .take_while(|c| c.is_alphanumeric())
-                    .collect();
-                word.len() <= 3
-            }
+    rest.filter(|rest| rest.starts_with([' ', '-'])).is_some_and(|rest| {
+        let rest = rest.trim_start_matches([' ', '-', '#']);
+        let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+        word.starts_with(|c: char| c.is_ascii_digit() || "abciv".contains(c)) && word.len() <= 3
     })
 }
 
@@ -86,26 +69,14 @@ pub(super) fn is_left_out(line: &str) -> bool {
     let is_bracketed = lower.starts_with(['(', '[', '<']) && lower.ends_with([')', ']', '>']);
     let starts = lower.trim_start_matches(['(', '[', '*', '_', ' ']);
     let starts_with_dots = starts.starts_with("...") || starts.starts_with('…');
+    #[rustfmt::skip]
     let whole = [
-        "etc",
-        "and so on",
-        "and so forth",
-        "truncated",
-        "continued",
-        "usw",
-        "and more",
+        "etc", "and so on", "and so forth", "truncated", "continued", "usw", "and more",
     ];
+    #[rustfmt::skip]
     let words = [
-        "omitted for brevity",
-        "remaining steps",
-        "remaining tasks",
-        "rest of the tasks",
-        "rest of the steps",
-        "more tasks",
-        "more steps",
-        "steps omitted",
-        "tasks omitted",
-        "and so on",
+        "omitted for brevity", "remaining steps", "remaining tasks", "rest of the tasks", "rest of the steps",
+        "more tasks", "more steps", "steps omitted", "tasks omitted", "and so on",
     ];
     whole.contains(&bare)
         || bare.len() < 100 && (is_bracketed || starts_with_dots) && words.iter().any(|words| bare.contains(words))
@@ -126,67 +97,18 @@ fn contains_any(text: &str, words: &[&str]) -> bool {
 
 /// Returns whether a heading is about something else than work.
 pub(super) fn is_other_heading(title: &str) -> bool {
-    is_version(title)
-        || starts_with_any(
-            title,
-            &[
-                "note",
-                "risk",
-                "question",
-                "open question",
-                "assumption",
-                "out of scope",
-                "non-goal",
-                "legend",
-                "context",
-                "background",
-                "overview",
-                "summary",
-                "acceptance",
-                "success",
-                "reference",
-                "constraint",
-                "finding",
-                "observation",
-                "current state",
-                "why",
-                "rationale",
-                "decision",
-                "trade",
-                "alternatives considered",
-                "dependenc",
-                "estimate",
-                "timeline",
-                "requirement",
-                "prerequisite",
-                "goals",
-                "benefit",
-                "caveat",
-                "what i found",
-                "key ",
-                "definition of done",
-                "files",
-                "architecture",
-                "analysis",
-                "approach",
-                "design",
-                "limitation",
-                "critical path",
-                "verification criteria",
-                "format",
-                "changelog",
-                "release notes",
-                "what changed",
-                "what's changed",
-                "what i changed",
-                "what was done",
-                "changes made",
-                "meeting notes",
-                "minutes",
-                "execution order",
-                "parallel example",
-            ],
-        )
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
+        "note", "risk", "question", "open question", "assumption", "out of scope", "non-goal", "legend", "context",
+        "background", "overview", "summary", "acceptance", "success", "reference", "constraint", "finding",
+        "observation", "current state", "why", "rationale", "decision", "trade", "alternatives considered",
+        "dependenc", "estimate", "timeline", "requirement", "prerequisite", "goals", "benefit", "caveat",
+        "what i found", "key ", "definition of done", "files", "architecture", "analysis", "approach", "design",
+        "limitation", "critical path", "verification criteria", "format", "changelog", "release notes",
+        "what changed", "what's changed", "what i changed", "what was done", "changes made", "meeting notes",
+        "minutes", "execution order", "parallel example",
+    ];
+    is_version(title) || starts_with_any(title, STARTS)
 }
 
 /// Returns whether a heading of a changelog names a release: "[1.2.0] - 2025-03-02".
@@ -200,124 +122,57 @@ pub(super) fn is_version(title: &str) -> bool {
 pub(super) fn is_plan_heading(title: &str) -> bool {
     let lower = plain(title).to_lowercase();
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
+    #[rustfmt::skip]
     let is_plan = [
-        "plan",
-        "tasks",
-        "steps",
-        "todo",
-        "todos",
-        "checklist",
-        "backlog",
-        "roadmap",
-        "breakdown",
+        "plan", "tasks", "steps", "todo", "todos", "checklist", "backlog", "roadmap", "breakdown",
     ];
     words.iter().any(|word| is_plan.contains(word)) && !is_other_heading(title)
 }
 
 /// Returns whether a sentence announces the plan.
 pub(super) fn is_plan_sentence(text: &str) -> bool {
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "plan", "tasks", "steps", "todo", "to-do", "breakdown", "broken down", "split the work",
+    ];
     let is_announced = text.trim_end().trim_end_matches(['*', '_']).ends_with(':');
-    is_announced
-        && contains_any(
-            text,
-            &[
-                "plan",
-                "tasks",
-                "steps",
-                "todo",
-                "to-do",
-                "breakdown",
-                "broken down",
-                "split the work",
-            ],
-        )
-        && !is_other_intro(text)
-        && !is_asking(text)
+    is_announced && contains_any(text, WORDS) && !is_other_intro(text) && !is_asking(text)
 }
 
 pub(super) fn is_other_intro(text: &str) -> bool {
-    starts_with_any(
-        text,
-        &[
-            "note",
-            "risk",
-            "assum",
-            "out of scope",
-            "legend",
-            "files",
-            "i looked",
-            "i checked",
-            "i found",
-            "i considered",
-            "i read",
-            "caveat",
-            "dependenc",
-            "execution order",
-            "critical path",
-            "meeting notes",
-            "minutes of",
-            "all done",
-        ],
-    ) || contains_any(
-        text,
-        &[
-            "not in scope",
-            "out of scope",
-            "i considered",
-            "things i noticed",
-            "i assumed",
-            "acceptance criteria",
-            "definition of done",
-            "non-goals",
-            "what i changed",
-            "what i did",
-            "what changed",
-            "changes i made",
-            "changes made",
-            "made the following changes",
-            "can't help with",
-            "cannot help with",
-            "can’t help with",
-            "can't assist",
-            "unable to help",
-        ],
-    )
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
+        "note", "risk", "assum", "out of scope", "legend", "files", "i looked", "i checked", "i found",
+        "i considered", "i read", "caveat", "dependenc", "execution order", "critical path", "meeting notes",
+        "minutes of", "all done",
+    ];
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "not in scope", "out of scope", "i considered", "things i noticed", "i assumed", "acceptance criteria",
+        "definition of done", "non-goals", "what i changed", "what i did", "what changed", "changes i made",
+        "changes made", "made the following changes", "can't help with", "cannot help with", "can’t help with",
+        "can't assist", "unable to help",
+    ];
+    starts_with_any(text, STARTS) || contains_any(text, WORDS)
 }
 
 pub(super) fn is_asking(text: &str) -> bool {
-    contains_any(
-        text,
-        &[
-            "need to know",
-            "questions",
-            "clarif",
-            "could you tell",
-            "please answer",
-            "let me know which",
-            "need more information",
-            "need some more information",
-            "need a bit more information",
-            "more information before",
-            "more details before",
-            "please provide",
-            "please send",
-        ],
-    )
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "need to know", "questions", "clarif", "could you tell", "please answer", "let me know which",
+        "need more information", "need some more information", "need a bit more information",
+        "more information before", "more details before", "please provide", "please send",
+    ];
+    contains_any(text, WORDS)
 }
 
 /// Returns whether a title names one of several plans.
 pub(super) fn is_option(text: &str) -> bool {
     let lower = plain(text).to_lowercase();
     let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
+    #[rustfmt::skip]
     let numbered = [
-        "option ",
-        "alternative ",
-        "variant ",
-        "approach ",
-        "plan ",
-        "draft ",
-        "version ",
-        "attempt ",
+        "option ", "alternative ", "variant ", "approach ", "plan ", "draft ", "version ", "attempt ",
     ];
     let is_numbered = numbered.iter().any(|start| {
         let rest = bare
@@ -333,178 +188,80 @@ pub(super) fn is_option(text: &str) -> bool {
 
 /// Returns whether a sentence announces a corrected version.
 pub(super) fn is_revision(text: &str) -> bool {
-    contains_any(
-        text,
-        &[
-            "corrected",
-            "revised",
-            "updated plan",
-            "updated version",
-            "updated list",
-            "here is the update",
-            "here's the update",
-            "final plan",
-            "final version",
-            "ignore the",
-            "instead of the",
-            "better version",
-            "improved",
-            "new version",
-            "fixed version",
-            "second attempt",
-            "please use this",
-            "use this one",
-            "wait,",
-            "actually,",
-            "scratch that",
-            "replaces the",
-            "supersedes",
-            "refined",
-            "v2",
-            "disregard",
-            "this is better",
-            "final answer",
-            "after review",
-            "use this",
-            "(better",
-            "(final",
-            "(revised",
-        ],
-    )
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "corrected", "revised", "updated plan", "updated version", "updated list", "here is the update",
+        "here's the update", "final plan", "final version", "ignore the", "instead of the", "better version",
+        "improved", "new version", "fixed version", "second attempt", "please use this", "use this one", "wait,",
+        "actually,", "scratch that", "replaces the", "supersedes", "refined", "v2", "disregard", "this is better",
+        "final answer", "after review", "use this", "(better", "(final", "(revised",
+    ];
+    contains_any(text, WORDS)
 }
 
 /// Returns whether a sentence announces a plan that no longer holds.
 pub(super) fn is_outdated(text: &str) -> bool {
-    contains_any(
-        text,
-        &[
-            "old plan",
-            "old version",
-            "previous plan",
-            "previous version",
-            "earlier plan",
-            "earlier version",
-            "original plan",
-            "no longer",
-            "rejected",
-            "discarded",
-            "outdated",
-            "obsolete",
-            "deprecated",
-            "superseded",
-            "do not use",
-            "don't use",
-            "not recommended",
-            "ignore this",
-            "for comparison",
-        ],
-    ) && !is_revision(text)
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "old plan", "old version", "previous plan", "previous version", "earlier plan", "earlier version",
+        "original plan", "no longer", "rejected", "discarded", "outdated", "obsolete", "deprecated", "superseded",
+        "do not use", "don't use", "not recommended", "ignore this", "for comparison",
+    ];
+    contains_any(text, WORDS) && !is_revision(text)
 }
 
 /// Returns whether a sentence announces an example and not the plan itself.
 pub(super) fn is_example(text: &str) -> bool {
-    contains_any(
-        text,
-        &[
-            "example",
-            "sample",
-            "the shape",
-            "this shape",
-            "format",
-            "schema",
-            "currently",
-            "current flow",
-            "current architecture",
-            "current state",
-            "data flow",
-            "existing",
-            "for instance",
-            "e.g.",
-            "template",
-            "looks like this",
-            "payload",
-            "response body",
-            "fixture",
-            "input file",
-            "config",
-        ],
-    )
+    #[rustfmt::skip]
+    const WORDS: &[&str] = &[
+        "example", "sample", "the shape", "this shape", "format", "schema", "currently", "current flow",
+        "current architecture", "current state", "data flow", "existing", "for instance", "e.g.", "template",
+        "looks like this", "payload", "response body", "fixture", "input file", "config",
+    ];
+    contains_any(text, WORDS)
 }
 
 /// Returns whether a label announces how to tell that a task is done.
 pub(super) fn is_criteria_label(text: &str) -> bool {
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
+        "acceptance", "definition of done", "done when", "success criteria", "exit criteria", "criteria",
+        "verification checklist", "verification criteria", "acceptance checklist",
+    ];
     let bare = plain(text).to_lowercase();
-    ["checklist", "checks", "dod"].contains(&bare.as_str())
-        || starts_with_any(
-            text,
-            &[
-                "acceptance",
-                "definition of done",
-                "done when",
-                "success criteria",
-                "exit criteria",
-                "criteria",
-                "verification checklist",
-                "verification criteria",
-                "acceptance checklist",
-            ],
-        )
+    ["checklist", "checks", "dod"].contains(&bare.as_str()) || starts_with_any(text, STARTS)
+}
+
+/// Returns whether a line announces what stands below it: "**Acceptance criteria:**".
+pub(super) fn is_label(text: &str) -> bool {
+    text.trim_end().trim_end_matches('*').ends_with(':')
 }
 
 /// Returns whether an item is a field of the task above it: "Depends on: 1", "Files: …".
 pub(super) fn is_field(text: &str) -> bool {
-    let has_colon =
-        plain(text).find(':').is_some_and(|at| at <= 30) || text.trim_end().trim_end_matches('*').ends_with(':');
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
+        "estimate", "effort", "status", "priority", "owner", "assignee", "complexity", "deliverable", "verif", "goal",
+        "description", "what", "why", "how", "time", "duration", "scope", "size",
+    ];
+    let has_colon = plain(text).find(':').is_some_and(|at| at <= 30) || is_label(text);
     is_dependency_field(text)
-        || has_colon
-            && (is_label_of_details(text)
-                || is_criteria_label(text)
-                || starts_with_any(
-                    text,
-                    &[
-                        "estimate",
-                        "effort",
-                        "status",
-                        "priority",
-                        "owner",
-                        "assignee",
-                        "complexity",
-                        "deliverable",
-                        "verif",
-                        "goal",
-                        "description",
-                        "what",
-                        "why",
-                        "how",
-                        "time",
-                        "duration",
-                        "scope",
-                        "size",
-                    ],
-                ))
+        || has_colon && (is_label_of_details(text) || is_criteria_label(text) || starts_with_any(text, STARTS))
 }
 
 /// Returns whether an item says what the task above it depends on.
 pub(super) fn is_dependency_field(text: &str) -> bool {
-    starts_with_any(
-        text,
-        &[
-            "depends on",
-            "dependencies",
-            "dependency",
-            "blocked by",
-            "deps:",
-            "prerequisite",
-        ],
-    )
+    #[rustfmt::skip]
+    const STARTS: &[&str] = &[
+        "depends on", "dependencies", "dependency", "blocked by", "deps:", "prerequisite",
+    ];
+    starts_with_any(text, STARTS)
 }
 
 /// Returns whether what stands below a label describes the task above it.
 pub(super) fn is_label_of_details(title: &str) -> bool {
-    starts_with_any(
-        title,
-        &[
-            "note", "detail", "file", "accept", "criteria", "depend", "risk", "output", "input", "test",
-        ],
-    )
+    const STARTS: &[&str] = &[
+        "note", "detail", "file", "accept", "criteria", "depend", "risk", "output", "input", "test",
+    ];
+    starts_with_any(title, STARTS)
 }

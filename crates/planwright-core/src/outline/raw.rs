@@ -1,6 +1,7 @@
 //! A plan as one part of an answer gives it: dependencies are still names.
 
 use super::OutlineTask;
+use super::rules::GUESS;
 use crate::diagnostic::Diagnostic;
 use crate::text::Span;
 
@@ -58,7 +59,47 @@ pub(super) struct Reference {
     pub(super) is_certain: bool,
 }
 
+impl Reference {
+    /// Returns a name that certainly is one of a task.
+    pub(super) fn certain(text: &str, place: Span) -> Self {
+        Reference {
+            text: text.to_owned(),
+            place,
+            is_certain: true,
+        }
+    }
+}
+
 impl RawPlan {
+    /// Adds a note on what was guessed.
+    pub(super) fn guess(&mut self, place: Span, message: impl Into<String>) {
+        self.notes.push(Diagnostic::new(&GUESS, place, message));
+    }
+
+    /// Adds a group. Returns its place among the groups.
+    pub(super) fn add_group(&mut self, group: RawGroup) -> usize {
+        self.groups.push(group);
+        self.groups.len() - 1
+    }
+
+    /// Returns the group with a name; it is added where there is none.
+    pub(super) fn group_named(&mut self, name: String, place: Span) -> usize {
+        let known = self.groups.iter().rposition(|group| group.name == name);
+        known.unwrap_or_else(|| {
+            self.add_group(RawGroup {
+                name,
+                place,
+                ..RawGroup::default()
+            })
+        })
+    }
+
+    /// Returns whether a task has an id or dependencies, as tasks of data have and sentences rarely.
+    pub(super) fn has_fields(&self) -> bool {
+        let has_field = |raw: &RawTask| raw.task.id.is_some() || raw.dependencies.is_some();
+        self.tasks.iter().any(has_field)
+    }
+
     /// Returns whether anything is written about dependencies.
     pub(super) fn has_dependencies(&self) -> bool {
         let of_tasks = |task: &RawTask| task.dependencies.is_some() || !task.blocks.is_empty();
@@ -93,12 +134,10 @@ impl RawPlan {
 
     /// Adds the tasks of another part of the same answer as a group.
     pub(super) fn append(&mut self, other: RawPlan, name: &str, place: Span) {
-        let n_groups = self.groups.len();
         let lists = self.tasks.iter().map(|task| task.list);
         let lists = lists.chain(self.groups.iter().filter_map(|group| group.list));
         let n_lists = lists.map(|list| list + 1).max().unwrap_or(0);
-        let own = n_groups;
-        self.groups.push(RawGroup {
+        let own = self.add_group(RawGroup {
             name: name.to_owned(),
             place,
             ..RawGroup::default()

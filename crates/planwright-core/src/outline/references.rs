@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use super::dependency_words::{
-    FOREIGN_MARKERS, MARKERS, MARKERS_AFTER, MARKERS_WITHOUT_SPACES, OTHER_WORDS, PHRASES, Strength,
+    MARKERS, MARKERS_AFTER, MARKERS_WITHOUT_SPACES, Markers, OTHER_WORDS, PHRASES, Strength,
 };
-use super::name_tokens::{ends_here, range_end, skip_noun, skip_separator, starts_with_words, token};
+use super::name_tokens::{ListedName, ends_here, name_at, skip_noun, skip_separator, starts_with_words, token};
 use super::names::is_none_word;
+use super::raw::Reference;
+use crate::text::Span;
 
 /// A name of a task in a sentence.
 #[derive(Debug, PartialEq)]
@@ -17,6 +19,16 @@ pub(super) struct Mention {
     pub(super) is_certain: bool,
     /// Whether the named task depends on the one that the sentence belongs to.
     pub(super) is_reverse: bool,
+}
+
+impl Mention {
+    pub(super) fn reference(&self, place: Span) -> Reference {
+        Reference {
+            text: self.text.clone(),
+            place,
+            is_certain: self.is_certain,
+        }
+    }
 }
 
 /// What a sentence says about dependencies.
@@ -56,22 +68,22 @@ pub(super) fn mentions(text: &str) -> Mentions {
             at = read_after(text, &lower, at, after, (Strength::Label, false), &mut out).max(after);
             continue;
         }
-        let marker = MARKERS
-            .iter()
-            .chain(FOREIGN_MARKERS)
-            .find(|(words, ..)| is_start && starts_with_words(rest, words));
-        let Some((words, strength, is_reverse)) = marker else {
+        let found = |markers: &'static Markers| {
+            let words = markers.words.iter().find(|words| starts_with_words(rest, words))?;
+            Some((*words, markers.strength, markers.is_reverse))
+        };
+        let Some((words, strength, is_reverse)) = MARKERS.iter().filter(|_| is_start).find_map(found) else {
             at += rest.chars().next().map_or(1, char::len_utf8);
             continue;
         };
         let after = at + words.len();
-        let end = match sense_of(&lower, at, words, *strength) {
-            Sense::Plain => read_after(text, &lower, at, after, (*strength, *is_reverse), &mut out),
+        let end = match sense_of(&lower, at, words, strength) {
+            Sense::Plain => read_after(text, &lower, at, after, (strength, is_reverse), &mut out),
             // "must not start before 4" is "after 4".
-            Sense::Wait => read_after(text, &lower, at, after, (*strength, false), &mut out),
+            Sense::Wait => read_after(text, &lower, at, after, (strength, false), &mut out),
             sense => {
                 let mut trial = Mentions::default();
-                let end = read_after(text, &lower, at, after, (*strength, *is_reverse), &mut trial);
+                let end = read_after(text, &lower, at, after, (strength, is_reverse), &mut trial);
                 let is_named = trial.found.iter().any(|mention| mention.is_certain);
                 match sense {
                     Sense::Negated => out.says_none |= is_named || is_own_clause(&lower, at, after),
@@ -175,15 +187,9 @@ fn sense_of(lower: &str, at: usize, marker: &str, strength: Strength) -> Sense {
             false => Sense::Plain,
         },
         "until" => {
+            #[rustfmt::skip]
             let waits = [
-                "blocked",
-                "wait",
-                "waits",
-                "hold",
-                "held",
-                "deferred",
-                "postponed",
-                "only",
+                "blocked", "wait", "waits", "hold", "held", "deferred", "postponed", "only",
             ];
             match words.take(4).any(|word| is_not(word) || waits.contains(&word)) {
                 true => Sense::Wait,
@@ -221,83 +227,27 @@ fn read_after(
     (strength, is_reverse): (Strength, bool),
     out: &mut Mentions,
 ) -> usize {
-    let mut at = skip_filler(lower, after);
+    let at = skip_filler(lower, after);
     let has_colon = lower.get(after..at).is_some_and(|gap| gap.contains([':', '：', '=']));
-    let n_before = out.found.len();
-    let mut push = |text: String, range: Range<usize>, is_certain: bool| {
-        out.found.push(Mention {
-            text,
-            range,
-            is_certain,
-            is_reverse,
-        });
+    let mut names = NamesAfterMarker {
+        at,
+        end: at,
+        found: Vec::new(),
+        may_be_quantity: true,
     };
-    let mut word: Option<&str> = None;
-    let mut only_numbers = true;
-    let mut end = at;
-    loop {
-        let (next, noun) = skip_noun(lower, at);
-        if noun.is_some() {
-            word = noun;
-        }
-        at = next;
-        let rest = lower.get(at..).unwrap_or("");
-        let is_phrase = |phrase: &str| {
-            let is_bare = ["all", "everything"].contains(&phrase);
-            let after = at + phrase.len();
-            starts_with_words(rest, phrase)
-                && (!is_bare || ends_here(lower, after) || exception(text, lower, after).is_some())
-        };
-        if let Some(phrase) = PHRASES.iter().find(|phrase| is_phrase(phrase)) {
-            end = at + phrase.len();
-            let mut name = (*phrase).to_owned();
-            if let Some((names, last)) = exception(text, lower, end) {
-                name = format!("{phrase} except {names}");
-                end = last;
-            }
-            push(name, at..end, true);
-            only_numbers = false;
-        } else if let Some(token) = token(text, at, strength) {
-            let mut range = at..token.end;
-            let mut last = token.end;
-            if let Some(to) = range_end(text, lower, token.end, strength) {
-                last = to.end;
-                range = at..last;
-            }
-            let written = text.get(range.clone()).unwrap_or("");
-            let written = written.trim_matches(['`', '*', '"', '[', ']']);
-            let is_phase = matches!(word, Some("phase" | "phases" | "stage" | "stages" | "milestone"));
-            let name = match word {
-                Some(word) if is_phase => format!("{} {written}", word.trim_end_matches('s')),
-                _ => written.to_owned(),
-            };
-            only_numbers &= token.is_number;
-            push(name, range, token.is_certain);
-            end = last;
-        } else {
-            break;
-        }
-        at = end;
-        match skip_separator(lower, at) {
-            Some(next) => at = next,
-            None => break,
-        }
-    }
-    let found = out.found.len() > n_before;
-    if found && only_numbers && word.is_none() && !ends_here(lower, end) {
-        // "after 2 hours", "needs 3 approvals".
-        out.found.truncate(n_before);
-        if !is_quantity(lower, end) {
-            out.doubts.push(start..end);
-        }
-        return after;
-    }
-    if !found {
+    names.read(text, lower, (strength, is_reverse));
+    let NamesAfterMarker {
+        at,
+        mut end,
+        found,
+        may_be_quantity,
+    } = names;
+    if found.is_empty() {
         if strength != Strength::Strong && !has_colon {
             return after;
         }
-        let stop = clause_end(text, at);
-        let words = text.get(at..stop).unwrap_or("").trim();
+        end = clause_end(text, at);
+        let words = text.get(at..end).unwrap_or("").trim();
         if is_none_word(words) && (has_colon || !words.is_empty()) {
             out.says_none = true;
         } else if words.is_empty() {
@@ -310,10 +260,77 @@ fn read_after(
                 is_reverse,
             });
         }
-        end = stop;
+    } else if may_be_quantity && !ends_here(lower, end) {
+        // "after 2 hours", "needs 3 approvals".
+        if !is_quantity(lower, end) {
+            out.doubts.push(start..end);
+        }
+        return after;
     }
+    out.found.extend(found);
     out.clauses.extend(clause(text, start, end));
     end
+}
+
+/// The names that follow a marker, while they are read.
+struct NamesAfterMarker {
+    at: usize,
+    /// Where the last name ends.
+    end: usize,
+    found: Vec<Mention>,
+    /// Whether they are numbers without a noun.
+    may_be_quantity: bool,
+}
+
+impl NamesAfterMarker {
+    fn read(&mut self, text: &str, lower: &str, (strength, is_reverse): (Strength, bool)) {
+        let mut word: Option<&str> = None;
+        loop {
+            let (next, noun) = skip_noun(lower, self.at);
+            word = noun.or(word);
+            self.at = next;
+            let phrase = phrase_at(text, lower, next);
+            let Some(name) = phrase.or_else(|| name_at(text, lower, next, word, strength)) else {
+                break;
+            };
+            self.end = name.range.end;
+            self.may_be_quantity &= name.is_number;
+            self.found.push(Mention {
+                text: name.text,
+                range: name.range,
+                is_certain: name.is_certain,
+                is_reverse,
+            });
+            match skip_separator(lower, self.end) {
+                Some(next) => self.at = next,
+                None => break,
+            }
+        }
+        self.may_be_quantity &= word.is_none();
+    }
+}
+
+/// Reads a phrase that names several tasks, such as "all of the above" and "everything except 3".
+fn phrase_at(text: &str, lower: &str, at: usize) -> Option<ListedName> {
+    let rest = lower.get(at..)?;
+    PHRASES.iter().find_map(|phrase| {
+        let end = at + phrase.len();
+        let except = || exception(text, lower, end);
+        let is_bare = ["all", "everything"].contains(phrase);
+        if !starts_with_words(rest, phrase) || is_bare && !ends_here(lower, end) && except().is_none() {
+            return None;
+        }
+        let (text, end) = match except() {
+            Some((names, last)) => (format!("{phrase} except {names}"), last),
+            None => ((*phrase).to_owned(), end),
+        };
+        Some(ListedName {
+            text,
+            range: at..end,
+            is_certain: true,
+            is_number: false,
+        })
+    })
 }
 
 /// Reads "except 3 and 4". Returns the names and where they end.
@@ -323,14 +340,9 @@ fn exception(text: &str, lower: &str, at: usize) -> Option<(String, usize)> {
         .trim_start()
         .trim_start_matches([',', '('])
         .trim_start();
+    #[rustfmt::skip]
     let words = [
-        "except for",
-        "except",
-        "but not",
-        "but",
-        "apart from",
-        "other than",
-        "excluding",
+        "except for", "except", "but not", "but", "apart from", "other than", "excluding",
     ];
     let word = words.iter().find(|word| starts_with_words(rest, word))?;
     let mut at = lower.len() - rest.len() + word.len();
@@ -370,16 +382,9 @@ fn is_quantity(lower: &str, at: usize) -> bool {
 
 /// Skips marks and small words between a marker and the names.
 fn skip_filler(lower: &str, mut at: usize) -> usize {
+    #[rustfmt::skip]
     const SMALL: [&str; 9] = [
-        "the completion of",
-        "completion of",
-        "completing",
-        "finishing",
-        "on",
-        "both",
-        "only on",
-        "only",
-        "also",
+        "the completion of", "completion of", "completing", "finishing", "on", "both", "only on", "only", "also",
     ];
     loop {
         let rest = lower.get(at..).unwrap_or("");

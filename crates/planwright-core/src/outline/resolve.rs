@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::Outline;
 use super::bracketed_titles::read_bracketed_titles;
 use super::cycles::find_cycle;
 use super::index::{Index, NameLookup};
@@ -11,6 +10,7 @@ use super::names::one_line;
 use super::phrases::is_phase;
 use super::raw::{RawPlan, Reference};
 use super::rules::{AMBIGUOUS, CYCLE, GUESS, REPEATED_ID, UNKNOWN_TASK};
+use super::{Outline, OutlineTask};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::State;
 use crate::text::{Span, visible};
@@ -52,43 +52,39 @@ pub(super) fn resolve(mut plan: RawPlan, base: Option<usize>) -> Result<Outline,
     if let Some(cycle) = find_cycle(&edges.on) {
         return Err(vec![cycle_of(&plan, &cycle)]);
     }
-    let groups: Vec<Option<String>> = (0..plan.tasks.len())
-        .map(|task_ix| {
-            let names = plan.groups_of(task_ix).into_iter().rev();
-            let names: Vec<&str> = names
-                .filter_map(|group| plan.groups.get(group).map(|group| group.name.as_str()))
-                .filter(|name| !name.is_empty())
-                .collect();
-            (!names.is_empty()).then(|| names.join(" / "))
-        })
-        .collect();
     // Each task is given to an agent of its own, so that each has what is written about its group.
     let most = MAX_ABOUT_GROUP.min(MAX_ABOUT_ALL / plan.tasks.len().max(1));
-    let about: Vec<Vec<String>> = (0..plan.tasks.len())
-        .map(|task_ix| about_groups(&plan, task_ix, most))
-        .collect();
-    let tasks = plan
-        .tasks
-        .into_iter()
-        .zip(edges.on)
-        .zip(groups)
-        .zip(about)
-        .map(|(((raw, on), group), about)| {
-            let mut task = raw.task;
-            if task.title.is_empty() {
-                task.title = "Untitled task".to_owned();
-            }
-            task.dependencies = on;
-            task.group = group;
-            task.details.extend(about);
-            task
-        });
+    let mut tasks = Vec::with_capacity(plan.tasks.len());
+    for (task_ix, dependencies) in edges.on.into_iter().enumerate() {
+        let (group, about) = (group_name(&plan, task_ix), about_groups(&plan, task_ix, most));
+        let Some(raw) = plan.tasks.get_mut(task_ix) else {
+            break;
+        };
+        let mut task = OutlineTask {
+            dependencies,
+            group,
+            ..std::mem::take(&mut raw.task)
+        };
+        if task.title.is_empty() {
+            task.title = "Untitled task".to_owned();
+        }
+        task.details.extend(about);
+        tasks.push(task);
+    }
     Ok(Outline {
         goal: plan.goal,
-        tasks: tasks.collect(),
+        tasks,
         guesses,
         place: Span::at(0),
     })
+}
+
+/// Returns the names of the groups of a task, the outermost first.
+fn group_name(plan: &RawPlan, task_ix: usize) -> Option<String> {
+    let groups = plan.groups_of(task_ix).into_iter().rev();
+    let names = groups.filter_map(|group_ix| Some(plan.groups.get(group_ix)?.name.as_str()));
+    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    (!names.is_empty()).then(|| names.join(" / "))
 }
 
 /// How much of what is written about a group each of its tasks repeats, in bytes.
@@ -199,7 +195,8 @@ fn two_readings(plan: &RawPlan, zero: &Edges, one: &Edges, place: Span) -> Diagn
     let title = |ix: usize| {
         plan.tasks
             .get(ix)
-            .map_or_else(String::new, |raw| name_of(&raw.task.title))
+            .map(|raw| name_of(&raw.task.title))
+            .unwrap_or_default()
     };
     let on = |edges: &Edges| edges.on.get(differs).and_then(|on| on.first()).copied().unwrap_or(0);
     let message = format!(
@@ -332,10 +329,7 @@ impl EdgeReader<'_> {
                     self.n_forward += usize::from(tasks.iter().any(|task| *task > owner));
                 }
                 if let Some(guess) = guess {
-                    let key = (reference.place.start, reference.place.end);
-                    self.guesses
-                        .entry(key)
-                        .or_insert_with(|| Diagnostic::new(&GUESS, reference.place, guess));
+                    self.guess(reference.place, guess);
                 }
                 Some(tasks)
             }
@@ -353,13 +347,15 @@ impl EdgeReader<'_> {
                     "`{}` names no task and is no dependency",
                     visible(&one_line(&reference.text, 60))
                 );
-                let key = (reference.place.start, reference.place.end);
-                self.guesses
-                    .entry(key)
-                    .or_insert_with(|| Diagnostic::new(&GUESS, reference.place, message));
+                self.guess(reference.place, message);
                 None
             }
         }
+    }
+
+    fn guess(&mut self, place: Span, message: String) {
+        let guess = self.guesses.entry((place.start, place.end));
+        guess.or_insert_with(|| Diagnostic::new(&GUESS, place, message));
     }
 
     fn error(&mut self, error: Diagnostic) {
@@ -427,7 +423,7 @@ fn repeated_ids(plan: &mut RawPlan) -> Vec<Diagnostic> {
     if are_apart && plan.tasks.iter().all(|raw| is_number(&raw.task.id)) {
         let place = plan.tasks.get(second).map_or(Span::at(0), |raw| raw.task.place);
         let message = "the numbers begin again in each group: they are numbers within it, and the tasks get new ids";
-        plan.notes.push(Diagnostic::new(&GUESS, place, message));
+        plan.guess(place, message);
         for raw in &mut plan.tasks {
             raw.number = raw.task.id.take();
         }

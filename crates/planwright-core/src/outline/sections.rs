@@ -7,9 +7,9 @@ use super::item_text::read_item;
 use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::plain;
 use super::phrases::{
-    is_asking, is_bold_heading, is_criteria_label, is_dependency_field, is_label_of_details, is_numbered_bold,
-    is_option, is_other_heading, is_other_intro, is_outdated, is_phase, is_plan_heading, is_plan_sentence, is_revision,
-    is_step_line,
+    is_asking, is_bold_heading, is_criteria_label, is_dependency_field, is_label, is_label_of_details,
+    is_numbered_bold, is_option, is_other_heading, is_other_intro, is_outdated, is_phase, is_plan_heading,
+    is_plan_sentence, is_revision, is_step_line,
 };
 use crate::text::Span;
 
@@ -107,115 +107,140 @@ fn kind_of<'t>(line: &MarkdownLine<'t>, has_items: bool) -> LineKind<'t> {
 
 /// Reads lines into headings and lists.
 pub(super) fn scan<'t>(lines: &[MarkdownLine<'t>]) -> OutlineScan<'t> {
-    let mut scan = OutlineScan::default();
-    let mut open: Vec<(usize, usize)> = Vec::new();
-    let mut intro: Option<(&'t str, usize)> = None;
-    let mut section: Option<usize> = None;
-    let mut is_list_open = false;
-    let mut was_blank = false;
-    // The last number at the top of the list before, which a paragraph may interrupt.
-    let mut last_number: Option<u64> = None;
+    let mut scanner = LineScanner::default();
     for line in lines {
-        let kind = kind_of(line, is_list_open);
-        match kind {
-            LineKind::Blank => {}
-            LineKind::TableRow => {
-                // A table within an item belongs to it; another one is read as a table.
-                let own = open.iter().rev().find(|(indent, _)| line.indent > *indent);
-                let own = own.filter(|_| is_list_open).and_then(|(_, ix)| scan.items.get_mut(*ix));
-                if let Some(item) = own {
-                    item.details.push((line.text, line.at));
-                }
-            }
-            LineKind::Heading(level) => {
-                let mut parent = section;
-                while let Some(own) = parent
-                    .and_then(|ix| scan.sections.get(ix))
-                    .filter(|own| own.level >= level)
-                {
-                    parent = own.parent;
-                }
-                scan.sections.push(OutlineSection {
-                    level,
-                    title: line.text.trim_end(),
-                    at: line.at,
-                    parent,
-                });
-                section = Some(scan.sections.len() - 1);
-                (is_list_open, intro) = (false, None);
-                last_number = None;
-                open.clear();
-            }
-            LineKind::Item { number, .. } => {
-                let number: Option<u64> = number.and_then(|number| number.parse().ok());
-                // Numbers that continue continue the list, whatever stands between.
-                if !is_list_open && number.is_some() && number > last_number && last_number.is_some() {
-                    is_list_open = true;
-                    open.clear();
-                }
-                if !is_list_open {
-                    scan.lists.push(ListHead {
-                        section,
-                        intro,
-                        is_asking: true,
-                        is_links: true,
-                        n_items: 0,
-                        n_labels: 0,
-                    });
-                    is_list_open = true;
-                    open.clear();
-                }
-                while open.last().is_some_and(|(indent, _)| line.indent <= indent + 1) {
-                    open.pop();
-                }
-                let item = ScannedItem {
-                    line: *line,
-                    parent: open.last().map(|(_, ix)| *ix),
-                    section,
-                    list: scan.lists.len() - 1,
-                    details: Vec::new(),
-                };
-                if let Some(list) = scan.lists.last_mut().filter(|_| item.parent.is_none()) {
-                    list.is_asking &= item.is_question();
-                    list.is_links &= statements(line.text, false).is_link();
-                    list.n_items += 1;
-                    last_number = number;
-                }
-                open.push((line.indent, scan.items.len()));
-                scan.items.push(item);
-                scan.push_detail(section, line);
-            }
-            LineKind::Text => {
-                let announces =
-                    line.indent == 0 && (line.text.trim_end().ends_with(':') || statements(line.text, false).is_link());
-                // After a blank line the indentation decides which item continues.
-                let own = match was_blank || announces {
-                    true => open.iter().rev().find(|(indent, _)| line.indent > *indent),
-                    false => open.last(),
-                };
-                let own = own.filter(|_| is_list_open);
-                match own.and_then(|(_, ix)| scan.items.get_mut(*ix)) {
-                    Some(item) => item.details.push((line.text, line.at)),
-                    None => {
-                        is_list_open = false;
-                        // A label begins another list.
-                        if line.text.trim_end().trim_end_matches('*').ends_with(':') {
-                            last_number = None;
-                        }
-                        intro = Some((line.text, line.at));
-                    }
-                }
-                scan.push_detail(section, line);
-            }
-        }
-        was_blank = kind == LineKind::Blank;
+        scanner.line(line);
     }
+    let mut scan = scanner.scan;
     scan.count_labels();
     let mut with_items: Vec<usize> = scan.items.iter().filter_map(|item| item.section).collect();
     with_items.dedup();
     scan.n_sections_with_items = with_items.len();
     scan.has_named_plan = (0..scan.lists.len()).any(|list| scan.is_named_plan(list));
     scan
+}
+
+/// The place in a text while its lines are read.
+#[derive(Default)]
+struct LineScanner<'t> {
+    scan: OutlineScan<'t>,
+    section: Option<usize>,
+    /// The items that the next line may belong to, each with its indentation.
+    open: Vec<(usize, usize)>,
+    intro: Option<(&'t str, usize)>,
+    is_list_open: bool,
+    was_blank: bool,
+    /// The last number at the top of the list before, which a paragraph may interrupt.
+    last_number: Option<u64>,
+}
+
+impl<'t> LineScanner<'t> {
+    fn line(&mut self, line: &MarkdownLine<'t>) {
+        let kind = kind_of(line, self.is_list_open);
+        match kind {
+            LineKind::Blank => {}
+            LineKind::TableRow => {
+                // A table within an item belongs to it; another one is read as a table.
+                let item = self.item_above(line.indent);
+                self.add_to_item(item, line);
+            }
+            LineKind::Heading(level) => self.heading(line, level),
+            LineKind::Item { number, .. } => self.item(line, number.and_then(|number| number.parse().ok())),
+            LineKind::Text => self.text(line),
+        }
+        self.was_blank = kind == LineKind::Blank;
+    }
+
+    /// Returns the innermost item that is indented less.
+    fn item_above(&self, indent: usize) -> Option<usize> {
+        let above = self.open.iter().rev().find(|(own, _)| indent > *own);
+        above.map(|(_, ix)| *ix)
+    }
+
+    /// Adds a line to an item of the list that is open. Returns whether there is one.
+    fn add_to_item(&mut self, item: Option<usize>, line: &MarkdownLine<'t>) -> bool {
+        let item = item.filter(|_| self.is_list_open);
+        let item = item.and_then(|ix| self.scan.items.get_mut(ix));
+        let is_added = item.is_some();
+        if let Some(item) = item {
+            item.details.push((line.text, line.at));
+        }
+        is_added
+    }
+
+    fn heading(&mut self, line: &MarkdownLine<'t>, level: usize) {
+        let sections = &self.scan.sections;
+        let mut parent = self.section;
+        while let Some(own) = parent.and_then(|ix| sections.get(ix)).filter(|own| own.level >= level) {
+            parent = own.parent;
+        }
+        self.section = Some(sections.len());
+        self.scan.sections.push(OutlineSection {
+            level,
+            title: line.text.trim_end(),
+            at: line.at,
+            parent,
+        });
+        (self.is_list_open, self.intro, self.last_number) = (false, None, None);
+        self.open.clear();
+    }
+
+    fn item(&mut self, line: &MarkdownLine<'t>, number: Option<u64>) {
+        if !self.is_list_open {
+            // Numbers that continue continue the list, whatever stands between.
+            let is_continued = self.last_number.is_some() && number > self.last_number;
+            if !is_continued {
+                self.scan.lists.push(ListHead {
+                    section: self.section,
+                    intro: self.intro,
+                    is_asking: true,
+                    is_links: true,
+                    n_items: 0,
+                    n_labels: 0,
+                });
+            }
+            self.is_list_open = true;
+            self.open.clear();
+        }
+        while self.open.last().is_some_and(|(indent, _)| line.indent <= indent + 1) {
+            self.open.pop();
+        }
+        let item = ScannedItem {
+            line: *line,
+            parent: self.open.last().map(|(_, ix)| *ix),
+            section: self.section,
+            list: self.scan.lists.len().saturating_sub(1),
+            details: Vec::new(),
+        };
+        if let Some(list) = self.scan.lists.last_mut().filter(|_| item.parent.is_none()) {
+            list.is_asking &= item.is_question();
+            list.is_links &= statements(line.text, false).is_link();
+            list.n_items += 1;
+            self.last_number = number;
+        }
+        self.open.push((line.indent, self.scan.items.len()));
+        self.scan.items.push(item);
+        self.scan.push_detail(self.section, line);
+    }
+
+    fn text(&mut self, line: &MarkdownLine<'t>) {
+        let announces =
+            line.indent == 0 && (line.text.trim_end().ends_with(':') || statements(line.text, false).is_link());
+        // After a blank line the indentation decides which item continues.
+        let own = match self.was_blank || announces {
+            true => self.item_above(line.indent),
+            false => self.open.last().map(|(_, ix)| *ix),
+        };
+        if !self.add_to_item(own, line) {
+            self.is_list_open = false;
+            // A label begins another list.
+            if is_label(line.text) {
+                self.last_number = None;
+            }
+            self.intro = Some((line.text, line.at));
+        }
+        self.scan.push_detail(self.section, line);
+    }
 }
 
 impl<'t> OutlineScan<'t> {
@@ -300,36 +325,28 @@ impl<'t> OutlineScan<'t> {
         is_criteria_label(intro) || self.titles(item.section).take(1).any(is_criteria_label)
     }
 
+    /// Returns the paragraph before a list and the heading above it, with their places.
+    fn announcements(&self, list: usize) -> impl Iterator<Item = (&'t str, usize)> {
+        let head = self.lists.get(list);
+        let section = head.and_then(|head| self.sections.get(head.section?));
+        let section = section.map(|section| (section.title, section.at));
+        [head.and_then(|head| head.intro), section].into_iter().flatten()
+    }
+
     /// Returns whether a list is said to hold no longer.
     pub(super) fn is_outdated(&self, list: usize) -> bool {
-        let head = self.lists.get(list);
-        let section = head
-            .and_then(|head| self.sections.get(head.section?))
-            .map(|section| section.title);
-        let intro = head.and_then(|head| head.intro).map(|(text, _)| text);
-        [intro, section].into_iter().flatten().any(is_outdated)
+        self.announcements(list).any(|(text, _)| is_outdated(text))
     }
 
     /// Returns whether a list is said to correct the one before it.
     pub(super) fn is_correction(&self, list: usize) -> bool {
-        let head = self.lists.get(list).filter(|_| list > 0);
-        let section = head
-            .and_then(|head| self.sections.get(head.section?))
-            .map(|section| section.title);
-        let intro = head.and_then(|head| head.intro).map(|(text, _)| text);
-        [intro, section].into_iter().flatten().any(is_revision)
+        list > 0 && self.announcements(list).any(|(text, _)| is_revision(text))
     }
 
     /// Returns the place where a list is called one of several options.
     pub(super) fn option_of(&self, list: usize) -> Option<Span> {
-        let head = self.lists.get(list)?;
-        let section = head.section.and_then(|ix| self.sections.get(ix));
-        let section = section.map(|section| (section.title, section.at));
-        let named = [head.intro, section]
-            .into_iter()
-            .flatten()
-            .find(|(text, _)| is_option(text));
-        named.map(|(text, at)| Span::new(at, at + text.trim_end().len()))
+        let (text, at) = self.announcements(list).find(|(text, _)| is_option(text))?;
+        Some(Span::new(at, at + text.trim_end().len()))
     }
 
     /// Returns whether an item below another is a task of its own, and not a remark on it.
@@ -339,13 +356,12 @@ impl<'t> OutlineScan<'t> {
         };
         let has_id = item.is_ordered() && above.is_ordered();
         let title = plain(above.line.text);
-        let is_label = above.line.text.trim_end().trim_end_matches('*').ends_with(':');
         // Where every item of a list is a short label, the items below them are the tasks.
         let are_labels = self
             .lists
             .get(above.list)
             .is_some_and(|list| list.n_labels == list.n_items);
-        let is_group = is_label || are_labels && above.parent.is_none() && !above.is_ordered();
+        let is_group = is_label(above.line.text) || are_labels && above.parent.is_none() && !above.is_ordered();
         has_id || is_phase(&title) || is_group && !is_label_of_details(&title)
     }
 }

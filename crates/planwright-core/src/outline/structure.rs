@@ -3,15 +3,15 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::OutlineTask;
-use super::dependency_sentences::statements;
+use super::dependency_sentences::{SentenceName, statements};
 use super::item_text::read_item;
 use super::names::one_line;
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
-use super::rules::{GUESS, IN_DESCRIPTION};
+use super::rules::IN_DESCRIPTION;
 use super::task_fields::{
-    certain, dependency_members, description_of, id_of, labelled, members_with, place_of, reference_of, references_of,
-    texts_of, title_of, words_of_key, words_of_value, written_dependencies,
+    dependency_members, description_of, id_of, labelled, members_with, place_of, reference_of, references_of, texts_of,
+    title_of, words_of_key, words_of_value, written_dependencies,
 };
 use super::task_keys as keys;
 use super::value::{MAX_DEPTH, OutlineData, OutlineMember, OutlineNode, plain_key};
@@ -37,19 +37,22 @@ pub(super) fn plan_of(root: &OutlineNode) -> Structure {
     let mut reader = StructureReader::default();
     let Some(first) = found.first() else {
         if empty.is_none() && is_single_task(root) {
-            reader.object(root, None, "tasks", None, 0, 0);
+            let alone = ElementPlace {
+                key: "tasks",
+                ..ElementPlace::default()
+            };
+            reader.object(root, None, alone);
             return Structure::Plan(Box::new(reader.finish()), false);
         }
         return empty.map_or(Structure::Nothing, Structure::Empty);
     };
     for list in &found {
         let group = (found.len() > 1).then(|| {
-            reader.plan.groups.push(RawGroup {
+            reader.plan.add_group(RawGroup {
                 name: words_of_key(list.key),
                 place: list.node.span,
                 ..RawGroup::default()
-            });
-            reader.plan.groups.len() - 1
+            })
         });
         reader.list(list.node, &plain_key(list.key), group, 0);
     }
@@ -142,6 +145,16 @@ fn is_list_of_lists(node: &OutlineNode) -> bool {
     node.elements().len() > 1 && node.elements().iter().all(is_list)
 }
 
+/// Where an element of a list stands.
+#[derive(Clone, Copy, Default)]
+struct ElementPlace<'k> {
+    /// The key of the list.
+    key: &'k str,
+    group: Option<usize>,
+    list: usize,
+    depth: usize,
+}
+
 #[derive(Default)]
 struct StructureReader {
     plan: RawPlan,
@@ -154,17 +167,10 @@ struct StructureReader {
 impl StructureReader {
     fn finish(mut self) -> RawPlan {
         if let Some(place) = self.unknown_place {
-            let names: Vec<String> = self
-                .unknown
-                .iter()
-                .take(6)
-                .map(|key| format!("`{}`", visible(key)))
-                .collect();
-            let more = if self.unknown.len() > names.len() {
-                " and others"
-            } else {
-                ""
-            };
+            let names = self.unknown.iter().take(6).map(|key| format!("`{}`", visible(key)));
+            let names: Vec<String> = names.collect();
+            let has_more = self.unknown.len() > names.len();
+            let more = if has_more { " and others" } else { "" };
             let message = format!("written into the description: {}{more}", names.join(", "));
             self.plan.notes.push(Diagnostic::new(&IN_DESCRIPTION, place, message));
         }
@@ -175,13 +181,18 @@ impl StructureReader {
         if depth <= MAX_DEPTH && keys::WAVES.contains(&key) && is_list_of_lists(node) {
             return self.waves(node, key, group, depth);
         }
-        let own = self.n_lists;
+        let place = ElementPlace {
+            key,
+            group,
+            list: self.n_lists,
+            depth,
+        };
         self.n_lists += 1;
         for member in node.members() {
-            self.element(&member.value, Some(&member.key), key, group, own, depth);
+            self.element(&member.value, Some(&member.key), place);
         }
         for element in node.elements() {
-            self.element(element, None, key, group, own, depth);
+            self.element(element, None, place);
         }
     }
 
@@ -192,163 +203,136 @@ impl StructureReader {
         let mut before: Option<Reference> = None;
         for (ix, element) in node.elements().iter().enumerate() {
             let id = format!("{name} {}", ix + 1);
-            self.plan.groups.push(RawGroup {
+            let own = self.plan.add_group(RawGroup {
                 name: id.clone(),
                 id: Some(id.clone()),
-                list: None,
                 parent: group,
                 dependencies: before.take().map(|before| vec![before]),
-                blocks: Vec::new(),
-                description: String::new(),
                 place: element.span,
+                ..RawGroup::default()
             });
-            let own = self.plan.groups.len() - 1;
             self.list(element, "tasks", Some(own), depth + 1);
-            before = Some(certain(&id, element.span));
+            before = Some(Reference::certain(&id, element.span));
         }
         let message = format!("the tasks of each {name} depend on those of the one before it");
-        self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
+        self.plan.guess(node.span, message);
     }
 
-    fn element(
-        &mut self,
-        node: &OutlineNode,
-        name: Option<&str>,
-        key: &str,
-        group: Option<usize>,
-        list: usize,
-        depth: usize,
-    ) {
-        if depth > MAX_DEPTH {
+    fn element(&mut self, node: &OutlineNode, name: Option<&str>, place: ElementPlace<'_>) {
+        if place.depth > MAX_DEPTH {
             return;
         }
         match &node.data {
-            OutlineData::Text(text) => {
-                let mut task = read_item(text.trim(), Some(node.span), 0);
-                task.task.place = node.span;
-                task.group = group;
-                task.list = list;
-                self.plan.tasks.push(task);
-            }
-            OutlineData::List(_) => self.list(node, key, group, depth + 1),
-            OutlineData::Object(members) => {
-                if let [OutlineMember { value, key: own, .. }] = members.as_slice() {
-                    let is_known =
-                        |tables: &[&[&str]]| tables.iter().any(|table| table.contains(&plain_key(own).as_str()));
-                    let is_children = children_of(node, key).is_some();
-                    match &value.data {
-                        OutlineData::Object(_) if !is_children => {
-                            let name = (!is_known(&[keys::TITLES, keys::LISTS])).then_some(own.as_str());
-                            return self.element(value, name, key, group, list, depth + 1);
-                        }
-                        OutlineData::Text(text) if !is_known(&[keys::TITLES, keys::IDS]) => {
-                            let mut task = read_item(&format!("{own}: {text}"), Some(node.span), 0);
-                            task.task.place = node.span;
-                            task.group = group;
-                            task.list = list;
-                            return self.plan.tasks.push(task);
-                        }
-                        _ => {}
-                    }
-                }
-                self.object(node, name, key, group, list, depth);
-            }
-            OutlineData::Null => {
-                let message = "`null` in a list of tasks is skipped";
-                self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
-            }
+            OutlineData::Text(text) => self.text(text.trim(), node, place),
+            OutlineData::List(_) => self.list(node, place.key, place.group, place.depth + 1),
+            OutlineData::Object(members) => match members.as_slice() {
+                [only] if self.single_member(node, only, place) => {}
+                _ => self.object(node, name, place),
+            },
+            OutlineData::Null => self.plan.guess(node.span, "`null` in a list of tasks is skipped"),
             _ => {}
         }
     }
 
-    fn object(
-        &mut self,
-        node: &OutlineNode,
-        name: Option<&str>,
-        key: &str,
-        group: Option<usize>,
-        list: usize,
-        depth: usize,
-    ) {
+    /// Reads a text as a task.
+    fn text(&mut self, text: &str, node: &OutlineNode, place: ElementPlace<'_>) {
+        let mut raw = read_item(text, Some(node.span), 0);
+        raw.task.place = node.span;
+        (raw.group, raw.list) = (place.group, place.list);
+        self.plan.tasks.push(raw);
+    }
+
+    /// Reads an object whose only member is a task by its name, or `T1: Write it`. Returns whether it is one.
+    fn single_member(&mut self, node: &OutlineNode, only: &OutlineMember, place: ElementPlace<'_>) -> bool {
+        let own = plain_key(&only.key);
+        let is_title = keys::TITLES.contains(&own.as_str());
+        match &only.value.data {
+            OutlineData::Object(_) if children_of(node, place.key).is_none() => {
+                let is_wrapper = is_title || keys::LISTS.contains(&own.as_str());
+                let name = (!is_wrapper).then_some(only.key.as_str());
+                let depth = place.depth + 1;
+                self.element(&only.value, name, ElementPlace { depth, ..place });
+                true
+            }
+            OutlineData::Text(text) if !is_title && !keys::IDS.contains(&own.as_str()) => {
+                self.text(&format!("{}: {text}", only.key), node, place);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads an object as a task, or as a group of the tasks in it.
+    fn object(&mut self, node: &OutlineNode, name: Option<&str>, place: ElementPlace<'_>) {
         let title = title_of(node);
         let id = id_of(node, title).or_else(|| name.map(str::to_owned));
-        let named = node.get(keys::GROUPS).filter(|_| title.is_none());
-        let title = title.or(named);
-        let words = title
-            .and_then(|member| member.value.scalar())
-            .map(str::to_owned)
-            .or_else(|| id.clone())
-            .unwrap_or_default();
-        let words = words.as_str();
-        let written = written_dependencies(node).or_else(|| self.described_dependencies(node, title));
+        let title = title.or_else(|| node.get(keys::GROUPS));
+        let words = title.and_then(|member| member.value.scalar());
+        let words = words.or(id.as_deref()).unwrap_or_default().to_owned();
+        let dependencies = written_dependencies(node).or_else(|| self.described_dependencies(node, title));
         for member in dependency_members(node).filter(|member| member.value.data == OutlineData::Bool(true)) {
             let message = format!("`{}: true` is not understood as a dependency", visible(&member.key));
-            let place = member.key_span.to(member.value.span);
-            self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+            self.plan.guess(member.key_span.to(member.value.span), message);
         }
-        let blocks: Vec<Reference> = members_with(node, keys::BLOCKS)
-            .flat_map(|member| references_of(&member.value))
-            .collect();
-        if let Some(children) = children_of(node, key) {
-            let own = match words {
-                "" if written.is_none() && blocks.is_empty() => group,
-                words => {
-                    let description = group_description(node, title, words, children);
-                    self.plan.groups.push(RawGroup {
-                        name: one_line(words, 200),
-                        // `phase: 2` is the number of a phase.
-                        id: id.or_else(|| number_of_group(node)),
-                        list: Some(list),
-                        parent: group,
-                        dependencies: written,
-                        blocks,
-                        description,
-                        place: place_of(node, title),
-                    });
-                    Some(self.plan.groups.len() - 1)
-                }
-            };
-            return self.list(&children.value, &plain_key(&children.key), own, depth + 1);
+        let blocks = members_with(node, keys::BLOCKS).flat_map(|member| references_of(&member.value));
+        let blocks: Vec<Reference> = blocks.collect();
+        if let Some(children) = children_of(node, place.key) {
+            let is_named = !words.is_empty() || dependencies.is_some() || !blocks.is_empty();
+            let group = is_named.then(|| RawGroup {
+                name: one_line(&words, 200),
+                // `phase: 2` is the number of a phase.
+                id: id.or_else(|| number_of_group(node)),
+                list: Some(place.list),
+                parent: place.group,
+                dependencies,
+                blocks,
+                description: group_description(node, title, &words, children),
+                place: place_of(node, title),
+            });
+            let group = group.map(|group| self.plan.add_group(group)).or(place.group);
+            return self.list(&children.value, &plain_key(&children.key), group, place.depth + 1);
         }
         if words.is_empty() {
             return;
         }
-        let group = self.group_by_field(node, group);
-        let state = self.state_of(node);
-        let texts = |names: &[&str]| {
-            members_with(node, names)
-                .flat_map(|member| texts_of(&member.value))
-                .collect()
-        };
-        let is_set =
-            |names: &[&str]| members_with(node, names).any(|member| member.value.data == OutlineData::Bool(true));
-        let first_line = words.lines().next().unwrap_or(words);
-        let task = OutlineTask {
-            id,
-            title: one_line(first_line, 500),
-            description: description_of(node, title, words),
-            state,
-            group: None,
-            is_parallel: is_set(keys::PARALLEL),
-            is_optional: is_set(keys::OPTIONAL),
-            files: texts(keys::FILES),
-            criteria: texts(keys::CRITERIA),
-            dependencies: Vec::new(),
-            details: Vec::new(),
-            place: place_of(node, title),
-        };
-        let details = self.details_of(node, title, &task);
-        let task = OutlineTask { details, ..task };
+        let group = self.group_by_field(node, place.group);
+        let task = self.task_of(node, title, id, &words);
         self.plan.tasks.push(RawTask {
             task,
-            number: None,
-            list,
+            list: place.list,
             group,
-            dependencies: written,
+            dependencies,
             blocks,
-            hints: Vec::new(),
-            notes: Vec::new(),
+            ..RawTask::default()
         });
+    }
+
+    fn task_of(
+        &mut self,
+        node: &OutlineNode,
+        title: Option<&OutlineMember>,
+        id: Option<String>,
+        words: &str,
+    ) -> OutlineTask {
+        let texts = |names: &[&str]| {
+            let members = members_with(node, names);
+            members.flat_map(|member| texts_of(&member.value)).collect()
+        };
+        let is_true = |member: &OutlineMember| member.value.data == OutlineData::Bool(true);
+        let mut task = OutlineTask {
+            id,
+            title: one_line(words.lines().next().unwrap_or(words), 500),
+            description: description_of(node, title, words),
+            state: self.state_of(node),
+            is_parallel: members_with(node, keys::PARALLEL).any(is_true),
+            is_optional: members_with(node, keys::OPTIONAL).any(is_true),
+            files: texts(keys::FILES),
+            criteria: texts(keys::CRITERIA),
+            place: place_of(node, title),
+            ..OutlineTask::default()
+        };
+        task.details = self.details_of(node, title, &task);
+        task
     }
 
     /// Returns the dependencies that the description of a task names, where no field does: "Depends on task 1."
@@ -364,16 +348,14 @@ impl StructureReader {
         let said = mentions(text.get(start..)?);
         let names = said
             .found
-            .into_iter()
+            .iter()
             .filter(|mention| mention.is_certain && !mention.is_reverse);
-        let found: Vec<Reference> = names.map(|mention| certain(&mention.text, member.value.span)).collect();
+        let found: Vec<Reference> = names.map(|mention| mention.reference(member.value.span)).collect();
         if found.is_empty() {
             return None;
         }
         let message = "the dependency is the one that the description names";
-        self.plan
-            .notes
-            .push(Diagnostic::new(&GUESS, member.value.span, message));
+        self.plan.guess(member.value.span, message);
         Some(found)
     }
 
@@ -386,15 +368,7 @@ impl StructureReader {
             OutlineData::Number(number) => format!("{} {number}", member.key),
             _ => member.value.text()?.to_owned(),
         };
-        let known = self.plan.groups.iter().rposition(|group| group.name == name);
-        Some(known.unwrap_or_else(|| {
-            self.plan.groups.push(RawGroup {
-                name,
-                place: member.value.span,
-                ..RawGroup::default()
-            });
-            self.plan.groups.len() - 1
-        }))
+        Some(self.plan.group_named(name, member.value.span))
     }
 
     fn state_of(&mut self, node: &OutlineNode) -> Option<State> {
@@ -403,8 +377,9 @@ impl StructureReader {
             OutlineData::Bool(true) => Some(State::Done),
             OutlineData::Text(word) => {
                 let (state, guess) = keys::read_status(word);
-                let note = guess.map(|guess| Diagnostic::new(&GUESS, member.value.span, guess));
-                self.plan.notes.extend(note);
+                if let Some(guess) = guess {
+                    self.plan.guess(member.value.span, guess);
+                }
                 state
             }
             _ => None,
@@ -440,18 +415,16 @@ impl StructureReader {
                 .collect()
         };
         let mut arrows: Vec<(Reference, Reference)> = Vec::new();
-        for (text, place) in [node]
-            .into_iter()
-            .chain(node.elements())
-            .filter_map(|node| Some((node.text()?, node.span)))
-        {
+        let nodes = [node].into_iter().chain(node.elements());
+        for (text, place) in nodes.filter_map(|node| Some((node.text()?, node.span))) {
             let said = statements(text, true);
             for link in &said.links {
                 let pairs = link
                     .after
                     .iter()
                     .flat_map(|own| link.before.iter().map(move |on| (own, on)));
-                let edges = pairs.map(|(own, on)| (certain(&own.text, place), certain(&on.text, place)));
+                let certain = |name: &SentenceName| Reference::certain(&name.text, place);
+                let edges = pairs.map(|(own, on)| (certain(own), certain(on)));
                 match link.is_arrow {
                     true => arrows.extend(edges),
                     false => self.plan.edges.extend(edges),
@@ -459,7 +432,7 @@ impl StructureReader {
             }
             if said.links.is_empty() || !said.doubts.is_empty() {
                 let message = format!("`{}` is not understood as a dependency", visible(&one_line(text, 60)));
-                self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+                self.plan.guess(place, message);
             }
         }
         let Some(place) = arrows.first().map(|(_, on)| on.place) else {
@@ -474,7 +447,7 @@ impl StructureReader {
             true => "an arrow leads from a task to one that it depends on",
             false => "an arrow leads from a task to one that depends on it",
         };
-        self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+        self.plan.guess(place, message);
         for (own, on) in arrows {
             self.plan.edges.push(if is_reversed { (on, own) } else { (own, on) });
         }
@@ -509,7 +482,7 @@ impl StructureReader {
         }
         self.plan.edges.extend(edges);
         let message = "the tasks of each of these lists depend on those of the list before it";
-        self.plan.notes.push(Diagnostic::new(&GUESS, node.span, message));
+        self.plan.guess(node.span, message);
     }
 
     /// Reads dependencies that stand next to the list of tasks.
@@ -524,15 +497,10 @@ impl StructureReader {
         }
         for member in members_with(holder, keys::EDGES) {
             self.sentence_edges(&member.value);
-            for (name, value) in member
-                .value
-                .members()
-                .iter()
-                .map(|own| ((&own.key, own.key_span), &own.value))
-            {
-                let owner = certain(name.0, name.1);
-                let on = references_of(value);
-                self.plan.edges.extend(on.into_iter().map(|on| (owner.clone(), on)));
+            for own in member.value.members() {
+                let owner = Reference::certain(own.key.trim(), own.key_span);
+                let on = references_of(&own.value).into_iter();
+                self.plan.edges.extend(on.map(|on| (owner.clone(), on)));
             }
             for element in member.value.elements() {
                 let owner = end(element, &["task", "taskid", "id", "issueid", "node"]);
@@ -554,8 +522,8 @@ impl StructureReader {
             }
         }
         if let Some(place) = from_before_to {
-            let message = "an edge leads from a task to one that depends on it";
-            self.plan.notes.push(Diagnostic::new(&GUESS, place, message));
+            self.plan
+                .guess(place, "an edge leads from a task to one that depends on it");
         }
     }
 }

@@ -4,73 +4,29 @@ use super::OutlineTask;
 use super::item_text::read_item;
 use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::{is_none_word, one_line, plain};
-use super::raw::{RawGroup, RawPlan, RawTask, Reference};
-use super::rules::GUESS;
+use super::raw::{RawPlan, RawTask, Reference};
 use super::task_fields::labelled;
 use super::task_keys as keys;
 use super::value::plain_key;
-use crate::diagnostic::Diagnostic;
 use crate::text::Span;
 
 /// Columns that name the task, the surest first.
+#[rustfmt::skip]
 const TITLES: &[&str] = &[
-    "task",
-    "title",
-    "tasktitle",
-    "taskname",
-    "todo",
-    "action",
-    "actionitem",
-    "workitem",
-    "activity",
-    "item",
-    "work",
-    "deliverable",
-    "name",
-    "summary",
-    "story",
-    "issue",
-    "step",
-    "what",
-    "description",
-    "taskdescription",
-    "aufgabe",
-    "schritt",
-    "titel",
-    "tâche",
-    "tache",
-    "étape",
-    "titre",
-    "tarea",
-    "paso",
-    "título",
-    "titulo",
-    "tarefa",
-    "etapa",
-    "attività",
-    "compito",
-    "passo",
-    "задача",
-    "タスク",
-    "作業",
-    "任务",
-    "beschreibung",
-    "descripción",
-    "descrição",
+    "task", "title", "tasktitle", "taskname", "todo", "action", "actionitem", "workitem", "activity", "item", "work",
+    "deliverable", "name", "summary", "story", "issue", "step", "what", "description", "taskdescription", "aufgabe",
+    "schritt", "titel", "tâche", "tache", "étape", "titre", "tarea", "paso", "título", "titulo", "tarefa", "etapa",
+    "attività", "compito", "passo", "задача", "タスク", "作業", "任务", "beschreibung", "descripción", "descrição",
     "descrizione",
 ];
 
+/// How many of these name nothing but tasks.
+const N_SURE_TITLES: usize = 9;
+
 /// Columns that say what else is to be known.
+#[rustfmt::skip]
 const DESCRIPTIONS: &[&str] = &[
-    "description",
-    "details",
-    "detail",
-    "notes",
-    "note",
-    "what",
-    "summary",
-    "comment",
-    "comments",
+    "description", "details", "detail", "notes", "note", "what", "summary", "comment", "comments",
 ];
 
 const IDS: &[&str] = &[
@@ -195,36 +151,23 @@ struct Columns {
 impl Columns {
     fn of(header: &[Cell<'_>], rows: &[Vec<Cell<'_>>]) -> Option<Self> {
         let names: Vec<String> = header.iter().map(|cell| plain_key(&plain(cell.text))).collect();
-        let named = |keys: &[&str]| keys.iter().find_map(|key| names.iter().position(|name| name == key));
         let rows = || rows.iter().filter(|row| !is_rule(row));
         let cells = |column: usize| rows().filter_map(move |row| row.get(column));
         let is_short =
             |column: &usize| cells(*column).all(|cell| !plain(cell.text).contains(' ') && cell.text.len() <= 16);
         // `Step` and `Task` are ids where another column has the words.
-        let titles: Vec<usize> = TITLES
-            .iter()
-            .filter_map(|key| names.iter().position(|name| name == key))
-            .collect();
+        let column_of = |key: &&str| names.iter().position(|name| name == key);
+        let mut titles = TITLES.iter().filter_map(column_of);
         let title = titles
-            .iter()
-            .copied()
+            .clone()
             .find(|column| !is_short(column))
-            .or(titles.first().copied())?;
-        let others = |keys: &[&str]| {
-            keys.iter().find_map(|key| {
-                names
-                    .iter()
-                    .position(|name| name == key)
-                    .filter(|column| *column != title)
-            })
-        };
+            .or_else(|| titles.next())?;
+        let is_other = |column: &usize| *column != title;
+        let others = |keys: &[&str]| keys.iter().filter_map(column_of).find(is_other);
         let mut columns = Columns {
             title,
             id: others(IDS).filter(|column| is_short(column)),
-            dependencies: names
-                .iter()
-                .position(|name| keys::is_dependency(name))
-                .filter(|column| *column != title),
+            dependencies: names.iter().position(|name| keys::is_dependency(name)).filter(is_other),
             blocks: others(keys::BLOCKS),
             state: others(keys::STATES),
             group: others(keys::GROUPS),
@@ -244,20 +187,10 @@ impl Columns {
             columns.criteria,
             columns.description,
         ];
-        let is_other = |column: &usize| !known.contains(&Some(*column));
+        let is_unknown = |column: &usize| !known.contains(&Some(*column));
         let other = |column: usize| Some((column, plain(header.get(column)?.text)));
-        columns.others = (0..header.len()).filter(is_other).filter_map(other).collect();
-        let is_sure = named(&[
-            "task",
-            "title",
-            "tasktitle",
-            "taskname",
-            "todo",
-            "action",
-            "actionitem",
-            "workitem",
-            "activity",
-        ]) == Some(title);
+        columns.others = (0..header.len()).filter(is_unknown).filter_map(other).collect();
+        let is_sure = TITLES.iter().take(N_SURE_TITLES).find_map(column_of) == Some(title);
         let has_other = columns.id.is_some()
             || columns.dependencies.is_some()
             || columns.state.is_some()
@@ -283,99 +216,104 @@ fn plan_of(rows: &[Vec<Cell<'_>>], label: Option<MarkdownLine<'_>>) -> Option<(R
         return None;
     }
     // Where borders stand between rows, a row of several lines would be read as several tasks.
-    let mut parts = rows.split(is_rule).map(<[_]>::len).filter(|n_rows| *n_rows > 0);
-    let (n_parts, longest) = parts.by_ref().fold((0, 0), |(n, most), own| (n + 1, most.max(own)));
+    let parts = rows.split(is_rule).map(<[_]>::len).filter(|n_rows| *n_rows > 0);
+    let (n_parts, longest) = parts.fold((0, 0), |(n, most), own| (n + 1, most.max(own)));
     if n_parts > 1 && longest > 1 {
         return None;
     }
     let columns = Columns::of(header, rows)?;
     let mut plan = RawPlan::default();
-    let own_group = label.map(|label| {
-        plan.groups.push(RawGroup {
-            name: plain(label.text),
-            place: label.span(),
-            ..RawGroup::default()
-        });
-        0
-    });
+    let own_group = label.map(|label| plan.group_named(plain(label.text), label.span()));
     for row in rows.iter().filter(|row| !is_rule(row)) {
-        let cell = |column: Option<usize>| row.get(column?).filter(|cell| !is_none_word(cell.text));
-        let Some(title) = cell(Some(columns.title)) else {
-            continue;
+        let row = TableRow {
+            cells: row,
+            columns: &columns,
         };
-        let read = read_item(title.text, None, title.at);
-        let group = match cell(columns.group) {
-            Some(cell) => {
-                let name = plain(cell.text);
-                let known = plan.groups.iter().position(|group| group.name == name);
-                Some(known.unwrap_or_else(|| {
-                    plan.groups.push(RawGroup {
-                        name,
-                        place: cell.span(),
-                        ..RawGroup::default()
-                    });
-                    plan.groups.len() - 1
-                }))
-            }
-            None => own_group,
-        };
-        let references = |column: Option<usize>| -> Option<Vec<Reference>> {
-            let found = row
-                .get(column?)
-                .filter(|cell| !is_none_word(cell.text))
-                .map(|cell| Reference {
-                    text: plain(cell.text),
-                    place: cell.span(),
-                    is_certain: true,
-                });
-            Some(found.into_iter().collect())
-        };
-        let texts = |column| -> Vec<String> {
-            let files = cell(column).map_or("", |cell| cell.text).split(',').map(plain);
-            files.filter(|file| !file.is_empty()).collect()
-        };
-        let details = columns.others.iter().filter_map(|(column, name)| {
-            let cell = cell(Some(*column)).filter(|cell| !cell.text.is_empty())?;
+        row.read(own_group, &mut plan);
+    }
+    let place = plan.tasks.first()?.task.place;
+    Some((plan, place))
+}
+
+struct TableRow<'r, 't> {
+    cells: &'r [Cell<'t>],
+    columns: &'r Columns,
+}
+
+impl<'r, 't> TableRow<'r, 't> {
+    /// Returns the cell of a column, where it says something.
+    fn cell(&self, column: Option<usize>) -> Option<&'r Cell<'t>> {
+        self.cells.get(column?).filter(|cell| !is_none_word(cell.text))
+    }
+
+    fn words(&self, column: Option<usize>) -> Option<String> {
+        self.cell(column).map(|cell| plain(cell.text))
+    }
+
+    /// Returns the tasks that a cell names; none where the table has no such column.
+    fn references(&self, column: Option<usize>) -> Option<Vec<Reference>> {
+        let cell = self.cell(Some(column?)).into_iter();
+        Some(
+            cell.map(|cell| Reference::certain(&plain(cell.text), cell.span()))
+                .collect(),
+        )
+    }
+
+    /// Returns the cells of the columns that are no fields of a task, with their names.
+    fn details(&self) -> impl Iterator<Item = String> {
+        self.columns.others.iter().filter_map(|(column, name)| {
+            let cell = self.cell(Some(*column)).filter(|cell| !cell.text.is_empty())?;
             // A number of the row says nothing else.
             let is_id = IDS.contains(&plain_key(name).as_str()) || name.is_empty();
             let is_order = is_id && !cell.text.contains(' ');
             (!is_order).then(|| labelled(name, cell.text))
-        });
-        let details: Vec<String> = details.chain(read.task.details).collect();
-        let status = cell(columns.state);
+        })
+    }
+
+    /// Adds the task of the row to a plan.
+    fn read(&self, own_group: Option<usize>, plan: &mut RawPlan) {
+        let columns = self.columns;
+        let Some(title) = self.cell(Some(columns.title)) else {
+            return;
+        };
+        let read = read_item(title.text, None, title.at);
+        let group = match self.cell(columns.group) {
+            Some(cell) => Some(plan.group_named(plain(cell.text), cell.span())),
+            None => own_group,
+        };
+        let status = self.cell(columns.state);
         let (state, guess) = status.map_or((None, None), |cell| keys::read_status(cell.text));
-        let note = status.zip(guess);
-        plan.notes
-            .extend(note.map(|(cell, guess)| Diagnostic::new(&GUESS, cell.span(), guess)));
+        if let Some((cell, guess)) = status.zip(guess) {
+            plan.guess(cell.span(), guess);
+        }
         plan.notes.extend(read.notes);
-        let dependencies = references(columns.dependencies).or(read.dependencies);
+        let files = self
+            .cell(columns.files)
+            .map_or("", |cell| cell.text)
+            .split(',')
+            .map(plain);
         plan.tasks.push(RawTask {
             task: OutlineTask {
-                id: cell(columns.id).map(|cell| plain(cell.text)).or(read.task.id),
+                id: self.words(columns.id).or(read.task.id),
                 title: one_line(&read.task.title, 500),
-                description: match cell(columns.description) {
+                description: match self.cell(columns.description) {
                     Some(cell) if read.task.description.is_empty() => cell.text.to_owned(),
                     Some(cell) => format!("{}\n{}", read.task.description, cell.text),
                     None => read.task.description,
                 },
-                criteria: cell(columns.criteria)
-                    .map(|cell| plain(cell.text))
-                    .into_iter()
-                    .collect(),
-                details,
+                criteria: self.words(columns.criteria).into_iter().collect(),
+                details: self.details().chain(read.task.details).collect(),
                 state: state.or(read.task.state),
-                files: texts(columns.files),
+                files: files.filter(|file| !file.is_empty()).collect(),
                 place: title.span(),
                 is_optional: read.task.is_optional,
                 is_parallel: read.task.is_parallel,
                 ..OutlineTask::default()
             },
             group,
-            dependencies,
-            blocks: references(columns.blocks).unwrap_or_default(),
+            dependencies: self.references(columns.dependencies).or(read.dependencies),
+            blocks: self.references(columns.blocks).unwrap_or_default(),
             ..RawTask::default()
         });
     }
-    let place = plan.tasks.first()?.task.place;
-    Some((plan, place))
 }

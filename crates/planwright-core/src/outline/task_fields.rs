@@ -84,14 +84,6 @@ pub(super) fn written_dependencies(node: &OutlineNode) -> Option<Vec<Reference>>
     Some(members.flat_map(|member| references_of(&member.value)).collect())
 }
 
-pub(super) fn certain(text: &str, place: Span) -> Reference {
-    Reference {
-        text: text.trim().to_owned(),
-        place,
-        is_certain: true,
-    }
-}
-
 /// Returns the tasks that a value names.
 pub(super) fn references_of(node: &OutlineNode) -> Vec<Reference> {
     match &node.data {
@@ -105,10 +97,10 @@ pub(super) fn references_of(node: &OutlineNode) -> Vec<Reference> {
         }
         OutlineData::Object(members) => match reference_of(node) {
             Some(reference) => vec![reference],
-            None => members
-                .iter()
-                .map(|member| certain(&member.key, member.key_span))
-                .collect(),
+            None => {
+                let named = |member: &OutlineMember| Reference::certain(member.key.trim(), member.key_span);
+                members.iter().map(named).collect()
+            }
         },
         _ => reference_of(node).into_iter().collect(),
     }
@@ -123,30 +115,17 @@ pub(super) fn reference_of(node: &OutlineNode) -> Option<Reference> {
                 .and_then(|member| member.value.text());
             let is_loose =
                 kind.is_some_and(|kind| ["related", "parent-child", "discovered-from", "relates"].contains(&kind));
+            #[rustfmt::skip]
             let names = [
-                "dependsonid",
-                "dependson",
-                "after",
-                "id",
-                "taskid",
-                "task",
-                "ref",
-                "step",
-                "target",
-                "on",
-                "issue",
-                "number",
-                "title",
-                "name",
-                "key",
+                "dependsonid", "dependson", "after", "id", "taskid", "task", "ref", "step", "target", "on", "issue",
+                "number", "title", "name", "key",
             ];
             let named = node.get(&names).filter(|_| !is_loose)?;
-            let text = named.value.scalar()?;
-            Some(certain(text, named.value.span))
+            Some(Reference::certain(named.value.scalar()?, named.value.span))
         }
         _ => {
             let text = node.scalar().filter(|text| !is_none_word(text))?;
-            Some(certain(text, node.span))
+            Some(Reference::certain(text, node.span))
         }
     }
 }

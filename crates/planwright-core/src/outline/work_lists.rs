@@ -23,33 +23,33 @@ pub(super) struct FoundList<'n> {
 
 /// Returns the lists of tasks at the smallest depth that has any.
 pub(super) fn find_lists<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) -> Vec<FoundList<'n>> {
-    if let OutlineData::List(elements) = &root.data {
-        let is_work = are_work(elements, true);
-        if is_work {
-            let is_strong = elements.iter().any(has_sign_of_work);
-            return vec![FoundList {
-                key: "tasks",
-                node: root,
-                is_strong,
-                holders: Vec::new(),
-            }];
-        }
-        // A wrapper can be a list of one.
-        return match elements.as_slice() {
-            [
-                only @ OutlineNode {
-                    data: OutlineData::Object(_),
-                    ..
-                },
-            ] => find_lists_in_objects(only, empty),
-            [] => {
-                empty.get_or_insert(root.span);
-                Vec::new()
-            }
-            _ => Vec::new(),
-        };
+    let OutlineData::List(elements) = &root.data else {
+        return find_lists_in_objects(root, empty);
+    };
+    if are_work(elements, true) {
+        return vec![whole_list(root, elements.iter().any(has_sign_of_work))];
     }
-    find_lists_in_objects(root, empty)
+    match elements.as_slice() {
+        [] => drop(empty.get_or_insert(root.span)),
+        // A wrapper can be a list of one.
+        [only] if is_object(only) => return find_lists_in_objects(only, empty),
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Returns a value as a list of tasks with nothing around it.
+fn whole_list(root: &OutlineNode, is_strong: bool) -> FoundList<'_> {
+    FoundList {
+        key: "tasks",
+        node: root,
+        is_strong,
+        holders: Vec::new(),
+    }
+}
+
+fn is_object(node: &OutlineNode) -> bool {
+    matches!(node.data, OutlineData::Object(_))
 }
 
 /// An object in which lists of tasks are looked for.
@@ -95,10 +95,7 @@ fn find_lists_in_objects<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) ->
                 if !is_open || n_left == 0 {
                     continue;
                 }
-                for object in objects
-                    .iter()
-                    .filter(|object| matches!(object.data, OutlineData::Object(_)))
-                {
+                for object in objects.iter().filter(|object| is_object(object)) {
                     let branch = match elements {
                         [] => holder.branch,
                         _ => {
@@ -132,13 +129,8 @@ fn find_lists_in_objects<'n>(root: &'n OutlineNode, empty: &mut Option<Span>) ->
     // Tasks by their ids, with nothing around them.
     let is_map = root.members().len() > 1 && is_map_of_work(root);
     let has_sign = root.members().iter().any(|member| has_sign_of_work(&member.value));
-    let map = FoundList {
-        key: "tasks",
-        node: root,
-        is_strong: true,
-        holders: Vec::new(),
-    };
-    if is_map && has_sign { vec![map] } else { Vec::new() }
+    let map = (is_map && has_sign).then(|| whole_list(root, true));
+    map.into_iter().collect()
 }
 
 /// Returns whether an object is a single task: it has an id and words for it.
@@ -158,16 +150,8 @@ fn lists_of<'n>(
     let mut weak = Vec::new();
     for member in object.members() {
         let key = plain_key(&member.key);
-        let is_other = [
-            keys::NO_LISTS,
-            keys::DEPENDENCIES,
-            keys::BLOCKS,
-            keys::FILES,
-            keys::CRITERIA,
-            keys::EDGES,
-        ]
-        .iter()
-        .any(|others| others.contains(&key.as_str()));
+        let others = [keys::NO_LISTS, keys::FILES, keys::CRITERIA, keys::EDGES];
+        let is_other = others.iter().any(|others| others.contains(&key.as_str()));
         let rank = keys::LISTS.iter().position(|own| *own == key);
         let is_named_so = ["tasks", "steps", "todos", "stories"]
             .iter()
@@ -186,13 +170,10 @@ fn lists_of<'n>(
         {
             continue;
         }
+        let is_in_part = rank.is_some() && !name.is_empty();
         let list = FoundList {
             // A list within a named part is called by the name of the part.
-            key: if rank.is_some() && !name.is_empty() {
-                name
-            } else {
-                &member.key
-            },
+            key: if is_in_part { name } else { &member.key },
             node: &member.value,
             is_strong: is_list_key || elements.iter().any(has_sign_of_work),
             holders: holders.to_vec(),
@@ -202,22 +183,15 @@ fn lists_of<'n>(
             false => weak.push(list),
         }
     }
-    let has_children = |list: &FoundList<'_>| {
-        list.node
-            .elements()
-            .iter()
-            .any(|element| children_of(element, "phases").is_some())
+    let order = |(rank, list): &(usize, FoundList<'_>)| {
+        let mut elements = list.node.elements().iter();
+        (!elements.any(|element| children_of(element, "phases").is_some()), *rank)
     };
-    let best = strong.iter().map(|(rank, list)| (!has_children(list), *rank)).min();
-    match best {
-        Some((_, usize::MAX)) => strong.into_iter().map(|(_, list)| list).collect(),
-        Some(best) => strong
-            .into_iter()
-            .filter(|(rank, list)| (!has_children(list), *rank) == best)
-            .map(|(_, list)| list)
-            .collect(),
-        None => weak,
-    }
+    let Some(best) = strong.iter().map(order).min() else {
+        return weak;
+    };
+    strong.retain(|list| best.1 == usize::MAX || order(list) == best);
+    strong.into_iter().map(|(_, list)| list).collect()
 }
 
 /// Returns whether the elements of a list can be tasks. `null` is skipped in a list of others.
@@ -235,7 +209,7 @@ fn is_work(element: &OutlineNode, may_be_text: bool) -> bool {
         OutlineData::Text(_) => may_be_text && element.text().is_some(),
         OutlineData::Object(members) => {
             let has = |keys: &[&str]| element.get(keys).is_some_and(|member| member.value.text().is_some());
-            let is_wrapped = matches!(members.as_slice(), [only] if matches!(only.value.data, OutlineData::Object(_)));
+            let is_wrapped = matches!(members.as_slice(), [only] if is_object(&only.value));
             let is_short = may_be_text && members.len() == 1;
             has(keys::WORK_TITLES)
                 || has(keys::TITLES) && (may_be_text || has_sign_of_work(element))
@@ -260,8 +234,7 @@ fn has_sign_of_work(element: &OutlineNode) -> bool {
 
 /// Returns whether an object has tasks by their ids.
 fn is_map_of_work(node: &OutlineNode) -> bool {
-    let is_task =
-        |member: &OutlineMember| matches!(member.value.data, OutlineData::Object(_)) && is_work(&member.value, true);
+    let is_task = |member: &OutlineMember| is_object(&member.value) && is_work(&member.value, true);
     !node.members().is_empty() && node.members().iter().all(is_task)
 }
 

@@ -9,7 +9,7 @@ use super::markdown_lines::{LineKind, MarkdownLine};
 use super::names::{one_line, plain};
 use super::phrases::is_bold_heading;
 use super::raw::{RawPlan, Reference};
-use super::rules::{AMBIGUOUS, GUESS};
+use super::rules::AMBIGUOUS;
 use crate::diagnostic::Diagnostic;
 use crate::text::{Span, visible};
 
@@ -54,21 +54,43 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
     if links.is_empty() && !has_others {
         links = ordered;
     }
+    let is_alone = links.is_empty() && !has_others;
+    add_edges(plan, &links, arrows_lead_to_dependencies(text));
+    let unclear = doubts.iter().find(|(_, n_tasks)| *n_tasks > 0);
+    if let Some((place, _)) = unclear.filter(|_| is_alone) {
+        let message = "this line names dependencies, and is not understood";
+        let found = Diagnostic::new(&AMBIGUOUS, *place, message);
+        return Err(vec![found.with_help("write it as `T2 depends on T1`, or remove it")]);
+    }
+    for (place, _) in doubts.iter().take(20) {
+        let words = text.get(place.range()).unwrap_or("");
+        let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
+        plan.guess(*place, message);
+    }
+    for task in parallel.into_iter().filter(|_| is_alone) {
+        if let Some(raw) = plan.tasks.get_mut(task) {
+            raw.task.is_parallel = true;
+        }
+    }
+    Ok(())
+}
+
+/// Adds links to the edges of a plan. `is_said` is whether the text says that arrows lead to dependencies.
+fn add_edges(plan: &mut RawPlan, links: &[Resolved], is_said: bool) {
     let arrows: Vec<&Resolved> = links.iter().filter(|link| link.is_arrow).collect();
     let leads_back = |link: &&Resolved| {
         let first = |tasks: &[usize]| tasks.first().copied();
         first(&link.before_tasks) > first(&link.after_tasks)
     };
-    let is_said = arrows_lead_to_dependencies(text);
     let is_reversed = is_said || !arrows.is_empty() && arrows.iter().all(leads_back);
     if let Some(place) = arrows.first().map(|link| link.place) {
         let message = match is_reversed {
             true => "an arrow leads from a task to one that it depends on",
             false => "an arrow leads from a task to one that depends on it",
         };
-        plan.notes.push(Diagnostic::new(&GUESS, place, message));
+        plan.guess(place, message);
     }
-    for link in &links {
+    for link in links {
         let (after, before) = match link.is_arrow && is_reversed {
             true => (&link.before, &link.after),
             false => (&link.after, &link.before),
@@ -80,31 +102,6 @@ pub(super) fn add_links(plan: &mut RawPlan, lines: &[MarkdownLine<'_>], text: &s
             plan.edges.push((owner.clone(), on.clone()));
         }
     }
-    if let Some((place, _)) = doubts
-        .iter()
-        .find(|(_, n_tasks)| *n_tasks > 0)
-        .filter(|_| links.is_empty() && !has_others)
-    {
-        let found = Diagnostic::new(
-            &AMBIGUOUS,
-            *place,
-            "this line names dependencies, and is not understood",
-        );
-        return Err(vec![found.with_help("write it as `T2 depends on T1`, or remove it")]);
-    }
-    for (place, _) in doubts.iter().take(20) {
-        let words = text.get(place.range()).unwrap_or("");
-        let message = format!("`{}` is not understood as a dependency", visible(&one_line(words, 60)));
-        plan.notes.push(Diagnostic::new(&GUESS, *place, message));
-    }
-    if links.is_empty() && !has_others {
-        for task in parallel {
-            if let Some(raw) = plan.tasks.get_mut(task) {
-                raw.task.is_parallel = true;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// A link whose names are tasks of the plan.
@@ -242,39 +239,27 @@ impl LinkReader<'_> {
     /// Returns a link where all of its names are tasks. In a section of dependencies, an id that names none stays, and is refused later.
     fn resolved(&self, link: &Link, at: usize, is_section: bool) -> Option<Resolved> {
         let side = |names: &[SentenceName], others: &[SentenceName]| -> Option<(Vec<Reference>, Vec<usize>)> {
-            let mut found = (Vec::new(), Vec::new());
+            let (mut found, mut found_tasks) = (Vec::new(), Vec::new());
             for name in names {
-                if is_everything(&name.text) {
-                    let others: Vec<usize> = others
-                        .iter()
-                        .filter_map(|name| self.tasks(name, at))
-                        .flatten()
-                        .collect();
-                    let place = reference(name, at).place;
-                    for (task_ix, raw) in self
-                        .plan
-                        .tasks
-                        .iter()
-                        .enumerate()
-                        .filter(|(ix, _)| !others.contains(ix))
-                    {
-                        found.0.push(Reference {
-                            text: raw.task.id.clone().unwrap_or_else(|| raw.task.title.clone()),
-                            place,
-                            is_certain: true,
-                        });
-                        found.1.push(task_ix);
-                    }
-                    continue;
-                }
                 match self.tasks(name, at) {
-                    Some(tasks) => found.1.extend(tasks),
+                    _ if is_everything(&name.text) => {
+                        let others = others.iter().filter_map(|name| self.tasks(name, at));
+                        let others: HashSet<usize> = others.flatten().collect();
+                        let tasks = self.plan.tasks.iter().enumerate();
+                        for (task_ix, raw) in tasks.filter(|(ix, _)| !others.contains(ix)) {
+                            let name_of_task = raw.task.id.as_ref().unwrap_or(&raw.task.title);
+                            found.push(Reference::certain(name_of_task, reference(name, at).place));
+                            found_tasks.push(task_ix);
+                        }
+                        continue;
+                    }
+                    Some(tasks) => found_tasks.extend(tasks),
                     None if is_section && name.is_id => {}
                     None => return None,
                 }
-                found.0.push(reference(name, at));
+                found.push(reference(name, at));
             }
-            Some(found)
+            Some((found, found_tasks))
         };
         let ((after, after_tasks), (before, before_tasks)) =
             (side(&link.after, &link.before)?, side(&link.before, &link.after)?);
@@ -292,24 +277,14 @@ impl LinkReader<'_> {
 }
 
 fn is_everything(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    [
-        "everything",
-        "everything else",
-        "all others",
-        "all other tasks",
-        "all tasks",
-        "all other steps",
-    ]
-    .contains(&lower.as_str())
+    matches!(
+        name.to_lowercase().as_str(),
+        "everything" | "everything else" | "all others" | "all other tasks" | "all tasks" | "all other steps"
+    )
 }
 
 fn reference(name: &SentenceName, at: usize) -> Reference {
-    Reference {
-        text: name.text.clone(),
-        place: Span::new(at + name.range.start, at + name.range.end),
-        is_certain: true,
-    }
+    Reference::certain(&name.text, Span::new(at + name.range.start, at + name.range.end))
 }
 
 fn words_with_digits(text: &str) -> usize {
@@ -321,31 +296,26 @@ fn words_with_digits(text: &str) -> usize {
 fn part_of(title: &str) -> TextPart {
     let lower = plain(title).to_lowercase();
     let bare = lower.trim_start_matches(|c: char| !c.is_alphabetic());
-    let starts = |words: &[&str]| words.iter().any(|word| bare.starts_with(word));
-    match () {
-        () if starts(&[
-            "dependenc",
-            "task dependenc",
-            "dependency",
-            "blocking",
-            "ordering constraint",
-        ]) =>
-        {
-            TextPart::Dependencies
-        }
-        () if starts(&[
-            "execution order",
-            "order",
-            "suggested order",
-            "recommended order",
-            "implementation order",
-        ]) =>
-        {
-            TextPart::Order
-        }
-        () if starts(&["critical path", "example", "parallel example"]) => TextPart::Other,
-        () => TextPart::Prose,
-    }
+    let parts: [(TextPart, &[&str]); 3] = [
+        (
+            TextPart::Dependencies,
+            &["dependenc", "task dependenc", "blocking", "ordering constraint"],
+        ),
+        (
+            TextPart::Order,
+            &[
+                "execution order",
+                "order",
+                "suggested order",
+                "recommended order",
+                "implementation order",
+            ],
+        ),
+        (TextPart::Other, &["critical path", "example", "parallel example"]),
+    ];
+    let mut parts = parts.iter();
+    let part = parts.find(|(_, starts)| starts.iter().any(|start| bare.starts_with(start)));
+    part.map_or(TextPart::Prose, |(part, _)| *part)
 }
 
 /// Returns what a label such as "**Dependencies:**" at the start of a line announces, and its length.

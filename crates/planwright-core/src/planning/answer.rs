@@ -55,13 +55,9 @@ fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<AnswerCandidat
     if !fences.is_empty() && is_sound_yaml(whole) {
         add(found, whole, "", n_wrappings);
     }
-    for fence in fences.iter().rev() {
-        add(
-            found,
-            &fence.lines_of(answer),
-            &around(answer, fence.whole),
-            n_wrappings,
-        );
+    for fence in fences.iter().take(MAX_CANDIDATES).rev() {
+        let body = fence.lines_of(answer);
+        add(found, &body, &around(answer, fence.whole), n_wrappings);
     }
     if begins_as_data(whole) {
         add(found, whole, "", n_wrappings);
@@ -69,7 +65,7 @@ fn look_through(answer: &str, n_wrappings: usize, found: &mut Vec<AnswerCandidat
     for object in outer_objects(answer).into_iter().rev() {
         add(found, object, &answer.replacen(object, "", 1), n_wrappings);
     }
-    for lines in yaml_lines(answer).into_iter().rev() {
+    if let Some(lines) = yaml_lines(answer) {
         let body = answer.get(lines.range()).unwrap_or("");
         add(found, body, &around(answer, lines), n_wrappings);
     }
@@ -132,7 +128,7 @@ fn wrapped(text: &str) -> Option<String> {
     }
     let parsed = json::parse(&SourceText::new(text));
     let inner = unwrapped(parsed.document.root()?, MAX_DEPTH)?;
-    let has_data = inner.contains('{') || !fences(&inner).is_empty() || !yaml_lines(&inner).is_empty();
+    let has_data = inner.contains('{') || !fences(&inner).is_empty() || yaml_lines(&inner).is_some();
     has_data.then_some(inner)
 }
 
@@ -191,9 +187,10 @@ fn outer_objects(answer: &str) -> Vec<&str> {
     outer.map(|object| object.text).take(MAX_CANDIDATES).collect()
 }
 
-/// Returns the runs of lines that look like YAML.
-fn yaml_lines(answer: &str) -> Vec<Span> {
-    yaml_blocks(answer, Span::new(0, answer.len()), &[])
+/// Returns the first lines that look like YAML.
+fn yaml_lines(answer: &str) -> Option<Span> {
+    let blocks = yaml_blocks(answer, Span::new(0, answer.len()), &[]);
+    blocks.first().copied()
 }
 
 #[cfg(test)]

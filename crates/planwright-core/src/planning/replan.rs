@@ -237,10 +237,9 @@ impl Comparison<'_> {
         members: Vec<Vec<(String, PlainValue)>>,
     ) -> Result<(Vec<RewrittenTask>, PlanDifference), Vec<Diagnostic>> {
         let old_of = self.matched()?;
-        let mut findings = if self.freezes {
-            self.dropped(&old_of)
-        } else {
-            Vec::new()
+        let mut findings = match self.freezes {
+            true => self.dropped(&old_of),
+            false => Vec::new(),
         };
         let mut difference = PlanDifference::default();
         let mut slots = Vec::with_capacity(members.len());
@@ -253,49 +252,23 @@ impl Comparison<'_> {
             let Some(given) = self.is.tasks.get(new) else {
                 continue;
             };
-            let mut on: Vec<usize> = given.dependencies.iter().map(|&on| on as usize).collect();
-            let origin = match old_of.get(new).copied().flatten() {
+            slots.push(match old_of.get(new).copied().flatten() {
                 None => {
                     difference.added.push(NamedTask {
                         task: self.after.plan.task_name(new).into_owned(),
                         title: self.title(&self.after.plan, new),
                     });
-                    TaskOrigin::New(self.with_priority(members, given))
+                    RewrittenTask {
+                        origin: TaskOrigin::New(self.with_priority(members, given)),
+                        on: given.dependencies.iter().map(|&on| on as usize).collect(),
+                    }
                 }
                 Some(task_ix) => {
-                    let known = &self.was.tasks[task_ix];
-                    let mut fields = self.changes(known, given);
-                    fields.extend(self.other_priority(known, given));
-                    let loses_one = known
-                        .dependencies
-                        .iter()
-                        .any(|&on| !new_of.contains_key(&(on as usize)));
-                    let was_on: BTreeSet<usize> = known
-                        .dependencies
-                        .iter()
-                        .filter_map(|&on| new_of.get(&(on as usize)).copied())
-                        .collect();
-                    let is_frozen = self.freezes && known.state == DraftState::Done;
-                    // Who says nothing about dependencies of what is done has nothing to say about them.
-                    if is_frozen && on.is_empty() {
-                        on = was_on.iter().copied().collect();
-                    }
-                    let is_rewired = loses_one || was_on != on.iter().copied().collect();
-                    let name = self.before.plan.task_name(task_ix).into_owned();
-                    if is_frozen && (is_rewired || !fields.is_empty()) {
-                        findings.push(self.changes_done(&name, &fields));
-                    }
-                    if is_rewired {
-                        difference.rewired.push(name.clone());
-                    }
-                    if !fields.is_empty() {
-                        let keys = fields.iter().filter_map(|(field, _)| self.key(*field));
-                        difference.changed.push((name, keys.collect()));
-                    }
-                    TaskOrigin::Kept { task_ix, fields }
+                    let (kept, finding) = self.kept(task_ix, given, &new_of, &mut difference);
+                    findings.extend(finding);
+                    kept
                 }
-            };
-            slots.push(RewrittenTask { origin, on });
+            });
         }
         if !findings.is_empty() {
             return Err(findings);
@@ -306,13 +279,47 @@ impl Comparison<'_> {
         let is_kept: BTreeSet<usize> = kept.into_iter().collect();
         let gone = (0..self.was.tasks.len()).filter(|old| !is_kept.contains(old));
         let plan = &self.before.plan;
-        difference.removed = gone
-            .map(|old| NamedTask {
-                task: plan.task_name(old).into_owned(),
-                title: plan.task_title(&plan.tasks()[old]).to_owned(),
-            })
-            .collect();
+        let removed = gone.map(|old| NamedTask {
+            task: plan.task_name(old).into_owned(),
+            title: self.title(plan, old),
+        });
+        difference.removed = removed.collect();
         Ok((slots, difference))
+    }
+
+    /// Returns a task that stays, with what is different about it. The finding is that it is done and may not change.
+    fn kept(
+        &self,
+        task_ix: usize,
+        given: &DraftTask,
+        new_of: &HashMap<usize, usize>,
+        difference: &mut PlanDifference,
+    ) -> (RewrittenTask, Option<Diagnostic>) {
+        let known = &self.was.tasks[task_ix];
+        let mut fields = self.changes(known, given);
+        fields.extend(self.other_priority(known, given));
+        let old_on = known.dependencies.iter().map(|&on| new_of.get(&(on as usize)).copied());
+        let loses_one = old_on.clone().any(|on| on.is_none());
+        let was_on: BTreeSet<usize> = old_on.flatten().collect();
+        let is_frozen = self.freezes && known.state == DraftState::Done;
+        let mut on: Vec<usize> = given.dependencies.iter().map(|&on| on as usize).collect();
+        // Who says nothing about dependencies of what is done has nothing to say about them.
+        if is_frozen && on.is_empty() {
+            on = was_on.iter().copied().collect();
+        }
+        let is_rewired = loses_one || was_on != on.iter().copied().collect();
+        let name = self.before.plan.task_name(task_ix).into_owned();
+        let is_broken = is_frozen && (is_rewired || !fields.is_empty());
+        let finding = is_broken.then(|| self.changes_done(&name, &fields));
+        if is_rewired {
+            difference.rewired.push(name.clone());
+        }
+        if !fields.is_empty() {
+            let keys = fields.iter().filter_map(|(field, _)| self.key(*field));
+            difference.changed.push((name, keys.collect()));
+        }
+        let origin = TaskOrigin::Kept { task_ix, fields };
+        (RewrittenTask { origin, on }, finding)
     }
 
     /// Gives new tasks ids by the dialect's rule, where those of the plan follow it and theirs do not. One that a task had which is gone is not given again:

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use planwright_core::diagnostic::{Diagnostic, MAX_FINDINGS, Safety, Severity};
-use planwright_core::dialect::{DIALECTS, DiskFacts};
 use planwright_core::dialect::task_pack::finding;
 use planwright_core::dialect::task_pack::original::{OriginalPack, validate};
+use planwright_core::dialect::{DIALECTS, DiskFacts};
 use planwright_core::document::yaml;
 use planwright_core::fix::fix;
 use planwright_core::graph::TaskGraph;

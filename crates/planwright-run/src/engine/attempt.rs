@@ -10,16 +10,14 @@ use planwright_core::edit::ToolCall;
 
 use super::budget::Reservation;
 use super::folder_print::FolderPrint;
+pub(super) use crate::agent_output::AgentEndReason;
 use crate::agent_output::AgentOutput;
 use crate::caller;
-use crate::clock;
-use crate::config::{Agent, Channel, Command, Config, Fillings};
-use crate::fence::Fence;
+use crate::config::Command;
 use crate::git::{Snapshot, TaskCheckout};
-use crate::redaction::Redaction;
 use crate::runs::{Approved, AttemptPlace, Finished, Outcome, Receipt};
 use crate::verify::Check;
-use crate::worker::{self, Process, ProcessMark, Spec, Stdin};
+use crate::worker::{self, Process, ProcessMark};
 
 /// The variable that tells the processes of runs from those that only hear of a plan.
 const PLAN_MARK: &str = "PLANWRIGHT_MARK";
@@ -52,7 +50,7 @@ pub(super) struct RunningAttempt {
     pub(super) work: AttemptWork,
     pub(super) stage: AttemptPhase,
     /// Why it is being ended by the run; none while it is not.
-    pub(super) ending: Option<AttemptEndReason>,
+    pub(super) ending: Option<AgentEndReason>,
     pub(super) moved: Option<planwright_core::plan::State>,
 }
 
@@ -91,22 +89,6 @@ pub(super) enum AttemptPhase {
     Checking(Box<Checking>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum AttemptEndReason {
-    /// The user wants the run to end.
-    Interrupted,
-    /// The agent goes round in circles.
-    Looping,
-    /// The agent would wait for its provider for long.
-    RateLimited {
-        /// How many seconds.
-        wait: u64,
-        why: String,
-    },
-    /// Another process moved or removed the task.
-    TakenAway,
-}
-
 /// What is known of an attempt whose agent is through, while it is verified.
 pub(super) struct Checking {
     pub(super) conclusion: Conclusion,
@@ -140,73 +122,9 @@ impl RunningAttempt {
     pub(super) fn renumber(&mut self, new_of: &HashMap<u32, u32>) -> bool {
         self.task = new_of.get(&self.task).copied().unwrap_or(RunningAttempt::GONE);
         if self.is_gone() {
-            self.ending.get_or_insert(AttemptEndReason::TakenAway);
+            self.ending.get_or_insert(AgentEndReason::TakenAway);
         }
         self.is_gone()
-    }
-}
-
-pub(super) struct Launch<'a> {
-    pub(super) agent: &'a Agent,
-    pub(super) config: &'a Config,
-    pub(super) prompt: &'a str,
-    pub(super) attempt: &'a RunningAttempt,
-    pub(super) plan: &'a Path,
-    pub(super) run: &'a str,
-    pub(super) environment: &'a [(OsString, OsString)],
-    pub(super) redaction: &'a Redaction,
-    /// The conversation that it continues, by the agent's own name.
-    pub(super) session: Option<&'a str>,
-    pub(super) fence: Option<Fence>,
-}
-
-impl Launch<'_> {
-    /// Returns what is to be started. The prompt must lie in its file by then.
-    pub(super) fn spec(&self) -> Spec {
-        let Launch {
-            agent, config, attempt, ..
-        } = self;
-        let prompt_file = attempt.place.prompt();
-        let mut arguments = agent.arguments(&Fillings {
-            prompt: self.prompt,
-            prompt_file: &prompt_file,
-            result_file: &attempt.location.result,
-            task: &attempt.name,
-            folder: &attempt.location.folder,
-        });
-        let resumed = self.session.map_or_else(Vec::new, |session| agent.resuming(session));
-        // Words that must come last, as a prompt, stay last.
-        let at = arguments.len() - usize::from(agent.prompt == Channel::Argument && arguments.len() > 1);
-        arguments.splice(at..at, resumed);
-        if self.fence.is_some() {
-            arguments = agent.without_sandbox(arguments);
-        }
-        let own = [
-            ("PLANWRIGHT_RESULT", attempt.location.result.clone().into_os_string()),
-            (caller::FOLDER, attempt.location.folder.clone().into_os_string()),
-        ];
-        let own = own.map(|(name, value)| (OsString::from(name), value));
-        let tree = attempt.location.checkout.iter().flat_map(TaskCheckout::environment);
-        // What comes last wins.
-        let environment = self.environment.iter().cloned().chain(own).chain(tree).collect();
-        Spec {
-            arguments,
-            folder: attempt.location.folder.clone(),
-            environment,
-            mark: mark_of_attempt(self.run, self.plan, &attempt.name, attempt.number),
-            stdin: match agent.prompt {
-                Channel::Stdin => Stdin::Bytes(self.prompt.as_bytes().to_vec()),
-                Channel::File | Channel::Argument => Stdin::Nothing,
-            },
-            log: attempt.place.output(),
-            max_log_bytes: config.run.limits.log_bytes,
-            redaction: self.redaction.clone(),
-            streams_output: true,
-            wall_limit: Some(clock::real(config.run.limits.wall)),
-            silence_limit: Some(clock::real(config.run.limits.silence)),
-            grace: config.run.limits.grace,
-            fence: self.fence.clone(),
-        }
     }
 }
 

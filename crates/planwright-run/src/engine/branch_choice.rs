@@ -10,7 +10,6 @@ use crate::files::DiskFiles;
 use crate::git::{BranchStart, GitError, Repository, valid_branch};
 use crate::journal::plan_id;
 use crate::layout::PlanKey;
-use crate::runs::state::RunState;
 use crate::runs::{self, IsolationMode};
 
 /// What `run.branch` says for the branch that the user has checked out.
@@ -115,10 +114,10 @@ pub fn refuse_branch_in_use(request: &RunRequest<'_>, prepared: &PreparedRun) ->
 /// plan that ran first keeps it. A plan that was moved is the same plan.
 fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {
     let place = snapshot.place();
-    let all = runs::list(&DiskFiles, &place.root).unwrap_or_default();
-    let headers = all.iter().filter_map(|run| runs::header(&run.log()).ok());
-    let mut of_name = headers.filter(|header| usual_name(header.id.as_deref(), &header.path) == name);
-    of_name.next().is_some_and(|first| {
+    let runs = runs::seen(&DiskFiles, &place.root).into_iter().flatten().flatten();
+    let headers = runs.map(|run| run.header);
+    let of_name = headers.filter(|header| usual_name(header.id.as_deref(), &header.path) == name);
+    of_name.last().is_some_and(|first| {
         let has_same_id = first.id.is_some() && first.id.as_deref() == plan_id(snapshot.plan());
         first.path != place.relative && (!has_same_id || place.root.join(&first.path).exists())
     })
@@ -127,10 +126,7 @@ fn is_used_by_another(snapshot: &PlanSnapshot, name: &str) -> bool {
 /// Says where work of the last run is that what a run begins with does not have.
 pub(super) fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, start: &str) -> Option<String> {
     let mut own = runs::of_plan(&DiskFiles, snapshot.place(), plan_id(snapshot.plan())).ok()?;
-    let state = own.find_map(|run| {
-        let state = RunState::of(&runs::records(&DiskFiles, &run.log()).ok()?);
-        state.conditions.is_some().then_some(state)
-    })?;
+    let state = own.find_map(|run| run.state(&DiskFiles).ok().filter(|state| state.conditions.is_some()))?;
     let landed = state
         .tasks()
         .iter()
@@ -151,13 +147,9 @@ pub(super) fn missing_work(snapshot: &PlanSnapshot, repository: &Repository, sta
 /// Returns the branch that the work on an earlier version of the plan landed on.
 fn branch_of_earlier_version(snapshot: &PlanSnapshot) -> Option<String> {
     let previous = snapshot.plan().head_str(Field::PreviousPlan)?;
-    let all = runs::list(&DiskFiles, &snapshot.place().root).ok()?;
-    let mut of_it = all.iter().rev().filter(|run| {
-        let header = runs::header(&run.log());
-        header.is_ok_and(|header| header.id.as_deref() == Some(previous))
-    });
-    let records = runs::records(&DiskFiles, &of_it.next()?.log()).ok()?;
-    let conditions = RunState::of(&records).conditions?;
+    let mut runs = runs::seen(&DiskFiles, &snapshot.place().root).ok()?.flatten();
+    let newest = runs.find(|run| run.header.id.as_deref() == Some(previous))?;
+    let conditions = newest.state(&DiskFiles).ok()?.conditions?;
     (!conditions.is_current).then_some(conditions.branch)
 }
 

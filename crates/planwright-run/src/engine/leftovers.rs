@@ -14,7 +14,7 @@ use crate::layout::{PlanKey, PlanPlace};
 use crate::preparation::Preparation;
 use crate::revise::note_take_overs;
 use crate::runs::state::{AttemptRun, RunState, TaskState};
-use crate::runs::{self, RunPlace};
+use crate::runs::{self, RunPlace, SeenRun};
 
 /// How many entries of a folder are looked at to tell its size.
 const MAX_ENTRIES: usize = 200_000;
@@ -116,19 +116,13 @@ impl Leftovers {
         let Some(run) = run else {
             return self.unknown(id, "its run is not one of this workspace, or was removed");
         };
-        let read = runs::header(&run.log()).and_then(|header| Ok((header, runs::records(&DiskFiles, &run.log())?)));
-        let (header, records) = match read {
-            Ok(read) => read,
+        let seen = SeenRun::of(run.clone()).map_err(|(_, error)| error);
+        let (seen, mut state) = match seen.and_then(|seen| Ok((seen.state(&DiskFiles)?, seen))) {
+            Ok((state, seen)) => (seen, state),
             Err(error) => return self.unknown(id, &format!("the log of its run cannot be read: {error}")),
         };
-        let mut state = RunState::of(&records);
-        let place = PlanPlace {
-            target: self.root.join(&header.path),
-            root: self.root.clone(),
-            key: PlanKey::of(&header.path),
-            relative: header.path.clone(),
-        };
-        let in_use = why_in_use(run, &state, &place);
+        let (place, header) = (seen.plan(), &seen.header);
+        let in_use = why_in_use(&seen, &state);
         if in_use.as_ref().is_none_or(InUse::is_interrupted) {
             state.mark_interrupted();
             note_take_overs(&mut state, &place.target, header.id.as_deref());
@@ -272,11 +266,8 @@ impl Leftovers {
     /// Lets go of branches that no run of the workspace holds any more: a run that was killed leaves the worktree that held its branch.
     /// One that continues takes it again.
     pub fn release_branches(&self) -> Result<Vec<String>, GitError> {
-        let live: Vec<String> = runs::list(&DiskFiles, &self.root)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(live_branch)
-            .collect();
+        let runs = runs::seen(&DiskFiles, &self.root).into_iter().flatten().flatten();
+        let live: Vec<String> = runs.filter_map(|run| live_branch(&run)).collect();
         let mut released = Vec::new();
         for branch in self.repository.held_branches(&self.home.holders())? {
             if !live.contains(&branch) {
@@ -290,10 +281,7 @@ impl Leftovers {
     /// Removes what the newest runs of a plan left that were killed before they began: no agent worked for them. The caller has the
     /// lock of the plan, and `own` is its run.
     pub(super) fn remove_unbegun(&self, plan: &PlanPlace, id: Option<&str>, own: &str) {
-        let is_unbegun = |run: &RunPlace| {
-            let records = runs::records(&DiskFiles, &run.log());
-            records.is_ok_and(|records| RunState::of(&records).begun.is_none())
-        };
+        let is_unbegun = |run: &SeenRun| run.state(&DiskFiles).is_ok_and(|state| state.begun.is_none());
         let newest = runs::of_plan(&DiskFiles, plan, id).into_iter().flatten();
         for run in newest.filter(|run| run.id() != own).take_while(is_unbegun) {
             self.repository.remove_locks_of(run.id());
@@ -327,23 +315,15 @@ impl Leftovers {
 
 /// Tells whether another run of a workspace that goes on lands on a branch.
 pub(super) fn lands_on(root: &Path, branch: &str, own: &str) -> bool {
-    let all = runs::list(&DiskFiles, root).unwrap_or_default();
-    let mut others = all.iter().rev().filter(|run| run.id() != own);
-    others.any(|run| live_branch(run).as_deref() == Some(branch))
+    let runs = runs::seen(&DiskFiles, root).into_iter().flatten().flatten();
+    let mut others = runs.filter(|run| run.id() != own);
+    others.any(|run| live_branch(&run).as_deref() == Some(branch))
 }
 
-fn live_branch(run: &RunPlace) -> Option<String> {
-    let header = runs::header(&run.log()).ok()?;
-    let place = PlanPlace {
-        target: run.root().join(&header.path),
-        root: run.root().to_owned(),
-        key: PlanKey::of(&header.path),
-        relative: header.path,
-    };
-    let live = runs::holder(&DiskFiles, &place)?;
-    let is_it = live.id.as_deref() == Some(run.id());
-    let records = is_it.then(|| runs::records(&DiskFiles, &run.log()).ok())??;
-    Some(RunState::of(&records).conditions?.branch)
+/// Returns the branch of a run that goes on.
+fn live_branch(run: &SeenRun) -> Option<String> {
+    run.live(&DiskFiles)?;
+    Some(run.state(&DiskFiles).ok()?.conditions?.branch)
 }
 
 /// Why the checkouts of a run are in use.
@@ -368,8 +348,9 @@ impl InUse {
     }
 }
 
-fn why_in_use(run: &RunPlace, state: &RunState, place: &PlanPlace) -> Option<InUse> {
-    let live = runs::holder(&DiskFiles, place).filter(|live| live.id.as_deref() == Some(run.id()));
+/// Returns why the checkouts of a run are in use, where they are.
+fn why_in_use(run: &SeenRun, state: &RunState) -> Option<InUse> {
+    let live = run.live(&DiskFiles);
     match (live, &state.ended) {
         (Some(live), None) => Some(InUse::Live { pid: live.pid }),
         (None, None) => Some(InUse::Interrupted),

@@ -158,18 +158,15 @@ impl Recovered {
     pub(super) fn of(plan: &PlanPlace, id: Option<&str>) -> Result<Self, RunError> {
         let own = runs::of_plan(&DiskFiles, plan, id).map_err(RunError::io("the runs cannot be listed"))?;
         let mut recovered = Recovered::default();
-        for (nth, place) in own.take(MAX_RUNS).enumerate() {
+        for (nth, run) in own.take(MAX_RUNS).enumerate() {
             if nth == 0 {
-                recovered.newest = Some((place.clone(), n_bytes(&place)));
+                recovered.newest = Some((run.place.clone(), n_bytes(&run.place)));
             }
-            match runs::records(&DiskFiles, &place.log()) {
-                Ok(records) => {
-                    let state = RunState::of(&records);
-                    match original_of(&state, &plan.root) {
-                        Some(original) => recovered.original = Some(original),
-                        None => recovered.add(nth, place, &state),
-                    }
-                }
+            match run.state(&DiskFiles) {
+                Ok(state) => match original_of(&state, &plan.root) {
+                    Some(original) => recovered.original = Some(original),
+                    None => recovered.add(nth, run.place, &state),
+                },
                 // Only the newest run matters for what to do; an older log may be damaged.
                 Err(_) if nth > 0 => {}
                 Err(JournalError::Corrupt { path, offset, what }) => return Err(damaged(&path, offset, what)),
@@ -220,7 +217,7 @@ impl Recovered {
     /// Returns whether no run of the plan was added to since it was read.
     pub(super) fn is_current(&self, plan: &PlanPlace, id: Option<&str>) -> bool {
         let newest = runs::of_plan(&DiskFiles, plan, id).ok().and_then(|mut own| own.next());
-        let newest = newest.map(|place| (n_bytes(&place), place));
+        let newest = newest.map(|run| (n_bytes(&run.place), run.place));
         newest.map(|(n_bytes, place)| (place, n_bytes)) == self.newest
     }
 

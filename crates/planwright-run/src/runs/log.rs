@@ -7,11 +7,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::place::{RunPlace, list};
 use super::record::{LogCut, RunEvent, RunRecord};
 use crate::files::{Files, open_to_read};
 use crate::journal::{Header, JournalError, VERSION, frame};
-use crate::layout::PlanPlace;
 
 const MAX_BYTES: u64 = 1 << 32;
 
@@ -204,27 +202,6 @@ pub fn header(path: &Path) -> Result<Header, JournalError> {
     let scan = frame::scan(&bytes[..first]).map_err(|damage| corrupt(path, damage.offset, damage.what))?;
     scan.header
         .ok_or_else(|| corrupt(path, 0, "the run was stopped before it began"))
-}
-
-/// Returns the runs of a plan, the newest first. A log that cannot be read, or that was stopped before its first line, is of no
-/// plan.
-pub fn of_plan<'a>(
-    files: &dyn Files,
-    plan: &'a PlanPlace,
-    id: Option<&'a str>,
-) -> io::Result<impl Iterator<Item = RunPlace> + use<'a>> {
-    let is_own = move |run: &RunPlace| header(&run.log()).is_ok_and(|header| is_of(&header, plan, id));
-    Ok(list(files, &plan.root)?.into_iter().rev().filter(is_own))
-}
-
-/// Returns whether a log is of this plan: by its path, or by its id where the plan was moved here since.
-fn is_of(header: &Header, plan: &PlanPlace, id: Option<&str>) -> bool {
-    let own = header.id.as_deref();
-    if header.path == plan.relative {
-        return own.is_none() || id.is_none() || own == id;
-    }
-    let was_moved = || !plan.root.join(&header.path).exists();
-    own.is_some() && own == id && was_moved()
 }
 
 /// Reads a log while it grows, each time what is new.

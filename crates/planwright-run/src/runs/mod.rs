@@ -5,11 +5,12 @@ mod log;
 mod place;
 mod record;
 mod requests;
+mod seen;
 pub mod state;
 
 pub(crate) use live::holder_of_id;
 pub use live::{LiveRun, RunLock, holder, live_runs};
-pub use log::{Follower, Resumed, RunLog, header, of_plan, records};
+pub use log::{Follower, Resumed, RunLog, header, records};
 pub use place::{AttemptPlace, RunPlace, list, runs_folder};
 pub(crate) use record::tokens;
 pub use record::{
@@ -20,3 +21,4 @@ pub use record::{
     VerificationContract, VerificationRecord, WorkspaceFolder,
 };
 pub use requests::{ControlRequest, Requests, ask};
+pub use seen::{SeenOrUnreadable, SeenRun, of_plan, seen};

@@ -43,6 +43,7 @@ const LAYERS: &[&str] = &[
     "verify",
     "setup",
     "agent_output",
+    "agent_process",
     "agent_query",
     "fallback",
     "planner",

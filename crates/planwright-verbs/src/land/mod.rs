@@ -10,7 +10,7 @@ use self::post_merge::after_landing;
 use crate::configuration::sound_config;
 use crate::face::{Failure, Result, Workspace};
 use crate::plans::{open_file, refuse_in_attempt};
-use crate::run_history::{RunScope, RunStatus, SeenRun, last_commit};
+use crate::run_history::{RunScope, RunStatus, judged, last_commit};
 use crate::text::{count, one_line, short_commit, shown_name, some_of};
 use crate::verification::VerificationObserver;
 use planwright_core::plan::State;
@@ -24,8 +24,8 @@ use planwright_run::git::{Built, GitError, LandMode, LandRequest, Repository, Ta
 use planwright_run::journal::Receipt;
 use planwright_run::layout::PlanPlace;
 use planwright_run::lock::{self, LockError, LockHolder, PlanLock};
-use planwright_run::runs::Conditions;
 use planwright_run::runs::state::{RunState, TaskRun, TaskState};
+use planwright_run::runs::{Conditions, SeenRun};
 use planwright_run::shell::argument;
 use planwright_run::verify;
 use planwright_run::worker::Workers;
@@ -504,7 +504,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
         return newest_run(&RunScope::of(workspace, what)?);
     };
     let run = RunScope::of(workspace, None)?.run(Some(id))?;
-    let (state, _) = run.run_state()?;
+    let (state, _) = judged(&run)?;
     match state.conditions.clone() {
         Some(conditions) => Ok((run, state, conditions)),
         None => Err(Failure::problem(
@@ -518,7 +518,7 @@ fn run_of(workspace: &Workspace, what: Option<&str>) -> Result<(SeenRun, RunStat
 fn newest_run(scope: &RunScope) -> Result<(SeenRun, RunState, Conditions)> {
     let mut has_run = false;
     for run in scope.runs()?.flatten() {
-        let Ok((state, standing)) = run.run_state() else {
+        let Ok((state, standing)) = judged(&run) else {
             continue;
         };
         has_run = true;

@@ -2,7 +2,7 @@
 
 use crate::face::Workspace;
 use crate::plans::open_file;
-use crate::run_history::RunScope;
+use crate::run_history::{RunScope, judged};
 use crate::text::{count, one_line, shown_name, some_of};
 use planwright_core::plan::State;
 use planwright_run::runs::state::TaskRun;
@@ -71,7 +71,7 @@ impl Landing {
             if seen.contains(&run.header.path) {
                 continue;
             }
-            let Some(conditions) = run.run_state().ok().and_then(|(state, _)| state.conditions) else {
+            let Some(conditions) = judged(&run).ok().and_then(|(state, _)| state.conditions) else {
                 continue;
             };
             seen.push(run.header.path.clone());

@@ -134,9 +134,10 @@ pub(crate) fn fresh_number() -> u128 {
 fn is_taken(workspace: &Workspace, id: &str) -> bool {
     let stem = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == id);
     let has_run = || {
-        let places = runs::list(&DiskFiles, &root_of(workspace.folder())).unwrap_or_default();
-        let mut headers = places.iter().filter_map(|place| runs::header(&place.log()).ok());
-        headers.any(|header| header.id.as_deref() == Some(id))
+        let seen = runs::seen(&DiskFiles, &root_of(workspace.folder()))
+            .into_iter()
+            .flatten();
+        seen.flatten().any(|run| run.header.id.as_deref() == Some(id))
     };
     candidates(workspace.folder(), false).iter().any(stem) || has_run()
 }

@@ -19,8 +19,8 @@ use planwright_run::journal::plan_id;
 use planwright_run::layout::{PlanPlace, root_of};
 use planwright_run::planner::{self, Effort, WantedVersion};
 use planwright_run::revise;
-use planwright_run::runs::state::{RunState, verification_failure};
-use planwright_run::runs::{self, RunPlace};
+use planwright_run::runs::state::verification_failure;
+use planwright_run::runs::{self, SeenRun};
 use planwright_run::store;
 
 use crate::face::{Failure, Result, Workspace, fix_first, from_here};
@@ -62,7 +62,7 @@ impl Case {
     }
 
     /// Returns the last run of the plan that is replaced.
-    pub(super) fn last_run(&self) -> Option<RunPlace> {
+    pub(super) fn last_run(&self) -> Option<SeenRun> {
         let linked = self.inspection.plan.as_ref()?;
         runs_of(&self.path, &linked.plan).into_iter().next()
     }
@@ -288,7 +288,7 @@ fn found_out(path: &Path, plan: &Plan) -> Vec<String> {
 }
 
 /// Returns the runs of a plan, the newest first; none where they cannot be listed.
-fn runs_of(path: &Path, plan: &Plan) -> Vec<RunPlace> {
+fn runs_of(path: &Path, plan: &Plan) -> Vec<SeenRun> {
     let Ok(place) = PlanPlace::of(&DiskFiles, path) else {
         return Vec::new();
     };
@@ -297,20 +297,17 @@ fn runs_of(path: &Path, plan: &Plan) -> Vec<RunPlace> {
 }
 
 fn found_out_in_last_run(path: &Path, plan: &Plan) -> Vec<String> {
-    let Some(last) = runs_of(path, plan).into_iter().next() else {
-        return Vec::new();
-    };
-    let records = runs::records(&DiskFiles, &last.log()).unwrap_or_default();
-    RunState::of(&records).from_agents.discoveries
+    let last = runs_of(path, plan).into_iter().next();
+    let state = last.and_then(|last| last.state(&DiskFiles).ok());
+    state.map(|state| state.from_agents.discoveries).unwrap_or_default()
 }
 
 /// Returns why a task failed in the last run that tried it, and the end of its log.
 fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String) {
     for run in runs_of(path, plan) {
-        let Ok(records) = runs::records(&DiskFiles, &run.log()) else {
+        let Ok(run_state) = run.state(&DiskFiles) else {
             continue;
         };
-        let run_state = RunState::of(&records);
         let Some(tried) = run_state.task(task).filter(|tried| !tried.attempts.is_empty()) else {
             continue;
         };
@@ -320,7 +317,9 @@ fn last_failure(path: &Path, plan: &Plan, task: &str) -> (Option<String>, String
             Some(last) => Some(verification_failure(&last.verification.receipts)),
             None => tried.why().map(str::to_owned),
         };
-        let log = tried.last().map(|last| run.attempt(&last.name, last.attempt).output());
+        let log = tried
+            .last()
+            .map(|last| run.place.attempt(&last.name, last.attempt).output());
         let end = log.and_then(|path| read_end(&path, LOG_TAIL).ok());
         let end = end.map_or_else(Vec::new, |(_, bytes)| bytes);
         return (why, String::from_utf8_lossy(&end).into_owned());

@@ -71,9 +71,15 @@ fn why_not_verified(attempt: &AttemptRun) -> Option<String> {
 pub fn denial_words(attempt: &AttemptRun) -> Option<String> {
     attempt.fence.as_ref()?;
     let folder = attempt.checkout.folder.as_deref().map(Path::new);
-    let failed = attempt.verification.receipts.iter().filter(|receipt| receipt.exit != "exit 0");
+    let failed = attempt
+        .verification
+        .receipts
+        .iter()
+        .filter(|receipt| receipt.exit != "exit 0");
     let outputs = failed.map(|receipt| receipt.tail.as_str());
-    let outputs = outputs.chain(attempt.why.as_deref()).chain(attempt.report.output.as_deref());
+    let outputs = outputs
+        .chain(attempt.why.as_deref())
+        .chain(attempt.report.output.as_deref());
     let denied = outputs
         .flat_map(str::lines)
         .find_map(|line| denied_path(line, folder))?;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use planwright_run::caller;
 use planwright_run::files::DiskFiles;
-use planwright_run::journal::{Header, JournalError};
-use planwright_run::layout::{PlanKey, PlanPlace};
+use planwright_run::journal::JournalError;
+use planwright_run::layout::PlanPlace;
 use planwright_run::revise::note_take_overs;
 use planwright_run::runs::state::RunState;
-use planwright_run::runs::{self, LiveRun, RunPlace, RunStanding};
+use planwright_run::runs::{self, LiveRun, RunStanding, SeenOrUnreadable, SeenRun};
 use planwright_run::workspace::{root_of, slashed};
 
 use super::next_step;
@@ -25,11 +25,7 @@ pub struct RunScope<'w> {
     path: Option<PathBuf>,
 }
 
-pub struct SeenRun {
-    pub place: RunPlace,
-    pub header: Header,
-}
-
+/// How a run stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunStatus {
     Running {
@@ -103,22 +99,15 @@ impl<'w> RunScope<'w> {
         let Some(path) = &self.path else {
             return Ok(());
         };
-        for place in runs::list(&DiskFiles, &self.root).unwrap_or_default() {
-            if place.log().exists() {
-                runs::header(&place.log()).map_err(|error| unreadable(&error))?;
-            }
+        for run in runs::seen(&DiskFiles, &self.root).into_iter().flatten() {
+            run.map_err(|(_, error)| unreadable(&error))?;
         }
         open_file(path)?.linked().map(drop)
     }
 
     /// Returns the runs, the newest first. What has no log did not begin, and what cannot be read is marked.
-    pub fn runs(&self) -> Result<impl Iterator<Item = Result<SeenRun, (RunPlace, JournalError)>> + '_> {
-        let places = runs::list(&DiskFiles, &self.root).map_err(|error| unreadable_runs(&error))?;
-        let seen = places.into_iter().rev().filter(|place| place.log().exists());
-        let seen = seen.map(|place| match runs::header(&place.log()) {
-            Ok(header) => Ok(SeenRun { place, header }),
-            Err(error) => Err((place, error)),
-        });
+    pub fn runs(&self) -> Result<impl Iterator<Item = SeenOrUnreadable> + '_> {
+        let seen = runs::seen(&DiskFiles, &self.root).map_err(|error| unreadable_runs(&error))?;
         Ok(seen.filter(|run| match (run, &self.plan) {
             (Ok(run), Some(plan)) => run.header.path == *plan,
             (Err(_), Some(_)) => false,
@@ -130,20 +119,21 @@ impl<'w> RunScope<'w> {
     pub fn run(&self, wanted: Option<&str>) -> Result<SeenRun> {
         let wanted = wanted.filter(|wanted| *wanted != "last");
         let mut fitting = Vec::new();
+        let readable = |run: SeenOrUnreadable| run.map_err(|(_, error)| unreadable(&error));
         for run in self.runs()? {
             let id = match &run {
-                Ok(run) => run.place.id(),
+                Ok(run) => run.id(),
                 Err((place, _)) => place.id(),
             };
             match wanted {
-                None => return run.map_err(|(_, error)| unreadable(&error)),
-                Some(wanted) if id == wanted => return run.map_err(|(_, error)| unreadable(&error)),
+                None => return readable(run),
+                Some(wanted) if id == wanted => return readable(run),
                 Some(wanted) if id.starts_with(wanted) => fitting.push(run),
                 Some(_) => {}
             }
         }
         match (fitting.len(), wanted) {
-            (1, _) => fitting.swap_remove(0).map_err(|(_, error)| unreadable(&error)),
+            (1, _) => readable(fitting.swap_remove(0)),
             // Verbs whose object is a run take its plan as well: then the newest run of it is meant.
             (0, Some(wanted)) if self.path.is_none() && naming(self.workspace, wanted, true) != PlanNaming::No => {
                 RunScope::of(self.workspace, Some(wanted))?.run(None)
@@ -154,7 +144,7 @@ impl<'w> RunScope<'w> {
             ))),
             (0, None) => self.require_plan().and(Err(self.nothing_ran())),
             (_, _) => {
-                let ids = fitting.iter().take(20).flatten().map(|run| run.place.id());
+                let ids = fitting.iter().take(20).flatten().map(SeenRun::id);
                 let ids: Vec<&str> = ids.collect();
                 let command = self
                     .workspace
@@ -235,63 +225,37 @@ fn place_of_gone(path: &Path) -> (PathBuf, String) {
     (root, relative)
 }
 
-impl SeenRun {
-    /// Returns the place of its plan, whether the file is there or not.
-    pub fn plan(&self) -> PlanPlace {
-        plan_place(self.place.root(), &self.header.path)
+/// Adds up the log of a run, and judges how it stands.
+pub fn judged(run: &SeenRun) -> Result<(RunState, RunStatus)> {
+    let live = run.live(&DiskFiles);
+    let mut run_state = run.state(&DiskFiles).map_err(|error| unreadable(&error))?;
+    let standing = RunStatus::of(live.as_ref(), &run_state);
+    if matches!(standing, RunStatus::Interrupted) {
+        run_state.mark_interrupted();
     }
-
-    /// Returns who runs it at this moment.
-    pub fn live(&self) -> Option<LiveRun> {
-        let live = runs::holder(&DiskFiles, &self.plan())?;
-        (live.id.as_deref() == Some(self.place.id())).then_some(live)
+    if !matches!(standing, RunStatus::Running { .. }) {
+        note_take_overs(&mut run_state, &run.plan().target, run.header.id.as_deref());
     }
-
-    /// Adds up its log, and judges how it stands.
-    pub fn run_state(&self) -> Result<(RunState, RunStatus)> {
-        let live = self.live();
-        let records = runs::records(&DiskFiles, &self.place.log()).map_err(|error| unreadable(&error))?;
-        let mut run_state = RunState::of(&records);
-        let standing = RunStatus::of(live.as_ref(), &run_state);
-        if matches!(standing, RunStatus::Interrupted) {
-            run_state.mark_interrupted();
+    // A decision on its reviews may have changed it.
+    let standing = RunStatus::of(live.as_ref(), &run_state);
+    if run_state.ended.is_some() {
+        let next = match later_run(run) {
+            Some(_) => None,
+            None => next_step(&run_state, &run.plan().target),
+        };
+        if let Some(ended) = &mut run_state.ended {
+            ended.next = next;
         }
-        if !matches!(standing, RunStatus::Running { .. }) {
-            note_take_overs(&mut run_state, &self.plan().target, self.header.id.as_deref());
-        }
-        // A decision on its reviews may have changed it.
-        let standing = RunStatus::of(live.as_ref(), &run_state);
-        if run_state.ended.is_some() {
-            let next = match self.later() {
-                Some(_) => None,
-                None => next_step(&run_state, &self.plan().target),
-            };
-            if let Some(ended) = &mut run_state.ended {
-                ended.next = next;
-            }
-        }
-        Ok((run_state, standing))
     }
-
-    /// Returns the newest run of its plan, where that is a later one.
-    pub fn later(&self) -> Option<String> {
-        let plan = self.plan();
-        let newest = runs::of_plan(&DiskFiles, &plan, self.header.id.as_deref())
-            .ok()?
-            .next()?;
-        let is_later = newest.id() != self.place.id();
-        is_later.then(|| newest.id().to_owned())
-    }
+    Ok((run_state, standing))
 }
 
-/// Returns the place of a plan by its path from the root.
-fn plan_place(root: &Path, relative: &str) -> PlanPlace {
-    PlanPlace {
-        target: root.join(relative),
-        root: root.to_owned(),
-        relative: relative.to_owned(),
-        key: PlanKey::of(relative),
-    }
+/// Returns the newest run of the same plan, where that is a later one.
+pub fn later_run(run: &SeenRun) -> Option<String> {
+    let newest = runs::of_plan(&DiskFiles, &run.plan(), run.header.id.as_deref())
+        .ok()?
+        .next()?;
+    (newest.id() != run.id()).then(|| newest.id().to_owned())
 }
 
 /// Returns that the runs cannot be listed.

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use planwright_run::runs::RunEvent;
-
-use super::SeenRun;
+use planwright_run::files::DiskFiles;
+use planwright_run::runs::{RunEvent, SeenRun};
 
 /// How long to wait between two looks at a log that grows.
 pub(crate) const PAUSE: Duration = Duration::from_millis(200);
@@ -37,7 +36,7 @@ impl<'r> RunActivity<'r> {
 
     /// Looks whether no process holds the run any more, for the second time: the log is read once more after that.
     pub(crate) fn is_over(&mut self) -> bool {
-        match self.run.live() {
+        match self.run.live(&DiskFiles) {
             Some(_) => self.n_alone = 0,
             None => self.n_alone += 1,
         }

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
 use planwright_run::clock::to_the_second;
+use planwright_run::runs::SeenRun;
 use planwright_verbs::events::{EventEntry, EventsRequest, events};
 use planwright_verbs::plans::{open_file, stem_of};
-use planwright_verbs::run_history::SeenRun;
 use planwright_verbs::text::one_line;
 
 use super::run::EventForm;

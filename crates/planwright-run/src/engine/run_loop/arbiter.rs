@@ -99,8 +99,9 @@ impl ArbiterQuestions {
 impl RunLoop<'_> {
     /// Returns the arbiter that has to be asked before a task begins. What was made and proven before needs no agent.
     pub(super) fn arbiter_for(&self, task: u32) -> Option<String> {
-        let is_to_be_asked =
-            !self.agents.arbiter.has_decided(task) && !self.landing.has_unlanded(task) && !self.agents.fallbacks.continues(task);
+        let is_to_be_asked = !self.agents.arbiter.has_decided(task)
+            && !self.landing.has_unlanded(task)
+            && !self.agents.fallbacks.continues(task);
         self.request.options.asked.arbiter.clone().filter(|_| is_to_be_asked)
     }
 

@@ -11,7 +11,9 @@ use planwright_core::prompt::{DEFAULT_MAX_BYTES, Prompt, PromptContext};
 use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, AttemptLocation, AttemptPhase, AttemptWork, Launch, RunningAttempt};
+use super::super::attempt::{
+    AgentEndReason, AttemptLocation, AttemptPhase, AttemptWork, RunningAttempt, mark_of_attempt,
+};
 use super::super::preview::commands_of;
 use super::super::protected::Protection;
 use super::super::recovery::Unlanded;
@@ -20,10 +22,12 @@ use super::RunLoop;
 use super::checkouts::{CheckoutObstacle, find};
 use super::results::AttemptFailure;
 use crate::agent_output::AgentOutput;
-use crate::config::{Agent, Command, OutputFormat};
+use crate::agent_process::{AgentFiles, AgentProcess};
+use crate::config::{Agent, Command};
 use crate::error_chain::with_causes;
 use crate::faults;
 use crate::files::write_own;
+use crate::git::TaskCheckout;
 use crate::runs::{self, Finished, Outcome, ProcessStartRecord, RunEvent, VerificationContract};
 use crate::shell::command_line;
 use crate::verify::{self, TaskChecks, contract_of};
@@ -131,9 +135,8 @@ impl RunLoop<'_> {
     }
 
     fn at_work(&self, agent: &str) -> AttemptPhase {
-        let configured = self.request.config.agents.get(agent);
-        let format = configured.map_or(OutputFormat::Plain, |agent| agent.output);
-        AttemptPhase::Working(Box::new(AgentOutput::new(format, self.agents.chosen.redaction())))
+        let output = AgentOutput::of_attempt(self.request.config, agent, self.agents.chosen.redaction());
+        AttemptPhase::Working(Box::new(output))
     }
 
     /// Returns the prompt of an attempt; `nth` is which one it is by the schedule.
@@ -299,19 +302,31 @@ impl RunLoop<'_> {
             return self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"));
         }
         let level = fence.as_ref().map(|fence| fence.policy.level.as_str().to_owned());
-        let launch = Launch {
+        let plan = &self.snapshot.place().target;
+        let process = AgentProcess {
             agent,
-            config: self.request.config,
+            limits: &self.request.config.run.limits,
             prompt,
-            attempt: &attempt,
-            plan: &self.snapshot.place().target,
-            run: self.live.place.id(),
-            redaction: self.agents.chosen.redaction(),
-            environment: &environment,
-            session: session.as_deref(),
+            task: &attempt.name,
+            folder: &attempt.location.folder,
+            files: AgentFiles {
+                prompt: attempt.place.prompt(),
+                result: attempt.location.result.clone(),
+                log: attempt.place.output(),
+            },
+            environment,
+            variables: attempt
+                .location
+                .checkout
+                .iter()
+                .flat_map(TaskCheckout::environment)
+                .collect(),
+            mark: mark_of_attempt(self.live.place.id(), plan, &attempt.name, attempt.number),
+            redaction: self.agents.chosen.redaction().clone(),
+            session,
             fence,
         };
-        let mut spec = launch.spec();
+        let mut spec = process.spec();
         let key = self.attempts.new_key();
         match self.start_process(key, &mut spec) {
             Ok(started) => {
@@ -424,7 +439,7 @@ impl RunLoop<'_> {
     /// The machine does not let this or any other task begin: the run ends, and no task has failed.
     pub(super) fn hindered(&mut self, mut attempt: RunningAttempt, why: &str) -> Result<(), RunError> {
         self.stop_hindered(why.to_owned());
-        attempt.ending.get_or_insert(AttemptEndReason::Interrupted);
+        attempt.ending.get_or_insert(AgentEndReason::Interrupted);
         self.interrupted(attempt, None)
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use planwright_core::plan::State;
 
-use super::super::attempt::{AttemptEndReason, AttemptPhase, RunningAttempt};
+use super::super::attempt::{AgentEndReason, AttemptPhase, RunningAttempt};
 use super::super::budget::Reservation;
 use crate::worker::{StopManner, Workers};
 
@@ -110,7 +110,7 @@ impl RunningAttempts {
 
     pub(super) fn interrupt(&mut self, workers: &mut Workers, manner: StopManner) {
         for (key, attempt) in &mut self.under_way {
-            attempt.ending.get_or_insert(AttemptEndReason::Interrupted);
+            attempt.ending.get_or_insert(AgentEndReason::Interrupted);
             workers.cancel(*key, manner);
         }
     }
@@ -125,7 +125,7 @@ impl RunningAttempts {
             State::Running => {}
             State::Pending | State::Done | State::Failed | State::Skipped | State::Blocked => {
                 attempt.moved = Some(to);
-                attempt.ending.get_or_insert(AttemptEndReason::TakenAway);
+                attempt.ending.get_or_insert(AgentEndReason::TakenAway);
                 workers.cancel(*key, StopManner::Politely);
             }
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use planwright_core::schedule::ScheduleEvent;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
+use super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
 use super::super::landing_site::Replaying;
 use super::super::naming::listed;
 use super::RunLoop;
@@ -73,7 +73,7 @@ impl RunLoop<'_> {
                 listed(&conflict.paths)
             );
             self.leave(attempt.task, &why)?;
-            attempt.ending = Some(AttemptEndReason::TakenAway);
+            attempt.ending = Some(AgentEndReason::TakenAway);
             return Ok(self.interrupted(attempt, None)?);
         }
         let n_before = self.n_resolutions(&attempt);

@@ -541,7 +541,8 @@ impl RunLoop<'_> {
         self.agents.fallbacks.renumber(new_of);
         self.agents.memory.renumber(new_of);
         self.agents.arbiter.renumber(new_of, self.workers);
-        self.plan_file.writer
+        self.plan_file
+            .writer
             .renumber(new_of, &edited.found, &edited.old_of, |task| edited.moved_to[task]);
         let in_scope = |(task, old): (usize, &Option<u32>)| match old {
             Some(old) => self.tasks.in_scope[*old as usize],

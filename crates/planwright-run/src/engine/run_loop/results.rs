@@ -6,7 +6,7 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::schedule::{Phase, ScheduleEvent};
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
+use super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
 use super::super::naming::listed;
 use super::super::status_updates::StatusUpdate;
 use super::RunLoop;
@@ -253,7 +253,7 @@ impl RunLoop<'_> {
         self.attempts.free_slot(&attempt);
         self.keep_checkout(&mut attempt)?;
         let why = match attempt.ending {
-            Some(AttemptEndReason::TakenAway) => "another process moved the task",
+            Some(AgentEndReason::TakenAway) => "another process moved the task",
             _ => "the run was stopped",
         };
         let event = match known {
@@ -263,7 +263,7 @@ impl RunLoop<'_> {
         self.record_cost(RunEvent::Finished(event))?;
         match attempt.moved {
             Some(to) => self.happened(ScheduleEvent::Moved { task, to }),
-            None if attempt.ending == Some(AttemptEndReason::TakenAway) => {}
+            None if attempt.ending == Some(AgentEndReason::TakenAway) => {}
             None => {
                 let policy = self.request.config.run.on_interrupted;
                 let updates = interrupted_updates(self.request, self.snapshot.plan(), task, policy);

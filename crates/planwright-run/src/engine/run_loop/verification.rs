@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use planwright_core::agent::Conclusion;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, AttemptPhase, Checking, RunningAttempt, mark_of_attempt};
+use super::super::attempt::{AgentEndReason, AttemptPhase, Checking, RunningAttempt, mark_of_attempt};
 use super::RunLoop;
 use super::fences::{fence_of_command, shared_writable};
 use super::results::AttemptFailure;
@@ -151,7 +151,7 @@ impl RunLoop<'_> {
     ) -> Result<(), RunError> {
         if matches!(
             attempt.ending,
-            Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway)
+            Some(AgentEndReason::Interrupted | AgentEndReason::TakenAway)
         ) {
             return self.interrupted(attempt, None);
         }

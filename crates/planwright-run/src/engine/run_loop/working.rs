@@ -6,14 +6,14 @@ use planwright_core::agent::{AgentEvent, AttemptEnd, Conclusion};
 use planwright_core::edit::ToolCall;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, AttemptPhase, RunningAttempt, mark_of_attempt};
+use super::super::attempt::{AgentEndReason, AttemptPhase, RunningAttempt, mark_of_attempt};
 use super::super::naming::listed;
 use super::RunLoop;
 use super::results::{AttemptFailure, finished};
-use crate::agent_output::{AgentOutput, LEFTOVER_GRACE, MAX_OWN_WAIT, RedactedAgentReport, end_all, keep_result};
+use crate::agent_output::{AgentOutput, LEFTOVER_GRACE, RedactedAgentReport, end_all, keep_result};
 use crate::clock;
 use crate::config::units::duration_text;
-use crate::config::{NoChanges, OnProtected, OutputFormat};
+use crate::config::{NoChanges, OnProtected};
 use crate::fallback::{Continuation, reported_wait};
 use crate::faults;
 use crate::git::Candidate;
@@ -108,14 +108,10 @@ impl RunLoop<'_> {
                     }
                     continue;
                 }
-                AgentEvent::Looping => AttemptEndReason::Looping,
-                AgentEvent::RateLimited { wait: Some(wait), why } if wait > MAX_OWN_WAIT => {
-                    AttemptEndReason::RateLimited { wait, why }
-                }
-                _ => continue,
+                heard => AgentEndReason::of(heard),
             };
-            if attempt.ending.is_none() {
-                attempt.ending = Some(ending);
+            if attempt.ending.is_none() && ending.is_some() {
+                attempt.ending = ending;
                 self.workers.cancel(key, StopManner::Politely);
             }
         }
@@ -124,10 +120,7 @@ impl RunLoop<'_> {
     fn process_ended(&mut self, mut attempt: RunningAttempt, ended: EndedProcess) -> Result<(), RunError> {
         let stage = std::mem::replace(
             &mut attempt.stage,
-            AttemptPhase::Working(Box::new(AgentOutput::new(
-                OutputFormat::Plain,
-                self.agents.chosen.redaction(),
-            ))),
+            AttemptPhase::Working(Box::new(AgentOutput::plain(self.agents.chosen.redaction()))),
         );
         match stage {
             AttemptPhase::Working(output) => {
@@ -243,8 +236,8 @@ impl RunLoop<'_> {
 
     fn verdict(&mut self, attempt: &RunningAttempt, ended: &EndedProcess, conclusion: &Conclusion) -> AttemptVerdict {
         match (&attempt.ending, &conclusion.end) {
-            (Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway), _) => AttemptVerdict::Interrupted,
-            (Some(AttemptEndReason::RateLimited { wait, why }), _) => AttemptVerdict::RateLimited {
+            (Some(AgentEndReason::Interrupted | AgentEndReason::TakenAway), _) => AttemptVerdict::Interrupted,
+            (Some(AgentEndReason::RateLimited { wait, why }), _) => AttemptVerdict::RateLimited {
                 wait: reported_wait(Some(*wait), why),
                 why: why.clone(),
             },

@@ -6,7 +6,7 @@ mod slot_checks;
 use std::time::Duration;
 
 use super::super::RunError;
-use super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
+use super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
 use super::super::landing_site::{Credit, Replayed, Replaying};
 use super::super::naming::listed;
 use super::RunLoop;
@@ -139,7 +139,7 @@ impl RunLoop<'_> {
         let is_ended = |entry: &QueuedCandidate| {
             let is_taken = matches!(
                 entry.attempt.ending,
-                Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway)
+                Some(AgentEndReason::Interrupted | AgentEndReason::TakenAway)
             );
             (is_taken || ends) && entry.key().is_none()
         };

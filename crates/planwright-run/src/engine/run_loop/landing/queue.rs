@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use planwright_core::plan::State;
 
-use super::super::super::attempt::{AttemptEndReason, Checking, RunningAttempt};
+use super::super::super::attempt::{AgentEndReason, Checking, RunningAttempt};
 use super::super::super::landing_site::Replayed;
 use super::super::super::recovery::Unlanded;
 use super::super::conflict_resolution::Conflicts;
@@ -187,7 +187,7 @@ impl LandingQueue {
             return false;
         };
         if !matches!(to, State::Running | State::Done) {
-            entry.attempt.ending.get_or_insert(AttemptEndReason::TakenAway);
+            entry.attempt.ending.get_or_insert(AgentEndReason::TakenAway);
             entry.cancel(workers, StopManner::Politely);
         }
         entry.attempt.moved = Some(to).filter(|to| *to != State::Running);
@@ -206,7 +206,7 @@ impl LandingQueue {
 
     pub(in super::super) fn interrupt(&mut self, workers: &mut Workers, manner: StopManner) {
         for entry in &mut self.queue {
-            entry.attempt.ending.get_or_insert(AttemptEndReason::Interrupted);
+            entry.attempt.ending.get_or_insert(AgentEndReason::Interrupted);
             entry.cancel(workers, manner);
         }
     }

@@ -1,7 +1,7 @@
 //! Runs the commands that verify a candidate in a slot, one after another.
 
 use super::super::super::RunError;
-use super::super::super::attempt::AttemptEndReason;
+use super::super::super::attempt::AgentEndReason;
 use super::super::super::landing_site::Replayed;
 use super::super::super::naming::listed;
 use super::super::RunLoop;
@@ -161,7 +161,7 @@ impl RunLoop<'_> {
         let entry = &mut self.landing.queue[at];
         let is_ended = matches!(
             entry.attempt.ending,
-            Some(AttemptEndReason::Interrupted | AttemptEndReason::TakenAway)
+            Some(AgentEndReason::Interrupted | AgentEndReason::TakenAway)
         );
         match std::mem::replace(&mut entry.verification, Verification::Waiting) {
             Verification::Running {
