@@ -17,7 +17,7 @@ use crate::claims::Claims;
 use crate::config::OnInterrupted;
 use crate::journal::{ChangeRecord, plan_id};
 use crate::proofs::Proofs;
-use crate::revise::{LastVerb, ReviseError, done_names, last_verbs};
+use crate::revise::{LastVerb, ReviseError, last_verbs, names_in};
 use crate::runs::state::WorkProgress;
 use crate::runs::{Approved, Finished, Outcome, PlanEditRecord, RemarkKind, RemarkRecord, RunEvent};
 use crate::store::{PlanFile, Store, history};
@@ -249,7 +249,7 @@ fn set_back_unproven(
     if !history.has_beginning() {
         let beginning = ChangeRecord {
             verb: VERB.to_owned(),
-            found_done: Some(done_names(snapshot.plan())),
+            found_done: Some(names_in(snapshot.plan(), State::Done)),
             ..ChangeRecord::default()
         };
         return Store::default()

@@ -16,7 +16,7 @@ use super::super::baseline;
 use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
-use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks, weights};
+use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks};
 use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::status_updates::VERB;
 use super::super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
@@ -213,7 +213,7 @@ impl<'a> RunLoop<'a> {
             checkouts,
             landing,
             conflicts: Conflicts::default(),
-            weights: weights(&graph, snapshot.links()),
+            weights: graph.heights(snapshot.links()),
             plan_writer: PlanWriter::new(written),
             in_scope,
             rests: Rests::default(),
