@@ -277,12 +277,6 @@ const FILES_IN_CIRCLES: &[&str] = &[
     "planwright-core/dialect/task_pack/original",
     "planwright-core/dialect/task_pack/wave_edits",
     "planwright-core/dialect/task_pack/waves",
-    "planwright-core/document/patch/block",
-    "planwright-core/document/patch/collection",
-    "planwright-core/document/patch/flow",
-    "planwright-core/document/patch/json",
-    "planwright-core/document/patch/resolve",
-    "planwright-core/document/patch/scalar",
     "planwright-run/git/unfinished_move",
     "planwright-run/git/user_checkout",
 ];
