@@ -39,12 +39,12 @@ pub struct AddRequest {
 pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> {
     let fields: Vec<(&str, &str)> = request.fields.iter().map(|(key, value)| (&**key, &**value)).collect();
     let minted = uuid::Uuid::new_v4().to_string();
-    let task_edit = TaskEdit {
-        verb: "add",
-        names: request.id.iter().cloned().collect(),
-        plan: &request.plan,
-        change: &request.change,
-    };
+    let task_edit = TaskEdit::new(
+        "add",
+        request.id.iter().cloned().collect(),
+        &request.plan,
+        &request.change,
+    );
     let place = Cell::new(0);
     let replaced = RefCell::new(None);
     let edit_of = |linked: &LinkedPlan, n: usize| {

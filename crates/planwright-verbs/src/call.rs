@@ -24,10 +24,9 @@ use crate::tasks::regenerate::{RegenerateObserver, RegenerateReport};
 use crate::tasks::{cards, derive, regenerate};
 use crate::workspace::Workspace;
 use crate::{
-    add, agents, approval, arbiter, archive, check, config, control, convert, depend, diff, doctor, done, edit, events,
-    explain, find, graph, hash, history, import, init, land, list, logs, migrate, move_task, new, next, plan,
-    plan_transition, proposals, remove, rename, replan, run_plan, runs, schema, set, show, summary, transition, undo,
-    verify, why, worktrees,
+    add, agents, approval, arbiter, archive, check, config, control, convert, diff, doctor, done, edit, events,
+    explain, find, graph, hash, history, import, init, land, list, logs, migrate, new, next, plan, plan_transition,
+    proposals, replan, run_plan, runs, schema, show, summary, task_edit, transition, undo, verify, why, worktrees,
 };
 
 /// The names of all verbs that [`call`] knows.
@@ -112,7 +111,7 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
         "control" => answer(request, |request| control::control(workspace, request)),
         "convert" => answer(request, |request| convert::convert(workspace, request)),
         "delete" => answer(request, |request| archive::delete(workspace, request, |_| true)),
-        "depend" => answer(request, |request| depend::depend(workspace, request)),
+        "depend" => answer(request, |request| task_edit::depend(workspace, request)),
         "diff" => answer(request, |request| diff::diff(workspace, request)),
         "doctor" => answer(request, |request| doctor::doctor(workspace, request, face)),
         "done" => answer(request, |request| done::done(workspace, request, face)),
@@ -145,14 +144,14 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
         "list" => answer(request, |request| list::list(workspace, request)),
         "logs" => answer(request, |request| logs::logs(workspace, request)),
         "migrate" => answer(request, |request| migrate::migrate(workspace, request)),
-        "move" => answer(request, |request| move_task::move_task(workspace, request)),
+        "move" => answer(request, |request| task_edit::move_task(workspace, request)),
         "new" => answer(request, |request| new::new(workspace, request)),
         "next" => answer(request, |request| next::next(workspace, request)),
         "plan" => answer(request, |request| reported(plan::plan(workspace, request, face)?)),
         "proposals" => answer(request, |request| proposals::proposals(workspace, request)),
         "reject" => answer(request, |request| approval::reject(workspace, request)),
-        "remove" => answer(request, |request| remove::remove(workspace, request)),
-        "rename" => answer(request, |request| rename::rename(workspace, request)),
+        "remove" => answer(request, |request| task_edit::remove(workspace, request)),
+        "rename" => answer(request, |request| task_edit::rename(workspace, request)),
         "replan" => answer(request, |request| reported(replan::replan(workspace, request, face)?)),
         "reset" => answer(request, |request| {
             transition::transition(workspace, Verb::Reset, request)
@@ -163,7 +162,7 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
         "run" => answer(request, |request| run_plan::run_plan(workspace, request, face)),
         "runs" => answer(request, |request| runs::runs(workspace, request)),
         "schema" => answer(request, |request| schema::schema(workspace, request)),
-        "set" => answer(request, |request| set::set(workspace, request)),
+        "set" => answer(request, |request| task_edit::set(workspace, request)),
         "show" => answer(request, |request| show::show(workspace, request)),
         "skip" => answer(request, |request| {
             transition::transition(workspace, Verb::Skip, request)
@@ -178,7 +177,7 @@ pub fn call(workspace: &Workspace, verb: &str, request: &str, face: &mut QuietFa
         "tasks-regenerate" => answer(request, |request| {
             reported(regenerate::regenerate(workspace, request, face)?)
         }),
-        "undepend" => answer(request, |request| depend::undepend(workspace, request)),
+        "undepend" => answer(request, |request| task_edit::undepend(workspace, request)),
         "undo" => answer(request, |request| undo::undo(workspace, request)),
         "verify" => answer(request, |request| verify::verify(workspace, request, face)),
         "why" => answer(request, |request| why::why(workspace, request)),

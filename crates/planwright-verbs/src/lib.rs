@@ -100,14 +100,9 @@ pub mod worktrees;
 
 pub mod add;
 pub mod approval;
-pub mod depend;
 pub mod edit;
-pub mod move_task;
 pub mod next;
 pub mod plan_transition;
-pub mod remove;
-pub mod rename;
-pub mod set;
 pub mod undo;
 
 pub mod call;

@@ -1,15 +1,11 @@
 //! `planwright add`, `set`, `remove`, `move`, `rename`, `depend`, `undepend`: edits of the list of tasks.
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::add::AddRequest;
-use planwright_verbs::depend::DependRequest;
+use planwright_verbs::add::{self, AddRequest};
 use planwright_verbs::failure::{Exit, Failure, Result};
-use planwright_verbs::move_task::{MoveRequest, move_task};
-use planwright_verbs::remove::RemoveRequest;
-use planwright_verbs::rename::RenameRequest;
-use planwright_verbs::set::SetRequest;
-use planwright_verbs::task_edit::TaskPlace;
-use planwright_verbs::{add, depend, remove, rename, set};
+use planwright_verbs::task_edit::{
+    self, DependRequest, MoveRequest, RemoveRequest, RenameRequest, SetRequest, TaskPlace,
+};
 
 use super::change::{ChangeOptions, present};
 use super::output::Output;
@@ -220,7 +216,7 @@ pub(crate) fn set(args: &SetArgs, output: &mut Output) -> Result<Exit> {
         unset: args.unset.clone(),
         change: args.change.mode(),
     };
-    present(&set::set(&output.workspace(), &request)?, &args.change, output)
+    present(&task_edit::set(&output.workspace(), &request)?, &args.change, output)
 }
 
 pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> Result<Exit> {
@@ -230,7 +226,7 @@ pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> Result<Exit> {
         detach: args.detach,
         change: args.change.mode(),
     };
-    present(&remove::remove(&output.workspace(), &request)?, &args.change, output)
+    present(&task_edit::remove(&output.workspace(), &request)?, &args.change, output)
 }
 
 pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> Result<Exit> {
@@ -247,7 +243,11 @@ pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> Result<Exit> {
         place,
         change: args.change.mode(),
     };
-    present(&move_task(&output.workspace(), &request)?, &args.change, output)
+    present(
+        &task_edit::move_task(&output.workspace(), &request)?,
+        &args.change,
+        output,
+    )
 }
 
 pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> Result<Exit> {
@@ -257,7 +257,7 @@ pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> Result<Exit> {
         to: args.to.clone(),
         change: args.change.mode(),
     };
-    present(&rename::rename(&output.workspace(), &request)?, &args.change, output)
+    present(&task_edit::rename(&output.workspace(), &request)?, &args.change, output)
 }
 
 impl DependArgs {
@@ -272,11 +272,11 @@ impl DependArgs {
 }
 
 pub(crate) fn depend(args: &DependArgs, output: &mut Output) -> Result<Exit> {
-    let report = depend::depend(&output.workspace(), &args.request())?;
+    let report = task_edit::depend(&output.workspace(), &args.request())?;
     present(&report, &args.change, output)
 }
 
 pub(crate) fn undepend(args: &DependArgs, output: &mut Output) -> Result<Exit> {
-    let report = depend::undepend(&output.workspace(), &args.request())?;
+    let report = task_edit::undepend(&output.workspace(), &args.request())?;
     present(&report, &args.change, output)
 }
