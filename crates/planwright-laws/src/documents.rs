@@ -132,13 +132,6 @@ fn check_markdown(source: &SourceText) {
             check_span(text, span, "an entry");
         }
         assert!(entry.block.contains(entry.line) && entry.line.contains(entry.key));
-        let key = source.slice(entry.key);
-        if let Ok(edit) = markdown.replace_frontmatter_value(key, "new") {
-            let new = spliced(text, &[edit]);
-            let again = Markdown::parse(&SourceText::new(new.as_str()));
-            assert_eq!(again.value(key), Some("new"), "{new:?}");
-            assert_eq!(again.entries().len(), markdown.entries().len(), "{new:?}");
-        }
     }
     for heading in markdown.headings().iter().take(32) {
         check_span(text, heading.span, "a heading");
@@ -153,16 +146,4 @@ fn check_markdown(source: &SourceText) {
             check_table(&json::parse_span(source, fence.inner));
         }
     }
-}
-
-/// Makes edits that are in order and do not overlap.
-pub(crate) fn spliced(text: &str, edits: &[planwright_core::diagnostic::Replacement]) -> String {
-    let mut out = String::new();
-    let mut done = 0;
-    for edit in edits {
-        out.push_str(&text[done..edit.span.range().start]);
-        out.push_str(&edit.text);
-        done = edit.span.range().end;
-    }
-    out + &text[done..]
 }

@@ -7,7 +7,6 @@
 //! `{"frontmatter": "key", "with": "text"}` stands alone.
 
 use planwright_core::dialect::CarrierKind;
-use planwright_core::document::markdown::Markdown;
 use planwright_core::document::patch::{self, MemberPosition, Patch, PlainValue};
 use planwright_core::document::route::Route;
 use planwright_core::document::{json, yaml};
@@ -18,15 +17,6 @@ use serde_json::Value as Json;
 pub fn apply(source: &SourceText, carrier: Option<(CarrierKind, Span)>, patches: &str) -> Result<String, String> {
     let operations: Vec<Json> =
         serde_json::from_str(patches).map_err(|error| format!("its patches are no JSON: {error}"))?;
-    if let [only] = operations.as_slice()
-        && let Some(key) = only["frontmatter"].as_str()
-    {
-        let edit = Markdown::parse(source).replace_frontmatter_value(key, only["with"].as_str().unwrap_or(""));
-        return Ok(match edit {
-            Ok(edit) => patch::apply(source, &[edit]).map_err(|refusal| refusal.to_string())?,
-            Err(error) => format!("refused: {error}\n"),
-        });
-    }
     let parsed = match carrier {
         Some((CarrierKind::Yaml, _)) => yaml::parse(source),
         Some((CarrierKind::Json, span)) if span == source.span() => json::parse(source),

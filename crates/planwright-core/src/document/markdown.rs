@@ -1,12 +1,9 @@
 //! Markdown as a carrier: frontmatter, level-2 sections, and the JSON fences in them.
 //! Follows line rules, not CommonMark (decision 0004), and knows nothing of tasks.
 
-use std::fmt;
-
 use memchr::{memchr2, memmem};
 
-use crate::diagnostic::Replacement;
-use crate::text::{SourceText, Span, visible};
+use crate::text::{SourceText, Span};
 
 /// A Markdown text with the places of what it carries.
 #[derive(Clone, Debug)]
@@ -70,31 +67,6 @@ pub struct JsonFence {
     /// The text inside, without the white space around it.
     pub inner: Span,
 }
-
-/// Why an entry of the frontmatter cannot be changed as asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FrontmatterError {
-    /// The text has no frontmatter, or one that is not closed.
-    NoFrontmatter,
-    /// No entry has this key.
-    UnknownKey(String),
-    /// No quoting makes this value read back as it is: it has a line break, or both kinds of quotes.
-    BadValue(String),
-}
-
-impl fmt::Display for FrontmatterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FrontmatterError::NoFrontmatter => write!(f, "the text has no closed frontmatter"),
-            FrontmatterError::UnknownKey(key) => write!(f, "the frontmatter has no key `{key}`"),
-            FrontmatterError::BadValue(value) => {
-                write!(f, "`{}` cannot be written on one frontmatter line", visible(value))
-            }
-        }
-    }
-}
-
-impl std::error::Error for FrontmatterError {}
 
 impl Markdown {
     /// Finds the frontmatter and the level-2 headings of a text.
@@ -169,26 +141,6 @@ impl Markdown {
     /// Returns the JSON fences in a section's body, in order.
     pub fn json_fences(&self, section: &MarkdownSection) -> Vec<JsonFence> {
         find_json_fences(self.source.as_str(), section.body)
-    }
-
-    /// Returns the replacement that gives a key another value, in the quotes it has now where they do.
-    pub fn replace_frontmatter_value(&self, key: &str, new: &str) -> Result<Replacement, FrontmatterError> {
-        self.closed()?;
-        let entry = self
-            .entry(key)
-            .ok_or_else(|| FrontmatterError::UnknownKey(key.to_owned()))?;
-        let written = write_value(new, quote_of(self.source.slice(entry.value)))?;
-        // A key without a value may stand right against its colon.
-        let bare = entry.value.is_empty() && entry.value.start == entry.key.end + 1;
-        let gap = if bare { " " } else { "" };
-        Ok(Replacement::new(entry.value, format!("{gap}{written}")))
-    }
-
-    fn closed(&self) -> Result<&Frontmatter, FrontmatterError> {
-        self.frontmatter
-            .as_ref()
-            .filter(|found| found.is_closed)
-            .ok_or(FrontmatterError::NoFrontmatter)
     }
 }
 
@@ -319,41 +271,6 @@ fn unquote(text: &str, value: Span) -> Span {
         value.start as usize + usize::from(leading),
         value.end as usize - usize::from(trailing),
     )
-}
-
-/// Returns the quote a value is written in; empty for none.
-fn quote_of(written: &str) -> &'static str {
-    let quoted_by = |quote: char| written.len() > 1 && written.starts_with(quote) && written.ends_with(quote);
-    if quoted_by('"') {
-        "\""
-    } else if quoted_by('\'') {
-        "'"
-    } else {
-        ""
-    }
-}
-
-/// Writes a value so that both the line rule and YAML read it back, preferring the given quote.
-fn write_value(value: &str, quote: &str) -> Result<String, FrontmatterError> {
-    let fits = |quote: &str| match quote {
-        "" => is_plain(value),
-        "'" => !value.contains('\''),
-        _ => !value.contains(['"', '\\']),
-    };
-    if !value.contains(is_line_end)
-        && let Some(quote) = [quote, "\"", "'"].into_iter().find(|quote| fits(quote))
-    {
-        return Ok(format!("{quote}{value}{quote}"));
-    }
-    Err(FrontmatterError::BadValue(value.to_owned()))
-}
-
-/// Returns true for text that YAML, too, reads as itself without quotes.
-fn is_plain(value: &str) -> bool {
-    let special = |c: char| "!&*-?|>%@`\"'#,[]{}:".contains(c) || is_space(c);
-    let first_ok = value.chars().next().is_some_and(|c| !special(c));
-    let last_ok = !value.ends_with(|c: char| matches!(c, '"' | '\'' | ':') || is_space(c));
-    first_ok && last_ok && !value.contains(": ") && !value.contains(" #") && !value.contains('\t')
 }
 
 fn find_headings(text: &str) -> Vec<Heading> {
@@ -558,47 +475,5 @@ mod tests {
         ] {
             check_fences(none, &[]);
         }
-    }
-
-    #[track_caller]
-    fn check_edit(text: &str, edits: Result<Vec<Replacement>, FrontmatterError>, expect: &str) {
-        let mut edited = text.to_owned();
-        let mut edits = edits.expect("the edit is possible");
-        edits.sort_by_key(|edit| std::cmp::Reverse(edit.span.start));
-        for edit in edits {
-            edited.replace_range(edit.span.range(), &edit.text);
-        }
-        assert_eq!(edited, expect);
-    }
-
-    #[test]
-    fn a_value_is_replaced_in_its_quotes() {
-        let replace = |text: &str, new: &str| parse(text).replace_frontmatter_value("a", new).map(|edit| vec![edit]);
-        for (text, new, expect) in [
-            ("---\na: \"x\"  \r\n---\r\n", "y", "---\na: \"y\"  \r\n---\r\n"),
-            ("---\na: 'x'\n---\n", "y", "---\na: 'y'\n---\n"),
-            ("---\na:   x\n---\n", "y", "---\na:   y\n---\n"),
-            ("---\na: x\n---\n", "# y", "---\na: \"# y\"\n---\n"),
-            ("---\na: \"x\"\n---\n", "say \"y\"", "---\na: 'say \"y\"'\n---\n"),
-            ("---\na:\n---\n", "y", "---\na: y\n---\n"),
-            ("---\na: \n---\n", "y", "---\na: y\n---\n"),
-            ("---\na: x\n---\n", "", "---\na: \"\"\n---\n"),
-            ("---\na: 1\na: 2\n---\n", "3", "---\na: 1\na: 3\n---\n"),
-        ] {
-            check_edit(text, replace(text, new), expect);
-        }
-        assert!(matches!(
-            replace("---\na: x\n---\n", "x\ny"),
-            Err(FrontmatterError::BadValue(_))
-        ));
-        assert!(matches!(
-            replace("---\na: x\n---\n", "\"'"),
-            Err(FrontmatterError::BadValue(_))
-        ));
-        assert_eq!(replace("---\na: x\n", "y"), Err(FrontmatterError::NoFrontmatter));
-        assert!(matches!(
-            replace("---\nb: x\n---\n", "y"),
-            Err(FrontmatterError::UnknownKey(_))
-        ));
     }
 }
