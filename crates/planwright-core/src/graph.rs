@@ -95,6 +95,19 @@ impl TaskGraph {
         self.level.get(task_ix).map_or(0, |&level| level as usize)
     }
 
+    /// Returns for each task how many must come one after another behind it.
+    pub fn heights(&self, links: &Links) -> Vec<u32> {
+        let mut heights = vec![0u32; self.order.len()];
+        for &ix in self.order.iter().rev() {
+            let own = heights[ix as usize] + 1;
+            for edge in links.of(ix as usize) {
+                let before = &mut heights[edge.to as usize];
+                *before = (*before).max(own);
+            }
+        }
+        heights
+    }
+
     /// Returns the longest chain of tasks, first to last.
     pub fn critical_path(&self) -> &[u32] {
         &self.critical

@@ -147,15 +147,3 @@ fn check_markdown(source: &SourceText) {
         }
     }
 }
-
-/// Makes edits that are in order and do not overlap.
-pub(crate) fn spliced(text: &str, edits: &[planwright_core::diagnostic::Replacement]) -> String {
-    let mut out = String::new();
-    let mut done = 0;
-    for edit in edits {
-        out.push_str(&text[done..edit.span.range().start]);
-        out.push_str(&edit.text);
-        done = edit.span.range().end;
-    }
-    out + &text[done..]
-}

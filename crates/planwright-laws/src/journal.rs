@@ -92,7 +92,7 @@ fn check_journal(place: &JournalWorkspace, bytes: &[u8], plan_text: &str) {
     let Ok(history) = read else { return };
     let seqs: Vec<u64> = history.records().map(|record| record.seq).collect();
     assert!(seqs.len() <= bytes.len() / 10, "more records than lines");
-    let _ = (history.task_states(), history.undoable());
+    let _ = (history.task_states(), history.undoables().next());
     for past in history.changes() {
         if let Some(change) = &past.change.text {
             let _ = (change.apply(plan_text), change.revert(plan_text));

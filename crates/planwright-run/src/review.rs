@@ -74,6 +74,17 @@ pub struct Review<'a> {
     pub patience: Duration,
 }
 
+impl Review<'_> {
+    fn approval(&self, task: &str, commit: Option<String>) -> Approved {
+        Approved {
+            task: task.to_owned(),
+            by: self.by.map(str::to_owned),
+            note: self.note.map(str::to_owned),
+            commit,
+        }
+    }
+}
+
 /// What came of a word on a task.
 pub enum Reviewed {
     /// The run that is going on was told.
@@ -170,54 +181,76 @@ pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<Reviewed,
     if is_decided(&verbs, &task, &waiting.work.since) {
         return Err(nothing_waits(&task, &BTreeMap::new()));
     }
-    let now = clock::now();
-    if let (Some(held), ReviewVerdict::Approve) = (&waiting.work.held, review.verdict) {
-        let approved = Approved {
-            task: task.clone(),
-            by: review.by.map(str::to_owned),
-            note: review.note.map(str::to_owned),
-            commit: Some(held.candidate.commit.clone()),
-        };
-        if !target.dry {
-            add_to_log(files, &place, &waiting.run, &now, &[RunEvent::Approved(approved)])?;
-        }
-        let conditions = RunState::of(&records(files, &waiting.run.log())?).conditions;
-        return Ok(Reviewed::ToLand {
-            task,
-            commit: held.candidate.commit.clone(),
-            branch: conditions.map(|conditions| match conditions.is_current {
-                true => "current".to_owned(),
-                false => conditions.branch,
-            }),
-        });
+    match (&waiting.work.held, review.verdict) {
+        (Some(held), ReviewVerdict::Approve) => approve_landing(target, &place, &waiting.run, held, &task, review),
+        _ => change_plan(target, &place, waiting, task, review),
     }
-    let request = VerbRequest {
-        note: review.note,
-        output: waiting
-            .work
-            .output
-            .as_deref()
-            .filter(|_| review.verdict == ReviewVerdict::Approve),
-        files: match review.verdict {
-            ReviewVerdict::Approve => &waiting.work.files,
-            ReviewVerdict::Reject => &[],
+}
+
+/// Records the approval of work that the next run lands.
+fn approve_landing(
+    target: ChangeTarget<'_>,
+    place: &PlanPlace,
+    run: &RunPlace,
+    held: &HeldWork,
+    task: &str,
+    review: &Review<'_>,
+) -> Result<Reviewed, ReviewError> {
+    let files = &DiskFiles;
+    let commit = held.candidate.commit.clone();
+    if !target.dry {
+        let approved = review.approval(task, Some(commit.clone()));
+        add_to_log(files, place, run, &clock::now(), &[RunEvent::Approved(approved)])?;
+    }
+    let conditions = RunState::of(&records(files, &run.log())?).conditions;
+    Ok(Reviewed::ToLand {
+        task: task.to_owned(),
+        commit,
+        branch: conditions.map(|conditions| match conditions.is_current {
+            true => "current".to_owned(),
+            false => conditions.branch,
+        }),
+    })
+}
+
+/// Gives a task the state that follows from the review.
+fn change_plan(
+    target: ChangeTarget<'_>,
+    place: &PlanPlace,
+    waiting: Waiting,
+    task: String,
+    review: &Review<'_>,
+) -> Result<Reviewed, ReviewError> {
+    let (now, work) = (clock::now(), &waiting.work);
+    let verb = VerbRequest::new(review.verdict.task_verb(), &now);
+    let request = match review.verdict {
+        ReviewVerdict::Approve => VerbRequest {
+            note: review.note,
+            output: work.output.as_deref(),
+            files: &work.files,
+            ..verb
         },
-        ..VerbRequest::new(review.verdict.task_verb(), &now)
+        ReviewVerdict::Reject => VerbRequest {
+            note: review.note,
+            ..verb
+        },
     };
-    let names = [task.clone()];
-    let name = review.verdict.as_str();
     let call = VerbCall {
-        name: Some(name),
+        name: Some(review.verdict.as_str()),
         decided_by: review.by,
         // The run that held it is over, and waits for this.
         takes_over: true,
         ..VerbCall::default()
     };
+    let names = [task.clone()];
     let revised = transition_by(target, Pick::Named(&names), &request, &call).map_err(ReviewError::Revise)?;
     if !target.dry {
         // What the log says of the run is true afterwards. The plan's history has the word in any case, also where a run that is
         // about to end still holds the lock.
-        let mut events = vec![waiting.word(&task, review)];
+        let mut events = vec![match review.verdict {
+            ReviewVerdict::Approve => RunEvent::Approved(review.approval(&task, None)),
+            ReviewVerdict::Reject => RunEvent::Finished(rejection(task.clone(), work.attempt, review.note)),
+        }];
         let skipped = revised.steps.iter().filter(|step| step.to == State::Skipped);
         events.extend(skipped.map(|step| {
             RunEvent::Skipped(SkippedTask {
@@ -225,7 +258,7 @@ pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<Reviewed,
                 because: task.clone(),
             })
         }));
-        match add_to_log(files, &place, &waiting.run, &now, &events) {
+        match add_to_log(&DiskFiles, place, &waiting.run, &now, &events) {
             Ok(()) | Err(ReviewError::Locked(_)) => {}
             Err(error) => return Err(error),
         }
@@ -319,22 +352,6 @@ fn answer_in(record: &RunRecord, task: &str) -> Option<String> {
 struct Waiting {
     run: RunPlace,
     work: ReviewedWork,
-}
-
-impl Waiting {
-    /// Returns a word on it as the run would have recorded it.
-    fn word(&self, task: &str, review: &Review<'_>) -> RunEvent {
-        let task = task.to_owned();
-        match review.verdict {
-            ReviewVerdict::Approve => RunEvent::Approved(Approved {
-                task,
-                by: review.by.map(str::to_owned),
-                note: review.note.map(str::to_owned),
-                commit: None,
-            }),
-            ReviewVerdict::Reject => RunEvent::Finished(rejection(task, self.work.attempt, review.note)),
-        }
-    }
 }
 
 /// Returns the record of a rejection.

@@ -3,12 +3,12 @@
 use planwright_core::edit::VerbRequest;
 use planwright_core::plan::Verb;
 use planwright_run::journal::ManualVerification;
-use planwright_run::revise::{ChangeTarget, Pick, VerbCall, each_once, task_named, transition_by};
+use planwright_run::revise::{Pick, VerbCall, each_once, foresee, task_named};
 use serde::Deserialize;
 
 use crate::changes::{ChangeReport, refuse_without_note, revise_failure};
 use crate::text::shown_name;
-use crate::transition::{TransitionRequest, transition_verified};
+use crate::transition::{TransitionRequest, VerifiedChange, transition_verified};
 use crate::verification::{VerificationEvent, VerificationObserver, VerificationVerdict, Verifier, command_words};
 use crate::{Failure, FoundPlan, Result, Workspace};
 
@@ -36,12 +36,12 @@ pub fn done(
 }
 
 /// Verifies tasks that are to be done, and returns what to record of it. Takes no lock: that may take its time.
-fn verify(
+fn verify<'f>(
     workspace: &Workspace,
     request: &DoneRequest,
-    (found, edit, call): (&FoundPlan, &VerbRequest<'_>, &VerbCall<'_>),
+    (found, edit, call): (&'f FoundPlan, &VerbRequest<'_>, &VerbCall<'_>),
     observer: &mut dyn VerificationObserver,
-) -> Result<Vec<ManualVerification>> {
+) -> Result<VerifiedChange<'f>> {
     let names = each_once(&request.transition.tasks);
     let unrun = |waived: bool| {
         let tasks = names.iter().cloned();
@@ -55,19 +55,18 @@ fn verify(
     let is_required = call.policy.verification_required;
     if request.unverified {
         refuse_waiver(is_required, verifier.allows_waivers(), edit.note)?;
-        return Ok(unrun(true).collect());
+        return Ok((unrun(true).collect(), None));
     }
     let may_waive = (!is_required || verifier.allows_waivers()) && !request.require_verification;
     let is_required = is_required || request.require_verification;
     if !verifier.has_rules() && !is_required {
-        return Ok(unrun(false).collect());
+        return Ok((unrun(false).collect(), None));
     }
     let target = found.target(request.transition.change.is_dry());
     // What would be refused anyway is not worth the time.
-    let would = transition_by(ChangeTarget { dry: true, ..target }, Pick::Named(&names), edit, call);
-    let would = would.map_err(|error| revise_failure(found, &error))?;
-    let Some(linked) = &would.after.plan else {
-        return Ok(Vec::new());
+    let foreseen = foresee(target, Pick::Named(&names), edit, call).map_err(|error| revise_failure(found, &error))?;
+    let Some(linked) = foreseen.plan() else {
+        return Ok((Vec::new(), None));
     };
     let mut wanted = Vec::new();
     for name in &names {
@@ -88,7 +87,7 @@ fn verify(
                 workspace.remark(&format!("would verify {}: {words}", shown_name(name)));
             }
         }
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Some(foreseen)));
     }
     let mut verdicts: Vec<(&String, VerificationVerdict)> = Vec::new();
     for (name, task_ix, checks) in wanted {
@@ -105,7 +104,10 @@ fn verify(
     let refusal = |(name, verdict): &(&String, VerificationVerdict)| verdict.refusal(name, may_waive);
     match verdicts.iter().find_map(refusal) {
         Some(refusal) => Err(refusal),
-        None => Ok(verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect()),
+        None => {
+            let verified = verdicts.iter().map(|(name, verdict)| verdict.verified(name)).collect();
+            Ok((verified, Some(foreseen)))
+        }
     }
 }
 

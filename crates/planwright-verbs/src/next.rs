@@ -183,7 +183,7 @@ struct NextClaim {
 
 impl NextClaim {
     fn of(found: &FoundPlan, revised: &Revised, mode: &ChangeMode) -> Option<Self> {
-        let task = revised.names.first()?.clone();
+        let task = revised.record.tasks.first()?.clone();
         Some(NextClaim {
             task,
             change: revised.change,
@@ -215,7 +215,7 @@ fn claim_next(workspace: &Workspace, request: &NextRequest) -> Result<(OpenedPla
         until: lease_end(request.lease.as_deref())?,
         ..VerbCall::default()
     };
-    let mut revised = match transition_by(target, Pick::Next(1), &edit, &call) {
+    let revised = match transition_by(target, Pick::Next(1), &edit, &call) {
         Ok(revised) => revised,
         Err(error @ ReviseError::NothingReady) => {
             return match wrong_dialect(&found, &error) {
@@ -225,8 +225,6 @@ fn claim_next(workspace: &Workspace, request: &NextRequest) -> Result<(OpenedPla
         }
         Err(error) => return Err(revise_failure(&found, &error)),
     };
-    // What is shown of the task is what the file says now.
-    revised.catch_up(target);
     remark_notices(workspace, &revised);
     let claim = NextClaim::of(&found, &revised, &request.change);
     let opened = OpenedPlan {

@@ -6,7 +6,7 @@ use planwright_core::plan::Verb;
 use planwright_run::clock;
 use planwright_run::gate::GatePolicy;
 use planwright_run::journal::ManualVerification;
-use planwright_run::revise::{self, Pick, VerbCall, transition_by};
+use planwright_run::revise::{self, Foreseen, Pick, VerbCall, transition_by};
 use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, lease_end, refuse_without_note, revise_failure, step_words};
@@ -44,15 +44,18 @@ pub struct TransitionRequest {
 /// Changes the states of tasks. `done` without verification is refused where the configuration requires one: see
 /// [`done`](crate::done::done).
 pub fn transition(workspace: &Workspace, verb: Verb, request: &TransitionRequest) -> Result<ChangeReport> {
-    transition_verified(workspace, verb, request, |_, _, _| Ok(Vec::new()))
+    transition_verified(workspace, verb, request, |_, _, _| Ok((Vec::new(), None)))
 }
+
+/// What verified tasks, and the change of them where it was prepared for that.
+pub(crate) type VerifiedChange<'f> = (Vec<ManualVerification>, Option<Foreseen<'f>>);
 
 /// Changes the states of tasks. What `verify` returns is recorded with it.
 pub(crate) fn transition_verified(
     workspace: &Workspace,
     verb: Verb,
     request: &TransitionRequest,
-    verify: impl FnOnce(&FoundPlan, &VerbRequest<'_>, &VerbCall<'_>) -> Result<Vec<ManualVerification>>,
+    verify: impl for<'f> FnOnce(&'f FoundPlan, &VerbRequest<'_>, &VerbCall<'_>) -> Result<VerifiedChange<'f>>,
 ) -> Result<ChangeReport> {
     refuse_incomplete(verb, request)?;
     let found = request.plan.find(workspace, "name its file with --plan")?;
@@ -88,14 +91,17 @@ pub(crate) fn transition_verified(
         until: lease_end(request.lease.as_deref())?,
         ..VerbCall::default()
     };
-    let verified = verify(&found, &edit, &call)?;
+    let (verified, foreseen) = verify(&found, &edit, &call)?;
     let call = VerbCall {
         verified: &verified,
         ..call
     };
-    let target = found.target(request.change.is_dry());
-    let revised = transition_by(target, Pick::Named(&request.tasks), &edit, &call)
-        .map_err(|error| revise_failure(&found, &error))?;
+    let pick = Pick::Named(&request.tasks);
+    let revised = match foreseen {
+        Some(foreseen) => foreseen.make(pick, &edit, &call),
+        None => transition_by(found.target(request.change.is_dry()), pick, &edit, &call),
+    };
+    let revised = revised.map_err(|error| revise_failure(&found, &error))?;
     let (subject, words) = ((found.path.as_path(), verb.as_str()), step_words(&found.path, &revised));
     Ok(ChangeReport::of(
         workspace,

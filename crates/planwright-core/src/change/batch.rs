@@ -6,16 +6,13 @@
 
 use std::collections::HashMap;
 
-use super::{
-    ChangedText, Open, PendingTransitions, Problem, ProofReading, changeable, refuse_missing, transition, write,
-};
-use crate::diagnostic::Replacement;
-use crate::dialect::{self, Choice, Edits, LocatedPlan, RecordedMove, RequestHistory};
+use super::proposal::{Expected, ProposedChange, ProposedText};
+use super::{ChangedText, Open, Problem, ProofReading, changeable, refuse_missing};
+use crate::dialect::{self, Choice, Edits, RecordedMove, RequestHistory};
 use crate::document::patch::{self, PatchRefusal};
-use crate::edit::moves::retries;
 use crate::edit::{Halt, Move, VerbRequest, WorkingPlan};
 use crate::inspect::LinkedPlan;
-use crate::plan::{Plan, State, TaskFate, Verb};
+use crate::plan::{State, TaskFate, Verb};
 use crate::text::SourceText;
 
 /// One transition that somebody asks for.
@@ -56,12 +53,11 @@ pub struct RequestResult {
 /// Does verbs to tasks, one after another: each finds the plan as those before have left it, and those that are refused change
 /// nothing. States that the file cannot hold count for what comes after them, and come out in the moves alone.
 pub fn transitions(open: &Open, choice: &Choice<'_>, asked: &[TaskRequest<'_>]) -> Batch {
-    if let [only] = asked {
-        return alone(open, choice, only);
-    }
+    let open = open.whole(choice);
     let mut batching = Batching {
         first: open,
         choice,
+        is_alone: asked.len() == 1,
         newest: None,
         moves: Vec::new(),
         results: Vec::with_capacity(asked.len()),
@@ -75,36 +71,6 @@ pub fn transitions(open: &Open, choice: &Choice<'_>, asked: &[TaskRequest<'_>]) 
         };
     }
     batching.finish()
-}
-
-/// Does one verb: its proof needs only a part of the text.
-fn alone(open: &Open, choice: &Choice<'_>, asked: &TaskRequest<'_>) -> Batch {
-    match transition(open, choice, asked.task_ix, &asked.request) {
-        Ok(changed) => {
-            let plan = open.inspection.plan.as_ref().map(|linked| &linked.plan);
-            let attempt = plan.and_then(|plan| attempt(plan, asked, |ix| retries(plan, ix)));
-            let made = RequestResult {
-                moves: changed.moves.clone(),
-                attempt,
-            };
-            Batch {
-                changed,
-                results: vec![Ok(made)],
-            }
-        }
-        Err(problem) => Batch {
-            changed: ChangedText::none(&open.inspection),
-            results: vec![Err(RefusedRequest {
-                problem,
-                source: open.source().clone(),
-            })],
-        },
-    }
-}
-
-fn attempt(plan: &Plan, asked: &TaskRequest<'_>, retries: impl FnOnce(usize) -> (u64, u64)) -> Option<(u64, u64)> {
-    let counts = asked.request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries;
-    counts.then(|| retries(asked.task_ix))
 }
 
 /// Returns true where a state that the file cannot hold would be that of several tasks, because it is kept by their name.
@@ -121,30 +87,31 @@ struct Batching<'a> {
     /// The text before all of them.
     first: &'a Open,
     choice: &'a Choice<'a>,
-    /// The text as it is by now, where it was read again.
-    newest: Option<WrittenText>,
+    /// Whether there is only one request: the proof of its text needs only a part of it.
+    is_alone: bool,
+    /// The change so far, where there is one.
+    newest: Option<ChangedText>,
     moves: Vec<Move>,
     results: Vec<Result<RequestResult, RefusedRequest>>,
-}
-
-/// A text that was written and read.
-struct WrittenText {
-    open: Open,
-    /// Where it differs from the one before all requests; none where that is not known.
-    edits: Option<Vec<Replacement>>,
 }
 
 impl Batching<'_> {
     /// Does what is asked for, as far as it can be told without writing in between; at least the first. Returns how many to try
     /// instead where they cannot be written together.
     fn play(&mut self, asked: &[TaskRequest<'_>]) -> Option<usize> {
-        let open = self.newest.as_ref().map_or(self.first, |written| &written.open);
+        let open = match &self.newest {
+            Some(ChangedText {
+                reading: ProofReading::Whole(open),
+                ..
+            }) => open,
+            _ => self.first,
+        };
         let source = open.inspection.source.clone();
         let unmade = |problem| RefusedRequest {
             problem,
             source: source.clone(),
         };
-        let base = match BatchBase::of(open, self.choice) {
+        let base = match BatchBase::of(open, self.choice, self.is_alone) {
             Ok(base) => base,
             Err(problem) => {
                 self.results.push(Err(unmade(problem)));
@@ -169,32 +136,20 @@ impl Batching<'_> {
             .extend(played.recorded_moves.iter().map(|(recorded, _)| recorded.step));
         let results = played.results.into_iter();
         self.results.extend(results.map(|result| result.map_err(unmade)));
-        if let Some(mut written) = written {
-            if self.newest.is_some() {
-                written.edits = None;
-            }
-            self.newest = Some(written);
+        if written.is_some() {
+            self.newest = written;
         }
         None
     }
 
     fn finish(self) -> Batch {
         let old = &self.first.inspection;
-        let changed = match self.newest {
-            Some(WrittenText { open, edits }) => {
-                let difference = || patch::difference(&old.source, &open.inspection.source);
-                let edits = edits.unwrap_or_else(|| difference().into_iter().collect());
-                ChangedText::whole(open, edits)
-            }
-            None => {
-                let tasks = old.plan.as_ref().map_or(&[][..], |linked| linked.plan.tasks());
-                let unwritten = |step: &Move| Some((step.task_ix, TaskFate::unwritten(tasks.get(step.task_ix)?)));
-                ChangedText {
-                    reading: ProofReading::Part(self.moves.iter().filter_map(unwritten).collect()),
-                    ..ChangedText::none(old)
-                }
-            }
-        };
+        let changed = self.newest.unwrap_or_else(|| {
+            let tasks = old.plan.as_ref().map_or(&[][..], |linked| linked.plan.tasks());
+            let unwritten = |step: &Move| Some((step.task_ix, TaskFate::unwritten(tasks.get(step.task_ix)?)));
+            let fates = self.moves.iter().filter_map(unwritten).collect();
+            ChangedText::new(old.source.clone(), ProofReading::Part(fates))
+        });
         Batch {
             changed: ChangedText {
                 moves: self.moves,
@@ -209,25 +164,11 @@ impl Batching<'_> {
 struct BatchBase<'a> {
     open: &'a Open,
     choice: &'a Choice<'a>,
+    is_alone: bool,
     linked: &'a LinkedPlan,
     edits: &'static dyn Edits,
-    /// What keeps any change from being written.
-    obstacle: Option<BatchObstacle>,
-}
-
-#[derive(Clone)]
-enum BatchObstacle {
-    NoPlan,
-    Unpatchable(PatchRefusal),
-}
-
-impl From<BatchObstacle> for Problem {
-    fn from(obstacle: BatchObstacle) -> Self {
-        match obstacle {
-            BatchObstacle::NoPlan => Problem::NoPlan,
-            BatchObstacle::Unpatchable(refusal) => Problem::Unpatchable(refusal),
-        }
-    }
+    /// Whether a change can be written, and if not, why the document refuses patches; none where it has no list of tasks.
+    writable: Result<(), Option<PatchRefusal>>,
 }
 
 /// What requests do, before it is written.
@@ -241,33 +182,28 @@ struct Played<'r> {
 }
 
 impl<'a> BatchBase<'a> {
-    fn of(open: &'a Open, choice: &'a Choice<'a>) -> Result<Self, Problem> {
+    fn of(open: &'a Open, choice: &'a Choice<'a>, is_alone: bool) -> Result<Self, Problem> {
         let (linked, edits) = changeable(&open.inspection)?;
         let mut base = BatchBase {
             open,
             choice,
+            is_alone,
             linked,
             edits,
-            obstacle: None,
+            writable: Ok(()),
         };
-        base.obstacle = base.find_obstacle();
+        if base.holds_states() {
+            let located = open.located().ok_or(None);
+            base.writable = located.and_then(|located| {
+                let patched = patch::lower(located.document, &[]);
+                patched.map(drop).map_err(Some)
+            });
+        }
         Ok(base)
     }
 
     fn holds_states(&self) -> bool {
         !self.linked.plan.lifecycle.machine.written.is_empty()
-    }
-
-    fn find_obstacle(&self) -> Option<BatchObstacle> {
-        if !self.holds_states() {
-            return None;
-        }
-        match located(self.open) {
-            None => Some(BatchObstacle::NoPlan),
-            Some(located) => patch::lower(located.document, &[])
-                .err()
-                .map(BatchObstacle::Unpatchable),
-        }
     }
 
     /// Plays requests through until one asks for what is not known.
@@ -284,16 +220,19 @@ impl<'a> BatchBase<'a> {
                     continue;
                 }
             };
-            let result = match (moves, &self.obstacle) {
+            let result = match (moves, &self.writable) {
                 (Err(Halt::Unread), _) => break,
                 (Err(Halt::Refused(refused)), _) => Err(Problem::Refused(refused)),
-                (Ok(_), Some(obstacle)) => Err(obstacle.clone().into()),
-                (Ok(moves), None) => {
-                    let attempt = attempt(plan, own, |ix| working.retries(ix));
+                (Ok(_), Err(refusal)) => Err(refusal.clone().map_or(Problem::NoPlan, Problem::Unpatchable)),
+                (Ok(moves), Ok(())) => {
+                    let counts = request.verb == Verb::Fail && plan.lifecycle.machine.counts_retries;
+                    let attempt = counts.then(|| working.retries(own.task_ix));
                     let recorded = |step: &Move| (RecordedMove { step: *step, request }, working.n_moves(step.task_ix));
                     played.recorded_moves.extend(moves.iter().map(recorded));
                     played.accepted.push(played.results.len());
-                    working.take(&moves, request);
+                    if !self.is_alone {
+                        working.take(&moves, request);
+                    }
                     Ok(RequestResult { moves, attempt })
                 }
             };
@@ -303,57 +242,64 @@ impl<'a> BatchBase<'a> {
     }
 
     /// Writes what was played; none where the text stays as it is.
-    fn write(&self, played: &Played<'_>) -> Result<Option<WrittenText>, Problem> {
-        let recorded_moves: Vec<RecordedMove<'_>> =
-            played.recorded_moves.iter().map(|(recorded, _)| *recorded).collect();
-        let Some(history) = RequestHistory::new(&self.linked.plan, &self.linked.links, &recorded_moves) else {
+    fn write(&self, played: &Played<'_>) -> Result<Option<ChangedText>, Problem> {
+        let recorded = played.recorded_moves.iter();
+        let recorded_moves: Vec<RecordedMove<'_>> = recorded.map(|(recorded, _)| *recorded).collect();
+        if recorded_moves.is_empty() {
             return Ok(None);
-        };
-        let written = if self.holds_states() {
-            self.write_rounds(&played.recorded_moves, &history)?
-        } else if has_shared_names(self.open) {
-            let open = Open::new(&self.open.inspection.source, self.choice);
-            Some(WrittenText { open, edits: None })
+        }
+        let mut written = if self.holds_states() {
+            self.write_rounds(&played.recorded_moves, &recorded_moves)?
+        } else if has_shared_names(self.open) && !self.is_alone {
+            Some(ChangedText::whole(Open::new(&self.open.inspection.source, self.choice)))
         } else {
             None
         };
-        Ok(written.map(|mut written| {
-            self.keep_states(&recorded_moves, &mut written.open);
-            written
-        }))
+        if let Some(ProofReading::Whole(open)) = written.as_mut().map(|written| &mut written.reading)
+            && !self.is_alone
+        {
+            self.keep_states(&recorded_moves, open);
+        }
+        Ok(written)
     }
 
     /// Writes the first moves of all tasks, then the second ones, and with the last ones what the plan itself has to say.
     fn write_rounds(
         &self,
-        recorded_moves: &[(RecordedMove<'_>, usize)],
-        history: &RequestHistory<'_>,
-    ) -> Result<Option<WrittenText>, Problem> {
-        let n_rounds = recorded_moves.iter().map(|(_, round)| round + 1).max().unwrap_or(0);
+        by_round: &[(RecordedMove<'_>, usize)],
+        recorded_moves: &[RecordedMove<'_>],
+    ) -> Result<Option<ChangedText>, Problem> {
+        let n_rounds = by_round.iter().map(|(_, round)| round + 1).max().unwrap_or(0);
         let mut rounds: Vec<Vec<RecordedMove<'_>>> = vec![Vec::new(); n_rounds];
-        for (recorded, round) in recorded_moves {
+        for (recorded, round) in by_round {
             rounds[*round].push(*recorded);
         }
-        let mut newest: Option<WrittenText> = None;
+        let written: Vec<RecordedMove<'_>> = written_only(recorded_moves);
+        let history = RequestHistory::new(&self.linked.plan, &self.linked.links, &written);
+        let mut newest: Option<ChangedText> = None;
         for (round, recorded_moves) in rounds.iter().enumerate() {
-            let open = newest.as_ref().map_or(self.open, |written| &written.open);
+            let open = match newest.as_ref().map(|newest| &newest.reading) {
+                Some(ProofReading::Whole(open)) => open,
+                _ => self.open,
+            };
             let is_last = round + 1 == n_rounds;
-            let changed = self.write_round(open, recorded_moves, is_last.then_some(history))?;
-            let edits = newest.is_none().then_some(changed.edits);
-            if let ProofReading::Whole(open) = changed.reading {
-                newest = Some(WrittenText { open: *open, edits });
-            }
+            let proposal = self.proposal(open, recorded_moves, history.as_ref().filter(|_| is_last))?;
+            let proven = match self.is_alone {
+                true => proposal.prove()?,
+                false => proposal.prove_whole()?,
+            };
+            newest = Some(proven);
         }
         Ok(newest)
     }
 
-    fn write_round(
-        &self,
-        open: &Open,
+    fn proposal<'p>(
+        &'p self,
+        open: &'p Open,
         recorded_moves: &[RecordedMove<'_>],
         history: Option<&RequestHistory<'_>>,
-    ) -> Result<ChangedText, Problem> {
-        let located = located(open).ok_or(Problem::NoPlan)?;
+    ) -> Result<ProposedChange<'p>, Problem> {
+        let located = open.located().ok_or(Problem::NoPlan)?;
         let mut changes = Vec::new();
         for recorded in recorded_moves.iter().filter(|recorded| recorded.step.is_written()) {
             self.edits.record(&located, recorded, &mut changes);
@@ -363,13 +309,12 @@ impl<'a> BatchBase<'a> {
                 .into_iter()
                 .flat_map(|history| self.edits.record_course(history)),
         );
-        write(&PendingTransitions {
+        let patches = dialect::lower(self.linked.dialect, &located, &changes)?;
+        Ok(ProposedChange {
             open,
             choice: self.choice,
-            dialect: self.linked.dialect,
-            patches: dialect::lower(self.linked.dialect, &located, &changes)?,
-            located,
-            moves: recorded_moves.iter().map(|recorded| recorded.step).collect(),
+            content: ProposedText::Patches(located, patches),
+            expected: Expected::Moves(recorded_moves.iter().map(|recorded| recorded.step).collect()),
         })
     }
 
@@ -396,8 +341,8 @@ impl<'a> BatchBase<'a> {
     }
 }
 
-/// Finds the parts of a text's plan in its document.
-fn located(open: &Open) -> Option<LocatedPlan<'_>> {
-    let LinkedPlan { plan, links, .. } = open.inspection.plan.as_ref()?;
-    LocatedPlan::new(plan, links, &open.document.as_ref()?.document)
+/// Returns the moves that the file has to have.
+fn written_only<'r>(recorded_moves: &[RecordedMove<'r>]) -> Vec<RecordedMove<'r>> {
+    let written = recorded_moves.iter().filter(|recorded| recorded.step.is_written());
+    written.copied().collect()
 }

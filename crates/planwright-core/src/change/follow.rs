@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Problem;
-use super::expected::{Expected, edges_of, is_in_order};
+use super::proposal::{EditedList, edges_of};
 use super::tasks::Editor;
 use crate::document::patch::{self, Patch, PlainValue};
 use crate::document::{DocumentFormat, NodeKind, NodeRef, Parsed, json, yaml};
@@ -15,8 +15,8 @@ use crate::text::SourceText;
 
 impl Editor<'_> {
     /// Sets numbers and references of the new text to what the new order wants, and the time of the change.
-    pub(super) fn follow_up(&self, text: String, expected: &Expected, now: &str) -> Result<String, Problem> {
-        let is_same_order = is_in_order(&expected.origin, self.plan().tasks().len());
+    pub(super) fn follow_up(&self, text: String, expected: &EditedList, now: &str) -> Result<String, Problem> {
+        let is_same_order = expected.is_in_order(self.linked);
         let numbering = self.edits.numbering(self.plan()).filter(|_| !is_same_order);
         let mut head = Vec::new();
         let mut set = |field, value| head.extend(self.head_key(field).map(|key| (key, value)));
@@ -57,7 +57,7 @@ impl Editor<'_> {
     }
 
     /// Returns the states of the tasks in their new order; what is new is pending.
-    fn states(&self, expected: &Expected) -> Vec<Option<State>> {
+    fn states(&self, expected: &EditedList) -> Vec<Option<State>> {
         let tasks = self.plan().tasks();
         let state = |old: &Option<usize>| old.map_or(Some(State::Pending), |old| tasks[old].status.state());
         expected.origin.iter().map(state).collect()
@@ -73,7 +73,7 @@ impl Editor<'_> {
     fn renumber(
         &self,
         parsed: &Parsed,
-        expected: &Expected,
+        expected: &EditedList,
         base: usize,
         patches: &mut Vec<Patch>,
     ) -> Result<(), Problem> {

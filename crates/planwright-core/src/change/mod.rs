@@ -28,57 +28,61 @@
 
 mod approval;
 mod batch;
-mod expected;
 mod follow;
 mod part;
+mod proposal;
 mod regressions;
 pub mod rewrite;
 pub mod tasks;
 mod typed;
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
 use std::fmt;
 
-use crate::diagnostic::{Diagnostic, Replacement};
-use crate::dialect::{self, CarrierKind, Choice, Dialect, Edits, LocatedPlan, Note, RecordedMove, RequestHistory};
+use crate::diagnostic::Diagnostic;
+use crate::dialect::{CarrierKind, Choice, Edits, LocatedPlan, Note};
 use crate::document::Parsed;
-use crate::document::patch::{self, Patch, PatchRefusal};
-use crate::edit::{Halt, Move, PlanRefused, VerbRefusal, VerbRequest, moves};
+use crate::document::patch::PatchRefusal;
+use crate::edit::{Move, PlanRefused, VerbRefusal, VerbRequest};
 use crate::inspect::{Inspection, LinkedPlan, inspect_keeping};
-use crate::plan::{Plan, State, TaskFate};
+use crate::plan::{Plan, TaskFate};
 use crate::text::{SourceText, Span};
 pub use approval::transition_plan;
 pub use batch::{Batch, RefusedRequest, RequestResult, TaskRequest, transitions};
-use regressions::{Descent, new_errors};
 
 /// A text that may be changed: inspected, with the document that its plan was read from.
 pub struct Open {
-    /// What is known of it; see [`Open::is_behind`].
+    /// What is known of it. Its states are those of [`Open::source`]; its places are those of [`Inspection::source`], which is the
+    /// text before the last change where the proof needed only a part of the new one.
     pub inspection: Inspection,
     document: Option<Parsed>,
-    /// The text as it is by now, where it was not read again as a whole.
-    newer: Option<SourceText>,
+    unread: Option<UnreadText>,
+}
+
+/// A text that was proven by its part, and what it says once something asks for the whole.
+struct UnreadText {
+    source: SourceText,
+    read: OnceCell<Box<Open>>,
 }
 
 impl Open {
     /// Reads and checks a text.
     pub fn new(source: &SourceText, choice: &Choice<'_>) -> Self {
-        let (inspection, document) = inspect_keeping(source, choice, None);
+        Open::read(source, choice, None)
+    }
+
+    fn read(source: &SourceText, choice: &Choice<'_>, parsed: Option<Parsed>) -> Self {
+        let (inspection, document) = inspect_keeping(source, choice, parsed);
         Open {
             inspection,
             document,
-            newer: None,
+            unread: None,
         }
     }
 
     fn of(parsed: Parsed, choice: &Choice<'_>) -> Self {
         let source = parsed.document.source().clone();
-        let (inspection, document) = inspect_keeping(&source, choice, Some(parsed));
-        Open {
-            inspection,
-            document,
-            newer: None,
-        }
+        Open::read(&source, choice, Some(parsed))
     }
 
     /// Returns what is known of the text, and its document.
@@ -86,18 +90,37 @@ impl Open {
         (self.inspection, self.document)
     }
 
-    /// Returns the text as it is by now.
+    /// Returns the newest text.
     pub fn source(&self) -> &SourceText {
-        self.newer.as_ref().unwrap_or(&self.inspection.source)
+        self.unread
+            .as_ref()
+            .map_or(&self.inspection.source, |unread| &unread.source)
     }
 
-    /// Returns true after a change that was proven without reading the whole text again. The inspection is then that of the text
-    /// before, with the new states; what changes the plan further must open the text anew.
-    pub fn is_behind(&self) -> bool {
-        self.newer.is_some()
+    /// Returns the newest text read as a whole, with all places in it.
+    pub fn whole(&self, choice: &Choice<'_>) -> &Open {
+        let Some(unread) = &self.unread else {
+            return self;
+        };
+        unread.read.get_or_init(|| {
+            let mut open = Open::new(&unread.source, choice);
+            if let (Some(before), Some(linked)) = (&self.inspection.plan, &mut open.inspection.plan) {
+                linked.plan.take_unwritten(&before.plan);
+            }
+            Box::new(open)
+        })
     }
 
-    /// Goes over to the text that a change of this one has made.
+    /// Does the same for a text that is not needed any more.
+    pub fn into_whole(mut self, choice: &Choice<'_>) -> Open {
+        self.whole(choice);
+        match self.unread.take().and_then(|unread| unread.read.into_inner()) {
+            Some(open) => *open,
+            None => self,
+        }
+    }
+
+    /// Replaces the text by the result of a change.
     pub fn take(&mut self, changed: ChangedText) {
         match changed.reading {
             ProofReading::Whole(open) => *self = *open,
@@ -107,11 +130,20 @@ impl Open {
                         .iter()
                         .for_each(|(task_ix, fate)| linked.plan.take_fate(*task_ix, *fate));
                 }
-                if !changed.edits.is_empty() {
-                    self.newer = Some(changed.source);
+                if changed.source.as_str() != self.inspection.source.as_str() {
+                    self.unread = Some(UnreadText {
+                        source: changed.source,
+                        read: OnceCell::new(),
+                    });
                 }
             }
         }
+    }
+
+    /// Finds the parts of the plan in its document.
+    fn located(&self) -> Option<LocatedPlan<'_>> {
+        let LinkedPlan { plan, links, .. } = self.inspection.plan.as_ref()?;
+        LocatedPlan::new(plan, links, &self.document.as_ref()?.document)
     }
 }
 
@@ -119,8 +151,6 @@ impl Open {
 pub struct ChangedText {
     /// The new text.
     pub source: SourceText,
-    /// Where it differs from the old one.
-    pub edits: Vec<Replacement>,
     /// What became of which task.
     pub moves: Vec<Move>,
     /// What else happened, and what the user may want to look at.
@@ -136,26 +166,23 @@ enum ProofReading {
 }
 
 impl ChangedText {
-    /// Returns a change that leaves the text as it is.
-    fn none(inspection: &Inspection) -> Self {
+    fn new(source: SourceText, reading: ProofReading) -> Self {
         ChangedText {
-            source: inspection.source.clone(),
-            edits: Vec::new(),
+            source,
             moves: Vec::new(),
             notes: Vec::new(),
-            reading: ProofReading::Part(Vec::new()),
+            reading,
         }
     }
 
+    /// Returns a change that leaves the text as it is.
+    fn none(inspection: &Inspection) -> Self {
+        ChangedText::new(inspection.source.clone(), ProofReading::Part(Vec::new()))
+    }
+
     /// Returns a change whose new text was read as a whole.
-    fn whole(open: Open, edits: Vec<Replacement>) -> Self {
-        ChangedText {
-            source: open.inspection.source.clone(),
-            edits,
-            moves: Vec::new(),
-            notes: Vec::new(),
-            reading: ProofReading::Whole(Box::new(open)),
-        }
+    fn whole(open: Open) -> Self {
+        ChangedText::new(open.inspection.source.clone(), ProofReading::Whole(Box::new(open)))
     }
 }
 
@@ -164,14 +191,7 @@ impl ChangedText {
 pub enum Problem {
     /// There is no plan in it, or none with tasks.
     NoPlan,
-    /// The plan's form has no place for it.
-    Form {
-        /// What is in the way.
-        message: &'static str,
-        /// What to do.
-        help: &'static str,
-    },
-    /// The edit asks for something that the plan or its dialect does not have.
+    /// The change asks for something that the plan, its form or its dialect does not have.
     Field {
         /// What is in the way.
         message: String,
@@ -203,7 +223,6 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::NoPlan => f.write_str("there is no plan that could be changed"),
-            Problem::Form { message, .. } => f.write_str(message),
             Problem::Field { message, .. } | Problem::Place { message, .. } => f.write_str(message),
             Problem::Refused(refused) => refused.fmt(f),
             Problem::PlanRefused(refused) => refused.fmt(f),
@@ -243,7 +262,6 @@ impl Problem {
     pub fn help(&self) -> String {
         match self {
             Problem::NoPlan => "`planwright check` says what is wrong with the file".to_owned(),
-            Problem::Form { help, .. } => (*help).to_owned(),
             Problem::Field { help, .. } | Problem::Place { help, .. } => help.clone(),
             Problem::Refused(refused) => refused.help(),
             Problem::PlanRefused(refused) => refused.help(),
@@ -268,15 +286,6 @@ impl From<PatchRefusal> for Problem {
     }
 }
 
-impl From<Halt> for Problem {
-    fn from(halt: Halt) -> Self {
-        match halt {
-            Halt::Refused(refused) => Problem::Refused(refused),
-            Halt::Unread => Problem::Mismatch("a task has moved whose text was not read again".to_owned()),
-        }
-    }
-}
-
 /// Does a verb to a task of an inspected text. States that the file cannot hold come out in the moves alone.
 pub fn transition(
     open: &Open,
@@ -284,45 +293,11 @@ pub fn transition(
     task_ix: usize,
     request: &VerbRequest<'_>,
 ) -> Result<ChangedText, Problem> {
-    let (linked, recorder) = changeable(&open.inspection)?;
-    let LinkedPlan { dialect, plan, links } = linked;
-    refuse_missing(plan, [task_ix])?;
-    let moves = moves(plan, links, task_ix, request)?;
-    if plan.lifecycle.machine.written.is_empty() {
-        let unwritten = |step: &Move| (step.task_ix, TaskFate::unwritten(&plan.tasks()[step.task_ix]));
-        return Ok(ChangedText {
-            reading: ProofReading::Part(moves.iter().map(unwritten).collect()),
-            moves,
-            ..ChangedText::none(&open.inspection)
-        });
-    }
-    let parsed = open.document.as_ref().ok_or(Problem::NoPlan)?;
-    let located = LocatedPlan::new(plan, links, &parsed.document).ok_or(Problem::NoPlan)?;
-    let written = moves.iter().filter(|step| step.is_written());
-    let recorded_moves: Vec<_> = written.map(|&step| RecordedMove { step, request }).collect();
-    let mut changes = Vec::new();
-    for recorded in &recorded_moves {
-        recorder.record(&located, recorded, &mut changes);
-    }
-    let history = RequestHistory::new(plan, links, &recorded_moves);
-    changes.extend(history.iter().flat_map(|history| recorder.record_course(history)));
-    let work = PendingTransitions {
-        open,
-        choice,
-        dialect: *dialect,
-        patches: dialect::lower(*dialect, &located, &changes)?,
-        located,
-        moves,
-    };
-    match part::write(&work) {
-        Some(changed) => {
-            debug_assert!(
-                part::agrees_with_whole(&work, &changed),
-                "the part proves what the whole does"
-            );
-            Ok(changed)
-        }
-        None => write(&work),
+    let request = *request;
+    let Batch { changed, results } = transitions(open, choice, &[TaskRequest { task_ix, request }]);
+    match results.into_iter().find_map(Result::err) {
+        Some(refused) => Err(refused.problem),
+        None => Ok(changed),
     }
 }
 
@@ -338,16 +313,6 @@ fn refuse_missing(plan: &Plan, places: impl IntoIterator<Item = usize>) -> Resul
     }
 }
 
-/// Transitions on their way to a new text.
-struct PendingTransitions<'a> {
-    open: &'a Open,
-    choice: &'a Choice<'a>,
-    dialect: &'static dyn Dialect,
-    located: LocatedPlan<'a>,
-    patches: Vec<Patch>,
-    moves: Vec<Move>,
-}
-
 /// Returns the plan and how its dialect edits it, where it may be changed at all.
 fn changeable(inspection: &Inspection) -> Result<(&LinkedPlan, &'static dyn Edits), Problem> {
     let linked = inspection.plan.as_ref().ok_or(Problem::NoPlan)?;
@@ -356,59 +321,13 @@ fn changeable(inspection: &Inspection) -> Result<(&LinkedPlan, &'static dyn Edit
         .carrier
         .is_some_and(|(carrier, span)| carrier == CarrierKind::Json && span != inspection.source.span());
     if is_wrapped {
-        return Err(Problem::Form {
-            message: "the plan stands inside other text, which is how an answer looks, not a plan",
-            help: "`planwright check` reports how to get the plan out of it",
-        });
+        return Err(Problem::field(
+            "the plan stands inside other text, which is how an answer looks, not a plan".to_owned(),
+            "`planwright check` reports how to get the plan out of it".to_owned(),
+        ));
     }
     match edits.refuses_changes(&linked.plan) {
-        Some((message, help)) => Err(Problem::Form { message, help }),
+        Some((message, help)) => Err(Problem::field(message.to_owned(), help.to_owned())),
         None => Ok((linked, edits)),
     }
-}
-
-/// Makes the new text, reads it, and refuses it where it does not say what was meant, or has errors that the old one does
-/// not have.
-fn write(work: &PendingTransitions<'_>) -> Result<ChangedText, Problem> {
-    let document = work.located.document;
-    let (edits, parsed) = patch::lower_parsed(document, &work.patches)?;
-    let new = Open::of(parsed, work.choice);
-    let worse = new_errors(&work.open.inspection, &new.inspection, Descent::Same);
-    if !worse.is_empty() {
-        return Err(Problem::Worse(worse));
-    }
-    verify_states(&work.open.inspection, &new.inspection, &work.moves)?;
-    Ok(ChangedText {
-        moves: work.moves.clone(),
-        ..ChangedText::whole(new, edits)
-    })
-}
-
-/// Makes sure that the new text gives every task the state it should have, and nothing else has moved.
-fn verify_states(old: &Inspection, new: &Inspection, moves: &[Move]) -> Result<(), Problem> {
-    let mismatch = |what: String| Err(Problem::Mismatch(what));
-    let (Some(old), Some(new)) = (&old.plan, &new.plan) else {
-        return mismatch("the new text holds no plan".to_owned());
-    };
-    let (old_plan, new_plan) = (&old.plan, &new.plan);
-    if old_plan.tasks().len() != new_plan.tasks().len() || old.links.n_edges() != new.links.n_edges() {
-        return mismatch("tasks or dependencies have come or gone".to_owned());
-    }
-    let machine = &old_plan.lifecycle.machine;
-    let moved: HashMap<usize, State> = moves.iter().map(|step| (step.task_ix, step.to)).collect();
-    for (task_ix, (old_task, new_task)) in old_plan.tasks().iter().zip(new_plan.tasks()).enumerate() {
-        let expected = moved.get(&task_ix).copied().or(old_task.status.state());
-        // A state that the file cannot hold reads as pending.
-        let expected = expected.map(|state| {
-            if machine.is_written(state) {
-                state
-            } else {
-                State::Pending
-            }
-        });
-        if new_task.status.state() != expected || old_plan.task_name(task_ix) != new_plan.task_name(task_ix) {
-            return mismatch(format!("task `{}` is not as it should be", old_plan.task_name(task_ix)));
-        }
-    }
-    Ok(())
 }

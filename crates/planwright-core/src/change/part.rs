@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::regressions::{Descent, new_errors};
-use super::{ChangedText, Open, PendingTransitions, ProofReading, verify_states};
+use super::proposal::{Expected, ProposedChange, ProposedText};
+use super::{ChangedText, Open, Problem, ProofReading};
 use crate::diagnostic::Replacement;
 use crate::dialect::{Choice, LocatedPlan};
 use crate::document::DocumentFormat;
@@ -16,23 +16,40 @@ use crate::edit::Move;
 use crate::plan::TaskFate;
 use crate::text::{SourceText, Span};
 
+impl ProposedChange<'_> {
+    /// Proves the change by the part of the text that it changes, else by the whole text.
+    pub(super) fn prove(&self) -> Result<ChangedText, Problem> {
+        match prove_part(self) {
+            Some(changed) => {
+                debug_assert!(agrees_with_whole(self, &changed), "the part proves what the whole does");
+                Ok(changed)
+            }
+            None => self.prove_whole(),
+        }
+    }
+}
+
 /// Makes the new text and proves it by its part; none where that is no proof, or not worth it.
-pub(super) fn write(work: &PendingTransitions<'_>) -> Option<ChangedText> {
-    let document = work.located.document;
-    let is_sound = work.open.document.as_ref()?.diagnostics.is_empty();
+fn prove_part(proposal: &ProposedChange<'_>) -> Option<ChangedText> {
+    let (ProposedText::Patches(located, patches), Expected::Moves(moves)) = (&proposal.content, &proposal.expected)
+    else {
+        return None;
+    };
+    let document = located.document;
+    let is_sound = proposal.open.document.as_ref()?.diagnostics.is_empty();
     if !document.is_context_free() || !is_sound {
         return None;
     }
-    let edits = patch::lower(document, &work.patches).ok()?;
-    let part = PartialText::of(work)?;
+    let edits = patch::lower(document, patches).ok()?;
+    let part = PartialText::of(located, kept_places(located, patches, moves)?)?;
     let choice = Choice {
-        forced: Some(work.dialect),
-        ..*work.choice
+        forced: proposal.open.inspection.dialect,
+        ..*proposal.choice
     };
     let old = Open::new(&part.source, &choice);
     let parsed = patch::prove(
         &old.document.as_ref()?.document,
-        &part.patches(work),
+        &part.patches(located, patches),
         &part.edits(&edits)?,
     )
     .ok()?;
@@ -40,25 +57,22 @@ pub(super) fn write(work: &PendingTransitions<'_>) -> Option<ChangedText> {
         return None;
     }
     let new = Open::of(parsed, &choice);
-    verify_states(&old.inspection, &new.inspection, &part.moves(work)?).ok()?;
-    if !new_errors(&old.inspection, &new.inspection, Descent::Same).is_empty() {
-        return None;
-    }
+    let expected = Expected::Moves(part.moves(moves)?);
+    expected.verify(&old.inspection, &new.inspection).ok()?;
     let plan = &new.inspection.plan.as_ref()?.plan;
     let fates = plan.tasks().iter().zip(&part.places);
     let fates = fates.map(|(task, &place)| Some((place, TaskFate::of(task)?)));
+    let reading = ProofReading::Part(fates.collect::<Option<_>>()?);
+    let source = SourceText::new(patch::apply(document.source(), &edits).ok()?);
     Some(ChangedText {
-        source: SourceText::new(patch::apply(document.source(), &edits).ok()?),
-        reading: ProofReading::Part(fates.collect::<Option<_>>()?),
-        moves: work.moves.clone(),
-        notes: Vec::new(),
-        edits,
+        moves: moves.clone(),
+        ..ChangedText::new(source, reading)
     })
 }
 
 /// Returns true where reading the whole text again leads to the same text and the same fates.
-pub(super) fn agrees_with_whole(work: &PendingTransitions<'_>, changed: &ChangedText) -> bool {
-    let Ok(whole) = super::write(work) else {
+fn agrees_with_whole(proposal: &ProposedChange<'_>, changed: &ChangedText) -> bool {
+    let Ok(whole) = proposal.prove_whole() else {
         return false;
     };
     let (ProofReading::Part(fates), ProofReading::Whole(open)) = (&changed.reading, &whole.reading) else {
@@ -80,9 +94,7 @@ struct PartialText {
 }
 
 impl PartialText {
-    fn of(work: &PendingTransitions<'_>) -> Option<Self> {
-        let located = &work.located;
-        let places = kept_places(work)?;
+    fn of(located: &LocatedPlan<'_>, places: Vec<usize>) -> Option<Self> {
         let chunks = Chunks {
             located,
             text: located.document.source().as_str(),
@@ -121,10 +133,10 @@ impl PartialText {
     }
 
     /// Returns the patches as they are in this text.
-    fn patches(&self, work: &PendingTransitions<'_>) -> Vec<Patch> {
-        let tasks = work.located.tasks_route();
+    fn patches(&self, located: &LocatedPlan<'_>, patches: &[Patch]) -> Vec<Patch> {
+        let tasks = located.tasks_route();
         let depth = tasks.steps().len();
-        let mut patches = work.patches.clone();
+        let mut patches = patches.to_vec();
         for patch in &mut patches {
             let route = patch.route_mut();
             if let Some(place) = route.index_after(tasks)
@@ -137,8 +149,8 @@ impl PartialText {
     }
 
     /// Returns the moves as they are in this text.
-    fn moves(&self, work: &PendingTransitions<'_>) -> Option<Vec<Move>> {
-        let moved = work.moves.iter().map(|step| {
+    fn moves(&self, moves: &[Move]) -> Option<Vec<Move>> {
+        let moved = moves.iter().map(|step| {
             Some(Move {
                 task_ix: self.places.binary_search(&step.task_ix).ok()?,
                 cause: None,
@@ -150,17 +162,16 @@ impl PartialText {
 }
 
 /// Returns the places of the tasks that a change is about; none where it is about the list itself, or about most of it.
-fn kept_places(work: &PendingTransitions<'_>) -> Option<Vec<usize>> {
-    let located = &work.located;
+fn kept_places(located: &LocatedPlan<'_>, patches: &[Patch], moves: &[Move]) -> Option<Vec<usize>> {
     let mut places = BTreeSet::new();
-    for patch in &work.patches {
+    for patch in patches {
         let route = patch.route();
         if route == located.tasks_route() {
             return None;
         }
         places.extend(route.index_after(located.tasks_route()));
     }
-    places.extend(work.moves.iter().map(|step| step.task_ix));
+    places.extend(moves.iter().map(|step| step.task_ix));
     let is_worth_it = 2 * places.len() <= located.n_elements();
     let is_in_order = located.plan.tasks().len() == located.n_elements();
     let same_places = places.iter().all(|&place| located.place(place) == Some(place));

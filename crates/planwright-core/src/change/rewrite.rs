@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::expected::{Expected, edges_of, finish, follow_with_rest};
-use super::tasks::Editor;
+use super::proposal::{EditedList, edges_of};
+use super::tasks::{Editor, edited, prove_list};
 use super::{ChangedText, Open, Problem, changeable, refuse_missing};
-use crate::dialect::{Choice, Followed, LocatedPlan, lower};
+use crate::dialect::{Choice, lower};
 use crate::document::NodeKind;
 use crate::document::patch::{Patch, PlainValue};
 use crate::edit::{FieldEdit, Owner};
@@ -47,11 +47,10 @@ impl RewrittenTask {
 
 /// Makes the list of tasks what it is to be. What is kept keeps its bytes but for what changes.
 pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[RewrittenTask], now: &str) -> Result<ChangedText, Problem> {
-    let inspection = &open.inspection;
-    let (linked, _) = changeable(inspection)?;
+    let open = open.whole(choice);
+    let (linked, _) = changeable(&open.inspection)?;
     refuse_missing(&linked.plan, slots.iter().filter_map(RewrittenTask::kept))?;
     let origin: Vec<Option<usize>> = slots.iter().map(RewrittenTask::kept).collect();
-    let edges = wanted(slots);
     let (first, placed) = match sorted(open, choice, slots, now)? {
         Some((open, slots)) => (with_kept(&open, &slots, now)?, slots),
         None => (with_kept(open, slots, now)?, slots.to_vec()),
@@ -61,13 +60,7 @@ pub fn rewrite(open: &Open, choice: &Choice<'_>, slots: &[RewrittenTask], now: &
     let text = with_tasks(&settled, &in_places(&placed), now)?;
     let next = Open::new(&SourceText::new(text), choice);
     let text = with_edges(&next, slots, now)?;
-    let expected = Expected { origin, edges };
-    let Followed { text, notes } = follow_with_rest(inspection, linked.dialect, text, &expected)?;
-    if text == inspection.source.as_str() {
-        return Ok(ChangedText::none(inspection));
-    }
-    let changed = finish(inspection, choice, &text, linked, &expected, None)?;
-    Ok(ChangedText { notes, ..changed })
+    prove_list(open, choice, text, EditedList::new(origin, wanted(slots)))
 }
 
 /// Changes what a plan says of itself. The caller judges the new text: a plan with another name is another plan.
@@ -85,21 +78,6 @@ fn wanted(slots: &[RewrittenTask]) -> BTreeSet<(usize, usize)> {
         .collect()
 }
 
-/// Has a function edit a text.
-fn edited<T>(open: &Open, edit: impl FnOnce(&Editor<'_>) -> Result<T, Problem>) -> Result<T, Problem> {
-    let (linked, edits) = changeable(&open.inspection)?;
-    let embedded = match open.document {
-        Some(_) => None,
-        None => linked
-            .dialect
-            .embedded()
-            .and_then(|embedded| embedded.document(&open.inspection.source)),
-    };
-    let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
-    let located = LocatedPlan::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
-    edit(&Editor::new(linked, edits, &located)?)
-}
-
 /// Puts what is kept into the order that it is to have, where it has another: what goes stands last.
 fn sorted(
     open: &Open,
@@ -115,7 +93,7 @@ fn sorted(
         let is_kept: BTreeSet<usize> = kept.iter().copied().collect();
         let gone = (0..editor.plan().tasks().len()).filter(|task_ix| !is_kept.contains(task_ix));
         let order: Vec<usize> = kept.iter().copied().chain(gone).collect();
-        let mut expected = editor.unchanged();
+        let mut expected = EditedList::unchanged(editor.linked);
         let text = editor.permuted(&order, &mut expected)?;
         editor.follow_up(text, &expected, now)
     })?;
@@ -203,10 +181,8 @@ fn with_tasks(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String,
             }
         }
         let place = |&(from, to): &(usize, usize)| Some((*new_of.get(&from)?, *new_of.get(&to)?));
-        let expected = Expected {
-            origin: slots.iter().map(RewrittenTask::kept).collect(),
-            edges: edges_of(editor.linked).iter().filter_map(place).collect(),
-        };
+        let edges = edges_of(editor.linked).iter().filter_map(place).collect();
+        let expected = EditedList::new(slots.iter().map(RewrittenTask::kept).collect(), edges);
         editor.follow_up(editor.apply(&patches)?, &expected, now)
     })
 }
@@ -231,9 +207,9 @@ fn with_edges(open: &Open, slots: &[RewrittenTask], now: &str) -> Result<String,
             }
             patches.extend(editor.rewired(task_ix, &come, goes)?);
         }
-        let expected = Expected {
+        let expected = EditedList {
             edges: wanted(slots),
-            ..editor.unchanged()
+            ..EditedList::unchanged(editor.linked)
         };
         editor.follow_up(editor.apply(&patches)?, &expected, now)
     })

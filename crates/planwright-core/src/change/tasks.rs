@@ -31,10 +31,10 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use super::expected::{Expected, edges_of, finish, follow_with_rest};
+use super::proposal::{EditedList, Expected, ProposedChange, ProposedText};
 use super::typed::{refuse_field, value_of};
 use super::{ChangedText, Open, Problem, changeable, refuse_missing};
-use crate::dialect::{Choice, Edits, FieldSpec, FieldTable, Followed, LocatedPlan, Need, lower};
+use crate::dialect::{Choice, Edits, FieldSpec, FieldTable, Followed, LocatedPlan, Need, TaskListEdit, lower};
 use crate::document::patch::{self, Patch, PatchRefusal, PlainValue};
 use crate::document::{DocumentFormat, NodeKind, NodeRef};
 use crate::edit::reasons::{along_gone_line, along_parts, causes, with_gone_cause, with_renamed_cause};
@@ -42,7 +42,7 @@ use crate::edit::{FieldAction, FieldEdit, Owner};
 use crate::inspect::LinkedPlan;
 use crate::plan::lifecycle::OnFailure;
 use crate::plan::{DependencyTarget, Field, Plan, State};
-use crate::text::{Span, visible};
+use crate::text::{SourceText, Span, visible};
 
 /// One edit of a plan's tasks, which are named by their place.
 #[derive(Clone, Debug)]
@@ -130,40 +130,84 @@ pub struct NewTask<'a> {
 
 /// Makes an edit of an inspected text. `now` is the time, for dialects that keep when a plan was touched.
 pub fn edit(open: &Open, choice: &Choice<'_>, edit: &Edit<'_>, now: &str) -> Result<ChangedText, Problem> {
+    let open = open.whole(choice);
     let inspection = &open.inspection;
-    let (linked, edits) = changeable(inspection)?;
+    let (linked, _) = changeable(inspection)?;
     refuse_missing(&linked.plan, edit.places())?;
+    let mut list = EditedList::unchanged(linked);
+    let text = edited(open, |editor| {
+        let text = match edit {
+            Edit::Set { task_ix, key, value } => editor.set(*task_ix, key, *value)?,
+            Edit::Rename { task_ix, to } => editor.rename(*task_ix, to, &mut list)?,
+            Edit::Depend { task_ix, on } => editor.depend(*task_ix, on, &mut list)?,
+            Edit::Undepend { task_ix, on } => editor.undepend(*task_ix, on, &mut list)?,
+            Edit::Add(new) => editor.add(new, &mut list)?,
+            Edit::Remove { task_ix, detach } => editor.remove(*task_ix, *detach, &mut list)?,
+            Edit::Move { task_ix, to } => editor.shift(*task_ix, *to, &mut list)?,
+        };
+        let is_same = text == inspection.source.as_str();
+        (!is_same).then(|| editor.follow_up(text, &list, now)).transpose()
+    })?;
+    match text {
+        Some(text) => prove_list(open, choice, text, list),
+        None => Ok(ChangedText::none(inspection)),
+    }
+}
+
+/// Edits the document of a plan.
+pub(super) fn edited<T>(open: &Open, edit: impl FnOnce(&Editor<'_>) -> Result<T, Problem>) -> Result<T, Problem> {
+    let (linked, edits) = changeable(&open.inspection)?;
     let embedded = match open.document {
         Some(_) => None,
         None => linked
             .dialect
             .embedded()
-            .and_then(|embedded| embedded.document(&inspection.source)),
+            .and_then(|embedded| embedded.document(&open.inspection.source)),
     };
     let parsed = open.document.as_ref().or(embedded.as_ref()).ok_or(Problem::NoPlan)?;
     let located = LocatedPlan::new(&linked.plan, &linked.links, &parsed.document).ok_or(Problem::NoPlan)?;
-    let editor = Editor::new(linked, edits, &located)?;
-    let mut expected = editor.unchanged();
-    let text = match edit {
-        Edit::Set { task_ix, key, value } => editor.set(*task_ix, key, *value)?,
-        Edit::Rename { task_ix, to } => editor.rename(*task_ix, to)?,
-        Edit::Depend { task_ix, on } => editor.depend(*task_ix, on, &mut expected)?,
-        Edit::Undepend { task_ix, on } => editor.undepend(*task_ix, on, &mut expected)?,
-        Edit::Add(new) => editor.add(new, &mut expected)?,
-        Edit::Remove { task_ix, detach } => editor.remove(*task_ix, *detach, &mut expected)?,
-        Edit::Move { task_ix, to } => editor.shift(*task_ix, *to, &mut expected)?,
-    };
+    edit(&Editor::new(linked, edits, &located)?)
+}
+
+/// Has the dialect make the rest of the file follow an edited list of tasks, and proves the text.
+pub(super) fn prove_list(
+    open: &Open,
+    choice: &Choice<'_>,
+    text: String,
+    list: EditedList,
+) -> Result<ChangedText, Problem> {
+    let inspection = &open.inspection;
+    let (linked, _) = changeable(inspection)?;
+    let after = SourceText::new(text);
+    let followed = linked.dialect.embedded().map(|embedded| {
+        embedded.follow(&TaskListEdit {
+            before: &inspection.source,
+            after: &after,
+            origin: &list.origin,
+        })
+    });
+    let followed = followed.transpose().map_err(|refused| Problem::Place {
+        span: refused.span,
+        message: refused.message,
+        help: refused.help,
+    })?;
+    let Followed { text, notes } = followed.flatten().unwrap_or_else(|| Followed {
+        text: after.as_str().to_owned(),
+        notes: Vec::new(),
+    });
     if text == inspection.source.as_str() {
         return Ok(ChangedText::none(inspection));
     }
-    let text = editor.follow_up(text, &expected, now)?;
-    let Followed { text, notes } = follow_with_rest(inspection, linked.dialect, text, &expected)?;
-    let renamed = match edit {
-        Edit::Rename { task_ix, .. } => Some(*task_ix),
-        _ => None,
+    let proposal = ProposedChange {
+        open,
+        choice,
+        content: ProposedText::Text(text),
+        expected: Expected::List(list),
     };
-    let changed = finish(inspection, choice, &text, linked, &expected, renamed)?;
-    Ok(ChangedText { notes, ..changed })
+    Ok(ChangedText {
+        notes,
+        ..proposal.prove_whole()?
+    })
 }
 
 /// An edit under way.
@@ -217,13 +261,6 @@ impl Editor<'_> {
         &self.linked.plan
     }
 
-    pub(super) fn unchanged(&self) -> Expected {
-        Expected {
-            origin: (0..self.plan().tasks().len()).map(Some).collect(),
-            edges: edges_of(self.linked),
-        }
-    }
-
     fn name(&self, task_ix: usize) -> String {
         visible(&self.plan().task_name(task_ix)).into_owned()
     }
@@ -269,7 +306,8 @@ impl Editor<'_> {
         self.change(&[change])
     }
 
-    fn rename(&self, task_ix: usize, to: &str) -> Result<String, Problem> {
+    fn rename(&self, task_ix: usize, to: &str, expected: &mut EditedList) -> Result<String, Problem> {
+        expected.renamed = Some(task_ix);
         if self.edits.numbering(self.plan()).is_some() {
             return Err(Problem::field(
                 "tasks of this dialect are named by their place".to_owned(),
@@ -356,7 +394,7 @@ impl Editor<'_> {
         }
     }
 
-    fn depend(&self, task_ix: usize, on: &[usize], expected: &mut Expected) -> Result<String, Problem> {
+    fn depend(&self, task_ix: usize, on: &[usize], expected: &mut EditedList) -> Result<String, Problem> {
         self.refuse_dependencies()?;
         let changes: Vec<FieldEdit> = on
             .iter()
@@ -406,7 +444,7 @@ impl Editor<'_> {
         self.edits.reference(self.plan(), task_ix)
     }
 
-    fn undepend(&self, task_ix: usize, on: &[usize], expected: &mut Expected) -> Result<String, Problem> {
+    fn undepend(&self, task_ix: usize, on: &[usize], expected: &mut EditedList) -> Result<String, Problem> {
         self.refuse_dependencies()?;
         for &other in on {
             if !expected.edges.remove(&(task_ix, other)) {
@@ -466,7 +504,7 @@ impl Editor<'_> {
         text.lines().skip(1).any(|line| line.trim_start().starts_with('#'))
     }
 
-    fn add(&self, new: &NewTask<'_>, expected: &mut Expected) -> Result<String, Problem> {
+    fn add(&self, new: &NewTask<'_>, expected: &mut EditedList) -> Result<String, Problem> {
         if !new.on.is_empty() {
             self.refuse_dependencies()?;
         }
@@ -563,7 +601,7 @@ impl Editor<'_> {
         }
     }
 
-    fn remove(&self, task_ix: usize, detach: bool, expected: &mut Expected) -> Result<String, Problem> {
+    fn remove(&self, task_ix: usize, detach: bool, expected: &mut EditedList) -> Result<String, Problem> {
         let dependents: Vec<usize> = expected
             .edges
             .iter()
@@ -629,7 +667,7 @@ impl Editor<'_> {
     }
 
     /// Puts a task elsewhere: what stands between the elements stays, the elements change places.
-    fn shift(&self, task_ix: usize, to: usize, expected: &mut Expected) -> Result<String, Problem> {
+    fn shift(&self, task_ix: usize, to: usize, expected: &mut EditedList) -> Result<String, Problem> {
         let n_tasks = self.plan().tasks().len();
         let to = to.min(n_tasks.saturating_sub(1));
         let mut order: Vec<usize> = (0..n_tasks).collect();
@@ -652,7 +690,7 @@ impl Editor<'_> {
     }
 
     /// Puts the tasks into another order.
-    pub(super) fn permuted(&self, order: &[usize], expected: &mut Expected) -> Result<String, Problem> {
+    pub(super) fn permuted(&self, order: &[usize], expected: &mut EditedList) -> Result<String, Problem> {
         let mut place_of = vec![0; order.len()];
         for (new, &old) in order.iter().enumerate() {
             place_of[old] = new;

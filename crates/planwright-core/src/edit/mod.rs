@@ -13,7 +13,6 @@ use crate::plan::{Field, PlanVerb, State, Verb};
 pub(crate) use approval::plan_move;
 pub use approval::{PlanMove, PlanRefused};
 pub use moves::VerbRefusal;
-pub(crate) use moves::moves;
 pub use reasons::skipped_for_failures_of;
 pub(crate) use working_plan::{Halt, WorkingPlan};
 

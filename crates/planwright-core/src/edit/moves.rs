@@ -1,6 +1,6 @@
 //! The moves that a verb causes: of the task by the table, of its dependents by the dialect's policy.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 
 use super::reasons::{causes, is_skipped_along};
@@ -8,7 +8,7 @@ pub use super::working_plan::retries;
 use super::working_plan::{Halt, WorkingPlan};
 use super::{Move, VerbRequest};
 use crate::plan::lifecycle::OnFailure;
-use crate::plan::{Links, Plan, Readiness, State, Verb, Wait};
+use crate::plan::{Plan, Readiness, State, Verb, Wait};
 use crate::text::visible;
 
 /// Why a verb is refused.
@@ -114,11 +114,6 @@ impl fmt::Display for VerbRefusal {
             }
         }
     }
-}
-
-/// Returns the moves of all tasks that a request brings about, that of the task itself first.
-pub(crate) fn moves(plan: &Plan, links: &Links, task_ix: usize, request: &VerbRequest<'_>) -> Result<Vec<Move>, Halt> {
-    WorkingPlan::new(plan, links).moves(task_ix, request)
 }
 
 impl WorkingPlan<'_> {
@@ -231,34 +226,11 @@ fn refuse_unready(plan: &Plan, readiness: &Readiness<'_>, task_ix: usize) -> Res
     })
 }
 
-/// Calls with all tasks that depend on a task, directly or through others, in the order of their distance; goes on
-/// behind those for which the call returns true.
-fn each_behind(
-    working: &WorkingPlan<'_>,
-    task_ix: usize,
-    mut each: impl FnMut(usize) -> Result<bool, Halt>,
-) -> Result<(), Halt> {
-    let dependents = working.dependents();
-    let mut seen = HashSet::from([task_ix]);
-    let mut queue = vec![task_ix];
-    let mut next = 0;
-    while let Some(&at) = queue.get(next) {
-        next += 1;
-        for &dependent in dependents.of(at) {
-            let dependent = dependent as usize;
-            if seen.insert(dependent) && each(dependent)? {
-                queue.push(dependent);
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Skips all that wait for a failed task. Those that are skipped already because of another failure get one more reason;
 /// what waits for a finished task, or for one that the user left out, does not wait for this one. One that has failed
 /// itself, or runs by force, stays as it is, and what waits for it waits for both.
 fn skip_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
-    each_behind(working, task_ix, |dependent| {
+    working.dependents().each_behind([task_ix], |dependent| {
         let state = working.state(dependent);
         let waiting = match state {
             Some(State::Pending) => {
@@ -283,7 +255,7 @@ fn skip_dependents(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Mo
 
 /// Skips all pending tasks that wait for a skipped one.
 fn skip_along(working: &WorkingPlan<'_>, task_ix: usize, moves: &mut Vec<Move>) -> Result<(), Halt> {
-    each_behind(working, task_ix, |dependent| {
+    working.dependents().each_behind([task_ix], |dependent| {
         let from = State::Pending;
         let is_waiting = working.state(dependent) == Some(from);
         if is_waiting {

@@ -1,6 +1,7 @@
 //! Dependencies resolved from names to task numbers, and the ones that could not be resolved. Judges nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 
 use super::{DependencyTarget, Plan, TaskName, Text};
 
@@ -152,24 +153,48 @@ impl Links {
 
     /// Returns the same edges by the task depended on.
     pub fn reversed(&self) -> Dependents {
-        let mut starts = vec![0u32; self.n_tasks() + 1];
-        for edge in &self.edges {
-            starts[edge.to as usize + 1] += 1;
-        }
-        for ix in 1..starts.len() {
-            starts[ix] += starts[ix - 1];
-        }
-        let mut next = starts.clone();
-        let mut dependents = vec![0u32; self.edges.len()];
-        for task_ix in 0..self.n_tasks() {
-            for edge in self.of(task_ix) {
-                let slot = &mut next[edge.to as usize];
-                dependents[*slot as usize] = task_ix as u32;
-                *slot += 1;
+        let tasks = 0..self.n_tasks();
+        let edges = tasks.flat_map(|task_ix| self.of(task_ix).iter().map(move |edge| (task_ix as u32, edge.to)));
+        Dependents::new(self.n_tasks(), edges)
+    }
+
+    /// Returns all tasks that some tasks depend on, directly or through others, the nearest first.
+    pub fn before(&self, tasks: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        all_reached(tasks, |at| self.of(at).iter().map(|edge| edge.to))
+    }
+}
+
+/// Calls with all tasks that are reached from some, the nearest first. Continues behind those for which the call returns true.
+fn each_reached<E, I: Iterator<Item = u32>>(
+    from: impl IntoIterator<Item = usize>,
+    next_of: impl Fn(usize) -> I,
+    mut each: impl FnMut(usize) -> Result<bool, E>,
+) -> Result<(), E> {
+    let mut queue: Vec<usize> = from.into_iter().collect();
+    let mut seen: HashSet<usize> = queue.iter().copied().collect();
+    let mut n_left = 0;
+    while let Some(&at) = queue.get(n_left) {
+        n_left += 1;
+        for reached in next_of(at) {
+            let reached = reached as usize;
+            if seen.insert(reached) && each(reached)? {
+                queue.push(reached);
             }
         }
-        Dependents { starts, dependents }
     }
+    Ok(())
+}
+
+fn all_reached<I: Iterator<Item = u32>>(
+    from: impl IntoIterator<Item = usize>,
+    next_of: impl Fn(usize) -> I,
+) -> Vec<usize> {
+    let mut all = Vec::new();
+    let Ok(()) = each_reached(from, next_of, |task_ix| {
+        all.push(task_ix);
+        Ok::<bool, Infallible>(true)
+    });
+    all
 }
 
 /// Who depends on each task, in file order.
@@ -180,12 +205,44 @@ pub struct Dependents {
 }
 
 impl Dependents {
+    /// Turns edges from dependents to tasks around. They come in the order of the dependents.
+    pub(crate) fn new(n_tasks: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut starts = vec![0u32; n_tasks + 1];
+        edges.clone().for_each(|(_, to)| starts[to as usize + 1] += 1);
+        for ix in 0..n_tasks {
+            starts[ix + 1] += starts[ix];
+        }
+        let mut next = starts.clone();
+        let mut dependents = vec![0u32; starts[n_tasks] as usize];
+        for (from, to) in edges {
+            let slot = &mut next[to as usize];
+            dependents[*slot as usize] = from;
+            *slot += 1;
+        }
+        Dependents { starts, dependents }
+    }
+
     /// Returns the tasks that depend on this one directly.
     pub fn of(&self, task_ix: usize) -> &[u32] {
         match (self.starts.get(task_ix), self.starts.get(task_ix + 1)) {
             (Some(&start), Some(&end)) => &self.dependents[start as usize..end as usize],
             _ => &[],
         }
+    }
+
+    /// Calls with all tasks that depend on some tasks, directly or through others, the nearest first. Continues behind those for
+    /// which the call returns true.
+    pub(crate) fn each_behind<E>(
+        &self,
+        tasks: impl IntoIterator<Item = usize>,
+        each: impl FnMut(usize) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        each_reached(tasks, |at| self.of(at).iter().copied(), each)
+    }
+
+    /// Returns all of these tasks, the nearest first.
+    pub fn behind(&self, tasks: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        all_reached(tasks, |at| self.of(at).iter().copied())
     }
 }
 

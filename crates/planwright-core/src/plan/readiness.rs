@@ -156,15 +156,17 @@ impl<'p> Readiness<'p> {
     ///
     /// Where the plan has no such task, as do all that ask about one.
     pub fn is_ready(&self, task_ix: usize) -> bool {
+        let open_stage = self.open_stage.map(|(stage, _)| stage);
+        self.may_start(task_ix, open_stage, |ix| self.satisfied(ix))
+    }
+
+    /// Returns whether a task may start where these tasks are satisfied, and this is the first stage that is not finished.
+    fn may_start(&self, task_ix: usize, open_stage: Option<u32>, satisfied: impl Fn(usize) -> bool) -> bool {
         let task = &self.plan.tasks()[task_ix];
         is_open(task)
             && !task.held
-            && self.open_stage.is_none_or(|(stage, _)| task.stage <= stage)
-            && self
-                .links
-                .of(task_ix)
-                .iter()
-                .all(|edge| self.satisfied(edge.to as usize))
+            && open_stage.is_none_or(|stage| task.stage <= stage)
+            && self.links.of(task_ix).iter().all(|edge| satisfied(edge.to as usize))
             && self.unknown_of(task_ix).is_empty()
     }
 
@@ -240,18 +242,11 @@ impl<'p> Readiness<'p> {
     /// Returns the tasks that would become ready if this one were done.
     pub fn unblocked_by(&self, task_ix: usize) -> Vec<usize> {
         let satisfied = |ix: usize| ix == task_ix || self.satisfied(ix);
-        let open_stage = self.plan.has_stages.then(|| {
-            let open = self.plan.tasks().iter().enumerate().filter(|&(ix, _)| !satisfied(ix));
-            open.map(|(_, task)| task.stage).min()
-        });
-        let becomes_ready = |&ix: &usize| {
-            let task = &self.plan.tasks()[ix];
-            let may_start = is_open(task) && !task.held && !self.is_ready(ix) && ix != task_ix;
-            may_start
-                && open_stage.flatten().is_none_or(|stage| task.stage <= stage)
-                && self.links.of(ix).iter().all(|edge| satisfied(edge.to as usize))
-                && self.unknown_of(ix).is_empty()
-        };
+        let tasks = self.plan.tasks().iter().enumerate();
+        let unfinished = tasks.filter(|&(ix, _)| self.plan.has_stages && !satisfied(ix));
+        let open_stage = unfinished.map(|(_, task)| task.stage).min();
+        let becomes_ready =
+            |&ix: &usize| ix != task_ix && !self.is_ready(ix) && self.may_start(ix, open_stage, satisfied);
         (0..self.plan.tasks().len()).filter(becomes_ready).collect()
     }
 
@@ -260,25 +255,12 @@ impl<'p> Readiness<'p> {
         if self.satisfied(task_ix) {
             return 0;
         }
-        let dependents = self.links.reversed();
         let tasks = self.plan.tasks();
-        let mut behind = vec![false; tasks.len()];
-        let mut queue = vec![task_ix];
-        if self.plan.has_stages {
-            queue.extend((0..tasks.len()).filter(|&ix| tasks[ix].stage > tasks[task_ix].stage));
-        }
-        for &ix in &queue {
-            behind[ix] = true;
-        }
-        while let Some(at) = queue.pop() {
-            for &next in dependents.of(at) {
-                if !std::mem::replace(&mut behind[next as usize], true) {
-                    queue.push(next as usize);
-                }
-            }
-        }
-        let waits = |&ix: &usize| behind[ix] && ix != task_ix && !self.satisfied(ix);
-        (0..tasks.len()).filter(waits).count()
+        let is_later = |ix: &usize| self.plan.has_stages && tasks[*ix].stage > tasks[task_ix].stage;
+        let later: Vec<usize> = (0..tasks.len()).filter(is_later).collect();
+        let behind = self.links.reversed().behind(later.iter().copied().chain([task_ix]));
+        let behind = later.into_iter().chain(behind);
+        behind.filter(|&ix| ix != task_ix && !self.satisfied(ix)).count()
     }
 
     /// Returns how many more tasks could start side by side with those that run.

@@ -286,6 +286,16 @@ impl Plan {
         }
     }
 
+    /// Takes over the states that the files cannot hold from an older reading of the same tasks.
+    pub(crate) fn take_unwritten(&mut self, older: &Plan) {
+        for (task_ix, task) in older.tasks().iter().enumerate() {
+            let state = task.status.state().filter(|state| *state != State::Blocked);
+            if let Some(state) = state.filter(|&state| !self.lifecycle.machine.is_written(state)) {
+                self.take_state(task_ix, state);
+            }
+        }
+    }
+
     /// Offers failed tasks again: their files keep them as failed until they start.
     pub fn offer_again(&mut self, is_offered: impl Fn(&str) -> bool) {
         for task_ix in 0..self.tasks.len() {

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::graph::TaskGraph;
+use crate::plan::links::Dependents;
 use crate::plan::{Links, Plan, Priority, State, Task, TaskOrder};
 
 /// One task.
@@ -43,9 +44,7 @@ pub struct FileUse {
 #[derive(Clone, Debug)]
 pub struct Jobs {
     all: Vec<Job>,
-    /// Who depends on each task: where its part begins, and the parts.
-    starts: Vec<u32>,
-    dependents: Vec<u32>,
+    dependents: Dependents,
     n_files: usize,
 }
 
@@ -60,23 +59,11 @@ impl Jobs {
             job.dependencies.sort_unstable();
             job.dependencies.dedup();
         }
-        let mut starts = vec![0u32; n_jobs + 1];
-        let edges = || {
-            all.iter().enumerate().flat_map(move |(ix, job)| {
-                let known = job.dependencies.iter().filter(move |&&to| (to as usize) < n_jobs);
-                known.map(move |&to| (ix as u32, to as usize))
-            })
-        };
-        edges().for_each(|(_, to)| starts[to + 1] += 1);
-        for ix in 0..n_jobs {
-            starts[ix + 1] += starts[ix];
-        }
-        let mut next = starts.clone();
-        let mut dependents = vec![0; starts[n_jobs] as usize];
-        for (from, to) in edges() {
-            dependents[next[to] as usize] = from;
-            next[to] += 1;
-        }
+        let edges = all.iter().enumerate().flat_map(|(ix, job)| {
+            let known = job.dependencies.iter().filter(move |&&to| (to as usize) < n_jobs);
+            known.map(move |&to| (ix as u32, to))
+        });
+        let dependents = Dependents::new(n_jobs, edges);
         let files = all
             .iter()
             .flat_map(|job| &job.claims)
@@ -84,7 +71,6 @@ impl Jobs {
         let n_files = files.max().unwrap_or(0);
         Jobs {
             all,
-            starts,
             dependents,
             n_files,
         }
@@ -94,7 +80,7 @@ impl Jobs {
     /// Files and attempts are the caller's to fill in.
     pub fn of(plan: &Plan, links: &Links, graph: &TaskGraph) -> Vec<Job> {
         let tasks = plan.tasks();
-        let heights = heights(links, graph, tasks.len());
+        let heights = graph.heights(links);
         let mut turns: Vec<usize> = (0..tasks.len()).collect();
         let priority = |ix: usize| match plan.lifecycle.order {
             TaskOrder::File => Priority(0.0),
@@ -130,13 +116,9 @@ impl Jobs {
         &self.all
     }
 
-    /// Returns the tasks that depend on this one directly.
-    pub fn dependents(&self, task: u32) -> &[u32] {
-        let ix = task as usize;
-        match (self.starts.get(ix), self.starts.get(ix + 1)) {
-            (Some(&start), Some(&end)) => &self.dependents[start as usize..end as usize],
-            _ => &[],
-        }
+    /// Returns who depends on each task.
+    pub(super) fn dependents(&self) -> &Dependents {
+        &self.dependents
     }
 
     pub(super) fn n_files(&self) -> usize {
@@ -153,17 +135,4 @@ fn state_of(plan: &Plan, task: &Task) -> State {
         // A status that nobody knows is never ready, and never satisfies.
         None => State::Blocked,
     }
-}
-
-/// Returns for each task how many must come one after another behind it.
-fn heights(links: &Links, graph: &TaskGraph, n_tasks: usize) -> Vec<u32> {
-    let mut heights = vec![0u32; n_tasks];
-    for &ix in graph.order().iter().rev() {
-        let own = heights[ix as usize] + 1;
-        for edge in links.of(ix as usize) {
-            let before = &mut heights[edge.to as usize];
-            *before = (*before).max(own);
-        }
-    }
-    heights
 }

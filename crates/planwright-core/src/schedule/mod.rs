@@ -543,24 +543,23 @@ impl Schedule {
     /// Skips all that depend on a failed task, directly, through others or by coming in a later stage, and have not begun.
     fn skip_dependents(&mut self, failed: u32, actions: &mut Vec<ScheduleAction>) {
         let stage = self.jobs.all()[failed as usize].stage;
-        for task in self.tasks() {
-            let job = &self.jobs.all()[task as usize];
-            if job.stage > stage && self.phases[task as usize] == Phase::Waiting {
+        let is_later = |task: &u32| self.jobs.all()[*task as usize].stage > stage;
+        let later: Vec<u32> = self.tasks().filter(is_later).collect();
+        self.skip_waiting(later, failed, actions);
+        let mut behind = Vec::new();
+        let Ok(()) = self.jobs.dependents().each_behind([failed as usize], |task| {
+            let is_waiting = self.phases[task] == Phase::Waiting;
+            behind.extend(is_waiting.then_some(task as u32));
+            Ok::<bool, std::convert::Infallible>(is_waiting)
+        });
+        self.skip_waiting(behind, failed, actions);
+    }
+
+    fn skip_waiting(&mut self, tasks: Vec<u32>, because: u32, actions: &mut Vec<ScheduleAction>) {
+        for task in tasks {
+            if self.phases[task as usize] == Phase::Waiting {
                 self.enter(task, Phase::Over(State::Skipped));
-                actions.push(ScheduleAction::Skip { task, because: failed });
-            }
-        }
-        let mut queue = vec![failed];
-        while let Some(at) = queue.pop() {
-            for dependent in self.jobs.dependents(at).to_vec() {
-                if self.phases[dependent as usize] == Phase::Waiting {
-                    self.enter(dependent, Phase::Over(State::Skipped));
-                    actions.push(ScheduleAction::Skip {
-                        task: dependent,
-                        because: failed,
-                    });
-                    queue.push(dependent);
-                }
+                actions.push(ScheduleAction::Skip { task, because });
             }
         }
     }

@@ -75,7 +75,7 @@ impl Queue {
         let stage = self.stage_of(&jobs.all()[task as usize]);
         let mut freed = Vec::new();
         if is_satisfied {
-            for &dependent in jobs.dependents(task) {
+            for &dependent in jobs.dependents().of(task as usize) {
                 let n_open = &mut self.n_open[dependent as usize];
                 *n_open -= 1;
                 if *n_open == 0 {
@@ -85,7 +85,7 @@ impl Queue {
             self.n_unfinished[stage] -= 1;
             freed.extend(self.open_stages());
         } else {
-            for &dependent in jobs.dependents(task) {
+            for &dependent in jobs.dependents().of(task as usize) {
                 self.n_open[dependent as usize] += 1;
                 self.withdraw(jobs, dependent);
             }

@@ -486,7 +486,7 @@ fn is_read_whole(text: &str, task_ix: usize, request: &VerbRequest<'_>) -> bool 
         "the states are the new ones"
     );
     assert_eq!(open.source().as_str(), expected.source.as_str());
-    !open.is_behind()
+    open.inspection.source.as_str() == open.source().as_str()
 }
 
 #[test]

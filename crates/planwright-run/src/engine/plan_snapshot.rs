@@ -406,6 +406,7 @@ fn first_error(inspection: &Inspection, path: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::revise::{BatchRequest, ChangeTarget, transitions};
+    use planwright_core::edit::VerbRequest;
     use planwright_core::plan::Verb;
 
     fn moved(path: &Path, task: &str, verb: Verb) -> crate::revise::Revised {
@@ -415,8 +416,13 @@ mod tests {
             dry: false,
         };
         let update = BatchRequest {
-            force: true,
-            ..BatchRequest::new(task, verb, "2026-11-16T08:00:00Z")
+            task: task.to_owned(),
+            request: VerbRequest {
+                force: true,
+                ..VerbRequest::new(verb, "2026-11-16T08:00:00Z")
+            },
+            decided_by: None,
+            verified: None,
         };
         let (revised, results) = transitions(target, verb.as_str(), &[update]).expect("it is written");
         assert!(results.iter().all(Result::is_ok));

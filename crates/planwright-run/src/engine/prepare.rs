@@ -6,7 +6,7 @@ use std::path::Path;
 use planwright_core::edit::skipped_for_failures_of;
 use planwright_core::graph::TaskGraph;
 use planwright_core::plan::lifecycle::OnFailure;
-use planwright_core::plan::{Field, Links, Plan, RunLift, Slots, State};
+use planwright_core::plan::{Field, Plan, RunLift, Slots, State};
 use planwright_core::prompt::Template;
 use planwright_core::schedule::{FileUse, Job, Jobs, Policy};
 
@@ -347,47 +347,31 @@ fn policy(request: &RunRequest<'_>, plan: &Plan) -> Policy {
 pub(super) fn wanted_tasks(request: &RunRequest<'_>, snapshot: &PlanSnapshot) -> Result<Vec<bool>, RunError> {
     let options = request.options;
     let n_tasks = snapshot.plan().tasks().len();
-    let numbers =
-        |names: &[String]| -> Result<Vec<u32>, RunError> { names.iter().map(|name| snapshot.named(name)).collect() };
+    let links = snapshot.links();
+    let numbers = |names: &[String]| -> Result<Vec<usize>, RunError> {
+        let numbers = names.iter().map(|name| Ok(snapshot.named(name)? as usize));
+        numbers.collect()
+    };
     let mut wanted = vec![true; n_tasks];
-    let mut keep = |kept: HashSet<u32>| {
+    let mut keep = |kept: HashSet<usize>| {
         for (ix, is_wanted) in wanted.iter_mut().enumerate() {
-            *is_wanted &= kept.contains(&(ix as u32));
+            *is_wanted &= kept.contains(&ix);
         }
     };
     if !options.selection.only.is_empty() {
         keep(numbers(&options.selection.only)?.into_iter().collect());
     }
     if !options.selection.from.is_empty() {
-        let dependents = snapshot.links().reversed();
-        keep(reached(&numbers(&options.selection.from)?, |task| {
-            dependents.of(task).to_vec()
-        }));
+        let from = numbers(&options.selection.from)?;
+        let behind = links.reversed().behind(from.iter().copied());
+        keep(from.into_iter().chain(behind).collect());
     }
     if !options.selection.until.is_empty() {
-        keep(reached(&numbers(&options.selection.until)?, |task| {
-            dependencies(snapshot.links(), task)
-        }));
+        let until = numbers(&options.selection.until)?;
+        let before = links.before(until.iter().copied());
+        keep(until.into_iter().chain(before).collect());
     }
     Ok(wanted)
-}
-
-fn dependencies(links: &Links, task: usize) -> Vec<u32> {
-    links.of(task).iter().map(|edge| edge.to).collect()
-}
-
-/// Returns all tasks that can be reached from some, these included.
-fn reached(from: &[u32], next: impl Fn(usize) -> Vec<u32>) -> HashSet<u32> {
-    let mut found: HashSet<u32> = from.iter().copied().collect();
-    let mut queue = from.to_vec();
-    while let Some(task) = queue.pop() {
-        for other in next(task as usize) {
-            if found.insert(other) {
-                queue.push(other);
-            }
-        }
-    }
-    found
 }
 
 /// Returns the files that each task uses: what it declares is its own while it runs, what it only refers to is shared.
@@ -434,18 +418,4 @@ pub(super) fn template_of(request: &RunRequest<'_>) -> Result<Option<Template>, 
             "docs/prompts.md lists what a template may have",
         )
     })
-}
-
-/// Returns how many tasks the longest way has that waits for each task.
-pub(super) fn weights(graph: &TaskGraph, links: &Links) -> Vec<u32> {
-    let mut weights = vec![0; graph.order().len()];
-    for &task in graph.order().iter().rev() {
-        let behind = weights.get(task as usize).copied().unwrap_or(0) + 1;
-        for edge in links.of(task as usize) {
-            if let Some(weight) = weights.get_mut(edge.to as usize) {
-                *weight = behind.max(*weight);
-            }
-        }
-    }
-    weights
 }

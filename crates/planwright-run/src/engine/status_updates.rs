@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use planwright_core::edit::WorkReport;
+use planwright_core::edit::{VerbRequest, WorkReport};
 use planwright_core::plan::{State, Verb};
 
 use super::naming::and_more;
@@ -13,7 +13,7 @@ use crate::clock;
 use crate::error_chain::with_causes;
 use crate::journal::{ManualVerification, Receipt};
 use crate::redaction::Redaction;
-use crate::revise::{self, ChangeTarget, ReviseError};
+use crate::revise::{self, BatchRequest, ChangeTarget, ReviseError};
 use crate::runs::{RemarkKind, RemarkRecord, SkippedTask};
 
 /// What the history of a plan calls what a run does.
@@ -35,8 +35,8 @@ pub(super) struct StatusUpdate {
     pub(super) output: Option<String>,
     pub(super) files: Vec<String>,
     pub(super) by: Option<String>,
-    /// Who said so, where that is not who did it.
-    pub(super) word_of: Option<String>,
+    /// Who decided, where that is not who did the work.
+    pub(super) decided_by: Option<String>,
     pub(super) now: String,
     /// For a task that is done: what verified it; empty where nothing did.
     pub(super) receipts: Option<Vec<Receipt>>,
@@ -54,24 +54,30 @@ impl StatusUpdate {
         redaction.clean_all(texts);
     }
 
-    fn named(&self, snapshot: &PlanSnapshot) -> revise::BatchRequest {
-        revise::BatchRequest {
-            note: self.note.clone(),
-            output: self.output.clone(),
-            files: self.files.clone(),
-            by: self.by.clone(),
-            word_of: self.word_of.clone(),
-            // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
-            force: matches!(self.verb, Verb::Start | Verb::Reset),
-            keeps_notes: true,
-            work: self.work.clone(),
+    fn named(&self, snapshot: &PlanSnapshot) -> BatchRequest<'_> {
+        let task = snapshot.name(self.task).to_owned();
+        BatchRequest {
+            request: VerbRequest {
+                note: self.note.as_deref(),
+                output: self.output.as_deref(),
+                files: &self.files,
+                by: self.by.as_deref(),
+                // Whether it may start was the scheduler's to say, and what is done is only opened again where it was not proven.
+                force: matches!(self.verb, Verb::Start | Verb::Reset),
+                keeps_notes: true,
+                // A run that tries a failed task again starts it.
+                starts: true,
+                work: Some(&self.work),
+                ..VerbRequest::new(self.verb, &self.now)
+            },
+            decided_by: self.decided_by.as_deref(),
             verified: self.receipts.as_ref().map(|receipts| ManualVerification {
-                task: snapshot.name(self.task).to_owned(),
+                task: task.clone(),
                 passed: !receipts.is_empty(),
                 receipts: receipts.iter().map(without_output).collect(),
                 ..ManualVerification::default()
             }),
-            ..revise::BatchRequest::new(snapshot.name(self.task), self.verb, self.now.as_str())
+            task,
         }
     }
 }
@@ -159,7 +165,7 @@ fn write(updates: &[StatusUpdate], snapshot: &mut PlanSnapshot) -> Result<Writte
         forced: snapshot.forced(),
         dry: false,
     };
-    let named: Vec<revise::BatchRequest> = updates.iter().map(|update| update.named(snapshot)).collect();
+    let named: Vec<BatchRequest<'_>> = updates.iter().map(|update| update.named(snapshot)).collect();
     let (revised, results) = revise::transitions(target, VERB, &named)?;
     let refused = updates
         .iter()
@@ -235,7 +241,7 @@ pub(super) fn plain(request: &RunRequest<'_>, task: u32, verb: Verb) -> StatusUp
         output: None,
         files: Vec::new(),
         by: request.options.asked.by.clone(),
-        word_of: None,
+        decided_by: None,
         now: clock::now(),
         receipts: None,
         work: WorkReport::default(),

@@ -136,20 +136,11 @@ impl History {
                 JournalEvent::Change(change) => {
                     leaving = None;
                     places.insert(seq, changes.len());
-                    changes.push(PastChange {
-                        seq,
-                        number: 0,
-                        time,
-                        outcome: if change.text.is_some() {
-                            ChangeOutcome::Pending
-                        } else {
-                            ChangeOutcome::Landed
-                        },
-                        change: *change,
-                        undone_by: None,
-                        undone_by_number: None,
-                        moved_to: None,
-                    });
+                    let outcome = match change.text {
+                        Some(_) => ChangeOutcome::Pending,
+                        None => ChangeOutcome::Landed,
+                    };
+                    changes.push(PastChange::new(seq, time, *change, outcome));
                     continue;
                 }
                 JournalEvent::Leaving(departure) => {
@@ -197,11 +188,6 @@ impl History {
                 && does_something(&change.change)
         };
         self.changes().iter().rev().filter(is_open).cloned()
-    }
-
-    /// Returns the last change that holds and can be taken back.
-    pub fn undoable(&self) -> Option<PastChange> {
-        self.undoables().next()
     }
 
     /// Returns the last change that holds and gave a task a state, with that move.
@@ -352,42 +338,42 @@ fn mark_undone(changes: &mut [PastChange], places: &HashMap<u64, usize>) {
 }
 
 impl PastChange {
-    /// It changed nothing, and so it holds.
-    fn of_verification(seq: u64, time: String, verified: ManualVerification) -> Self {
+    fn new(seq: u64, time: String, change: ChangeRecord, outcome: ChangeOutcome) -> Self {
         PastChange {
             seq,
             number: 0,
             time,
-            change: ChangeRecord {
-                verb: "verify".to_owned(),
-                tasks: vec![verified.task.clone()],
-                by: verified.by.clone(),
-                verified: vec![verified],
-                ..ChangeRecord::default()
-            },
-            outcome: ChangeOutcome::Landed,
+            change,
+            outcome,
             undone_by: None,
             undone_by_number: None,
             moved_to: None,
         }
     }
 
+    /// It changed nothing, and so it holds.
+    fn of_verification(seq: u64, time: String, verified: ManualVerification) -> Self {
+        let change = ChangeRecord {
+            verb: "verify".to_owned(),
+            tasks: vec![verified.task.clone()],
+            by: verified.by.clone(),
+            verified: vec![verified],
+            ..ChangeRecord::default()
+        };
+        PastChange::new(seq, time, change, ChangeOutcome::Landed)
+    }
+
     /// Whether the plan has gone is not known until it is recorded as moved.
     fn of_departure(seq: u64, time: String, departure: DepartureRecord) -> Self {
         let DepartureRecord { verb, to, by, .. } = departure;
+        let change = ChangeRecord {
+            verb,
+            by,
+            ..ChangeRecord::default()
+        };
         PastChange {
-            seq,
-            number: 0,
-            time,
-            change: ChangeRecord {
-                verb,
-                by,
-                ..ChangeRecord::default()
-            },
-            outcome: ChangeOutcome::Pending,
-            undone_by: None,
-            undone_by_number: None,
             moved_to: Some(to),
+            ..PastChange::new(seq, time, change, ChangeOutcome::Pending)
         }
     }
 }

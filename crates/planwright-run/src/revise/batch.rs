@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use planwright_core::change::{self, RequestResult, TaskRequest};
-use planwright_core::edit::{VerbRequest, WorkReport};
-use planwright_core::plan::{Field, Plan, Verb};
+use planwright_core::edit::VerbRequest;
+use planwright_core::plan::{Field, Plan};
 
 use super::{
     ChangeTarget, PendingChange, ReviseError, Revised, TaskTransition, each_once, is_all_written, located, revise,
@@ -13,73 +13,16 @@ use super::{
 use crate::journal::ManualVerification;
 
 /// One verb for one task, as part of many.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BatchRequest {
+#[derive(Clone, Debug)]
+pub struct BatchRequest<'a> {
     /// The task's name.
     pub task: String,
-    /// What to do.
-    pub verb: Verb,
-    /// Why.
-    pub note: Option<String>,
-    /// What came out of the work.
-    pub output: Option<String>,
-    /// The files that the work touched.
-    pub files: Vec<String>,
-    /// Who did it.
-    pub by: Option<String>,
-    /// Who said so, where that is not who did it.
-    pub word_of: Option<String>,
-    /// The time, as RFC 3339 in UTC.
-    pub now: String,
-    /// Whether to start what is not ready, and to reopen what is done.
-    pub force: bool,
-    /// Whether skipping goes on to dependents, where the dialect has it so.
-    pub cascade: bool,
-    /// Whether the notes of the task stay as they are; see [`VerbRequest::keeps_notes`].
-    pub keeps_notes: bool,
+    /// What to do to it.
+    pub request: VerbRequest<'a>,
+    /// Who decided, where that is not who did the work.
+    pub decided_by: Option<&'a str>,
     /// How it was verified.
     pub verified: Option<ManualVerification>,
-    /// How the work went, where an agent told.
-    pub work: WorkReport,
-}
-
-impl BatchRequest {
-    /// Returns a request with nothing but a task, a verb and a time.
-    pub fn new(task: impl Into<String>, verb: Verb, now: impl Into<String>) -> Self {
-        BatchRequest {
-            task: task.into(),
-            verb,
-            note: None,
-            output: None,
-            files: Vec::new(),
-            by: None,
-            word_of: None,
-            now: now.into(),
-            force: false,
-            cascade: true,
-            keeps_notes: false,
-            verified: None,
-            work: WorkReport::default(),
-        }
-    }
-
-    fn request(&self) -> VerbRequest<'_> {
-        VerbRequest {
-            verb: self.verb,
-            note: self.note.as_deref(),
-            output: self.output.as_deref(),
-            files: &self.files,
-            by: self.by.as_deref(),
-            user: None,
-            now: &self.now,
-            force: self.force,
-            cascade: self.cascade,
-            keeps_notes: self.keeps_notes,
-            // A run that tries a failed task again starts it.
-            starts: true,
-            work: Some(&self.work),
-        }
-    }
 }
 
 /// Does verbs to tasks, one after another, as one change of the file and of the history, which has this verb. Each is refused by
@@ -88,29 +31,26 @@ impl BatchRequest {
 pub fn transitions(
     target: ChangeTarget<'_>,
     verb: &str,
-    requests: &[BatchRequest],
+    requests: &[BatchRequest<'_>],
 ) -> Result<(Revised, Vec<Result<(), ReviseError>>), ReviseError> {
     let mut results = Vec::new();
     let revised = revise(target, verb, |pending| {
-        let asked: Vec<_> = requests
-            .iter()
-            .map(|request| (request.task.as_str(), request.request()))
-            .collect();
-        results = pending.transitions(&asked, NotePlacement::ByState)?;
+        let asked = requests.iter().map(|request| (request.task.as_str(), request.request));
+        results = pending.transitions(&asked.collect::<Vec<_>>(), NotePlacement::ByState)?;
         let made = requests.iter().zip(&results).filter(|(_, result)| result.is_ok());
-        let made: Vec<&BatchRequest> = made.map(|(request, _)| request).collect();
+        let made: Vec<&BatchRequest<'_>> = made.map(|(request, _)| request).collect();
         pending.is_idle = made.is_empty();
         pending.change.tasks = each_once(made.iter().map(|request| &request.task));
         pending.change.verified = made.iter().filter_map(|request| request.verified.clone()).collect();
         let by = made
             .iter()
-            .filter_map(|request| request.word_of.as_ref().or(request.by.as_ref()));
-        let by = each_once(by);
+            .filter_map(|request| request.decided_by.or(request.request.by));
+        let by = each_once(&by.map(str::to_owned).collect::<Vec<_>>());
         pending.change.by = (!by.is_empty()).then(|| by.join(", "));
         if let [only] = made.as_slice() {
-            pending.change.files.clone_from(&only.files);
-            pending.change.note.clone_from(&only.note);
-            pending.change.output.clone_from(&only.output);
+            pending.change.files = only.request.files.to_vec();
+            pending.change.note = only.request.note.map(str::to_owned);
+            pending.change.output = only.request.output.map(str::to_owned);
         }
         Ok(())
     })?;
@@ -160,7 +100,6 @@ impl PendingChange<'_> {
         asked: &[(&str, VerbRequest<'_>)],
         kept: NotePlacement,
     ) -> Result<Vec<Result<(), ReviseError>>, ReviseError> {
-        self.catch_up();
         let plan = &self.linked()?.plan;
         let is_all_written = is_all_written(plan);
         let places: Vec<Option<usize>> = match asked {
@@ -198,7 +137,8 @@ impl PendingChange<'_> {
             };
             results.push(result);
         }
-        self.take(batch.changed);
+        self.open.take(batch.changed);
+        self.take_states();
         Ok(results)
     }
 }

@@ -10,7 +10,7 @@ mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use planwright_core::change::tasks::{self, Edit};
 use planwright_core::change::{self, ChangedText, Open, Problem};
@@ -24,10 +24,7 @@ use crate::claims::{Claims, NotHolder};
 use crate::clock;
 use crate::gate::{Closed, GatePolicy};
 use crate::inspect_file::open;
-use crate::journal::{
-    ChangeRecord, Claimed, History, JournalRepair, JournalTaskState, ManualVerification, PastChange, StateChange,
-    plan_id,
-};
+use crate::journal::{ChangeRecord, History, JournalRepair, JournalTaskState, PastChange, StateChange, plan_id};
 use crate::store::{CreateError, LoadError, PlanFile, PreparedChange, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
@@ -36,7 +33,7 @@ pub use called_verbs::note_take_overs;
 pub(crate) use called_verbs::{CalledVerbs, LastVerb, last_verbs, last_verbs_of, next_record, was_started_by_hand};
 use pointer::point;
 pub use pointer::{PointerError, point_at_new};
-pub use transition::{VerbCall, expired_names, transition, transition_by};
+pub use transition::{Foreseen, VerbCall, expired_names, foresee, transition, transition_by};
 pub use undo::{UndoCall, undo};
 pub use version::{VersionContent, VersionRequest, Versioned, new_version_of, newest_version};
 
@@ -81,27 +78,15 @@ pub struct Revised {
     pub before: SourceText,
     /// The text after.
     pub text: SourceText,
-    /// The plan after, with the states that only the journal holds. See `is_behind`.
+    /// The plan after, with the states that only the journal holds. Places are those of [`Inspection::source`], which may be the text
+    /// before: names, titles and dependencies are the same in both then.
     pub after: Inspection,
-    /// True where `after` is what was read of the text before, with the states of the text after: names, titles and
-    /// dependencies are the same in both.
-    pub is_behind: bool,
-    /// The tasks that were asked for.
-    pub names: Vec<String>,
     /// What became of which task.
     pub steps: Vec<TaskTransition>,
     /// What became of the plan as a whole, where that was asked for.
     pub plan_step: Option<PlanMove>,
-    /// How the tasks were verified before.
-    pub verified: Vec<ManualVerification>,
-    /// Who holds the tasks from now on.
-    pub claim: Option<Claimed>,
-    /// Whether the plan as a whole may be worked on from now on, where only the journal has that.
-    pub approval: Option<bool>,
-    /// Who held tasks that were taken over.
-    pub taken_over_from: Option<String>,
-    /// The gates that were closed and passed by force.
-    pub passed_gates: Vec<String>,
+    /// What the journal has of it.
+    pub record: ChangeRecord,
     /// The number of the change in the journal; none where nothing was written.
     pub change: Option<u64>,
     /// Which bytes of the journal came with it.
@@ -112,27 +97,6 @@ pub struct Revised {
     pub notes: Vec<String>,
     /// Why the file that points at the plan is not in step with it.
     pub pointer: Option<PointerError>,
-}
-
-impl Revised {
-    /// Reads the text after as a whole, where that was not needed to change it.
-    pub fn catch_up(&mut self, target: ChangeTarget<'_>) {
-        if !std::mem::take(&mut self.is_behind) {
-            return;
-        }
-        let behind = std::mem::replace(
-            &mut self.after,
-            open(&self.text, Some(target.path), target.forced).0.inspection,
-        );
-        if let (Some(behind), Some(linked)) = (&behind.plan, &mut self.after.plan) {
-            let plan = &behind.plan;
-            let states = plan.tasks().iter().enumerate();
-            let states: BTreeMap<_, _> = states
-                .filter_map(|(ix, task)| Some((plan.task_name(ix), task.status.state()?)))
-                .collect();
-            linked.plan.take_states(|name| states.get(name).copied());
-        }
-    }
 }
 
 /// Why nothing was changed.
@@ -231,7 +195,10 @@ pub fn transition_plan(
             PlanVerb::Approve | PlanVerb::Reject if policy.approval_required && !has_place => {
                 pending.change.approval = Some(request.verb == PlanVerb::Approve);
             }
-            _ => pending.transition_plan(request)?,
+            _ => {
+                let step = pending.make(|open, choice| change::transition_plan(open, choice, request))?;
+                pending.plan_step = Some(step);
+            }
         }
         pending.change.by = request.by.map(str::to_owned);
         pending.change.note = request.note.map(str::to_owned);
@@ -246,11 +213,11 @@ fn states_by_name(plan: &Plan) -> BTreeMap<String, State> {
     named.collect()
 }
 
-/// Returns the tasks that are done.
-pub(crate) fn done_names(plan: &Plan) -> Vec<String> {
-    let done = plan.tasks().iter().enumerate();
-    let done = done.filter(|(_, task)| task.status.state() == Some(State::Done));
-    done.map(|(ix, _)| plan.task_name(ix).into_owned()).collect()
+/// Returns the tasks that are in a state, in the order of the plan.
+pub(crate) fn names_in(plan: &Plan, state: State) -> Vec<String> {
+    let tasks = plan.tasks().iter().enumerate();
+    let found = tasks.filter(|(_, task)| task.status.state() == Some(state));
+    found.map(|(ix, _)| plan.task_name(ix).into_owned()).collect()
 }
 
 /// Returns the states that tasks got from one text of a plan to the next.
@@ -401,13 +368,6 @@ fn is_all_written(plan: &Plan) -> bool {
         .all(|state| machine.is_written(state) || (state == State::Blocked && !machine.can_block))
 }
 
-fn states_of(history: &History) -> BTreeMap<String, State> {
-    let states = history.task_states().into_iter();
-    states
-        .filter_map(|(task, known)| Some((task, State::from_word(&known.state.to)?)))
-        .collect()
-}
-
 /// Returns names in their order, each once.
 pub fn each_once<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
@@ -416,8 +376,7 @@ pub fn each_once<'n>(names: impl IntoIterator<Item = &'n String>) -> Vec<String>
 
 /// Where a change is prepared: the plan as it is so far, and what is to be recorded.
 struct PendingChange<'a> {
-    path: &'a Path,
-    forced: Option<&'static dyn Dialect>,
+    target: ChangeTarget<'a>,
     facts: DiskFacts,
     open: Open,
     history: &'a History,
@@ -425,16 +384,78 @@ struct PendingChange<'a> {
     steps: Vec<TaskTransition>,
     plan_step: Option<PlanMove>,
     notes: Vec<Note>,
+    /// Moves in it are states that tasks have as before, and that only the journal has to record again.
     change: ChangeRecord,
     /// The states before, where those after are to be compared with them.
     states_before: Option<BTreeMap<String, State>>,
-    /// States that tasks have as before, and that only the journal has to record again.
-    restated: Vec<StateChange>,
     /// Nothing was done after all, and nothing is to be written.
     is_idle: bool,
+    /// The caller shows what the text after says, with its places.
+    shows_text: bool,
 }
 
-impl PendingChange<'_> {
+impl<'a> PendingChange<'a> {
+    fn new(target: ChangeTarget<'a>, verb: &str, (open, facts): (Open, DiskFacts), history: &'a History) -> Self {
+        let states = history.task_states().into_iter();
+        let states = states.filter_map(|(task, known)| Some((task, State::from_word(&known.state.to)?)));
+        let mut pending = PendingChange {
+            target,
+            facts,
+            open,
+            history,
+            states: states.collect(),
+            steps: Vec::new(),
+            plan_step: None,
+            notes: Vec::new(),
+            change: ChangeRecord {
+                verb: verb.to_owned(),
+                ..ChangeRecord::default()
+            },
+            states_before: None,
+            is_idle: false,
+            shows_text: false,
+        };
+        pending.take_states();
+        if !history.has_beginning() {
+            let linked = pending.open.inspection.plan.as_ref();
+            pending.change.found_done =
+                Some(linked.map_or_else(Vec::new, |linked| names_in(&linked.plan, State::Done)));
+        }
+        pending
+    }
+
+    /// Returns what is to be written and recorded.
+    fn finish(mut self, before: &SourceText) -> Draft {
+        let restated = std::mem::take(&mut self.change.moves);
+        self.change.moves = self.moves().into_iter().chain(restated).collect();
+        let text = self.open.source().clone();
+        let points = self
+            .open
+            .inspection
+            .dialect
+            .is_some_and(|dialect| dialect.pointer().is_some());
+        let open = match points || self.shows_text {
+            true => choose(self.target, &self.facts, |choice| self.open.into_whole(choice)),
+            false => self.open,
+        };
+        Draft {
+            is_idle: self.is_idle,
+            revised: Revised {
+                before: before.clone(),
+                notes: self.notes.iter().filter_map(|note| note.words(&text)).collect(),
+                text,
+                after: open.inspection,
+                steps: self.steps,
+                plan_step: self.plan_step,
+                record: self.change,
+                change: None,
+                recorded: 0..0,
+                notices: Vec::new(),
+                pointer: None,
+            },
+        }
+    }
+
     fn linked(&self) -> Result<&LinkedPlan, ReviseError> {
         self.open
             .inspection
@@ -449,8 +470,8 @@ impl PendingChange<'_> {
     }
 
     /// Returns the states that the change gives to tasks.
-    fn moves(&mut self) -> Vec<StateChange> {
-        let Some(before) = self.states_before.take() else {
+    fn moves(&self) -> Vec<StateChange> {
+        let Some(before) = &self.states_before else {
             let steps = self.steps.iter().map(|step| StateChange {
                 task: step.task.clone(),
                 from: Some(step.from.as_str().to_owned()),
@@ -459,11 +480,8 @@ impl PendingChange<'_> {
             });
             return steps.collect();
         };
-        self.catch_up();
-        let after = self
-            .linked()
-            .map_or_else(|_| BTreeMap::new(), |linked| states_by_name(&linked.plan));
-        moved_states(&before, after)
+        let after = self.linked().map(|linked| states_by_name(&linked.plan));
+        moved_states(before, after.unwrap_or_default())
     }
 
     fn offer_again(&mut self, claims: &Claims) {
@@ -481,42 +499,29 @@ impl PendingChange<'_> {
     }
 
     fn replace(&mut self, source: &SourceText) {
-        (self.open, self.facts) = open(source, Some(self.path), self.forced);
-        self.take_states();
-    }
-
-    /// Reads the text again where an earlier change did not.
-    fn catch_up(&mut self) {
-        if self.open.is_behind() {
-            self.replace(&self.open.source().clone());
-        }
-    }
-
-    /// Goes over to a changed text; the states of the journal still hold.
-    fn take(&mut self, changed: ChangedText) {
-        self.open.take(changed);
+        (self.open, self.facts) = open(source, Some(self.target.path), self.target.forced);
         self.take_states();
     }
 
     fn with_choice<T>(&self, call: impl FnOnce(&Open, &Choice<'_>) -> T) -> T {
-        let name = slashed(self.path);
-        let choice = Choice {
-            dialects: DIALECTS,
-            forced: self.forced,
-            path: Some(&name),
-            facts: &self.facts,
-        };
-        call(&self.open, &choice)
+        choose(self.target, &self.facts, |choice| call(&self.open, choice))
     }
 
-    fn transition_plan(&mut self, request: &PlanRequest<'_>) -> Result<(), ReviseError> {
-        self.catch_up();
-        let changed = self.with_choice(|open, choice| change::transition_plan(open, choice, request));
-        let (changed, step) = changed.map_err(|problem| located(problem, self.open.source()))?;
-        self.notes.extend(changed.notes.iter().cloned());
-        self.plan_step = Some(step);
-        self.take(changed);
-        Ok(())
+    /// Makes a change of the plan so far. The states of the journal still hold.
+    fn make<T>(
+        &mut self,
+        change: impl FnOnce(&Open, &Choice<'_>) -> Result<(ChangedText, T), Problem>,
+    ) -> Result<T, ReviseError> {
+        let changed = self.with_choice(change);
+        let (changed, result) = changed.map_err(|problem| located(problem, self.open.source()))?;
+        for note in &changed.notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
+        self.open.take(changed);
+        self.take_states();
+        Ok(result)
     }
 
     fn record_state(&mut self, task: &str, from: Option<State>, to: Option<State>, words: Option<&VerbRequest<'_>>) {
@@ -533,34 +538,31 @@ impl PendingChange<'_> {
         });
     }
 
+    /// Records that the journal's state of a task does not count any more, and returns it: an id that is used again is another task's.
+    fn forget_state(&mut self, task: &str) -> Option<State> {
+        let state = self.states.get(task).copied();
+        if state.is_some() {
+            self.record_state(task, state, Some(State::Pending), None);
+        }
+        state
+    }
+
     fn edit(&mut self, edit: &Edit<'_>, now: &str) -> Result<(), ReviseError> {
-        self.catch_up();
-        let changed = self.with_choice(|open, choice| tasks::edit(open, choice, edit, now));
-        let changed = changed.map_err(|problem| located(problem, self.open.source()))?;
-        let old_name = |ix: usize| self.linked().map(|linked| linked.plan.task_name(ix).into_owned());
-        match edit {
-            Edit::Rename { task_ix, to } => {
-                let old = old_name(*task_ix)?;
-                if let Some(state) = self.states.get(&old).copied() {
-                    self.record_state(&old, Some(state), Some(State::Pending), None);
-                    self.record_state(to, None, Some(state), None);
-                }
+        let plan = &self.linked()?.plan;
+        let old_name = match edit {
+            Edit::Rename { task_ix, .. } | Edit::Remove { task_ix, .. } if *task_ix < plan.tasks().len() => {
+                Some(plan.task_name(*task_ix).into_owned())
             }
-            // An id that is used again is another task's.
-            Edit::Remove { task_ix, .. } => {
-                let old = old_name(*task_ix)?;
-                if let Some(state) = self.states.get(&old).copied() {
-                    self.record_state(&old, Some(state), Some(State::Pending), None);
-                }
-            }
-            _ => {}
+            _ => None,
+        };
+        self.make(|open, choice| Ok((tasks::edit(open, choice, edit, now)?, ())))?;
+        let state = old_name.and_then(|old| self.forget_state(&old));
+        if let Edit::Rename { to, .. } = edit
+            && state.is_some()
+        {
+            self.record_state(to, None, state, None);
+            self.take_states();
         }
-        for note in &changed.notes {
-            if !self.notes.contains(note) {
-                self.notes.push(note.clone());
-            }
-        }
-        self.take(changed);
         if let Edit::Add(new) = edit {
             let plan = &self.linked()?.plan;
             let added = plan
@@ -570,6 +572,16 @@ impl PendingChange<'_> {
         }
         Ok(())
     }
+}
+
+/// Calls with how the text of a file is read.
+fn choose<T>(target: ChangeTarget<'_>, facts: &DiskFacts, call: impl FnOnce(&Choice<'_>) -> T) -> T {
+    call(&Choice {
+        dialects: DIALECTS,
+        forced: target.forced,
+        path: Some(&slashed(target.path)),
+        facts,
+    })
 }
 
 /// Keeps the text that the place of a refusal is in.
@@ -587,116 +599,117 @@ fn located(problem: Problem, source: &SourceText) -> ReviseError {
 fn revise(
     target: ChangeTarget<'_>,
     verb: &str,
-    mut prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
+    prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
 ) -> Result<Revised, ReviseError> {
-    let path: PathBuf = target.path.to_owned();
-    let source = load(&path)?.source;
-    let first = open(&source, Some(&path), target.forced);
-    let id = first
-        .0
-        .inspection
-        .plan
-        .as_ref()
-        .and_then(|linked| plan_id(&linked.plan))
-        .map(str::to_owned);
-    let file = PlanFile {
-        path: &path,
-        id: id.as_deref(),
-    };
-    // What was read before the lock was taken is mostly still what is there.
-    let mut read = Some((source.clone(), first));
-    let mut revised = None;
-    let mut is_idle = false;
-    let mut work = |source: &SourceText, history: &History| -> Result<PreparedChange, ReviseError> {
-        let (open, facts) = match read.take() {
-            Some((before, opened)) if before.as_str() == source.as_str() => opened,
-            _ => open(source, Some(&path), target.forced),
-        };
-        let mut pending = PendingChange {
-            path: &path,
-            forced: target.forced,
-            facts,
-            open,
-            history,
-            states: states_of(history),
-            steps: Vec::new(),
-            plan_step: None,
-            notes: Vec::new(),
-            change: ChangeRecord {
-                verb: verb.to_owned(),
-                ..ChangeRecord::default()
-            },
-            states_before: None,
-            restated: Vec::new(),
-            is_idle: false,
-        };
-        pending.take_states();
-        let done_before = match history.has_beginning() {
-            true => Vec::new(),
-            false => pending
-                .linked()
-                .map_or_else(|_| Vec::new(), |linked| done_names(&linked.plan)),
-        };
-        prepare(&mut pending)?;
-        is_idle = pending.is_idle;
-        pending.change.moves = pending.moves();
-        pending.change.moves.append(&mut pending.restated);
-        if !history.has_beginning() {
-            pending.change.found_done = Some(done_before);
-        }
-        let text = pending.open.source().clone();
-        let verified = pending.change.verified.clone();
-        let claim = pending.change.claim.clone();
-        let names = pending.change.tasks.clone();
-        let taken_over_from = pending.change.taken_over_from.clone();
-        let approval = pending.change.approval;
-        let passed_gates = pending.change.passed_gates.clone();
-        let prepared = PreparedChange {
-            text: Some(text.clone()),
-            change: pending.change,
-        };
-        revised = Some(Revised {
-            before: source.clone(),
-            is_behind: pending.open.is_behind(),
-            notes: pending.notes.iter().filter_map(|note| note.words(&text)).collect(),
-            text,
-            after: pending.open.inspection,
-            names,
-            steps: pending.steps,
-            plan_step: pending.plan_step,
-            verified,
-            claim,
-            approval,
-            taken_over_from,
-            passed_gates,
-            change: None,
-            recorded: 0..0,
-            notices: Vec::new(),
-            pointer: None,
-        });
-        Ok(prepared)
-    };
-    let (change, recorded, notices) = if target.dry {
-        let history = history(file).map_err(ReviseError::Store)?;
-        let source = load(&path)?.source;
-        work(&source, &history)?;
-        (None, 0..0, Vec::new())
-    } else {
-        let updated = Store::default().update_known(file, verb, Some(&source), |source, history| {
-            work(source, history).map(Some)
-        })?;
-        (updated.change, updated.recorded, updated.notices)
-    };
-    let mut revised = revised.ok_or(ReviseError::Problem(Problem::NoPlan))?;
-    if !target.dry && !is_idle {
-        let begins = revised.steps.iter().any(|step| step.to == State::Running);
-        let pointing = if begins { Pointing::Begins } else { Pointing::Stays };
-        revised.pointer = point(target, &mut revised, pointing, &clock::now());
+    Revision::open(target, verb)?.make(prepare)
+}
+
+/// A change that was prepared.
+struct Draft {
+    revised: Revised,
+    is_idle: bool,
+}
+
+/// A change of one plan, from the first reading to the store.
+struct Revision<'a> {
+    target: ChangeTarget<'a>,
+    verb: String,
+    /// The text that was read before the lock was taken. Mostly it is still there then.
+    source: SourceText,
+    opened: Option<(Open, DiskFacts)>,
+    id: Option<String>,
+    /// The change that was prepared for that text, and the number of the next record of the journal then.
+    draft: Option<(Draft, u64)>,
+}
+
+impl<'a> Revision<'a> {
+    /// Reads the plan.
+    fn open(target: ChangeTarget<'a>, verb: &str) -> Result<Self, ReviseError> {
+        let source = load(target.path)?.source;
+        let opened = open(&source, Some(target.path), target.forced);
+        let linked = opened.0.inspection.plan.as_ref();
+        Ok(Revision {
+            id: linked.and_then(|linked| plan_id(&linked.plan)).map(str::to_owned),
+            target,
+            verb: verb.to_owned(),
+            source,
+            opened: Some(opened),
+            draft: None,
+        })
     }
-    Ok(Revised {
-        change,
-        recorded,
-        notices,
-        ..revised
-    })
+
+    /// Prepares the change without a lock. [`Revision::make`] takes it, unless the plan or its journal has changed by then.
+    fn foresee(
+        &mut self,
+        prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
+    ) -> Result<(), ReviseError> {
+        let file = PlanFile {
+            path: self.target.path,
+            id: self.id.as_deref(),
+        };
+        let history = history(file).map_err(ReviseError::Store)?;
+        let draft = self.prepare(&self.source.clone(), &history, prepare)?;
+        self.draft = Some((draft, history.next_seq()));
+        Ok(())
+    }
+
+    fn prepare(
+        &mut self,
+        source: &SourceText,
+        history: &History,
+        mut prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
+    ) -> Result<Draft, ReviseError> {
+        let is_first = self.source.as_str() == source.as_str();
+        match self.draft.take() {
+            Some((draft, next_seq)) if is_first && next_seq == history.next_seq() => return Ok(draft),
+            _ => {}
+        }
+        let opened = match self.opened.take() {
+            Some(opened) if is_first => opened,
+            _ => open(source, Some(self.target.path), self.target.forced),
+        };
+        let mut pending = PendingChange::new(self.target, &self.verb, opened, history);
+        prepare(&mut pending)?;
+        Ok(pending.finish(source))
+    }
+
+    /// Prepares the change on the newest text, and has it written unless nothing is to be.
+    fn make(
+        mut self,
+        mut prepare: impl FnMut(&mut PendingChange<'_>) -> Result<(), ReviseError>,
+    ) -> Result<Revised, ReviseError> {
+        let target = self.target;
+        if target.dry {
+            if self.draft.is_none() {
+                self.foresee(prepare)?;
+            }
+            let (draft, _) = self.draft.ok_or(Problem::NoPlan)?;
+            return Ok(draft.revised);
+        }
+        let (id, verb, source) = (self.id.clone(), self.verb.clone(), self.source.clone());
+        let file = PlanFile {
+            path: target.path,
+            id: id.as_deref(),
+        };
+        let mut draft = None;
+        let updated = Store::default().update_known(file, &verb, Some(&source), |source, history| {
+            let made = draft.insert(self.prepare(source, history, &mut prepare)?);
+            Ok::<_, ReviseError>(Some(PreparedChange {
+                text: Some(made.revised.text.clone()),
+                change: made.revised.record.clone(),
+            }))
+        })?;
+        let Draft { mut revised, is_idle } = draft.ok_or(Problem::NoPlan)?;
+        if !is_idle {
+            let begins = revised.steps.iter().any(|step| step.to == State::Running);
+            let pointing = if begins { Pointing::Begins } else { Pointing::Stays };
+            revised.pointer = point(target.path, &revised.after, pointing, &clock::now());
+        }
+        Ok(Revised {
+            change: updated.change,
+            recorded: updated.recorded,
+            notices: updated.notices,
+            ..revised
+        })
+    }
 }

@@ -4,28 +4,21 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::{Dialect, PlanPointer, Pointing};
 use planwright_core::document::patch::PatchRefusal;
+use planwright_core::inspect::Inspection;
 use planwright_core::plan::Plan;
 use planwright_core::text::SourceText;
 
-use super::{ChangeTarget, Revised};
 use crate::clock;
 use crate::inspect_file::inspect_file;
-use crate::store::{CreateError, LoadError, ReplaceError, create, load, replace};
+use crate::store::{CreateError, LoadError, StoreError, create, load, replace};
 use crate::workspace::slashed;
 
 /// Keeps the file in step that says which plan is being worked on, where the dialect has one. The plan itself is written
 /// by then: what goes wrong here is said, and loses nothing.
-pub(super) fn point(
-    target: ChangeTarget<'_>,
-    revised: &mut Revised,
-    pointing: Pointing,
-    now: &str,
-) -> Option<PointerError> {
-    let pointer = revised.after.dialect?.pointer()?;
-    let file = pointer_of(target.path, pointer)?;
-    revised.catch_up(target);
-    let plan = &revised.after.plan.as_ref()?.plan;
-    write(&file, pointer, plan, pointing, now)
+pub(super) fn point(path: &Path, after: &Inspection, pointing: Pointing, now: &str) -> Option<PointerError> {
+    let pointer = after.dialect?.pointer()?;
+    let file = pointer_of(path, pointer)?;
+    write(&file, pointer, &after.plan.as_ref()?.plan, pointing, now)
 }
 
 /// Does the same for a plan that was written to a new file.
@@ -119,7 +112,7 @@ pub enum PointerError {
     },
     /// It cannot be replaced.
     #[error(transparent)]
-    Replace(ReplaceError),
+    Replace(StoreError),
     /// It cannot be made.
     #[error(transparent)]
     Create(CreateError),

@@ -6,10 +6,13 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Plan, Readiness, RunLift, State, Verb};
 
 use super::batch::NotePlacement;
-use super::{ChangeTarget, Pick, ReviseError, Revised, each_once, no_such_task, revise, task_named};
+use super::{
+    ChangeTarget, PendingChange, Pick, ReviseError, Revised, Revision, each_once, names_in, no_such_task, revise,
+    task_named,
+};
 use crate::claims::{Authority, Claim, Claims, NotHolder};
 use crate::gate::{Gate, GatePolicy, Gates};
-use crate::journal::{Claimed, ManualVerification};
+use crate::journal::{ChangeRecord, Claimed, ManualVerification};
 use crate::user::owner_here;
 
 /// Who calls a verb on tasks, and by which rules it is judged in addition to the table.
@@ -54,64 +57,120 @@ pub fn transition_by(
     request: &VerbRequest<'_>,
     call: &VerbCall<'_>,
 ) -> Result<Revised, ReviseError> {
-    let owner = call.owner.map_or_else(owner_here, str::to_owned);
-    let request = &VerbRequest {
-        user: Some(&owner),
-        ..*request
-    };
-    revise(target, call.name.unwrap_or(request.verb.as_str()), |pending| {
-        let claims = Claims::of(pending.history);
-        pending.offer_again(&claims);
-        let gates = Gates::new(&pending.open.inspection, pending.history, &claims, call.policy);
+    revise(target, name_of(request, call), |pending| {
+        pending.call_verb(pick, request, call)
+    })
+}
+
+/// Finds out what a verb would do to tasks, without a lock: it is made later.
+pub fn foresee<'a>(
+    target: ChangeTarget<'a>,
+    pick: Pick<'_>,
+    request: &VerbRequest<'_>,
+    call: &VerbCall<'_>,
+) -> Result<Foreseen<'a>, ReviseError> {
+    let mut revision = Revision::open(target, name_of(request, call))?;
+    revision.foresee(|pending| pending.call_verb(pick, request, call))?;
+    Ok(Foreseen(revision))
+}
+
+/// What a verb would do to tasks.
+pub struct Foreseen<'a>(Revision<'a>);
+
+impl Foreseen<'_> {
+    /// Returns the plan after the change.
+    pub fn plan(&self) -> Option<&LinkedPlan> {
+        let (draft, _) = self.0.draft.as_ref()?;
+        draft.revised.after.plan.as_ref()
+    }
+
+    /// Makes the change, with what verified the tasks. It is prepared again only where the plan or its journal has changed.
+    pub fn make(
+        mut self,
+        pick: Pick<'_>,
+        request: &VerbRequest<'_>,
+        call: &VerbCall<'_>,
+    ) -> Result<Revised, ReviseError> {
+        if let Some((draft, _)) = &mut self.0.draft {
+            draft.revised.record.verified = call.verified.to_vec();
+        }
+        self.0.make(|pending| pending.call_verb(pick, request, call))
+    }
+}
+
+/// Returns what the history calls it.
+fn name_of<'c>(request: &VerbRequest<'_>, call: &VerbCall<'c>) -> &'c str {
+    call.name.unwrap_or(request.verb.as_str())
+}
+
+impl PendingChange<'_> {
+    fn call_verb(&mut self, pick: Pick<'_>, request: &VerbRequest<'_>, call: &VerbCall<'_>) -> Result<(), ReviseError> {
+        let owner = call.owner.map_or_else(owner_here, str::to_owned);
+        let request = &VerbRequest {
+            user: Some(&owner),
+            ..*request
+        };
+        let claims = Claims::of(self.history);
+        self.offer_again(&claims);
+        let gates = Gates::new(&self.open.inspection, self.history, &claims, call.policy);
         let names = match pick {
             Pick::Named(names) => each_once(names),
-            Pick::Next(most) => next_names(pending.linked()?, &claims, request.now, most),
+            Pick::Next(most) => next_names(self.linked()?, &claims, request.now, most),
         };
         if names.is_empty() {
             return Err(gates.of_plan().map_or(ReviseError::NothingReady, ReviseError::Closed));
         }
-        let authority = Authority {
-            owner: &owner,
-            claim: call.claim,
-            // `reset --force` is about what is done.
-            takes_over: call.takes_over || (request.force && !gives_up(request.verb)),
+        let mut judge = Judge {
+            linked: self.linked()?,
+            gates,
+            claims: &claims,
+            authority: Authority {
+                owner: &owner,
+                claim: call.claim,
+                // `reset --force` is about what is done.
+                takes_over: call.takes_over || (request.force && !gives_up(request.verb)),
+            },
+            request,
+            asked: Vec::new(),
+            passed: Vec::new(),
+            holders: Vec::new(),
         };
-        let mut judged = Judged::default();
-        for name in &names {
-            judged.judge(pending.linked()?, &gates, &claims, &authority, name, request)?;
-        }
-        let Judged {
+        names.iter().try_for_each(|name| judge.task(name))?;
+        let Judge {
             asked, passed, holders, ..
-        } = judged;
+        } = judge;
         let asked: Vec<_> = asked.iter().map(|(name, request)| (name.as_str(), *request)).collect();
         let results = match asked.is_empty() {
             true => Vec::new(),
-            false => pending.transitions(&asked, NotePlacement::ByChange)?,
+            false => self.transitions(&asked, NotePlacement::ByChange)?,
         };
         if let Some(refused) = results.into_iter().find_map(Result::err) {
             return Err(match refused {
-                ReviseError::NoSuchTask { name, .. } => no_such_task(&pending.linked()?.plan, &name),
+                ReviseError::NoSuchTask { name, .. } => no_such_task(&self.linked()?.plan, &name),
                 refused => refused,
             });
         }
-        if starts(request) {
-            pending.change.claim = Some(Claimed {
-                by: owner.clone(),
-                is_named: call.owner.is_some(),
-                until: call.until.clone(),
-            });
-        }
-        pending.change.passed_gates = passed;
-        pending.change.taken_over_from = (!holders.is_empty()).then(|| holders.join(", "));
-        pending.change.tasks = names;
+        self.shows_text = matches!(pick, Pick::Next(_));
         let by = call.decided_by.or(request.by).unwrap_or(&owner);
-        pending.change.by = Some(by.to_owned());
-        pending.change.note = request.note.map(str::to_owned);
-        pending.change.output = request.output.map(str::to_owned);
-        pending.change.files = request.files.to_vec();
-        pending.change.verified = call.verified.to_vec();
+        let claim = starts(request).then(|| Claimed {
+            by: owner.clone(),
+            is_named: call.owner.is_some(),
+            until: call.until.clone(),
+        });
+        self.change = ChangeRecord {
+            claim,
+            passed_gates: passed,
+            taken_over_from: (!holders.is_empty()).then(|| holders.join(", ")),
+            tasks: names,
+            by: Some(by.to_owned()),
+            note: request.note.map(str::to_owned),
+            output: request.output.map(str::to_owned),
+            files: request.files.to_vec(),
+            verified: call.verified.to_vec(),
+            ..std::mem::take(&mut self.change)
+        };
         Ok(())
-    })
+    }
 }
 
 /// Returns whether a verb ends the work of the holder on a task.
@@ -124,9 +183,14 @@ fn starts(request: &VerbRequest<'_>) -> bool {
     request.verb == Verb::Start || (request.verb == Verb::Retry && request.starts)
 }
 
-/// What is to be done to tasks after the gates and the claims were asked.
-#[derive(Default)]
-struct Judged<'r> {
+/// Asks the gates and the claims about a verb on tasks, before the table is asked.
+struct Judge<'a, 'r> {
+    linked: &'a LinkedPlan,
+    gates: Gates<'a>,
+    claims: &'a Claims,
+    authority: Authority<'a>,
+    request: &'a VerbRequest<'r>,
+    /// What is to be done to tasks.
     asked: Vec<(String, VerbRequest<'r>)>,
     /// The gates that were passed by force.
     passed: Vec<String>,
@@ -134,85 +198,109 @@ struct Judged<'r> {
     holders: Vec<String>,
 }
 
-impl<'r> Judged<'r> {
-    fn judge(
-        &mut self,
-        linked: &LinkedPlan,
-        gates: &Gates<'_>,
-        claims: &Claims,
-        authority: &Authority<'_>,
-        name: &str,
-        request: &VerbRequest<'r>,
-    ) -> Result<(), ReviseError> {
-        let plan = &linked.plan;
+impl Judge<'_, '_> {
+    fn task(&mut self, name: &str) -> Result<(), ReviseError> {
+        let (plan, request) = (&self.linked.plan, self.request);
         let task_ix = task_named(plan, name)?;
         let task = plan.task_name(task_ix).into_owned();
-        let state = plan.tasks()[task_ix].status.state();
-        let claim = claims.on(&task).filter(|_| state == Some(State::Running));
+        self.ask_gates(task_ix)?;
+        if !self.ask_holder(task_ix, &task)? {
+            return Ok(());
+        }
+        let is_offered = plan.tasks()[task_ix].offered;
+        if request.verb == Verb::Retry && !request.starts && is_offered {
+            // The journal offers it again already.
+            return Ok(());
+        }
+        let is_begun_again = request.verb == Verb::Start && is_offered;
+        let request = VerbRequest {
+            verb: if is_begun_again { Verb::Retry } else { request.verb },
+            starts: request.starts || is_begun_again,
+            ..*request
+        };
+        self.asked.push((task, request));
+        Ok(())
+    }
+
+    /// Refuses work that a gate is closed for, unless force passes it.
+    fn ask_gates(&mut self, task_ix: usize) -> Result<(), ReviseError> {
+        let request = self.request;
         // A placeholder is no task: it is not skipped or blocked either, which would end some plans.
-        let works = starts(request) || request.verb == Verb::Done || is_untouched_placeholder(linked);
-        if let Some(closed) = gates.of_plan().filter(|closed| works && closed.lift != RunLift::Retry) {
+        let works = starts(request) || request.verb == Verb::Done || is_untouched_placeholder(self.linked);
+        let closed = self.gates.of_plan().filter(|closed| closed.lift != RunLift::Retry);
+        if let Some(closed) = closed.filter(|_| works) {
             return Err(ReviseError::Closed(closed));
         }
-        if starts(request) {
-            let closed = gates.of_task(task_ix, request.now).into_iter();
-            let closed = closed.filter(|closed| closed.gate != Gate::Ownership && closed.lift == RunLift::Nothing);
-            for closed in closed {
-                match closed.gate {
-                    // The table refuses these with their reasons.
-                    Gate::Dependencies if !request.force => {}
-                    gate if request.force && gate.yields_to_force() => self.pass(gate),
-                    _ => return Err(ReviseError::Closed(closed)),
-                }
+        if !starts(request) {
+            return Ok(());
+        }
+        let closed = self.gates.of_task(task_ix, request.now).into_iter();
+        let closed = closed.filter(|closed| closed.gate != Gate::Ownership && closed.lift == RunLift::Nothing);
+        for closed in closed {
+            match closed.gate {
+                // The table refuses these with their reasons.
+                Gate::Dependencies if !request.force => {}
+                gate if request.force && gate.yields_to_force() => self.pass(gate),
+                _ => return Err(ReviseError::Closed(closed)),
             }
         }
+        Ok(())
+    }
+
+    /// Refuses a task that another owner holds. Returns whether the table is to be asked: not where only the holder changes.
+    fn ask_holder(&mut self, task_ix: usize, task: &str) -> Result<bool, ReviseError> {
+        let request = self.request;
+        let state = self.linked.plan.tasks()[task_ix].status.state();
+        let claim = self.claims.on(task).filter(|_| state == Some(State::Running));
+        let is_own = claim.is_some_and(|claim| claim.owner() == Some(self.authority.owner));
+        let refuse = || {
+            let refused = self.authority.refuse(task, self.claims);
+            refused.map_err(|why| not_theirs(task, why))
+        };
         match (request.verb, state, claim) {
             (Verb::Start, Some(State::Running), claim) => {
-                let is_free = claim.is_some_and(|claim| claim.is_expired(request.now)) || authority.takes_over;
-                if !is_free {
-                    return match claim.filter(|claim| claim.owner() != Some(authority.owner)) {
-                        Some(claim) => Err(not_theirs(&task, NotHolder::Held(claim.clone()))),
-                        // The table refuses it: they have started it already.
-                        None => self.ask(task, *request),
-                    };
-                }
-                // The file has it as running already: only its holder changes.
-                self.holders.extend(claim.map(holder_name));
-                return Ok(());
+                let is_free = claim.is_some_and(|claim| claim.is_expired(request.now)) || self.authority.takes_over;
+                return match claim {
+                    Some(claim) if !is_free && !is_own => Err(not_theirs(task, NotHolder::Held(claim.clone()))),
+                    // The table refuses it: they have started it already.
+                    _ if !is_free => Ok(true),
+                    claim => {
+                        self.holders.extend(claim.map(holder_name));
+                        Ok(false)
+                    }
+                };
             }
             // A person confirms a task that no process has started.
-            (Verb::Done, Some(from @ (State::Pending | State::Failed)), _) if authority.takes_over => {
-                let verb = if from == State::Failed {
-                    Verb::Retry
-                } else {
-                    Verb::Start
-                };
+            (Verb::Done, Some(from @ (State::Pending | State::Failed)), _) if self.authority.takes_over => {
                 let begin = VerbRequest {
-                    verb,
+                    verb: match from {
+                        State::Failed => Verb::Retry,
+                        _ => Verb::Start,
+                    },
                     starts: true,
                     output: None,
                     files: &[],
                     ..*request
                 };
-                let mut closed = gates.of_task(task_ix, request.now).into_iter();
+                let mut closed = self.gates.of_task(task_ix, request.now).into_iter();
                 // Without force the table refuses it with its reasons.
                 if request.force && closed.any(|closed| closed.gate == Gate::Dependencies) {
                     self.pass(Gate::Dependencies);
                 }
-                self.asked.push((task.clone(), begin));
+                self.asked.push((task.to_owned(), begin));
             }
             // A run follows what other processes do to its tasks, and a claim whose lease is over holds no more.
             (Verb::Reset | Verb::Skip, Some(State::Running), Some(claim)) if claim.owner().is_some() => {
                 if !claim.is_expired(request.now) {
-                    authority.refuse(&task, claims).map_err(|why| not_theirs(&task, why))?;
+                    refuse()?;
                 }
-                if claim.owner() != Some(authority.owner) {
+                if !is_own {
                     self.holders.push(holder_name(claim));
                 }
             }
             (Verb::Done | Verb::Fail | Verb::Block, Some(State::Running), Some(claim)) => {
-                authority.refuse(&task, claims).map_err(|why| not_theirs(&task, why))?;
-                if authority.takes_over && claim.owner() != Some(authority.owner) {
+                refuse()?;
+                if self.authority.takes_over && !is_own {
                     self.holders.push(holder_name(claim));
                     if request.force {
                         self.pass(Gate::Ownership);
@@ -221,26 +309,7 @@ impl<'r> Judged<'r> {
             }
             _ => {}
         }
-        if request.verb == Verb::Retry && !request.starts && plan.tasks()[task_ix].offered {
-            // It is offered again already, and the journal has that.
-            return Ok(());
-        }
-        let is_offered = request.verb == Verb::Start && plan.tasks()[task_ix].offered;
-        let verb = if is_offered { Verb::Retry } else { request.verb };
-        let starts = request.starts || is_offered;
-        self.ask(
-            task,
-            VerbRequest {
-                verb,
-                starts,
-                ..*request
-            },
-        )
-    }
-
-    fn ask(&mut self, task: String, request: VerbRequest<'r>) -> Result<(), ReviseError> {
-        self.asked.push((task, request));
-        Ok(())
+        Ok(true)
     }
 
     fn pass(&mut self, gate: Gate) {
@@ -273,10 +342,7 @@ fn next_names(linked: &LinkedPlan, claims: &Claims, now: &str, most: usize) -> V
 
 /// Returns the running tasks whose claim is over, in the order of the plan.
 pub fn expired_names(plan: &Plan, claims: &Claims, now: &str) -> Vec<String> {
-    let running = plan.tasks().iter().enumerate();
-    let running = running.filter(|(_, task)| task.status.state() == Some(State::Running));
-    let names = running.map(|(ix, _)| plan.task_name(ix).into_owned());
+    let mut names = names_in(plan, State::Running);
+    names.retain(|name| claims.on(name).is_some_and(|claim| claim.is_expired(now)));
     names
-        .filter(|name| claims.on(name).is_some_and(|claim| claim.is_expired(now)))
-        .collect()
 }

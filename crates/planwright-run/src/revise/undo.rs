@@ -109,7 +109,7 @@ fn take_back(pending: &mut PendingChange<'_>, past: &PastChange) -> Result<(), R
     pending.change.approval = past.change.approval.map(|approval| !approval);
     if past.change.text.is_none() && past.change.states.is_empty() {
         // Only the journal had it: that a failed task is offered again.
-        pending.restated.clone_from(&past.change.moves);
+        pending.change.moves.clone_from(&past.change.moves);
     }
     Ok(())
 }
@@ -121,7 +121,7 @@ fn reverted(pending: &PendingChange<'_>, text: &TextChange) -> Option<SourceText
         return Some(SourceText::new(reverted));
     }
     let reverted = SourceText::new(text.revert_around_edits(current)?);
-    let (open, _) = super::open(&reverted, Some(pending.path), pending.forced);
+    let (open, _) = super::open(&reverted, Some(pending.target.path), pending.target.forced);
     let n_errors = pending.open.inspection.count(Severity::Error);
     let is_sound = open.inspection.plan.is_some() && open.inspection.count(Severity::Error) <= n_errors;
     is_sound.then_some(reverted)

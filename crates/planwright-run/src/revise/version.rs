@@ -13,7 +13,7 @@ use planwright_core::planning::replan::{NewVersion, PlanDifference, grown, new_v
 use planwright_core::text::SourceText;
 
 use super::batch::NotePlacement;
-use super::{ChangeTarget, PendingChange, ReviseError, Revised, located, point, revise};
+use super::{ChangeTarget, PendingChange, ReviseError, Revised, names_in, point, revise};
 use crate::clock;
 use crate::store::create;
 
@@ -82,12 +82,13 @@ pub fn new_version_of(
         if let VersionContent::Answer(_) = request.matter {
             reopen(pending, request)?;
         }
-        pending.catch_up();
-        let inspection = &pending.open.inspection;
-        let version = match request.matter {
-            VersionContent::Answer(answer) => new_version(inspection, dialect, answer, id_source),
-            VersionContent::More(tasks) => grown(inspection, dialect, tasks, id_source),
-        };
+        let version = pending.with_choice(|open, choice| {
+            let inspection = &open.whole(choice).inspection;
+            match request.matter {
+                VersionContent::Answer(answer) => new_version(inspection, dialect, answer, id_source),
+                VersionContent::More(tasks) => grown(inspection, dialect, tasks, id_source),
+            }
+        });
         let version = version.map_err(|unusable| Problem::Worse(unusable.findings))?;
         pending.rewrite(&version, request.now)?;
         pending.change.by = Some(request.by.to_owned());
@@ -202,22 +203,15 @@ fn write_apart(
     }
     revised.text = text;
     revised.after = after.inspection;
-    revised.is_behind = false;
     if !target.dry {
-        let new = ChangeTarget { path, ..target };
-        revised.pointer = point(new, revised, Pointing::Succeeds, &clock::now());
+        revised.pointer = point(path, &revised.after, Pointing::Succeeds, &clock::now());
     }
     Ok(path.to_owned())
 }
 
 /// Opens again what has failed, and with it what was skipped because of it.
 fn reopen(pending: &mut PendingChange<'_>, request: &VersionRequest<'_>) -> Result<(), ReviseError> {
-    let plan = &pending.linked()?.plan;
-    let failed = plan.tasks().iter().enumerate();
-    let failed = failed.filter(|(_, task)| task.status.state() == Some(State::Failed));
-    let names: Vec<String> = failed
-        .map(|(task_ix, _)| plan.task_name(task_ix).into_owned())
-        .collect();
+    let names = names_in(&pending.linked()?.plan, State::Failed);
     let reset = VerbRequest {
         by: Some(request.by),
         force: true,
@@ -241,20 +235,11 @@ impl PendingChange<'_> {
                 .map(|task_ix| plan.task_name(task_ix).into_owned())
                 .collect()
         };
-        let changed = self.with_choice(|open, choice| rewrite(open, choice, &version.slots, now));
-        let changed = changed.map_err(|problem| located(problem, self.open.source()))?;
-        // An id that is used again is another task's.
-        for name in version
-            .difference
-            .removed_names()
-            .filter(|name| before.iter().any(|old| old == name))
-        {
-            if let Some(state) = self.states.get(name).copied() {
-                self.record_state(name, Some(state), Some(State::Pending), None);
-            }
+        self.make(|open, choice| Ok((rewrite(open, choice, &version.slots, now)?, ())))?;
+        let removed = version.difference.removed_names();
+        for name in removed.filter(|name| before.iter().any(|old| old == name)) {
+            self.forget_state(name);
         }
-        self.notes.extend(changed.notes.iter().cloned());
-        self.take(changed);
         Ok(())
     }
 }

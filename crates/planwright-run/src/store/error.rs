@@ -83,6 +83,12 @@ pub enum StoreError {
         /// The plan.
         path: PathBuf,
     },
+    /// A file without a journal is no longer what was read.
+    #[error("`{}` was changed by another process in the meantime", .path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// Somebody who takes no lock kept changing it.
     #[error("`{}` keeps being changed by another process; nothing was written", .path.display())]
     Changing {
@@ -145,6 +151,15 @@ pub enum StoreError {
         path: PathBuf,
         /// Where it is, from the root of the workspace.
         to: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The same for a file without a journal.
+    #[error("`{}` was replaced, but the system could not confirm that the new text is on the disk", .path.display())]
+    Unconfirmed {
+        /// The file.
+        path: PathBuf,
         /// What the system said.
         #[source]
         source: io::Error,
@@ -237,7 +252,8 @@ impl StoreError {
             StoreError::Io { source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
                 "nothing was written; raise the limit, or make the plan smaller"
             }
-            StoreError::Io { .. } => "nothing was written; try again",
+            StoreError::Changed { .. } | StoreError::Io { .. } => "nothing was written; try again",
+            StoreError::Unconfirmed { .. } => "look at it after a power cut: it holds the old text or the new one",
             StoreError::Occupied { .. } => "nothing is overwritten; give one of the two another name, and try again",
             StoreError::Link { .. } => "name the file that it leads to, or remove the link",
             StoreError::Outside { .. } => "remove the link, and try again",

@@ -15,7 +15,7 @@ pub use departure::{Departed, Departure, Goal};
 pub use error::{StoreError, UpdateError};
 pub(crate) use load::holds;
 pub use load::{LoadError, Loaded, load, load_stdin};
-pub use replace::{ReplaceError, replace};
+pub use replace::replace;
 pub use temporary::new_temporary_name;
 pub(crate) use temporary::{is_temporary, stale_temporaries};
 pub use update::{PlanFile, PreparedChange, Store, Updated, history};

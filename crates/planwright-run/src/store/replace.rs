@@ -1,112 +1,54 @@
 //! Replaces a file whole: it has the old bytes or the new ones, never a mixture.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::Metadata;
+use std::path::Path;
 
 use planwright_core::text::SourceText;
 
-use super::load::{LoadError, holds};
+use super::error::StoreError;
+use super::load::holds;
 use super::temporary::{NO_LOCK, Temporary, n_hard_links};
 use crate::files::{DiskFiles, Files as _};
 
-/// Why a file was left as it was.
-#[derive(Debug, thiserror::Error)]
-pub enum ReplaceError {
-    /// It is no longer what was read.
-    #[error("`{}` was changed by another process in the meantime", .path.display())]
-    Changed {
-        /// The path.
-        path: PathBuf,
-    },
-    /// It has other names, which would keep the old text.
-    #[error("`{}` is one of {n_links} hard links to one file, and replacing it would part it from the others", .path.display())]
-    HardLinked {
-        /// The path.
-        path: PathBuf,
-        /// How many names the file has.
-        n_links: u64,
-    },
-    /// Nobody may write to it, which a rename would not ask about.
-    #[error("`{}` is write-protected, and is as it was", .path.display())]
-    Protected {
-        /// The path.
-        path: PathBuf,
-    },
-    /// It can no longer be read.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The system said no; the old file is intact.
-    #[error("`{}` cannot be written; it is as it was", .path.display())]
-    Io {
-        /// The path.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// The new text is there, but the system could not promise that it stays after a power cut.
-    #[error("`{}` was replaced, but the system could not confirm that the new text is on the disk", .path.display())]
-    NotConfirmed {
-        /// The path.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-}
-
-impl ReplaceError {
-    /// Returns what to do about it.
-    pub fn help(&self) -> &'static str {
-        match self {
-            ReplaceError::HardLinked { .. } => {
-                "nothing was written; make it a file of its own first: copy it, and move the copy to its name"
-            }
-            ReplaceError::Protected { .. } => {
-                "nothing was written; if it may be changed, make it writable first: chmod u+w"
-            }
-            ReplaceError::Changed { .. } | ReplaceError::Load(_) | ReplaceError::Io { .. } => {
-                "nothing was written; try again"
-            }
-            ReplaceError::NotConfirmed { .. } => "look at it after a power cut: it holds the old text or the new one",
-        }
-    }
-}
-
 /// Replaces the text of a file if it is still `old`. A symbolic link stays; what it points at is replaced. A file with
 /// several hard links is left alone: a rename gives one of them the new text, and anything else could lose the old one.
-pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), ReplaceError> {
+pub fn replace(path: &Path, old: &SourceText, new: &str) -> Result<(), StoreError> {
     let files = &DiskFiles;
-    let failed = |source| ReplaceError::Io {
-        path: path.to_owned(),
-        source,
-    };
+    let own = || path.to_owned();
+    let failed = |source| StoreError::Io { path: own(), source };
     let target = files.canonical(path).map_err(failed)?;
     let metadata = files.metadata(&target).map_err(failed)?;
-    let n_links = n_hard_links(&metadata);
-    if n_links > 1 {
-        let path = path.to_owned();
-        return Err(ReplaceError::HardLinked { path, n_links });
-    }
-    if metadata.permissions().readonly() {
-        return Err(ReplaceError::Protected { path: path.to_owned() });
-    }
+    refuse_irreplaceable(path, &metadata, false)?;
     let temporary = Temporary::write(files, &target, &metadata, NO_LOCK, new).map_err(failed)?;
     let is_same = holds(files, &target, old);
     if !matches!(is_same, Ok(true)) {
         temporary.discard(files);
         is_same?;
-        return Err(ReplaceError::Changed { path: path.to_owned() });
+        return Err(StoreError::Changed { path: own() });
     }
     if !temporary.land(files, &target, old.as_str()).map_err(failed)? {
-        return Err(ReplaceError::Changed { path: path.to_owned() });
+        return Err(StoreError::Changed { path: own() });
     }
     files
         .sync_folder(target.parent().unwrap_or(Path::new(".")))
-        .map_err(|source| ReplaceError::NotConfirmed {
-            path: path.to_owned(),
-            source,
-        })
+        .map_err(|source| StoreError::Unconfirmed { path: own(), source })
+}
+
+/// Refuses a file with other names, which would keep the old text, and one that is write-protected, unless that does not count.
+pub(super) fn refuse_irreplaceable(
+    path: &Path,
+    metadata: &Metadata,
+    replaces_protected: bool,
+) -> Result<(), StoreError> {
+    let path = path.to_owned();
+    let n_links = n_hard_links(metadata);
+    if n_links > 1 {
+        return Err(StoreError::HardLinked { path, n_links });
+    }
+    match metadata.permissions().readonly() && !replaces_protected {
+        true => Err(StoreError::Protected { path }),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -119,7 +61,7 @@ mod tests {
         let path = folder.path().join("plan.json");
         std::fs::write(&path, "theirs").expect("write");
         let result = replace(&path, &SourceText::new("mine"), "new");
-        assert!(matches!(result, Err(ReplaceError::Changed { .. })));
+        assert!(matches!(result, Err(StoreError::Changed { .. })));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "theirs");
         assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 1);
     }
@@ -132,7 +74,7 @@ mod tests {
         std::fs::write(&one, "old").expect("write");
         std::fs::hard_link(&one, &other).expect("link");
         let result = replace(&one, &SourceText::new("old"), "new");
-        assert!(matches!(result, Err(ReplaceError::HardLinked { n_links: 2, .. })));
+        assert!(matches!(result, Err(StoreError::HardLinked { n_links: 2, .. })));
         for path in [&one, &other] {
             assert_eq!(std::fs::read_to_string(path).expect("read"), "old");
         }
@@ -150,7 +92,7 @@ mod tests {
         permissions.set_readonly(true);
         std::fs::set_permissions(&path, permissions).expect("mode");
         let result = replace(&path, &SourceText::new("old"), "new");
-        assert!(matches!(result, Err(ReplaceError::Protected { .. })));
+        assert!(matches!(result, Err(StoreError::Protected { .. })));
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "old");
         assert_eq!(std::fs::read_dir(folder.path()).expect("list").count(), 1);
     }

@@ -12,7 +12,8 @@ use planwright_core::text::SourceText;
 
 use super::error::{StoreError, UpdateError};
 use super::load::{LoadError, holds, load_from};
-use super::temporary::{Temporary, n_hard_links, remove_litter};
+use super::replace::refuse_irreplaceable;
+use super::temporary::{Temporary, remove_litter};
 use crate::caller;
 use crate::clock;
 use crate::files::{DiskFiles, Files};
@@ -276,20 +277,14 @@ impl<'a> UpdateSession<'a> {
     /// Writes the new text beside the old one.
     fn temporary<'t>(&self, source: &SourceText, text: &'t str) -> Result<Temporary<'t>, StoreError> {
         let (files, target) = (self.store.files, &self.place.target);
-        let path = self.plan.path.to_owned();
         if source.damage().is_some() {
+            let path = self.plan.path.to_owned();
             return Err(StoreError::NotUtf8 { path });
         }
         let metadata = files
             .metadata(target)
             .map_err(|source| LoadError::new(self.plan.path, source))?;
-        let n_links = n_hard_links(&metadata);
-        if n_links > 1 {
-            return Err(StoreError::HardLinked { path, n_links });
-        }
-        if metadata.permissions().readonly() && !self.store.replaces_protected {
-            return Err(StoreError::Protected { path });
-        }
+        refuse_irreplaceable(self.plan.path, &metadata, self.store.replaces_protected)?;
         let plan = self.place.key.hash();
         let foreign = remove_litter(files, self.place.folder(), &plan);
         let written = Temporary::write(files, target, &metadata, &plan, text);

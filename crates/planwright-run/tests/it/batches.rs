@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::change::Problem;
+use planwright_core::edit::VerbRequest;
 use planwright_core::plan::{State, Verb};
 use planwright_run::journal::History;
 use planwright_run::revise::{self, BatchRequest, ChangeTarget, ReviseError, Revised};
@@ -34,7 +35,7 @@ impl Space {
         }
     }
 
-    fn make(&self, requests: &[BatchRequest]) -> (Revised, Vec<Result<(), ReviseError>>) {
+    fn make(&self, requests: &[BatchRequest<'_>]) -> (Revised, Vec<Result<(), ReviseError>>) {
         revise::transitions(self.target(), "batch", requests).expect("a change")
     }
 
@@ -59,8 +60,16 @@ impl Space {
     }
 }
 
-fn batch_request(task: &str, verb: Verb) -> BatchRequest {
-    BatchRequest::new(task, verb, NOW)
+fn batch_request(task: &str, verb: Verb) -> BatchRequest<'static> {
+    BatchRequest {
+        task: task.to_owned(),
+        request: VerbRequest {
+            starts: true,
+            ..VerbRequest::new(verb, NOW)
+        },
+        decided_by: None,
+        verified: None,
+    }
 }
 
 #[test]
@@ -73,7 +82,10 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
         batch_request("nobody", Verb::Start),
         batch_request("t0", Verb::Done),
         BatchRequest {
-            note: Some("look at t0".to_owned()),
+            request: VerbRequest {
+                note: Some("look at t0"),
+                ..VerbRequest::new(Verb::Start, NOW)
+            },
             ..batch_request("t1", Verb::Start)
         },
         batch_request("t1", Verb::Fail),
@@ -98,7 +110,6 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
     ];
     assert_eq!(steps, expected);
     // What is held on to is the plan as it is now.
-    assert!(!revised.is_behind);
     assert_eq!(revised.after.source.as_str(), space.text());
     assert_eq!(revised.text.as_str(), space.text());
     let changes = space.history().changes().to_vec();
@@ -130,19 +141,22 @@ fn where_all_are_refused_nothing_is_written() {
 fn states_that_the_file_cannot_hold_are_kept_with_their_words_and_taken_back() {
     let before = generate::plan("task-pack", 3);
     let space = Space::new("docs/tasks/pack.md", &before);
-    let done = |task: &str| BatchRequest {
-        output: Some(format!("{task} is there")),
-        note: Some(format!("about {task}")),
-        ..batch_request(task, Verb::Done)
+    let words = |task: &str| (format!("{task} is there"), format!("about {task}"));
+    let words = ["T000000", "T000001", "T000002"].map(|task| (task, words(task)));
+    let done = |ix: usize| {
+        let (task, (output, note)) = &words[ix];
+        BatchRequest {
+            request: VerbRequest {
+                output: Some(output),
+                note: Some(note),
+                ..VerbRequest::new(Verb::Done, NOW)
+            },
+            ..batch_request(task, Verb::Done)
+        }
     };
     let (first, _) = space.make(&[batch_request("T000001", Verb::Start)]);
     assert_eq!(first.change, Some(1));
-    let requests = [
-        batch_request("T000000", Verb::Start),
-        done("T000000"),
-        done("T000001"),
-        done("T000002"),
-    ];
+    let requests = [batch_request("T000000", Verb::Start), done(0), done(1), done(2)];
     let (revised, results) = space.make(&requests);
     let is_made: Vec<bool> = results.iter().map(Result::is_ok).collect();
     assert_eq!(is_made, [true, true, true, false]);

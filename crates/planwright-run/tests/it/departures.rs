@@ -72,7 +72,7 @@ fn a_plan_goes_with_its_history() {
         past.changes().last().and_then(|last| last.moved_to.clone()).as_deref(),
         Some(ARCHIVED)
     );
-    let undoable = past.undoable().expect("the change before");
+    let undoable = past.undoables().next().expect("the change before");
     assert_eq!(undoable.change.verb, "add", "a move is not undone");
     assert_eq!(n_journals(&workspace), 1);
 }

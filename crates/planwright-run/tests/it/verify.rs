@@ -522,7 +522,7 @@ fn a_verification_is_recorded_and_nothing_that_can_be_undone() {
         ("verify", Some("ana"))
     );
     assert_eq!(past.change.verified, [verified("a")]);
-    assert_eq!(history.undoable().map(|past| past.seq), Some(1));
+    assert_eq!(history.undoables().next().map(|past| past.seq), Some(1));
     undo(&store, plan_at(&workspace.plan)).expect("undone");
     assert_eq!(workspace.text(), "first\n");
 }
@@ -534,7 +534,7 @@ fn a_verification_may_be_the_first_record() {
     store
         .record_verified(plan_at(&workspace.plan), verified("a"))
         .expect("recorded");
-    assert!(workspace.history().undoable().is_none());
+    assert!(workspace.history().undoables().next().is_none());
     workspace.add("b");
     assert_eq!(workspace.history().changes().to_vec().len(), 2);
 }
@@ -562,5 +562,5 @@ fn a_journal_with_verifications_is_read_as_it_was_written() {
     assert_eq!(first.receipts[1].exit, "exit 3");
     assert_eq!(first.unverified, ["The button is blue", "`touch made-by-plan`"]);
     assert!(changes[3].change.verified[0].waived);
-    assert_eq!(history.undoable().map(|past| past.seq), Some(4));
+    assert_eq!(history.undoables().next().map(|past| past.seq), Some(4));
 }

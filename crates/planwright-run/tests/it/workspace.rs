@@ -76,7 +76,7 @@ pub(crate) fn set_state(store: &Store<'_>, plan: PlanFile<'_>, task: &str, to: &
 /// Takes the last change back.
 pub(crate) fn undo(store: &Store<'_>, plan: PlanFile<'_>) -> Outcomes {
     store.update(plan, "undo", |source, history| {
-        let Some(last) = history.undoable() else {
+        let Some(last) = history.undoables().next() else {
             return Ok(None);
         };
         Ok(Some(PreparedChange {

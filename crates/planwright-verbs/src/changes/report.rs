@@ -134,11 +134,11 @@ impl ChangeReport {
                 to: step.to,
             }),
             claim: claim_report(revised),
-            taken_over_from: revised.taken_over_from.clone(),
-            passed_gates: revised.passed_gates.clone(),
+            taken_over_from: revised.record.taken_over_from.clone(),
+            passed_gates: revised.record.passed_gates.clone(),
             ready: ready_names(revised, &PlanAccess::of(&revised.after, path)),
             notices: notices_of(revised),
-            verified: revised.verified.iter().map(VerifiedReport::from).collect(),
+            verified: revised.record.verified.iter().map(VerifiedReport::from).collect(),
             notes: revised.notes.clone(),
             diff: mode.diff.then(|| diff_of(path, revised)),
             is_something: words.is_something,
@@ -270,7 +270,7 @@ pub fn plan_words(revised: &Revised) -> ChangeWords {
         );
         line.trim_end().to_owned()
     });
-    let approval = revised.approval.map(|is_approved| match is_approved {
+    let approval = revised.record.approval.map(|is_approved| match is_approved {
         true => "the plan is approved: its tasks may be worked on".to_owned(),
         false => "the plan is not approved: none of its tasks may be worked on".to_owned(),
     });
@@ -333,6 +333,7 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
 pub fn claim_lines(revised: &Revised) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(claim) = revised
+        .record
         .claim
         .as_ref()
         .filter(|claim| claim.is_named || claim.until.is_some())
@@ -355,12 +356,16 @@ pub fn claim_lines(revised: &Revised) -> Vec<String> {
     }
     lines.extend(
         revised
+            .record
             .taken_over_from
             .as_ref()
             .map(|from| format!("taken over from {}", one_line(from))),
     );
-    if !revised.passed_gates.is_empty() {
-        lines.push(format!("overridden with --force: {}", revised.passed_gates.join(", ")));
+    if !revised.record.passed_gates.is_empty() {
+        lines.push(format!(
+            "overridden with --force: {}",
+            revised.record.passed_gates.join(", ")
+        ));
     }
     lines
 }
@@ -404,7 +409,7 @@ fn notices_of(revised: &Revised) -> Vec<String> {
 
 /// Returns the claim that a verb made, for JSON.
 pub fn claim_report(revised: &Revised) -> Option<ClaimReport> {
-    let claim = revised.claim.as_ref()?;
+    let claim = revised.record.claim.as_ref()?;
     Some(ClaimReport {
         number: revised.change,
         by: claim.by.clone(),

@@ -8,7 +8,7 @@ use planwright_core::fix::Fixed;
 use planwright_core::inspect::Inspection;
 use planwright_core::text::SourceText;
 use planwright_run::journal::{ChangeRecord, JournalRepair, plan_id};
-use planwright_run::store::{PlanFile, PreparedChange, ReplaceError, Store, UpdateError, replace};
+use planwright_run::store::{PlanFile, PreparedChange, Store, StoreError, UpdateError, replace};
 
 use crate::face::{Failure, Result};
 
@@ -61,12 +61,13 @@ impl Fixing {
             newest if newest == self.old.as_str() => Ok(Some(self.prepared())),
             // The same file under another name.
             newest if newest == text => Ok(None),
-            _ => Err(ReplaceError::Changed { path: path.to_owned() }),
+            _ => Err(StoreError::Changed { path: path.to_owned() }),
         });
         match updated {
             Ok(updated) => Ok(updated.notices),
-            Err(UpdateError::Refused(error)) => Err(Failure::environment(&error, error.help())),
-            Err(UpdateError::Store(error)) => Err(Failure::environment(&error, error.help())),
+            Err(UpdateError::Refused(error) | UpdateError::Store(error)) => {
+                Err(Failure::environment(&error, error.help()))
+            }
         }
     }
 

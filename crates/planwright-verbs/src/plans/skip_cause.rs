@@ -1,6 +1,5 @@
 //! Finds why a task is skipped: a change in the journal, a dependency, or the plan file.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
@@ -92,7 +91,11 @@ fn cause_among(linked: &LinkedPlan, history: &History, task_ix: usize, past: &Pa
         let moved = moves.find(|moved| moved.task == name && past.change.tasks.contains(&moved.task))?;
         State::from_word(&moved.to).filter(|state| matches!(state, State::Failed | State::Skipped))
     };
-    let names = dependencies(linked, task_ix).map(|ix| linked.plan.task_name(ix).into_owned());
+    let names = linked
+        .links
+        .before([task_ix])
+        .into_iter()
+        .map(|ix| linked.plan.task_name(ix).into_owned());
     let names: Vec<String> = names.collect();
     let of_change = names
         .iter()
@@ -112,7 +115,7 @@ fn written_words(linked: &LinkedPlan, task_ix: usize) -> String {
     };
     let note = plan.task_str(task, Field::Notes).filter(|note| !note.trim().is_empty());
     let note = note.map_or_else(String::new, |note| format!(": {}", one_line(note)));
-    let mut dependencies = dependencies(linked, task_ix);
+    let mut dependencies = linked.links.before([task_ix]).into_iter();
     let state = |ix: &usize| plan.tasks().get(*ix).and_then(|task| task.status.state());
     let is_cause = |ix: &usize| matches!(state(ix), Some(State::Failed | State::Skipped));
     match (task.held, dependencies.find(is_cause)) {
@@ -123,19 +126,6 @@ fn written_words(linked: &LinkedPlan, task_ix: usize) -> String {
         }
         (false, None) => format!(" in the plan file, by an edit that planwright did not make{note}"),
     }
-}
-
-/// Returns all tasks that a task depends on, the nearest first.
-fn dependencies(linked: &LinkedPlan, task_ix: usize) -> impl Iterator<Item = usize> {
-    let mut found = vec![task_ix];
-    let mut seen = HashSet::from([task_ix]);
-    let mut at = 0;
-    while let Some(&ix) = found.get(at) {
-        let direct = linked.links.of(ix).iter().map(|edge| edge.to as usize);
-        found.extend(direct.filter(|to| seen.insert(*to)));
-        at += 1;
-    }
-    found.into_iter().skip(1)
 }
 
 fn past_tense(state: State) -> &'static str {

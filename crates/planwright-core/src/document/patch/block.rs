@@ -446,9 +446,10 @@ fn end_last_line(layout: &FileLayout<'_>, at: usize, new: &[NewChild<'_>], text:
 fn ends_in_block_text(value: &PlainValue) -> bool {
     match value {
         PlainValue::String(text) => text.ends_with('\n'),
-        PlainValue::Array(elements) => elements.last().is_some_and(ends_in_block_text),
-        PlainValue::Object(members) => members.last().is_some_and(|(_, value)| ends_in_block_text(value)),
-        _ => false,
+        value => value
+            .children()
+            .last()
+            .is_some_and(|(_, last)| ends_in_block_text(last)),
     }
 }
 
@@ -529,27 +530,18 @@ impl<'a, 'd> BlockWriter<'a, 'd> {
 
     /// Writes the children of a value, the first where the text stands, the others below it.
     fn compact(&self, out: &mut String, value: &PlainValue, column: usize) -> Result<(), PatchRefusal> {
-        let indent = " ".repeat(column);
-        match value {
-            PlainValue::Object(members) => {
-                for (ix, (key, value)) in members.iter().enumerate() {
-                    if ix > 0 {
-                        out.push_str(self.layout.newline);
-                        out.push_str(&indent);
-                    }
-                    self.member(out, key, value, column, Style::Plain)?;
-                }
+        if value.is_scalar() {
+            return scalar::write_flow(out, self.layout, value, self.node.span());
+        }
+        for (ix, (key, child)) in value.children().into_iter().enumerate() {
+            if ix > 0 {
+                out.push_str(self.layout.newline);
+                out.push_str(&" ".repeat(column));
             }
-            PlainValue::Array(elements) => {
-                for (ix, element) in elements.iter().enumerate() {
-                    if ix > 0 {
-                        out.push_str(self.layout.newline);
-                        out.push_str(&indent);
-                    }
-                    self.element(out, element, column, 1, None)?;
-                }
+            match key {
+                Some(key) => self.member(out, key, child, column, Style::Plain)?,
+                None => self.element(out, child, column, 1, None)?,
             }
-            scalar => scalar::write_flow(out, self.layout, scalar, self.node.span())?,
         }
         Ok(())
     }
@@ -606,6 +598,5 @@ impl<'a, 'd> BlockWriter<'a, 'd> {
 }
 
 fn is_empty(value: &PlainValue) -> bool {
-    matches!(value, PlainValue::Array(elements) if elements.is_empty())
-        || matches!(value, PlainValue::Object(members) if members.is_empty())
+    !value.is_scalar() && value.children().is_empty()
 }

@@ -3,9 +3,6 @@
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 
-use super::resolve::CollectionChange;
-use super::{PatchRefusal, block, flow};
-use crate::diagnostic::Replacement;
 use crate::document::gap::{self, GapToken};
 use crate::document::{Document, DocumentFormat, NodeKind, NodeRef, Style};
 use crate::text::Span;
@@ -255,22 +252,4 @@ pub(super) fn neighbours(kept: &[usize], slot: usize) -> (Option<usize>, Option<
     let n_before = kept.partition_point(|&position| position < slot);
     let before = n_before.checked_sub(1).and_then(|ix| kept.get(ix));
     (before.copied(), kept.get(n_before).copied())
-}
-
-/// Makes the changes to the children of one collection.
-pub(super) fn lower<'d>(
-    layout: &FileLayout<'d>,
-    node: NodeRef<'d>,
-    change: &CollectionChange<'_>,
-    edits: &mut Vec<Replacement>,
-) -> Result<(), PatchRefusal> {
-    if change.removed.is_empty() && change.inserted.is_empty() {
-        return Ok(());
-    }
-    match node.style() {
-        Style::Flow if block::suits(layout, node, change) => block::fill_empty(layout, node, change, edits),
-        Style::Flow => flow::lower(layout, node, change, edits),
-        Style::Block => block::lower(layout, node, change, edits),
-        _ => block::fill_left_out(layout, node, change, edits),
-    }
 }

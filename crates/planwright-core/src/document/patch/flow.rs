@@ -136,22 +136,12 @@ impl<'d> Brackets<'_, 'd, '_> {
             match (before, after) {
                 (Some(before), _) if !self.gap_has_comment(before) => {
                     let separator = self.separator(before);
-                    let mut text = String::new();
-                    for child in new {
-                        text.push(',');
-                        text.push_str(&separator);
-                        self.write(&mut text, child, &separator, Some(before))?;
-                    }
+                    let text = format!(",{separator}{}", self.joined(new, &separator, Some(before))?);
                     edits.push(Replacement::insert(self.children[before].end as u32, text));
                 }
                 (before, Some(after)) => {
                     let separator = self.separator(before.unwrap_or(after));
-                    let mut text = String::new();
-                    for child in new {
-                        self.write(&mut text, child, &separator, Some(after))?;
-                        text.push(',');
-                        text.push_str(&separator);
-                    }
+                    let text = format!("{},{separator}", self.joined(new, &separator, Some(after))?);
                     edits.push(Replacement::insert(self.children[after].start as u32, text));
                 }
                 (Some(before), None) => self.insert_after_comment(before, new, edits)?,
@@ -184,16 +174,22 @@ impl<'d> Brackets<'_, 'd, '_> {
         if !comma {
             edits.push(Replacement::insert(end as u32, ","));
         }
+        let text = self.joined(new, &separator, Some(before))?;
+        edits.push(Replacement::insert(at as u32, format!("{separator}{text}")));
+        Ok(())
+    }
+
+    /// Writes new children with what stands between them; `sibling` is the position of an old one to take after.
+    fn joined(&self, new: &[NewChild<'_>], separator: &str, sibling: Option<usize>) -> Result<String, PatchRefusal> {
         let mut text = String::new();
         for (ix, child) in new.iter().enumerate() {
             if ix > 0 {
                 text.push(',');
+                text.push_str(separator);
             }
-            text.push_str(&separator);
-            self.write(&mut text, child, &separator, Some(before))?;
+            self.write(&mut text, child, separator, sibling)?;
         }
-        edits.push(Replacement::insert(at as u32, text));
-        Ok(())
+        Ok(text)
     }
 
     /// Returns the white space that separates a new child from its neighbour, copied from the nearest pair.
@@ -315,21 +311,10 @@ impl<'d> Brackets<'_, 'd, '_> {
             0 => (from, self.fresh_separator()),
             _ => (from, self.separator(0)),
         };
-        let mut text = String::new();
-        for (ix, child) in new.iter().enumerate() {
-            if ix > 0 {
-                text.push(',');
-            }
-            let is_line = separator.contains('\n');
-            if ix > 0 || (self.children.is_empty() && is_line) {
-                text.push_str(&separator);
-            }
-            self.write(&mut text, child, &separator, None)?;
-        }
+        let mut text = self.joined(&new, &separator, None)?;
         if self.children.is_empty() && separator.contains('\n') {
-            text.push_str(self.layout.newline);
             let indent = self.layout.line_indent(self.node.span().start as usize);
-            text.push_str(indent.unwrap_or_default());
+            text = format!("{separator}{text}{}{}", self.layout.newline, indent.unwrap_or_default());
         }
         edits.push(Replacement::new(Span::new(from, to), text));
         Ok(())

@@ -44,11 +44,7 @@ pub(super) fn write(
     value: &PlainValue,
     example: Option<NodeRef<'_>>,
 ) -> Result<(), PatchRefusal> {
-    let members: Vec<(Option<&str>, &PlainValue)> = match value {
-        PlainValue::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
-        PlainValue::Object(members) => members.iter().map(|(key, value)| (Some(key.as_str()), value)).collect(),
-        _ => Vec::new(),
-    };
+    let members = value.children();
     if members.is_empty() {
         out.push_str(&scalar(value, frame.place)?);
         return Ok(());

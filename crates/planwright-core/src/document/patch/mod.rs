@@ -36,13 +36,13 @@ pub(crate) use permute::permute;
 pub use refusal::PatchRefusal;
 pub use value::PlainValue;
 
-use super::{Document, DocumentFormat, Parsed};
+use super::{Document, DocumentFormat, NodeRef, Parsed, Style};
 use crate::diagnostic::Replacement;
 use crate::text::{SourceText, Span};
 
 use super::route::Route;
 use collection::FileLayout;
-use resolve::Changes;
+use resolve::{Changes, CollectionChange};
 
 /// One change of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,13 +151,31 @@ fn lower_changes(document: &Document, changes: &Changes<'_>) -> Result<Vec<Repla
     }
     // Where two collections end at one place, what is added to the inner one stands before what is added to the outer one.
     for (row, change) in changes.collections.iter().rev() {
-        collection::lower(&layout, document.at(*row), change, &mut edits)?;
+        lower_children(&layout, document.at(*row), change, &mut edits)?;
     }
     if document.format() == DocumentFormat::Json && (document.extent().end as usize) < document.source().len() {
         edits.iter_mut().for_each(|edit| keep_in_fence(&mut edit.text));
     }
     sort(&mut edits);
     Ok(edits)
+}
+
+/// Makes the changes to the children of one collection.
+fn lower_children<'d>(
+    layout: &FileLayout<'d>,
+    node: NodeRef<'d>,
+    change: &CollectionChange<'_>,
+    edits: &mut Vec<Replacement>,
+) -> Result<(), PatchRefusal> {
+    if change.removed.is_empty() && change.inserted.is_empty() {
+        return Ok(());
+    }
+    match node.style() {
+        Style::Flow if block::suits(layout, node, change) => block::fill_empty(layout, node, change, edits),
+        Style::Flow => flow::lower(layout, node, change, edits),
+        Style::Block => block::lower(layout, node, change, edits),
+        _ => block::fill_left_out(layout, node, change, edits),
+    }
 }
 
 /// JSON between the fences of other text must not hold what ends them: in its strings, the only place for backticks, they can
@@ -200,15 +218,9 @@ pub fn patch(document: &Document, patches: &[Patch]) -> Result<String, PatchRefu
 
 /// Does the same, and returns the document of the new text.
 pub(crate) fn patch_parsed(document: &Document, patches: &[Patch]) -> Result<Parsed, PatchRefusal> {
-    lower_parsed(document, patches).map(|(_, parsed)| parsed)
-}
-
-/// Does the same, and returns the replacements of bytes as well.
-pub(crate) fn lower_parsed(document: &Document, patches: &[Patch]) -> Result<(Vec<Replacement>, Parsed), PatchRefusal> {
     let changes = resolve::resolve(document, patches)?;
     let edits = lower_changes(document, &changes)?;
-    let parsed = parse_edited(document, &changes, &edits)?;
-    Ok((edits, parsed))
+    parse_edited(document, &changes, &edits)
 }
 
 /// Makes replacements, parses the new text and returns its document, if it is what the patches make of this one.
@@ -226,33 +238,6 @@ fn parse_edited(document: &Document, changes: &Changes<'_>, edits: &[Replacement
         return Err(PatchRefusal::Mismatch(place));
     }
     Ok(parsed)
-}
-
-/// Returns the one replacement that makes the new text of the old one; none where they are the same.
-pub fn difference(old: &SourceText, new: &SourceText) -> Option<Replacement> {
-    let (old_text, new_text) = (old.as_str(), new.as_str());
-    if old_text == new_text {
-        return None;
-    }
-    let same = |(a, b): &(u8, u8)| a == b;
-    let mut n_before = old_text.bytes().zip(new_text.bytes()).take_while(same).count();
-    while !(old_text.is_char_boundary(n_before) && new_text.is_char_boundary(n_before)) {
-        n_before -= 1;
-    }
-    let most = old_text.len().min(new_text.len()) - n_before;
-    let mut n_after = old_text
-        .bytes()
-        .rev()
-        .zip(new_text.bytes().rev())
-        .take(most)
-        .take_while(same)
-        .count();
-    while !(old_text.is_char_boundary(old_text.len() - n_after) && new_text.is_char_boundary(new_text.len() - n_after))
-    {
-        n_after -= 1;
-    }
-    let span = Span::new(n_before, old_text.len() - n_after);
-    Some(Replacement::new(span, &new_text[n_before..new_text.len() - n_after]))
 }
 
 /// Parses the new text where the document stood in the old one: what follows it has moved, not changed.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::scalar::ScalarContext;
 use super::{MemberPosition, Patch, PatchRefusal, PlainValue};
 use crate::document::route::{Route, RouteStep};
-use crate::document::{Document, DocumentFormat, NodeKind, NodeRef, Parsed, Style, is_merge_key};
+use crate::document::{Document, DocumentFormat, NodeKind, NodeRef, Parsed, is_merge_key};
 
 /// Objects with more members than this get an index by key.
 const INDEX_FROM: usize = 16;
@@ -192,11 +192,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
         self.refuse_node(node)?;
         self.context = ScalarContext::Block;
         for step in route.steps() {
-            self.context = if node.style() == Style::Flow {
-                ScalarContext::Flow
-            } else {
-                ScalarContext::Block
-            };
+            self.context = ScalarContext::within(node);
             node = match (step, node.kind()) {
                 (RouteStep::Key(key), NodeKind::Object) => {
                     let position = self.member(node, route, key)?;
@@ -319,12 +315,7 @@ impl<'d, 'p> Resolver<'d, 'p> {
         if key == to {
             return Ok(());
         }
-        let context = if node.style() == Style::Flow {
-            ScalarContext::Flow
-        } else {
-            ScalarContext::Block
-        };
-        match self.changes.renames.insert(row, (context, to)) {
+        match self.changes.renames.insert(row, (ScalarContext::within(node), to)) {
             Some(_) => Err(PatchRefusal::Overlap(self.document.at(row).span())),
             None => {
                 // An entry for the object, so that its keys are looked through for clashes.

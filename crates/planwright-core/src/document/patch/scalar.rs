@@ -17,6 +17,16 @@ pub(in crate::document) enum ScalarContext {
     Block,
 }
 
+impl ScalarContext {
+    /// Returns where the children of a collection stand.
+    pub(super) fn within(node: NodeRef<'_>) -> Self {
+        match node.style() {
+            Style::Flow => ScalarContext::Flow,
+            _ => ScalarContext::Block,
+        }
+    }
+}
+
 /// Puts a value in place of a scalar.
 pub(super) fn lower(
     layout: &FileLayout<'_>,
@@ -117,27 +127,20 @@ pub(super) fn write_flow(
     place: Span,
 ) -> Result<(), PatchRefusal> {
     match value {
-        PlainValue::Array(elements) => {
-            out.push('[');
-            for (ix, element) in elements.iter().enumerate() {
+        PlainValue::Array(_) | PlainValue::Object(_) => {
+            let is_list = matches!(value, PlainValue::Array(_));
+            out.push(if is_list { '[' } else { '{' });
+            for (ix, (name, child)) in value.children().into_iter().enumerate() {
                 if ix > 0 {
                     out.push_str(", ");
                 }
-                write_flow(out, layout, element, place)?;
-            }
-            out.push(']');
-        }
-        PlainValue::Object(members) => {
-            out.push('{');
-            for (ix, (name, value)) in members.iter().enumerate() {
-                if ix > 0 {
-                    out.push_str(", ");
+                if let Some(name) = name {
+                    out.push_str(&key(layout, name, Style::Plain, ScalarContext::Flow));
+                    out.push_str(": ");
                 }
-                out.push_str(&key(layout, name, Style::Plain, ScalarContext::Flow));
-                out.push_str(": ");
-                write_flow(out, layout, value, place)?;
+                write_flow(out, layout, child, place)?;
             }
-            out.push('}');
+            out.push(if is_list { ']' } else { '}' });
         }
         PlainValue::String(text) => out.push_str(&string(layout, text, Style::Plain, ScalarContext::Flow)),
         PlainValue::Number(number) if plain_kind(number) == NodeKind::Number => out.push_str(number),

@@ -79,6 +79,15 @@ impl PlainValue {
         !matches!(self, PlainValue::Array(_) | PlainValue::Object(_))
     }
 
+    /// Returns the members with their keys, or the elements; nothing for scalars.
+    pub(super) fn children(&self) -> Vec<(Option<&str>, &PlainValue)> {
+        match self {
+            PlainValue::Array(elements) => elements.iter().map(|element| (None, element)).collect(),
+            PlainValue::Object(members) => members.iter().map(|(key, value)| (Some(key.as_str()), value)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn describe(&self) -> &'static str {
         match self {
             PlainValue::Null => "null",

@@ -115,7 +115,7 @@ impl RunLoop<'_> {
             note: ask.note.clone(),
             output: output.filter(|_| keeps_output(self.snapshot.linked())),
             by: None,
-            word_of: Some(by),
+            decided_by: Some(by),
             receipts: self.state().task(self.snapshot.name(task)).map(TaskRun::receipts),
             ..self.plain_update(task, Verb::Done)
         });
@@ -131,7 +131,7 @@ impl RunLoop<'_> {
         self.happened(ScheduleEvent::Rejected { task });
         self.update_plan(StatusUpdate {
             note: Some(why),
-            word_of: Some(by),
+            decided_by: Some(by),
             ..self.plain_update(task, Verb::Fail)
         });
         let name = self.snapshot.name(task).to_owned();

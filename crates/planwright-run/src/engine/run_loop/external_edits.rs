@@ -10,7 +10,7 @@ use planwright_core::schedule::{Job, Jobs, Phase, ScheduleAction, ScheduleEvent}
 
 use super::super::agent_choice::choose_agents;
 use super::super::naming::{and_more, listed};
-use super::super::prepare::{claims, jobs_of, weights};
+use super::super::prepare::{claims, jobs_of};
 use super::super::status_updates::{NOT_SKIPPED, VERB, plain, set_back_remark};
 use super::super::{PlanSnapshot, RunError};
 use super::RunLoop;
@@ -239,7 +239,7 @@ impl RunLoop<'_> {
             renewed,
             new_of: new_of.collect(),
             agents: choice.agents,
-            weights: weights(&graph, snapshot.links()),
+            weights: graph.heights(snapshot.links()),
             snapshot,
             jobs,
             old_of,

@@ -17,7 +17,7 @@ use crate::claims::Claims;
 use crate::config::OnInterrupted;
 use crate::journal::ChangeRecord;
 use crate::proofs::Proofs;
-use crate::revise::{LastVerb, ReviseError, done_names, last_verbs};
+use crate::revise::{LastVerb, ReviseError, last_verbs, names_in};
 use crate::runs::state::WorkProgress;
 use crate::runs::{Approved, Finished, Outcome, PlanEditRecord, RemarkKind, RemarkRecord, RunEvent};
 use crate::store::{Store, history};
@@ -151,7 +151,7 @@ impl Reconciliation<'_> {
         if !history.has_beginning() {
             let beginning = ChangeRecord {
                 verb: VERB.to_owned(),
-                found_done: Some(done_names(self.snapshot.plan())),
+                found_done: Some(names_in(self.snapshot.plan(), State::Done)),
                 ..ChangeRecord::default()
             };
             return Store::default()

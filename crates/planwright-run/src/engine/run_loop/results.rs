@@ -123,7 +123,7 @@ impl RunLoop<'_> {
             files: checking.files.clone(),
             by: Some(attempt.agent.clone()),
             note: approved_note.or_else(|| (!remarks.is_empty()).then(|| cut(remarks, MAX_NOTE))),
-            word_of: attempt.work.approved.as_ref().and_then(|approved| approved.by.clone()),
+            decided_by: attempt.work.approved.as_ref().and_then(|approved| approved.by.clone()),
             receipts: Some(checking.receipts.clone()),
             work: work_of(attempt),
             ..self.plain_update(attempt.task, Verb::Done)

@@ -16,7 +16,7 @@ use super::super::baseline::Baseline;
 use super::super::isolation::Isolation;
 use super::super::landing_site::LandingSite;
 use super::super::leftovers::Leftovers;
-use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks, weights};
+use super::super::prepare::{lay_out, prepare, template_of, wanted_tasks};
 use super::super::recovery::{Recovered, RecoveredTask};
 use super::super::status_updates::VERB;
 use super::super::{PlanSnapshot, PreparedRun, RunError, RunRequest, Watcher};
@@ -356,7 +356,7 @@ impl<'a> Startup<'a> {
                 schedule,
                 actions: VecDeque::from(actions),
                 in_scope,
-                weights: weights(&graph, snapshot.links()),
+                weights: graph.heights(snapshot.links()),
             },
             attempts: RunningAttempts::default(),
             folders: RunFolders {
