@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_fence_nothing_is_said_of_it() {
+    fn without_a_fence_no_path_is_reported() {
         let mut attempt = AttemptRun::default();
         attempt.name.push_str("t 1");
         attempt.why = Some("open /srv/x: permission denied".to_owned());

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dangles_is_not_there() {
+    fn a_dangling_reference_names_no_task() {
         let (graph, who, missing) = Graph::new(100).expect("enough tasks").with_dangling();
         assert!(depends_on(&graph, who).contains(&missing));
         assert!(graph.tasks.iter().all(|task| task.number != missing));

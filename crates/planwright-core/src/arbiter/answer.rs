@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_equal_answers_holds() {
+    fn the_last_of_several_answers_counts() {
         check(
             r#"{"agent": "codex", "reason": "a"} no: {"agent": "codex", "reason": "b"}"#,
             Ok(("codex", "b")),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_an_error_with_a_name() {
+    fn each_unusable_answer_has_its_own_error() {
         for (text, expected) in [
             ("", Err(AnswerError::Empty)),
             (" \n", Err(AnswerError::Empty)),

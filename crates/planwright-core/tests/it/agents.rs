@@ -189,7 +189,7 @@ fn work_that_was_closed_counts_whatever_ended_the_process() {
 }
 
 #[test]
-fn retries_because_of_a_limit_are_heard_at_once() {
+fn retries_because_of_a_limit_are_reported_at_once() {
     let notice = r#"{"type":"system","subtype":"api_retry","error":"rate_limit","error_status":429,"attempt":1,"retry_delay_ms":1500,"session_id":"s"}"#;
     let (heard, verdict) = listen(Claude, notice, AgentExit::Stopped);
     assert!(
@@ -618,7 +618,7 @@ fn aider_ends_with_zero_whatever_happens() {
 }
 
 #[test]
-fn plain_commands_speak_by_their_exit_status() {
+fn plain_commands_are_judged_by_their_exit_status() {
     let verdict = check(Plain, "step 1\nstep 2\n", OK, "done");
     assert_eq!(verdict.final_message, "step 1\nstep 2");
     check(
@@ -639,7 +639,7 @@ fn plain_commands_speak_by_their_exit_status() {
 }
 
 #[test]
-fn names_of_formats_lead_back_to_them() {
+fn format_names_round_trip() {
     for format in EventFormat::ALL {
         assert_eq!(EventFormat::named(format.as_str()), Some(*format));
     }
@@ -648,7 +648,7 @@ fn names_of_formats_lead_back_to_them() {
 
 /// How each agent tells a limit of its provider from a task that failed and from itself being broken.
 #[test]
-fn limits_failures_and_broken_agents_are_told_apart() {
+fn limits_failures_and_broken_agents_are_distinguished() {
     let result = |words: &str| format!("{{\"type\":\"result\",{words}}}\n");
     let api = |status: &str, text: &str| {
         result(&format!(

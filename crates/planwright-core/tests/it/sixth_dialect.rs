@@ -41,7 +41,7 @@ const LIST: &str = r#"{"todo": [
 ]}"#;
 
 #[test]
-fn it_is_told_apart_and_read() {
+fn a_sixth_dialect_is_detected_and_read() {
     let inspection = inspect_among_six(LIST, None);
     assert_eq!(inspection.dialect_name(), Some("todo"));
     assert_eq!(rule_ids(&inspection), [""; 0]);
@@ -55,7 +55,7 @@ fn it_is_told_apart_and_read() {
 }
 
 #[test]
-fn it_is_checked_by_the_rules_of_all() {
+fn a_sixth_dialect_is_checked_by_the_common_rules() {
     let text = LIST
         .replace("\"ticked\": true", "\"after\": [\"breakfast\"]")
         .replace("[\"bread\"]", "[\"bred\", \"butter\"]");
@@ -72,7 +72,7 @@ fn it_is_checked_by_the_rules_of_all() {
 }
 
 #[test]
-fn it_is_mended_like_the_others() {
+fn a_sixth_dialect_has_fixes() {
     let (dialects, facts) = (six(), DiskFacts::default());
     let choice = Choice {
         dialects: &dialects,
@@ -86,7 +86,7 @@ fn it_is_mended_like_the_others() {
 }
 
 #[test]
-fn it_takes_nothing_from_the_five() {
+fn a_sixth_dialect_claims_no_file_of_the_five() {
     for dialect in DIALECTS {
         let text = generate::plan(dialect.name(), 3);
         assert_eq!(inspect_among_six(&text, None).dialect_name(), Some(dialect.name()));
@@ -99,14 +99,14 @@ fn it_takes_nothing_from_the_five() {
 }
 
 #[test]
-fn without_a_writer_nothing_is_converted_to_it() {
+fn no_plan_converts_to_a_dialect_without_a_writer() {
     let source = crate::fixtures::inspect_text(generate::plan("clido", 3));
     let converted = with_id_source(|id_source| convert(&source, &SIXTH, &ConversionOptions::default(), id_source));
     assert_eq!(converted.err(), Some(ConversionRefusal::NotWritable("todo")));
 }
 
 #[test]
-fn without_it_in_the_list_its_files_are_strange() {
+fn files_of_an_unregistered_dialect_are_unknown() {
     let inspection = crate::fixtures::inspect_text(LIST);
     assert_eq!(rule_ids(&inspection), ["unknown-dialect"]);
 }

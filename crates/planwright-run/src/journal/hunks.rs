@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn any_two_texts_can_be_told_apart_and_joined() {
+    fn hunks_of_any_two_texts_apply_in_both_directions() {
         let mut seed = 7_u64;
         let mut random = |below: usize| {
             seed = seed

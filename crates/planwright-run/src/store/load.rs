@@ -234,7 +234,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_circle_of_links_is_named() {
+    fn a_symlink_loop_is_named() {
         let folder = tempfile::tempdir().expect("temp folder");
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         std::os::unix::fs::symlink(&a, &b).expect("link");

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_file_until_there_is_output_and_what_was_there_is_gone() {
+    fn the_log_is_created_on_first_output_and_truncated() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         let mut log = OutputLog::create(&path, 10_000).expect("a log");

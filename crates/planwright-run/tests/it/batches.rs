@@ -127,7 +127,7 @@ fn where_all_are_refused_nothing_is_written() {
 }
 
 #[test]
-fn states_that_the_file_cannot_hold_are_kept_with_their_words_and_taken_back() {
+fn states_outside_of_the_file_keep_output_and_note_and_can_be_undone() {
     let before = generate::plan("task-pack", 3);
     let space = Space::new("docs/tasks/pack.md", &before);
     let done = |task: &str| BatchRequest {

@@ -29,7 +29,7 @@ fn no_task_is_called_ready_behind_a_closed_gate() {
 }
 
 #[test]
-fn a_dry_run_begins_with_what_stands_in_the_way() {
+fn a_dry_run_begins_with_the_obstacles() {
     let report = gated().run(&["run", "plan.json", "--dry-run"]).exits(1).stdout;
     assert!(
         report.starts_with("nothing would run: the plan is not approved"),

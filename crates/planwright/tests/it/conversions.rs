@@ -248,7 +248,7 @@ fn the_backup_of_a_private_plan_is_private() {
 }
 
 #[test]
-fn a_title_that_a_new_plan_cannot_hold_is_told() {
+fn a_title_that_a_new_plan_cannot_hold_is_reported() {
     let sandbox = Sandbox::new();
     let written = sandbox
         .run(&["new", "task-pack", "Say \"hi\"", "--json"])
@@ -260,7 +260,7 @@ fn a_title_that_a_new_plan_cannot_hold_is_told() {
 }
 
 #[test]
-fn plans_in_the_folder_of_their_tool_are_called_as_their_files() {
+fn plans_in_the_folder_of_their_tool_are_named_after_their_files() {
     let steps = "task: Limit requests\nsteps:\n- description: Count them\n";
     let sandbox = Sandbox::with(&[
         ("clido.answer", CLIDO),

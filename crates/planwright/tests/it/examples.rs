@@ -147,7 +147,7 @@ fn all_is_done(sandbox: &Sandbox, example: &Example) {
 }
 
 #[test]
-fn a_failure_is_mended_by_the_next_attempt() {
+fn a_failure_is_fixed_by_the_next_attempt() {
     let records = is_carried_out(&CLIDO);
     let verified: Vec<(&str, u64, bool)> = events(&records, "verified")
         .into_iter()
@@ -171,7 +171,7 @@ fn an_approved_plan_is_carried_out() {
 }
 
 #[test]
-fn steps_are_carried_out_by_those_whom_they_suggest() {
+fn steps_are_carried_out_by_their_suggested_agents() {
     let records = is_carried_out(&RAWKO);
     let agents: Vec<&str> = events(&records, "starting")
         .into_iter()

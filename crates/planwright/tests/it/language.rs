@@ -119,7 +119,7 @@ fn messages_have_no_retired_words() {
 }
 
 #[test]
-fn the_search_for_retired_words_can_fail() {
+fn the_search_for_retired_words_finds_an_example() {
     assert_eq!(retired_in("Nobody mends it"), ["mends", "nobody"]);
     assert!(retired_in("recommended, amended").is_empty());
     assert_eq!(prose("a `mend` b\n```\nmend\n```\nc\n"), "a   b\nc\n");

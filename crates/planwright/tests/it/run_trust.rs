@@ -189,7 +189,7 @@ fn verbs_of_a_person_hold_when_a_run_continues() {
 }
 
 #[test]
-fn what_was_done_before_the_first_run_is_done() {
+fn tasks_done_before_the_first_run_are_done() {
     let plan = clido(&["a", "b a"]).replacen("\"pending\"", "\"done\"", 1);
     let workspace = Workspace::new(("plan.json", &plan), "says done");
     workspace.runs(&[]).exits(0);
@@ -420,7 +420,7 @@ fn an_agent_that_changes_nothing_is_counted_apart() {
 }
 
 #[test]
-fn an_agent_that_changes_nothing_has_failed_where_that_is_wanted() {
+fn an_agent_that_changes_nothing_fails_on_request() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
     workspace.configure("no_changes = \"fail\"", "");
     workspace.runs(&[]).exits(1).says("changed no file");
@@ -580,7 +580,7 @@ fn approved_work_that_meets_a_conflict_is_left_to_a_run() {
 }
 
 #[test]
-fn nothing_begins_in_a_shared_folder_while_what_verifies_it_is_in_doubt() {
+fn no_task_starts_in_a_shared_folder_while_its_verification_waits_for_review() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b"])),
         "[ $task = a ] && echo 'exit 0' > check.sh; echo x > made-$task; says done",
@@ -597,7 +597,7 @@ fn nothing_begins_in_a_shared_folder_while_what_verifies_it_is_in_doubt() {
 }
 
 #[test]
-fn what_was_decided_is_not_approved() {
+fn a_task_with_an_earlier_decision_cannot_be_approved() {
     for decide in [
         &[&["reject", "a", "--note", "no"][..]][..],
         &[&["reject", "a", "--note", "no"], &["retry", "a"]],
@@ -739,7 +739,7 @@ fn what_verifies_a_task_in_a_shared_folder_is_that_of_its_first_start_also_after
 }
 
 #[test]
-fn what_an_edit_changes_of_a_task_is_named() {
+fn edited_fields_of_a_task_are_named() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c"])), "");
     let plan = workspace.root().join("plan.json");
     let edit = "s/\"Make b\", \"depends_on\": \\[\"a\"\\]/\"Make c\", \"depends_on\": []/; s/\"id\": \"c\", \"description\": \"Make c\"/\"id\": \"c\", \"description\": \"Make b\"/";
@@ -757,7 +757,7 @@ fn what_an_edit_changes_of_a_task_is_named() {
 }
 
 #[test]
-fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
+fn a_task_that_changes_what_verifies_it_fails_on_request() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "rm tests/one.txt; says done");
     let rules = "[verify]\nevery = [\"true\"]\nprotect = [\"tests/**\"]\non_protected = \"fail\"\n";
     workspace.configure("", rules);
@@ -773,7 +773,7 @@ fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
 }
 
 #[test]
-fn what_an_attempt_reads_in_its_checkout_is_true_there() {
+fn verbs_in_a_checkout_report_the_state_of_the_run() {
     let script = format!(
         "tell() {{ echo \"== $*\"; {PLANWRIGHT} \"$@\"; }}\n\
          {{ for verb in \"show $here\" \"next $here\" \"history $here\" \"why a -p $here\" list logs runs summary events stop \
@@ -978,7 +978,7 @@ fn a_baseline_is_known_by_its_tree_and_its_command() {
 }
 
 #[test]
-fn what_no_receipt_proves_is_opened_again_where_verification_is_required() {
+fn tasks_without_a_receipt_are_reopened_if_verification_is_required() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c"])),
         "echo x > made-$task; says done",
@@ -1153,7 +1153,7 @@ fn code_of_a_task_does_not_rewrite_the_next_command_that_verifies_it() {
 }
 
 #[test]
-fn what_hides_from_its_attempt_does_not_change_work_that_was_verified() {
+fn hidden_processes_do_not_change_verified_work() {
     let script = "touch made; env -i setsid sh -c \"(sleep 0.4; touch $PWD/late) >/dev/null 2>&1 </dev/null &\" >/dev/null 2>&1 </dev/null; says done";
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
     workspace.configure("", "[verify]\nevery = [\"sleep 1\"]\n");

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_dependency_pushes_what_it_must() {
+    fn a_new_dependency_moves_tasks_to_later_waves() {
         // T1 is to wait for T2, which stands beside it; T3 and T4 depend on T1, and T4 stands late enough.
         check(
             &[
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_stays_where_it_is() {
+    fn tasks_in_a_cycle_keep_their_waves() {
         check(
             &[pushed(0, &[1], &[]), task(1, &[0], &[]), task(2, &[1], &[])],
             &[0, 1, 2],

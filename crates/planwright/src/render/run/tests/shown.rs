@@ -13,7 +13,7 @@ use crate::render::run::{JsonLines, Watcher as _};
 use crate::render::terminal::Paint;
 
 #[test]
-fn a_run_is_told_in_lines() {
+fn a_run_is_shown_as_lines() {
     let asked = RequestRecord {
         by: Some("ann".to_owned()),
         why: None,
