@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_whole_and_the_rest_is_cut() {
+    fn text_is_cut_to_the_width() {
         check("abc", 3, "abc");
         check("abcd", 3, "ab…");
         check("ab cd", 4, "ab…");

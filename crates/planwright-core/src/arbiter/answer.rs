@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_an_object_wherever_it_stands() {
+    fn an_answer_object_is_found_anywhere_in_the_text() {
         let object = r#"{"agent": "codex", "reason": "it knows Rust"}"#;
         let right = Ok(("codex", "it knows Rust"));
         for text in [

@@ -43,7 +43,7 @@ pub(crate) fn claude(result: &str) -> String {
 }
 
 #[test]
-fn claude_is_done_when_its_result_says_so() {
+fn claude_is_done_when_its_result_reports_success() {
     let output = claude(
         r#""subtype":"success","is_error":false,"terminal_reason":"completed","result":"Wrote a.txt.","total_cost_usd":0.25,"permission_denials":[],"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":42}"#,
     );
@@ -183,7 +183,7 @@ fn interrupts_are_not_failures_of_the_task() {
 }
 
 #[test]
-fn work_that_was_closed_counts_whatever_ended_the_process() {
+fn a_final_event_counts_even_if_the_process_was_stopped() {
     check(Claude, &claude(r#""is_error":false"#), AgentExit::Stopped, "done");
     check(Codex, "{\"type\":\"turn.completed\"}", AgentExit::Signal(15), "done");
 }
@@ -523,7 +523,7 @@ fn reasons_have_no_colours() {
 }
 
 #[test]
-fn opencode_going_in_circles_is_noticed() {
+fn empty_steps_of_opencode_are_detected() {
     let output = format!("{OPENCODE_WORK}{}", opencode_step("unknown", 0)).repeat(6);
     let (heard, verdict) = listen(Opencode, &output, AgentExit::Stopped);
     assert_eq!(heard.iter().filter(|heard| **heard == AgentEvent::Looping).count(), 1);
@@ -601,7 +601,7 @@ fn aider_is_done_when_it_applied_an_edit() {
 }
 
 #[test]
-fn aider_ends_with_zero_whatever_happens() {
+fn failures_of_aider_are_found_despite_exit_status_zero() {
     let limit = "litellm.RateLimitError: RateLimitError: too fast\nRetrying in 2.0 seconds...\n";
     check(Aider, limit, OK, "limited RateLimitError");
     check(Aider, &format!("{limit}{AIDER_WORK}"), OK, "done");

@@ -500,7 +500,7 @@ fn tasks_that_are_gone_or_moved_take_their_references_along() {
 }
 
 #[test]
-fn a_pack_that_was_edited_elsewhere_comes_back_as_a_draft() {
+fn a_pack_that_was_edited_in_another_dialect_comes_back_as_a_draft() {
     let pack = plan("task-pack", &mut Dice::new(vec![1]));
     let (back, _) = edited("task-pack", &pack, "clido", |text| {
         text.replacen("\"status\": \"pending\"", "\"status\": \"done\"", 1)
@@ -618,7 +618,7 @@ fn a_task_pack_draft_names_no_unverified_source() {
 }
 
 #[test]
-fn a_pack_converts_without_its_source_plan_and_says_so() {
+fn a_pack_without_its_source_plan_converts_with_a_remark() {
     let pack = include_str!("../../../../examples/task-pack/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
     let facts = DiskFacts {
         looked: DiskLookup::Done,

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_to_each_of_many_similar_tasks_is_small() {
+    fn additions_to_many_similar_tasks_give_small_hunks() {
         let task = |n: usize, added: &str| {
             format!(
                 "  - index: {n}\n    description: \"Change module {n}\"\n    agent: developer\n{added}    criteria:\n      - tests\n"

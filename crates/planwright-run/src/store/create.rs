@@ -164,7 +164,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_copy_is_as_private_as_what_it_is_a_copy_of() {
+    fn a_copy_has_the_permissions_of_its_original() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("temp folder");
         let (plan, copy) = (folder.path().join("plan"), folder.path().join("plan.bak"));

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_says_so() {
+    fn a_missing_file_is_named() {
         let folder = tempfile::tempdir().expect("temp folder");
         assert!(matches!(
             load(&folder.path().join("gone.json")),

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept_as_it_is() {
+    fn output_within_the_cap_is_kept_unchanged() {
         let output: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         for cap in [10_000, 10_001, 1 << 20] {
             let (log, file) = written(&output, 777, cap);

@@ -113,7 +113,7 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
 }
 
 #[test]
-fn where_all_are_refused_nothing_is_written() {
+fn a_batch_of_refused_verbs_writes_nothing() {
     let before = generate::plan("rawko", 3);
     let space = Space::new(".rawko/plans/plan-20260123-generated.yaml", &before);
     let (revised, results) = space.make(&[batch_request("1", Verb::Start), batch_request("0", Verb::Done)]);

@@ -145,7 +145,7 @@ fn bytes_that_are_no_text_are_kept() {
 }
 
 #[test]
-fn a_link_stays_and_so_does_what_it_leads_to() {
+fn a_link_and_its_target_are_kept() {
     let workspace = Workspace::new();
     let link = workspace.path().join("docs/link.txt");
     std::os::unix::fs::symlink(&workspace.plan, &link).expect("a link");

@@ -299,7 +299,7 @@ fn a_snapshot_is_taken_before_the_first_commit() {
 }
 
 #[test]
-fn what_differs_from_a_commit_includes_new_files() {
+fn differences_from_a_commit_include_new_files() {
     let sample = Sample::new();
     let begin = sample.head();
     sample.write("b", "b");

@@ -81,7 +81,7 @@ fn paths_outside_of_the_workspace_and_virtual_environments_are_refused() {
 }
 
 #[test]
-fn a_virtual_environment_is_made_anew() {
+fn a_virtual_environment_is_created_again() {
     let sample = Sample::new();
     sample.write(".gitignore", ".venv/\n");
     sample.write("requirements.txt", "\n");

@@ -200,7 +200,7 @@ fn no_shell_looks_at_the_arguments() {
 }
 
 #[test]
-fn the_environment_is_what_was_given_and_the_mark() {
+fn the_environment_has_only_the_given_variables_and_the_mark() {
     let mut yard = Yard::new();
     let mut spec = yard.program(&["env"]);
     spec.environment.push(("ODD".into(), "a=b c".into()));

@@ -108,7 +108,7 @@ fn a_failed_opencrabs_task_shows_the_error_of_its_last_attempt() {
 }
 
 #[test]
-fn a_retry_that_leaves_a_story_failed_says_that_it_is_offered_again() {
+fn a_retry_of_an_aimi_story_reports_that_it_is_offered_again() {
     let sandbox = Sandbox::with(&[("plan.json", &aimi(1, &["1"]))]);
     sandbox.run(&["start", "US-001", "-p", "plan.json"]).exits(0);
     sandbox

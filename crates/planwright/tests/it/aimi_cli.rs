@@ -566,7 +566,7 @@ fn the_next_story_is_the_first_by_priority() {
 }
 
 #[test]
-fn cascading_stops_at_what_does_not_wait() {
+fn cascade_skip_stops_at_stories_that_are_not_pending() {
     let workspace = Workspace::v3(&[
         ("US-001", "pending", &["US-004"]),
         ("US-002", "completed", &["US-001"]),

@@ -128,7 +128,7 @@ fn an_agent_is_asked_and_its_answer_printed() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_used_falls_back_and_says_so() {
+fn an_unusable_answer_falls_back_with_a_remark() {
     let plan = rawko(&["Look"]).replace("status: pending\n", "status: pending\n    suggestedAgent: other\n");
     let workspace = Workspace::new(("plan.yaml", &plan), "");
     for (script, why) in [
@@ -317,7 +317,7 @@ fn a_run_that_is_paused_while_the_arbiter_thinks_begins_nothing() {
 }
 
 #[test]
-fn what_an_arbiter_costs_counts_against_the_budget() {
+fn costs_of_an_arbiter_count_against_the_budget() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     let answer = r#"{\"agent\": \"other\", \"reason\": \"it is idle\"}"#;
     let script = format!(

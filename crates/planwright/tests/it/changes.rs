@@ -111,7 +111,7 @@ fn nothing_is_written_in_a_dry_run() {
 }
 
 #[test]
-fn a_failure_says_which_attempt_it_was() {
+fn a_failure_names_the_attempt() {
     // Of a large plan only the part that changes is read again.
     for n_tasks in [1, 40] {
         let task = |n: usize| {

@@ -432,7 +432,7 @@ fn a_folder_is_searched_as_git_sees_it() {
 }
 
 #[test]
-fn a_folder_without_plans_says_so() {
+fn a_folder_without_plans_is_reported() {
     let sandbox = Sandbox::with(&[("README.md", "# Read me\n")]);
     sandbox.run(&["check"]).exits(1).is_as_in("check-no-plans");
 }
@@ -646,7 +646,7 @@ fn dissimilar_plans_are_not_suggested() {
 }
 
 #[test]
-fn fixes_are_changes_like_others() {
+fn fixes_are_recorded_in_the_history() {
     let sandbox = Sandbox::new();
     let broken = "{\n  \"goal\": \"G\",\n  \"tasks\": [\n    {\"id\": \"t1\", \"description\": \"D\",},\n  ]\n}\n";
     sandbox.write(".clido/plans/p.json", broken);

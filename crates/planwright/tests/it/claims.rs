@@ -85,7 +85,7 @@ fn only_the_holder_releases_a_task() {
 }
 
 #[test]
-fn a_task_whose_lease_is_over_may_be_reset_by_others() {
+fn a_task_with_an_expired_lease_may_be_reset_by_another_owner() {
     let sandbox = sandbox();
     sandbox
         .run(&["start", "a", "-p", PLAN, "--by", "ada", "--lease", "1s"])
@@ -179,7 +179,7 @@ fn confirming_a_task_that_waits_for_others_needs_force() {
 }
 
 #[test]
-fn a_lease_that_is_over_lets_others_claim_the_task() {
+fn an_expired_lease_lets_another_owner_claim_the_task() {
     let sandbox = sandbox();
     sandbox.run(&["start", "b", "-p", PLAN]).exits(0);
     sandbox

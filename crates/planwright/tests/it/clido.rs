@@ -133,7 +133,7 @@ fn ids_do_not_lead_out_of_the_folder() {
 }
 
 #[test]
-fn plans_that_cannot_be_read_say_why() {
+fn unreadable_plans_are_reported_with_the_reason() {
     for (text, words) in [
         ("", "Error: JSON error: "),
         ("[1]", "Error: JSON error: missing field `meta`"),

@@ -201,7 +201,7 @@ fn an_old_file_is_migrated_in_place_with_a_copy_kept() {
 }
 
 #[test]
-fn new_plans_are_valid_and_lie_in_their_place() {
+fn new_plans_are_valid_and_in_the_place_of_their_dialect() {
     let sandbox = Sandbox::with(&[("planwright.toml", "")]);
     for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
         let written = sandbox
@@ -216,7 +216,7 @@ fn new_plans_are_valid_and_lie_in_their_place() {
 }
 
 #[test]
-fn a_new_plan_lies_where_verbs_without_a_plan_look() {
+fn a_new_plan_is_found_by_verbs_without_a_plan_argument() {
     for dialect in ["opencrabs", "clido", "aimi", "task-pack", "rawko"] {
         let sandbox = Sandbox::new();
         let out = sandbox

@@ -319,7 +319,7 @@ fn a_copy_needs_a_place_of_its_own() {
 // A folder as PLAN
 
 #[test]
-fn a_folder_stands_for_its_only_plan() {
+fn a_folder_means_its_only_plan() {
     let sandbox = copy_of(&CLIDO);
     for folder in ["clido", "./clido/", "clido/src", "clido/src/.."] {
         let shown = sandbox.run(&["show", "--json", folder]).exits(0).json();

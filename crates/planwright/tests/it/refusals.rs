@@ -34,7 +34,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn refusals_are_json_where_json_was_asked_for() {
+fn refusals_are_json_with_the_json_option() {
     let sandbox = sandbox();
     sandbox.run(&["migrate", "v3.json", "--no-backup"]).exits(0);
     for (status, args) in [

@@ -54,7 +54,7 @@ fn aimi_stories_become_completed_and_keep_their_notes() {
 }
 
 #[test]
-fn an_aimi_story_that_fails_says_why_in_its_notes() {
+fn a_failed_aimi_story_has_the_reason_in_its_notes() {
     let workspace = Workspace::new(
         ("tasks.json", &aimi(1, &["1", "2 1"])),
         "result '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"no compiler\"}'",
@@ -411,7 +411,7 @@ fn a_failed_rawko_step_puts_the_plan_into_replanning() {
 }
 
 #[test]
-fn a_failed_rawko_step_says_that_the_plan_is_to_be_replanned() {
+fn a_failed_rawko_step_reports_that_the_plan_needs_a_replan() {
     let workspace = Workspace::new((".rawko/plans/plan-20260501-cellar.yaml", &rawko(&["Sweep"])), "exit 1");
     workspace.runs(&[]).exits(1);
     let ended = workspace.ended();

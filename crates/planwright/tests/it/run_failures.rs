@@ -127,7 +127,7 @@ fn in_aimi_dependents_of_a_failure_wait_and_the_run_prints_the_next_command() {
 }
 
 #[test]
-fn dependents_are_skipped_where_the_user_wants_it() {
+fn dependents_are_skipped_on_request() {
     let workspace = Workspace::new(("tasks.json", &aimi(1, &["1", "2 1", "3 2"])), "exit 1");
     workspace.runs(&["--cascade-skip"]).exits(1);
     assert_eq!(workspace.states(), "US-001 failed, US-002 skipped, US-003 skipped");
@@ -140,7 +140,7 @@ fn dependents_are_skipped_where_the_user_wants_it() {
 }
 
 #[test]
-fn the_first_failure_ends_the_run_where_the_user_wants_it() {
+fn fail_fast_ends_the_run_at_the_first_failure() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b", "c"])),
         "[ $task = a ] && exit 1\nsays done",
@@ -164,7 +164,7 @@ fn fail_fast_lets_running_tasks_finish() {
 }
 
 #[test]
-fn an_agent_that_exits_well_and_says_that_it_failed_has_failed() {
+fn an_agent_that_exits_with_zero_and_reports_failure_has_failed() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a"])),
         "result '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"the tests do not build\"}'; exit 0",
@@ -180,7 +180,7 @@ fn an_agent_that_exits_well_and_says_that_it_failed_has_failed() {
 }
 
 #[test]
-fn an_agent_that_says_done_and_exits_badly_is_not_believed_blindly() {
+fn an_agent_that_exits_with_an_error_has_failed() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo broken >&2; exit 3");
     workspace.runs(&[]).exits(1);
     assert_eq!(workspace.states(), "a failed");

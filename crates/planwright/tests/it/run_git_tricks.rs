@@ -157,7 +157,7 @@ fn a_conflict_that_is_not_resolved_never_lands_however_it_is_hidden() {
 }
 
 #[test]
-fn what_an_agent_adds_to_a_folder_that_was_copied_lands_and_what_was_copied_does_not() {
+fn files_added_to_a_copied_folder_land_and_copied_files_do_not() {
     let workspace = repository(
         &["a", "b a"],
         "test -e config/local.yml || exit 1; echo $task > config/$task.yml; echo changed > config/local.yml; printf '' > .gitignore; says done",
@@ -208,7 +208,7 @@ fn the_next_attempt_does_not_work_in_a_git_directory_that_leads_elsewhere() {
 }
 
 #[test]
-fn a_copy_of_a_workspace_begins_anew_and_leaves_the_original_alone() {
+fn a_copied_workspace_does_not_continue_runs_of_the_original() {
     let workspace = repository(
         &["a"],
         "echo \"$PLANWRIGHT_PLAN\" >> part.txt; touch \"$ASIDE/here\"; awaits go; says done",
@@ -381,7 +381,7 @@ fn mounts_in_a_checkout_are_kept() {
 }
 
 #[test]
-fn a_run_without_work_sets_an_interrupted_landing_back_and_a_dry_run_does_not() {
+fn a_run_without_work_restores_an_interrupted_landing_and_a_dry_run_does_not() {
     let workspace = repository(&["a"], "echo $task > $task.txt; echo changed > shared.txt; says done");
     workspace.runs(&[]).exits(0);
     let (from, to) = (

@@ -477,7 +477,7 @@ fn checkouts_are_prepared_by_copies_and_commands() {
 }
 
 #[test]
-fn a_branch_that_has_landed_begins_anew_and_another_one_continues() {
+fn a_landed_branch_starts_again_and_an_unlanded_one_continues() {
     let workspace = repository(
         &["a", "b a"],
         "echo $task > $task.txt; [ $task = b ] && [ ! -e \"$ASIDE/go\" ] && exit 1\nsays done",

@@ -126,7 +126,7 @@ fn an_interrupted_rawko_step_causes_no_replan() {
 }
 
 #[test]
-fn an_interrupted_task_stays_failed_where_the_user_wants_it() {
+fn an_interrupted_task_stays_failed_on_request() {
     let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "awaits go");
     let run = workspace.begins(&["--on-interrupted", "fail"]);
     workspace.until_log("started US-001 1");

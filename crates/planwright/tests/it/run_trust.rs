@@ -73,7 +73,7 @@ fn a_task_that_is_marked_at_the_very_end_is_run() {
 }
 
 #[test]
-fn every_status_that_is_only_written_into_the_file_is_set_back() {
+fn every_status_edited_in_the_file_is_reset() {
     for word in ["done", "skipped", "failed", "running"] {
         let edit = edits(&format!("/\"b\"/s/pending/{word}/"));
         let script = format!("[ $task = a ] && {edit} && awaits go; says done");
@@ -90,7 +90,7 @@ fn every_status_that_is_only_written_into_the_file_is_set_back() {
 }
 
 #[test]
-fn a_task_that_comes_into_the_plan_as_done_is_run() {
+fn a_task_added_as_done_is_run() {
     let more = "{\"id\": \"z\", \"description\": \"Make z\", \"depends_on\": [], \"complexity\": \"low\", \"status\": \"done\"},";
     let script = format!(
         "[ $task = a ] && {} && sleep 0.5; says done",
@@ -118,7 +118,7 @@ fn a_verb_of_a_person_does_not_cover_a_later_edit() {
 }
 
 #[test]
-fn statuses_that_are_edited_while_no_run_lives_are_set_back_when_it_continues() {
+fn statuses_edited_while_no_run_is_active_are_reset_when_it_continues() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c b", "d"])),
         "[ $task = b ] && awaits go; says done",
@@ -149,7 +149,7 @@ fn statuses_that_are_edited_while_no_run_lives_are_set_back_when_it_continues() 
 }
 
 #[test]
-fn a_task_that_is_marked_as_one_to_skip_while_no_run_lives_is_run_when_it_continues() {
+fn a_task_marked_to_skip_while_no_run_is_active_runs_when_it_continues() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b", "c"])),
         "[ $task = a ] && awaits go; says done",
@@ -242,7 +242,7 @@ fn criteria_that_a_person_sets_by_a_verb_hold_for_the_next_attempt() {
 }
 
 #[test]
-fn a_running_task_that_its_agent_marks_as_one_to_skip_is_still_judged() {
+fn a_running_task_that_its_agent_marks_to_skip_is_verified() {
     let script = format!(
         "{}; sleep 0.5; exit 1",
         edits("s/\"Make a\",/\"Make a\", \"skip\": true,/")
@@ -677,7 +677,7 @@ fn a_refused_approval_is_not_recorded_and_one_that_has_not_landed_can_be_taken_b
 }
 
 #[test]
-fn a_task_cannot_change_what_verifies_it_by_another_way() {
+fn a_task_cannot_change_what_verifies_it_through_attributes_or_links() {
     for (check, script) in [
         // Attributes decide what git writes into a checkout.
         ("check.sh", "printf 'check.sh text eol=crlf\\n' > .gitattributes"),
@@ -998,7 +998,7 @@ fn tasks_without_a_receipt_are_reopened_if_verification_is_required() {
 }
 
 #[test]
-fn a_person_confirms_from_outside_what_was_made_elsewhere() {
+fn a_user_outside_the_run_marks_a_task_as_done() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b", "c b"])),
         "[ $task = a ] && awaits go; says done",

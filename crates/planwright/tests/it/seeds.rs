@@ -611,7 +611,7 @@ fn remarks_of_an_agent_reach_the_plan() {
 }
 
 #[test]
-fn a_second_document_is_reported_where_it_is_lost() {
+fn a_lost_second_document_is_reported() {
     let plan = "id: plan-20260123-count\ntask: Count\nstatus: draft\nversion: 1\ncurrentStepIndex: 0\ncreatedAt: \"2026-01-23T10:00:00Z\"\nupdatedAt: \"2026-01-23T10:00:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: Read it\n    status: pending\n---\nsecond: document\n";
     let sandbox = Sandbox::with(&[("plan.yaml", plan)]);
     let converted = sandbox.run(&["convert", "plan.yaml", "--to", "clido", "--embed", "--out", "p.json"]);

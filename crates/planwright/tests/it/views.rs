@@ -456,7 +456,7 @@ fn next_prints_numbers_with_the_digits_of_the_file() {
 }
 
 #[test]
-fn names_that_would_mislead_stand_in_quotes() {
+fn misleading_names_are_quoted() {
     let text = r#"{"goal": "g", "tasks": [
         {"id": "", "description": "Blank"},
         {"id": " t1 ", "description": "Padded"},

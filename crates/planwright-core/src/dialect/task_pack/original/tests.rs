@@ -224,7 +224,7 @@ fn the_contract_must_be_one_json_value_in_one_fence() {
 }
 
 #[test]
-fn findings_stand_where_the_text_is() {
+fn findings_have_their_places_in_the_text() {
     let text = pack_text(FRONTMATTER, &CONTRACT.replace("\"g\"", "5")).replace("mode: derived", "mode: draft");
     let report = report(&text, SourcePlanText::Text(SourceText::new(PLAN)));
     let source = SourceText::new(text);

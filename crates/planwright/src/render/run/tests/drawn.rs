@@ -80,7 +80,7 @@ fn an_interrupt_is_shown_at_once() {
 }
 
 #[test]
-fn a_terminal_that_shrinks_is_drawn_anew() {
+fn the_display_is_redrawn_when_the_terminal_shrinks() {
     let stage = Stage::new(100, 24);
     let mut live = stage.live(setting(12));
     Tape::busy().records.iter().for_each(|record| live.event(record));
