@@ -209,7 +209,7 @@ fn each_field_is_judged_by_the_originals_rules() {
     refuses(&with("goal", json!("")), "goal");
     refuses(&with("stop_if", Value::Null), "stop_if");
     refuses(&with("dependencies", json!(["T009"])), "T009");
-    refuses(&with("dependencies", json!(["T002"])), "circle");
+    refuses(&with("dependencies", json!(["T002"])), "cycle");
     refuses(&with("dependencies", json!(["T001"])), "T001");
     refuses(&with("review_gate", json!("maybe")), "review_gate");
     refuses(&with("task_id", json!("T002")), "T002");

@@ -237,7 +237,7 @@ fn dependencies_are_added_and_removed() {
         },
     )
     .expect_err("a circle");
-    assert!(problem.to_string().contains("circle"), "{problem}");
+    assert!(problem.to_string().contains("cycle"), "{problem}");
     check_refused(
         CLIDO,
         &Edit::Depend {

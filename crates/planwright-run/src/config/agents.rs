@@ -196,7 +196,7 @@ impl Assembly {
                     let more = if circle.len() > MAX_NAMED { "…, " } else { "" };
                     let named: Vec<String> = circle.iter().take(MAX_NAMED).map(|name| format!("`{name}`")).collect();
                     let round = named.join(", ");
-                    format!("the fallbacks go round in a circle: {round}, {more}`{first}`")
+                    format!("the fallbacks form a cycle: {round}, {more}`{first}`")
                 }
                 [] => continue,
             };

@@ -390,7 +390,7 @@ fn fallbacks_must_be_agents_without_a_cycle() {
     // Who leads into a circle is not a part of it, and it is told once.
     check(
         "[agents.aider]\nfallback = \"codex\"\n[agents.codex]\nfallback = \"gemini\"\n[agents.gemini]\nfallback = \"codex\"\n",
-        &["4:12 config-value the fallbacks go round in a circle: `codex`, `gemini`, `codex`"],
+        &["4:12 config-value the fallbacks form a cycle: `codex`, `gemini`, `codex`"],
     );
     let configuration = project("[agents.claude]\nfallback = \"codex\"\n");
     sound(&configuration);

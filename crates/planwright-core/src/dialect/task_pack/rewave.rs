@@ -20,7 +20,7 @@ pub(super) struct WaveTask<'a> {
 /// The waves of tasks that have none yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AssignedWaves {
-    /// The position of each task's wave; none for those that wait for each other in a circle.
+    /// The position of each task's wave; none for those that wait for each other in a cycle.
     pub(crate) positions: Vec<Option<usize>>,
     /// Whether a file that tasks share put one of them into a later wave.
     pub(crate) has_shared_files: bool,
