@@ -184,7 +184,7 @@ impl Assembly {
         self.text(&["agents", agent, "fallback"].map(str::to_owned))
     }
 
-    /// Reports agents that take each other's place in a circle, each circle once.
+    /// Reports agents that are each other's fallbacks in a cycle, each cycle once.
     pub(super) fn look_for_circles(&mut self, config: &Config) {
         for circle in circles(&config.agents) {
             let Some((_, place)) = circle.first().and_then(|first| self.fallback(first)) else {

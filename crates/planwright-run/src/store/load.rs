@@ -31,7 +31,7 @@ pub enum LoadError {
         /// What it is.
         what: &'static str,
     },
-    /// Symbolic links go round in a circle.
+    /// The symbolic links form a loop.
     #[error("`{}` is a symbolic link that leads back to itself", .path.display())]
     LinkLoop {
         /// The path.
