@@ -36,10 +36,10 @@ fn pages() -> anyhow::Result<[(&'static str, String); 2]> {
 fn diagnostics() -> String {
     let mut out = String::from(
         "# Findings\n\n\
-         Every finding of `planwright check` has an id that does not change. `planwright check --explain ID` prints what stands\n\
-         here. This page is written by `cargo xtask docs`.\n\n\
+         Every finding of `planwright check` has an id that does not change. `planwright check --explain ID` prints the same\n\
+         text. `cargo xtask docs` writes this page.\n\n\
          An **error** breaks a rule of the dialect and fails the check; a **warning** is probably a mistake and fails it with\n\
-         `--deny warnings`; a **note** never does. Some findings are milder or harsher in certain places; their text says so.\n",
+         `--deny warnings`; a **note** never does. Some findings have another severity in certain places; their text names it.\n",
     );
     section(&mut out, "Tasks and their graph", check::rules::ALL);
     section(

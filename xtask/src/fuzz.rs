@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_the_fuzzer_are_understood() {
+    fn the_output_of_the_fuzzer_is_parsed() {
         let mut tried = Tried {
             target: "documents",
             n_executions: 0,

@@ -281,7 +281,7 @@ pub static TOO_MANY_FINDINGS: Rule = Rule {
     id: "too-many-findings",
     severity: Severity::Error,
     summary: "There are more findings than are listed.",
-    details: "planwright lists up to 100,000 findings of a kind and leaves the rest out, so that a small file that is wrong in millions of places stays cheap to check. Fix the first ones and check again.",
+    details: "planwright lists up to 100,000 findings of a kind and leaves the rest out, so that a file with millions of errors stays cheap to check. Fix the first ones and check again.",
     wrong: "{\"goal\": \"x\", \"tasks\": [0, 0, 0, … a million times … ]}",
     right: "{\"goal\": \"x\", \"tasks\": []}",
 };

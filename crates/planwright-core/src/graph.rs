@@ -35,7 +35,7 @@ pub struct TaskGraph {
     critical: Vec<u32>,
 }
 
-/// The dependencies form a circle: there is no order.
+/// The dependencies form a cycle: there is no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cyclic;
 

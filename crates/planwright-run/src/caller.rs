@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_is_known_by_its_mark() {
+    fn an_attempt_is_recognised_by_its_variables() {
         let mark = mark_of(&[(RUN, "r1"), (PLAN, "/w/plan.json"), (TASK, "t\u{1b}"), (ATTEMPT, "2")]);
         let mark = mark.expect("an attempt");
         assert_eq!(mark.attempt.to_string(), "attempt 2 of `t\\u{1b}` in run r1");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_for_the_end_of_a_run_is_no_attempt() {
+    fn the_notify_command_is_not_an_attempt() {
         assert_eq!(mark_of(&[(RUN, "r1"), (PLAN, "/w/plan.json"), (ATTEMPT, "0")]), None);
         assert_eq!(mark_of(&[(RUN, "r1"), (PLAN, "/w/plan.json")]), None);
     }

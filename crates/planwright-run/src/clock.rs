@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_times_are_read_back() {
         for seconds in (0..8_000_000_000).step_by(7_654_321) {
             let time = rfc_3339(Duration::from_millis(seconds * 1_000 + 7));
             assert_eq!(milliseconds_of(&time), Some(seconds * 1_000 + 7), "{time}");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_those_of_the_calendar() {
+    fn dates_follow_the_calendar() {
         check(0, "1970-01-01T00:00:00.007Z");
         check(951_782_399, "2000-02-28T23:59:59.007Z");
         check(951_782_400, "2000-02-29T00:00:00.007Z");

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_in_pieces_has_the_digest_of_the_whole() {
+    fn chunked_reading_gives_the_same_digest() {
         for n_bytes in [0, 1, 240, 241, 65_536, 200_001] {
             let text = "x".repeat(n_bytes);
             assert_eq!(Digest::of_all(text.as_bytes()).expect("memory"), Digest::of(&text));

@@ -26,7 +26,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cause_is_told_once() {
+    fn every_cause_is_printed_once() {
         let inner = Box::new(Layer {
             what: "the disk is full",
             cause: None,

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_the_chain_that_is_free_takes_it() {
+    fn the_first_free_agent_of_the_chain_takes_the_task() {
         let now = Instant::now();
         let chain = ["a", "b", "c"];
         let (mut relay, limits) = relay(&[("a", Some(60)), ("b", None)], now);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_met_no_limit_waits_for_agents_that_were_told_of_one() {
+    fn a_task_waits_for_limits_that_other_tasks_met() {
         let now = Instant::now();
         let (_, limits) = relay(&[("a", Some(60)), ("b", Some(5))], now);
         let mut other = Fallback::default();

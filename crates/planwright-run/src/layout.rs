@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_aside_tells_where_it_was() {
+    fn archived_and_deleted_paths_give_their_origin() {
         for (relative, origin) in [
             (".planwright/archive/.aimi/tasks/a.json", Some(".aimi/tasks/a.json")),
             (".planwright/trash/12/a.json", Some("a.json")),

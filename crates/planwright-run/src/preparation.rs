@@ -364,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_the_environment_of_a_checkout_leads_back() {
+    fn variables_of_a_checkout_do_not_name_the_workspace() {
         let variables = [
             ("PATH", "/usr/bin:/w/node_modules/.bin:/w/.venv/bin"),
             ("VIRTUAL_ENV", "/w/.venv"),

@@ -18,11 +18,11 @@ pub struct GraphRequest {
 pub struct GraphReport {
     pub schema_version: &'static str,
     pub tasks: Vec<GraphTask>,
-    /// Null where tasks depend on each other in a circle.
+    /// Null where tasks depend on each other in a cycle.
     pub critical_path: Option<Vec<String>>,
     #[serde(skip)]
     pub opened: OpenedPlan,
-    /// The order of the tasks; none where they depend on each other in a circle.
+    /// The order of the tasks; none where they depend on each other in a cycle.
     #[serde(skip)]
     pub graph: Option<TaskGraph>,
 }

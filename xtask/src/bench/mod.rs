@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_size_may_stand_anywhere() {
+    fn the_size_option_may_be_in_any_position() {
         let expected = (vec!["journal", "run-noop"], Some(200));
         for args in [
             ["--tasks", "200", "journal", "run-noop"],

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_children_spent_is_not_counted() {
+    fn time_of_child_processes_is_not_counted() {
         let line = "42 (a) b) S 1 2 3 0 -1 4194560 1 2 3 4 50 7 900 800 20 0 1 0 123456 5 6";
         assert_eq!(own_ticks(line), Some(57));
         assert_eq!(own_ticks("42 (a"), None);

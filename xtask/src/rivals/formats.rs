@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_others_name_the_same_edges() {
+    fn every_format_has_the_same_edges() {
         let graph = graph();
         let last = task(&graph);
         let (number, one, other) = (last.number, last.depends_on[0], last.depends_on[1]);

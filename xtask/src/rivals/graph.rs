@@ -2,7 +2,7 @@
 
 /// Tasks per layer.
 const WIDTH: usize = 20;
-/// How many tasks depend on each other in a circle.
+/// How many tasks depend on each other in a cycle.
 const CIRCLE: usize = 5;
 /// Spreads the numbers of tasks, so that a list of a cycle's members in their order is not the cycle's path by chance.
 const STRIDE: usize = 7_919;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dangles_is_not_there() {
+    fn a_dangling_reference_names_no_task() {
         let (graph, who, missing) = Graph::new(100).expect("enough tasks").with_dangling();
         assert!(depends_on(&graph, who).contains(&missing));
         assert!(graph.tasks.iter().all(|task| task.number != missing));

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_sound_graphs_too_counts_for_nothing() {
+    fn messages_about_sound_graphs_do_not_count() {
         let sound = "No duplicates or cycles found.\nchecked";
         assert_eq!(
             new_lines("No duplicates or cycles found.\nchecked\n", sound),

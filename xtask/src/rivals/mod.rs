@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn planwright_takes_part_whoever_is_chosen() {
+    fn planwright_is_always_measured() {
         assert_eq!(names_of(&chosen(&["make"]).expect("known")), [OWN, "make"]);
         assert_eq!(names_of(&chosen(&["backlog"]).expect("known")), [OWN, "Backlog.md"]);
         assert_eq!(chosen(&[]).expect("known").len(), TOOLS.len());

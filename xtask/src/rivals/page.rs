@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_held_against_our_own() {
+    fn times_are_compared_with_planwrights() {
         let own = took(2.0, ROUNDS);
         assert_eq!(time_cell(&own, Some(&own)), "2.0 ms ±10 %");
         assert_eq!(time_cell(&took(3.0, ROUNDS), Some(&own)), "3.0 ms ±10 %, 1.5 ×");
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_with_unknown_fields_is_not_lost_twice() {
+    fn losses_through_unknown_fields_are_counted_once() {
         let lost: Vec<(&str, bool)> = MARKS.map(|mark| (mark, false)).to_vec();
         assert_eq!(
             MARKS.map(|mark| mark_cell(&lost, mark)),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tools_say_stays_in_its_cell() {
+    fn output_of_tools_stays_in_its_table_cell() {
         let mut text = String::new();
         row(&mut text, &["a", "b | c"]);
         assert_eq!(text, "| a | b \\| c |\n");

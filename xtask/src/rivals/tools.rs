@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_for_after_an_edit_is_there_before_it() {
+    fn marks_searched_after_an_edit_exist_before_it() {
         let graph = Graph::new(100).expect("enough tasks").begun();
         let number = graph.ready()[0];
         let graph = graph.odd(number);

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_begins_where_it_says_something() {
+    fn a_notice_starts_after_its_log_prefix() {
         let line = "2026-11-16T08:41:55Z ERROR é codex_core::tools: error=Patch rejected: read-only sandbox";
         assert_eq!(from_sign(line), "Patch rejected: read-only sandbox");
         assert_eq!(from_sign("all is well"), "all is well");

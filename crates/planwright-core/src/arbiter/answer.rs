@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_an_object_wherever_it_stands() {
+    fn an_answer_object_is_found_anywhere_in_the_text() {
         let object = r#"{"agent": "codex", "reason": "it knows Rust"}"#;
         let right = Ok(("codex", "it knows Rust"));
         for text in [
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_equal_answers_holds() {
+    fn the_last_of_several_answers_counts() {
         check(
             r#"{"agent": "codex", "reason": "a"} no: {"agent": "codex", "reason": "b"}"#,
             Ok(("codex", "b")),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_an_error_with_a_name() {
+    fn each_unusable_answer_has_its_own_error() {
         for (text, expected) in [
             ("", Err(AnswerError::Empty)),
             (" \n", Err(AnswerError::Empty)),

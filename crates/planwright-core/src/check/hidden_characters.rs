@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_or_an_emoji_needs_is_not_hidden() {
+    fn joiners_that_scripts_and_emoji_need_are_not_reported() {
         for text in [
             "plain",
             "👩\u{200d}💻 and 🏳\u{fe0f}\u{200d}🌈 and ❤\u{fe0f}\u{200d}🔥",
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_hidden() {
+    fn invisible_characters_are_reported() {
         for text in [
             "a\u{200b}b",
             "a\u{200d}b",

@@ -129,7 +129,7 @@ fn finding(plan: &Plan, links: &Links, fate: &StuckReasons, task_ix: usize, caus
     let name = visible(&plan.task_name(end)).into_owned();
     let why = match cause {
         _ if fate[end].is_some_and(|(_, next)| next as usize != end) => format!("`{name}` can never start either"),
-        StuckCause::Cycle => format!("`{name}` is part of a circle"),
+        StuckCause::Cycle => format!("`{name}` is part of a cycle"),
         StuckCause::Unknown => format!("`{name}` depends on something that does not exist"),
         StuckCause::Status => format!("`{name}` is {}", plan.lifecycle.word(root.status)),
     };

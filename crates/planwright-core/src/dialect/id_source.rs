@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_ids_are_passed_over() {
+    fn ids_in_use_are_skipped() {
         let mut fresh = || 0;
         let mut id_source = IdSource::new("", &mut fresh);
         id_source.is_taken = &|id| id == "a" || id == "a-2";
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_are_called_as_their_files_where_that_can_be() {
+    fn plan_ids_come_from_valid_file_names() {
         let mut fresh = || 0;
         let mut id_source = IdSource::new("", &mut fresh);
         for (name, id) in [("mine", "mine"), ("plan 2", "a"), ("-rf", "a"), ("", "a")] {

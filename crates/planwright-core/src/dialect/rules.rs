@@ -10,12 +10,12 @@ rules! {
         "{\"goal\": \"…\", \"tasks\": [ … ]}";
     MERGE_CONFLICT = "merge-conflict", Error,
         "A merge left a conflict in the file.",
-        "git wrote both sides into the file, between marks that begin a line. Nothing else of the file is read until one side is chosen. planwright does not choose.",
+        "git wrote both sides into the file, between marker lines. planwright reads nothing else of the file until you choose one side.",
         "<<<<<<< HEAD … ======= … >>>>>>> feature",
         "one of both sides, without the marks";
     UNKNOWN_DIALECT = "unknown-dialect", Error,
         "The file is in none of the dialects planwright knows.",
-        "A plan is recognised by its content: the keys of its root and of its tasks. Name the dialect with --dialect to see what keeps the file from being one.",
+        "planwright recognises a plan by the keys of its root and of its tasks. Name the dialect with --dialect to see which errors the file has in it.",
         "{\"name\": \"my plan\", \"items\": []}",
         "{\"goal\": \"my plan\", \"tasks\": []}   (clido)";
     AMBIGUOUS_DIALECT = "ambiguous-dialect", Error,
@@ -25,12 +25,12 @@ rules! {
         "planwright check --dialect clido plan.json";
     WRAPPED_PLAN = "wrapped-plan", Error,
         "The plan is wrapped in another object.",
-        "Language models like to answer with {\"plan\": { … }}. The tools that own these files look for the plan at the root.",
+        "Language models often answer with {\"plan\": { … }}. The tools that own these files look for the plan at the root.",
         "{\"plan\": {\"goal\": \"…\", \"tasks\": []}}",
         "{\"goal\": \"…\", \"tasks\": []}";
     PLAN_IN_PROSE = "plan-in-prose", Error,
-        "The plan stands inside other text or a code fence.",
-        "A text that is a plan as a whole is read whole, whatever it quotes: in the carrier that the file's extension names, else in any other. The fix is safe where it removes only white space and the lines of the fence. Text around the plan is removed by `--fix --unsafe` alone, and where that text is a document of its own, such as a page of Markdown, there is no fix. clido accepts such text as an import form, and then this is a note; a stored plan is the JSON alone.",
+        "The plan is inside other text or a code fence.",
+        "A text that is a plan as a whole is read as a whole, even if it quotes another plan: in the format that the file's extension names, else in any other. The fix is safe if it removes only white space and the lines of the fence. Only `--fix --unsafe` removes text around the plan. If that text is a document, such as a page of Markdown, there is no fix. clido accepts such text as an import form, and then this is a note; a stored plan is the JSON alone.",
         "Here is your plan:\n```json\n{ … }\n```",
         "{ … }";
     MISSING_FIELD = "missing-field", Error,
@@ -44,23 +44,23 @@ rules! {
         "\"complexity\": \"hard\"",
         "\"complexity\": \"high\"";
     BLANK_FIELD = "blank-field", Warning,
-        "A text that should say something is blank.",
+        "A text that an agent needs is blank.",
         "An agent that gets this task has no description of the work.",
         "\"description\": \"\"",
         "\"description\": \"Read the module\"";
     QUOTED_VALUE = "quoted-value", Error,
-        "A number or boolean stands in quotes.",
-        "Language models often quote numbers. The tools that own these files want the value itself.",
+        "A number or boolean is in quotes.",
+        "Language models often quote numbers. The tools that own these files need the value itself.",
         "\"priority\": \"1\"",
         "\"priority\": 1";
     MISNAMED_FIELD = "misnamed-field", Warning,
         "A field has the name that another dialect uses for it.",
-        "The dialect ignores names it does not know, so the field is lost silently: a dependency under the wrong name is no dependency. An error for dependencies and where the field is required.",
+        "The dialect ignores unknown names, so the field is lost silently: a dependency under the wrong name has no effect. An error for dependencies and for required fields.",
         "{\"id\": \"t2\", \"dependsOn\": [\"t1\"]}   (clido)",
         "{\"id\": \"t2\", \"depends_on\": [\"t1\"]}";
     INVALID_STATUS = "invalid-status", Error,
         "A status is not one of the dialect's words.",
-        "Each dialect has its own words: what one calls done, another calls completed or complete. A task with an unknown status never counts as done or ready.",
+        "Each dialect has its own words: done, completed or complete. A task with an unknown status never counts as done or ready.",
         "\"status\": \"finished\"",
         "\"status\": \"done\"";
     INVALID_REFERENCE = "invalid-reference", Error,
@@ -79,18 +79,18 @@ rules! {
         "\"created_at\": \"yesterday\"",
         "\"created_at\": \"2026-03-22T10:00:00Z\"";
     FILE_NAME = "file-name-mismatch", Note,
-        "The file's name does not fit its content.",
+        "The file's name does not match its content.",
         "The tools that own these files find plans by name. A copied or renamed file keeps its old id inside.",
         "plan-a1b2c3d4.json holds the plan plan-00000000",
         "plan-a1b2c3d4.json holds the plan plan-a1b2c3d4";
     PLAN_STATUS = "plan-status-mismatch", Warning,
-        "The plan's status does not fit its tasks.",
-        "A plan that says it is complete while tasks are pending will not be picked up again.",
+        "The plan's status contradicts its tasks.",
+        "Tools do not continue a plan that is marked as complete, even if tasks are pending.",
         "status: complete, with a pending step",
         "status: in_progress, with a pending step";
     TOO_MANY_ALIASES = "too-many-aliases", Error,
         "The YAML repeats parts of itself too often.",
-        "Aliases let a small file stand for a huge one. planwright reads up to a million values through them, and up to 32 MiB more of text than there is in the file.",
+        "With aliases, a small file can expand to a huge one. planwright reads up to a million values through them, and up to 32 MiB more text than the file has.",
         "steps: [*a, *a, *a, … ]",
         "steps: [ … ]";
 }

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn iso_times_are_told_from_other_text() {
+    fn iso_times_are_recognised() {
         for good in [
             "2026-03-22",
             "2026-03-22T10:00:00Z",

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearest_word_tolerates_small_slips_only() {
+    fn the_nearest_word_tolerates_only_small_typos() {
         let words = ["research", "edit", "create"];
         assert_eq!(nearest("reserach", &words), Some("research"));
         assert_eq!(nearest("Edits", &words), Some("edit"));

@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_are_not_said_twice() {
+    fn titles_are_not_repeated_in_descriptions() {
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(
             joined(text("Add login"), text("POST /login")),

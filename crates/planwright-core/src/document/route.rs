@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_and_nodes_find_each_other() {
+    fn routes_and_nodes_lead_to_each_other() {
         let texts = [
             "{\"a\": [1, {\"b\": [[], 2]}], \"c\": 3}",
             "a:\n- 1\n- b:\n  - []\n  - 2\nc: 3\n",

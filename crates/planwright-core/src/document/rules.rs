@@ -5,7 +5,7 @@ use crate::diagnostic::rules;
 rules! {
     INVALID_UTF8 = "invalid-utf8", Error,
         "The file is not UTF-8.",
-        "Plans are UTF-8 text. The message names the offset of the first bad byte. planwright reads on with a replacement character in its place but never writes such a file back. Save it as UTF-8, or restore it if it was damaged.",
+        "Plans are UTF-8 text. The message names the offset of the first bad byte. planwright continues with a replacement character but never writes such a file. Save it as UTF-8, or restore it if it was damaged.",
         "{\"title\": \"caf\\xE9\"}   (the byte E9 alone: Latin-1)",
         "{\"title\": \"café\"}   (C3 A9: UTF-8)";
     BINARY_FILE = "binary-file", Error,
@@ -15,7 +15,7 @@ rules! {
         "planwright check .clido/plans/plan-a1b2c3d4.json";
     JSON_SYNTAX = "json-syntax", Error,
         "The JSON is malformed.",
-        "Something stands where JSON's grammar wants something else. planwright reads on after it where that is sound, so further findings may be real or may follow from this one: fix the first and check again.",
+        "The text does not follow JSON's grammar. planwright continues after it if possible, so further findings may follow from this one: fix the first and check again.",
         "{\"id\" \"t1\"}",
         "{\"id\": \"t1\"}";
     JSON_UNCLOSED = "json-unclosed", Error,
@@ -29,18 +29,18 @@ rules! {
         "[\"t1\" \"t2\"]",
         "[\"t1\", \"t2\"]";
     JSON_TRAILING_COMMA = "json-trailing-comma", Error,
-        "A comma stands before a closing bracket.",
+        "A comma is before a closing bracket.",
         "JSON allows no trailing commas, and the tools that own these files refuse them.",
         "[\"t1\", \"t2\",]",
         "[\"t1\", \"t2\"]";
     JSON_COMMENT = "json-comment", Error,
-        "A comment stands in a JSON file.",
+        "A JSON file has a comment.",
         "JSON has no comments, and the tools that own these files refuse them. Keep the remark in a notes field. A fix that removes words is never a safe one.",
         "{\"id\": \"t1\" // first\n}",
         "{\"id\": \"t1\"\n}";
     JSON_QUOTES = "json-quotes", Error,
         "A key or string is not in double quotes.",
-        "JSON knows double quotes only.",
+        "JSON allows only double quotes.",
         "{id: 't1'}",
         "{\"id\": \"t1\"}";
     JSON_LITERAL = "json-literal", Error,
@@ -49,7 +49,7 @@ rules! {
         "{\"skip\": False}",
         "{\"skip\": false}";
     JSON_NUMBER = "json-number", Error,
-        "A number is not written as JSON wants it.",
+        "A number does not have JSON's form.",
         "No leading zeros, no plus sign, no hexadecimal, and a digit on both sides of the point.",
         "{\"priority\": 01}",
         "{\"priority\": 1}";
@@ -65,7 +65,7 @@ rules! {
         "{\"title\": \"\\ud83d\\ude00\"}";
     JSON_TRAILING_TEXT = "json-trailing-text", Error,
         "Text follows the end of the JSON value.",
-        "Language models like to add a closing sentence. Only white space may follow the last bracket. A fix that removes words is never a safe one.",
+        "Language models often add a closing sentence. Only white space may follow the last bracket. A fix that removes words is never a safe one.",
         "{\"tasks\": []}\nHope this helps!",
         "{\"tasks\": []}";
     DUPLICATE_KEY = "duplicate-key", Error,
@@ -75,7 +75,7 @@ rules! {
         "{\"status\": \"done\"}";
     TOO_DEEP = "too-deep", Error,
         "Values are nested too deeply.",
-        "planwright reads 128 levels, and no plan needs ten. What lies deeper is skipped.",
+        "planwright reads 128 levels, and no plan needs ten. Deeper values are skipped.",
         "[[[[ … 129 levels … ]]]]",
         "[\"t1\"]";
     TOO_LARGE = "too-large", Error,

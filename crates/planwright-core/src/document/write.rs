@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_json_has_not_are_mended() {
+    fn numbers_that_json_cannot_express_are_replaced() {
         assert_eq!(json_number("1e3"), "1e3");
         assert_eq!(json_number("0x1f"), "31");
         assert_eq!(json_number("+1.5"), "1.5");

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn thoughts_are_no_part_of_an_answer() {
+    fn thinking_blocks_are_removed_from_answers() {
         check("<think>\n1. a\n</think>\n1. b\n", "\n1. b\n");
         check("<Thinking>a</Thinking> b", " b");
         check("1. a\n</think>\n\n1. b\n", "\n\n1. b\n");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_whole_text() {
+    fn spans_of_cleaned_text_map_to_the_original_text() {
         let text = "<think>x</think>\n1.\u{a0}Größe\u{200b} messen";
         let cleaned = cleaned(text).expect("it has thoughts");
         for word in ["Größe", "messen"] {

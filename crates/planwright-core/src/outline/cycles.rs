@@ -38,7 +38,7 @@ mod tests {
     use super::find_cycle;
 
     #[test]
-    fn circles_are_found() {
+    fn dependency_cycles_are_found() {
         assert_eq!(find_cycle(&[vec![], vec![0], vec![0, 1]]), None);
         assert_eq!(find_cycle(&[vec![1], vec![2], vec![0]]), Some(vec![0, 1, 2]));
         assert_eq!(find_cycle(&[vec![], vec![1]]), Some(vec![1]));

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cut_answers_are_known_by_their_ends() {
+    fn truncated_answers_are_recognised_by_their_ends() {
         for text in [
             "1. a\n2. b (depends on 1, ",
             "1. a\n2. b\n\n[Response truncated: max tokens reached]\n",

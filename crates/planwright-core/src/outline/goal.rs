@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headings_that_say_more_than_plan_are_goals() {
+    fn headings_with_more_words_than_plan_are_goals() {
         for (title, goal) in [
             ("Migration plan", Some("Migration plan")),
             ("Plan: Add CSV export", Some("Add CSV export")),

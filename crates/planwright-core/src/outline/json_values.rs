@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_they_are_meant() {
+    fn json_values_are_read_in_all_their_spellings() {
         for (text, expected, is_cut) in [
             (r#"{"a": [1, "b", true, null]}"#, r#"{a:[1,"b",true,null]}"#, false),
             ("{a: 'b', /* c */ d: [1,2,], }", r#"{a:"b",d:[1,2]}"#, false),

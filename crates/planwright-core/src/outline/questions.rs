@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_without_tasks_ask() {
+    fn questions_are_read_from_answers_without_tasks() {
         for (answer, asked) in [
             (
                 "Before I plan:\n\n1. Which database?\n2. **Do you need SSO?**\n",

@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn clauses_about_dependencies_are_told_from_the_rest() {
+    fn dependency_clauses_are_separated_from_the_title() {
         for (text, rest) in [
             ("Implement it (depends on T001, T003)", "Implement it"),
             ("Migrate the reader. Depends on 2.", "Migrate the reader"),

@@ -545,11 +545,11 @@ fn cycle_of(plan: &RawPlan, cycle: &[usize]) -> Diagnostic {
     let names: Vec<String> = tasks.iter().take(8).map(name).collect();
     let message = match tasks.len() {
         1 => format!("the task {} depends on itself", names.concat()),
-        n => format!("{n} tasks depend on each other in a circle: {}", names.join(", ")),
+        n => format!("{n} tasks depend on each other in a cycle: {}", names.join(", ")),
     };
     let place = tasks.first().map_or(Span::at(0), |raw| raw.task.place);
     let found = Diagnostic::new(&CYCLE, place, message).with_help("remove one of the dependencies from the text");
     tasks.iter().skip(1).take(7).fold(found, |found, raw| {
-        found.with_related(raw.task.place, "a task of the circle")
+        found.with_related(raw.task.place, "a task of the cycle")
     })
 }

@@ -5,12 +5,12 @@ use crate::diagnostic::rules;
 rules! {
     GUESS = "answer-guess", Note,
         "A part of the answer can be read in more than one way, and one of them was chosen.",
-        "The finding names the choice. Look at it before you confirm the import; where it is wrong, edit the text and import it again.",
+        "The finding names the choice. Check it before you confirm the import; if it is wrong, edit the text and import it again.",
         "1. Write the parser, 2. Use the parser: no dependency is written",
         "2. Use the parser (depends on 1)";
     IN_DESCRIPTION = "answer-in-description", Note,
-        "Plans have no field for a part of a task: it is written into the description.",
-        "Nothing of a task is lost. Remove the part from the text where the agent does not need it.",
+        "The dialect has no field for a part of a task: it is written into the description.",
+        "No detail of a task is lost. Remove the part from the text if the agent does not need it.",
         "\"estimate\": \"2h\", in a task of the answer",
         "a task without it";
     NO_TASKS = "answer-without-tasks", Error,
@@ -34,7 +34,7 @@ rules! {
         "two tasks named \"Write tests\", and a task that depends on \"Write tests\"",
         "two tasks with different names";
     TWO_PLANS = "answer-with-two-plans", Error,
-        "The answer has two different plans, and nothing says which of them is meant.",
+        "The answer has two different plans, and it is unclear which one to import.",
         "A plan that the text calls corrected, revised or final takes the place of an earlier one, as does one that repeats most of its tasks. Alternatives are for you to choose: delete the one that you do not want.",
         "Option A: {\"tasks\": …} Option B: {\"tasks\": …}",
         "Option A: {\"tasks\": …}";
@@ -49,7 +49,7 @@ rules! {
         "{\"id\": \"a\", …}, {\"id\": \"a\", …}",
         "{\"id\": \"a\", …}, {\"id\": \"b\", …}";
     CYCLE = "answer-cycle", Error,
-        "Tasks of the answer depend on each other in a circle.",
+        "Tasks of the answer depend on each other in a cycle.",
         "None of them could ever start. Remove one of the dependencies from the text.",
         "a depends on b, b depends on a",
         "a depends on b";

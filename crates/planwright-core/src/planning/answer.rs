@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_are_found_wherever_they_stand() {
+    fn plans_are_found_anywhere_in_an_answer() {
         for (answer, text, reasoning) in [
             ("{\"a\": 1}", "{\"a\": 1}", ""),
             ("Why.\n```json\n{\"a\": 1}\n```\nEnd.", "{\"a\": 1}", "Why.\n\nEnd."),

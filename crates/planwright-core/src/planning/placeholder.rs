@@ -128,23 +128,18 @@ pub static PLACEHOLDERS: &[PlanningPlaceholder] = &[
         EVERYWHERE,
         "the dialect's JSON Schema",
     ),
-    block(
-        "goal",
-        PlanningValueSource::Goal,
-        EVERYWHERE,
-        "what the plan is to achieve",
-    ),
+    block("goal", PlanningValueSource::Goal, EVERYWHERE, "the goal of the plan"),
     block(
         "constraints",
         PlanningValueSource::Constraints,
         EVERYWHERE,
-        "what must hold whatever is done",
+        "constraints on the work",
     ),
     block(
         "memories",
         PlanningValueSource::Memories,
         EVERYWHERE,
-        "what earlier work taught",
+        "lessons of earlier work",
     ),
     block(
         "context",
@@ -181,31 +176,31 @@ pub static PLACEHOLDERS: &[PlanningPlaceholder] = &[
         "discoveries",
         PlanningValueSource::Discoveries,
         AFTER_A_PLAN,
-        "what was found out in the meantime",
+        "discoveries since the plan was made",
     ),
     block(
         "done",
         PlanningValueSource::Done,
         AFTER_A_PLAN,
-        "the tasks that are done, and stay as they are",
+        "the done tasks, which must not change",
     ),
     block(
         "answer",
         PlanningValueSource::Answer,
         AFTER_AN_ANSWER,
-        "what the planner answered before",
+        "the planner's previous answer",
     ),
     block(
         "findings",
         PlanningValueSource::Findings,
         AFTER_AN_ANSWER,
-        "why that cannot be used",
+        "why that answer cannot be used",
     ),
     inline(
         "source_path",
         PlanningValueSource::Origin,
         FROM_A_SOURCE,
-        "where the source plan lies, from the root of the repository",
+        "the path of the source plan, from the root of the repository",
     ),
     block(
         "source_plan",
@@ -217,7 +212,7 @@ pub static PLACEHOLDERS: &[PlanningPlaceholder] = &[
         "anchors",
         PlanningValueSource::Anchors,
         FROM_A_SOURCE,
-        "the units and requirements that were found in it",
+        "its units and requirements",
     ),
 ];
 

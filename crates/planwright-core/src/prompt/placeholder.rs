@@ -77,7 +77,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     inline(
         "task",
         PromptValueSource::TaskName,
-        "how the task is named: its id or number",
+        "the name of the task: its id or number",
     ),
     inline(
         "task_word",
@@ -90,11 +90,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
         "the task's id, even if it is named by its number",
     ),
     inline("title", PromptValueSource::Task(Field::Title), "the task's title"),
-    block(
-        "description",
-        PromptValueSource::Task(Field::Description),
-        "what is to be done",
-    ),
+    block("description", PromptValueSource::Task(Field::Description), "what to do"),
     block("goal", PromptValueSource::Task(Field::Goal), "the task's goal"),
     block(
         "criteria",
@@ -106,12 +102,8 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
         PromptValueSource::Task(Field::Instructions),
         "instructions for the agent that does it",
     ),
-    block("notes", PromptValueSource::Task(Field::Notes), "remarks at the task"),
-    block(
-        "tools",
-        PromptValueSource::Task(Field::Tools),
-        "the tools it is to be done with",
-    ),
+    block("notes", PromptValueSource::Task(Field::Notes), "the notes of the task"),
+    block("tools", PromptValueSource::Task(Field::Tools), "the tools to use"),
     block(
         "files",
         PromptValueSource::Task(Field::Files),
@@ -120,7 +112,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     block(
         "side_effects",
         PromptValueSource::Task(Field::SideEffects),
-        "files that may change as well",
+        "other files that may change",
     ),
     block(
         "context_refs",
@@ -182,7 +174,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     inline(
         "complexity",
         PromptValueSource::Task(Field::Complexity),
-        "how hard it is said to be",
+        "its complexity",
     ),
     inline("priority", PromptValueSource::Task(Field::Priority), "its priority"),
     inline(
@@ -198,7 +190,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     block(
         "reflection",
         PromptValueSource::Task(Field::Reflection),
-        "what was learnt in earlier attempts",
+        "lessons of earlier attempts",
     ),
     block(
         "last_error",
@@ -210,7 +202,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     block(
         "plan_description",
         PromptValueSource::Head(Field::Description),
-        "what the plan says about itself",
+        "the description of the plan",
     ),
     block(
         "plan_context",
@@ -220,7 +212,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     block(
         "plan_constraints",
         PromptValueSource::Head(Field::Constraints),
-        "what must hold whatever is done",
+        "constraints on the work",
     ),
     block("plan_risks", PromptValueSource::Head(Field::Risks), "the plan's risks"),
     block(
@@ -231,12 +223,12 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     block(
         "plan_test_strategy",
         PromptValueSource::Head(Field::TestStrategy),
-        "how the plan wants things tested",
+        "the plan's test strategy",
     ),
     block(
         "plan_memories",
         PromptValueSource::Head(Field::Memories),
-        "what earlier plans taught",
+        "lessons of earlier plans",
     ),
     block("plan_tags", PromptValueSource::Head(Field::Tags), "the plan's tags"),
     inline(
@@ -277,7 +269,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     inline(
         "plan_complexity",
         PromptValueSource::Head(Field::Complexity),
-        "how hard the whole is said to be",
+        "the complexity of the whole plan",
     ),
     inline(
         "plan_document",
@@ -292,7 +284,7 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     inline(
         "plan_path",
         PromptValueSource::PlanPath,
-        "the plan file itself, which is not to be touched",
+        "the plan file, which the agent must not change",
     ),
     block(
         "dependencies",
@@ -312,11 +304,11 @@ pub static PLACEHOLDERS: &[PromptPlaceholder] = &[
     block(
         "last_failure",
         PromptValueSource::LastFailure,
-        "how the attempt before failed: the output of its verification",
+        "how the previous attempt failed: the output of its verification",
     ),
     inline(
         "result_file",
         PromptValueSource::ResultFile,
-        "the file in which the agent reports, where it can",
+        "the file for the agent's report",
     ),
 ];

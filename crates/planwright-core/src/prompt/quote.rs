@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_are_told_and_keep_characters_whole() {
+    fn cuts_are_marked_and_keep_characters_whole() {
         assert_eq!(
             block("aéb", 2),
             "```text\na\n```\n(planwright left out the last 3 bytes of this.)"

@@ -52,7 +52,7 @@ fn telling_lines() -> Vec<String> {
 
 proptest! {
     #[test]
-    fn garbage_is_heard_without_harm(
+    fn random_output_never_panics(
         picks in prop::collection::vec((0_usize..64, 0_usize..400, ".{0,12}", 0_usize..400), 0..40),
         code in any::<i32>(),
     ) {

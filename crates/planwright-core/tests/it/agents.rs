@@ -43,7 +43,7 @@ pub(crate) fn claude(result: &str) -> String {
 }
 
 #[test]
-fn claude_is_done_when_its_result_says_so() {
+fn claude_is_done_when_its_result_reports_success() {
     let output = claude(
         r#""subtype":"success","is_error":false,"terminal_reason":"completed","result":"Wrote a.txt.","total_cost_usd":0.25,"permission_denials":[],"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":42}"#,
     );
@@ -183,13 +183,13 @@ fn interrupts_are_not_failures_of_the_task() {
 }
 
 #[test]
-fn work_that_was_closed_counts_whatever_ended_the_process() {
+fn a_final_event_counts_even_if_the_process_was_stopped() {
     check(Claude, &claude(r#""is_error":false"#), AgentExit::Stopped, "done");
     check(Codex, "{\"type\":\"turn.completed\"}", AgentExit::Signal(15), "done");
 }
 
 #[test]
-fn retries_because_of_a_limit_are_heard_at_once() {
+fn retries_because_of_a_limit_are_reported_at_once() {
     let notice = r#"{"type":"system","subtype":"api_retry","error":"rate_limit","error_status":429,"attempt":1,"retry_delay_ms":1500,"session_id":"s"}"#;
     let (heard, verdict) = listen(Claude, notice, AgentExit::Stopped);
     assert!(
@@ -523,7 +523,7 @@ fn reasons_have_no_colours() {
 }
 
 #[test]
-fn opencode_going_in_circles_is_noticed() {
+fn empty_steps_of_opencode_are_detected() {
     let output = format!("{OPENCODE_WORK}{}", opencode_step("unknown", 0)).repeat(6);
     let (heard, verdict) = listen(Opencode, &output, AgentExit::Stopped);
     assert_eq!(heard.iter().filter(|heard| **heard == AgentEvent::Looping).count(), 1);
@@ -601,7 +601,7 @@ fn aider_is_done_when_it_applied_an_edit() {
 }
 
 #[test]
-fn aider_ends_with_zero_whatever_happens() {
+fn failures_of_aider_are_found_despite_exit_status_zero() {
     let limit = "litellm.RateLimitError: RateLimitError: too fast\nRetrying in 2.0 seconds...\n";
     check(Aider, limit, OK, "limited RateLimitError");
     check(Aider, &format!("{limit}{AIDER_WORK}"), OK, "done");
@@ -618,7 +618,7 @@ fn aider_ends_with_zero_whatever_happens() {
 }
 
 #[test]
-fn plain_commands_speak_by_their_exit_status() {
+fn plain_commands_are_judged_by_their_exit_status() {
     let verdict = check(Plain, "step 1\nstep 2\n", OK, "done");
     assert_eq!(verdict.final_message, "step 1\nstep 2");
     check(
@@ -639,7 +639,7 @@ fn plain_commands_speak_by_their_exit_status() {
 }
 
 #[test]
-fn names_of_formats_lead_back_to_them() {
+fn format_names_round_trip() {
     for format in EventFormat::ALL {
         assert_eq!(EventFormat::named(format.as_str()), Some(*format));
     }
@@ -648,7 +648,7 @@ fn names_of_formats_lead_back_to_them() {
 
 /// How each agent tells a limit of its provider from a task that failed and from itself being broken.
 #[test]
-fn limits_failures_and_broken_agents_are_told_apart() {
+fn limits_failures_and_broken_agents_are_distinguished() {
     let result = |words: &str| format!("{{\"type\":\"result\",{words}}}\n");
     let api = |status: &str, text: &str| {
         result(&format!(

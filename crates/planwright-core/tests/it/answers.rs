@@ -80,7 +80,7 @@ fn shown(source: &SourceText, read: &Result<Outline, Vec<Diagnostic>>) -> String
 }
 
 #[test]
-fn answers_are_read_as_a_careful_person_would() {
+fn answers_are_read_as_their_expectations() {
     let answers = answers();
     assert!(answers.len() >= 35, "{} answers", answers.len());
     for (name, source) in answers {

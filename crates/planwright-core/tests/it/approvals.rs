@@ -133,7 +133,7 @@ fn refused(text: &str, verb: PlanVerb) -> String {
 }
 
 #[test]
-fn a_refusal_says_where_the_plan_stands_and_what_is_allowed() {
+fn a_refusal_names_the_status_and_the_allowed_verbs() {
     for (text, verb, expected) in [
         (
             crab_in("Approved"),
@@ -184,7 +184,7 @@ fn a_refusal_says_where_the_plan_stands_and_what_is_allowed() {
 }
 
 #[test]
-fn a_status_that_nobody_knows_is_not_guessed_at() {
+fn an_unknown_status_is_refused() {
     for written in ["\"Editing\"", "\"draft\"", "7", "null", "[]"] {
         let text = crab(&format!(" \"status\": {written},"));
         for verb in PlanVerb::ALL {
@@ -213,7 +213,7 @@ fn an_approval_changes_its_bytes_and_no_others() {
 }
 
 #[test]
-fn a_draft_may_be_approved_at_once_and_that_is_said() {
+fn a_draft_may_be_approved_without_submission_with_a_remark() {
     let (new, notes) = attempt(&crab_in("Draft"), &PlanRequest::new(PlanVerb::Approve, NOW)).expect("it is allowed");
     assert_eq!(
         (status_of(&new).as_str(), notes.as_str()),
@@ -226,7 +226,7 @@ fn a_draft_may_be_approved_at_once_and_that_is_said() {
 }
 
 #[test]
-fn a_rawko_plan_keeps_why_it_was_given_up() {
+fn a_cancelled_rawko_plan_keeps_the_reason() {
     let request = PlanRequest {
         note: Some("no budget: none"),
         ..PlanRequest::new(PlanVerb::Cancel, NOW)
@@ -262,7 +262,7 @@ fn a_rawko_plan_keeps_why_it_was_given_up() {
 }
 
 #[test]
-fn what_stands_where_constraints_should_stays() {
+fn malformed_constraints_are_left_unchanged() {
     let request = PlanRequest {
         note: Some("why"),
         ..PlanRequest::new(PlanVerb::Cancel, NOW)
@@ -288,7 +288,7 @@ fn lift(text: &str) -> Option<RunLift> {
 }
 
 #[test]
-fn only_plans_that_may_be_worked_on_run() {
+fn each_plan_status_allows_or_blocks_a_run() {
     let (approval, retry, nothing) = (Some(RunLift::Approval), Some(RunLift::Retry), Some(RunLift::Nothing));
     let crabs = [approval, approval, None, nothing, None, None, nothing];
     for (status, expected) in CRAB_STATUSES.into_iter().zip(crabs) {

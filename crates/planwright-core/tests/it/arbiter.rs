@@ -145,7 +145,7 @@ fn without_a_plan_there_is_the_task_alone() {
 }
 
 #[test]
-fn what_happened_before_stands_behind_the_plan() {
+fn past_attempts_follow_the_plan_in_the_brief() {
     let history = [
         PastAttempt {
             agent: "planner".to_owned(),
@@ -218,7 +218,7 @@ fn what_happened_before_stands_behind_the_plan() {
 }
 
 #[test]
-fn the_question_ends_with_who_can_be_chosen_and_how_to_answer() {
+fn the_question_ends_with_the_agents_and_the_answer_format() {
     let brief = ArbiterBrief::of_task("Fix the typo", PastAttempts::default());
     let question = brief.question(&["claude", "codex"]);
     let rest = question.strip_prefix(&brief.text()).expect("the brief comes first");
@@ -355,7 +355,7 @@ fn tasks_are_called_by_their_ids_and_numbers_count_from_one() {
 }
 
 #[test]
-fn the_task_to_act_on_is_the_one_that_the_plan_would_go_on_with() {
+fn the_brief_acts_on_the_running_failed_or_next_task() {
     for (states, expected) in [
         ("pending pending", Some(0)),
         ("complete pending", Some(1)),

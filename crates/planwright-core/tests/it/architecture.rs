@@ -250,7 +250,7 @@ fn imports_point_down() {
 }
 
 #[test]
-fn nothing_touches_the_world() {
+fn core_has_no_io() {
     let sources = sources();
     let mut test_modules: Vec<Vec<String>> = Vec::new();
     for source in &sources {
@@ -269,7 +269,7 @@ fn nothing_touches_the_world() {
 }
 
 #[test]
-fn nothing_is_built_from_what_is_not_on_the_list() {
+fn dependencies_are_on_the_allowed_list() {
     let manifest = std::fs::read_to_string(crate_folder().join("Cargo.toml")).expect("a readable file");
     assert_eq!(dependency_slips(&manifest), [""; 0]);
     for name in DEPENDENCIES {

@@ -398,30 +398,30 @@ fn check_law(shape: &str) {
 }
 
 #[test]
-fn clido_at_once_is_one_by_one() {
+fn clido_batches_equal_single_changes() {
     check_law("clido");
     check_law("clido sparse");
 }
 
 #[test]
-fn rawko_at_once_is_one_by_one() {
+fn rawko_batches_equal_single_changes() {
     check_law("rawko");
     check_law("rawko sparse");
 }
 
 #[test]
-fn aimi_at_once_is_one_by_one() {
+fn aimi_batches_equal_single_changes() {
     check_law("aimi");
     check_law("aimi v2");
 }
 
 #[test]
-fn opencrabs_at_once_is_one_by_one() {
+fn opencrabs_batches_equal_single_changes() {
     check_law("opencrabs");
 }
 
 #[test]
-fn task_packs_at_once_are_one_by_one() {
+fn task_pack_batches_equal_single_changes() {
     check_law("task-pack");
 }
 
@@ -462,7 +462,7 @@ fn a_whole_run_costs_a_few_readings() {
 }
 
 #[test]
-fn failures_that_take_others_along_are_made_together() {
+fn failures_that_skip_dependents_are_batched() {
     const N_PAIRS: usize = 3_000;
     let pair = |n: usize| {
         format!(

@@ -49,7 +49,7 @@ fn every_finding_has_a_fixture() {
 }
 
 #[test]
-fn ids_are_unique_and_speak_for_themselves() {
+fn rule_ids_are_unique_and_well_formed() {
     let mut seen = BTreeSet::new();
     for rule in rules() {
         assert!(seen.insert(rule.id), "`{}` is the id of two rules", rule.id);

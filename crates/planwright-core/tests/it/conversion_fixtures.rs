@@ -67,7 +67,7 @@ fn compare(path: &Path, found: &str, failures: &mut Vec<String>) {
 }
 
 #[test]
-fn rich_plans_become_what_the_files_say() {
+fn rich_plans_convert_to_the_expected_files() {
     let mut failures = Vec::new();
     let mut known = BTreeSet::new();
     for from in DIALECTS {

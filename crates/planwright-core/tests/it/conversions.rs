@@ -500,7 +500,7 @@ fn tasks_that_are_gone_or_moved_take_their_references_along() {
 }
 
 #[test]
-fn a_pack_that_was_edited_elsewhere_comes_back_as_a_draft() {
+fn a_pack_that_was_edited_in_another_dialect_comes_back_as_a_draft() {
     let pack = plan("task-pack", &mut Dice::new(vec![1]));
     let (back, _) = edited("task-pack", &pack, "clido", |text| {
         text.replacen("\"status\": \"pending\"", "\"status\": \"done\"", 1)
@@ -520,7 +520,7 @@ fn a_pack_that_was_edited_elsewhere_comes_back_as_a_draft() {
 }
 
 #[test]
-fn three_dialects_deep_and_all_the_way_back() {
+fn originals_come_back_through_three_dialects() {
     let source = inspect_as(STORIES, "aimi");
     let one = convert_with(&source, "clido", &embedding()).expect("there");
     let two = convert_with(&one.inspection, "rawko", &embedding()).expect("and further");
@@ -545,7 +545,7 @@ fn a_plan_that_is_not_utf8_is_not_converted() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_refused_with_a_reason() {
+fn inconvertible_plans_are_refused_with_a_reason() {
     let refused = |text: &str, from: &str, to: &str| {
         let found = convert_with(&inspect_as(text, from), to, &ConversionOptions::default())
             .err()
@@ -586,7 +586,7 @@ fn a_task_pack_draft_names_its_source_and_no_hash() {
 }
 
 #[test]
-fn a_task_pack_draft_names_no_source_that_nobody_has_looked_for() {
+fn a_task_pack_draft_names_no_unverified_source() {
     let stories = STORIES.replace(
         "\"brainstormPath\"",
         "\"planPath\": \"docs/plans/p.md\", \"brainstormPath\"",
@@ -618,7 +618,7 @@ fn a_task_pack_draft_names_no_source_that_nobody_has_looked_for() {
 }
 
 #[test]
-fn a_pack_converts_without_its_source_plan_and_says_so() {
+fn a_pack_without_its_source_plan_converts_with_a_remark() {
     let pack = include_str!("../../../../examples/task-pack/docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
     let facts = DiskFacts {
         looked: DiskLookup::Done,
@@ -713,7 +713,7 @@ fn damaged_carriers_convert_or_are_refused() {
 }
 
 #[test]
-fn records_that_make_no_sense_are_left_aside() {
+fn invalid_records_of_the_original_are_ignored() {
     let source = inspect_as(STORIES, "aimi");
     let there = convert_with(&source, "clido", &embedding()).expect("it converts");
     let plain = convert_with(
@@ -763,7 +763,7 @@ fn every_shape_converts_or_is_refused() {
 }
 
 #[test]
-fn what_came_in_between_and_has_no_place_is_reported_on_the_way_back() {
+fn values_without_a_place_in_the_original_are_reported() {
     let minimal =
         r#"{"title": "P", "description": "D", "tasks": [{"title": "a", "description": "b", "task_type": "edit"}]}"#;
     let v2 =

@@ -241,7 +241,7 @@ fn check_cycles(specs: &[Spec], lifecycle: &'static Lifecycle) -> TestCaseResult
 }
 
 #[test]
-fn circles_are_found_where_they_are_and_nowhere_else() {
+fn exactly_the_tasks_in_cycles_are_found() {
     let lifecycle = lifecycles()[1].1;
     check_law(3_000, specs(1, 1), |specs| check_cycles(&specs, lifecycle));
 }
@@ -296,7 +296,7 @@ fn check_order(specs: &[Spec], has_stages: bool, lifecycle: &'static Lifecycle) 
 }
 
 #[test]
-fn there_is_an_order_where_there_is_no_circle() {
+fn acyclic_plans_have_an_order() {
     let lifecycle = lifecycles()[1].1;
     check_law(2_000, specs(1, 1), |specs| check_order(&specs, false, lifecycle));
 }
@@ -396,7 +396,7 @@ fn check_waits(dialect: &str, specs: &[Spec], ix: usize, waits: &[Wait]) -> Test
 }
 
 #[test]
-fn who_may_start_is_the_same_by_hand() {
+fn ready_tasks_equal_a_brute_force_computation() {
     for (dialect, lifecycle) in lifecycles() {
         check_law(500, specs(7, 1), |specs| {
             check_readiness(dialect, lifecycle, &specs, false)
@@ -487,7 +487,7 @@ fn unfinished(mut specs: Vec<Spec>) -> Vec<Spec> {
 }
 
 #[test]
-fn who_can_never_start_is_told_in_a_plan_that_has_not_begun() {
+fn never_ready_tasks_are_found_in_a_plan_that_has_not_begun() {
     for (dialect, lifecycle) in lifecycles() {
         check_law(500, specs(6, 1), |specs| {
             check_never_ready(dialect, lifecycle, &unfinished(specs))
@@ -496,7 +496,7 @@ fn who_can_never_start_is_told_in_a_plan_that_has_not_begun() {
 }
 
 #[test]
-fn who_can_never_start_is_told_in_a_plan_under_way() {
+fn never_ready_tasks_are_found_in_a_plan_in_progress() {
     for (dialect, lifecycle) in lifecycles() {
         check_law(1_000, specs(6, 1), |mut specs| {
             specs.iter_mut().for_each(|spec| spec.held = false);

@@ -310,21 +310,21 @@ fn check_law(dialect: &str) {
 }
 
 #[test]
-fn clido_plans_come_out_as_predicted() {
+fn clido_edits_equal_the_model() {
     check_law("clido");
 }
 
 #[test]
-fn rawko_plans_come_out_as_predicted() {
+fn rawko_edits_equal_the_model() {
     check_law("rawko");
 }
 
 #[test]
-fn aimi_plans_come_out_as_predicted() {
+fn aimi_edits_equal_the_model() {
     check_law("aimi");
 }
 
 #[test]
-fn opencrabs_plans_come_out_as_predicted() {
+fn opencrabs_edits_equal_the_model() {
     check_law("opencrabs");
 }

@@ -93,7 +93,7 @@ const OPENCRABS: &str = r#"{
 "#;
 
 #[test]
-fn a_task_is_added_with_an_id_of_its_own() {
+fn a_new_task_gets_a_fresh_id() {
     let new = NewTask {
         on: vec![0, 2],
         fields: &[("complexity", "high"), ("tools", "Read\nEdit")],
@@ -190,7 +190,7 @@ fn a_moved_task_keeps_its_text() {
 }
 
 #[test]
-fn references_follow_a_new_name() {
+fn renaming_a_task_updates_references() {
     check(
         CLIDO,
         &Edit::Rename {
@@ -212,7 +212,7 @@ fn references_follow_a_new_name() {
 }
 
 #[test]
-fn dependencies_come_and_go() {
+fn dependencies_are_added_and_removed() {
     check(
         CLIDO,
         &Edit::Undepend {
@@ -237,7 +237,7 @@ fn dependencies_come_and_go() {
         },
     )
     .expect_err("a circle");
-    assert!(problem.to_string().contains("circle"), "{problem}");
+    assert!(problem.to_string().contains("cycle"), "{problem}");
     check_refused(
         CLIDO,
         &Edit::Depend {
@@ -371,7 +371,7 @@ fn a_plan_is_complete_when_its_last_open_task_is_removed() {
 }
 
 #[test]
-fn the_step_to_look_at_stays_where_the_order_does() {
+fn the_current_step_stays_if_the_order_is_unchanged() {
     // The plan's own tool may look elsewhere: a description has nothing to do with it.
     let text = RAWKO.replace("currentStepIndex: 1", "currentStepIndex: 2");
     let set = Edit::Set {
@@ -397,7 +397,7 @@ fn errors_after(text: &str, change: &Edit<'_>) -> Result<Vec<String>, Problem> {
 }
 
 #[test]
-fn an_old_error_is_no_new_one_because_its_task_has_another_number() {
+fn an_existing_error_is_not_new_after_renumbering() {
     let text = RAWKO.replace("      - 1\n", "      - 7\n");
     let remove = Edit::Remove {
         task_ix: 1,
@@ -432,7 +432,7 @@ fn an_old_error_is_no_new_one_because_its_task_has_another_number() {
 }
 
 #[test]
-fn an_old_error_is_no_new_one_because_its_task_has_another_name() {
+fn an_existing_error_is_not_new_after_renaming() {
     let text = CLIDO.replace(r#"["t1", "t2"]"#, r#"["t1", "t9"]"#);
     let rename = |to| Edit::Rename { task_ix: 2, to };
     let errors = errors_after(&text, &rename("last")).expect("the error is as old as the plan");
@@ -458,7 +458,7 @@ fn an_old_error_is_no_new_one_because_its_task_has_another_name() {
 }
 
 #[test]
-fn a_knot_of_circles_can_be_undone_one_dependency_at_a_time() {
+fn overlapping_cycles_can_be_resolved_one_dependency_at_a_time() {
     let text = CLIDO.replace(
         r#""description": "one"}"#,
         r#""description": "one", "depends_on": ["t2", "t3"]}"#,
@@ -582,7 +582,7 @@ fn comments_on_lines_of_their_own_outlive_the_last_dependency() {
 }
 
 #[test]
-fn a_new_name_reaches_references_that_are_no_edges() {
+fn renaming_a_task_updates_references_outside_of_dependencies() {
     let text = CLIDO.replace(r#"["t1", "t2"]"#, r#"["t1", "t3", "t1"]"#);
     let rename = |task_ix| Edit::Rename { task_ix, to: "new" };
     let errors = errors_after(&text, &rename(2)).expect("its own fault is no new one");
@@ -592,7 +592,7 @@ fn a_new_name_reaches_references_that_are_no_edges() {
 }
 
 #[test]
-fn what_is_no_task_at_all_can_be_removed_and_passed_by() {
+fn an_invalid_task_can_be_removed_and_moved_past() {
     let text = CLIDO.replace("    {\"id\": \"t2\"", "    \"and then\",\n    {\"id\": \"t2\"");
     let remove = Edit::Remove {
         task_ix: 1,
@@ -613,7 +613,7 @@ fn what_is_no_task_at_all_can_be_removed_and_passed_by() {
 }
 
 #[test]
-fn a_plan_of_which_not_everything_is_known_is_not_changed() {
+fn a_plan_with_syntax_errors_or_ambiguous_names_is_not_changed() {
     let broken = CLIDO.replace("\"two\",", "\"two\"");
     let problem = errors_after(&broken, &Edit::Move { task_ix: 2, to: 0 }).expect_err("a comma is missing");
     assert_eq!(
@@ -632,7 +632,7 @@ fn a_plan_of_which_not_everything_is_known_is_not_changed() {
 }
 
 #[test]
-fn what_a_removed_task_skipped_stays_skipped_whatever_becomes_of_its_name() {
+fn tasks_skipped_by_a_removed_task_stay_skipped() {
     let clido = r#"{"goal": "g", "tasks": [{"id": "a", "description": "d", "status": "failed"},
   {"id": "b", "description": "d", "depends_on": ["a"], "status": "skipped", "notes": "mine\nSkipped because a failed."}]}"#;
     let remove = Edit::Remove {
@@ -656,7 +656,7 @@ fn what_a_removed_task_skipped_stays_skipped_whatever_becomes_of_its_name() {
 }
 
 #[test]
-fn tasks_that_are_not_there_are_refused() {
+fn edits_of_unknown_tasks_are_refused() {
     let edits = [
         Edit::Set {
             task_ix: 3,

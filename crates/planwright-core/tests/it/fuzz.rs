@@ -341,12 +341,12 @@ fn fixing_is_sound(bytes: &[u8]) -> Result<(), String> {
 }
 
 #[test]
-fn reading_never_fails() {
+fn any_input_can_be_read() {
     check_law(reading_is_sound);
 }
 
 #[test]
-fn fixing_never_harms() {
+fn fixes_add_no_errors() {
     check_law(fixing_is_sound);
 }
 
@@ -361,7 +361,7 @@ fn a_wrapped_plan_may_be_cut_off_behind_any_character() {
 }
 
 #[test]
-fn a_broken_law_is_found_and_cut_down() {
+fn a_broken_law_is_found_and_minimised() {
     let law = |bytes: &[u8]| match bytes.contains(&b'x') {
         true => Err("an x: there it is".to_owned()),
         false => Ok(()),

@@ -124,7 +124,7 @@ fn many_small_cycles_are_found_each() {
 }
 
 #[test]
-fn every_task_behind_a_cycle_is_told_why() {
+fn every_task_behind_a_cycle_has_a_finding() {
     let inspection = inspect_text(shape("chain behind a cycle", 10_000));
     assert_eq!(count(&inspection, "self-dependency"), 1);
     assert_eq!(count(&inspection, "never-ready"), 9_999);
@@ -139,7 +139,7 @@ fn every_repeat_of_a_key_is_found() {
 }
 
 #[test]
-fn a_hundred_thousand_levels_are_skipped_with_a_word() {
+fn a_hundred_thousand_levels_are_skipped_with_a_finding() {
     for name in [
         "levels of nesting",
         "unclosed brackets",
@@ -189,12 +189,12 @@ fn n_errors_after_fix(text: String) -> usize {
 }
 
 #[test]
-fn as_many_syntax_errors_as_are_shown_are_mended() {
+fn as_many_syntax_errors_as_are_shown_are_fixed() {
     assert_eq!(n_errors_after_fix(shape("commas too many", 40)), 0);
 }
 
 #[test]
-fn more_syntax_errors_than_are_shown_are_mended_too() {
+fn more_syntax_errors_than_are_shown_are_fixed() {
     // A language model that writes Python: every key and text in single quotes.
     let python = shape("dependents of one task", 20).replace('"', "'");
     assert_eq!(n_errors_after_fix(python), 0, "single quotes");
@@ -216,7 +216,7 @@ fn findings_are_bounded() {
 }
 
 #[test]
-fn findings_are_bounded_whatever_is_wrong() {
+fn findings_are_bounded_for_every_kind_of_error() {
     const N: usize = 120_000;
     let many = |text: &str| vec![text; N].join(",");
     let clido = |tasks: &str| format!("{{\"goal\": \"x\", \"tasks\": [{tasks}]}}");
@@ -243,7 +243,7 @@ fn findings_are_bounded_whatever_is_wrong() {
 }
 
 #[test]
-fn a_pack_that_is_wrong_everywhere_is_said_to_be_so() {
+fn a_pack_with_errors_everywhere_has_bounded_findings() {
     let tasks = vec!["{}"; 60_000].join(",");
     let contract = format!("{{\"schema_version\": \"task-pack/v1\", \"execution_waves\": [], \"tasks\": [{tasks}]}}");
     let text = format!("---\ntype: task-pack\n---\n\n## Task Pack Contract\n\n```json\n{contract}\n```\n");

@@ -117,7 +117,7 @@ fn tells_bounds(dialect: &str, spec: &FieldSpec, about: &str) {
 }
 
 #[test]
-fn the_reading_of_guides_can_fail() {
+fn guides_are_parsed_into_fields_and_examples() {
     let guide = "- `a`: required. One\n  of `b`.\n- c\n  d\n\nDo not write `e` or\n`f`: no.\n\n```json\n{}\n```\n";
     assert_eq!(written(guide), [("a", "required. One of `b`.".to_owned())]);
     assert_eq!(minted(guide).into_iter().collect::<Vec<_>>(), ["e", "f"]);
@@ -265,7 +265,7 @@ task-pack | src/version.rs | .claude/a.md | task-pack-path
 "#;
 
 #[test]
-fn rules_that_guides_tell_are_enforced() {
+fn rules_in_guides_are_enforced() {
     let mut missed = Vec::new();
     for line in SLIPS.lines().filter(|line| !line.is_empty()) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -290,7 +290,7 @@ fn rules_that_guides_tell_are_enforced() {
 }
 
 #[test]
-fn lengths_that_guides_tell_are_the_longest() {
+fn lengths_in_guides_are_the_maximum_lengths() {
     let text = example(guide_of(dialect("aimi"))).1;
     let errors_of = |text: &str| {
         let inspection = inspect_in(dialect("aimi"), text);

@@ -91,7 +91,7 @@ fn a_minimal_plan_becomes_a_stored_one() {
 }
 
 #[test]
-fn a_full_plan_begins_again() {
+fn an_imported_full_plan_starts_as_a_draft() {
     let text = std::fs::read_to_string(crate::fixtures::root().join("convert/opencrabs/plan.json")).expect("a plan");
     let (plan, notes) = imported(&text, "opencrabs");
     let old: Value = serde_json::from_str(&text).expect("JSON");
@@ -123,7 +123,7 @@ fn a_full_plan_begins_again() {
 }
 
 #[test]
-fn orders_decide_what_numbers_mean_and_places_what_is_stored() {
+fn numeric_dependencies_refer_to_orders_and_positions_become_new_orders() {
     let text = r#"{"title": "t", "description": "d", "tasks": [
         {"title": "b", "description": "d", "task_type": "edit", "order": 2, "dependencies": [1]},
         {"title": "a", "description": "d", "task_type": "edit", "order": 1}]}"#;
@@ -137,7 +137,7 @@ fn orders_decide_what_numbers_mean_and_places_what_is_stored() {
 }
 
 #[test]
-fn values_that_import_does_not_take_stand_in_nobodys_way() {
+fn invalid_optional_values_become_defaults_on_import() {
     let text = r#"{"title": "t", "description": "d", "status": 7, "risks": "none", "context": "kept", "tasks": [
         {"title": "a", "description": "d", "task_type": "edit", "status": "Whatever", "max_retries": "many", "dependencies": []}]}"#;
     let (plan, notes) = imported(text, "opencrabs");
@@ -189,7 +189,7 @@ fn a_flat_plan_in_prose_is_saved_with_its_meta() {
 }
 
 #[test]
-fn the_states_of_an_answer_are_made_anew_and_those_of_a_file_stay() {
+fn import_resets_states_of_answers_and_keeps_those_of_files() {
     let file = "{\"goal\": \"g\", \"tasks\": [{\"id\": \"a\", \"description\": \"x\", \"status\": \"done\"}, {\"id\": \"b\", \"description\": \"y\", \"status\": \"pending\"}]}";
     let (plan, notes) = imported(file, "clido");
     assert_eq!(plan["tasks"][0]["status"], "done");
@@ -200,7 +200,7 @@ fn the_states_of_an_answer_are_made_anew_and_those_of_a_file_stay() {
 }
 
 #[test]
-fn other_plans_are_taken_out_of_what_surrounds_them() {
+fn plans_are_extracted_from_surrounding_text() {
     let story = json!({
         "schemaVersion": "3.0",
         "metadata": {"title": "t", "type": "feat", "branchName": "b", "createdAt": "2026-01-01"},
@@ -273,7 +273,7 @@ fn layers_become_edges_to_the_layer_before() {
 }
 
 #[test]
-fn different_priorities_stay_and_slots_are_what_is_asked_for() {
+fn distinct_priorities_are_kept_and_slots_come_from_the_option() {
     let text = file_v2(&[
         story_v2("US-002", 20, "\"passes\": false"),
         story_v2("US-001", 10, "\"passes\": false"),
@@ -334,7 +334,7 @@ fn a_prd_with_dependencies_keeps_them() {
 }
 
 #[test]
-fn what_would_not_be_sound_is_not_migrated() {
+fn a_migration_with_errors_is_refused() {
     let text = file_v2(&[story_v2("US-001", 1, "\"passes\": false")]);
     let untested = text.replace("Typecheck passes", "Looks good");
     let refused = migrated(&untested, MigrationOrder::default()).expect_err("it is refused");
@@ -366,7 +366,7 @@ fn new_plans_are_sound_and_of_their_dialect() {
 }
 
 #[test]
-fn a_status_that_is_made_anew_is_a_note_and_not_advice() {
+fn a_reset_status_is_reported_as_one_note() {
     let text = r#"{"title": "t", "description": "d", "status": "Completed", "tasks": [
         {"title": "a", "description": "d", "task_type": "edit", "status": "Pending"}]}"#;
     let (_, notes) = imported(text, "opencrabs");

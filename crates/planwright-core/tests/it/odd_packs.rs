@@ -12,7 +12,7 @@ use crate::packs::{
 };
 
 #[test]
-fn a_card_that_says_something_else_is_not_written_over() {
+fn a_card_that_contradicts_the_contract_is_not_overwritten() {
     let drifted = pack(BULLETS).replace("  goal: Show photos", "  goal: Show some photos");
     check_refused(
         &drifted,
@@ -40,7 +40,7 @@ fn a_card_that_says_something_else_is_not_written_over() {
 }
 
 #[test]
-fn cards_that_are_not_understood_are_not_guessed_at() {
+fn cards_in_an_unknown_form_are_left_alone() {
     let fenced = pack("## Task Cards\n\n```yaml\nT001:\n  goal: Read photos\n```\n\n");
     check_refused(
         &fenced,
@@ -100,7 +100,7 @@ fn cards_that_are_not_understood_are_not_guessed_at() {
 }
 
 #[test]
-fn what_is_in_a_fence_is_no_card() {
+fn headings_in_fences_are_not_cards() {
     let cards = format!("{BULLETS}Like this:\n\n```\n- T001\n  goal: Show photos\n```\n\n");
     let (text, _) = edited(&pack(&cards), &set(0, "goal", "Read all"));
     assert!(
@@ -145,7 +145,7 @@ fn waves_with_names_need_one_for_a_new_wave() {
 }
 
 #[test]
-fn a_draft_may_leave_open_what_it_may() {
+fn a_draft_pack_may_omit_fields_of_a_new_task() {
     let draft = pack("")
         .replace("status: derived", "status: draft")
         .replace("mode: derived", "mode: transient")
@@ -162,7 +162,7 @@ fn a_draft_may_leave_open_what_it_may() {
 }
 
 #[test]
-fn text_that_would_end_the_fence_is_written_otherwise() {
+fn text_that_would_end_the_fence_is_escaped() {
     let (text, _) = edited(&pack(BULLETS), &set(0, "goal", "Use ``` here"));
     assert!(
         text.contains(r#""goal": "Use \u0060\u0060\u0060 here""#) && text.contains("goal: Use ``` here"),
@@ -206,7 +206,7 @@ fn other_fences_are_left_alone() {
 }
 
 #[test]
-fn drafts_that_were_converted_can_be_edited() {
+fn converted_drafts_can_be_edited() {
     let text = include_str!("../../fixtures/convert/clido/to-task-pack.md");
     let (new, _) = edited(text, &set(0, "goal", "Something else"));
     let found = difference(text, &new);
@@ -249,7 +249,7 @@ fn attempt_broken(text: &str, change: &Edit<'_>) -> Result<String, String> {
 }
 
 #[test]
-fn a_pack_with_errors_is_edited_where_they_are_not_in_the_way() {
+fn a_pack_with_unrelated_errors_can_be_edited() {
     let double = pack("").replace("{ \"wave\": 3,", "{ \"wave\": \"2\",");
     let set_goal = set(0, "goal", "Read all");
     assert!(attempt_broken(&double, &set_goal).is_ok());

@@ -261,7 +261,7 @@ fn a_dependency_pushes_tasks_to_later_waves() {
 }
 
 #[test]
-fn waves_stay_where_a_dependency_goes() {
+fn removing_a_dependency_keeps_the_waves() {
     let undepend = Edit::Undepend {
         task_ix: 3,
         on: vec![2],
@@ -306,7 +306,7 @@ fn waves_stay_where_a_dependency_goes() {
 }
 
 #[test]
-fn a_new_id_is_known_everywhere_but_in_prose() {
+fn a_new_id_replaces_the_old_one_except_in_prose() {
     let rename = Edit::Rename { task_ix: 1, to: "show" };
     let contract = [
         "-    { \"wave\": 1, \"tasks\": [\"T001\", \"T002\"] },",
@@ -346,7 +346,7 @@ fn a_new_id_is_known_everywhere_but_in_prose() {
 }
 
 #[test]
-fn a_task_goes_with_its_card_and_its_wave() {
+fn removing_a_task_removes_its_card_and_its_empty_wave() {
     let remove = Edit::Remove {
         task_ix: 2,
         detach: true,
@@ -488,7 +488,7 @@ fn a_new_task_has_an_id_a_wave_and_a_card() {
 }
 
 #[test]
-fn a_new_task_stands_where_it_was_put_and_beside_no_owner_of_its_files() {
+fn a_new_task_keeps_its_position_and_shares_no_wave_with_owners_of_its_files() {
     let fields = [
         ("source_unit", "U5"),
         ("files", "src/read.rs"),

@@ -318,7 +318,7 @@ fn waves_of(contract: &Value) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn packs_come_out_as_predicted() {
+fn pack_edits_equal_the_model() {
     let (mut n_done, mut n_refused) = (0, 0);
     let layouts = [Layout::None, Layout::Bullets, Layout::Headings];
     for (seed, layout) in (1..=N_RUNS).zip(layouts.into_iter().cycle()) {
@@ -337,7 +337,7 @@ fn packs_come_out_as_predicted() {
 
 /// Cards that were damaged in any way are edited soundly or refused; nothing panics, and nothing else changes.
 #[test]
-fn damaged_cards_do_no_harm() {
+fn edits_of_damaged_cards_lose_nothing() {
     const PIECES: [&str; 16] = [
         "- ", "  ", "T001", "T002", "`", "```\n", "\n", "### ", "：", "é", "**", ": ", "[", ", ", "---\n", "goal:",
     ];

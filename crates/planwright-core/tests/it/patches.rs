@@ -125,7 +125,7 @@ fn check_patch(document: &Document, patch: &Patch, tally: &Tally) -> TestCaseRes
 }
 
 #[test]
-fn json_patches_change_what_they_say_and_nothing_else() {
+fn json_patches_change_their_target_and_nothing_else() {
     let tally = Tally::default();
     let cases = (generate::collection(), generate::value(), dice(), dice());
     check_law(2000, cases, |(value, new, layout, choices)| {
@@ -142,7 +142,7 @@ fn json_patches_change_what_they_say_and_nothing_else() {
 }
 
 #[test]
-fn yaml_patches_change_what_they_say_and_nothing_else() {
+fn yaml_patches_change_their_target_and_nothing_else() {
     let tally = Tally::default();
     let cases = (generate::collection(), generate::value(), dice(), dice());
     check_law(4000, cases, |(value, new, layout, choices)| {

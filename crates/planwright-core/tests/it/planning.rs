@@ -124,7 +124,7 @@ fn bare_plans_become_stored_ones_in_every_dialect() {
 }
 
 #[test]
-fn what_planners_say_of_the_state_of_tasks_is_not_believed() {
+fn task_states_in_planner_answers_are_ignored() {
     let answer = BARE[0]
         .1
         .replace("\"id\": \"t1\",", "\"id\": \"t1\", \"status\": \"done\",");
@@ -213,7 +213,7 @@ const CLIDO: &str = r#"{
 "#;
 
 #[test]
-fn a_new_version_keeps_what_is_kept_to_the_byte() {
+fn a_new_version_keeps_unchanged_tasks_byte_for_byte() {
     let answer = r#"The writing was too much at once.
 ```json
 {"goal": "g", "tasks": [
@@ -269,7 +269,7 @@ fn new_tasks_get_ids_by_the_dialects_rule_and_none_that_a_task_had_before() {
 }
 
 #[test]
-fn what_is_done_can_be_neither_dropped_nor_changed() {
+fn done_tasks_can_be_neither_dropped_nor_changed() {
     for (answer, says) in [
         (
             r#"{"goal": "g", "tasks": [{"id": "t2", "description": "Write it"}]}"#,
@@ -308,7 +308,7 @@ fn a_kind_of_task_in_another_case_is_no_change() {
 }
 
 #[test]
-fn new_versions_of_every_dialect_hold_what_was_meant() {
+fn new_versions_of_every_dialect_equal_the_answer() {
     for (name, answer) in BARE {
         let old = drafted(name, answer).expect("a plan");
         // The same tasks in another order, with one more in front.

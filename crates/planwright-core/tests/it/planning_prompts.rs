@@ -16,7 +16,7 @@ use crate::guides::{dialect, example, guide_of};
 use crate::prompts::outside;
 
 #[test]
-fn examples_are_marked_as_the_answer_is_to_be() {
+fn examples_use_the_fence_of_the_answer() {
     for dialect in DIALECTS {
         let (word, text) = example(guide_of(*dialect));
         let brief = PlanningBrief {
@@ -167,7 +167,7 @@ fn filled_with(dialect: &'static dyn Dialect, text: &str, max_bytes: usize) -> [
 }
 
 #[test]
-fn text_of_others_cannot_pose_as_planwright() {
+fn quoted_text_cannot_imitate_planwrights_own_sections() {
     for dialect in DIALECTS {
         for found in filled_with(*dialect, EVIL, DEFAULT_MAX_BYTES) {
             assert!(found.text.matches("EVIL").count() > 10);
@@ -180,7 +180,7 @@ fn text_of_others_cannot_pose_as_planwright() {
 }
 
 #[test]
-fn what_is_long_is_cut_first_and_told() {
+fn the_longest_part_is_cut_first_and_reported() {
     let context = pairs(&[("big.txt", &"c".repeat(300_000)), ("small.txt", "small")]);
     let tight = PlanningBrief {
         context: &context,
@@ -320,7 +320,7 @@ fn check_template(purpose: Purpose, text: &str, expected: Expect) {
 }
 
 #[test]
-fn slips_in_planning_templates_are_told() {
+fn errors_in_planning_templates_are_reported() {
     check_template(
         Purpose::Plan,
         "{{gaol}} {{task}} {{findings}} {{#goal}}",

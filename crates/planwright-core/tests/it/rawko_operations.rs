@@ -219,7 +219,7 @@ fn failing_a_step() {
 }
 
 #[test]
-fn skipping_a_step_takes_along_what_waits_for_it() {
+fn skipping_a_step_skips_its_dependents() {
     for (steps, step, expected) in [
         ("pending pending", 0, "in_progress 1: skipped pending"),
         ("pending pending<0", 0, "complete 2: skipped skipped"),

@@ -78,7 +78,7 @@ fn everything_in_a_file_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_are_reported_with_their_place() {
     check(
         "",
         expect![[r#"
@@ -152,7 +152,7 @@ fn what_is_wrong_is_told_with_its_place() {
 }
 
 #[test]
-fn what_is_strange_is_a_warning() {
+fn unknown_members_are_warnings() {
     check(
         r#"{"planwright_result": 1, "outcome": "done", "note": "x", "colour": "red", "cost": {"dollars": 1}}"#,
         expect![[r#"
@@ -226,7 +226,7 @@ const STOP: &str = r#"{"planwright_result": 1, "outcome": "stop", "stop_conditio
 const FAILED: &str = r#"{"planwright_result": 1, "outcome": "failed", "notes": "No compiler."}"#;
 
 #[test]
-fn bad_news_wins() {
+fn the_worse_of_exit_status_and_result_file_counts() {
     let why = || "x".to_owned();
     let limited = || AgentOutcome::RateLimited {
         wait: Some(3),
@@ -287,7 +287,7 @@ fn bad_news_wins() {
 }
 
 #[test]
-fn both_witnesses_are_used() {
+fn output_and_result_file_are_combined() {
     let found = conclusion(AgentOutcome::Done, Some(FULL), EventFormat::Claude);
     assert_eq!(found.output, "Made it.");
     assert_eq!(found.affected_files, ["src/a.rs", "b c.txt"]);
@@ -351,7 +351,7 @@ fn the_page_lists_the_members() {
 }
 
 #[test]
-fn the_schema_says_the_same() {
+fn the_schema_agrees_with_the_reader() {
     let schema: serde_json::Value = serde_json::from_str(SCHEMA).expect("a schema is JSON");
     assert!(jsonschema::meta::is_valid(&schema));
     let validator = jsonschema::validator_for(&schema).expect("a schema that can be used");
@@ -382,7 +382,7 @@ fn the_schema_says_the_same() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_without_harm(text in ".{0,200}", at in 0_usize..300, cut in 0_usize..300) {
+    fn any_text_is_read_without_a_panic(text in ".{0,200}", at in 0_usize..300, cut in 0_usize..300) {
         let _ = ResultFile::read(&text);
         let mut damaged = FULL.to_owned();
         damaged.insert_str(at.min(damaged.len()), &text);

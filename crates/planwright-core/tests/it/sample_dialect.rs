@@ -35,7 +35,7 @@ const LIST: &str = r#"{"todo": [
 ]}"#;
 
 #[test]
-fn it_is_told_apart_and_read() {
+fn the_sample_dialect_is_detected_and_read() {
     let inspection = inspect_among_all(LIST, None);
     assert_eq!(inspection.dialect_name(), Some("todo"));
     assert_eq!(rule_ids(&inspection), [""; 0]);
@@ -49,7 +49,7 @@ fn it_is_told_apart_and_read() {
 }
 
 #[test]
-fn it_is_checked_by_the_rules_of_all() {
+fn the_sample_dialect_is_checked_by_the_common_rules() {
     let text = LIST
         .replace("\"ticked\": true", "\"after\": [\"breakfast\"]")
         .replace("[\"bread\"]", "[\"bred\", \"butter\"]");
@@ -66,7 +66,7 @@ fn it_is_checked_by_the_rules_of_all() {
 }
 
 #[test]
-fn it_is_fixed_like_the_others() {
+fn the_sample_dialect_has_fixes() {
     let (dialects, facts) = (all_and_it(), DiskFacts::default());
     let choice = Choice {
         dialects: &dialects,
@@ -80,7 +80,7 @@ fn it_is_fixed_like_the_others() {
 }
 
 #[test]
-fn it_takes_nothing_from_the_others() {
+fn the_sample_dialect_claims_no_file_of_the_others() {
     for dialect in DIALECTS {
         let text = generate::plan(dialect.name(), 3);
         assert_eq!(inspect_among_all(&text, None).dialect_name(), Some(dialect.name()));
@@ -93,14 +93,14 @@ fn it_takes_nothing_from_the_others() {
 }
 
 #[test]
-fn without_a_writer_nothing_is_converted_to_it() {
+fn no_plan_converts_to_a_dialect_without_a_writer() {
     let source = crate::fixtures::inspect_text(generate::plan("clido", 3));
     let converted = with_id_source(|id_source| convert(&source, &BareTodo, &ConversionOptions::default(), id_source));
     assert_eq!(converted.err(), Some(ConversionRefusal::NotWritable("todo")));
 }
 
 #[test]
-fn without_it_in_the_list_its_files_are_strange() {
+fn files_of_an_unregistered_dialect_are_unknown() {
     let inspection = crate::fixtures::inspect_text(LIST);
     assert_eq!(rule_ids(&inspection), ["unknown-dialect"]);
 }

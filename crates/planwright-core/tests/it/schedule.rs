@@ -396,12 +396,12 @@ fn check_end(story: &Story, schedule: &Schedule) -> TestCaseResult {
 }
 
 #[test]
-fn no_run_breaks_its_rules_and_every_run_ends() {
+fn every_schedule_keeps_its_rules_and_ends() {
     check_law(20_000, story(), |story| follow(&story));
 }
 
 #[test]
-fn a_width_of_nothing_lets_one_task_begin() {
+fn zero_slots_let_one_task_start() {
     let mut linked = inspect_text(plan("task-pack", 3)).plan.expect("a plan");
     linked.plan.slots = Slots::StageWidth(0);
     assert_eq!(Readiness::new(&linked.plan, &linked.links).free_slots(), 1);

@@ -67,7 +67,7 @@ fn schemas_are_schemas() {
 }
 
 #[test]
-fn schemas_lie_beside_the_dialects() {
+fn every_dialect_has_its_schema_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
     let files = std::fs::read_dir(folder).expect("a folder of schemas").flatten();
     let files: BTreeSet<String> = files

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_taken_apart() {
+    fn import_groups_are_expanded() {
         let source = "use std::{fs, io::{self, Read as _}, sync::*}; x.std::y; std::env::var(\"x\")";
         let expected = [
             "std::fs",

@@ -167,7 +167,7 @@ fn states(text: &str) -> String {
 }
 
 #[test]
-fn a_failed_clido_task_takes_its_dependents_along_and_brings_exactly_them_back() {
+fn a_failed_clido_task_skips_its_dependents_and_a_retry_restores_exactly_them() {
     let failed = after(CHAIN, &[(0, Verb::Start, None), (0, Verb::Fail, Some("no such file"))]);
     assert_eq!(states(&failed), "fsspsp");
     assert!(
@@ -194,7 +194,7 @@ fn a_failed_clido_task_takes_its_dependents_along_and_brings_exactly_them_back()
 }
 
 #[test]
-fn readiness_is_asked_for_and_force_overrides_it() {
+fn start_requires_readiness_and_force_overrides_it() {
     let problem = attempt(CHAIN, 4, &VerbRequest::new(Verb::Start, NOW))
         .err()
         .expect("it is not ready");
@@ -328,7 +328,7 @@ fn opencrabs_keeps_attempts_retries_notes_and_the_plans_own_status() {
 }
 
 #[test]
-fn what_came_of_the_work_and_why_are_both_kept() {
+fn output_and_note_are_both_kept() {
     let both = |verb| VerbRequest {
         starts: true,
         output: Some("built"),
@@ -407,7 +407,7 @@ steps:
 ";
 
 #[test]
-fn rawko_keeps_times_authors_results_and_the_step_to_look_at() {
+fn rawko_keeps_times_authors_results_and_the_current_step() {
     let touched = STEPS.replace("updatedAt: \"2026-11-15T10:00:00Z\"", &format!("updatedAt: \"{NOW}\""));
     let started = after(STEPS, &[(0, Verb::Start, None)]);
     let expect = touched.replace("status: draft", "status: in_progress").replace(
@@ -517,7 +517,7 @@ fn a_transition_in_a_large_plan_reads_its_part_again() {
 }
 
 #[test]
-fn what_a_failure_wrote_into_notes_is_taken_back_to_the_letter() {
+fn undoing_a_failure_restores_the_notes_exactly() {
     let text = r#"{"goal": "g", "tasks": [{"id": "a", "description": "d", "status": "pending"},
   {"id": "b", "description": "d", "depends_on": ["a"], "status": "pending"},
   {"id": "c", "description": "d", "depends_on": ["b"], "notes": "", "status": "pending"},
@@ -530,7 +530,7 @@ fn what_a_failure_wrote_into_notes_is_taken_back_to_the_letter() {
 }
 
 #[test]
-fn a_failure_behind_which_another_task_has_failed_is_a_reason_as_well() {
+fn a_failed_dependency_of_a_failed_task_is_a_reason_too() {
     let text = r#"{"goal": "g", "tasks": [{"id": "a", "description": "d", "status": "running"},
   {"id": "b", "description": "d", "depends_on": ["a"], "status": "running"},
   {"id": "c", "description": "d", "depends_on": ["b"]}]}"#;
@@ -549,7 +549,7 @@ fn a_failure_behind_which_another_task_has_failed_is_a_reason_as_well() {
 }
 
 #[test]
-fn a_task_that_is_reset_by_its_name_forgets_why_it_was_skipped() {
+fn resetting_a_skipped_task_removes_its_reason() {
     let failed = after(CHAIN, &[(0, Verb::Start, None), (0, Verb::Fail, None)]);
     let again = after(&failed, &[(1, Verb::Reset, None), (1, Verb::Skip, None)]);
     assert_eq!(states(&again), "fsspsp");
@@ -587,7 +587,7 @@ steps:
 ";
 
 #[test]
-fn a_rawko_step_that_is_reset_brings_back_what_was_skipped_along_with_it() {
+fn resetting_a_rawko_step_restores_the_steps_it_skipped() {
     for note in [None, Some("not now")] {
         let skipped = after(ALONG, &[(0, Verb::Skip, note)]);
         assert_eq!(states(&skipped), "spssp");
@@ -613,7 +613,7 @@ fn a_rawko_step_that_is_reset_brings_back_what_was_skipped_along_with_it() {
 }
 
 #[test]
-fn only_retry_and_reset_bring_back_what_a_failure_skipped() {
+fn only_retry_and_reset_restore_skipped_dependents() {
     let left = r#"{"goal": "g", "tasks": [{"id": "t1", "description": "a"},
   {"id": "t2", "description": "b", "depends_on": ["t1"], "status": "skipped", "notes": "Skipped because t1 failed."}]}"#;
     assert_eq!(states(&after(left, &[(0, Verb::Start, None)])), "rs");
@@ -622,7 +622,7 @@ fn only_retry_and_reset_bring_back_what_a_failure_skipped() {
 }
 
 #[test]
-fn an_empty_word_beside_another_adds_nothing() {
+fn an_empty_output_or_note_adds_nothing() {
     let rawko = one_task("rawko", State::Running).expect("a plan");
     for (output, note) in [(Some(""), Some("n")), (Some("n"), Some(""))] {
         let request = VerbRequest {

@@ -36,7 +36,7 @@ mod tests {
 
     /// A law about verbs that refuse everything would say nothing.
     #[test]
-    fn every_verb_writes_the_harmless_word_somewhere() {
+    fn every_verb_writes_a_harmless_word_in_some_plan() {
         for (name, verb) in VERBS {
             let mut n_plans = 0;
             for base in BASES {

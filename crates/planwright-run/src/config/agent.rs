@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_are_no_options() {
+    fn prompts_are_not_read_as_options() {
         let fillings = Fillings {
             prompt: "--version",
             prompt_file: Path::new("/p"),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_those_of_the_values() {
+    fn names_of_channels_and_formats_match_their_tables() {
         assert_eq!(Channel::ALL.map(Channel::as_str), CHANNELS);
         assert_eq!(OutputFormat::ALL.map(OutputFormat::as_str), FORMATS);
     }

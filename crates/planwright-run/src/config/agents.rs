@@ -182,7 +182,7 @@ impl Assembly {
         self.text(&["agents", agent, "fallback"].map(str::to_owned))
     }
 
-    /// Reports agents that take each other's place in a circle, each circle once.
+    /// Reports agents that are each other's fallbacks in a cycle, each cycle once.
     pub(super) fn look_for_circles(&mut self, config: &Config) {
         for circle in circles(&config.agents) {
             let Some((_, place)) = circle.first().and_then(|first| self.fallback(first)) else {
@@ -194,7 +194,7 @@ impl Assembly {
                     let more = if circle.len() > MAX_NAMED { "…, " } else { "" };
                     let named: Vec<String> = circle.iter().take(MAX_NAMED).map(|name| format!("`{name}`")).collect();
                     let round = named.join(", ");
-                    format!("the fallbacks go round in a circle: {round}, {more}`{first}`")
+                    format!("the fallbacks form a cycle: {round}, {more}`{first}`")
                 }
                 [] => continue,
             };

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_frozen_is_read_as_the_same() {
+    fn a_frozen_configuration_reads_back_unchanged() {
         let text = "[agents.mine]\ncommand = [\"a b\", \"{prompt_file}\"]\nenv = [\"X_*\"]\n[agents.mine.set]\n\"A_B\" = \"q\\\"\\n\"\n\
                     [run]\nagent = \"mine\"\nslots = 3\nsetup = [\"x | y\", [\"z\"]]\nfence = \"strict\"\nfence_ports = [5432, 80]\n\
                     fence_write = [\"~/.cache/mine\"]\n[run.types]\n\"odd name\" = \"mine\"\n\

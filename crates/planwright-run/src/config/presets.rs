@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_presets() {
+    fn the_list_of_names_matches_the_presets() {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         assert_eq!(names, PRESET_NAMES);
     }

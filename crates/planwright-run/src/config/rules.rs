@@ -6,7 +6,7 @@ pub static CONFIG_UNREADABLE: Rule = Rule {
     id: "config-unreadable",
     severity: Severity::Error,
     summary: "A configuration file cannot be read.",
-    details: "It is a folder or a device, is larger than a mebibyte, is not UTF-8, or the system denies access. The message says which.",
+    details: "It is a folder or a device, is larger than a mebibyte, is not UTF-8, or the system denies access. The message names the reason.",
     wrong: "a `planwright.toml` in UTF-16",
     right: "the same file in UTF-8",
 };
@@ -15,7 +15,7 @@ pub static CONFIG_SYNTAX: Rule = Rule {
     id: "config-syntax",
     severity: Severity::Error,
     summary: "A configuration file is not TOML.",
-    details: "A bracket, a quote or a value is missing, or a key stands there twice. Nothing is read from such a file: what it says is not guessed.",
+    details: "A bracket, a quote or a value is missing, or a key occurs twice. planwright ignores such a file as a whole.",
     wrong: "[run\nslots = 2",
     right: "[run]\nslots = 2",
 };
@@ -33,7 +33,7 @@ pub static CONFIG_TYPE: Rule = Rule {
     id: "config-type",
     severity: Severity::Error,
     summary: "A setting has a value of another type than it needs.",
-    details: "The message says which type is there and which is needed. Durations and sizes are strings with a unit.",
+    details: "The message names both types. Durations and sizes are strings with a unit.",
     wrong: "[run]\nslots = \"2\"",
     right: "[run]\nslots = 2",
 };
@@ -41,8 +41,8 @@ pub static CONFIG_TYPE: Rule = Rule {
 pub static CONFIG_VALUE: Rule = Rule {
     id: "config-value",
     severity: Severity::Error,
-    summary: "A setting has a value that it cannot have.",
-    details: "It is none of the words that are allowed, is too small or too large, has no unit, names an agent that is not there, or does not go with another setting.",
+    summary: "A setting has an invalid value.",
+    details: "It is none of the allowed words, is too small or too large, has no unit, names an unknown agent, or conflicts with another setting.",
     wrong: "[run]\nwall_limit = \"soon\"",
     right: "[run]\nwall_limit = \"90m\"",
 };
@@ -69,7 +69,7 @@ pub static CONFIG_LOOSENED: Rule = Rule {
     id: "config-loosened",
     severity: Severity::Warning,
     summary: "The project's file would loosen a setting of the user's own file, and is not followed.",
-    details: "A project can ask for more verification, approval or fencing than your own configuration file does, never for less: what you have switched on holds in every project.",
+    details: "A project can require more verification, approval or fencing than your own configuration file, never less: what you have switched on applies in every project.",
     wrong: "~/.config/planwright/config.toml:\n[verify]\nrequired = true\n\nplanwright.toml:\n[verify]\nrequired = false",
     right: "~/.config/planwright/config.toml:\n[verify]\nrequired = true",
 };

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_can_be_read() {
+    fn written_durations_and_sizes_read_back() {
         for milliseconds in [0, 1, 999, 1_000, 61_000, 5_400_000, 90_061_001] {
             let length = Duration::from_millis(milliseconds);
             assert_eq!(duration(&duration_text(length)), Some(length));

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_begins_where_it_fits_next_to_those_that_run() {
+    fn an_attempt_starts_if_it_fits_the_budget_with_running_ones() {
         let budget = Budget {
             cost: Some(1.5),
             ..Budget::default()

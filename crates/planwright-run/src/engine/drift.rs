@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_told_from_the_workspace() {
+    fn paths_are_relative_to_the_workspace() {
         let paths = ["sub/a", "b", "sub/deep/c"].map(str::to_owned).to_vec();
         assert_eq!(below(paths.clone(), ""), paths);
         assert_eq!(below(paths, "sub/"), ["a", "../b", "deep/c"]);

@@ -431,7 +431,7 @@ mod tests {
 
     /// The states of a pack are in the journal alone: its text says nothing about who has been there.
     #[test]
-    fn what_others_record_between_a_look_and_a_writing_is_looked_at() {
+    fn changes_recorded_by_other_processes_before_a_write_are_read() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/task-pack");
         for file in [

@@ -147,7 +147,7 @@ pub(super) fn lay_out(
 ) -> Result<LaidOut, RunError> {
     let graph = TaskGraph::new(snapshot.plan(), snapshot.links()).map_err(|_| {
         RunError::refused(
-            "the tasks depend on each other in a circle",
+            "the tasks depend on each other in a cycle",
             "`planwright check` shows it",
         )
     })?;

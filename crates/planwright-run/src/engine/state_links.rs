@@ -151,7 +151,7 @@ mod tests {
     use std::io::Write as _;
 
     #[test]
-    fn what_was_removed_is_there_again_and_is_the_same_file() {
+    fn removed_state_is_restored_as_the_same_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");
         fs::create_dir_all(state.join("journal")).expect("a folder");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_replaced_is_kept_aside() {
+    fn replaced_state_is_kept_under_another_name() {
         let folder = tempfile::tempdir().expect("a folder");
         let state = folder.path().join("state");
         fs::create_dir_all(&state).expect("a folder");

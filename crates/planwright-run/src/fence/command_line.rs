@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_allowed_survives_the_command_line() {
+    fn fence_rules_round_trip_through_the_command_line() {
         let policy = |readable: Option<&[&str]>, ports: Option<&[u16]>| FencePolicy {
             level: if readable.is_some() {
                 FenceLevel::Strict
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_not_ours_start_nothing() {
+    fn malformed_arguments_start_no_program() {
         for words in [
             &[][..],
             &["-w"],

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_allowed_and_what_lies_next_to_them_is_not() {
+    fn caches_are_writable_and_their_siblings_are_not() {
         let folder = tempfile::tempdir().expect("a folder");
         let home = made(folder.path(), "home");
         let (registry, checkout) = (made(&home, ".cargo/registry"), made(folder.path(), "checkout"));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_are_known_by_the_names_of_their_folders() {
+    fn temporary_folders_name_their_owners() {
         assert_eq!(owner_of("planwright-tmp-12-0"), Some(12));
         for name in [
             "planwright-tmp-1000",

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_git_does_not_keep_are_in_the_way_whatever_their_kind() {
+    fn untracked_files_of_any_kind_block_a_checkout() {
         let folder = tempfile::tempdir().expect("a folder");
         let top = folder.path();
         for path in ["a", "deep/tracked", "deep/ignored", "plain/x", "link-to"] {

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_useful_line_is_the_one_that_tells_why() {
+    fn the_reason_is_taken_from_gits_output() {
         check_line("", "");
         check_line("hint: try this\n", "hint: try this");
         check_line("warning: a\n\nhint: b\nsomething else\n", "something else");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_that_is_in_the_way_is_named() {
+    fn the_lock_file_that_blocks_git_is_named() {
         let complaint = "fatal: update_ref failed for ref 'refs/heads/x': cannot lock ref 'refs/heads/x': Unable to create \
                          '/r/.git/refs/heads/x.lock': File exists.\n\nAnother git process seems to be running";
         assert_eq!(lock_of(complaint).as_deref(), Some("/r/.git/refs/heads/x.lock"));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_are_told_from_branches_that_moved() {
+    fn locks_and_moved_branches_are_distinguished() {
         assert!(is_about_a_lock(
             "fatal: Unable to create '/x/.git/index.lock': File exists.\n\nAnother git process seems to be running"
         ));

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_known_by_their_paths() {
+    fn test_files_are_recognised_by_their_paths() {
         for path in [
             "test_app.py",
             "a/b_test.go",

@@ -411,7 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_file_is_told_from_another_file() {
+    fn the_beginning_of_a_file_is_recognised() {
         let whole = "abc".repeat(100_000);
         let check = |beginning: &str, expected: bool| {
             let found = starts_with(&mut whole.as_bytes(), &mut beginning.as_bytes());

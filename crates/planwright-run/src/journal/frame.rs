@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_the_same_however_it_is_made() {
+    fn a_record_is_one_line_and_a_refused_one_leaves_nothing() {
         let mut lines = b"before\n".to_vec();
         for json in ["{}", "{\"seq\":1}", "{\"text\":\"\u{fc}ber\"}"] {
             let before = lines.clone();

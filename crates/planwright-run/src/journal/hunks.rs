@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_to_each_of_many_similar_tasks_is_small() {
+    fn additions_to_many_similar_tasks_give_small_hunks() {
         let task = |n: usize, added: &str| {
             format!(
                 "  - index: {n}\n    description: \"Change module {n}\"\n    agent: developer\n{added}    criteria:\n      - tests\n"
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn any_two_texts_can_be_told_apart_and_joined() {
+    fn hunks_of_any_two_texts_apply_in_both_directions() {
         let mut seed = 7_u64;
         let mut random = |below: usize| {
             seed = seed

@@ -195,7 +195,7 @@ fn ordinary_text_stays() {
 }
 
 #[test]
-fn words_are_told_from_the_ends_of_escapes() {
+fn secrets_after_escape_sequences_are_found() {
     let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     let redaction = shapes_only();
     for before in [
@@ -258,7 +258,7 @@ fn values_are_found_in_every_form() {
 }
 
 #[test]
-fn json_is_looked_through_and_stays_json() {
+fn secrets_in_json_are_redacted_and_it_stays_valid() {
     let redaction = Redaction::of(VALUES);
     let hidden =
         r#"{"a": "\u0061bcdefgh-key", "b": ["x \u0067hp_0123456789abcdefghijABCDEFGHIJ012345"], "c": "a \"b\" \n"}"#;
@@ -280,7 +280,7 @@ fn json_is_looked_through_and_stays_json() {
 }
 
 #[test]
-fn what_is_held_back_is_bounded() {
+fn buffered_output_is_bounded() {
     let redaction = Redaction::of(VALUES);
     for unit in [
         "-----BEGIN PRIVATE KEY-----",
@@ -317,7 +317,7 @@ fn what_is_held_back_is_bounded() {
 }
 
 #[test]
-fn bytes_that_are_no_text_stay() {
+fn invalid_utf8_is_left_unchanged() {
     let redaction = Redaction::of(VALUES);
     let bytes: Vec<u8> = (0..=255).rev().cycle().take(5000).collect();
     let mut stream = redaction.stream();

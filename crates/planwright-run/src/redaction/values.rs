@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_known_by_the_names_of_their_variables() {
+    fn secret_values_are_recognised_by_variable_names() {
         let found = values_of([
             ("API_KEY", "abcdefgh-key"),
             ("My_Token", "abcdefgh"),

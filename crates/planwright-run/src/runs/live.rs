@@ -115,7 +115,7 @@ mod tests {
     use crate::layout::make_state_folder;
 
     #[test]
-    fn one_run_at_a_time_and_it_is_known() {
+    fn one_run_at_a_time_holds_the_lock_and_is_identified() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join(".git")).expect("a folder");
         let path = folder.path().join("plan.json");

@@ -162,7 +162,7 @@ mod tests {
     use crate::files::DiskFiles;
 
     #[test]
-    fn later_runs_come_behind_earlier_ones() {
+    fn run_ids_sort_by_start_time() {
         let folder = tempfile::tempdir().expect("a folder");
         let time = "2026-11-16T05:30:12.250Z";
         let made: Vec<_> = (0..12)
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_comes_behind_one_with_a_date_in_the_future() {
+    fn a_run_id_sorts_after_one_dated_in_the_future() {
         let folder = tempfile::tempdir().expect("a folder");
         let create = |time| RunPlace::create(&DiskFiles, folder.path(), time).expect("a place");
         let made = [

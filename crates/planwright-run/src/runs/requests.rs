@@ -78,7 +78,7 @@ mod tests {
     use crate::files::DiskFiles;
 
     #[test]
-    fn half_a_line_is_in_nobodys_way() {
+    fn a_torn_request_is_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("requests");
         let mut requests = Requests::from_now(&path);

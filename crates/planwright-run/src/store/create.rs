@@ -139,7 +139,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_only_its_owner_may_read_stays_so() {
+    fn private_files_stay_private() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("temp folder");
         let path = folder.path().join("page.html");
@@ -164,7 +164,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_copy_is_as_private_as_what_it_is_a_copy_of() {
+    fn a_copy_has_the_permissions_of_its_original() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("temp folder");
         let (plan, copy) = (folder.path().join("plan"), folder.path().join("plan.bak"));
@@ -181,7 +181,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn others_may_read_it_as_they_may_any_new_file() {
+    fn new_files_have_the_default_permissions() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("temp folder");
         let (ours, plain) = (folder.path().join("ours"), folder.path().join("plain"));

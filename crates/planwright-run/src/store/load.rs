@@ -31,7 +31,7 @@ pub enum LoadError {
         /// What it is.
         what: &'static str,
     },
-    /// Symbolic links go round in a circle.
+    /// The symbolic links form a loop.
     #[error("`{}` is a symbolic link that leads back to itself", .path.display())]
     LinkLoop {
         /// The path.
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_says_so() {
+    fn a_missing_file_is_named() {
         let folder = tempfile::tempdir().expect("temp folder");
         assert!(matches!(
             load(&folder.path().join("gone.json")),
@@ -234,7 +234,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_circle_of_links_is_named() {
+    fn a_symlink_loop_is_named() {
         let folder = tempfile::tempdir().expect("temp folder");
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         std::os::unix::fs::symlink(&a, &b).expect("link");

@@ -206,7 +206,7 @@ mod tests {
     use crate::files::DiskFiles;
 
     #[test]
-    fn only_our_names_are_ours() {
+    fn only_planwrights_temporary_names_match() {
         assert_eq!(writer_of(&new_name(NO_LOCK)), Some(NO_LOCK));
         for name in [
             ".planwright-notes.tmp",
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_wrote_in_the_last_moment_stays() {
+    fn a_file_written_at_the_last_moment_is_kept() {
         let folder = tempfile::tempdir().expect("temp folder");
         let path = folder.path().join("plan.json");
         for (found, expected, landed) in [
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn litter_goes_and_everything_else_stays() {
+    fn stale_temporary_files_are_removed_and_nothing_else() {
         let folder = tempfile::tempdir().expect("temp folder");
         let (own, other) = ("1111111111111111", "2222222222222222");
         let write = |name: &str, age: u64| {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_the_clock_of_the_disk_says() {
+    fn the_age_of_files_is_measured_by_the_disks_clock() {
         let folder = tempfile::tempdir().expect("temp folder");
         let plan = "1111111111111111";
         // A disk whose clock is two hours late, and one that is two hours ahead.

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_stays_behind_and_extra_wins() {
+    fn only_allowed_variables_are_passed_and_extra_ones_override() {
         let pair = |(name, value): (&str, &str)| (OsString::from(name), OsString::from(value));
         let variables = [
             ("TOKEN", "secret"),

@@ -135,7 +135,7 @@ mod tests {
     use crate::redaction::Redaction;
 
     #[test]
-    fn a_process_that_is_listened_to_need_not_wait_for_us_with_a_long_last_word() {
+    fn a_nonblocking_writer_can_write_600_kilobytes_at_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         // It does not wait for room either, as programs on Node.js do not.
         let arguments = [

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_file_until_there_is_output_and_what_was_there_is_gone() {
+    fn the_log_is_created_on_first_output_and_truncated() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         let mut log = OutputLog::create(&path, 10_000).expect("a log");
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept_as_it_is() {
+    fn output_within_the_cap_is_kept_unchanged() {
         let output: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         for cap in [10_000, 10_001, 1 << 20] {
             let (log, file) = written(&output, 777, cap);

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_all_of_its_variables_and_an_empty_one_is_nobodys() {
+    fn a_mark_needs_all_its_variables_and_an_empty_one_matches_nothing() {
         let mark = ProcessMark::new([("RUN", "r1"), ("ATTEMPT", "2")]);
         assert!(has_mark(b"A=1\0ATTEMPT=2\0RUN=r1\0", &mark));
         assert!(has_mark(b"RUN=r1\0ATTEMPT=2", &mark));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn ancestors_end_even_where_the_table_goes_round() {
+    fn the_search_for_ancestors_ends_in_a_cyclic_table() {
         let entry = |pid, parent| ProcessEntry {
             identity: Identity { pid, ticks: 1 },
             parent,

@@ -331,7 +331,7 @@ mod tests {
     use crate::redaction::Redaction;
 
     #[test]
-    fn the_end_is_seen_where_the_system_does_not_tell() {
+    fn the_end_of_a_process_is_seen_without_pidfd() {
         let folder = tempfile::tempdir().expect("a folder");
         let spec = Spec {
             arguments: ["/bin/sh", "-c", "echo out; sleep 0.05; exit 6"]
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_heard_of_lately_is_asked_more_often() {
+    fn processes_with_recent_output_are_polled_more_often() {
         for (since_output, expected) in [(0, 1), (5, 1), (100, 10), (500, 50), (3_600_000, 50)] {
             assert_eq!(ask_interval(Duration::from_millis(since_output)).as_millis(), expected);
         }

@@ -339,7 +339,7 @@ fn imported_file(own: &[String], path: &[String], files: &BTreeMap<Vec<String>, 
 }
 
 #[test]
-fn no_import_circles_between_files() {
+fn no_import_cycles_between_files() {
     let mut in_circles = BTreeSet::new();
     for name in ["planwright-core", "planwright-run"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");

@@ -124,7 +124,7 @@ fn many_verbs_are_one_change_and_each_is_refused_by_itself() {
 }
 
 #[test]
-fn where_all_are_refused_nothing_is_written() {
+fn a_batch_of_refused_verbs_writes_nothing() {
     let before = generate::plan("rawko", 3);
     let space = Space::new(".rawko/plans/plan-20260123-generated.yaml", &before);
     let (revised, results) = space.make(&[batch_request("1", Verb::Start), batch_request("0", Verb::Done)]);
@@ -138,7 +138,7 @@ fn where_all_are_refused_nothing_is_written() {
 }
 
 #[test]
-fn states_that_the_file_cannot_hold_are_kept_with_their_words_and_taken_back() {
+fn states_outside_of_the_file_keep_output_and_note_and_can_be_undone() {
     let before = generate::plan("task-pack", 3);
     let space = Space::new("docs/tasks/pack.md", &before);
     let words = |task: &str| (format!("{task} is there"), format!("about {task}"));

@@ -86,7 +86,7 @@ fn a_moved_plan_takes_its_journal_along() {
 }
 
 #[test]
-fn a_copied_plan_begins_its_own() {
+fn a_copied_plan_begins_its_own_journal() {
     let plans = Plans::new();
     let (old, copy) = (plans.write("a.json", "p1"), plans.workspace.path().join("b.json"));
     plans.set(&old, "p1", "running");
@@ -113,7 +113,7 @@ fn a_plan_whose_old_path_has_another_plan_now_was_moved() {
 }
 
 #[test]
-fn another_plan_at_the_same_path_inherits_no_states() {
+fn a_different_plan_at_the_same_path_inherits_no_states() {
     let plans = Plans::new();
     let path = plans.write("a.json", "p1");
     plans.set(&path, "p1", "running");

@@ -202,7 +202,7 @@ fn part_one_holder_that_dies() {
 }
 
 #[test]
-fn a_killed_holder_blocks_nobody() {
+fn the_lock_of_a_killed_process_is_free() {
     let workspace = Workspace::new();
     let mut holder = start("concurrency::part_one_holder_that_dies", "holder", &workspace.plan);
     let output = BufReader::new(holder.stdout.take().expect("its output"));
@@ -225,7 +225,7 @@ fn a_killed_holder_blocks_nobody() {
 }
 
 #[test]
-fn a_lock_file_of_a_dead_process_blocks_nobody() {
+fn a_lock_file_of_a_dead_process_can_be_locked() {
     let workspace = Workspace::new();
     workspace.add("second");
     let locks = workspace.path().join(".planwright/locks");

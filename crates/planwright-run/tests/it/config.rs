@@ -250,7 +250,7 @@ fn flags_win_over_the_environment_and_that_over_files() {
 }
 
 #[test]
-fn what_holds_is_told_in_the_order_of_the_table_of_keys() {
+fn effective_settings_are_in_the_order_of_the_table_of_keys() {
     let text = "[notify]\ncommand = \"n\"\n[verify]\nevery = [\"v\"]\n[plan]\nagent = \"b\"\n[run]\nagent = \"b\"\n\
                 [agents.b]\ncommand = [\"b\"]\n[agents.a]\ncommand = [\"a\"]\n";
     let configuration = project(text);
@@ -296,7 +296,7 @@ fn lists_replace_and_tables_merge() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_all_at_once() {
+fn all_errors_are_reported_at_once_with_their_places() {
     check(
         "slots = 2\n[run]\nslot = 2\nslots = \"2\"\nisolation = \"worktree\"\nwall_limit = 90\ngrace = \"soon\"\n[runs]\n",
         &[
@@ -346,7 +346,7 @@ fn what_is_wrong_is_told_with_its_place_all_at_once() {
 }
 
 #[test]
-fn a_bad_agent_is_told() {
+fn a_bad_agent_is_reported() {
     check(
         "[agents.x]\n[agents.y]\nprompt = \"stdin\"\n",
         &[
@@ -383,7 +383,7 @@ fn a_bad_agent_is_told() {
 }
 
 #[test]
-fn fallbacks_are_agents_and_go_round_in_no_circle() {
+fn fallbacks_must_be_agents_without_a_cycle() {
     check(
         "[agents.claude]\nfallback = \"codex\"\n[agents.codex]\nfallback = \"gemni\"\n",
         &["4:12 config-value there is no agent `gemni` (did you mean `gemini`?)"],
@@ -395,7 +395,7 @@ fn fallbacks_are_agents_and_go_round_in_no_circle() {
     // Who leads into a circle is not a part of it, and it is told once.
     check(
         "[agents.aider]\nfallback = \"codex\"\n[agents.codex]\nfallback = \"gemini\"\n[agents.gemini]\nfallback = \"codex\"\n",
-        &["4:12 config-value the fallbacks go round in a circle: `codex`, `gemini`, `codex`"],
+        &["4:12 config-value the fallbacks form a cycle: `codex`, `gemini`, `codex`"],
     );
     let configuration = project("[agents.claude]\nfallback = \"codex\"\n");
     sound(&configuration);
@@ -419,7 +419,7 @@ fn many_fallbacks_are_read_quickly() {
 }
 
 #[test]
-fn placeholders_must_stand_for_something() {
+fn unknown_placeholders_are_refused() {
     check(
         "[agents.a]\ncommand = [\"a\", \"{promt_file}\"]\n",
         &["2:11 config-value `{promt_file}` stands for nothing"],
@@ -479,7 +479,7 @@ fn placeholders_must_stand_for_something() {
 }
 
 #[test]
-fn a_bad_rule_of_verification_is_told() {
+fn a_bad_rule_of_verification_is_reported() {
     check(
         "[[verify.criteria]]\nrun = [\"make\"]\n[[verify.criteria]]\ntext = \"a\"\n[[verify.criteria]]\ntext = \"a\"\npattern = \"b\"\nrun = [\"make\"]\n[verify.types.x]\ntimeout = \"1s\"\n",
         &[
@@ -536,7 +536,7 @@ fn a_project_cannot_allow_what_only_the_user_may() {
 }
 
 #[test]
-fn bad_variables_and_flags_are_told() {
+fn bad_variables_and_flags_are_reported() {
     let list = variables(&[
         ("PLANWRIGHT_RUN_SLOTS", "many"),
         ("PLANWRIGHT_RUN_SLOT", "2"),
@@ -644,7 +644,7 @@ fn presets_pass_the_checks_for_agents() {
 // What is no configuration.
 
 #[test]
-fn texts_that_are_not_toml_are_told_and_do_no_harm() {
+fn texts_that_are_not_toml_are_reported() {
     for text in [
         "[run",
         "run =",
@@ -670,7 +670,7 @@ fn texts_that_are_not_toml_are_told_and_do_no_harm() {
 }
 
 #[test]
-fn a_byte_order_mark_and_carriage_returns_are_no_matter() {
+fn a_byte_order_mark_and_carriage_returns_are_accepted() {
     let configuration = project("\u{feff}[run]\r\nslots = 2\r\nslot = 1\r\n");
     assert_eq!(
         told(&configuration),
@@ -699,7 +699,7 @@ fn withstands(what: &str, text: String) {
 }
 
 #[test]
-fn hostile_texts_are_withstood() {
+fn hostile_texts_are_read_without_a_panic() {
     let n = 100_000;
     withstands("deep lists", format!("x = {}", "[".repeat(n)));
     withstands("deep tables", format!("x = {}", "{a=".repeat(n)));
@@ -726,7 +726,7 @@ fn hostile_texts_are_withstood() {
 }
 
 #[test]
-fn torn_and_altered_texts_are_withstood() {
+fn torn_and_altered_texts_are_read_without_a_panic() {
     let places: Vec<usize> = WHOLE.char_indices().map(|(at, _)| at).collect();
     for &at in &places {
         told(&project(&WHOLE[..at]));

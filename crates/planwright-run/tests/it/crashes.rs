@@ -141,7 +141,7 @@ fn a_torn_write_at_any_step_loses_nothing() {
 }
 
 #[test]
-fn a_system_that_says_no_at_any_step_is_an_error_and_the_old_text() {
+fn an_io_error_at_any_step_keeps_the_old_text() {
     const ENOSPC: i32 = 28;
     const EIO: i32 = 5;
     const EROFS: i32 = 30;
@@ -190,7 +190,7 @@ fn check_refusal(workspace: &Workspace, result: &Outcomes, n_before: usize, code
 }
 
 #[test]
-fn that_a_change_landed_need_not_be_written_to_be_known() {
+fn a_change_without_its_landed_mark_is_recognised() {
     let mut n_unmarked = 0;
     at_every_step(1, Fault::Refuse(28), |workspace, result, _| {
         if let Ok(updated) = result

@@ -49,7 +49,7 @@ fn n_journals(workspace: &Workspace) -> usize {
 }
 
 #[test]
-fn a_plan_goes_with_its_history() {
+fn an_archived_plan_keeps_its_history() {
     let workspace = Workspace::new();
     workspace.add("second");
     let departed = depart(&DiskFiles, &workspace, archive()).expect("archived");
@@ -78,7 +78,7 @@ fn a_plan_goes_with_its_history() {
 }
 
 #[test]
-fn a_plan_made_anew_begins_without_the_history_of_the_one_that_went() {
+fn a_new_plan_does_not_get_the_history_of_a_removed_one() {
     for departure in [archive(), delete()] {
         let workspace = Workspace::new();
         workspace.add("second");
@@ -92,7 +92,7 @@ fn a_plan_made_anew_begins_without_the_history_of_the_one_that_went() {
 }
 
 #[test]
-fn a_plan_that_is_taken_back_finds_its_history() {
+fn a_restored_plan_finds_its_history() {
     for departure in [archive(), delete()] {
         let workspace = Workspace::new();
         workspace.add("second");
@@ -128,7 +128,7 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
-fn foreseeing_writes_nothing() {
+fn a_dry_run_of_a_removal_writes_nothing() {
     let workspace = Workspace::new();
     let foreseen = store_over(&DiskFiles).foresee(plan_at(&workspace.plan), delete());
     assert_eq!(foreseen.expect("it can go").to, ".planwright/trash/1/docs/plan.txt");
@@ -145,7 +145,7 @@ fn bytes_that_are_no_text_are_kept() {
 }
 
 #[test]
-fn a_link_stays_and_so_does_what_it_leads_to() {
+fn a_link_and_its_target_are_kept() {
     let workspace = Workspace::new();
     let link = workspace.path().join("docs/link.txt");
     std::os::unix::fs::symlink(&workspace.plan, &link).expect("a link");
@@ -166,7 +166,7 @@ fn a_plan_does_not_leave_the_workspace_by_a_link() {
 }
 
 #[test]
-fn whoever_holds_the_plan_is_waited_for() {
+fn removal_waits_for_the_lock_of_the_plan() {
     let workspace = Workspace::new();
     let result = store_over(&DiskFiles).update(plan_at(&workspace.plan), "add", |_, _| {
         let inner = depart(&DiskFiles, &workspace, delete());
@@ -186,7 +186,7 @@ fn clido(id: &str, n_tasks: usize) -> String {
 }
 
 #[test]
-fn a_deleted_plan_that_comes_back_finds_its_history_and_one_made_anew_does_not() {
+fn a_restored_plan_has_its_history_and_a_new_one_at_its_path_does_not() {
     let workspace = Workspace::new();
     let path = workspace.write("a.json", clido("p1", 1));
     let plan = PlanFile {
@@ -252,7 +252,7 @@ fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bo
 }
 
 #[test]
-fn a_departure_that_is_stopped_at_any_step_loses_nothing() {
+fn a_removal_stopped_at_any_step_loses_nothing() {
     for departure in [archive(), delete()] {
         for fault in [Fault::Kill, Fault::PowerCut, Fault::Tear(0), Fault::Tear(50)] {
             at_every_step(departure, fault, |workspace, was_told, context| {
@@ -263,7 +263,7 @@ fn a_departure_that_is_stopped_at_any_step_loses_nothing() {
 }
 
 #[test]
-fn a_system_that_says_no_at_any_step_loses_nothing() {
+fn an_io_error_at_any_step_loses_nothing() {
     const ENOSPC: i32 = 28;
     const EACCES: i32 = 13;
     for departure in [archive(), delete()] {
@@ -278,7 +278,7 @@ fn a_system_that_says_no_at_any_step_loses_nothing() {
 }
 
 #[test]
-fn a_plan_that_is_deleted_while_others_write_keeps_all_that_they_were_told_is_written() {
+fn a_plan_deleted_during_writes_keeps_every_acknowledged_write() {
     let workspace = Workspace::new();
     let store = || store_over(&DiskFiles);
     let n_written = std::thread::scope(|scope| {

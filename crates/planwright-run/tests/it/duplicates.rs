@@ -40,7 +40,7 @@ fn below(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_copy_has_what_is_the_projects_own() {
+fn a_copy_has_the_files_of_the_project() {
     let folder = workspace(&[
         "src/lib.rs",
         "src/target/mod.rs",
@@ -66,7 +66,7 @@ fn a_copy_has_what_is_the_projects_own() {
 }
 
 #[test]
-fn a_copy_is_made_once() {
+fn an_existing_copy_is_reused() {
     let folder = workspace(&["a.txt"]);
     copied(&folder, "copy").expect("a copy");
     folder.write("copy/a.txt", "changed").expect("ours");
@@ -102,7 +102,7 @@ fn a_copy_is_the_root_of_a_workspace() {
 }
 
 #[test]
-fn places_that_are_taken_are_refused() {
+fn occupied_targets_are_refused() {
     let folder = workspace(&["a.txt"]);
     folder.write("full/mine.txt", "mine").expect("ours");
     assert!(matches!(copied(&folder, "full"), Err(DuplicateError::Occupied(_))));
@@ -124,7 +124,7 @@ fn places_that_are_taken_are_refused() {
 }
 
 #[test]
-fn what_an_interrupted_copy_left_is_in_nobodys_way_and_goes_when_it_is_old() {
+fn leftovers_of_an_interrupted_copy_are_removed_after_an_hour() {
     let folder = workspace(&["src/lib.rs"]);
     let left = ".planwright-0000000000000000-4711-0123456789abcdef.tmp";
     folder.write(&format!("{left}/src/lib.rs"), "half").expect("ours");
@@ -146,7 +146,7 @@ fn what_an_interrupted_copy_left_is_in_nobodys_way_and_goes_when_it_is_old() {
 }
 
 #[test]
-fn two_who_copy_at_once_have_one_copy_that_is_whole() {
+fn concurrent_copies_give_one_complete_copy() {
     let names: Vec<String> = (0..300).map(|n| format!("many/{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let folder = workspace(&names);
@@ -191,7 +191,7 @@ fn an_empty_folder_behind_a_link_is_copied_to() {
 }
 
 #[test]
-fn what_is_too_much_is_not_copied() {
+fn too_large_workspaces_are_not_copied() {
     let folder = workspace(&[]);
     let large = folder.write("project/large", "").expect("ours");
     let file = std::fs::File::options().write(true).open(&large).expect("ours");

@@ -171,7 +171,7 @@ fn a_link_to_a_repository_that_is_gone_is_an_error() {
 }
 
 #[test]
-fn unborn_and_detached_heads_are_told() {
+fn unborn_and_detached_heads_are_reported() {
     let sample = Sample::empty();
     let repository = sample.repository();
     assert_eq!(repository.head().expect("git"), None);
@@ -186,7 +186,7 @@ fn unborn_and_detached_heads_are_told() {
 }
 
 #[test]
-fn ignored_and_tracked_paths_are_told() {
+fn ignored_and_tracked_paths_are_recognised() {
     let sample = Sample::new();
     let repository = sample.repository();
     sample.write(":(glob)odd", "x");
@@ -213,7 +213,7 @@ fn ignored_and_tracked_paths_are_told() {
 }
 
 #[test]
-fn dirt_is_everything_that_is_not_committed_but_for_what_is_excluded() {
+fn uncommitted_files_are_listed_without_the_excluded_ones() {
     let sample = Sample::new();
     let repository = sample.repository();
     assert_eq!(repository.dirt(&nothing).expect("git"), [""; 0]);
@@ -248,7 +248,7 @@ fn commits_are_given_by_their_full_ids_alone() {
 }
 
 #[test]
-fn a_snapshot_tells_what_changed_since_whatever_it_was_before() {
+fn a_snapshot_shows_changes_since_it_was_taken() {
     let sample = Sample::new();
     let repository = sample.repository();
     for (path, text) in [
@@ -299,7 +299,7 @@ fn a_snapshot_is_taken_before_the_first_commit() {
 }
 
 #[test]
-fn what_differs_from_a_commit_includes_new_files() {
+fn differences_from_a_commit_include_new_files() {
     let sample = Sample::new();
     let begin = sample.head();
     sample.write("b", "b");
@@ -333,7 +333,7 @@ fn again(test: &str, variables: &[(&str, &str)]) {
 }
 
 #[test]
-fn an_outer_git_does_not_lead_ours_astray() {
+fn git_variables_of_the_environment_have_no_effect() {
     let variables = [
         ("GIT_DIR", "/nowhere"),
         ("GIT_WORK_TREE", "/nowhere"),
@@ -344,7 +344,7 @@ fn an_outer_git_does_not_lead_ours_astray() {
     ];
     again("git::a_folder_in_a_repository_knows_where_it_is", &variables);
     again(
-        "git_checkouts::a_candidate_is_what_lies_in_the_checkout_whatever_was_committed",
+        "git_checkouts::a_candidate_has_the_files_of_the_checkout_whatever_was_committed",
         &variables,
     );
     again("git_landing::a_conflict_is_brought_into_the_checkout", &variables);

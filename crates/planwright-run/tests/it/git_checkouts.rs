@@ -88,7 +88,7 @@ fn a_checkout_has_a_git_directory_of_its_own_with_the_base_and_the_tags() {
 }
 
 #[test]
-fn settings_for_lines_filters_and_merges_are_those_of_the_beginning() {
+fn line_filter_and_merge_settings_are_those_at_the_start() {
     let scene = Scene::new();
     scene.sample.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
     scene.sample.git(&["config", "merge.keep.driver", "true"]);
@@ -134,7 +134,7 @@ fn nothing_that_an_agent_does_with_git_reaches_the_repository() {
 }
 
 #[test]
-fn a_candidate_is_what_lies_in_the_checkout_whatever_was_committed() {
+fn a_candidate_has_the_files_of_the_checkout_whatever_was_committed() {
     let scene = Scene::new();
     let (checkouts, checkout) = scene.checkout();
     let agent = |words: &[&str]| git_in(checkout.path(), words);
@@ -239,7 +239,7 @@ fn a_link_or_file_that_would_be_ignored_as_a_folder_is_ignored() {
 }
 
 #[test]
-fn ignore_rules_are_those_of_the_agents_tree_and_of_the_users_beginning() {
+fn ignore_rules_come_from_the_agents_tree_and_the_users_initial_ones() {
     let scene = Scene::new();
     fs::create_dir_all(scene.sample.root.join(".git/info")).expect("a folder");
     fs::write(scene.sample.root.join(".git/info/exclude"), "mine.log\n").expect("written");
@@ -393,7 +393,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn what_belongs_to_planwright_and_what_was_copied_never_lands() {
+fn files_of_planwright_and_copied_files_never_land() {
     let scene = Scene::new();
     let (checkouts, checkout) = scene.checkout();
     write(checkout.path(), "plan.json", "{\"done\": true}\n");

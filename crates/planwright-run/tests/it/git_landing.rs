@@ -148,7 +148,7 @@ fn a_conflict_is_brought_into_the_checkout() {
 }
 
 #[test]
-fn files_are_merged_as_attributes_and_settings_say() {
+fn files_are_merged_by_attributes_and_settings() {
     let scene = Scene::new();
     scene.sample.write(".gitattributes", "*.log merge=union\n");
     scene.sample.write("x.log", "start\n");
@@ -162,7 +162,7 @@ fn files_are_merged_as_attributes_and_settings_say() {
 }
 
 #[test]
-fn the_branch_of_a_plan_is_made_continued_or_begun_anew() {
+fn the_branch_of_a_plan_is_created_continued_or_restarted() {
     let scene = Scene::new();
     let repository = scene.sample.repository();
     let head = scene.sample.head();
@@ -209,7 +209,7 @@ fn a_branch_moves_by_compare_and_swap_alone() {
 }
 
 #[test]
-fn a_held_branch_cannot_be_checked_out_and_one_that_is_stays_where_it_is() {
+fn a_held_branch_cannot_be_checked_out_and_a_checked_out_one_does_not_move() {
     let scene = Scene::new();
     let head = scene.sample.head();
     let (target, ..) =
@@ -428,7 +428,7 @@ fn as_uncommitted(scene: &Scene, commit: &str) -> String {
 }
 
 #[test]
-fn uncommitted_work_is_left_out_wherever_it_lies_on_the_branch() {
+fn commits_of_uncommitted_work_are_left_out_anywhere_on_the_branch() {
     let scene = Scene::new();
     let head = scene.sample.head();
     let first = scene.made(&head, "a-first.txt", "a\n");
@@ -524,7 +524,7 @@ fn while_the_files_move_no_process_moves_the_branch_or_leaves_it() {
 }
 
 #[test]
-fn files_are_set_back_where_git_fails_in_the_middle() {
+fn files_are_restored_if_git_fails_in_the_middle() {
     let scene = Scene::new();
     let repository = scene.sample.repository();
     std::fs::create_dir_all(scene.sample.root.join("docs")).expect("a folder");
@@ -551,7 +551,7 @@ fn files_are_set_back_where_git_fails_in_the_middle() {
 }
 
 #[test]
-fn a_move_that_was_interrupted_is_set_back_but_for_what_the_user_did_since() {
+fn an_interrupted_move_is_restored_except_for_later_edits_of_the_user() {
     let scene = Scene::new();
     let repository = scene.sample.repository();
     for file in ["kept.txt", "mine.txt", "gone.txt", "same.txt"] {
@@ -613,7 +613,7 @@ fn note(scene: &Scene, from: &str, to: &str) -> PathBuf {
 }
 
 #[test]
-fn a_move_is_set_back_file_by_file_where_git_had_changed_all_of_them() {
+fn an_interrupted_move_is_restored_file_by_file() {
     let scene = Scene::new();
     let repository = scene.sample.repository();
     scene.sample.write("gone.txt", "before\n");
@@ -632,7 +632,7 @@ fn a_move_is_set_back_file_by_file_where_git_had_changed_all_of_them() {
 }
 
 #[test]
-fn a_move_is_left_alone_where_the_user_has_gone_on() {
+fn an_interrupted_move_is_left_alone_if_the_user_moved_the_branch() {
     let left = |scene: &Scene| {
         let undone = scene.sample.repository().undo_unfinished_move().expect("no error");
         let branch = "main".to_owned();
@@ -668,7 +668,7 @@ fn a_move_is_left_alone_where_the_user_has_gone_on() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn files_are_set_back_and_locks_removed_where_a_git_is_killed() {
+fn files_are_restored_and_locks_removed_if_git_is_killed() {
     // The brackets keep the filter from finding itself.
     for victim in ["[r]ead-tree", "[u]pdate-ref"] {
         let scene = Scene::new();
@@ -700,7 +700,7 @@ fn files_are_set_back_and_locks_removed_where_a_git_is_killed() {
 }
 
 #[test]
-fn what_is_behind_a_link_of_the_users_is_not_set_back() {
+fn targets_of_the_users_links_are_not_restored() {
     let scene = Scene::new();
     scene.sample.write("aa/f", "before\n");
     scene.sample.commit("Before");
@@ -725,7 +725,7 @@ fn what_is_behind_a_link_of_the_users_is_not_set_back() {
 }
 
 #[test]
-fn a_folder_that_became_a_link_is_set_back() {
+fn a_folder_that_became_a_link_is_restored() {
     let scene = Scene::new();
     scene.sample.write("aa/f", "before\n");
     scene.sample.write("bb/f", "other\n");

@@ -74,7 +74,7 @@ fn refused(script: &str, more: &str) -> AgentQueryError {
 }
 
 #[test]
-fn what_an_agent_prints_is_its_answer_word_for_word() {
+fn the_output_of_an_agent_is_its_exact_answer() {
     let config = configured("cat; printf '\\n\\n  it is %s\\n' blue", "");
     let (answer, files) = asked(&config, "asked", |limits| limits);
     let answer = answer.expect("an answer");
@@ -105,7 +105,7 @@ fn a_long_message_of_a_format_is_whole() {
 }
 
 #[test]
-fn a_result_file_speaks_for_the_agent() {
+fn a_result_file_replaces_the_output() {
     let script =
         r#"echo noise; printf '{"planwright_result":1,"outcome":"done","output":"blue"}' > "$PLANWRIGHT_RESULT""#;
     assert_eq!(answered(script, "").text, "blue");
@@ -138,7 +138,7 @@ fn secrets_are_not_in_answers() {
 }
 
 #[test]
-fn tools_that_were_denied_do_not_take_an_answer_back() {
+fn an_answer_counts_even_if_tools_were_denied() {
     let line = r#"{"type":"result","subtype":"success","is_error":false,"result":"blue","permission_denials":[{"tool_name":"Bash"}]}"#;
     let answer = answered(&format!("echo '{line}'"), "output = \"claude-stream-json\"");
     assert_eq!(
@@ -148,7 +148,7 @@ fn tools_that_were_denied_do_not_take_an_answer_back() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn kinds_of_failure_are_distinguished() {
     let error = refused("exit 0", "");
     assert!(matches!(&error, AgentQueryError::Failed { why, .. } if why == "it said nothing"));
     let error = refused("echo no; exit 1", "");
@@ -187,7 +187,7 @@ fn an_agent_that_takes_too_long_is_ended() {
 }
 
 #[test]
-fn who_interrupts_gets_no_answer() {
+fn an_interrupted_query_has_no_answer() {
     let folder = TempFolder::new().expect("a folder");
     let config = configured("sleep 100; echo blue", "");
     let place = AgentQueryPlace::create(&DiskFiles, folder.path(), TIME).expect("a place");

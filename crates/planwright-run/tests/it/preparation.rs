@@ -38,7 +38,7 @@ fn packages_and_settings_of_the_machine_are_copied_without_configuration() {
 }
 
 #[test]
-fn what_is_copied_is_a_copy() {
+fn prepared_files_are_copies_not_links() {
     let sample = Sample::new();
     sample.write("data/one", "1\n");
     sample.write("own.txt", "the user's own\n");
@@ -81,7 +81,7 @@ fn paths_outside_of_the_workspace_and_virtual_environments_are_refused() {
 }
 
 #[test]
-fn a_virtual_environment_is_made_anew() {
+fn a_virtual_environment_is_created_again() {
     let sample = Sample::new();
     sample.write(".gitignore", ".venv/\n");
     sample.write("requirements.txt", "\n");

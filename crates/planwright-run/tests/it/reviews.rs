@@ -131,7 +131,7 @@ fn left_for_review(task: &str) -> Vec<RunEvent> {
 }
 
 #[test]
-fn what_was_left_for_review_is_done_when_it_is_approved() {
+fn an_approved_task_is_done() {
     let workspace = Workspace::new();
     workspace.run(TIME, "plan.json", &left_for_review("t1"));
     let dry = workspace.say("t1", ReviewVerdict::Approve, true);
@@ -162,7 +162,7 @@ fn what_was_left_for_review_is_done_when_it_is_approved() {
 }
 
 #[test]
-fn what_was_left_for_review_has_failed_when_it_is_rejected() {
+fn a_rejected_task_has_failed() {
     let workspace = Workspace::new();
     workspace.run(TIME, "plan.json", &left_for_review("t1"));
     assert!(matches!(
@@ -177,7 +177,7 @@ fn what_was_left_for_review_has_failed_when_it_is_rejected() {
 }
 
 #[test]
-fn the_newest_run_that_knows_the_task_has_the_word() {
+fn the_newest_run_of_a_task_decides_if_it_waits_for_review() {
     let workspace = Workspace::new();
     workspace.waits_for_nobody(&[]);
     workspace.run("2026-11-16T04:00:00Z", "plan.json", &left_for_review("t1"));
@@ -202,7 +202,7 @@ fn the_newest_run_that_knows_the_task_has_the_word() {
 }
 
 #[test]
-fn a_task_that_is_not_there_is_named() {
+fn an_unknown_task_is_named() {
     let workspace = Workspace::new();
     assert!(matches!(
         workspace.say("t9", ReviewVerdict::Approve, false),
@@ -248,7 +248,7 @@ fn with_live_run(
 }
 
 #[test]
-fn a_run_that_is_going_on_is_told_and_answers() {
+fn a_live_run_gets_the_review_and_answers() {
     for (verdict, event, expected) in [
         (ReviewVerdict::Approve, approved("t1"), "approved"),
         (ReviewVerdict::Reject, finished("t1", "failed"), "failed"),
@@ -265,7 +265,7 @@ fn a_run_that_is_going_on_is_told_and_answers() {
 }
 
 #[test]
-fn a_dry_run_tells_nobody() {
+fn a_dry_run_sends_no_request_to_the_run() {
     let workspace = Workspace::new();
     let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", ReviewVerdict::Approve, true));
     assert!(matches!(said, Ok(Reviewed::Run { answer: None, .. })));
@@ -273,7 +273,7 @@ fn a_dry_run_tells_nobody() {
 }
 
 #[test]
-fn a_run_that_does_not_answer_is_not_waited_for_forever() {
+fn waiting_for_an_answer_of_a_run_times_out() {
     let workspace = Workspace::new();
     let (said, asked) = with_live_run(&workspace, None, || workspace.say("t1", ReviewVerdict::Approve, false));
     assert!(matches!(said, Err(ReviewError::NoAnswer { .. })));
@@ -282,7 +282,7 @@ fn a_run_that_does_not_answer_is_not_waited_for_forever() {
 }
 
 #[test]
-fn a_run_that_ends_instead_leaves_the_word_to_the_plan() {
+fn a_review_is_written_to_the_plan_if_the_run_ends_first() {
     let workspace = Workspace::new();
     let (said, _) = with_live_run(&workspace, Some(ended()), || {
         workspace.say("t1", ReviewVerdict::Approve, false)
@@ -292,7 +292,7 @@ fn a_run_that_ends_instead_leaves_the_word_to_the_plan() {
 }
 
 #[test]
-fn a_run_is_asked_about_what_waits_alone() {
+fn only_tasks_that_wait_for_review_can_be_reviewed() {
     let workspace = Workspace::new();
     let (said, asked) = with_live_run(&workspace, None, || workspace.say("t2", ReviewVerdict::Approve, false));
     assert!(matches!(said, Err(ReviewError::NothingWaits { waiting, .. }) if waiting == ["t1"]));

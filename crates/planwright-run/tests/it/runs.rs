@@ -70,7 +70,7 @@ fn names(records: &[RunRecord]) -> Vec<&str> {
 const ALL: [&str; 5] = ["run-begun", "starting", "starting", "finished", "finished"];
 
 #[test]
-fn what_was_committed_is_read_again() {
+fn committed_records_are_read_back() {
     let folder = tempfile::tempdir().expect("temp folder");
     let path = log_in(folder.path());
     write(&DiskFiles, &path).expect("written");
@@ -107,7 +107,7 @@ fn the_first_log_of_a_workspace_survives_a_power_cut() {
 }
 
 #[test]
-fn a_log_cut_at_any_byte_goes_on_after_its_last_whole_record() {
+fn a_log_cut_at_any_byte_continues_after_its_last_whole_record() {
     let folder = tempfile::tempdir().expect("temp folder");
     let path = log_in(folder.path());
     write(&DiskFiles, &path).expect("written");
@@ -206,7 +206,7 @@ fn a_crash_at_any_step_loses_nothing_that_was_committed() {
 }
 
 #[test]
-fn a_commit_is_one_step_for_all_that_waits() {
+fn one_commit_writes_all_pending_records() {
     let folder = tempfile::tempdir().expect("temp folder");
     let path = log_in(folder.path());
     let mut log = RunLog::begin(&DiskFiles, &path, &header()).expect("begun");

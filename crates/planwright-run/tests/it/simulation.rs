@@ -350,7 +350,7 @@ fn number_in(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn whatever_the_machine_does_nothing_is_lost_and_nothing_is_done_twice() {
+fn no_fault_loses_a_task_or_runs_it_twice() {
     let seeds = match number_in("SIMULATION_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..number_in("SIMULATION_SEEDS").unwrap_or(N_SEEDS),

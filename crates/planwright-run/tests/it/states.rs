@@ -146,7 +146,7 @@ fn a_failed_verification_is_a_failed_attempt() {
 }
 
 #[test]
-fn what_no_command_confirmed_is_unverified() {
+fn a_task_without_a_passed_command_is_unverified() {
     let empty = state_of(vec![
         starting("a", 1),
         finished("a", 1, "done"),
@@ -156,7 +156,7 @@ fn what_no_command_confirmed_is_unverified() {
 }
 
 #[test]
-fn what_the_plan_file_learns_late_says_nothing_new() {
+fn writing_the_plan_file_changes_no_task_state() {
     let projected = RunEvent::Projected(Projected {
         tasks: vec!["a".to_owned(), "unknown".to_owned()],
         change: Some(1),
@@ -166,7 +166,7 @@ fn what_the_plan_file_learns_late_says_nothing_new() {
 }
 
 #[test]
-fn what_ran_when_the_run_ended_is_interrupted() {
+fn tasks_running_at_the_end_of_the_run_are_interrupted() {
     let mut events = vec![begun(3), starting("a", 1), starting("b", 1), finished("b", 1, "done")];
     events.push(verified("b", 1, true, 1));
     let started = ProcessStartRecord {
@@ -196,7 +196,7 @@ fn what_ran_when_the_run_ended_is_interrupted() {
 }
 
 #[test]
-fn review_skips_pauses_and_remarks_are_told() {
+fn reviews_skips_pauses_and_remarks_are_recorded() {
     let review = |task: &str| RunEvent::Review(TaskRecord { task: task.to_owned() });
     let mut events = vec![
         begun(3),
@@ -256,7 +256,7 @@ fn a_conflict_fails_the_task() {
 }
 
 #[test]
-fn records_that_do_not_fit_are_no_reason_to_fail() {
+fn inconsistent_records_are_tolerated() {
     let odd = state_of(vec![
         ended(),
         finished("a", 9, "danced"),

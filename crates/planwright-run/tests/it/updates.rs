@@ -57,7 +57,7 @@ fn nothing_to_change_writes_nothing() {
 }
 
 #[test]
-fn whoever_prepares_may_refuse() {
+fn the_caller_may_refuse_a_change() {
     let workspace = Workspace::new();
     let refused = store().update(plan_at(&workspace.plan), "done", |_, _| Err("it is not running"));
     assert!(matches!(refused, Err(UpdateError::Refused("it is not running"))));
@@ -66,7 +66,7 @@ fn whoever_prepares_may_refuse() {
 }
 
 #[test]
-fn a_change_is_prepared_anew_when_somebody_without_a_lock_was_quicker() {
+fn a_change_is_prepared_again_after_a_concurrent_edit() {
     let workspace = Workspace::new();
     workspace.add("second");
     let mut n_calls = 0;
@@ -104,7 +104,7 @@ fn a_change_is_prepared_anew_when_somebody_without_a_lock_was_quicker() {
 }
 
 #[test]
-fn a_file_that_never_rests_is_left_alone() {
+fn a_constantly_changing_file_is_left_alone() {
     let workspace = Workspace::new();
     let mut n_calls = 0;
     let result = store().update(plan_at(&workspace.plan), "add", |source, _| {
@@ -124,7 +124,7 @@ fn a_file_that_never_rests_is_left_alone() {
 }
 
 #[test]
-fn edits_by_others_are_recorded_once() {
+fn external_edits_are_recorded_once() {
     let workspace = Workspace::new();
     workspace.add("second");
     std::fs::write(&workspace.plan, "theirs\n").expect("written");
@@ -217,7 +217,7 @@ fn something_else_at_the_place_of_the_state_folder_is_named() {
 }
 
 #[test]
-fn the_owner_stays_where_the_system_lets_us() {
+fn the_owner_is_kept_if_the_system_allows_it() {
     let workspace = Workspace::new();
     if std::os::unix::fs::chown(&workspace.plan, Some(4_321), Some(1_234)).is_err() {
         println!("not tried: only the superuser can give files away");
@@ -229,7 +229,7 @@ fn the_owner_stays_where_the_system_lets_us() {
 }
 
 #[test]
-fn a_read_only_folder_is_an_error_and_the_old_text() {
+fn a_read_only_folder_is_an_error_and_keeps_the_old_text() {
     let workspace = Workspace::new();
     workspace.add("second");
     let folder = workspace.path().join("docs");
@@ -269,7 +269,7 @@ fn bytes_that_are_not_utf8_are_never_written_over() {
 }
 
 #[test]
-fn litter_of_a_dead_writer_is_removed() {
+fn temporary_files_of_a_dead_writer_are_removed() {
     let workspace = Workspace::new();
     workspace.add("second");
     let key = workspace.journal();
@@ -342,7 +342,7 @@ fn history_writes_nothing() {
 }
 
 #[test]
-fn a_plan_without_a_workspace_keeps_its_state_beside_it() {
+fn a_plan_without_a_workspace_keeps_its_state_next_to_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let plan = folder.path().join("plan.txt");
     std::fs::write(&plan, "").expect("written");

@@ -148,7 +148,7 @@ fn types_are_those_of_the_plan_in_any_case() {
 }
 
 #[test]
-fn what_nothing_is_run_for_is_not_covered() {
+fn criteria_without_a_command_are_not_covered() {
     let plan = plan_of(AIMI, "a-tasks.json");
     let none = rules("");
     assert!(!none.has_rules());
@@ -161,7 +161,7 @@ fn what_nothing_is_run_for_is_not_covered() {
 }
 
 #[test]
-fn task_packs_say_it_in_their_own_fields() {
+fn criteria_of_task_packs_come_from_their_own_fields() {
     let plan = plan_of(PACK, "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md");
     let texts = criteria(&plan, &plan.tasks()[0]);
     assert_eq!(
@@ -178,7 +178,7 @@ fn task_packs_say_it_in_their_own_fields() {
 }
 
 #[test]
-fn commands_of_a_plan_need_leave_and_are_whole_texts() {
+fn commands_of_a_plan_need_permission_and_an_exact_text() {
     let plan = plan_of(AIMI, "a-tasks.json");
     let allowed = TaskChecks::of(&rules(""), &plan, 0, true);
     assert_eq!(allowed.checks.len(), 1);
@@ -314,7 +314,7 @@ impl Shop {
 }
 
 #[test]
-fn receipts_say_how_it_went() {
+fn receipts_record_the_result() {
     let mut shop = Shop::new("t1");
     for (command, exit) in [
         (Command::Words(vec!["true".to_owned()]), "exit 0"),
@@ -358,7 +358,7 @@ fn a_command_that_takes_too_long_is_ended_with_all_that_it_started() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_a_command_leaves_behind_is_ended() {
+fn processes_that_a_command_leaves_running_are_ended() {
     let mut shop = Shop::new("t1");
     let receipt = shop.run(check(shell("sleep 100 & echo started")));
     assert!(passed(&receipt), "{receipt:?}");
@@ -408,7 +408,7 @@ fn all_commands_run_also_after_one_has_failed() {
 }
 
 #[test]
-fn an_interruption_ends_what_runs_and_starts_nothing_new() {
+fn an_interruption_ends_running_commands_and_starts_no_new_ones() {
     let mut shop = Shop::new("t1");
     let mut watch = Quiet {
         interrupts_at: Some(2),
@@ -459,7 +459,7 @@ fn the_user_keeps_the_whole_environment() {
 }
 
 #[test]
-fn the_commit_is_gits() {
+fn receipts_name_the_commit() {
     let folder = TempFolder::new().expect("a folder");
     assert_eq!(commit_at(folder.path()), None);
     let git = |arguments: &[&str]| {

@@ -140,7 +140,7 @@ impl Drop for Yard {
 }
 
 #[test]
-fn all_output_is_told_where_it_is_wanted_even_what_the_log_leaves_out() {
+fn the_observer_gets_all_output_even_if_the_log_drops_some() {
     let mut yard = Yard::new();
     let script = "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done";
     let spec = Spec {
@@ -155,7 +155,7 @@ fn all_output_is_told_where_it_is_wanted_even_what_the_log_leaves_out() {
 }
 
 #[test]
-fn secrets_are_neither_logged_nor_told() {
+fn secrets_are_neither_logged_nor_reported() {
     let mut yard = Yard::new();
     let variable = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     let redaction = Redaction::of_environment(&[
@@ -200,7 +200,7 @@ fn no_shell_looks_at_the_arguments() {
 }
 
 #[test]
-fn the_environment_is_what_was_given_and_the_mark() {
+fn the_environment_has_only_the_given_variables_and_the_mark() {
     let mut yard = Yard::new();
     let mut spec = yard.program(&["env"]);
     spec.environment.push(("ODD".into(), "a=b c".into()));
@@ -238,7 +238,7 @@ fn write_program(path: &Path, text: &str) {
 }
 
 #[test]
-fn what_cannot_be_started_is_named() {
+fn a_program_that_cannot_start_is_named() {
     let mut yard = Yard::new();
     let mut message = |spec: &Spec| yard.workers.start(1, spec).expect_err("no process").to_string();
     let other = Yard::new();
@@ -368,7 +368,7 @@ fn output_without_line_ends_and_of_any_bytes_is_shown_bounded() {
 }
 
 #[test]
-fn lines_are_told_a_few_times_per_second() {
+fn lines_are_reported_a_few_times_per_second() {
     let mut yard = Yard::new();
     let script = "i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo line $i; sleep 0.01; done";
     let ended = yard.run(&yard.shell(script));
@@ -388,7 +388,7 @@ fn the_log_can_be_read_while_it_grows() {
 }
 
 #[test]
-fn the_wall_limit_ends_even_the_talkative() {
+fn the_wall_limit_ends_processes_that_print_all_the_time() {
     let mut yard = Yard::new();
     let mut spec = yard.shell("while :; do echo x; sleep 0.02; done");
     spec.wall_limit = Some(Duration::from_millis(400));
@@ -449,7 +449,7 @@ fn many_at_once_are_kept_apart() {
 }
 
 #[test]
-fn waiting_ends_when_somebody_wakes_or_the_time_is_over() {
+fn waiting_ends_on_a_wake_up_or_a_timeout() {
     let mut yard = Yard::new();
     assert_eq!(yard.workers.wait(Some(Duration::ZERO)), []);
     let waker = yard.workers.waker();
@@ -471,7 +471,7 @@ fn waiting_ends_when_somebody_wakes_or_the_time_is_over() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_stops_nobody() {
+fn a_process_continues_if_its_log_cannot_be_written() {
     let mut yard = Yard::new();
     let mut spec = yard.shell("yes | head -c 100000; exit 4");
     spec.log = "/dev/full".into();

@@ -45,20 +45,20 @@ fn check_cancelled(script: &str, manner: StopManner) -> ProcessExit {
 }
 
 #[test]
-fn sessions_of_their_own_do_not_help_grandchildren() {
+fn grandchildren_in_their_own_session_are_ended() {
     let script = "setsid sh -c 'sleep 1000; :' & a=$!; setsid sleep 1000 & echo pids: $a $!; echo ready; wait";
     assert_eq!(check_cancelled(script, StopManner::Politely), ProcessExit::Signal(15));
     assert_eq!(check_cancelled(script, StopManner::AtOnce), ProcessExit::Signal(9));
 }
 
 #[test]
-fn ignoring_the_request_helps_until_the_grace_is_over() {
+fn a_process_that_ignores_sigterm_is_killed_after_the_grace_period() {
     let script = "trap '' TERM; echo pids: $$; echo ready; while :; do sleep 1; done";
     assert_eq!(check_cancelled(script, StopManner::Politely), ProcessExit::Signal(9));
 }
 
 #[test]
-fn a_grandchild_that_ignores_the_request_is_killed_after_its_parent_is_gone() {
+fn a_grandchild_that_ignores_sigterm_is_killed_after_its_parent_ended() {
     let script = r#"
         setsid sh -c "trap '' TERM; echo grandchild; while :; do sleep 1; done" &
         while ! grep -q grandchild log 2> /dev/null; do sleep 0.02; done
@@ -67,13 +67,13 @@ fn a_grandchild_that_ignores_the_request_is_killed_after_its_parent_is_gone() {
 }
 
 #[test]
-fn a_child_without_the_mark_is_known_by_its_parent() {
+fn a_child_without_the_mark_is_found_through_its_parent() {
     let script = "env -i setsid sleep 1000 & echo pids: $!; echo ready; wait";
     check_cancelled(script, StopManner::Politely);
 }
 
 #[test]
-fn a_grandchild_without_a_parent_is_known_by_the_mark() {
+fn a_grandchild_without_a_parent_is_found_through_the_mark() {
     let script = r#"
         sh -c 'setsid sh -c "echo pids: \$\$; exec sleep 1000" &'
         while ! grep -q pids log 2> /dev/null; do sleep 0.02; done
@@ -95,7 +95,7 @@ fn a_storm_of_forks_ends() {
 }
 
 #[test]
-fn the_polite_way_leaves_time_to_clean_up() {
+fn sigterm_leaves_time_to_clean_up() {
     let mut yard = Yard::new();
     let script = "trap 'sleep 0.2 && sh -c \"echo cleaned\"; exit 5' TERM; echo ready; while :; do sleep 0.02; done";
     yard.start(&yard.shell(script));
@@ -110,7 +110,7 @@ fn the_polite_way_leaves_time_to_clean_up() {
 }
 
 #[test]
-fn politeness_can_be_taken_back() {
+fn a_polite_stop_can_be_followed_by_a_kill() {
     let mut yard = Yard::new();
     yard.start(&yard.shell("trap '' TERM; echo ready; while :; do sleep 1; done"));
     yard.wait_for_output("ready\n");
@@ -146,7 +146,7 @@ fn a_stopped_process_is_killed() {
 }
 
 #[test]
-fn what_is_dropped_does_not_run_on() {
+fn dropping_the_workers_ends_their_processes() {
     let mut yard = Yard::new();
     let mut workers = Workers::new().expect("workers");
     workers
@@ -201,7 +201,7 @@ fn a_process_with_another_start_time_is_another_process() {
 }
 
 #[test]
-fn unlikely_processes_are_nobody() {
+fn reserved_and_impossible_process_ids_are_never_signalled() {
     let process = |pid| Process {
         pid,
         start_time: "1@x".to_owned(),
@@ -244,7 +244,7 @@ fn part_that_is_killed() {
 }
 
 #[test]
-fn what_a_killed_planwright_left_is_found_and_ended() {
+fn processes_of_a_killed_planwright_are_found_and_ended() {
     let mark = new_mark();
     let mut planwright = start_part("worker_trees::part_that_is_killed", &run_of(&mark));
     let output = BufReader::new(planwright.stdout.take().expect("a pipe"));
@@ -286,7 +286,7 @@ fn part_that_looks_for_its_own_run() {
 }
 
 #[test]
-fn nobody_ends_those_who_called_it() {
+fn a_process_never_ends_its_own_ancestors() {
     let mut yard = Yard::new();
     let binary = std::env::current_exe().expect("this binary");
     let part = "worker_trees::part_that_looks_for_its_own_run --exact --nocapture --test-threads=1";

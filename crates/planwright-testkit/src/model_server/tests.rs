@@ -55,7 +55,7 @@ fn ask(server: &ModelServer, path: &str, body: &Value) -> Answered {
 }
 
 #[test]
-fn every_format_has_tool_calls_and_then_words() {
+fn every_format_has_tool_calls_and_then_text() {
     let server = ModelServer::start().expect("a free port");
     server.add("it", two_turns());
     for (wire, path, first, second) in asks() {
@@ -96,7 +96,7 @@ fn every_format_but_geminis_has_whole_answers_too() {
 }
 
 #[test]
-fn the_closing_words_that_clients_insist_on_are_there() {
+fn the_final_events_that_clients_require_are_sent() {
     let server = ModelServer::start().expect("a free port");
     server.add("it", ModelScenario::script(vec![ModelAnswer::text("ok")]));
     let closings = [
@@ -112,7 +112,7 @@ fn the_closing_words_that_clients_insist_on_are_there() {
 }
 
 #[test]
-fn who_brings_no_tools_gets_words() {
+fn a_request_without_tools_gets_text() {
     let server = ModelServer::start().expect("a free port");
     server.add("it", two_turns());
     let title = ask(
@@ -148,7 +148,7 @@ fn a_connection_can_be_dropped() {
 }
 
 #[test]
-fn a_function_may_answer_by_what_is_said() {
+fn a_function_may_compute_the_answer_from_the_request() {
     let server = ModelServer::start().expect("a free port");
     let respond = |request: &ModelRequest| match request.says("it is broken") {
         true => ModelAnswer::text("mended"),
@@ -164,7 +164,7 @@ fn a_function_may_answer_by_what_is_said() {
 }
 
 #[test]
-fn what_is_not_for_a_model_is_refused() {
+fn other_requests_are_refused() {
     let server = ModelServer::start().expect("a free port");
     server.add("it", two_turns());
     let (_, path, first, _) = asks().remove(0);

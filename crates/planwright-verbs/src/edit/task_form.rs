@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_form_reads_back_as_written() {
         let text = |text: &str| FormValue::Text(text.to_owned());
         let list = |items: &[&str]| FormValue::List(items.iter().map(|&item| item.to_owned()).collect());
         let fields: FormFields = [

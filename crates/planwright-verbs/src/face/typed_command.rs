@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_that_fits_several_things_is_replaced() {
+    fn the_ambiguous_argument_is_replaced() {
         let command = typed(&["done", "t1", "-p", "plan", "--note", "a plan"]);
         assert_eq!(
             command.with_word("plan", "plans/my plan.json"),

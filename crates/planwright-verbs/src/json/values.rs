@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_say_is_text() {
+    fn values_that_json_cannot_express_become_text() {
         for text in [
             ".inf",
             "-.INF",

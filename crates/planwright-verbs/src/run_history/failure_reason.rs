@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_come_before_the_rest() {
+    fn error_lines_are_preferred() {
         check("\n\n   Compiling x v0.1.0\n", "Compiling x v0.1.0");
         check(
             "   Compiling x v0.1.0\nwarning: unused error handler\nerror[E0308]: mismatched types\n --> src/a.rs:1:2\n\nerror: aborting due to 1 previous error\n",
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_things_are_no_news() {
+    fn error_words_in_names_do_not_count() {
         check(
             "   Compiling thiserror v2.0.1\n   Compiling fail v1.0.0\ntest errors_are_kept ... ok\n     Running tests/errors.rs\ntest it_works ... FAILED\n",
             "test it_works ... FAILED",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_say_nothing() {
+    fn stack_frames_are_skipped() {
         check(
             "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    assert a == b, 'fatal: x'\nAssertionError: 1 != 2\n",
             "AssertionError: 1 != 2",
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_fence_nothing_is_said_of_it() {
+    fn without_a_fence_no_path_is_reported() {
         let mut attempt = AttemptRun::default();
         attempt.name.push_str("t 1");
         attempt.why = Some("open /srv/x: permission denied".to_owned());

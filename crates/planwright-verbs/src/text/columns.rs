@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_whole_and_the_rest_is_cut() {
+    fn text_is_cut_to_the_width() {
         check("abc", 3, "abc");
         check("abcd", 3, "ab…");
         check("ab cd", 4, "ab…");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_tamed() {
+    fn control_characters_are_removed_from_output() {
         for (line, tamed) in [
             ("\u{1b}[1;31merror\u{1b}[0m: no", "error: no"),
             ("\u{1b}]0;title\u{7}x", "x"),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_drawn_last_counts() {
+    fn the_last_drawn_text_of_a_line_counts() {
         assert_eq!(last_drawn("10 %\r20 %\r30 %"), "30 %");
         assert_eq!(last_drawn("done\r"), "done");
         assert_eq!(last_drawn("\r\r"), "");

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_mislead_stand_in_quotes() {
+    fn misleading_names_are_quoted() {
         for plain in ["t1", "US-001", "a b", "#3", "é😀", "a\\b", "it's", "say \"x\""] {
             assert_eq!(shown_name(plain), plain);
         }

@@ -118,8 +118,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
         output.remark("there are no tasks to draw; see `planwright check`");
     }
     if report.graph.is_none() {
-        output
-            .remark("the tasks depend on each other in a circle: no levels, no critical path; see `planwright check`");
+        output.remark("the tasks depend on each other in a cycle: no levels, no critical path; see `planwright check`");
     }
     Ok(Exit::Success)
 }

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn help_is_given_however_it_is_asked_for() {
+    fn every_spelling_of_help_works() {
         let of = |words: &[&str]| {
             let meant = asked_otherwise(&words.iter().map(OsString::from).collect::<Vec<_>>());
             meant.map(|words| words.join(" ".as_ref()).to_string_lossy().into_owned())

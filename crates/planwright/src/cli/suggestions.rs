@@ -101,7 +101,7 @@ mod tests {
     use crate::cli::{Listed, command};
 
     #[test]
-    fn words_of_other_tools_and_slips_lead_to_verbs() {
+    fn words_of_other_tools_and_typos_suggest_verbs() {
         let command = command(Listed::Daily);
         for (typed, verbs) in [
             ("shwo", &["show"][..]),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn synonyms_are_no_verbs_and_lead_to_verbs() {
+    fn synonyms_are_not_verbs_and_suggest_verbs() {
         let command = command(Listed::Daily);
         for (words, verbs) in SYNONYMS {
             assert!(

@@ -219,7 +219,7 @@ impl Explainer<'_> {
             });
             let again = target.is_some_and(|ix| !seen.insert(ix));
             let above = match target {
-                Some(ix) if ix == task_ix => ": a circle",
+                Some(ix) if ix == task_ix => ": a cycle",
                 _ if again => " (see above)",
                 _ => "",
             };

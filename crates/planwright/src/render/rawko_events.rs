@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn other_dialects_are_told_in_the_same_words() {
+    fn other_dialects_use_the_same_events() {
         let linked = plan(
             r#"{"goal": "g", "tasks": [{"id": "t1", "description": "d", "status": "done"},
               {"id": "t2", "description": "e", "depends_on": ["t1"], "status": "running"}]}"#,
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_told_once_they_are_certain() {
+    fn steps_are_reported_once_they_are_final() {
         let started = r#"{"type":"STEP_STARTED","stepIndex":0}"#;
         let completed = r#"{"type":"STEP_COMPLETED","stepIndex":0,"output":"made\u001b[2J"}"#;
         let failed = r#"{"type":"STEP_FAILED","stepIndex":0,"error":"it failed"}"#;

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_get_what_people_must_not_see() {
+    fn programs_get_control_characters_unescaped() {
         let text = "a\u{1b}[2J\tb\r\n\u{202e}\u{9b}c\rd\n";
         assert_eq!(addressed(text, Audience::Program), text);
         assert_eq!(

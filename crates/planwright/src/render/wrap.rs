@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_break_stands_below_the_text() {
+    fn wrapped_lines_are_indented_to_the_text() {
         let below_a_wide_start = "12:00  t1  one two\n    three";
         assert_eq!(hanging("12:00  t1  ", "one two three", 20), below_a_wide_start);
         assert_eq!(hanging("a: ", "one two  three", 11), "a: one two\n   three");

@@ -109,12 +109,12 @@ fn inputs_never_become_part_of_a_script() {
 }
 
 #[test]
-fn it_builds_the_binary_away_from_the_repository_it_checks() {
+fn the_action_builds_the_binary_outside_of_the_checked_repository() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::with(&[(".tools/cargo", "#!/bin/sh\npwd -P\nprintf '%s\\n' \"$@\"\n")]);
     let cargo = sandbox.path().join(".tools/cargo");
     std::fs::set_permissions(cargo, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
-    let test = "it_builds_the_binary_away_from_the_repository_it_checks";
+    let test = "the_action_builds_the_binary_outside_of_the_checked_repository";
     let Some(ran) = run_step(test, &sandbox, "Build planwright", &[]) else {
         return;
     };
@@ -131,13 +131,13 @@ fn it_builds_the_binary_away_from_the_repository_it_checks() {
 }
 
 #[test]
-fn it_annotates_what_is_wrong() {
+fn the_action_annotates_findings() {
     let sandbox = workspace(&[
         (".clido/plans/plan-a1b2c3d4.json", plans::CLIDO_BAD),
         ("good/dark mode.json", plans::OPENCRABS),
         ("warning.json", &plans::CLIDO.replace("\"Tidy up\"", "\"\"")),
     ]);
-    let run = |inputs: &[(&str, &str)]| run_step("it_annotates_what_is_wrong", &sandbox, "Check plans", inputs);
+    let run = |inputs: &[(&str, &str)]| run_step("the_action_annotates_findings", &sandbox, "Check plans", inputs);
     let Some(whole) = run(&[]) else {
         return;
     };
@@ -159,11 +159,11 @@ fn it_annotates_what_is_wrong() {
 }
 
 #[test]
-fn its_inputs_are_data() {
+fn inputs_of_the_action_are_data() {
     let sandbox = workspace(&[("$(touch one)`touch two`;touch three.json", plans::OPENCRABS)]);
     let paths = "$(touch one)`touch two`;touch three.json\n--fix\n";
     let inputs = [("paths", paths), ("dialect", "opencrabs")];
-    let Some(ran) = run_step("its_inputs_are_data", &sandbox, "Check plans", &inputs) else {
+    let Some(ran) = run_step("inputs_of_the_action_are_data", &sandbox, "Check plans", &inputs) else {
         return;
     };
     // The second line is the name of a file, which is not there.

@@ -29,7 +29,7 @@ fn no_task_is_called_ready_behind_a_closed_gate() {
 }
 
 #[test]
-fn a_dry_run_begins_with_what_stands_in_the_way() {
+fn a_dry_run_begins_with_the_obstacles() {
     let report = gated().run(&["run", "plan.json", "--dry-run"]).exits(1).stdout;
     assert!(
         report.starts_with("nothing would run: the plan is not approved"),
@@ -108,7 +108,7 @@ fn a_failed_opencrabs_task_shows_the_error_of_its_last_attempt() {
 }
 
 #[test]
-fn a_retry_that_leaves_a_story_failed_says_that_it_is_offered_again() {
+fn a_retry_of_an_aimi_story_reports_that_it_is_offered_again() {
     let sandbox = Sandbox::with(&[("plan.json", &aimi(1, &["1"]))]);
     sandbox.run(&["start", "US-001", "-p", "plan.json"]).exits(0);
     sandbox

@@ -276,7 +276,7 @@ fn a_session_of_v2_is_answered_by_the_older_version() {
 }
 
 #[test]
-fn what_v2_files_lack_is_null() {
+fn missing_fields_of_v2_files_are_null() {
     let workspace = Workspace::new("{\"project\": \"p\", \"userStories\": [{\"passes\": false}]}");
     assert_eq!(workspace.ask(&["detect-schema"]), "2.2\n");
     assert_eq!(workspace.ask(&["metadata"]), "null\n");
@@ -566,7 +566,7 @@ fn the_next_story_is_the_first_by_priority() {
 }
 
 #[test]
-fn cascading_stops_at_what_does_not_wait() {
+fn cascade_skip_stops_at_stories_that_are_not_pending() {
     let workspace = Workspace::v3(&[
         ("US-001", "pending", &["US-004"]),
         ("US-002", "completed", &["US-001"]),
@@ -689,7 +689,7 @@ fn stories_are_validated_by_length_and_suspicion() {
 }
 
 #[test]
-fn validate_speaks_the_words_of_the_specification() {
+fn validate_prints_the_messages_of_the_specification() {
     let workspace = Workspace::v3(&[
         ("US-001", "done", &["US-099"]),
         ("US-002", "pending", &["US-003"]),

@@ -13,7 +13,7 @@ use crate::aimi_cli::{FILE, V2, Workspace, diamond, v3};
 use crate::sandbox::Sandbox;
 
 #[test]
-fn without_a_tasks_file_everything_says_so() {
+fn every_command_reports_a_missing_tasks_file() {
     let sandbox = Sandbox::with(&[(".aimi/tasks/notes.json", "{}"), (".aimi/tasks/.x-tasks.json", "{}")]);
     for command in [
         "find-tasks",
@@ -159,7 +159,7 @@ fn a_file_with_errors_elsewhere_is_served() {
 }
 
 #[test]
-fn what_is_no_tasks_file_is_refused_with_a_reason() {
+fn a_file_that_is_no_tasks_file_is_refused_with_a_reason() {
     for (text, words) in [
         ("", "Error: Invalid tasks.json - "),
         ("nonsense", "Error: Invalid tasks.json - line 1, column 1: "),
@@ -238,7 +238,7 @@ fn bytes_that_are_not_utf8_are_read_and_never_written() {
 }
 
 #[test]
-fn what_the_state_remembers_may_be_gone() {
+fn the_state_may_name_files_that_no_longer_exist() {
     let workspace = diamond();
     workspace.0.write(".aimi/current-story", "US-777\n\n");
     assert_eq!(workspace.ask(&["current-story"]), "", "as the original");

@@ -76,7 +76,7 @@ fn a_plan_is_submitted_rejected_and_approved() {
 }
 
 #[test]
-fn a_plan_can_be_looked_at_before() {
+fn a_dry_run_of_an_approval_writes_nothing() {
     let sandbox = crab();
     sandbox
         .run(&["approve", "--dry-run"])
@@ -98,7 +98,7 @@ fn a_plan_can_be_looked_at_before() {
 }
 
 #[test]
-fn what_other_dialects_have_instead_is_said() {
+fn dialects_without_approval_name_the_alternative() {
     let sandbox = Sandbox::with(&[
         (".clido/plans/p.json", CLIDO),
         (".rawko/plans/plan-x.yaml", RAWKO),
@@ -137,7 +137,7 @@ fn leave_for_review(sandbox: &Sandbox, plan: &str, task: &str) -> RunPlace {
 }
 
 #[test]
-fn the_word_on_a_task_is_the_word_on_a_task() {
+fn approve_and_reject_decide_tasks_that_wait_for_review() {
     let sandbox = Sandbox::with(&[(".clido/plans/p.json", CLIDO)]);
     sandbox
         .run(&["approve", "t1"])
@@ -165,7 +165,7 @@ fn the_word_on_a_task_is_the_word_on_a_task() {
 }
 
 #[test]
-fn plans_and_tasks_are_told_apart() {
+fn arguments_are_resolved_to_plans_or_tasks() {
     let named_alike = CLIDO.replace("\"t2\"", "\"p\"");
     let sandbox = Sandbox::with(&[(".clido/plans/p.json", &named_alike)]);
     sandbox.run(&["approve", "p"]).exits(1).is_as_in("approve-two-readings");
@@ -187,7 +187,7 @@ fn plans_and_tasks_are_told_apart() {
 }
 
 #[test]
-fn a_plan_that_is_being_run_is_not_given_up() {
+fn a_plan_with_a_live_run_cannot_be_cancelled() {
     let sandbox = crab();
     sandbox.run(&["approve"]).exits(0);
     let run = leave_for_review(&sandbox, PLAN, "1");

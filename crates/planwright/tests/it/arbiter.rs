@@ -79,7 +79,7 @@ fn the_context_of_a_plan_is_printed_as_text_and_as_data() {
 }
 
 #[test]
-fn what_runs_tried_before_is_told() {
+fn the_brief_has_attempts_of_earlier_runs() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a"])),
         "if [ $task = a ]; then says done 'made a'; else echo no luck; exit 1; fi",
@@ -128,7 +128,7 @@ fn an_agent_is_asked_and_its_answer_printed() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_used_falls_back_and_says_so() {
+fn an_unusable_answer_falls_back_with_a_remark() {
     let plan = rawko(&["Look"]).replace("status: pending\n", "status: pending\n    suggestedAgent: other\n");
     let workspace = Workspace::new(("plan.yaml", &plan), "");
     for (script, why) in [
@@ -175,7 +175,7 @@ fn an_answer_that_cannot_be_used_falls_back_and_says_so() {
 }
 
 #[test]
-fn who_cannot_be_asked_is_told_apart() {
+fn agents_that_cannot_be_asked_have_distinct_errors() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.configure("", "[agents.missing]\ncommand = [\"no-such-program-at-all\"]\n");
     let ask = |agent: &str| workspace.does(&["arbiter", "plan.json", "--agent", agent]);
@@ -317,7 +317,7 @@ fn a_run_that_is_paused_while_the_arbiter_thinks_begins_nothing() {
 }
 
 #[test]
-fn what_an_arbiter_costs_counts_against_the_budget() {
+fn costs_of_an_arbiter_count_against_the_budget() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     let answer = r#"{\"agent\": \"other\", \"reason\": \"it is idle\"}"#;
     let script = format!(
@@ -350,7 +350,7 @@ fn types(came: &Came) -> Vec<String> {
 }
 
 #[test]
-fn a_run_is_told_in_the_events_of_rawko() {
+fn a_run_prints_the_events_of_rawko() {
     let plans = [
         ("plan.yaml", rawko(&["Look", "Sweep", "Paint"])),
         ("plan.json", clido(&["a", "b a", "c b"])),
@@ -384,7 +384,7 @@ fn a_run_is_told_in_the_events_of_rawko() {
 }
 
 #[test]
-fn other_systems_than_rawko_have_no_events() {
+fn unknown_event_formats_are_refused() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.runs(&["--json-events", "xstate"]).exits(2);
     workspace.runs(&["--json-events", "rawko", "--json"]).exits(2);

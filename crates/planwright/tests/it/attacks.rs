@@ -153,7 +153,7 @@ fn a_checkout_cannot_have_versions_and_proposals_kept_elsewhere() {
 }
 
 #[test]
-fn what_was_laid_out_for_the_next_attempt_is_not_written_through() {
+fn links_left_for_the_next_attempt_are_not_followed() {
     let outside = Outside::new();
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go; says done");
     let run = workspace.begins(&[]);
@@ -323,7 +323,7 @@ fn laid(trap: &str, target: &str) -> String {
 }
 
 #[test]
-fn what_is_kept_of_a_result_goes_through_no_link_and_waits_for_no_pipe() {
+fn copies_of_results_follow_no_link_and_wait_for_no_pipe() {
     with_each_trap(|trap, _| {
         let workspace = Workspace::new(("plan.json", &clido(&["a"])), "").in_git();
         let prompts = workspace.root().join(".planwright/runs/*/attempts/*.prompt.md");
@@ -362,7 +362,7 @@ fn the_log_of_a_check_is_not_read_through_a_link_and_not_waited_for() {
 }
 
 #[test]
-fn what_is_kept_of_an_answer_goes_through_no_link_and_waits_for_no_pipe() {
+fn copies_of_answers_follow_no_link_and_wait_for_no_pipe() {
     with_each_trap(|trap, _| {
         let lays = laid(trap, "\"$(dirname \"$PLANWRIGHT_RESULT\")/answer.md\"");
         let workspace = planner(&format!("{lays}\n{GOOD}"));
@@ -517,7 +517,7 @@ fn prompts_are_no_options_for_agents() {
 }
 
 #[test]
-fn nothing_that_a_plan_or_an_agent_says_drives_the_terminal() {
+fn text_of_plans_and_agents_does_not_control_the_terminal() {
     let plan = clido(&["a", "b a", "c"])
         .replace("\"id\": \"a\"", &format!("\"id\": \"{EVIL}\""))
         .replace("[\"a\"]", &format!("[\"{EVIL}\"]"));
@@ -613,7 +613,7 @@ fn embedding_again_and_again_does_not_grow() {
 }
 
 #[test]
-fn the_page_names_tests_that_are_there() {
+fn tests_named_on_the_security_page_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = fs::read_to_string(root.join("docs/security.md")).expect("the page");
     let folders =

@@ -32,7 +32,7 @@ fn pack() -> Sandbox {
 pub(crate) const PLAN: &str = ".clido/plans/p.json";
 
 #[test]
-fn a_task_goes_its_way() {
+fn a_task_goes_from_pending_to_done() {
     let sandbox = clido();
     sandbox
         .run(&["start", "t1", "--by", "claude"])
@@ -66,7 +66,7 @@ fn a_task_goes_its_way() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing_and_says_what_is_allowed() {
+fn a_refused_verb_changes_nothing_and_names_the_allowed_ones() {
     let sandbox = clido();
     sandbox.run(&["start", "t2"]).exits(1).is_as_in("start-not-ready");
     sandbox.run(&["done", "t1"]).exits(1).is_as_in("done-not-started");
@@ -111,7 +111,7 @@ fn nothing_is_written_in_a_dry_run() {
 }
 
 #[test]
-fn a_failure_says_which_attempt_it_was() {
+fn a_failure_names_the_attempt() {
     // Of a large plan only the part that changes is read again.
     for n_tasks in [1, 40] {
         let task = |n: usize| {
@@ -142,7 +142,7 @@ fn a_failure_says_which_attempt_it_was() {
 }
 
 #[test]
-fn tasks_go_together_in_whatever_order_they_are_named() {
+fn dependent_tasks_can_be_removed_together_in_any_order() {
     for names in [["t1", "t2", "t3"], ["t3", "t1", "t2"], ["t2", "t3", "t1"]] {
         let sandbox = clido();
         sandbox.run(&["add", "Something else"]).exits(0);
@@ -158,7 +158,7 @@ fn tasks_go_together_in_whatever_order_they_are_named() {
 }
 
 #[test]
-fn edits_are_made_and_taken_back() {
+fn edits_are_made_and_undone() {
     let sandbox = clido();
     sandbox
         .run(&["add", "Measure it", "complexity=low", "--on", "t2", "--after", "t2"])
@@ -205,7 +205,7 @@ fn an_edit_by_hand_is_seen_and_not_undone() {
 }
 
 #[test]
-fn the_state_of_a_pack_is_kept_beside_it() {
+fn the_state_of_a_pack_is_kept_in_the_journal() {
     let name = "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md";
     let plan = "docs/plans/2026-10-06-001-feat-rate-limit-plan.md";
     let sandbox = Sandbox::with(&[(name, PACK), (plan, SOURCE), ("planwright.toml", "")]);
@@ -312,7 +312,7 @@ fn v2_files_keep_two_booleans_and_the_journal_the_rest() {
 }
 
 #[test]
-fn what_only_the_journal_knows_of_v2_stories_follows_edits_and_migration() {
+fn journal_states_of_v2_stories_follow_edits_and_migration() {
     let story = |n: usize| {
         format!(
             r#"{{"id": "US-00{n}", "title": "s{n}", "description": "As a user, I want {n} so that x", "acceptanceCriteria": ["Typecheck passes"], "priority": {n}, "passes": false, "notes": ""}}"#
@@ -338,7 +338,7 @@ fn what_only_the_journal_knows_of_v2_stories_follows_edits_and_migration() {
 }
 
 #[test]
-fn current_task_follows_what_is_taken_back() {
+fn undo_restores_the_current_task_pointer() {
     let plan = "id: p1\ntask: T\nstatus: draft\nversion: 1\ncurrentStepIndex: 0\ncreatedAt: \"2026-11-15T10:00:00Z\"\nupdatedAt: \"2026-11-15T10:00:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: a\n    status: pending\n";
     let pointer = "task: T\nplanId: p1\nstatus: draft\n";
     let sandbox = Sandbox::with(&[(".rawko/plans/p1.yaml", plan), (".rawko/current-task.yaml", pointer)]);
@@ -383,7 +383,7 @@ fn notes_come_from_files_and_from_standard_input() {
 }
 
 #[test]
-fn why_a_task_of_a_pack_has_failed_is_shown() {
+fn the_failure_reason_of_a_pack_task_is_shown() {
     let sandbox = pack();
     sandbox.run(&["start", "T001"]).exits(0);
     sandbox
@@ -404,7 +404,7 @@ fn why_a_task_of_a_pack_has_failed_is_shown() {
 }
 
 #[test]
-fn a_diff_of_what_only_the_history_holds_says_so() {
+fn a_diff_of_states_in_the_history_reports_that_no_file_changes() {
     let sandbox = pack();
     let ran = sandbox.run(&["start", "T001", "--diff"]).exits(0);
     assert_eq!(ran.stdout, "");
@@ -421,7 +421,7 @@ fn a_diff_of_what_only_the_history_holds_says_so() {
 }
 
 #[test]
-fn taking_the_next_task_can_be_tried() {
+fn next_start_has_a_dry_run() {
     let sandbox = clido();
     let ran = sandbox.run(&["next", "--start", "--dry-run"]).exits(0);
     assert_eq!(ran.stdout, "t1  Count them\n");
@@ -444,7 +444,7 @@ fn taking_the_next_task_can_be_tried() {
 }
 
 #[test]
-fn every_verb_that_writes_can_be_tried_and_shows_a_diff() {
+fn every_writing_verb_has_dry_run_and_diff() {
     let sandbox = clido();
     sandbox.write("flat.json", CLIDO);
     sandbox.run(&["start", "t1"]).exits(0);
@@ -538,7 +538,7 @@ fn a_draft_of_a_pack_can_be_filled_in() {
 }
 
 #[test]
-fn a_task_that_is_named_twice_is_meant_once() {
+fn a_task_named_twice_is_changed_once() {
     let sandbox = clido();
     let ran = sandbox.run(&["start", "t1", "t1"]).exits(0);
     assert_eq!(ran.stdout.matches("t1: pending → running").count(), 1, "{}", ran.text());

@@ -65,7 +65,7 @@ fn a_bad_task_pack() {
 
 /// What is behind the mark names a source plan, which nobody looked for before.
 #[test]
-fn a_byte_order_mark_is_removed_from_a_pack_whatever_comes_to_light() {
+fn a_byte_order_mark_is_removed_from_a_pack() {
     const NAME: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
     let sandbox = Sandbox::with(&[("docs/plans/photos.md", plans::SOURCE_PLAN)]);
     let hash = sandbox.run(&["hash", "docs/plans/photos.md"]).exits(0);
@@ -432,7 +432,7 @@ fn a_folder_is_searched_as_git_sees_it() {
 }
 
 #[test]
-fn a_folder_without_plans_says_so() {
+fn a_folder_without_plans_is_reported() {
     let sandbox = Sandbox::with(&[("README.md", "# Read me\n")]);
     sandbox.run(&["check"]).exits(1).is_as_in("check-no-plans");
 }
@@ -495,7 +495,7 @@ fn a_dialect_can_be_forced() {
 }
 
 #[test]
-fn findings_are_explained_to_programs_too() {
+fn findings_are_explained_in_json() {
     let sandbox = Sandbox::new();
     let by_flag = sandbox
         .run(&["check", "--explain", "dependency-cycle", "--json"])
@@ -526,7 +526,7 @@ fn findings_are_explained_to_programs_too() {
 
 #[cfg(unix)]
 #[test]
-fn hard_linked_plans_are_not_parted() {
+fn plans_with_hard_links_are_not_fixed() {
     let sandbox = Sandbox::with(&[("plan.json", FIXABLE)]);
     let at = |name: &str| sandbox.path().join(name);
     std::fs::hard_link(at("plan.json"), at("other.json")).expect("the folder is ours");
@@ -621,7 +621,7 @@ fn a_current_task_without_its_plan_is_found() {
 }
 
 #[test]
-fn a_plan_unlike_the_one_that_is_named_is_not_proposed() {
+fn dissimilar_plans_are_not_suggested() {
     for id in ["plan-20260501-attic", "../plans/plan-20260501-cellar", "x"] {
         let pointer = format!("task: Tidy\nplanId: {id}\nstatus: in_progress\n");
         let sandbox = Sandbox::with(&[
@@ -646,7 +646,7 @@ fn a_plan_unlike_the_one_that_is_named_is_not_proposed() {
 }
 
 #[test]
-fn fixes_are_changes_like_others() {
+fn fixes_are_recorded_in_the_history() {
     let sandbox = Sandbox::new();
     let broken = "{\n  \"goal\": \"G\",\n  \"tasks\": [\n    {\"id\": \"t1\", \"description\": \"D\",},\n  ]\n}\n";
     sandbox.write(".clido/plans/p.json", broken);
@@ -682,7 +682,7 @@ fn fixes_are_changes_like_others() {
 }
 
 #[test]
-fn what_holds_no_plan_is_fixed_without_a_history() {
+fn files_without_a_plan_are_fixed_without_a_history() {
     let sandbox = Sandbox::new();
     sandbox.write(".rawko/plans/plan-a.yaml", plans::RAWKO);
     sandbox.write(
@@ -699,7 +699,7 @@ fn what_holds_no_plan_is_fixed_without_a_history() {
 }
 
 #[test]
-fn a_fix_that_cannot_be_written_is_told_to_programs() {
+fn a_fix_that_cannot_be_written_is_an_error_in_json() {
     let sandbox = Sandbox::new();
     let path = sandbox.write(
         "p.json",

@@ -56,7 +56,7 @@ fn a_claim_by_name_is_finished_with_its_number() {
 }
 
 #[test]
-fn only_the_holder_gives_a_task_up() {
+fn only_the_holder_releases_a_task() {
     let sandbox = sandbox();
     let (task, number) = next(&sandbox, "ada");
     for verb in ["skip", "reset"] {
@@ -85,7 +85,7 @@ fn only_the_holder_gives_a_task_up() {
 }
 
 #[test]
-fn a_task_whose_lease_is_over_may_be_reset_by_others() {
+fn a_task_with_an_expired_lease_may_be_reset_by_another_owner() {
     let sandbox = sandbox();
     sandbox
         .run(&["start", "a", "-p", PLAN, "--by", "ada", "--lease", "1s"])
@@ -97,7 +97,7 @@ fn a_task_whose_lease_is_over_may_be_reset_by_others() {
 }
 
 #[test]
-fn only_the_holder_takes_a_start_back() {
+fn only_the_holder_undoes_a_start() {
     let sandbox = sandbox();
     sandbox.run(&["start", "a", "-p", PLAN, "--by", "ada"]).exits(0);
     let refused = sandbox.run(&["undo", PLAN, "--by", "bob"]).exits(1).stderr;
@@ -179,7 +179,7 @@ fn confirming_a_task_that_waits_for_others_needs_force() {
 }
 
 #[test]
-fn a_lease_that_is_over_lets_others_claim_the_task() {
+fn an_expired_lease_lets_another_owner_claim_the_task() {
     let sandbox = sandbox();
     sandbox.run(&["start", "b", "-p", PLAN]).exits(0);
     sandbox
@@ -223,7 +223,7 @@ fn a_holder_whose_lease_is_over_may_still_finish() {
 }
 
 #[test]
-fn people_see_the_times_of_claims_to_the_second() {
+fn times_of_claims_are_shown_to_the_second() {
     let sandbox = sandbox();
     let start = ["start", "a", "-p", PLAN, "--by", "ada", "--lease", "2h"];
     let mut shown = vec![sandbox.run(&start).exits(0).text()];

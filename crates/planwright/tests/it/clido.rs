@@ -53,7 +53,7 @@ fn goals_are_cut_by_characters() {
 }
 
 #[test]
-fn no_plans_is_an_answer() {
+fn an_empty_list_of_plans_is_no_error() {
     let nothing = "No saved plans. Use --plan with a prompt to generate and save one.\n";
     assert_eq!(plan(&Sandbox::new(), &["list"]).exits(0).stdout, nothing);
     let sandbox = Sandbox::with(&[
@@ -133,7 +133,7 @@ fn ids_do_not_lead_out_of_the_folder() {
 }
 
 #[test]
-fn plans_that_cannot_be_read_say_why() {
+fn unreadable_plans_are_reported_with_the_reason() {
     for (text, words) in [
         ("", "Error: JSON error: "),
         ("[1]", "Error: JSON error: missing field `meta`"),
@@ -202,7 +202,7 @@ fn saved_plans_are_run_by_their_ids() {
 }
 
 #[test]
-fn what_is_not_here_says_so() {
+fn unsupported_clido_commands_are_refused() {
     let sandbox = sandbox();
     for (args, what) in [
         (&["clido", "plan", "dance"][..], "plan dance"),

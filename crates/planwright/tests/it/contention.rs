@@ -6,7 +6,7 @@ use std::time::Duration;
 use planwright_testkit::contention::Contest;
 
 #[test]
-fn whatever_is_acknowledged_stays_whoever_else_is_there() {
+fn acknowledged_changes_survive_concurrent_processes() {
     let account = Contest {
         binary: Path::new(env!("CARGO_BIN_EXE_planwright")),
         duration: Duration::from_secs(6),

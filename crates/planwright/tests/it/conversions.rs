@@ -202,7 +202,7 @@ fn an_old_file_is_migrated_in_place_with_a_copy_kept() {
 }
 
 #[test]
-fn new_plans_are_valid_and_lie_in_their_place() {
+fn new_plans_are_valid_and_in_the_place_of_their_dialect() {
     let sandbox = Sandbox::with(&[("planwright.toml", "")]);
     for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         let written = sandbox
@@ -217,7 +217,7 @@ fn new_plans_are_valid_and_lie_in_their_place() {
 }
 
 #[test]
-fn a_new_plan_lies_where_verbs_without_a_plan_look() {
+fn a_new_plan_is_found_by_verbs_without_a_plan_argument() {
     for dialect in DIALECTS.iter().map(|dialect| dialect.name()) {
         let sandbox = Sandbox::new();
         let out = sandbox
@@ -249,7 +249,7 @@ fn the_backup_of_a_private_plan_is_private() {
 }
 
 #[test]
-fn a_title_that_a_new_plan_cannot_hold_is_told() {
+fn a_title_that_a_new_plan_cannot_hold_is_reported() {
     let sandbox = Sandbox::new();
     let written = sandbox
         .run(&["new", "task-pack", "Say \"hi\"", "--json"])
@@ -261,7 +261,7 @@ fn a_title_that_a_new_plan_cannot_hold_is_told() {
 }
 
 #[test]
-fn plans_in_the_folder_of_their_tool_are_called_as_their_files() {
+fn plans_in_the_folder_of_their_tool_are_named_after_their_files() {
     let steps = "task: Limit requests\nsteps:\n- description: Count them\n";
     let sandbox = Sandbox::with(&[
         ("clido.answer", CLIDO),

@@ -149,7 +149,7 @@ fn verbs_have_the_names_that_other_tools_use() {
 }
 
 #[test]
-fn mistyped_verbs_lead_to_what_was_meant() {
+fn mistyped_verbs_suggest_the_right_one() {
     let sandbox = Sandbox::with(&[]);
     for (typed, meant) in [
         ("shwo", "'show'"),

@@ -57,7 +57,7 @@ fn anchors(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
+fn every_link_has_a_target() {
     let pages = pages();
     let mut n_links = 0;
     for (path, text) in &pages {
@@ -107,7 +107,7 @@ fn every_verb_and_option_is_described() {
 }
 
 #[test]
-fn the_page_about_trust_names_tests_that_are_there() {
+fn tests_named_on_the_trust_page_exist() {
     let page = std::fs::read_to_string(repository().join("docs/trust.md")).expect("the page");
     let folder = repository().join("crates/planwright/tests/it");
     let named = page

@@ -147,7 +147,7 @@ fn all_is_done(sandbox: &Sandbox, example: &Example) {
 }
 
 #[test]
-fn a_failure_is_mended_by_the_next_attempt() {
+fn a_failure_is_fixed_by_the_next_attempt() {
     let records = is_carried_out(&CLIDO);
     let verified: Vec<(&str, u64, bool)> = events(&records, "verified")
         .into_iter()
@@ -171,7 +171,7 @@ fn an_approved_plan_is_carried_out() {
 }
 
 #[test]
-fn steps_are_carried_out_by_those_whom_they_suggest() {
+fn steps_are_carried_out_by_their_suggested_agents() {
     let records = is_carried_out(&RAWKO);
     let agents: Vec<&str> = events(&records, "starting")
         .into_iter()
@@ -319,7 +319,7 @@ fn a_copy_needs_a_place_of_its_own() {
 // A folder as PLAN
 
 #[test]
-fn a_folder_stands_for_its_only_plan() {
+fn a_folder_means_its_only_plan() {
     let sandbox = copy_of(&CLIDO);
     for folder in ["clido", "./clido/", "clido/src", "clido/src/.."] {
         let shown = sandbox.run(&["show", "--json", folder]).exits(0).json();

@@ -397,7 +397,7 @@ fn lines_that_a_task_takes_from_tests_are_reported() {
 }
 
 #[test]
-fn what_an_agent_asks_instead_of_working_is_shown() {
+fn questions_of_an_agent_are_shown() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a"])),
         "echo 'Should I use Redis or memory?'; says done",
@@ -442,7 +442,7 @@ fn an_edited_text_is_kept_when_the_plan_is_gone_and_when_the_editor_crashes() {
 }
 
 #[test]
-fn what_init_advises_for_a_file_that_is_there_can_be_pasted() {
+fn lines_that_init_prints_for_an_existing_file_can_be_pasted() {
     let sandbox = Sandbox::new();
     sandbox.write("Makefile", "test:\n\techo tested\n");
     sandbox.write("planwright.toml", "[verify]\nprotect = [\"tests/**\"]\n");
@@ -490,7 +490,7 @@ fn why_leads_from_a_skipped_task_to_the_failure_and_back() {
 }
 
 #[test]
-fn what_new_prints_can_be_pasted_in_every_dialect() {
+fn commands_that_new_prints_can_be_pasted_in_every_dialect() {
     for dialect in planned_dialects() {
         let sandbox = Sandbox::new();
         let made = sandbox.run(&["new", "P", "--dialect", dialect.name()]).exits(0).stderr;

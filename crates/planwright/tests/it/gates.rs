@@ -301,7 +301,7 @@ fn a_status_that_is_only_written_satisfies_nothing_where_verification_is_require
 }
 
 #[test]
-fn what_was_done_before_counts_where_verification_is_required() {
+fn tasks_done_before_planwright_count_despite_required_verification() {
     let plan = clido(&["a", "b a"]).replacen("\"pending\"", "\"done\"", 1);
     let sandbox = Sandbox::with(&[
         ("plan.json", plan.as_str()),

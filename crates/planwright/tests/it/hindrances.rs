@@ -65,7 +65,7 @@ fn sixteen_at_once_lose_nothing() {
 }
 
 #[test]
-fn nobody_gets_a_task_that_somebody_has() {
+fn concurrent_callers_of_next_start_get_different_tasks() {
     const N: usize = 12;
     let sandbox = Sandbox::with(&[(".aimi/tasks/x-tasks.json", &wide(N))]);
     let mut taken: Vec<String> = std::thread::scope(|scope| {
@@ -90,7 +90,7 @@ fn nobody_gets_a_task_that_somebody_has() {
 
 #[cfg(unix)]
 #[test]
-fn a_limit_for_the_size_of_files_is_an_error_and_the_old_text() {
+fn a_file_size_limit_is_an_error_and_keeps_the_old_text() {
     let sandbox = Sandbox::new();
     let long = CLIDO.replace("Count them", &"x".repeat(5_000));
     sandbox.write(PLAN, &long);
@@ -126,7 +126,7 @@ fn a_limit_for_the_size_of_files_is_an_error_and_the_old_text() {
 
 #[cfg(unix)]
 #[test]
-fn a_state_folder_that_is_none_is_named() {
+fn a_file_or_link_in_place_of_the_state_folder_is_named() {
     for is_link in [false, true] {
         let sandbox = clido();
         let state = sandbox.path().join(".planwright");
@@ -169,7 +169,7 @@ fn a_write_protected_plan_is_left_alone() {
 }
 
 #[test]
-fn a_pointer_that_cannot_be_kept_in_step_is_reported_with_its_place() {
+fn a_pointer_that_cannot_be_updated_is_reported_with_its_path() {
     let plan = include_str!("../../../../examples/rawko/.rawko/plans/plan-20261006-rate-limit.yaml");
     for (pointer, place) in [
         ("task: [\nplanId: x\n", ".rawko/current-task.yaml:"),

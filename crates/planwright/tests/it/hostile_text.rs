@@ -30,7 +30,7 @@ fn hostile_plan() -> String {
 }
 
 #[test]
-fn text_of_a_plan_commands_no_runner() {
+fn text_of_a_plan_is_no_workflow_command() {
     let aimi = format!(
         r#"{{"schemaVersion": "3.0", "metadata": {{"title": "{COMMAND}", "type": "feat", "branchName": "feat/x", "createdAt": "2026-01-01", "planPath": null}},
             "userStories": [{{"id": "::US", "title": "{COMMAND}", "description": "{COMMAND}", "acceptanceCriteria": ["{COMMAND}"],
@@ -78,7 +78,7 @@ fn text_of_a_plan_commands_no_runner() {
 }
 
 #[test]
-fn text_of_an_agent_commands_no_runner() {
+fn text_of_an_agent_is_no_workflow_command() {
     let script = format!(
         "printf '::error::said\\n  ##[error]said\\n'\nresult '{{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"{COMMAND}\", \"output\": \
          \"{COMMAND}\"}}'"
@@ -151,7 +151,7 @@ fn text_that_addresses_the_agent_or_hides_is_reported() {
 }
 
 #[test]
-fn json_says_the_same_without_driving_a_terminal() {
+fn json_has_the_same_text_without_controlling_the_terminal() {
     let script = format!(
         "printf '%s' '{{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"it {HIDDEN} is\"}}' > \"$PLANWRIGHT_RESULT\""
     );

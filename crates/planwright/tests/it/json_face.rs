@@ -23,7 +23,7 @@ const ANSWER: &str = "FACE_ANSWER";
 
 /// The face, where this process is one; nothing for others.
 #[test]
-fn the_face_itself() {
+fn part_that_calls_a_verb() {
     let [Ok(verb), Ok(request), Ok(answer)] = [VERB, REQUEST, ANSWER].map(std::env::var) else {
         return;
     };
@@ -42,7 +42,7 @@ fn answer(sandbox: &Sandbox, verb: &str, request: &Value) -> Value {
     let program = std::env::current_exe().expect("a test is a program");
     let request = request.to_string();
     let variables = [(VERB, verb), (REQUEST, &request), (ANSWER, &file.to_string_lossy())];
-    let args = ["json_face::the_face_itself", "--exact"];
+    let args = ["json_face::part_that_calls_a_verb", "--exact"];
     let ran = sandbox.run_program_with(&program, &args, &variables);
     assert_eq!(ran.status, Some(0), "{verb} {request}: {}", ran.text());
     let text = std::fs::read_to_string(&file).expect("an answer");

@@ -104,7 +104,7 @@ fn a_model_edits_files_through_every_wire_format() {
 }
 
 #[test]
-fn a_model_reads_why_its_first_attempt_failed_and_mends_it() {
+fn a_model_reads_why_its_first_attempt_failed_and_fixes_it() {
     let server = ModelServer::start().expect("a free port");
     server.add(
         "careless",
@@ -141,7 +141,7 @@ fn a_providers_limit_spends_no_attempt() {
 }
 
 #[test]
-fn a_key_that_is_refused_is_told_as_the_agents_trouble() {
+fn a_refused_key_is_reported_as_an_error_of_the_agent() {
     let server = ModelServer::start().expect("a free port");
     server.add("locked", ModelScenario::script(vec![ModelAnswer::unauthorized()]));
     for (wire, output) in WIRES {

@@ -43,7 +43,7 @@ fn half_failed() -> Workspace {
 }
 
 #[test]
-fn in_the_morning_each_task_shows_what_it_changed_and_what_to_look_at_first() {
+fn the_summary_shows_each_tasks_changes_and_the_first_one_to_review() {
     let workspace = half_failed();
     let summary = workspace.does(&["summary"]).exits(0);
     let summary = summary

@@ -18,7 +18,7 @@ fn json_of(workspace: &Workspace, args: &[&str], status: i32) -> Value {
 }
 
 #[test]
-fn a_planner_whose_provider_has_enough_is_waited_for() {
+fn a_rate_limited_planner_is_waited_for() {
     let limited = "echo 'API error: 429 too many requests, retry after 1 seconds' >&2; exit 1";
     let workspace = planner(&format!(
         "if [ -e \"$ASIDE/asked-1\" ]; then {GOOD}\nelse {limited}; fi"
@@ -33,7 +33,7 @@ fn a_planner_whose_provider_has_enough_is_waited_for() {
 }
 
 #[test]
-fn a_planner_that_is_held_up_or_not_there_gives_way_to_its_fallback() {
+fn a_limited_or_missing_planner_is_replaced_by_its_fallback() {
     for program in ["sh", "no-such-program"] {
         let workspace = planner("echo '429 too many requests, retry after 3600 seconds' >&2; exit 1");
         workspace.write("second.sh", GOOD);
@@ -54,7 +54,7 @@ fn a_planner_that_is_held_up_or_not_there_gives_way_to_its_fallback() {
 }
 
 #[test]
-fn a_run_waits_for_a_planner_that_is_held_up() {
+fn a_run_waits_for_a_rate_limited_planner() {
     let limited = "echo '429 too many requests, retry after 1 seconds' >&2; exit 1";
     let workspace = failing(&format!("if [ ! -e \"$ASIDE/asked-1\" ]; then {limited}; fi\n{BETTER}"));
     workspace
@@ -81,7 +81,7 @@ fn answers_in_the_wrapping_of_other_programs_are_unpacked() {
 }
 
 #[test]
-fn a_template_of_ones_own_sends_answers_back() {
+fn a_user_template_is_used_for_repairs() {
     let workspace = planner(&format!(
         "if [ -e \"$ASIDE/asked-1\" ]; then {GOOD}\nelse echo nothing; fi"
     ));
@@ -112,7 +112,7 @@ fn last(workspace: &Workspace, plan: &str, verb: &str) -> Value {
 }
 
 #[test]
-fn who_says_yes_to_a_version_is_recorded_without_being_told() {
+fn the_user_who_accepts_a_version_is_recorded() {
     let mut workspace = planner(BETTER);
     workspace.set("USER", "ada");
     workspace.write("plan.json", FAILED);
@@ -136,7 +136,7 @@ fn who_says_yes_to_a_version_is_recorded_without_being_told() {
 }
 
 #[test]
-fn who_approves_a_plan_is_recorded_without_being_told() {
+fn the_user_who_approves_a_plan_is_recorded() {
     for args in [&["approve", "crab.json"][..], &["run", "crab.json", "--yes"][..]] {
         let mut workspace = planner("exit 7");
         workspace.set("LOGNAME", "ada");
@@ -152,7 +152,7 @@ const OLD: &str = "id: plan-x\ntask: t\nstatus: in_progress\nversion: 1\nsteps:\
 const NEW: &str = "id: plan-x-v2\ntask: t\nstatus: in_progress\nversion: 2\npreviousPlanId: plan-x\nsteps:\n  - index: 0\n    description: Read it\n    status: complete\n  - index: 1\n    description: Write it\n    status: failed\n  - index: 2\n    description: Test it\n    status: complete\n";
 
 #[test]
-fn tasks_are_compared_by_what_they_are_and_not_by_their_numbers() {
+fn tasks_are_compared_by_content_and_not_by_number() {
     let workspace = planner("exit 7");
     let files = [".rawko/plans/plan-x.yaml", ".rawko/plans/plan-x-v2.yaml"];
     workspace.write(files[0], OLD);
@@ -191,7 +191,7 @@ fn one_of_two_plans_may_come_from_standard_input() {
 }
 
 #[test]
-fn programs_are_told_of_new_versions_by_names() {
+fn json_of_new_versions_has_the_names_of_tasks() {
     let workspace = planner(BETTER);
     workspace.write("plan.json", FAILED);
     let report = json_of(&workspace, &["replan", "plan.json", "--json"], 1);
@@ -211,7 +211,7 @@ fn programs_are_told_of_new_versions_by_names() {
 }
 
 #[test]
-fn proposals_are_told_as_they_are() {
+fn proposals_are_printed_unchanged() {
     let workspace = growing("{\"description\": \"Sweep\", \"depends_on\": [\"t1\"]}");
     workspace.does(&["run", "plan.json"]).exits(1);
     let report = json_of(&workspace, &["proposals", "plan.json", "--json"], 0);
@@ -234,7 +234,7 @@ fn proposals_are_told_as_they_are() {
 }
 
 #[test]
-fn a_run_says_that_its_plan_was_replanned_and_after_which() {
+fn events_of_a_replanned_run_name_the_run_before() {
     let workspace = failing(BETTER);
     workspace.does(&["run", "plan.json", "--replan", "2"]).exits(0);
     let places = workspace.places();
@@ -264,7 +264,7 @@ fn a_run_says_that_its_plan_was_replanned_and_after_which() {
 }
 
 #[test]
-fn who_follows_a_run_hears_of_the_replan_that_is_still_to_come() {
+fn following_a_run_includes_a_later_replan() {
     let workspace = failing(&format!("while [ ! -e go ]; do sleep 0.05; done\n{BETTER}"));
     let going = workspace.begin(&["run", "plan.json", "--replan", "2"]);
     workspace.until("the planner was asked", |workspace| n_asked(workspace) == 1);
@@ -276,7 +276,7 @@ fn who_follows_a_run_hears_of_the_replan_that_is_still_to_come() {
 }
 
 #[test]
-fn what_is_said_before_and_after_a_plan_is_true() {
+fn messages_before_and_after_planning_are_accurate() {
     let workspace = planner(GOOD);
     let came = workspace
         .does(&["plan", "x", "--dialect", "clido", "--agent", "nope"])

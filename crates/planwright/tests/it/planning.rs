@@ -110,7 +110,7 @@ fn errors_are_sent_back_and_repaired() {
 }
 
 #[test]
-fn what_cannot_be_repaired_is_saved_with_what_is_wrong() {
+fn an_unrepaired_answer_is_saved_with_its_findings() {
     let cases = [
         ("echo 'I would rather not.'", ""),
         (
@@ -227,7 +227,7 @@ fn a_plan_needs_no_agent_where_there_is_an_answer_or_one_task() {
 }
 
 #[test]
-fn what_the_planner_would_be_told_can_be_read_before() {
+fn a_dry_run_prints_the_prompt_of_the_planner() {
     let workspace = planner("exit 7");
     workspace.write("docs/api.md", "GET /calls");
     let came = workspace
@@ -408,7 +408,7 @@ fn the_last_plan_of_an_answer_counts_even_where_it_is_broken() {
 }
 
 #[test]
-fn what_users_change_while_a_planner_works_is_not_undone() {
+fn changes_by_the_user_during_planning_are_kept() {
     let add = format!(
         "{} add 'Users own' -p plan.json > /dev/null 2>&1\n{BETTER}",
         env!("CARGO_BIN_EXE_planwright")
@@ -446,7 +446,7 @@ fn a_version_that_changes_nothing_is_not_written() {
 }
 
 #[test]
-fn approved_versions_are_kept_and_said_of() {
+fn approved_versions_are_kept_and_shown() {
     let workspace = planner(BETTER);
     workspace.write("plan.json", FAILED);
     workspace.does(&["replan", "plan.json"]).exits(1).says("--note WHY");
@@ -548,7 +548,7 @@ fn aimi_stories_keep_the_priorities_that_planners_give_them() {
 }
 
 #[test]
-fn what_is_done_keeps_what_it_depended_on() {
+fn done_tasks_keep_their_dependencies() {
     let workspace = planner("exit 7");
     workspace.write(
         "plan.json",

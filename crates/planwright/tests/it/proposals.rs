@@ -6,7 +6,7 @@ use crate::run::Workspace;
 use crate::run_replans::failing;
 
 #[test]
-fn a_new_version_waits_for_somebodys_word() {
+fn a_new_version_waits_for_approval() {
     let workspace = planner(BETTER);
     workspace.write("plan.json", FAILED);
     workspace
@@ -44,7 +44,7 @@ fn a_new_version_waits_for_somebodys_word() {
 }
 
 #[test]
-fn what_is_proposed_does_not_keep_a_failed_plan_from_being_replanned() {
+fn proposals_do_not_prevent_a_replan() {
     let workspace = failing(BETTER);
     let fails = "cat > /dev/null; echo $PLANWRIGHT_TASK >> made\n\
         [ $PLANWRIGHT_TASK = t2 ] && printf '{\"planwright_result\": 1, \"outcome\": \"failed\", \"proposed_tasks\": [{\"description\": \"Tell somebody\"}]}' > \"$PLANWRIGHT_RESULT\" && exit 0\n\
@@ -79,7 +79,7 @@ pub(crate) fn growing(proposal: &str) -> Workspace {
 }
 
 #[test]
-fn tasks_that_agents_propose_are_held() {
+fn proposed_tasks_are_held() {
     let workspace = growing("{\"description\": \"Sweep\", \"depends_on\": [\"t1\"]}");
     let before = workspace.read("plan.json").lines().count();
     workspace
@@ -123,7 +123,7 @@ fn tasks_that_agents_propose_are_held() {
 }
 
 #[test]
-fn tasks_that_agents_propose_are_run_where_the_user_says_so() {
+fn proposed_tasks_run_if_the_user_allows_it() {
     let workspace = growing("{\"description\": \"Sweep\", \"depends_on\": [\"t1\"]}");
     workspace
         .does(&["run", "plan.json", "--accept-proposals"])
@@ -134,7 +134,7 @@ fn tasks_that_agents_propose_are_run_where_the_user_says_so() {
 }
 
 #[test]
-fn proposals_that_do_no_good_are_refused_and_change_nothing() {
+fn invalid_proposals_are_refused_and_change_nothing() {
     for (proposal, says) in [
         ("{\"description\": \"Sweep\", \"depends_on\": [\"nobody\"]}", "nobody"),
         (
@@ -162,7 +162,7 @@ fn proposals_that_do_no_good_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn what_agents_found_out_reaches_the_planner() {
+fn discoveries_of_agents_reach_the_planner() {
     let workspace = failing(BETTER);
     workspace.write(
         "agent.sh",

@@ -90,7 +90,7 @@ fn a_note_with_a_fence_leaves_a_readable_plan() {
 }
 
 #[test]
-fn fixing_keeps_what_stands_around_a_plan() {
+fn fixing_keeps_the_text_around_a_plan() {
     let plan = format!("{}\n", plans::CLIDO.trim_end());
     let answer = format!("Here is the plan.\n\n```json\n{plan}```\n");
     let sandbox = Sandbox::with(&[("answer.txt", &answer), ("answer.md", &answer)]);

@@ -68,7 +68,7 @@ fn too_wide(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_read_every_day_fits_80_columns() {
+fn daily_views_fit_80_columns() {
     let mut workspace = after_a_run();
     workspace.set("COLUMNS", "80");
     workspace.does(&["reset", "later", "--note", LONG]).exits(0);
@@ -244,7 +244,7 @@ fn next_ends_with_the_command_to_type() {
 }
 
 #[test]
-fn without_runs_the_help_names_what_comes_first() {
+fn without_runs_the_help_names_the_first_command() {
     let empty = Sandbox::with(&[]);
     let planned = Sandbox::with(&[(".clido/plans/plan-a1b2c3d4.json", crate::plans::CLIDO)]);
     for verb in ["summary", "land", "runs", "events", "logs", "report"] {

@@ -34,7 +34,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn refusals_are_json_where_json_was_asked_for() {
+fn refusals_are_json_with_the_json_option() {
     let sandbox = sandbox();
     sandbox.run(&["migrate", "v3.json", "--no-backup"]).exits(0);
     for (status, args) in [
@@ -98,7 +98,7 @@ fn a_file_that_cannot_be_changed_safely_is_shown_at_the_place() {
 }
 
 #[test]
-fn a_plan_in_another_dialect_than_was_said_is_named() {
+fn a_plan_in_another_dialect_than_the_option_is_named() {
     let sandbox = sandbox();
     for args in [
         &["start", "t1", "--dialect", "aimi"][..],
@@ -165,7 +165,7 @@ fn the_account_of_a_conversion_is_listed_in_json_alone() {
 }
 
 #[test]
-fn what_would_be_done_is_said_in_the_conditional() {
+fn dry_runs_are_worded_in_the_conditional() {
     let sandbox = Sandbox::with(&[(PLAN, &CLIDO.replace(", \"notes\": \"\", \"notes\": \"twice\"", ""))]);
     sandbox.run(&["start", "t1"]).exits(0);
     let would = |args: &[&str]| sandbox.run(args).exits(0).stdout;
@@ -188,7 +188,7 @@ fn what_would_be_done_is_said_in_the_conditional() {
 }
 
 #[test]
-fn what_would_be_written_is_named_with_its_place() {
+fn dry_runs_name_the_file_to_be_written() {
     let sandbox = Sandbox::with(&[("v2.json", V2)]);
     sandbox.write(
         "flat.json",
@@ -229,7 +229,7 @@ fn what_would_be_written_is_named_with_its_place() {
 }
 
 #[test]
-fn what_an_edit_would_break_is_named_to_programs() {
+fn errors_that_an_edit_would_cause_are_in_json() {
     let sandbox = Sandbox::with(&[(PLAN, &CLIDO.replace(", \"notes\": \"\", \"notes\": \"twice\"", ""))]);
     let report = sandbox.run(&["depend", "t1", "--on", "t2", "--json"]).exits(1).json();
     let found = &report["error"]["diagnostics"][0];
@@ -247,7 +247,7 @@ const SOUND: &str = r#"{"goal": "Limit requests", "tasks": [{"id": "t1", "descri
 "#;
 
 #[test]
-fn an_unknown_task_is_told_in_the_same_words_by_every_verb() {
+fn every_verb_reports_an_unknown_task_in_the_same_words() {
     let sandbox = Sandbox::with(&[(PLAN, SOUND), ("answer.md", SOUND)]);
     for args in [
         &["why", "T1"][..],
@@ -277,7 +277,7 @@ fn an_unknown_task_is_told_in_the_same_words_by_every_verb() {
 }
 
 #[test]
-fn a_slip_in_the_name_of_a_plan_is_seen() {
+fn a_misspelt_plan_name_gets_a_suggestion() {
     let sandbox = Sandbox::with(&[(".clido/plans/limits.json", SOUND)]);
     for name in ["Limits", "limist"] {
         let ran = sandbox.run(&["show", name]).exits(1);
@@ -294,7 +294,7 @@ fn a_slip_in_the_name_of_a_plan_is_seen() {
 }
 
 #[test]
-fn a_plan_that_is_not_there_is_told_in_the_same_words_by_every_verb() {
+fn every_verb_reports_a_missing_plan_in_the_same_words() {
     let sandbox = Sandbox::with(&[("answer.md", SOUND)]);
     for args in [
         &["show", "gone.json"][..],
@@ -369,7 +369,7 @@ fn a_plan_on_standard_input_is_changed_by_no_verb() {
 }
 
 #[test]
-fn nobody_to_ask_is_the_same_for_every_verb() {
+fn every_verb_reports_a_missing_agent_in_the_same_words() {
     let sandbox = Sandbox::with(&[(PLAN, SOUND), ("plan.md", "# A plan\n")]);
     for args in [
         &["run"][..],
@@ -389,7 +389,7 @@ fn nobody_to_ask_is_the_same_for_every_verb() {
 }
 
 #[test]
-fn what_holds_no_task_pack_is_told_in_the_same_words() {
+fn every_verb_reports_a_file_without_a_task_pack_in_the_same_words() {
     let sandbox = Sandbox::with(&[(PLAN, SOUND), ("answer.md", SOUND)]);
     for args in [
         &["tasks", "cards"][..],

@@ -5,7 +5,7 @@ use crate::planning::{FAILED, WORKER, asked, configuration, n_asked, planner};
 use crate::run::Workspace;
 
 #[test]
-fn an_answer_that_was_mended_is_taken_by_replan() {
+fn replan_accepts_a_corrected_answer() {
     let workspace = planner("echo '{\"goal\": \"x\", \"tasks\": [{\"id\": \"t9\", \"description\": \"All anew\"}]}'");
     workspace.write("plan.json", FAILED);
     let came = workspace.does(&["replan", "plan.json", "--yes"]).exits(1);
@@ -45,7 +45,7 @@ fn rawko() -> Workspace {
 }
 
 #[test]
-fn what_was_found_out_in_the_run_of_a_version_reaches_the_planners_of_later_ones() {
+fn discoveries_of_a_version_reach_later_planners() {
     let workspace =
         planner("printf 'steps:\\n  - description: Write it again %s\\n' \"$(ls \"$ASIDE\" | grep -c asked)\"");
     workspace.write("agent.sh", "cat > /dev/null; echo x >> made; n=$(wc -l < made); printf '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"no\", \"discoveries\": [\"found out in run %s\"]}' \"$n\" > \"$PLANWRIGHT_RESULT\"");
@@ -68,7 +68,7 @@ fn what_was_found_out_in_the_run_of_a_version_reaches_the_planners_of_later_ones
 }
 
 #[test]
-fn a_version_that_was_replanned_already_is_refused_before_anybody_is_asked() {
+fn a_replanned_version_is_refused_before_a_planner_starts() {
     let workspace = rawko();
     workspace
         .does(&["replan", FIRST, "--from", "answer.md", "--yes"])
@@ -120,7 +120,7 @@ fn a_version_is_not_proposed_any_more_where_there_is_a_newer_one() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_said_to_be_so() {
+fn unreadable_files_are_reported() {
     let workspace = planner("exit 7");
     workspace.write("plan.json", FAILED);
     for (option, verb) in [
@@ -154,7 +154,7 @@ fn an_answer_from_a_file_may_be_as_long_as_an_agents() {
 }
 
 #[test]
-fn what_rawko_planners_say_of_versions_and_indexes_is_not_believed() {
+fn versions_and_indexes_in_answers_of_rawko_planners_are_ignored() {
     let workspace = rawko();
     let answer = "id: mine\nstatus: complete\nversion: 9\ncurrentStepIndex: 12\nsteps:\n  - index: 4\n    description: Read it\n    status: pending\n  - index: 4\n    description: Write half of it\n    dependsOn: [0]\n";
     workspace.write("answer.md", answer);
@@ -220,7 +220,7 @@ fn notes_on_a_new_plan_name_no_line_of_the_answer_it_was_taken_from() {
 }
 
 #[test]
-fn a_new_version_is_pointed_at_where_the_one_before_was_or_nothing() {
+fn the_pointer_moves_to_a_new_version_unless_it_names_another_plan() {
     let pointer = ".rawko/current-task.yaml";
     let other = "task: Something else\nplanId: plan-20260101-other\nstatus: in_progress\n";
     for (before, moves) in [

@@ -113,7 +113,7 @@ fn killed_at_work(script: &str) -> Workspace {
 }
 
 #[test]
-fn what_a_killed_run_left_running_is_found_and_ended() {
+fn processes_of_a_killed_run_are_found_and_ended() {
     let workspace = killed_at_work("setsid sleep 60 & (sleep 60) & awaits go; says done");
     workspace.until("processes go on", |workspace| workspace.left_behind().len() >= 3);
     workspace.script("says done");
@@ -125,7 +125,7 @@ fn what_a_killed_run_left_running_is_found_and_ended() {
 }
 
 #[test]
-fn a_plan_that_was_moved_after_a_kill_goes_on_where_it_was() {
+fn a_plan_moved_after_a_kill_resumes() {
     let workspace = killed_at_work("setsid sleep 60 & (sleep 60) & awaits go; says done");
     workspace.until("processes go on", |workspace| workspace.left_behind().len() >= 3);
     let at = |name: &str| workspace.root().join(name);
@@ -172,7 +172,7 @@ fn a_process_that_got_the_number_of_a_dead_agent_is_left_alone() {
 }
 
 #[test]
-fn an_interrupted_task_is_tried_again_unless_the_user_says_otherwise() {
+fn an_interrupted_task_is_retried_by_default() {
     let workspace = killed_at_work("awaits go");
     workspace.script("says done");
     let came = workspace.runs(&["--on-interrupted", "ask"]).exits(1);
@@ -206,7 +206,7 @@ fn a_run_that_is_refused_for_an_interrupted_task_changes_nothing() {
 }
 
 #[test]
-fn a_task_that_a_person_finished_after_a_kill_is_theirs() {
+fn a_task_finished_by_the_user_after_a_kill_is_not_run_again() {
     let script = "echo x > $task.txt; [ $task = a ] && awaits go; says done";
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), script).in_git();
     let run = workspace.begins(&[]);
@@ -266,7 +266,7 @@ fn skipped_by_log(workspace: &Workspace) -> Vec<String> {
 }
 
 #[test]
-fn what_waits_for_an_interrupted_task_that_is_tried_again_is_not_said_to_be_skipped() {
+fn dependents_of_a_retried_interrupted_task_are_not_reported_as_skipped() {
     let workspace = killed_at_work("awaits go");
     workspace.script("says done");
     let came = workspace.runs(&[]).exits(0);
@@ -276,7 +276,7 @@ fn what_waits_for_an_interrupted_task_that_is_tried_again_is_not_said_to_be_skip
 }
 
 #[test]
-fn what_waits_for_a_late_failure_that_is_tried_again_is_not_said_to_be_skipped() {
+fn dependents_of_a_retried_late_failure_are_not_reported_as_skipped() {
     let plan = clido(&["a", "b a"]);
     let workspace = Workspace::new(("plan.json", &plan), "exit 1");
     workspace.configure("attempts = 1", "");
@@ -297,7 +297,7 @@ fn what_waits_for_a_late_failure_that_is_tried_again_is_not_said_to_be_skipped()
 }
 
 #[test]
-fn what_waits_for_an_interrupted_task_that_has_failed_is_said_to_be_skipped() {
+fn dependents_of_a_failed_interrupted_task_are_reported_as_skipped() {
     let workspace = killed_at_work("awaits go");
     workspace.runs(&["--on-interrupted", "fail"]).exits(1);
     assert_eq!(skipped_by_log(&workspace), ["b"]);
@@ -305,7 +305,7 @@ fn what_waits_for_an_interrupted_task_that_has_failed_is_said_to_be_skipped() {
 }
 
 #[test]
-fn an_attempt_that_was_left_does_not_use_up_the_others() {
+fn attempts_of_a_killed_run_leave_the_remaining_ones() {
     let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "exit 1");
     workspace.configure("attempts = 3", "");
     let text = workspace.read("planwright.toml");
@@ -320,7 +320,7 @@ fn an_attempt_that_was_left_does_not_use_up_the_others() {
 }
 
 #[test]
-fn a_log_that_ends_anywhere_is_cut_there_and_the_run_goes_on() {
+fn a_torn_log_is_cut_and_the_run_continues() {
     let workspace = killed_at_work("awaits go");
     let log = workspace.place().log();
     let whole = std::fs::read(&log).expect("a log");
@@ -371,7 +371,7 @@ fn a_torn_end_is_reported() {
 }
 
 #[test]
-fn a_log_that_is_damaged_in_the_middle_is_refused_with_a_way_out() {
+fn a_log_damaged_in_the_middle_is_refused_with_help() {
     let workspace = killed_at_work("awaits go");
     let log = workspace.place().log();
     let mut bytes = std::fs::read(&log).expect("a log");
@@ -420,7 +420,7 @@ fn a_log_of_a_newer_version_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_run_that_was_killed_again_and_again_gets_through() {
+fn a_run_killed_repeatedly_finishes() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c b", "d c"])),
         "sleep 0.02; says done",
@@ -442,7 +442,7 @@ fn a_run_that_was_killed_again_and_again_gets_through() {
 }
 
 #[test]
-fn what_the_plan_file_has_not_learnt_it_learns_in_the_next_run() {
+fn the_next_run_writes_missing_states_to_the_plan_file() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a"])),
         "[ $task = b ] && awaits go\nsays done made-$task",

@@ -106,7 +106,7 @@ fn does_not_grow(sizes: &[u64]) -> (u64, u64) {
 }
 
 #[test]
-fn a_day_passes() {
+fn a_run_survives_a_day_of_limits_and_failures() {
     let workspace = workspace();
     configure(&workspace, "");
     let (came, sizes) = watch(workspace.begins(&[]));

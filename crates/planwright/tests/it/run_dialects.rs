@@ -26,7 +26,7 @@ fn a_plan_that_is_done_has_nothing_to_run() {
 }
 
 #[test]
-fn clido_tasks_that_are_done_or_to_be_skipped_are_passed_over() {
+fn done_and_skipped_clido_tasks_are_not_run() {
     let plan = clido(&["a", "b a", "c b", "d"])
         .replacen("\"status\": \"pending\"", "\"status\": \"done\"", 1)
         .replace("Make b\",", "Make b\", \"skip\": true,")
@@ -54,7 +54,7 @@ fn aimi_stories_become_completed_and_keep_their_notes() {
 }
 
 #[test]
-fn an_aimi_story_that_fails_says_why_in_its_notes() {
+fn a_failed_aimi_story_has_the_reason_in_its_notes() {
     let workspace = Workspace::new(
         ("tasks.json", &aimi(1, &["1", "2 1"])),
         "result '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"no compiler\"}'",
@@ -165,7 +165,7 @@ fn opencrabs_plans_keep_their_history_artifacts_and_status() {
 }
 
 #[test]
-fn opencrabs_plans_keep_what_agents_tell_of_their_work() {
+fn opencrabs_plans_keep_the_reports_of_agents() {
     let told = "result '{\"planwright_result\": 1, \"outcome\": \"done\", \"reflection\": \"too long\", \"tools_called\": [\"Edit\"]}'";
     let workspace = Workspace::new(("plan.json", CRAB), told);
     workspace.runs(&[]).exits(0);
@@ -246,7 +246,7 @@ fn opencrabs_counts_attempts_and_gives_up_at_the_most() {
 }
 
 #[test]
-fn opencrabs_plans_go_on_after_a_failed_attempt() {
+fn opencrabs_plans_continue_after_a_failed_attempt() {
     let workspace = Workspace::new(("plan.json", CRAB), "[ $task$attempt = 11 ] && exit 7\nsays done");
     workspace.configure("# attempts: as the plan has it", "");
     workspace.runs(&[]).exits(0);
@@ -276,7 +276,7 @@ fn opencrabs_plans_run_when_they_are_approved() {
 }
 
 #[test]
-fn opencrabs_drafts_run_where_the_user_says_yes() {
+fn opencrabs_drafts_run_if_the_user_confirms() {
     let plan = CRAB.replace("\"Approved\"", "\"Draft\"");
     let workspace = Workspace::new(("plan.json", &plan), "says done");
     workspace.runs(&["--yes"]).exits(0);
@@ -411,7 +411,7 @@ fn a_failed_rawko_step_puts_the_plan_into_replanning() {
 }
 
 #[test]
-fn a_failed_rawko_step_says_that_the_plan_is_to_be_replanned() {
+fn a_failed_rawko_step_reports_that_the_plan_needs_a_replan() {
     let workspace = Workspace::new((".rawko/plans/plan-20260501-cellar.yaml", &rawko(&["Sweep"])), "exit 1");
     workspace.runs(&[]).exits(1);
     let ended = workspace.ended();

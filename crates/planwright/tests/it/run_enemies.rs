@@ -38,7 +38,7 @@ fn names_of_tasks_cannot_escape() {
 }
 
 #[test]
-fn what_an_agent_leaves_running_does_not_hold_up_the_run() {
+fn background_processes_of_an_agent_do_not_delay_the_run() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "sleep 1000 & says done");
     let since = Instant::now();
     workspace.runs(&[]).exits(0);
@@ -162,7 +162,7 @@ fn the_events_on_standard_output_are_those_of_the_log() {
 }
 
 #[test]
-fn somebody_is_told_when_the_run_is_over() {
+fn the_notify_command_runs_at_the_end() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.configure(
         "",
@@ -176,7 +176,7 @@ fn somebody_is_told_when_the_run_is_over() {
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_time_gets_through_in_the_end() {
+fn a_run_killed_at_any_time_finishes_after_resuming() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c b", "d c"])),
         "echo $task >> made; says done",
@@ -247,7 +247,7 @@ fn many_writers_lose_nothing() {
 }
 
 #[test]
-fn steps_run_side_by_side_where_the_user_asks_for_it() {
+fn steps_run_in_parallel_on_request() {
     let plan = rawko(&["Sweep", "Mop"]).replace("    dependsOn: [0]\n", "");
     let workspace = Workspace::new(
         (".rawko/plans/plan-20260501-cellar.yaml", &plan),
@@ -264,7 +264,7 @@ fn steps_run_side_by_side_where_the_user_asks_for_it() {
 }
 
 #[test]
-fn a_budget_that_is_spent_by_the_last_task_does_not_spoil_the_run() {
+fn a_budget_spent_by_the_last_task_does_not_fail_the_run() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a"])),
         "result '{\"planwright_result\": 1, \"outcome\": \"done\", \"cost\": {\"usd\": 5}}'",
@@ -274,7 +274,7 @@ fn a_budget_that_is_spent_by_the_last_task_does_not_spoil_the_run() {
 }
 
 #[test]
-fn what_was_spent_before_a_run_was_killed_counts() {
+fn costs_before_a_kill_count() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c b", "d c"])),
         "[ $task$attempt = b1 ] && awaits go\nresult '{\"planwright_result\": 1, \"outcome\": \"done\", \"cost\": {\"usd\": 1}}'",
@@ -288,7 +288,7 @@ fn what_was_spent_before_a_run_was_killed_counts() {
 }
 
 #[test]
-fn an_empty_answer_is_no_reason_to_write_nonsense() {
+fn control_characters_in_output_leave_a_valid_plan() {
     let plan = rawko(&["Sweep"]);
     let workspace = Workspace::new(
         (".rawko/plans/plan-20260501-cellar.yaml", &plan),
@@ -329,7 +329,7 @@ fn an_agent_that_marks_its_own_task_as_done_and_is_right_has_done_it() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_ends_the_run_and_all_that_it_started() {
+fn an_unwritable_run_log_ends_the_run_and_its_processes() {
     let names: Vec<String> = (0..60).map(|n| format!("t{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let workspace = Workspace::new(("plan.json", &clido(&names)), "[ $task = t0 ] && sleep 60\nsays done");
@@ -352,7 +352,7 @@ fn a_log_that_cannot_be_written_ends_the_run_and_all_that_it_started() {
 }
 
 #[test]
-fn nobody_needs_to_listen() {
+fn a_run_continues_when_its_output_is_closed() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c b"])), "sleep 0.05; says done");
     let script = format!("{} run plan.json | head -n 1", env!("CARGO_BIN_EXE_planwright"));
     workspace
@@ -426,7 +426,7 @@ fn agents_that_hide_are_ended_with_the_run() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_was_there_before_and_what_git_leaves_is_not_ended_with_the_agents() {
+fn older_processes_and_those_of_git_are_not_ended_with_the_agents() {
     use std::os::unix::fs::PermissionsExt as _;
     let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo it > it; says done").in_git();
     // As the housekeeping of git would: a process that git leaves.

@@ -62,7 +62,7 @@ fn attempts_wait_longer_each_time() {
 }
 
 #[test]
-fn in_clido_what_depends_on_a_failure_is_skipped_in_the_same_change() {
+fn in_clido_dependents_of_a_failure_are_skipped_in_the_same_change() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c b", "d"])),
         "[ $task = a ] && exit 1\nsays done",
@@ -81,7 +81,7 @@ fn in_clido_what_depends_on_a_failure_is_skipped_in_the_same_change() {
 }
 
 #[test]
-fn failed_clido_tasks_run_again_in_the_next_run_with_what_they_took_along() {
+fn failed_clido_tasks_and_their_skipped_dependents_run_again_in_the_next_run() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c b"])),
         "[ $task = a ] && exit 1\nsays done",
@@ -95,7 +95,7 @@ fn failed_clido_tasks_run_again_in_the_next_run_with_what_they_took_along() {
 }
 
 #[test]
-fn in_aimi_what_depends_on_a_failure_waits_and_the_run_tells_how_to_go_on() {
+fn in_aimi_dependents_of_a_failure_wait_and_the_run_prints_the_next_command() {
     let workspace = Workspace::new(
         ("tasks.json", &aimi(1, &["1", "2 1", "3"])),
         "[ $task = US-001 ] && exit 1\nsays done",
@@ -127,7 +127,7 @@ fn in_aimi_what_depends_on_a_failure_waits_and_the_run_tells_how_to_go_on() {
 }
 
 #[test]
-fn dependents_are_skipped_where_the_user_wants_it() {
+fn dependents_are_skipped_on_request() {
     let workspace = Workspace::new(("tasks.json", &aimi(1, &["1", "2 1", "3 2"])), "exit 1");
     workspace.runs(&["--cascade-skip"]).exits(1);
     assert_eq!(workspace.states(), "US-001 failed, US-002 skipped, US-003 skipped");
@@ -140,7 +140,7 @@ fn dependents_are_skipped_where_the_user_wants_it() {
 }
 
 #[test]
-fn the_first_failure_ends_the_run_where_the_user_wants_it() {
+fn fail_fast_ends_the_run_at_the_first_failure() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b", "c"])),
         "[ $task = a ] && exit 1\nsays done",
@@ -151,7 +151,7 @@ fn the_first_failure_ends_the_run_where_the_user_wants_it() {
 }
 
 #[test]
-fn the_first_failure_lets_what_runs_finish() {
+fn fail_fast_lets_running_tasks_finish() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b", "c"])),
         "[ $task = a ] && exit 1\n[ $task = b ] && awaits go\nsays done",
@@ -164,7 +164,7 @@ fn the_first_failure_lets_what_runs_finish() {
 }
 
 #[test]
-fn an_agent_that_exits_well_and_says_that_it_failed_has_failed() {
+fn an_agent_that_exits_with_zero_and_reports_failure_has_failed() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a"])),
         "result '{\"planwright_result\": 1, \"outcome\": \"failed\", \"notes\": \"the tests do not build\"}'; exit 0",
@@ -180,7 +180,7 @@ fn an_agent_that_exits_well_and_says_that_it_failed_has_failed() {
 }
 
 #[test]
-fn an_agent_that_says_done_and_exits_badly_is_not_believed_blindly() {
+fn an_agent_that_exits_with_an_error_has_failed() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo broken >&2; exit 3");
     workspace.runs(&[]).exits(1);
     assert_eq!(workspace.states(), "a failed");
@@ -219,7 +219,7 @@ fn an_attempt_that_takes_too_long_is_ended_with_all_its_processes() {
 }
 
 #[test]
-fn an_attempt_that_says_nothing_for_too_long_is_ended() {
+fn a_silent_attempt_is_ended() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "echo hello; sleep 50");
     workspace.configure("silence_limit = \"1s\"", "");
     workspace.runs(&[]).exits(1);
@@ -257,7 +257,7 @@ fn the_run_ends_when_its_tokens_are_spent() {
 }
 
 #[test]
-fn nobody_to_give_tasks_to_is_an_error_that_shows_how() {
+fn a_run_without_an_agent_is_an_error_with_help() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.write("planwright.toml", "");
     let came = workspace.runs(&[]);
@@ -267,7 +267,7 @@ fn nobody_to_give_tasks_to_is_an_error_that_shows_how() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told_before_anything_begins() {
+fn a_missing_program_is_reported_before_the_run_starts() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.write(
         "planwright.toml",
@@ -281,7 +281,7 @@ fn a_program_that_is_not_there_is_told_before_anything_begins() {
 }
 
 #[test]
-fn an_unknown_agent_or_task_is_told_before_anything_begins() {
+fn an_unknown_agent_or_task_is_reported_before_the_run_starts() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.runs(&["--agent", "mok"]).says("there is no agent `mok`");
     workspace.runs(&["--only", "z"]).exits(1).says("there is no task `z`");
@@ -290,14 +290,14 @@ fn an_unknown_agent_or_task_is_told_before_anything_begins() {
 }
 
 #[test]
-fn what_nothing_verifies_is_counted() {
+fn unverified_tasks_are_counted() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "says done");
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.ended().n_unverified, 2);
 }
 
 #[test]
-fn what_nothing_verifies_is_refused_where_the_user_wants_it() {
+fn unverified_tasks_are_refused_on_request() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.runs(&["--require-verification"]).exits(1);
     assert_eq!(workspace.states(), "a pending");
@@ -316,7 +316,7 @@ fn claude(script: &str) -> Workspace {
 const WELL: &str = r#"echo '{"type":"result","subtype":"success","is_error":false,"result":"all good","total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":5}}'"#;
 
 #[test]
-fn the_terminal_event_of_an_agent_says_what_came_of_it() {
+fn the_final_event_of_an_agent_decides_the_result() {
     let workspace = claude(WELL);
     workspace.runs(&[]).exits(0);
     let ended = workspace.ended();
@@ -324,7 +324,7 @@ fn the_terminal_event_of_an_agent_says_what_came_of_it() {
 }
 
 #[test]
-fn an_agent_without_a_terminal_event_has_not_succeeded() {
+fn an_agent_without_a_final_event_has_not_succeeded() {
     let workspace = claude("echo '{\"type\":\"assistant\",\"message\":{}}'; exit 0");
     workspace.runs(&[]).exits(1);
     assert_eq!(workspace.states(), "a failed");
@@ -359,7 +359,7 @@ fn a_task_that_waits_for_a_rate_limit_stays_running() {
 }
 
 #[test]
-fn the_way_on_repeats_what_was_asked_for() {
+fn the_command_to_continue_repeats_the_options() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "exit 1");
     let asked = [
         "--max-cost",

@@ -326,7 +326,7 @@ fn a_strict_fence_limits_what_is_read_and_where_to_connect() {
 }
 
 #[test]
-fn what_tasks_in_a_shared_folder_must_not_change_is_restored() {
+fn protected_files_in_a_shared_folder_are_restored() {
     if !can_fence() {
         return;
     }
@@ -539,7 +539,7 @@ fn logs_and_dry_runs_print_what_a_fence_allows() {
 }
 
 #[test]
-fn the_hidden_form_starts_nothing_where_it_cannot_restrict_itself() {
+fn fence_exec_starts_nothing_if_it_cannot_restrict_itself() {
     let workspace = fenced(&["a"], "off", "");
     workspace
         .does(&["fence-exec", "--", "/bin/echo"])
@@ -558,7 +558,7 @@ fn the_hidden_form_starts_nothing_where_it_cannot_restrict_itself() {
 }
 
 #[test]
-fn that_there_is_no_fence_is_reported() {
+fn a_missing_fence_is_reported() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
     workspace.configure("fence = \"off\"", "");
     let words = "agents are not fenced: run.fence is \"off\"";

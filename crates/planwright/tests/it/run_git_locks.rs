@@ -81,7 +81,7 @@ fn locks_in_planwrights_own_git_directories_are_removed() {
 }
 
 #[test]
-fn a_lock_of_the_user_that_is_in_the_way_is_named_once() {
+fn a_git_lock_of_the_user_is_named_once() {
     let mut workspace = repository(&["a"], "echo $task > $task.txt; awaits go; says done");
     hurries(&mut workspace);
     let run = workspace.begins(&[]);
@@ -205,7 +205,7 @@ fn work_that_landed_right_before_a_crash_is_reported_as_landed() {
 }
 
 #[test]
-fn a_task_waits_while_git_is_short_of_something_and_no_task_fails() {
+fn tasks_wait_while_git_lacks_resources() {
     for complaint in [
         "fatal: cannot create thread: Resource temporarily unavailable",
         "fatal: unable to access: Too many open files",

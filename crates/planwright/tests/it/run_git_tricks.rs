@@ -28,7 +28,7 @@ fn precious(workspace: &Workspace) -> PathBuf {
 }
 
 #[test]
-fn what_has_the_place_of_a_slot_is_never_looked_into() {
+fn a_foreign_folder_in_place_of_a_slot_is_never_read() {
     for (trick, is_link) in [
         ("mv \"$d\" \"$d.x\"; ln -s \"$PRECIOUS\" \"$d\"", true),
         ("mv \"$d\" \"$d.x\"; mv \"$PRECIOUS\" \"$d\"", false),
@@ -157,7 +157,7 @@ fn a_conflict_that_is_not_resolved_never_lands_however_it_is_hidden() {
 }
 
 #[test]
-fn what_an_agent_adds_to_a_folder_that_was_copied_lands_and_what_was_copied_does_not() {
+fn files_added_to_a_copied_folder_land_and_copied_files_do_not() {
     let workspace = repository(
         &["a", "b a"],
         "test -e config/local.yml || exit 1; echo $task > config/$task.yml; echo changed > config/local.yml; printf '' > .gitignore; says done",
@@ -208,7 +208,7 @@ fn the_next_attempt_does_not_work_in_a_git_directory_that_leads_elsewhere() {
 }
 
 #[test]
-fn a_copy_of_a_workspace_begins_anew_and_leaves_the_original_alone() {
+fn a_copied_workspace_does_not_continue_runs_of_the_original() {
     let workspace = repository(
         &["a"],
         "echo \"$PLANWRIGHT_PLAN\" >> part.txt; touch \"$ASIDE/here\"; awaits go; says done",
@@ -313,7 +313,7 @@ fn work_that_the_user_removed_from_the_branch_is_named_at_the_end() {
 }
 
 #[test]
-fn odd_names_and_emptied_checkouts() {
+fn pathspec_like_names_land_and_emptied_checkouts_fail() {
     let workspace = repository(
         &["a"],
         "echo x > ':!odd'; echo x > ':(exclude)*'; echo x > ':colon'; says done",
@@ -353,7 +353,7 @@ fn work_whose_commits_were_pruned_lands_from_its_checkout() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_is_mounted_in_a_checkout_stays() {
+fn mounts_in_a_checkout_are_kept() {
     let workspace = repository(
         &["a"],
         "echo w > w.txt; mkdir -p build/m; mount --bind \"$ASIDE/precious\" build/m 2>/dev/null && pwd > \"$ASIDE/mounted\"; says done",
@@ -381,7 +381,7 @@ fn what_is_mounted_in_a_checkout_stays() {
 }
 
 #[test]
-fn a_run_without_work_sets_an_interrupted_landing_back_and_a_dry_run_does_not() {
+fn a_run_without_work_restores_an_interrupted_landing_and_a_dry_run_does_not() {
     let workspace = repository(&["a"], "echo $task > $task.txt; echo changed > shared.txt; says done");
     workspace.runs(&[]).exits(0);
     let (from, to) = (
@@ -404,7 +404,7 @@ fn a_run_without_work_sets_an_interrupted_landing_back_and_a_dry_run_does_not() 
 }
 
 #[test]
-fn what_has_landed_by_another_way_is_not_landed_again() {
+fn cherry_picked_work_is_not_landed_again() {
     let workspace = repository(&["a", "b a"], "echo $task >> shared.txt; says done");
     workspace.runs(&[]).exits(0);
     let first = workspace.git(&["rev-parse", &format!("{BRANCH}~1")]);
@@ -456,7 +456,7 @@ echo x > part.txt; exit 1";
 }
 
 #[test]
-fn a_checkout_without_its_git_folder_is_no_trap() {
+fn a_checkout_turned_into_a_bare_repository_executes_nothing() {
     let script = "rm -rf .git; mkdir -p objects refs; echo 'ref: refs/heads/x' > HEAD
 printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = .\\n\\tfsmonitor = touch %s/caught;\\n' \"$ASIDE\" > config
 exit 1";

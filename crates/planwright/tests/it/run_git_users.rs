@@ -38,7 +38,7 @@ fn a_link_in_the_place_of_an_ignored_folder_takes_nothing_away() {
 }
 
 #[test]
-fn edits_that_the_agents_git_does_not_see_land_all_the_same() {
+fn edits_that_the_agents_git_does_not_see_land() {
     let script = "git update-index --assume-unchanged shared.txt; echo mine > shared.txt; git update-index --skip-worktree .gitignore; \
                   echo '# mine' > .gitignore; git config core.fileMode false; echo x > run.sh; chmod +x run.sh; says done";
     let workspace = repository(&["a"], script);
@@ -53,7 +53,7 @@ fn edits_that_the_agents_git_does_not_see_land_all_the_same() {
 }
 
 #[test]
-fn what_the_agent_took_back_does_not_land() {
+fn changes_that_the_agent_reverted_do_not_land() {
     let script = "echo x > x.txt; git add -A; git commit -qm x; git reset -q --hard HEAD~1; echo y > y.txt; says done";
     let workspace = repository(&["a"], script);
     workspace.configure("", "[verify]\nevery = [\"test -e y.txt && test ! -e x.txt\"]\n");
@@ -567,7 +567,7 @@ fn an_interrupted_run_keeps_its_checkouts_for_the_next_attempt() {
 }
 
 #[test]
-fn a_task_that_is_removed_from_the_plan_while_it_waits_to_land_is_let_go() {
+fn a_task_removed_from_the_plan_before_landing_is_dropped() {
     let workspace = repository(
         &["a", "c"],
         "[ $task = c ] && awaits a-is-verified; echo $task > $task.txt; says done",
@@ -607,7 +607,7 @@ fn a_task_that_is_removed_from_the_plan_while_it_waits_to_land_is_let_go() {
 }
 
 #[test]
-fn hooks_of_the_user_do_not_run_and_do_not_hold_a_run_up() {
+fn hooks_of_the_user_do_not_run() {
     let workspace = repository(&["a"], "echo x > x.txt; says done");
     for name in [
         "reference-transaction",
@@ -811,7 +811,7 @@ fn two_plans_of_a_workspace_land_on_the_checked_out_branch() {
 }
 
 #[test]
-fn land_says_what_is_in_its_way() {
+fn land_names_its_obstacles() {
     let workspace = while_it_lands("echo mine >> shared.txt");
     workspace
         .does(&["land"])
@@ -827,7 +827,7 @@ fn land_says_what_is_in_its_way() {
 }
 
 #[test]
-fn the_hook_for_merges_runs_where_that_is_asked_for_and_never_holds_the_user_up() {
+fn the_post_merge_hook_runs_on_request_and_can_be_interrupted() {
     let workspace = repository(&["a", "b a"], "echo $task > $task.txt; says done");
     let hook = workspace.root().join(".git/hooks/post-merge");
     std::fs::create_dir_all(hook.parent().expect("a folder")).expect("ours");

@@ -203,7 +203,7 @@ fn one_slot_and_a_detached_head_make_no_difference() {
 }
 
 #[test]
-fn tasks_run_side_by_side() {
+fn tasks_run_in_parallel() {
     let workspace = repository(
         &["a", "b"],
         &format!("{TOGETHER} [ $n -lt 1000 ] || exit 1; echo $task > $task.txt; says done"),
@@ -213,7 +213,7 @@ fn tasks_run_side_by_side() {
 }
 
 #[test]
-fn landed_commits_say_where_they_come_from() {
+fn landed_commits_name_their_task_and_run() {
     let workspace = repository(&["a"], "echo $task > $task.txt; says done");
     workspace.configure("", "[verify]\nevery = [[\"test\", \"-e\", \"a.txt\"]]\n");
     workspace.commit("Configure");
@@ -342,7 +342,7 @@ fn conflict_markers_never_land() {
 }
 
 #[test]
-fn what_prepares_a_checkout_does_not_land_and_is_never_stale() {
+fn prepared_files_do_not_land_and_are_never_stale() {
     let workspace = repository(
         &["a", "b a"],
         "cat .env >> seen-$task.txt; echo more >> made-too.txt; says done",
@@ -390,7 +390,7 @@ fn work_that_a_run_does_not_have_is_reported() {
 }
 
 #[test]
-fn what_fails_only_together_with_the_rest_does_not_land() {
+fn work_that_fails_verification_on_the_branch_does_not_land() {
     // Each is fine for itself, both together are not.
     let workspace = repository(
         &["a", "b"],
@@ -477,7 +477,7 @@ fn checkouts_are_prepared_by_copies_and_commands() {
 }
 
 #[test]
-fn a_branch_that_has_landed_begins_anew_and_another_one_continues() {
+fn a_landed_branch_starts_again_and_an_unlanded_one_continues() {
     let workspace = repository(
         &["a", "b a"],
         "echo $task > $task.txt; [ $task = b ] && [ ! -e \"$ASIDE/go\" ] && exit 1\nsays done",
@@ -524,7 +524,7 @@ fn a_plan_that_names_a_branch_lands_there_unless_it_is_checked_out() {
 }
 
 #[test]
-fn the_checked_out_branch_moves_only_where_that_is_asked_for() {
+fn the_checked_out_branch_moves_only_on_request() {
     let workspace = repository(&["a"], "echo $task > $task.txt; says done");
     workspace.runs(&["--branch", "current"]).exits(0);
     assert_eq!(workspace.read("a.txt"), "a\n");
@@ -542,7 +542,7 @@ fn the_checked_out_branch_moves_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn uncommitted_work_is_taken_along_where_that_is_asked_for() {
+fn uncommitted_work_is_included_on_request() {
     let workspace = repository(&["a"], "cat shared.txt draft.txt > seen.txt; says done");
     workspace.write("shared.txt", "changed by the user\n");
     workspace.write("draft.txt", "a draft\n");
@@ -639,7 +639,7 @@ fn land_takes_a_run_by_the_beginning_of_its_id_and_a_plan_by_its_option() {
 }
 
 #[test]
-fn land_can_be_asked_what_it_would_do() {
+fn land_has_a_dry_run() {
     let workspace = repository(&["a"], "echo $task > $task.txt; says done");
     workspace.runs(&[]).exits(0);
     let before = of_the_user(&workspace);
@@ -955,7 +955,7 @@ fn a_workspace_below_the_top_of_a_repository_works_too() {
 }
 
 #[test]
-fn in_a_repository_it_is_seen_which_files_a_task_touched() {
+fn in_a_repository_the_touched_files_of_a_task_are_recorded() {
     let plan = rawko(&["Sweep"]);
     let workspace = Workspace::new(
         (".rawko/plans/plan-20260501-cellar.yaml", &plan),
@@ -1056,7 +1056,7 @@ fn the_checkout_of_a_stopped_task_is_kept_for_the_next_run() {
 }
 
 #[test]
-fn what_verifies_a_landing_is_told_its_tasks() {
+fn the_verification_of_a_landing_gets_the_names_of_its_tasks() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo $task > made-$task; says done").in_git();
     let noted = workspace.aside("verified");
     let rules = format!(

@@ -100,7 +100,7 @@ fn a_broken_agents_task_goes_to_its_fallback_and_no_attempt_is_spent() {
 }
 
 #[test]
-fn a_broken_agent_without_a_fallback_fails_as_ever() {
+fn a_broken_agent_without_a_fallback_fails_the_attempt() {
     let workspace = relay(&["a"], &["one"], "attempts = 2", "broken");
     workspace.runs(&[]).exits(1);
     assert_eq!(workspace.noted("takers"), ["a one", "a one"]);
@@ -145,7 +145,7 @@ fn fallbacks_have_fallbacks() {
 }
 
 #[test]
-fn where_all_are_limited_the_shortest_wait_counts() {
+fn if_all_agents_are_limited_the_shortest_wait_counts() {
     let workspace = relay(
         &["a"],
         &["one", "two", "three"],
@@ -160,14 +160,14 @@ fn where_all_are_limited_the_shortest_wait_counts() {
 }
 
 #[test]
-fn who_was_not_told_how_long_waits_by_backoff_and_spends_no_attempt() {
+fn a_limit_without_a_time_uses_backoff_and_spends_no_attempt() {
     let workspace = relay(&["a"], &["one"], "attempts = 1", "[ $attempt -gt 3 ] && well\nlimited");
     workspace.runs(&[]).exits(0);
     assert_eq!(rests(&workspace), [1, 2, 4]);
 }
 
 #[test]
-fn a_limit_that_was_told_holds_for_all_tasks_of_the_run() {
+fn a_limit_with_a_time_applies_to_all_tasks_of_the_run() {
     let workspace = relay(
         &["a", "b"],
         &["one", "two"],
@@ -183,7 +183,7 @@ fn a_limit_that_was_told_holds_for_all_tasks_of_the_run() {
 }
 
 #[test]
-fn the_next_task_begins_with_who_was_to_take_it_where_no_time_was_told() {
+fn a_limit_without_a_time_does_not_apply_to_the_next_task() {
     let workspace = relay(
         &["a", "b"],
         &["one", "two"],
@@ -195,7 +195,7 @@ fn the_next_task_begins_with_who_was_to_take_it_where_no_time_was_told() {
 }
 
 #[test]
-fn no_task_is_started_to_hear_of_a_limit_that_is_known() {
+fn no_task_starts_on_an_agent_with_a_known_limit() {
     let workspace = relay(
         &["a", "b"],
         &["one"],
@@ -212,7 +212,7 @@ fn no_task_is_started_to_hear_of_a_limit_that_is_known() {
 }
 
 #[test]
-fn a_run_that_goes_on_still_waits_for_who_was_told_to() {
+fn a_resumed_run_respects_known_limits() {
     let workspace = relay(
         &["a", "b"],
         &["one", "two"],
@@ -228,7 +228,7 @@ fn a_run_that_goes_on_still_waits_for_who_was_told_to() {
 }
 
 #[test]
-fn a_fallback_whose_program_is_not_there_is_left_out_and_told() {
+fn a_fallback_without_its_program_is_left_out_and_reported() {
     let workspace = relay(
         &["a"],
         &["one", "two"],
@@ -251,7 +251,7 @@ fn a_fallback_whose_program_is_not_there_is_left_out_and_told() {
 }
 
 #[test]
-fn attempts_that_did_not_count_do_not_count_when_the_run_goes_on() {
+fn uncounted_attempts_stay_uncounted_when_the_run_resumes() {
     let workspace = relay(
         &["a"],
         &["one"],
@@ -293,7 +293,7 @@ const DEAR: &str = "result '{\"planwright_result\": 1, \"outcome\": \"failed\", 
                     0.30, \"tokens_in\": 600, \"tokens_out\": 400}}'";
 
 #[test]
-fn a_task_over_its_budget_fails_and_others_go_on() {
+fn a_task_over_its_budget_fails_and_others_continue() {
     for (budget, n_attempts) in [
         ("cost = 0.5", 2),
         ("tokens = 3000", 3),
@@ -353,7 +353,7 @@ fn the_run_ends_when_its_attempts_are_spent() {
 }
 
 #[test]
-fn no_more_attempts_begin_side_by_side_than_are_left() {
+fn parallel_attempts_do_not_exceed_the_remaining_ones() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c"])), "awaits go\nsays done");
     let run = workspace.begins(&["--max-attempts", "2", "-j", "3"]);
     workspace.until_begun(2);
@@ -388,7 +388,7 @@ fn the_run_ends_when_its_time_is_spent() {
 }
 
 #[test]
-fn attempts_and_time_stay_spent_when_a_run_goes_on() {
+fn attempts_and_time_stay_spent_when_a_run_resumes() {
     for (flag, most, more) in [("--max-attempts", "2", "3"), ("--max-duration", "1s", "1h")] {
         let workspace = Workspace::new(
             ("plan.json", &clido(&["a", "b"])),
@@ -408,7 +408,7 @@ fn attempts_and_time_stay_spent_when_a_run_goes_on() {
 }
 
 #[test]
-fn what_a_task_has_spent_stays_spent_when_a_run_goes_on() {
+fn spending_of_a_task_stays_when_a_run_resumes() {
     for budget in ["cost = 0.3", "tokens = 1000", "attempts = 1"] {
         let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), DEAR);
         workspace.configure("attempts = 3", "");
@@ -443,7 +443,7 @@ echo '{"type":"result","is_error":false,"result":"{\"agent\": \"one\", \"reason\
 }
 
 #[test]
-fn an_arbiter_is_not_asked_about_a_task_that_changes_hands() {
+fn an_arbiter_is_not_asked_about_a_fallback() {
     let workspace = relay(
         &["a", "b"],
         &["one", "two"],
@@ -458,7 +458,7 @@ fn an_arbiter_is_not_asked_about_a_task_that_changes_hands() {
 }
 
 #[test]
-fn what_an_arbiter_has_cost_stays_spent_when_a_run_goes_on() {
+fn costs_of_an_arbiter_stay_spent_when_a_run_resumes() {
     let workspace = relay(&["a", "b"], &["one"], "", "[ $task = b ] && awaits go\nwell");
     with_judge(&workspace);
     let run = workspace.begins(&["--arbiter", "judge"]);
@@ -508,7 +508,7 @@ fn parallel_tasks_do_not_overspend_a_budget() {
 }
 
 #[test]
-fn a_budget_that_is_large_enough_lets_all_tasks_run_side_by_side() {
+fn a_large_enough_budget_lets_all_tasks_run_in_parallel() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c", "d"])), PRICED);
     workspace.configure("slots = 4\nbudget = { cost = 2.40 }", "");
     let run = workspace.begins(&["-j", "4"]);
@@ -519,7 +519,7 @@ fn a_budget_that_is_large_enough_lets_all_tasks_run_side_by_side() {
 }
 
 #[test]
-fn agents_that_tell_no_costs_are_not_held_back_by_a_budget() {
+fn agents_without_reported_costs_are_not_held_by_a_budget() {
     let script = "[ $task = a ] || awaits go\nsays done";
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c", "d"])), script);
     workspace.configure("slots = 4\nbudget = { cost = 0.01 }", "");
@@ -530,7 +530,7 @@ fn agents_that_tell_no_costs_are_not_held_back_by_a_budget() {
 }
 
 #[test]
-fn a_budget_is_not_overspent_when_a_run_goes_on() {
+fn a_budget_is_not_overspent_when_a_run_resumes() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c", "d"])), PRICED);
     workspace.configure("slots = 4\nbudget = { cost = 1.50 }", "");
     let run = workspace.begins(&["-j", "4"]);
@@ -548,7 +548,7 @@ fn a_budget_is_not_overspent_when_a_run_goes_on() {
 }
 
 #[test]
-fn a_task_that_waits_for_the_budget_says_so() {
+fn a_task_waiting_for_the_budget_is_reported() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b", "c"])), PRICED);
     workspace.configure("slots = 3\nbudget = { cost = 1.50 }", "");
     let run = workspace.begins(&["-j", "3"]);

@@ -28,7 +28,7 @@ fn a_second_run_of_a_plan_is_refused_and_names_the_first() {
 }
 
 #[test]
-fn two_plans_of_a_workspace_run_beside_each_other() {
+fn two_plans_of_a_workspace_run_at_the_same_time() {
     let (workspace, run) = busy(&["a"]);
     workspace.write("other.json", clido(&["x"]).replace("plan-a1b2c3d4", "plan-99999999"));
     workspace.does(&["run", "other.json"]).exits(0);
@@ -37,7 +37,7 @@ fn two_plans_of_a_workspace_run_beside_each_other() {
 }
 
 #[test]
-fn a_run_that_waited_for_another_knows_what_that_did() {
+fn a_run_that_waited_for_another_reads_its_results() {
     let mut workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
     // The second one reads the plan, and is held up by a slow git until the first is through.
     let folder = workspace.aside("slow");
@@ -63,7 +63,7 @@ fn a_run_that_waited_for_another_knows_what_that_did() {
 }
 
 #[test]
-fn what_others_say_is_done_is_done() {
+fn a_task_that_a_user_finishes_during_the_run_is_done() {
     let (workspace, run) = busy(&["a", "b", "c b"]);
     workspace
         .does(&["start", "b", "-p", "plan.json", "--by", "ada"])
@@ -109,7 +109,7 @@ fn a_task_that_is_taken_over_is_listed_once_with_who_took_it() {
 }
 
 #[test]
-fn what_others_have_started_is_theirs() {
+fn a_task_that_a_user_started_is_not_run() {
     let (workspace, run) = busy(&["a", "b", "c a"]);
     workspace
         .does(&["start", "b", "-p", "plan.json", "--by", "ada"])
@@ -122,7 +122,7 @@ fn what_others_have_started_is_theirs() {
 }
 
 #[test]
-fn what_others_skip_is_not_run_and_what_they_reset_is() {
+fn a_skipped_task_is_not_run_and_a_reset_one_is() {
     let (workspace, run) = busy(&["a", "b", "c"]);
     workspace.does(&["skip", "b", "-p", "plan.json"]).exits(0);
     workspace.does(&["skip", "c", "-p", "plan.json"]).exits(0);
@@ -135,7 +135,7 @@ fn what_others_skip_is_not_run_and_what_they_reset_is() {
 }
 
 #[test]
-fn a_running_task_that_others_take_away_is_ended() {
+fn a_running_task_that_a_user_skips_is_ended() {
     let (workspace, run) = busy(&["a", "b"]);
     workspace
         .does(&["skip", "a", "-p", "plan.json", "--note", "not needed"])
@@ -151,7 +151,7 @@ fn a_running_task_that_others_take_away_is_ended() {
 }
 
 #[test]
-fn words_that_an_editor_changes_reach_the_agent_and_stay() {
+fn edited_descriptions_reach_the_agent_and_are_kept() {
     for in_place in [true, false] {
         let (workspace, run) = busy(&["a", "b a"]);
         let edit: fn(&Workspace, &str, &str) = if in_place {
@@ -217,7 +217,7 @@ fn a_dependency_that_an_editor_adds_counts() {
 }
 
 #[test]
-fn a_plan_that_is_broken_pauses_the_run_until_it_is_mended() {
+fn a_broken_plan_pauses_the_run_until_it_is_fixed() {
     let (workspace, run) = busy(&["a", "b a"]);
     let good = workspace.plan();
     workspace.write(
@@ -268,7 +268,7 @@ fn a_pause_of_the_users_outlasts_a_broken_plan() {
 }
 
 #[test]
-fn a_run_that_is_paused_starts_nothing_and_goes_on_when_it_is_resumed() {
+fn a_paused_run_starts_nothing_until_it_is_resumed() {
     let (workspace, run) = busy(&["a", "b a"]);
     workspace.ask("pause", None);
     workspace.until_log("paused so it is");
@@ -296,7 +296,7 @@ fn a_paused_run_can_be_stopped() {
 }
 
 #[test]
-fn a_run_that_is_stopped_finishes_what_runs() {
+fn a_stopped_run_finishes_its_running_tasks() {
     let (workspace, run) = busy(&["a", "b"]);
     workspace.ask("stop", None);
     workspace.until_log("stopping requested");
@@ -307,7 +307,7 @@ fn a_run_that_is_stopped_finishes_what_runs() {
 }
 
 #[test]
-fn a_run_that_is_to_end_now_ends_what_runs() {
+fn stop_now_ends_running_tasks() {
     let (workspace, run) = busy(&["a", "b"]);
     workspace.ask("kill", None);
     run.ends().exits(1);
@@ -316,7 +316,7 @@ fn a_run_that_is_to_end_now_ends_what_runs() {
 }
 
 #[test]
-fn requests_that_nobody_knows_are_left_alone() {
+fn unknown_requests_are_ignored() {
     let (workspace, run) = busy(&["a"]);
     workspace.ask("dance", Some("a"));
     workspace.ask("approve", Some("a"));
@@ -342,7 +342,7 @@ fn cellar(steps: &[&str]) -> (Workspace, Going) {
 }
 
 #[test]
-fn steps_that_are_renumbered_are_known_by_what_they_say() {
+fn renumbered_steps_are_recognised_by_their_text() {
     let (workspace, run) = cellar(&["Sweep", "Mop"]);
     let text = workspace.plan();
     // A step is put in front of the one that runs.
@@ -366,7 +366,7 @@ fn steps_that_are_renumbered_are_known_by_what_they_say() {
 }
 
 #[test]
-fn steps_that_cannot_be_told_apart_pause_the_run_until_they_can() {
+fn indistinguishable_steps_pause_the_run() {
     let (workspace, run) = cellar(&["Sweep", "Mop"]);
     let good = workspace.plan();
     let twin = "  - index: 0\n    description: Sweep\n    status: pending\n";
@@ -389,7 +389,7 @@ fn steps_that_cannot_be_told_apart_pause_the_run_until_they_can() {
 }
 
 #[test]
-fn a_running_step_whose_words_are_edited_goes_on() {
+fn a_running_step_continues_when_its_text_is_edited() {
     let (workspace, run) = cellar(&["Sweep", "Mop"]);
     workspace.edit("description: Sweep", "description: Sweep thoroughly");
     std::thread::sleep(std::time::Duration::from_millis(600));
@@ -401,7 +401,7 @@ fn a_running_step_whose_words_are_edited_goes_on() {
 }
 
 #[test]
-fn a_task_that_an_edit_marks_as_one_to_skip_is_run() {
+fn a_task_marked_to_skip_by_an_edit_is_run() {
     let (workspace, run) = busy(&["a", "b a", "c b"]);
     workspace.edit("\"Make b\",", "\"Make b\", \"skip\": true,");
     workspace.until("a remark", |workspace| {
@@ -413,7 +413,7 @@ fn a_task_that_an_edit_marks_as_one_to_skip_is_run() {
 }
 
 #[test]
-fn a_running_task_that_others_reset_begins_anew() {
+fn a_running_task_that_is_reset_starts_again() {
     let (workspace, run) = busy(&["a", "b a"]);
     workspace.does(&["reset", "a", "-p", "plan.json"]).exits(0);
     workspace.until_begun(2);
@@ -424,7 +424,7 @@ fn a_running_task_that_others_reset_begins_anew() {
 }
 
 #[test]
-fn a_running_task_that_others_fail_has_failed() {
+fn a_running_task_that_a_user_fails_has_failed() {
     let (workspace, run) = busy(&["a", "b a", "c"]);
     workspace
         .does(&["fail", "a", "-p", "plan.json", "--take-over", "--note", "wrong way"])
@@ -435,7 +435,7 @@ fn a_running_task_that_others_fail_has_failed() {
 }
 
 #[test]
-fn a_failed_task_that_others_reset_is_tried_again_in_the_same_run() {
+fn a_failed_task_that_is_reset_is_retried_in_the_same_run() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c"])),
         "[ $task$attempt = a1 ] && exit 1\n[ $task = c ] && awaits go\nsays done",
@@ -452,7 +452,7 @@ fn a_failed_task_that_others_reset_is_tried_again_in_the_same_run() {
 }
 
 #[test]
-fn a_text_that_an_editor_read_long_ago_does_not_undo_the_run() {
+fn saving_an_outdated_text_does_not_undo_the_run() {
     let tasks = ["a", "b a", "c b"];
     let script = "[ $task = b ] && awaits go; [ $task = c ] && awaits on; says done \"made $task\"";
     let workspace = Workspace::new(("plan.json", &clido(&tasks)), script);
@@ -478,7 +478,7 @@ fn a_text_that_an_editor_read_long_ago_does_not_undo_the_run() {
 }
 
 #[test]
-fn what_is_to_be_verified_is_not_done_by_being_called_so() {
+fn an_edited_status_does_not_replace_required_verification() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a"])),
         "[ $task = a ] && awaits go; says done",
@@ -502,7 +502,7 @@ fn what_is_to_be_verified_is_not_done_by_being_called_so() {
 }
 
 #[test]
-fn what_is_spent_stays_spent_when_a_run_goes_on() {
+fn costs_stay_spent_when_a_run_resumes() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b"])),
         "[ $task = b ] && awaits go\nresult '{\"planwright_result\": 1, \"outcome\": \"done\", \"cost\": {\"usd\": 0.75}}'",
@@ -563,7 +563,7 @@ fn pausing_and_resuming_are_answered_while_the_plan_is_broken() {
 }
 
 #[test]
-fn the_log_of_a_task_can_be_waited_for() {
+fn logs_follow_waits_for_a_task_to_start() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a"])),
         "[ $task = a ] && awaits go\necho made $task; says done",
@@ -580,7 +580,7 @@ fn the_log_of_a_task_can_be_waited_for() {
 }
 
 #[test]
-fn steps_that_look_alike_are_told_apart_by_their_places_when_others_come_behind_them() {
+fn equal_steps_are_distinguished_by_position_when_steps_are_appended() {
     let steps = rawko(&["Make it", "Make it", "Make it"]);
     let workspace = Workspace::new(("plan.yaml", &steps), "[ $task = 0 ] && awaits go; says done");
     let run = workspace.begins(&[]);
@@ -597,7 +597,7 @@ fn steps_that_look_alike_are_told_apart_by_their_places_when_others_come_behind_
 }
 
 #[test]
-fn a_task_that_comes_into_the_plan_is_begun_once() {
+fn a_task_added_to_the_plan_starts_once() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b"])),
         "[ $task = a ] && awaits go\n[ $task = b ] && exit 1\nsleep 0.3; says done",

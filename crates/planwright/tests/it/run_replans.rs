@@ -19,7 +19,7 @@ pub(crate) fn failing(script: &str) -> Workspace {
 }
 
 #[test]
-fn a_run_replans_what_failed_and_goes_on() {
+fn a_run_replans_failed_tasks_and_continues() {
     let workspace = failing(BETTER);
     workspace
         .does(&["run", "plan.json", "--replan", "2"])
@@ -30,7 +30,7 @@ fn a_run_replans_what_failed_and_goes_on() {
 }
 
 #[test]
-fn replans_that_change_nothing_count_and_are_told_of() {
+fn replans_that_change_nothing_count_and_are_reported() {
     let same = "cat <<'END'\n{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Read it\"}, {\"id\": \"t2\", \"description\": \"Write it\", \"depends_on\": [\"t1\"]}, {\"id\": \"t3\", \"description\": \"Test it\", \"depends_on\": [\"t2\"]}]}\nEND";
     let workspace = failing(same);
     let came = workspace.does(&["run", "plan.json", "--replan", "2"]).exits(1);
@@ -54,7 +54,7 @@ fn budgets_hold_over_all_versions_of_a_plan() {
 }
 
 #[test]
-fn clients_of_the_specification_hear_of_new_versions() {
+fn rawko_events_report_new_versions() {
     let workspace = failing(BETTER);
     let came = workspace
         .does(&["run", "plan.json", "--replan", "2", "--json-events", "rawko"])

@@ -18,7 +18,7 @@ fn reviewed(script: &str) -> Workspace {
 }
 
 #[test]
-fn a_run_without_a_terminal_ends_where_somebody_has_to_look() {
+fn a_run_without_a_terminal_ends_at_a_review() {
     let workspace = reviewed("says done");
     workspace.runs(&[]).exits(1).says("approve T001");
     assert_eq!(workspace.states(), "T001 running, T002 done, T003 pending");
@@ -31,7 +31,7 @@ fn a_run_without_a_terminal_ends_where_somebody_has_to_look() {
 }
 
 #[test]
-fn an_approval_lets_the_next_run_go_on() {
+fn the_next_run_continues_after_an_approval() {
     let workspace = reviewed("says done");
     workspace.runs(&[]).exits(1);
     let next = workspace.ended().next.expect("a way on");
@@ -48,7 +48,7 @@ fn an_approval_lets_the_next_run_go_on() {
 }
 
 #[test]
-fn an_approval_while_the_run_goes_on_is_heard() {
+fn an_approval_during_the_run_takes_effect() {
     let workspace = reviewed("[ $task = T002 ] && awaits go; says done");
     let run = workspace.begins(&["-j", "2"]);
     workspace.until_log("review T001");
@@ -66,7 +66,7 @@ fn an_approval_while_the_run_goes_on_is_heard() {
 }
 
 #[test]
-fn a_rejection_while_the_run_goes_on_fails_the_task() {
+fn a_rejection_during_the_run_fails_the_task() {
     let workspace = reviewed("[ $task = T002 ] && awaits go; says done");
     let run = workspace.begins(&["-j", "2"]);
     workspace.until_log("review T001");
@@ -99,7 +99,7 @@ fn a_rejection_while_the_run_goes_on_fails_the_task() {
 }
 
 #[test]
-fn what_depends_on_a_task_that_is_rejected_during_the_run_is_skipped() {
+fn dependents_of_a_task_rejected_during_the_run_are_skipped() {
     let script = "[ $task = a ] && echo '# weaker' >> check.sh; [ $task = c ] && awaits go; says done";
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c"])), script);
     workspace.write("check.sh", "true\n");
@@ -126,7 +126,7 @@ fn what_depends_on_a_task_that_is_rejected_during_the_run_is_skipped() {
 }
 
 #[test]
-fn a_run_that_is_killed_while_somebody_has_to_look_still_waits_for_them() {
+fn a_run_killed_during_a_review_still_waits_for_it() {
     let workspace = reviewed("[ $task = T002 ] && awaits go; says done");
     let run = workspace.begins(&["-j", "2"]);
     workspace.until_log("review T001");

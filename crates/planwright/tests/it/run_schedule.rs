@@ -112,7 +112,7 @@ fn two_tasks_never_own_one_file() {
 }
 
 #[test]
-fn what_is_not_to_run_beside_others_runs_alone() {
+fn exclusive_tasks_run_alone() {
     let workspace = pack(
         |pack| {
             pack.replace(

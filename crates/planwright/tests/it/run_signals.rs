@@ -12,7 +12,7 @@ fn busy(plan: (&str, &str)) -> (Workspace, Going) {
 }
 
 #[test]
-fn one_interrupt_starts_nothing_new_and_waits_for_what_runs() {
+fn the_first_interrupt_starts_nothing_new_and_waits_for_running_tasks() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go; says done made");
     let run = workspace.begins(&[]);
     workspace.until_begun(1);
@@ -30,7 +30,7 @@ fn one_interrupt_starts_nothing_new_and_waits_for_what_runs() {
 }
 
 #[test]
-fn a_second_interrupt_ends_what_runs_politely() {
+fn the_second_interrupt_sends_sigterm() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a"])),
         "trap 'echo polite >> \"$ASIDE/said\"; exit 9' TERM; setsid sleep 60 & sleep 60 & while true; do sleep 0.02; done",
@@ -58,7 +58,7 @@ fn a_second_interrupt_ends_what_runs_politely() {
 }
 
 #[test]
-fn a_third_interrupt_ends_what_runs_at_once() {
+fn the_third_interrupt_sends_sigkill() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a"])),
         "trap '' TERM INT; setsid sh -c \"trap '' TERM; sleep 60\" & while true; do sleep 0.02; done",
@@ -82,7 +82,7 @@ fn a_third_interrupt_ends_what_runs_at_once() {
 }
 
 #[test]
-fn a_termination_ends_what_runs_and_says_so() {
+fn sigterm_ends_running_tasks_and_is_reported() {
     let (workspace, run) = busy(("plan.json", &clido(&["a", "b a"])));
     run.signal("TERM");
     let came = run.ends();
@@ -106,7 +106,7 @@ fn an_interrupted_aimi_story_is_pending_again() {
 }
 
 #[test]
-fn an_interrupted_rawko_step_does_not_have_the_plan_replanned() {
+fn an_interrupted_rawko_step_causes_no_replan() {
     let (workspace, run) = busy((".rawko/plans/plan-20260501-cellar.yaml", &rawko(&["Sweep", "Mop"])));
     run.signal("TERM");
     run.ends();
@@ -126,7 +126,7 @@ fn an_interrupted_rawko_step_does_not_have_the_plan_replanned() {
 }
 
 #[test]
-fn an_interrupted_task_stays_failed_where_the_user_wants_it() {
+fn an_interrupted_task_stays_failed_on_request() {
     let workspace = Workspace::new(("tasks.json", &aimi(1, &["1"])), "awaits go");
     let run = workspace.begins(&["--on-interrupted", "fail"]);
     workspace.until_log("started US-001 1");
@@ -160,7 +160,7 @@ fn an_interrupt_ends_the_wait_between_two_attempts() {
 }
 
 #[test]
-fn an_interrupt_during_verification_ends_that_too() {
+fn an_interrupt_ends_verification() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     workspace.configure(
         "",

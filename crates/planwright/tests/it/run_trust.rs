@@ -73,7 +73,7 @@ fn a_task_that_is_marked_at_the_very_end_is_run() {
 }
 
 #[test]
-fn every_status_that_is_only_written_into_the_file_is_set_back() {
+fn every_status_edited_in_the_file_is_reset() {
     for word in ["done", "skipped", "failed", "running"] {
         let edit = edits(&format!("/\"b\"/s/pending/{word}/"));
         let script = format!("[ $task = a ] && {edit} && awaits go; says done");
@@ -90,7 +90,7 @@ fn every_status_that_is_only_written_into_the_file_is_set_back() {
 }
 
 #[test]
-fn a_task_that_comes_into_the_plan_as_done_is_run() {
+fn a_task_added_as_done_is_run() {
     let more = "{\"id\": \"z\", \"description\": \"Make z\", \"depends_on\": [], \"complexity\": \"low\", \"status\": \"done\"},";
     let script = format!(
         "[ $task = a ] && {} && sleep 0.5; says done",
@@ -129,7 +129,7 @@ fn a_verb_of_a_person_does_not_cover_a_later_edit() {
 }
 
 #[test]
-fn statuses_that_are_edited_while_no_run_lives_are_set_back_when_it_continues() {
+fn statuses_edited_while_no_run_is_active_are_reset_when_it_continues() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c b", "d"])),
         "[ $task = b ] && awaits go; says done",
@@ -160,7 +160,7 @@ fn statuses_that_are_edited_while_no_run_lives_are_set_back_when_it_continues() 
 }
 
 #[test]
-fn a_task_that_is_marked_as_one_to_skip_while_no_run_lives_is_run_when_it_continues() {
+fn a_task_marked_to_skip_while_no_run_is_active_runs_when_it_continues() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b", "c"])),
         "[ $task = a ] && awaits go; says done",
@@ -200,7 +200,7 @@ fn verbs_of_a_person_hold_when_a_run_continues() {
 }
 
 #[test]
-fn what_was_done_before_the_first_run_is_done() {
+fn tasks_done_before_the_first_run_are_done() {
     let plan = clido(&["a", "b a"]).replacen("\"pending\"", "\"done\"", 1);
     let workspace = Workspace::new(("plan.json", &plan), "says done");
     workspace.runs(&[]).exits(0);
@@ -253,7 +253,7 @@ fn criteria_that_a_person_sets_by_a_verb_hold_for_the_next_attempt() {
 }
 
 #[test]
-fn a_running_task_that_its_agent_marks_as_one_to_skip_is_still_judged() {
+fn a_running_task_that_its_agent_marks_to_skip_is_verified() {
     let script = format!(
         "{}; sleep 0.5; exit 1",
         edits("s/\"Make a\",/\"Make a\", \"skip\": true,/")
@@ -431,7 +431,7 @@ fn an_agent_that_changes_nothing_is_counted_apart() {
 }
 
 #[test]
-fn an_agent_that_changes_nothing_has_failed_where_that_is_wanted() {
+fn an_agent_that_changes_nothing_fails_on_request() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done").in_git();
     workspace.configure("no_changes = \"fail\"", "");
     workspace.runs(&[]).exits(1).says("changed no file");
@@ -591,7 +591,7 @@ fn approved_work_that_meets_a_conflict_is_left_to_a_run() {
 }
 
 #[test]
-fn nothing_begins_in_a_shared_folder_while_what_verifies_it_is_in_doubt() {
+fn no_task_starts_in_a_shared_folder_while_its_verification_waits_for_review() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b"])),
         "[ $task = a ] && echo 'exit 0' > check.sh; echo x > made-$task; says done",
@@ -608,7 +608,7 @@ fn nothing_begins_in_a_shared_folder_while_what_verifies_it_is_in_doubt() {
 }
 
 #[test]
-fn what_was_decided_is_not_approved() {
+fn a_task_with_an_earlier_decision_cannot_be_approved() {
     for decide in [
         &[&["reject", "a", "--note", "no"][..]][..],
         &[&["reject", "a", "--note", "no"], &["retry", "a"]],
@@ -688,7 +688,7 @@ fn a_refused_approval_is_not_recorded_and_one_that_has_not_landed_can_be_taken_b
 }
 
 #[test]
-fn a_task_cannot_change_what_verifies_it_by_another_way() {
+fn a_task_cannot_change_what_verifies_it_through_attributes_or_links() {
     for (check, script) in [
         // Attributes decide what git writes into a checkout.
         ("check.sh", "printf 'check.sh text eol=crlf\\n' > .gitattributes"),
@@ -750,7 +750,7 @@ fn what_verifies_a_task_in_a_shared_folder_is_that_of_its_first_start_also_after
 }
 
 #[test]
-fn what_an_edit_changes_of_a_task_is_named() {
+fn edited_fields_of_a_task_are_named() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a", "c"])), "");
     let plan = workspace.root().join("plan.json");
     let edit = "s/\"Make b\", \"depends_on\": \\[\"a\"\\]/\"Make c\", \"depends_on\": []/; s/\"id\": \"c\", \"description\": \"Make c\"/\"id\": \"c\", \"description\": \"Make b\"/";
@@ -768,7 +768,7 @@ fn what_an_edit_changes_of_a_task_is_named() {
 }
 
 #[test]
-fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
+fn a_task_that_changes_what_verifies_it_fails_on_request() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "rm tests/one.txt; says done");
     let rules = "[verify]\nevery = [\"true\"]\nprotect = [\"tests/**\"]\non_protected = \"fail\"\n";
     workspace.configure("", rules);
@@ -784,7 +784,7 @@ fn a_task_that_changes_what_verifies_it_fails_where_that_is_wanted() {
 }
 
 #[test]
-fn what_an_attempt_reads_in_its_checkout_is_true_there() {
+fn verbs_in_a_checkout_report_the_state_of_the_run() {
     let script = format!(
         "tell() {{ echo \"== $*\"; {PLANWRIGHT} \"$@\"; }}\n\
          {{ for verb in \"show $here\" \"next $here\" \"history $here\" \"why a -p $here\" list logs runs summary events stop \
@@ -989,7 +989,7 @@ fn a_baseline_is_known_by_its_tree_and_its_command() {
 }
 
 #[test]
-fn what_no_receipt_proves_is_opened_again_where_verification_is_required() {
+fn tasks_without_a_receipt_are_reopened_if_verification_is_required() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c"])),
         "echo x > made-$task; says done",
@@ -1009,7 +1009,7 @@ fn what_no_receipt_proves_is_opened_again_where_verification_is_required() {
 }
 
 #[test]
-fn a_person_confirms_from_outside_what_was_made_elsewhere() {
+fn a_user_outside_the_run_marks_a_task_as_done() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b", "c b"])),
         "[ $task = a ] && awaits go; says done",
@@ -1164,7 +1164,7 @@ fn code_of_a_task_does_not_rewrite_the_next_command_that_verifies_it() {
 }
 
 #[test]
-fn what_hides_from_its_attempt_does_not_change_work_that_was_verified() {
+fn hidden_processes_do_not_change_verified_work() {
     let script = "touch made; env -i setsid sh -c \"(sleep 0.4; touch $PWD/late) >/dev/null 2>&1 </dev/null &\" >/dev/null 2>&1 </dev/null; says done";
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), script);
     workspace.configure("", "[verify]\nevery = [\"sleep 1\"]\n");

@@ -13,7 +13,7 @@ fn forward() -> Workspace {
 }
 
 #[test]
-fn what_is_reset_after_a_run_is_run_again() {
+fn a_task_reset_after_a_run_runs_again() {
     let workspace = forward();
     workspace.runs(&[]).exits(0);
     workspace
@@ -24,7 +24,7 @@ fn what_is_reset_after_a_run_is_run_again() {
 }
 
 #[test]
-fn another_plan_at_the_same_path_has_no_past() {
+fn a_different_plan_at_the_same_path_has_no_history() {
     let workspace = Workspace::new(("tasks.json", &aimi(1, &["1", "2"])), "says done");
     workspace.runs(&[]).exits(0);
     workspace.write("tasks.json", aimi(1, &["1", "2"]).replace("Make", "Bake"));
@@ -33,7 +33,7 @@ fn another_plan_at_the_same_path_has_no_past() {
 }
 
 #[test]
-fn what_a_killed_run_finished_is_run_again_where_the_user_says_so() {
+fn tasks_finished_by_a_killed_run_run_again_after_a_reset() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a"])),
         "[ $task = b ] && awaits go\nsays done",
@@ -48,7 +48,7 @@ fn what_a_killed_run_finished_is_run_again_where_the_user_says_so() {
 }
 
 #[test]
-fn what_somebody_started_after_a_stopped_run_is_theirs() {
+fn a_task_that_a_user_starts_after_a_stopped_run_is_not_run() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b"])),
         "[ $task = a ] && awaits go\nsays done",
@@ -66,7 +66,7 @@ fn what_somebody_started_after_a_stopped_run_is_theirs() {
 }
 
 #[test]
-fn what_a_killed_run_left_running_is_ended_where_nothing_is_left_to_run() {
+fn processes_of_a_killed_run_are_ended_even_if_no_task_is_left() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go\nsays done");
     let run = workspace.begins(&[]);
     workspace.until_begun(1);
@@ -80,7 +80,7 @@ fn what_a_killed_run_left_running_is_ended_where_nothing_is_left_to_run() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_tried_again() {
+fn only_selected_tasks_are_retried() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b a", "c"])),
         "[ $task = a ] && exit 1\nsays done",
@@ -104,7 +104,7 @@ fn only_what_is_asked_for_is_tried_again() {
 }
 
 #[test]
-fn which_of_several_agents_works_is_asked_for() {
+fn several_agents_without_a_default_are_an_error() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
     let agent = |name: &str| format!("[agents.{name}]\ncommand = [\"sh\", \"-c\", \"true\"]\n");
     workspace.write("planwright.toml", agent("x") + &agent("y"));
@@ -112,7 +112,7 @@ fn which_of_several_agents_works_is_asked_for() {
 }
 
 #[test]
-fn what_goes_along_with_an_interrupted_task_is_told() {
+fn dependents_skipped_by_an_interrupted_task_are_reported() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go\nsays done");
     let run = workspace.begins(&[]);
     workspace.until_begun(1);
@@ -123,7 +123,7 @@ fn what_goes_along_with_an_interrupted_task_is_told() {
 }
 
 #[test]
-fn a_plan_that_could_not_be_told_at_the_end_is_told_of() {
+fn states_missing_in_the_plan_file_at_the_end_are_reported() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go\nsays done");
     let run = workspace.begins(&[]);
     workspace.until_begun(1);
@@ -141,7 +141,7 @@ fn a_plan_that_could_not_be_told_at_the_end_is_told_of() {
 }
 
 #[test]
-fn a_run_that_goes_on_is_not_called_interrupted() {
+fn a_live_run_is_not_reported_as_interrupted() {
     let workspace = Workspace::new(("plan.json", &clido(&["a"])), "awaits go\nsays done");
     let run = workspace.begins(&[]);
     workspace.until_begun(1);
@@ -205,7 +205,7 @@ fn worktrees_of_a_run_whose_log_cannot_be_read_stay() {
 }
 
 #[test]
-fn worktrees_can_be_looked_at_while_a_run_merges() {
+fn worktrees_are_listed_while_a_run_merges() {
     let names: Vec<String> = (0..12).map(|n| format!("t{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let workspace = Workspace::new(("plan.json", &clido(&names)), "echo x > made-$task; says done").in_git();
@@ -243,14 +243,14 @@ fn a_run_that_stops_is_neither_paused_nor_resumed() {
 }
 
 #[test]
-fn what_a_killed_writer_left_is_no_dirt() {
+fn temporary_files_of_a_killed_writer_are_no_uncommitted_work() {
     let workspace = Workspace::new(("plan.json", &clido(&["a", "b"])), "echo x > made-$task; says done").in_git();
     workspace.write(".planwright-0123456789abcdef-4711-0123456789abcdef.tmp", "{");
     workspace.runs(&["-j", "2", "--isolation", "checkouts"]).exits(0);
 }
 
 #[test]
-fn files_of_tasks_that_worked_meanwhile_are_theirs() {
+fn files_of_parallel_tasks_are_attributed_to_them() {
     let workspace = Workspace::new(("docs/tasks/photos.md", ""), "");
     workspace.write("docs/plans/photos.md", plans::SOURCE_PLAN);
     let hash = workspace.does(&["hash", "docs/plans/photos.md"]).exits(0).text;
@@ -273,7 +273,7 @@ fn files_of_tasks_that_worked_meanwhile_are_theirs() {
 }
 
 #[test]
-fn what_is_approved_while_nobody_runs_it_is_no_longer_in_review() {
+fn a_task_approved_without_a_live_run_is_no_longer_in_review() {
     let workspace = Workspace::new(("docs/tasks/photos.md", ""), "[ $task = T002 ] && awaits go; says done");
     workspace.write("docs/plans/photos.md", plans::SOURCE_PLAN);
     let hash = workspace.does(&["hash", "docs/plans/photos.md"]).exits(0).text;
@@ -292,7 +292,7 @@ fn what_is_approved_while_nobody_runs_it_is_no_longer_in_review() {
 }
 
 #[test]
-fn a_task_that_is_skipped_while_its_start_is_held_up_does_not_start() {
+fn a_task_skipped_while_it_waits_to_start_does_not_start() {
     let workspace = Workspace::new(
         ("plan.json", &clido(&["a", "b"])),
         "[ $task = a ] && trap 'sleep 1.5; exit 1' TERM && awaits go\nsays done",

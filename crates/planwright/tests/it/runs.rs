@@ -177,7 +177,7 @@ const TIME: &str = "2026-11-16T05:30:00.000Z";
 // runs
 
 #[test]
-fn runs_are_listed_newest_first_with_how_they_stand() {
+fn runs_are_listed_newest_first_with_their_state() {
     let sandbox = sandbox();
     let none = sandbox.run(&["runs"]).exits(0);
     assert!(
@@ -348,7 +348,7 @@ fn events_are_followed_to_the_end() {
 }
 
 #[test]
-fn who_follows_goes_on_with_the_next_run_however_many_began_at_once() {
+fn following_continues_with_the_next_run() {
     let sandbox = sandbox();
     let mut last: Option<String> = None;
     for _ in 0..11 {
@@ -368,7 +368,7 @@ fn who_follows_goes_on_with_the_next_run_however_many_began_at_once() {
 }
 
 #[test]
-fn nothing_in_a_log_drives_the_terminal() {
+fn a_log_does_not_control_the_terminal() {
     let sandbox = sandbox();
     let mut script = Script::begin(&sandbox, TIME);
     script
@@ -461,7 +461,7 @@ fn logs_are_followed_until_the_attempt_is_over() {
 
 #[cfg(unix)]
 #[test]
-fn logs_and_records_do_not_drive_the_terminal() {
+fn logs_and_records_do_not_control_the_terminal() {
     use crate::terminal::{EVIL, check_both};
     let sandbox = sandbox();
     let mut script = Script::begin(&sandbox, TIME);
@@ -470,7 +470,7 @@ fn logs_and_records_do_not_drive_the_terminal() {
         .starting("t1", 1, 1)
         .finished("t1", 1, "failed", Some(&format!("why{EVIL}")));
     script.output("t1", 1, format!("\u{1b}[31mred\u{1b}[0m{EVIL}"));
-    let test = "logs_and_records_do_not_drive_the_terminal";
+    let test = "logs_and_records_do_not_control_the_terminal";
     let exact = format!("\u{1b}[31mred\u{1b}[0m{EVIL}");
     check_both(test, &sandbox, &["logs", "t1"], &exact, "red\\u{9b}31m\\u{202e}");
     let harmless = "why\\u009b31m\\u202e";
@@ -480,7 +480,7 @@ fn logs_and_records_do_not_drive_the_terminal() {
 // pause, resume, stop
 
 #[test]
-fn a_run_is_asked_and_answers() {
+fn control_requests_are_answered_by_the_run() {
     let sandbox = sandbox();
     let mut script = Script::begin(&sandbox, TIME);
     script.begun(1).starting("t1", 1, 1);
@@ -549,7 +549,7 @@ fn a_run_is_asked_and_answers() {
 }
 
 #[test]
-fn nothing_is_asked_where_nothing_runs() {
+fn control_requests_without_a_live_run_are_refused() {
     let sandbox = sandbox();
     for verb in ["pause", "resume", "stop"] {
         let ran = sandbox.run(&[verb]).exits(1);

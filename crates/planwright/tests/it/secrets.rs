@@ -85,7 +85,7 @@ fn runs(script: &str) -> (Workspace, Came) {
 }
 
 #[test]
-fn failure_notes_tell_no_secrets() {
+fn failure_notes_contain_no_secrets() {
     let (workspace, came) = runs("report \"\\\"outcome\\\": \\\"failed\\\", \\\"notes\\\": \\\"I used $all\\\"\"");
     came.exits(1)
         .says("I used [PLAIN_KEY] [redacted: github token] [ODD_SECRET]");
@@ -98,26 +98,26 @@ fn failure_notes_tell_no_secrets() {
 }
 
 #[test]
-fn failures_of_commands_tell_no_secrets() {
+fn failures_of_commands_contain_no_secrets() {
     let (_, came) = runs("echo \"error: $PLAIN_KEY $token $ODD_SECRET\"; exit 1");
     came.exits(1)
         .says("error: [PLAIN_KEY] [redacted: github token] [ODD_SECRET]");
 }
 
 #[test]
-fn stop_conditions_tell_no_secrets() {
+fn stop_conditions_contain_no_secrets() {
     let (_, came) = runs("report \"\\\"outcome\\\": \\\"stop\\\", \\\"stop_condition\\\": \\\"met $all\\\"\"");
     came.exits(1).says("met [PLAIN_KEY] [redacted: github token]");
 }
 
 #[test]
-fn bad_outcomes_tell_no_secrets() {
+fn bad_outcomes_contain_no_secrets() {
     let (_, came) = runs("report \"\\\"outcome\\\": \\\"$all\\\"\"");
     came.exits(1).says("is none of `done`, `failed` and `stop`");
 }
 
 #[test]
-fn branches_of_agents_in_kept_checkouts_tell_no_secrets() {
+fn branches_of_agents_in_kept_checkouts_contain_no_secrets() {
     let script = "git checkout -q -b feature-$PLAIN_KEY; echo x > made; git add made\n\
                   git -c user.name=a -c user.email=a@b commit -q -m x; git checkout -q --detach HEAD~1; exit 1";
     let workspace = leaky(&clido(&["a"]), script).in_git();
@@ -129,14 +129,14 @@ fn branches_of_agents_in_kept_checkouts_tell_no_secrets() {
 }
 
 #[test]
-fn unknown_members_tell_no_secrets() {
+fn unknown_members_contain_no_secrets() {
     let (workspace, _) = runs("report \"\\\"outcome\\\": \\\"done\\\", \\\"$all\\\": 1\"");
     let remarks = workspace.remarks();
     assert!(remarks.contains("`[PLAIN_KEY] [redacted: github token]"), "{remarks}");
 }
 
 #[test]
-fn affected_files_tell_no_secrets() {
+fn affected_files_contain_no_secrets() {
     let files = "\\\"affected_files\\\": [\\\"$PLAIN_KEY.txt\\\", \\\"$token/a\\\", \\\"/$token\\\"]";
     let (workspace, _) = runs(&format!("report \"\\\"outcome\\\": \\\"done\\\", {files}\""));
     let events = workspace.does(&["events", "--json"]).text;
@@ -144,7 +144,7 @@ fn affected_files_tell_no_secrets() {
 }
 
 #[test]
-fn outputs_discoveries_and_proposals_tell_no_secrets() {
+fn outputs_discoveries_and_proposals_contain_no_secrets() {
     let told = "\\\"output\\\": \\\"made $all\\\", \\\"discoveries\\\": [\\\"found $all\\\"]";
     let proposed = "\\\"proposed_tasks\\\": [{\\\"id\\\": \\\"n\\\", \\\"description\\\": \\\"use $all\\\"}]";
     let (workspace, _) = runs(&format!("report \"\\\"outcome\\\": \\\"done\\\", {told}, {proposed}\""));
@@ -179,7 +179,7 @@ fn escapes_hide_no_secrets() {
 }
 
 #[test]
-fn kept_result_files_tell_no_secrets() {
+fn kept_result_files_contain_no_secrets() {
     let script = "echo $task > $task.txt; report \"\\\"outcome\\\": \\\"done\\\", \\\"notes\\\": \\\"$all\\\"\"";
     runs(script);
     let workspace = leaky(&clido(&["a", "b a"]), script).in_git();
@@ -194,7 +194,7 @@ fn kept_result_files_tell_no_secrets() {
 }
 
 #[test]
-fn names_of_files_in_conflict_tell_no_secrets() {
+fn names_of_files_in_conflict_contain_no_secrets() {
     let script = "[ $task = a ] || awaits a-is-in\necho $task > \"$PLAIN_KEY-$token.txt\"; says done";
     let workspace = leaky(&clido(&["a", "b"]), script).in_git();
     workspace.configure_agent(
@@ -212,7 +212,7 @@ fn names_of_files_in_conflict_tell_no_secrets() {
 }
 
 #[test]
-fn commands_that_verify_and_hooks_tell_no_secrets() {
+fn commands_that_verify_and_hooks_print_no_secrets() {
     let workspace = leaky(&aimi(1, &["1"]).replace("tasks.json", "plan.json"), "says done");
     let tells = format!(
         "sh -c '. {}; echo \"$PLAIN_KEY $token $ODD_SECRET\"; exit 1'",
@@ -232,7 +232,7 @@ fn commands_that_verify_and_hooks_tell_no_secrets() {
 }
 
 #[test]
-fn answers_of_planners_tell_no_secrets() {
+fn answers_of_planners_contain_no_secrets() {
     let answer = r#"printf '%s\n' "{\"goal\": \"x\", \"tasks\": [{\"id\": \"t1\", \"description\": \"Use $all\"}]}""#;
     let mut workspace = planner(&format!("{KNOWN}\n{answer}"));
     workspace.set("PLAIN_KEY", PLAIN);

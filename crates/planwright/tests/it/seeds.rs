@@ -10,7 +10,7 @@ use crate::sandbox::Sandbox;
 const FLAT: &str = r#"{"goal": "Count words", "tasks": [{"id": "t1", "description": "Read the file"}]}"#;
 
 #[test]
-fn opencrabs_plans_of_every_profile_are_found_at_home() {
+fn opencrabs_plans_of_every_profile_are_found_in_the_home_folder() {
     let places = [
         ".home/.opencrabs/profiles/ops/plans/coding-plans/rust-full.json",
         ".home/.opencrabs/profiles/dev/agents/session/.opencrabs_plan_123e4567-e89b-12d3-a456-426614174000.json",
@@ -211,7 +211,7 @@ fn steps_name_who_executed_them_by_hand() {
 }
 
 #[test]
-fn a_new_version_keeps_the_words_of_the_task_and_silences_the_old_one() {
+fn a_new_version_keeps_the_task_text_and_check_skips_the_old_version() {
     let workspace = Workspace::new((".rawko/plans/p.yaml", &crate::run::rawko(&["A", "B 0"])), "says done");
     let id = workspace.read(".rawko/plans/p.yaml");
     let id = id.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id");
@@ -247,7 +247,7 @@ fn a_new_version_keeps_the_words_of_the_task_and_silences_the_old_one() {
 }
 
 #[test]
-fn what_a_planner_reasons_is_shown_and_kept() {
+fn the_reasoning_of_a_planner_is_shown_and_kept() {
     let answer = "newPlan:\n  steps:\n    - description: Read\nreasoning: One step is enough.\n";
     let sandbox = Sandbox::with(&[("answer.yaml", answer)]);
     let planned = ["plan", "Count words", "--dialect", "rawko", "--from", "answer.yaml"];
@@ -611,7 +611,7 @@ fn remarks_of_an_agent_reach_the_plan() {
 }
 
 #[test]
-fn a_second_document_is_reported_where_it_is_lost() {
+fn a_lost_second_document_is_reported() {
     let plan = "id: plan-20260123-count\ntask: Count\nstatus: draft\nversion: 1\ncurrentStepIndex: 0\ncreatedAt: \"2026-01-23T10:00:00Z\"\nupdatedAt: \"2026-01-23T10:00:00Z\"\ncreatedBy: planner\nsteps:\n  - index: 0\n    description: Read it\n    status: pending\n---\nsecond: document\n";
     let sandbox = Sandbox::with(&[("plan.yaml", plan)]);
     let converted = sandbox.run(&["convert", "plan.yaml", "--to", "clido", "--embed", "--out", "p.json"]);

@@ -53,7 +53,7 @@ fn the_configuration_is_shown_with_its_origins() {
 }
 
 #[test]
-fn what_is_wrong_with_the_configuration_is_shown() {
+fn errors_in_the_configuration_are_shown() {
     broken().run(&["config"]).exits(1).is_decent().is_as_in("config-broken");
     broken()
         .run(&["config", "--json"])
@@ -103,7 +103,7 @@ fn agents_are_listed() {
 }
 
 #[test]
-fn without_any_agent_it_is_said_how_to_get_one() {
+fn without_agents_the_help_explains_how_to_add_one() {
     let sandbox = Sandbox::new().set("PATH", "/nowhere");
     let ran = sandbox.run(&["agents"]).exits(0);
     assert!(ran.stdout.starts_with("no agents"), "{}", ran.text());
@@ -136,7 +136,7 @@ fn the_folder_for_configurations_can_be_another() {
 }
 
 #[test]
-fn hostile_files_are_shown_decently() {
+fn hostile_configurations_are_shown_escaped() {
     for bytes in [
         b"[run]\nisolation = \"\\u001b[31m\xe2\x80\xae\"\n".to_vec(),
         b"\x1b[31m = 1".to_vec(),

@@ -145,7 +145,7 @@ fn finds(sandbox: &Sandbox, text: &str, status: i32, expected: &[&str]) {
 }
 
 #[test]
-fn plans_are_found_by_what_fits_best() {
+fn plans_are_found_by_the_best_match() {
     let sandbox = workspace();
     sandbox.write(
         ".clido/plans/plan-a1b2c3d4-old.json",
@@ -179,7 +179,7 @@ fn plans_are_found_by_what_fits_best() {
 }
 
 #[test]
-fn archived_plans_are_found_where_no_other_fits() {
+fn archived_plans_are_found_if_no_other_matches() {
     let sandbox = workspace();
     sandbox.run(&["archive", "cellar"]).exits(0);
     let archived = ".rawko/plans/archive/plan-20260501-cellar.yaml";
@@ -223,7 +223,7 @@ fn a_deleted_plan_is_kept() {
 }
 
 #[test]
-fn nothing_is_deleted_without_being_told() {
+fn delete_without_a_terminal_needs_yes() {
     let sandbox = workspace();
     let refused = sandbox.run_with(&["delete", "a1b2"], "y\n").exits(2);
     assert!(refused.stderr.contains("--yes"), "{}", refused.text());
@@ -251,7 +251,7 @@ fn several_plans_are_deleted_if_all_are_known() {
 }
 
 #[test]
-fn what_is_no_plan_is_not_deleted() {
+fn files_that_are_no_plans_are_not_deleted() {
     let sandbox = workspace();
     sandbox.write("notes.json", "{\"a\": 1}");
     sandbox.write("README.md", "# Read me\n");
@@ -303,7 +303,7 @@ fn ids_never_lead_out_of_the_folder_of_the_plans() {
 }
 
 #[test]
-fn a_pointer_to_a_plan_that_goes_is_left_and_reported() {
+fn a_pointer_to_a_deleted_plan_is_kept_and_reported() {
     for args in [&["delete", "--yes", "cellar"][..], &["archive", "cellar"]] {
         let sandbox = workspace();
         sandbox.write(CURRENT, CURRENT_TASK);
@@ -372,7 +372,7 @@ fn an_archived_plan_is_not_overwritten() {
 }
 
 #[test]
-fn archiving_can_be_tried() {
+fn archive_has_a_dry_run() {
     let sandbox = workspace();
     sandbox
         .run(&["archive", "cellar", "a1b2", "--dry-run"])
@@ -446,7 +446,7 @@ fn a_history_begins_with_the_versions_of_the_plan() {
 
 #[cfg(unix)]
 #[test]
-fn a_workspace_begins() {
+fn init_creates_a_workspace() {
     let sandbox = with_programs(workspace(), ".bin", &["codex", "claude", "git"]);
     sandbox.write(".bin/gemini", "not a program");
     sandbox.write(".home/.config/planwright/config.toml", "");
@@ -545,7 +545,7 @@ fn the_help_for_a_missing_agent_keeps_what_was_typed() {
 
 #[cfg(unix)]
 #[test]
-fn a_workspace_begins_elsewhere_and_says_so_as_json() {
+fn init_creates_a_workspace_in_another_folder_with_json() {
     let sandbox = with_programs(
         Sandbox::with(&[("sub/.clido/plans/plan-a1b2c3d4.json", plans::CLIDO)]),
         ".bin",
@@ -606,7 +606,7 @@ fn append(path: &Path, text: &str) {
 }
 
 #[test]
-fn a_sound_workspace_is_well() {
+fn doctor_finds_nothing_in_a_sound_workspace() {
     let sandbox = workspace();
     let ran = sandbox.run(&["doctor"]).exits(0);
     assert!(ran.stdout.contains("plans         4 plans\n"), "{}", ran.text());
@@ -759,7 +759,7 @@ fn a_plan_that_was_moved_by_hand_is_no_loss() {
 }
 
 #[test]
-fn litter_is_found_when_it_is_nobodys() {
+fn stale_temporary_files_are_found() {
     let name = ".clido/plans/.planwright-0000000000000000-1-0123456789abcdef.tmp";
     let young = |sandbox: &Sandbox| drop(sandbox.write(name, "half a plan"));
     finds_wrong(young, &[]);

@@ -131,7 +131,7 @@ fn a_changed_plan_makes_the_pack_stale() {
 }
 
 #[test]
-fn the_plan_is_looked_for_in_the_repository_and_the_pack_where_we_are() {
+fn the_plan_is_relative_to_the_repository_and_the_pack_to_the_current_folder() {
     let folder = Folder::with_pack();
     folder.write(
         "other/docs/plans/p.md",
@@ -154,7 +154,7 @@ fn the_plan_is_looked_for_in_the_repository_and_the_pack_where_we_are() {
 }
 
 #[test]
-fn wrong_usage_is_told_in_the_original_order() {
+fn usage_errors_are_reported_in_the_original_order() {
     let folder = Folder::new();
     let error = |args: &[&str], message: &str| folder.run(args).check(2, "", &format!("error: {message}\n"));
     error(&["hash"], "plan path is required");
@@ -177,7 +177,7 @@ fn wrong_usage_is_told_in_the_original_order() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_told_apart() {
+fn kinds_of_unreadable_files_are_distinguished() {
     let folder = Folder::new();
     folder.write("open.md", "---\n");
     let missing = "error: source-plan file is missing.\n";

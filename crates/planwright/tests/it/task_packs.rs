@@ -72,7 +72,7 @@ fn a_planner_is_asked_and_its_tasks_become_a_pack_that_runs() {
 }
 
 #[test]
-fn what_the_judge_refuses_goes_back_to_the_planner_twice_at_most() {
+fn an_invalid_answer_is_returned_to_the_planner_at_most_twice() {
     let script = "cat > \"$ASIDE/asked-$(ls \"$ASIDE\" | grep -c asked)\"\n\
                   [ -e \"$ASIDE/asked-1\" ] && cat \"$ASIDE/answer\" && exit 0\n\
                   sed 's/src.card.rs/..\\/card.rs/; s/R1/R7/' \"$ASIDE/answer\"";
@@ -92,7 +92,7 @@ fn what_the_judge_refuses_goes_back_to_the_planner_twice_at_most() {
 }
 
 #[test]
-fn a_planner_that_never_mends_its_answer_makes_no_pack() {
+fn a_planner_that_never_corrects_its_answer_makes_no_pack() {
     for (answer, why) in [
         ("I would rather not.", "no JSON object with a list `tasks`"),
         ("{\"tasks\": [{\"task_id\": \"T001\", \"goal\": \"half", "derive-answer"),
@@ -125,7 +125,7 @@ fn a_plan_that_changes_while_its_pack_is_derived_makes_no_pack() {
 }
 
 #[test]
-fn an_answer_of_ten_megabytes_goes_back() {
+fn an_answer_of_ten_megabytes_is_returned_to_the_planner() {
     let script = "cat > /dev/null\n[ -e \"$ASIDE/again\" ] && cat \"$ASIDE/answer\" && exit 0\n\
                   : > \"$ASIDE/again\"; head -c 10485760 /dev/zero | tr '\\0' 'x'";
     let workspace = workspace(script, &two_tasks());
@@ -142,7 +142,7 @@ fn a_planner_that_fails_or_is_not_there_is_a_failure_of_the_environment() {
 }
 
 #[test]
-fn an_answer_can_come_from_a_file_and_the_prompt_can_be_looked_at() {
+fn an_answer_can_come_from_a_file_and_a_dry_run_prints_the_prompt() {
     let workspace = workspace("exit 9", "");
     workspace.write("answer.md", two_tasks());
     derives(&workspace, &["--from", "answer.md"]);
@@ -177,7 +177,7 @@ fn an_answer_can_come_from_a_file_and_the_prompt_can_be_looked_at() {
 }
 
 #[test]
-fn the_user_has_a_say_in_what_the_planner_is_told() {
+fn constraints_and_templates_of_the_user_are_in_the_prompt() {
     let workspace = workspace("exit 9", "");
     workspace.write("own.md", "OWN {{source_path}}: {{constraints}}");
     let args = ["tasks", "derive", PLAN, "--dry-run", "--constraint", "no drivers"];
@@ -225,7 +225,7 @@ fn a_plan_without_spec_id_gives_a_draft_that_does_not_run() {
 }
 
 #[test]
-fn a_pack_whose_plan_has_changed_is_refused_and_mended() {
+fn a_stale_pack_is_refused_and_can_be_regenerated() {
     let workspace = workspace(ANSWERS, &two_tasks());
     derives(&workspace, &[]);
     for verb in ["start", "done"] {
@@ -285,7 +285,7 @@ fn a_pack_whose_plan_has_changed_is_refused_and_mended() {
 }
 
 #[test]
-fn what_regenerate_wrote_can_be_undone_with_what_it_forgot() {
+fn undo_of_regenerate_restores_forgotten_states() {
     let workspace = workspace(ANSWERS, &two_tasks());
     derives(&workspace, &[]);
     workspace.does(&["start", "T001", "-p", PACK]).exits(0);

@@ -58,11 +58,11 @@ pub(crate) fn check_both(test: &str, sandbox: &Sandbox, args: &[&str], exact: &s
 }
 
 #[test]
-fn a_diff_does_not_drive_the_terminal() {
+fn a_diff_does_not_control_the_terminal() {
     let text = format!("{{\"goal\": \"g{EVIL}\",\n\t\"tasks\": [\n{{\"id\": \"t1\", \"description\": \"d\",}}]}}\n");
     let sandbox = Sandbox::with(&[("plan.json", &text)]);
     check_both(
-        "a_diff_does_not_drive_the_terminal",
+        "a_diff_does_not_control_the_terminal",
         &sandbox,
         &["check", "--diff", "plan.json"],
         &format!("g{EVIL}\",\n \t\"tasks\""),
@@ -71,11 +71,11 @@ fn a_diff_does_not_drive_the_terminal() {
 }
 
 #[test]
-fn an_answer_of_the_original_does_not_drive_the_terminal() {
+fn an_answer_of_the_original_does_not_control_the_terminal() {
     let pack = plans::task_pack("x").replace("Read the card", &format!("Read{EVIL}"));
     let sandbox = Sandbox::with(&[("pack.md", &pack)]);
     check_both(
-        "an_answer_of_the_original_does_not_drive_the_terminal",
+        "an_answer_of_the_original_does_not_control_the_terminal",
         &sandbox,
         &["spec-first", "tasks", "validate", "--json", "pack.md"],
         &format!("Read{EVIL}"),
@@ -84,10 +84,10 @@ fn an_answer_of_the_original_does_not_drive_the_terminal() {
 }
 
 #[test]
-fn an_error_does_not_drive_the_terminal_when_only_results_are_piped() {
+fn an_error_does_not_control_the_terminal_when_only_results_are_piped() {
     let sandbox = Sandbox::new();
     let line = "\"$PLANWRIGHT\" spec-first tasks \"$EVIL\" > out.txt";
-    let test = "an_error_does_not_drive_the_terminal_when_only_results_are_piped";
+    let test = "an_error_does_not_control_the_terminal_when_only_results_are_piped";
     if let Some(sent) = at_a_terminal(test, &sandbox, line) {
         assert!(sent.contains("Unknown tasks subcommand: \\u{1b}[2J"), "{sent:?}");
         assert_eq!(driving(&sent), [], "{sent:?}");
@@ -117,7 +117,7 @@ fn deleting_asks_at_a_terminal() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_rebuilt_pack_is_written_after_a_yes() {
+fn a_rebuilt_pack_is_written_after_confirmation() {
     let answer = r#"{"tasks": [{"task_id": "T009", "requirement_refs": ["R1"], "goal": "Read", "dependencies": [],
         "files": ["src/a.rs"], "test_focus": "t", "done_signal": "d", "stop_if": "s"}]}"#;
     let pack = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
@@ -130,7 +130,7 @@ fn a_rebuilt_pack_is_written_after_a_yes() {
         let line = format!(
             "printf '{said}\\n' | script -q -e -c '\"$PLANWRIGHT\" tasks regenerate {pack} --from answer.json' /dev/null"
         );
-        if let Some(sent) = at_a_terminal("a_rebuilt_pack_is_written_after_a_yes", &sandbox, &line) {
+        if let Some(sent) = at_a_terminal("a_rebuilt_pack_is_written_after_confirmation", &sandbox, &line) {
             assert!(sent.contains("Write this pack? [y/N]"), "{sent:?}");
             assert_eq!(sandbox.read(pack).contains("T009"), is_written, "{said}: {sent:?}");
         }
@@ -173,7 +173,7 @@ fn a_draft_is_edited_until_it_is_valid_or_abandoned() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_new_version_is_written_after_a_yes() {
+fn a_new_version_is_written_after_confirmation() {
     let answer = r#"{"goal": "x", "tasks": [{"id": "t9", "description": "Anew"}]}"#;
     let plan = r#"{"meta": {"id": "plan-a1b2c3d4", "goal": "g", "created_at": "2026-03-22T10:00:00Z"}, "tasks": [{"id": "t1", "description": "Old", "status": "failed"}]}"#;
     for (said, is_written) in [("", false), ("n", false), ("y", true)] {
@@ -181,7 +181,7 @@ fn a_new_version_is_written_after_a_yes() {
         let line = format!(
             "printf '{said}\\n' | script -q -e -c '\"$PLANWRIGHT\" replan plan.json --from answer.json' /dev/null"
         );
-        if let Some(sent) = at_a_terminal("a_new_version_is_written_after_a_yes", &sandbox, &line) {
+        if let Some(sent) = at_a_terminal("a_new_version_is_written_after_confirmation", &sandbox, &line) {
             assert!(sent.contains("Write this version? [y/N]"), "{sent:?}");
             assert_eq!(
                 sandbox.read("plan.json").contains("Anew"),
@@ -194,7 +194,7 @@ fn a_new_version_is_written_after_a_yes() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_plan_that_nobody_has_approved_is_run_after_a_yes() {
+fn an_unapproved_plan_runs_after_confirmation() {
     let configuration = "[agents.mock]\ncommand = [\"true\"]\n\n[run]\nagent = \"mock\"\n";
     let plan = r#"{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0001", "title": "P", "description": "d", "status": "Draft",
         "tasks": [{"id": "6b2f6f6e-6f0e-4f57-9d3c-0d8f0a7d0002", "order": 1, "title": "a", "description": "b", "task_type": "Edit",
@@ -205,7 +205,7 @@ fn a_plan_that_nobody_has_approved_is_run_after_a_yes() {
             let line = format!(
                 "printf '{said}\\n' | script -q -e -c '\"$PLANWRIGHT\" run {view} plan.json' /dev/null; echo \"exit $?\""
             );
-            let test = "a_plan_that_nobody_has_approved_is_run_after_a_yes";
+            let test = "an_unapproved_plan_runs_after_confirmation";
             if let Some(sent) = at_a_terminal(test, &sandbox, &line) {
                 assert!(
                     sent.contains("is not approved. Approve it, and run it? [y/N]"),
@@ -226,7 +226,7 @@ fn a_plan_that_nobody_has_approved_is_run_after_a_yes() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_waits_for_review_is_asked_about_while_the_run_goes_on() {
+fn a_run_at_a_terminal_asks_about_tasks_in_review() {
     let configuration = "[agents.mock]\ncommand = [\"true\"]\n\n[run]\nagent = \"mock\"\n";
     let pack = "docs/tasks/photos.md";
     for (said, says, exit) in [
@@ -247,7 +247,7 @@ fn what_waits_for_review_is_asked_about_while_the_run_goes_on() {
             let line = format!(
                 "printf '{said}' | script -q -e -c '\"$PLANWRIGHT\" run {view} --by ada {pack}' /dev/null; echo \"exit $?\""
             );
-            let test = "what_waits_for_review_is_asked_about_while_the_run_goes_on";
+            let test = "a_run_at_a_terminal_asks_about_tasks_in_review";
             if let Some(sent) = at_a_terminal(test, &sandbox, &line) {
                 assert!(
                     sent.contains("T001 needs review. Is it good? [y / n REASON]"),
@@ -261,7 +261,7 @@ fn what_waits_for_review_is_asked_about_while_the_run_goes_on() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_editor_that_fails_means_no() {
+fn a_failing_editor_cancels() {
     let configuration = "[agents.mock]\ncommand = [\"touch\", \"ran\"]\n\n[run]\nagent = \"mock\"\n";
     let answer = r#"{"goal": "x", "tasks": [{"id": "t1", "description": "Read"}]}"#;
     for (option, editor, exit) in [
@@ -274,7 +274,7 @@ fn an_editor_that_fails_means_no() {
         let line = format!(
             "EDITOR={editor} script -q -e -c '\"$PLANWRIGHT\" plan \"Limit calls\" --dialect clido --from answer.json --out plan.json {option}' /dev/null; echo \"exit $?\""
         );
-        if let Some(sent) = at_a_terminal("an_editor_that_fails_means_no", &sandbox, &line) {
+        if let Some(sent) = at_a_terminal("a_failing_editor_cancels", &sandbox, &line) {
             assert!(sent.contains(&format!("exit {exit}")), "{option} {editor}: {sent:?}");
             assert!(sandbox.path().join("plan.json").exists(), "{sent:?}");
             let ran = sandbox.path().join("ran").exists();
@@ -285,12 +285,12 @@ fn an_editor_that_fails_means_no() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_changes_is_shown_before_the_question() {
+fn the_changes_are_shown_before_the_question() {
     let answer = r#"{"goal": "x", "tasks": [{"id": "t9", "description": "Anew"}]}"#;
     let plan = r#"{"meta": {"id": "plan-a1b2c3d4", "goal": "g", "created_at": "2026-03-22T10:00:00Z"}, "tasks": [{"id": "t1", "description": "Old", "status": "failed"}]}"#;
     let sandbox = Sandbox::with(&[("answer.json", answer), ("plan.json", plan)]);
     let line = "printf 'n\\n' | script -q -e -c '\"$PLANWRIGHT\" replan plan.json --diff --from answer.json' /dev/null";
-    if let Some(sent) = at_a_terminal("what_changes_is_shown_before_the_question", &sandbox, line) {
+    if let Some(sent) = at_a_terminal("the_changes_are_shown_before_the_question", &sandbox, line) {
         let (before, after) = sent.split_once("Write this version?").expect("a question");
         assert!(before.contains("+++ b/plan.json"), "{sent:?}");
         assert!(!after.contains("+++ b/plan.json"), "{sent:?}");

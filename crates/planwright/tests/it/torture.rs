@@ -6,7 +6,7 @@ use planwright_testkit::torture::{Torture, run};
 use crate::sandbox::{Ran, Sandbox};
 
 #[test]
-fn faults_at_steps_of_all_kinds_do_no_harm() {
+fn faults_at_steps_of_all_kinds_lose_nothing() {
     let folder = TempFolder::in_memory().expect("a temporary folder");
     let tally = run(&Torture {
         binary: env!("CARGO_BIN_EXE_planwright").into(),
@@ -44,12 +44,12 @@ fn tries(only: &str, n_faults: Option<usize>, n_users: usize) {
 }
 
 #[test]
-fn git_that_is_killed_with_planwright_and_stale_locks_do_no_harm() {
+fn killing_git_and_stale_locks_lose_nothing() {
     tries("landing-merge", Some(6), 0);
 }
 
 #[test]
-fn a_user_who_works_with_git_during_a_run_does_no_harm_and_meets_none() {
+fn using_git_during_a_run_loses_nothing() {
     tries("users", None, 3);
 }
 
@@ -69,7 +69,7 @@ fn at_every_step(kind: &str, args: &[&str], mut check: impl FnMut(&Sandbox, &Ran
 }
 
 #[test]
-fn a_file_that_is_there_is_not_said_to_be_unwritten() {
+fn an_existing_file_is_not_reported_as_unwritten() {
     let mut n_unconfirmed = 0;
     at_every_step(
         "io",

@@ -8,52 +8,52 @@ use planwright_testkit::{TempFolder, repository};
 use crate::sandbox::with_plenty_of_disk;
 
 #[test]
-fn the_readme_shows_what_happens() {
+fn transcripts_of_the_readme_are_current() {
     check("README.md", &["examples", "examples-broken"]);
 }
 
 #[test]
-fn the_page_on_checking_shows_what_happens() {
+fn transcripts_on_checking_are_current() {
     check("docs/checking.md", &["examples", "examples-broken"]);
 }
 
 #[test]
-fn the_quickstart_of_opencrabs_shows_what_happens() {
+fn transcripts_of_opencrabs_are_current() {
     check("docs/dialects/opencrabs.md", &["examples"]);
 }
 
 #[test]
-fn the_quickstart_of_clido_shows_what_happens() {
+fn transcripts_of_clido_are_current() {
     check("docs/dialects/clido.md", &["examples"]);
 }
 
 #[test]
-fn the_quickstart_of_aimi_shows_what_happens() {
+fn transcripts_of_aimi_are_current() {
     check("docs/dialects/aimi.md", &["examples"]);
 }
 
 #[test]
-fn the_quickstart_of_task_packs_shows_what_happens() {
+fn transcripts_of_task_packs_are_current() {
     check("docs/dialects/task-pack.md", &["examples"]);
 }
 
 #[test]
-fn the_quickstart_of_rawko_shows_what_happens() {
+fn transcripts_of_rawko_are_current() {
     check("docs/dialects/rawko.md", &["examples"]);
 }
 
 #[test]
-fn the_page_of_the_reading_verbs_shows_what_happens() {
+fn transcripts_of_the_reading_verbs_are_current() {
     check("docs/verbs/reading.md", &["crates/planwright-core/fixtures/."]);
 }
 
 #[test]
-fn the_page_of_the_changing_verbs_shows_what_happens() {
+fn transcripts_of_the_changing_verbs_are_current() {
     check("docs/verbs/changing.md", &["examples"]);
 }
 
 #[test]
-fn the_page_of_the_converting_verbs_shows_what_happens() {
+fn transcripts_of_the_converting_verbs_are_current() {
     check(
         "docs/verbs/converting.md",
         &["examples", "crates/planwright-core/fixtures/."],
@@ -61,13 +61,13 @@ fn the_page_of_the_converting_verbs_shows_what_happens() {
 }
 
 #[test]
-fn the_page_of_the_workspace_verbs_shows_what_happens() {
+fn transcripts_of_the_workspace_verbs_are_current() {
     let examples = ["clido", "aimi", "rawko", "task-pack"].map(|name| format!("examples/{name}/."));
     check("docs/verbs/workspace.md", &examples.each_ref().map(String::as_str));
 }
 
 #[test]
-fn the_page_of_the_original_command_lines_shows_what_happens() {
+fn transcripts_of_the_original_command_lines_are_current() {
     check("docs/verbs/original-command-lines.md", &["examples"]);
 }
 

@@ -113,7 +113,7 @@ fn manual_pages_of_every_verb() {
 }
 
 #[test]
-fn colours_come_only_where_they_are_wanted() {
+fn colours_are_used_only_on_terminals_or_on_request() {
     let files = [("bad.json", plans::CLIDO_BAD)];
     let has_colour = |sandbox: &Sandbox, args: &[&str]| {
         let ran = sandbox.run(args);

@@ -114,7 +114,7 @@ fn done_is_refused_until_its_commands_pass() {
 }
 
 #[test]
-fn done_can_be_said_without_verification() {
+fn done_can_skip_verification() {
     let sandbox = sandbox(RULES);
     sandbox
         .run(&["done", "US-001", "--unverified", "--note", "the checker is broken"])
@@ -135,7 +135,7 @@ fn done_can_be_said_without_verification() {
 }
 
 #[test]
-fn what_no_rule_covers_is_said_where_there_are_rules() {
+fn uncovered_criteria_are_named_if_there_are_rules() {
     let ruled = sandbox(RULES);
     let ran = ruled.run(&["done", "US-003", "--require-verification"]).exits(1);
     says(&ran, &["no rule covers `US-003`", "[verify]"]);
@@ -157,7 +157,7 @@ fn what_no_rule_covers_is_said_where_there_are_rules() {
 }
 
 #[test]
-fn what_is_refused_anyway_is_not_verified_and_nothing_runs_dry() {
+fn refused_tasks_and_dry_runs_run_no_command() {
     let sandbox = sandbox(RULES);
     sandbox.run(&["done", "US-002"]).exits(1);
     sandbox.run(&["done", "US-001", "US-009"]).exits(1);
@@ -225,7 +225,7 @@ fn verify_runs_again_and_changes_nothing() {
 }
 
 #[test]
-fn commands_of_a_plan_are_run_only_if_the_user_says_so() {
+fn commands_of_a_plan_run_only_if_the_user_allows_them() {
     // By nobody.
     let project = sandbox("");
     says(
@@ -261,7 +261,7 @@ fn commands_of_a_plan_are_run_only_if_the_user_says_so() {
 }
 
 #[test]
-fn hostile_plans_and_outputs_are_shown_decently() {
+fn hostile_plans_and_outputs_are_shown_escaped() {
     let hostile = STORIES
         .replace("Add the button", "\\u001b[2J\\u202e")
         .replace("The button is blue", "\\u001b]0;owned\\u0007`$(touch owned)`");
@@ -281,7 +281,7 @@ fn hostile_plans_and_outputs_are_shown_decently() {
 }
 
 #[test]
-fn ids_are_no_commands_and_no_paths() {
+fn ids_are_used_neither_as_commands_nor_as_paths() {
     let id = "../$(touch owned);`touch owned`\\n'\\\"\\u0000";
     let plan = format!(r#"{{"goal": "g", "tasks": [{{"id": "{id}", "description": "d", "status": "done"}}]}}"#);
     let rules = "[verify]\nevery = [\"printf %s \\\"$PLANWRIGHT_TASK\\\" > seen\"]\n";
@@ -292,7 +292,7 @@ fn ids_are_no_commands_and_no_paths() {
 }
 
 #[test]
-fn task_packs_are_verified_where_they_are_at_home() {
+fn task_packs_are_verified_in_their_target_repository() {
     const NAME: &str = "docs/tasks/2026-10-06-001-feat-rate-limit-tasks.md";
     let pack = PACK.replacen("\"test_focus\"", "\"target_repo\": \"child\", \"test_focus\"", 1);
     let sandbox = Sandbox::with(&[
@@ -339,7 +339,7 @@ fn a_command_that_takes_too_long_fails() {
 
 #[test]
 #[cfg(unix)]
-fn an_interruption_ends_what_runs_and_changes_nothing() {
+fn an_interruption_ends_running_commands_and_changes_nothing() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 

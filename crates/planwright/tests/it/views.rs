@@ -104,7 +104,7 @@ fn next_is_bounded_by_the_free_slots() {
 }
 
 #[test]
-fn next_says_why_there_is_nothing() {
+fn next_explains_why_no_task_is_ready() {
     let sandbox = Sandbox::with(&[
         (
             "done.json",
@@ -210,7 +210,7 @@ fn why_names_what_skipped_a_task() {
 }
 
 #[test]
-fn why_of_a_task_that_is_not_there() {
+fn why_of_an_unknown_task() {
     let sandbox = workspace();
     sandbox
         .run(&["why", "t9", "-p", CLIDO])
@@ -242,7 +242,7 @@ fn graph() {
 }
 
 #[test]
-fn the_graph_of_a_plan_with_a_circle_is_drawn_all_the_same() {
+fn the_graph_of_a_plan_with_a_cycle_is_drawn() {
     let sandbox = Sandbox::with(&[("bad.json", plans::CLIDO_BAD)]);
     for format in ["text", "mermaid", "dot", "json"] {
         let ran = sandbox.run(&["graph", "--format", format, "bad.json"]).exits(0);
@@ -286,7 +286,7 @@ fn list() {
 }
 
 #[test]
-fn list_looks_at_home_where_it_is_told_to() {
+fn list_searches_the_home_folder_on_request() {
     let name = ".home/.opencrabs/agents/session/.opencrabs_plan_123e4567-e89b-12d3-a456-426614174000.json";
     let sandbox = Sandbox::with(&[(name, plans::OPENCRABS)]);
     let own = sandbox.run(&["list", "--json"]).exits(0).json();
@@ -411,7 +411,7 @@ fn the_plan_that_rawko_works_on_goes_first() {
 }
 
 #[test]
-fn a_file_that_is_no_plan_says_so() {
+fn a_file_that_is_no_plan_is_reported() {
     let sandbox = Sandbox::with(&[("package.json", "{\"name\": \"x\"}")]);
     for args in [
         &["show", "package.json"][..],
@@ -456,7 +456,7 @@ fn next_prints_numbers_with_the_digits_of_the_file() {
 }
 
 #[test]
-fn names_that_would_mislead_stand_in_quotes() {
+fn misleading_names_are_quoted() {
     let text = r#"{"goal": "g", "tasks": [
         {"id": "", "description": "Blank"},
         {"id": " t1 ", "description": "Padded"},

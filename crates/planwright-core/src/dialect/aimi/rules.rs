@@ -4,7 +4,7 @@ use crate::diagnostic::rules;
 
 rules! {
     UNKNOWN_VERSION = "aimi-unknown-version", Error,
-        "The schema version is none that planwright knows.",
+        "The schema version is unknown.",
         "\"3.0\" is v3, other \"3.x\" are read as v3 with a warning, \"2.x\" and a prd.json without a version are v2. Anything else is refused: guessing would change what the plan means.",
         "\"schemaVersion\": \"4.0\"",
         "\"schemaVersion\": \"3.0\"";
@@ -15,7 +15,7 @@ rules! {
         "\"schemaVersion\": \"3.0\"";
     MISSING_TYPECHECK = "aimi-missing-typecheck", Error,
         "A story's acceptance criteria lack \"Typecheck passes\".",
-        "The specification wants exactly this sentence among the criteria of every story.",
+        "The specification requires exactly this sentence among the criteria of every story.",
         "\"acceptanceCriteria\": [\"Button is shown\"]",
         "\"acceptanceCriteria\": [\"Button is shown\", \"Typecheck passes\"]";
     DUPLICATE_PRIORITY = "aimi-duplicate-priority", Error,
@@ -25,7 +25,7 @@ rules! {
         "\"priority\": 2 … \"priority\": 3";
     ZERO_CONCURRENCY = "aimi-zero-concurrency", Warning,
         "`maxConcurrency` is 0, which means the default of 4.",
-        "The specification says so in one place and forbids it in another. Leave the field out, or give a number.",
+        "The specification allows it in one place and forbids it in another. Leave the field out, or give a number.",
         "\"maxConcurrency\": 0",
         "\"maxConcurrency\": 4";
     STORY_PHRASING = "aimi-story-phrasing", Note,
@@ -40,7 +40,7 @@ rules! {
         "\"title\": \"Run make\"";
     OTHER_VERSIONS_FIELD = "aimi-field-of-other-version", Warning,
         "A field belongs to the other schema version.",
-        "v3 knows `status` and `dependsOn`; v2.x knows `passes` and `skipped`. The other version's field is ignored, so what it says is lost. An error where the version's own field is missing.",
+        "v3 has `status` and `dependsOn`; v2.x has `passes` and `skipped`. The other version's field has no effect. An error if the version's own field is missing.",
         "\"passes\": true   (in a 3.0 file)",
         "\"status\": \"completed\"";
 }

@@ -188,7 +188,7 @@ mod tests {
     use super::plan_id;
 
     #[test]
-    fn ids_are_those_of_the_original() {
+    fn plan_ids_equal_those_of_the_original_tool() {
         assert_eq!(plan_id("", 1), "plan-00000000");
         assert_eq!(plan_id("do the thing", 1), "plan-983cbf2a");
         assert_eq!(plan_id("Refactor auth module to use JWT", 1), "plan-f9861423");

@@ -44,7 +44,7 @@ static WORDING: Wording = Wording {
     },
     cycle: |path| {
         (
-            format!("the steps depend on each other in a circle: {path}"),
+            format!("the steps depend on each other in a cycle: {path}"),
             "remove one of these dependencies: none of the steps can ever start".to_owned(),
         )
     },

@@ -16,8 +16,8 @@ use crate::text::{SourceText, Span, visible};
 
 rules! {
     CARD_DRIFT = "task-pack-card-drift", Error,
-        "A task card and the contract do not say the same.",
-        "The contract is what machines read, and it wins; people read the cards. `planwright tasks cards PACK --check` reports this, and `--write` rewrites the cards that have drifted.",
+        "A task card contradicts the contract.",
+        "Programs read the contract, and it wins; people read the cards. `planwright tasks cards PACK --check` reports this, and `--write` rewrites the cards that have drifted.",
         "goal: Read the card, while the contract says \"Read two cards\"",
         "goal: Read two cards";
 }

@@ -57,7 +57,7 @@ static WORDING: Wording = Wording {
     },
     cycle: |path| {
         (
-            format!("the tasks depend on each other in a circle: {path}"),
+            format!("the tasks depend on each other in a cycle: {path}"),
             "remove one of these dependencies: none of the tasks can ever start".to_owned(),
         )
     },

@@ -13,12 +13,12 @@ use crate::text::{Span, visible};
 
 rules! {
     FRONTMATTER = "task-pack-frontmatter", Error,
-        "A frontmatter field has not the value an executable task pack needs.",
-        "`type`, `generated_by`, `status` and `mode` have fixed values. A pack that is not executable says `status: draft`.",
+        "A frontmatter field lacks the value that an executable task pack needs.",
+        "`type`, `generated_by`, `status` and `mode` have fixed values. A pack that is not executable has `status: draft`.",
         "status: approved",
         "status: derived";
     IDENTITY = "task-pack-identity", Error,
-        "The pack does not say what it was derived from.",
+        "The pack does not name its source.",
         "`spec_id`, `source_plan` and `source_plan_hash` tie a pack to its plan. Without them planwright cannot tell whether the pack is current.",
         "(no source_plan_hash)",
         "source_plan_hash: sha256:0d6d… (from `planwright hash docs/plans/p.md`)";
@@ -49,22 +49,22 @@ rules! {
         "{\"task_id\": \"T001\", \"goal\": \"Validate identity\", …}";
     TASK_PATH = "task-pack-path", Error,
         "A path of a task is not one it may own.",
-        "Files are concrete and relative to the repository, with /; no globs, no .., no folders; not in generated mirrors (.claude, .codex, .agents/skills), and not where secrets live.",
+        "Files are concrete and relative to the repository, with /; no globs, no .., no folders; not in generated mirrors (.claude, .codex, .agents/skills), and not in places for secrets.",
         "\"files\": [\"../other/a.rs\", \".env\"]",
         "\"files\": [\"src/a.rs\"]";
     WAVE = "task-pack-wave", Error,
-        "Waves and tasks do not fit together.",
+        "Waves and tasks contradict each other.",
         "Every task is listed in exactly one wave, the one it declares, and waves list only tasks that exist.",
         "wave 1 lists T001, T001 declares wave 2",
         "wave 2 lists T001, T001 declares wave 2";
     DEPENDENCY_WAVE = "task-pack-dependency-wave", Error,
         "A task depends on one in the same or a later wave.",
-        "Waves run one after another in the order they are listed, whatever their numbers.",
+        "Waves run one after another in the order of the list, regardless of their numbers.",
         "T001 in wave 1 depends on T002 in wave 1",
         "T002 in wave 1, T001 in wave 2";
     FILE_OVERLAP = "task-pack-file-overlap", Error,
         "Two tasks of one wave own the same file.",
-        "Tasks of a wave may run side by side. Put them into different waves.",
+        "Tasks of a wave may run in parallel. Put them into different waves.",
         "T001 and T002 in wave 1 both own src/a.rs",
         "T001 in wave 1, T002 in wave 2";
     UNKNOWN_FIELD = "task-pack-unknown-field", Note,
@@ -74,12 +74,12 @@ rules! {
         "{\"task_id\": \"T001\", \"handoff_owner\": \"me\", …}";
     DRAFT = "task-pack-draft", Note,
         "The pack is a draft and not executable.",
-        "A draft may lack what an executable pack needs, its tasks their files, anchors, test focus, done signal and stop condition, but must not pass for one: a hash that looks real, or a recommendation to hand it to spec-work, is an error.",
+        "A draft may lack fields that an executable pack needs: files, anchors, test focus, done signal and stop condition of its tasks. It must not look executable: a hash that looks real, or a recommendation to hand it to spec-work, is an error.",
         "status: draft, with source_plan_hash: sha256:0d6d…",
         "status: draft, with source_plan_hash: pending";
     MISSING_SECTION = "task-pack-missing-section", Note,
         "The pack lacks a section that readers expect.",
-        "Only the contract is checked by machines; the other sections are for those who review and work.",
+        "Programs check only the contract; the other sections are for people.",
         "(no `## Validation Notes`)",
         "## Validation Notes\n\nDerived from docs/plans/p.md …";
 }

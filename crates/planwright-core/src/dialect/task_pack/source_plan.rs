@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_names_what_stands_in_it_and_what_its_ranges_cover() {
+    fn a_plan_defines_its_ids_and_those_of_its_ranges() {
         let plan = SourcePlan::read(&SourceText::new(PLAN));
         for known in ["U1", "R2", "AE1", "R5", "R9", "Scope Boundaries", " R1 "] {
             assert!(plan.names(known), "{known}");

@@ -23,7 +23,7 @@ pub(super) struct WaveTask<'a> {
 /// The waves of tasks that have none yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AssignedWaves {
-    /// The position of each task's wave; none for those that wait for each other in a circle.
+    /// The position of each task's wave; none for those that wait for each other in a cycle.
     pub(crate) positions: Vec<Option<usize>>,
     /// Whether a file that tasks share put one of them into a later wave.
     pub(crate) has_shared_files: bool,
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_dependency_pushes_what_it_must() {
+    fn a_new_dependency_moves_tasks_to_later_waves() {
         // T1 is to wait for T2, which is in the same wave; T3 and T4 depend on T1, and T4 stands late enough.
         check(
             &[
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_stays_where_it_is() {
+    fn tasks_in_a_cycle_keep_their_waves() {
         check(
             &[pushed(0, &[1], &[]), task(1, &[0], &[]), task(2, &[1], &[])],
             &[0, 1, 2],

@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_space_is_text_after_the_value() {
+    fn unicode_spaces_after_the_value_are_text() {
         for c in ['\u{b}', '\u{c}', '\u{85}', '\u{a0}', '\u{2028}', '\u{3000}'] {
             let parsed = parse(&SourceText::new(format!("{{}}\n{c}\n")));
             let rules: Vec<&str> = parsed.diagnostics.iter().map(|found| found.rule.id).collect();
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_not_of_the_text_are_empty() {
+    fn spans_outside_of_the_text_are_empty() {
         let source = SourceText::new("[\"é\"]");
         for span in [Span::new(3, 5), Span::new(0, 99), Span::new(99, 100)] {
             assert_eq!(parse_span(&source, span).document.n_nodes(), 0);

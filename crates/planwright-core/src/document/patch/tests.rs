@@ -382,7 +382,7 @@ fn yaml_block_scalars_stay_block_scalars() {
 }
 
 #[test]
-fn yaml_texts_at_the_end_of_a_file_keep_what_their_last_line_says() {
+fn yaml_block_scalars_at_the_end_of_a_file_keep_their_value() {
     // Without a line break at the end of the file the value has none.
     check(
         "a: |\n  x",
@@ -603,7 +603,7 @@ fn yaml_keys_are_renamed_in_their_style() {
 }
 
 #[test]
-fn what_cannot_be_done_safely_is_refused() {
+fn unsafe_patches_are_refused() {
     let through_alias = "the place is reached through a YAML alias";
     let decorated = "the place has an anchor, a tag or an explicit key";
     let merged = "the mapping takes members from another one by a merge key";
@@ -687,7 +687,7 @@ fn edits_that_do_not_fit_the_text_are_refused() {
 }
 
 #[test]
-fn nothing_changes_where_the_value_is_there_already() {
+fn setting_an_equal_value_changes_nothing() {
     check("a: |\n  x\n", set("[\"a\"]", "\"x\\n\""), "a: |\n  x\n");
     check("{\"a\": \"\\u0062\"}", set("[\"a\"]", "\"b\""), "{\"a\": \"\\u0062\"}");
     check_all("a: 1 \n", &[], "a: 1 \n");

@@ -269,7 +269,7 @@ fn repeated_keys_are_reported_at_both_places() {
 }
 
 #[test]
-fn what_edits_must_not_touch_is_remembered() {
+fn features_that_prevent_patches_are_recorded() {
     assert_eq!(
         features("a: &x 1\nb: !!str 2\n? c\n: 3\n[d]: 4\ne: 5").unpatchable,
         [2, 4, 5, 7]
@@ -284,7 +284,7 @@ fn what_edits_must_not_touch_is_remembered() {
 }
 
 #[test]
-fn syntax_errors_keep_what_was_read_and_name_what_is_open() {
+fn syntax_errors_keep_the_partial_tree_and_name_open_collections() {
     check(
         "a: 1\nb: [1, 2\nc: 3\n",
         &[
@@ -570,7 +570,7 @@ fn plain_value(dice: &mut Dice) -> &'static str {
 }
 
 #[test]
-fn the_tidy_way_and_the_event_parser_agree() {
+fn the_fast_parser_and_the_event_parser_agree() {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let (mut n_tidy, mut n_blocks, n_texts) = (0, 0, 60_000);
     for _ in 0..n_texts {

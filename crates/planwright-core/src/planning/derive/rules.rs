@@ -10,7 +10,7 @@ rules! {
         "```json\n{\"tasks\": [{\"task_id\": \"T001\", …}]}\n```";
     TASK_ID = "derive-task-id", Error,
         "A task has an id that the pack cannot carry.",
-        "An id stands in waves, dependencies and cards: letters, digits, `-`, `_` and `.`, beginning and ending with a letter or a digit.",
+        "Waves, dependencies and cards use the id. It has letters, digits, `-`, `_` and `.`, and begins and ends with a letter or a digit.",
         "\"task_id\": \"Task one: the reader\"",
         "\"task_id\": \"T001\"";
     UNKNOWN_ANCHOR = "derive-unknown-anchor", Error,
@@ -25,7 +25,7 @@ rules! {
         "{\"task_id\": \"T001\", \"handoff_owner\": \"me\", …}";
     UNCOVERED = "derive-uncovered", Warning,
         "No task serves a unit or a requirement of the source plan.",
-        "The pack says so in its Traceability Matrix. A planner that leaves one out on purpose says why in `uncovered`: `non-goal`, `already satisfied` or `deferred`.",
+        "The pack lists it in its Traceability Matrix. A planner that leaves one out on purpose gives the reason in `uncovered`: `non-goal`, `already satisfied` or `deferred`.",
         "R3 of the plan is in no task's requirement_refs",
         "\"uncovered\": [{\"ref\": \"R3\", \"why\": \"deferred\"}]";
     NOT_EXECUTABLE = "derive-draft", Warning,

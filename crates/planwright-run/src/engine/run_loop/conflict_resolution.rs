@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_cannot_end_its_fence() {
+    fn a_diff_cannot_end_its_fence() {
         assert_eq!(fenced("+x\n"), "```diff\n+x\n```");
         assert_eq!(fenced("+````\n"), "`````diff\n+````\n`````");
     }

@@ -183,7 +183,7 @@ impl RunLoop<'_> {
         let matters = |task: u32| self.is_begun(task) || self.plan_file.writer.concerns(task);
         let old_of = snapshot.matched(&self.snapshot, matters)?;
         let graph = TaskGraph::new(snapshot.plan(), snapshot.links())
-            .map_err(|_| "the tasks depend on each other in a circle".to_owned())?;
+            .map_err(|_| "the tasks depend on each other in a cycle".to_owned())?;
         let mut jobs = jobs_of(self.request, &snapshot, &graph).map_err(|error| error.to_string())?;
         let called = CalledVerbs::since(snapshot.path(), snapshot.plan(), self.plan_file.edits.since);
         let is_verbs_text = |task: u32| {

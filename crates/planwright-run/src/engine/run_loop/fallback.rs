@@ -213,7 +213,7 @@ mod tests {
     use crate::runs::{self, Finished, Outcome, RunEvent, RunRecord};
 
     #[test]
-    fn an_agent_is_held_up_as_its_provider_said_last() {
+    fn the_last_limit_of_the_provider_counts() {
         let now = clock::milliseconds_of("2026-11-16T10:30:00.000Z").expect("a time");
         let instant = clock::instant();
         let hours = |n: u64| n * 3_600_000;

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn downstream_of_a_circle_is_not_in_it() {
+    fn tasks_behind_a_cycle_are_not_in_it() {
         let stories = r#"{"id": "a", "dependsOn": ["b"]}, {"id": "b", "dependsOn": ["c", "a"]}, {"id": "c"},
             {"id": "d", "dependsOn": ["a"]}, {"id": "e", "dependsOn": ["e"]}, {"id": "f", "dependsOn": ["g"]},
             {"id": "g", "dependsOn": ["h"]}, {"id": "h", "dependsOn": ["f", "c"]}"#;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_and_a_large_circle_take_no_stack() {
+    fn a_long_chain_and_a_large_cycle_take_no_stack() {
         let circle = |n: usize, last: usize| {
             let story = |ix: usize| {
                 format!(

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_are_one_however_they_are_written() {
+    fn equal_values_are_unique_in_every_spelling() {
         let same = |a: &str, b: &str| with_value(a, identity) == with_value(b, identity);
         assert!(same("1", "1.0"));
         assert!(same("0", "-0.0"));

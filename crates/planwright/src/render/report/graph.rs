@@ -58,9 +58,7 @@ pub(super) fn draw(page: &ReportPage<'_>, out: &mut String) {
     }
     out.push_str("<section>\n<h2>Graph</h2>\n");
     match &page.graph {
-        None => {
-            out.push_str("<p class=\"note\">The tasks depend on each other in a circle: there are no levels.</p>\n")
-        }
+        None => out.push_str("<p class=\"note\">The tasks depend on each other in a cycle: there are no levels.</p>\n"),
         Some(graph) if n_tasks > MAX_DRAWN => by_level(page, graph, n_tasks, out),
         Some(graph) => boxes(page, linked, graph, out),
     }

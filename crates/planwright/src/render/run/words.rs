@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_claim_little() {
+    fn estimates_are_rounded() {
         for (seconds, words) in [
             (0, "a few seconds"),
             (4, "a few seconds"),

@@ -126,7 +126,7 @@ fn the_plan_decides_between_the_verdicts() {
 }
 
 #[test]
-fn a_plan_path_is_asked_for_only_where_it_is_concrete() {
+fn the_source_plan_is_looked_up_only_for_concrete_paths() {
     let asked = |path: &str| {
         let text = pack_text(&FRONTMATTER.replace("docs/p.md", path), CONTRACT);
         OriginalPack::parse(&SourceText::new(text))
@@ -209,7 +209,7 @@ fn the_contract_must_be_one_json_value_in_one_fence() {
 }
 
 #[test]
-fn findings_stand_where_the_text_is() {
+fn findings_have_their_places_in_the_text() {
     let text = pack_text(FRONTMATTER, &CONTRACT.replace("\"g\"", "5")).replace("mode: derived", "mode: draft");
     let report = report(&text, SourcePlanLookup::Bytes(PLAN.into()));
     let source = SourceText::new(text);
@@ -218,7 +218,7 @@ fn findings_stand_where_the_text_is() {
 }
 
 #[test]
-fn a_pack_that_cannot_be_read_is_said_to_be_so() {
+fn an_unreadable_pack_is_reported() {
     let missing = report_unread(None);
     assert_eq!(missing.errors[0].code, "task-pack-missing");
     assert_eq!(missing.contract, CheckState::NotChecked);

@@ -33,7 +33,7 @@ fn live_screen(tape: &Tape, columns: usize, rows: usize) -> String {
 }
 
 #[test]
-fn what_scrolls_by_is_what_lines_would_say() {
+fn the_live_display_prints_the_same_lines_as_plain_output() {
     let expected = plain_lines(&Tape::busy());
     assert_eq!(live_screen(&Tape::busy(), 200, 24), expected.trim_end());
     assert_eq!(live_screen(&Tape::busy(), 200, 5), expected.trim_end());
@@ -70,7 +70,7 @@ fn frames_do_not_come_too_fast() {
 }
 
 #[test]
-fn keys_show_at_once() {
+fn an_interrupt_is_shown_at_once() {
     let stage = Stage::new(80, 24);
     let mut live = stage.live(setting(12));
     Tape::busy().records.iter().for_each(|record| live.event(record));
@@ -80,7 +80,7 @@ fn keys_show_at_once() {
 }
 
 #[test]
-fn a_terminal_that_shrinks_is_drawn_anew() {
+fn the_display_is_redrawn_when_the_terminal_shrinks() {
     let stage = Stage::new(100, 24);
     let mut live = stage.live(setting(12));
     Tape::busy().records.iter().for_each(|record| live.event(record));

@@ -55,7 +55,7 @@ fn ended_badly() -> (Setting, RunState) {
 }
 
 #[test]
-fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
+fn a_summary_has_the_results_of_a_run_and_the_next_command() {
     let (setting, run_state) = ended_badly();
     let report = RunReport::new(&setting, &run_state);
     expect![[r#"
@@ -253,7 +253,7 @@ fn a_summary_says_what_came_of_a_run_and_how_to_go_on() {
 }
 
 #[test]
-fn a_good_end_is_short() {
+fn a_successful_run_has_a_short_summary() {
     let tape = Tape::begin(1, 1)
         .start(0, "T001", 1, "claude")
         .finish(60, "T001", "done", None)

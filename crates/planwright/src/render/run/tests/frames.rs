@@ -247,7 +247,7 @@ fn an_end_is_estimated_from_the_second_finished_task_on() {
 }
 
 #[test]
-fn a_frame_costs_what_it_shows_and_not_what_the_plan_holds() {
+fn the_cost_of_a_frame_does_not_grow_with_the_plan() {
     let mut tape = Tape::begin(40_000, 4);
     for n in 0..40_000 {
         let task = format!("T{n}");

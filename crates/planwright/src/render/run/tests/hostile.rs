@@ -96,7 +96,7 @@ fn assert_harmless(text: &str) {
 }
 
 #[test]
-fn strangers_text_does_not_drive_the_terminal() {
+fn untrusted_text_does_not_control_the_terminal() {
     let setting = Setting {
         run: HOSTILE.to_owned(),
         plan: HOSTILE.to_owned(),

@@ -13,7 +13,7 @@ use crate::render::run::{JsonLines, Watcher as _};
 use crate::render::terminal::Paint;
 
 #[test]
-fn a_run_is_told_in_lines() {
+fn a_run_is_shown_as_lines() {
     let asked = RequestRecord {
         by: Some("ann".to_owned()),
         why: None,
@@ -122,7 +122,7 @@ fn a_run_is_told_in_lines() {
 }
 
 #[test]
-fn a_silent_run_says_once_a_minute_that_it_runs() {
+fn a_silent_run_prints_a_line_per_minute() {
     let stage = Stage::new(80, 24);
     let mut plain = stage.plain(setting(12));
     for record in &Tape::busy().records {
