@@ -140,7 +140,7 @@ pub mod setup;
 
 pub mod agent_output;
 
-mod agent_process;
+pub(crate) mod agent_process;
 
 pub mod agent_query;
 

@@ -48,13 +48,15 @@ command = ["sh", "-c", "echo done"]
 [run]
 agent = "mock"
 isolation = "shared"
+fence = "off"
 "#;
 
-/// Verbs that have nothing to do here: lists are not approved, not derived from a document, and have one form; no run is
-/// under way, nothing waits for a branch or for a second opinion, and there is no repository.
-const REFUSING: [&str; 12] = [
+/// Verbs that have nothing to do here: lists are not approved, not derived from a document, have one form and no place for why an
+/// entry is blocked; no run is under way, nothing waits for a branch or for a second opinion, and there is no repository.
+const REFUSING: [&str; 13] = [
     "approve",
     "arbiter",
+    "block",
     "cancel",
     "control",
     "land",
@@ -250,14 +252,13 @@ fn move_tasks(verbs: &mut VerbLog) {
         ("retry", "pending"),
         ("skip", "skipped"),
         ("reset", "pending"),
-        ("block", "blocked"),
-        ("reset", "pending"),
         ("start", "running"),
     ];
     for (verb, state) in moves {
         let moved = verbs.call(verb, &bread("because"));
         assert_eq!(moved["tasks"][0]["to"], state, "{verb}: {moved:#}");
     }
+    verbs.call("block", &bread("no flour"));
     verbs.call("done", &json!({"transition": bread("baked")}));
     assert!(text_of(PLAN).contains(r#""ticked": true"#));
     verbs.call("verify", &json!({"plan": choice(), "tasks": ["bread"]}));

@@ -249,6 +249,9 @@ fn imports_point_down() {
     assert!(slips.is_empty(), "{}", slips.join("\n"));
 }
 
+/// The module with the only state of the core: a list of dialects that tests may add one to (decision 0017).
+const REGISTRY: [&str; 2] = ["dialect", "registry"];
+
 #[test]
 fn core_has_no_io() {
     let sources = sources();
@@ -261,7 +264,10 @@ fn core_has_no_io() {
     let mut slips = Vec::new();
     for source in &sources {
         if !test_modules.iter().any(|tests| source.module.starts_with(tests)) {
-            let found = world_slips(&source.text);
+            let mut found = world_slips(&source.text);
+            if source.module == REGISTRY {
+                found.retain(|slip| !slip.ends_with("std::sync::OnceLock"));
+            }
             slips.extend(found.iter().map(|slip| format!("{}: {slip}", source.path.display())));
         }
     }

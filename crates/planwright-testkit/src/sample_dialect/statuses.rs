@@ -17,7 +17,6 @@ pub(super) static LIFECYCLE: Lifecycle = Lifecycle {
     words: ["open", "", "ticked", "", ""],
     machine: Machine {
         written: &[State::Pending, State::Done],
-        can_block: true,
         ..Machine::PLAIN
     },
     wording: &PLAIN_WORDING,

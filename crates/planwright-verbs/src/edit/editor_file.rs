@@ -7,11 +7,24 @@ use planwright_core::text::SourceText;
 use planwright_run::layout::STATE_FOLDER;
 use planwright_run::store::{self, CreateError};
 use planwright_run::workspace::root_of;
+use serde::Serialize;
 
-use super::EditForm;
 use crate::face::{Failure, Result, Workspace, from_here};
-use crate::plans::load_failure;
+use crate::plans::{FoundPlan, load_failure};
 use crate::text::one_line;
+
+/// The text that the user changes.
+#[derive(Serialize)]
+pub struct EditForm {
+    #[serde(skip)]
+    pub found: FoundPlan,
+    /// The task; none for the whole plan.
+    pub task: Option<String>,
+    /// The text of the plan, or the form of the task.
+    pub text: String,
+    /// The text to begin with: another one where the request names a file.
+    pub first_text: String,
+}
 
 /// The file that an editor opens. It is removed with this value, unless nothing else has its text.
 pub struct EditorFile<'f> {

@@ -17,7 +17,7 @@ use planwright_run::revise::{self, ReviseError, Revised, task_named};
 use planwright_run::store;
 use serde::{Deserialize, Serialize};
 
-pub use self::editor_file::EditorFile;
+pub use self::editor_file::{EditForm, EditorFile};
 use self::form_edits::{FormEdits, field_changes};
 use self::task_form::{FormFields, SpecialFields, form_of, parse};
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, diff_of, refuse_in_review, revise_failure};
@@ -33,19 +33,6 @@ pub struct EditFormRequest {
     pub plan: PlanChoice,
     /// A file with the text to begin with, as a refused edit kept it.
     pub from: Option<PathBuf>,
-}
-
-/// The text that the user changes.
-#[derive(Serialize)]
-pub struct EditForm {
-    #[serde(skip)]
-    pub found: FoundPlan,
-    /// The task; none for the whole plan.
-    pub task: Option<String>,
-    /// The text of the plan, or the form of the task.
-    pub text: String,
-    /// The text to begin with: another one where the request names a file.
-    pub first_text: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]

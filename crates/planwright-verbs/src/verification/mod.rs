@@ -2,6 +2,7 @@
 
 mod observer;
 mod report;
+mod series;
 mod trial;
 
 use std::path::PathBuf;
@@ -9,20 +10,21 @@ use std::path::PathBuf;
 use planwright_core::plan::Plan;
 use planwright_run::clock;
 use planwright_run::config::Config;
-use planwright_run::fence::{self, Fence, Fencing, ProcessFolders, TemporaryFolders};
-use planwright_run::git::{CheckoutSlot, Repository, commit_at};
+use planwright_run::fence::{ProcessFolders, TemporaryFolders};
+use planwright_run::git::{Repository, commit_at};
 use planwright_run::journal::{ManualVerification, Receipt};
 use planwright_run::layout::PlanPlace;
 use planwright_run::redaction::Redaction;
 use planwright_run::shell::command_line;
-use planwright_run::verify::{self, Check, CheckEnvironment, Logs, TaskChecks, Watch, passed};
-use planwright_run::worker::{ProcessMark, StopManner, Workers};
+use planwright_run::verify::{self, CheckEnvironment, Logs, TaskChecks, passed};
+use planwright_run::worker::ProcessMark;
 
 pub use self::observer::*;
 pub use self::report::*;
+pub use self::series::*;
 pub use self::trial::*;
 use crate::configuration::{place_of, sound_config};
-use crate::face::{CancelToken, Exit, Failure, Result, Workspace, from_here};
+use crate::face::{Failure, Result, Workspace, from_here};
 use crate::plans::FoundPlan;
 use crate::text::{cut, one_line, printable, shown_name, without_sequences};
 
@@ -40,14 +42,6 @@ pub struct Verifier {
     temporary: TemporaryFolders,
     /// There once something is run.
     running: Option<Series>,
-}
-
-/// Commands that are run one after another.
-pub struct Series {
-    workers: Workers,
-    cancel: CancelToken,
-    /// How often its end was asked for and handled.
-    n_handled: u32,
 }
 
 /// The result of verifying a task.
@@ -152,67 +146,6 @@ impl Verifier {
     }
 }
 
-/// Returns the fence around commands that a person has run, which is that of a run.
-pub fn fence_of(
-    config: &Config,
-    ground: &ProcessFolders<'_>,
-    temporary: &mut TemporaryFolders,
-) -> Result<Option<Fence>> {
-    let fencing = Fencing::of(&config.run, fence::own_program().as_deref())
-        .map_err(|error| Failure::problem(error.to_string(), error.help()))?;
-    let mut fence = fencing.fence(ground);
-    if let Some(fence) = &mut fence {
-        let help = "check that you may write to the folder for temporary files and that there is space";
-        temporary.remove(0);
-        let folder = temporary.make(0).map_err(|error| Failure::environment(&error, help))?;
-        fence.give_temporary(folder);
-    }
-    Ok(fence)
-}
-
-impl Series {
-    pub fn begin(observer: &mut dyn VerificationObserver) -> Result<Self> {
-        let help = "no command can be run for verification here";
-        let workers = Workers::new().map_err(|error| Failure::environment(&error, help))?;
-        let cancel = observer
-            .cancel_token()
-            .map_err(|error| Failure::environment(&error, help))?;
-        Ok(Series {
-            workers,
-            cancel,
-            n_handled: 0,
-        })
-    }
-
-    /// Runs all commands. Returns their receipts. In a slot, the files of its commit are restored before each command.
-    pub fn run(
-        &mut self,
-        checks: &[Check],
-        scene: &CheckEnvironment,
-        logs: &Logs,
-        commit: Option<&str>,
-        slot: Option<&CheckoutSlot>,
-        observer: &mut dyn VerificationObserver,
-    ) -> Result<Vec<Receipt>> {
-        let mut watch = SeriesWatch {
-            slot,
-            observer,
-            cancel: &self.cancel,
-            n_handled: &mut self.n_handled,
-        };
-        let ran = verify::run_all(&mut self.workers, checks, scene, logs, commit, &mut watch);
-        match (ran, self.cancel.exit()) {
-            (Ok(receipts), None) => Ok(receipts),
-            (_, exit) => Err(Failure {
-                exit: exit.unwrap_or(Exit::Interrupted),
-                message: "the verification was interrupted".to_owned(),
-                help: "what ran was ended, and nothing was changed".to_owned(),
-                evidence: Vec::new(),
-            }),
-        }
-    }
-}
-
 impl VerificationVerdict {
     pub fn verified(&self, task: &str) -> ManualVerification {
         ManualVerification {
@@ -284,36 +217,6 @@ impl VerificationVerdict {
 
 fn shown_path(path: PathBuf) -> String {
     one_line(&from_here(&path).to_string_lossy())
-}
-
-/// Passes on how commands go to the face, and its wish to end them to the commands.
-struct SeriesWatch<'a> {
-    observer: &'a mut dyn VerificationObserver,
-    cancel: &'a CancelToken,
-    n_handled: &'a mut u32,
-    /// The checkout in which commands run, where it is one for verification.
-    slot: Option<&'a CheckoutSlot>,
-}
-
-impl Watch for SeriesWatch<'_> {
-    fn begins(&mut self, check: &Check) {
-        if let Some(Ok(changed)) = self.slot.map(CheckoutSlot::restore_tracked)
-            && !changed.is_empty()
-        {
-            self.observer.happens(VerificationEvent::Restored { files: &changed });
-        }
-        let command = &check.command.arguments();
-        self.observer.happens(VerificationEvent::CommandBegins { command });
-    }
-
-    fn ends(&mut self, _check: &Check, receipt: &Receipt) {
-        let receipt = &ReceiptReport::from(receipt);
-        self.observer.happens(VerificationEvent::CommandEnds { receipt });
-    }
-
-    fn interruption(&mut self) -> Option<StopManner> {
-        self.cancel.manner(self.n_handled)
-    }
 }
 
 /// Returns a command as its user would write it.

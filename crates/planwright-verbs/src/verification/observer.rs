@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::ReceiptReport;
+use super::report::ReceiptReport;
 use crate::face::CancelToken;
 
 /// What happens while a verb verifies tasks.

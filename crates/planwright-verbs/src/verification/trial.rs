@@ -14,7 +14,8 @@ use planwright_run::verify::{self, Check, CheckEnvironment, Logs};
 use planwright_run::worker::{self, ProcessMark};
 use serde::Serialize;
 
-use super::{Series, VerificationObserver, fence_of};
+use super::observer::VerificationObserver;
+use super::series::{Series, fence_of};
 use crate::face::{Failure, Result};
 use crate::text::duration;
 

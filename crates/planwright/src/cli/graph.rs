@@ -8,7 +8,7 @@ use planwright_verbs::graph::{GraphReport, GraphRequest, graph};
 use planwright_verbs::text::{count, cut, one_line, shown_name};
 
 use super::plan_arg::PlanArgument;
-use super::show::mark;
+use super::task_words::mark;
 use super::{Exit, Output, Result};
 use crate::render::terminal::Paint;
 use crate::render::{dot, mermaid};

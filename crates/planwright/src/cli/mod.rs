@@ -55,6 +55,7 @@ mod show_plan;
 mod show_task;
 mod suggestions;
 mod summary;
+mod task_words;
 mod tasks;
 mod text_arg;
 mod transition;

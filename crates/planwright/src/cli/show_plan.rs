@@ -8,7 +8,7 @@ use planwright_verbs::plans::{OpenedPlan, states_in};
 use planwright_verbs::show::ShowPlanReport;
 use planwright_verbs::text::{columns, cut, one_line, shown_name, some_of};
 
-use super::show::{explain, mark};
+use super::task_words::{explain, mark};
 use crate::render::terminal::Paint;
 use crate::render::text::plural;
 use crate::render::wrap::{cut_at_word, wrapped};

@@ -9,7 +9,7 @@ use planwright_core::plan::{Readiness, StartVerdict, Status, Wait};
 use planwright_run::shell::argument;
 
 use super::plan_arg::PlanOption;
-use super::show::{failure_words, mark};
+use super::task_words::{failure_words, mark};
 use super::{Exit, Output, Result};
 use crate::render::terminal::Paint;
 use crate::render::wrap::hanging;
