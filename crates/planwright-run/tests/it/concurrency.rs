@@ -7,12 +7,11 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use planwright_core::text::SourceText;
-use planwright_run::files::DiskFiles;
 use planwright_run::journal::{ChangeOutcome, ChangeRecord};
 use planwright_run::lock::LockError;
 use planwright_run::store::{PreparedChange, Store, StoreError, UpdateError};
 
-use crate::workspace::{Workspace, add_line, clock, plan_at, store_over};
+use crate::workspace::{Workspace, add_line, clock, impatient_store, plan_at};
 
 const N_PROCESSES: usize = 16;
 const N_CHANGES: usize = 20;
@@ -163,7 +162,7 @@ fn a_held_lock_names_its_holder() {
             updated.expect("an update");
         });
         inside.recv().expect("it is inside");
-        let refused = add_line(&store_over(&DiskFiles), plan_at(plan), "x");
+        let refused = add_line(&impatient_store(), plan_at(plan), "x");
         drop(leave);
         let Err(UpdateError::Store(error @ StoreError::Locked { .. })) = refused else {
             panic!("it is held");
@@ -208,7 +207,7 @@ fn the_lock_of_a_killed_process_is_free() {
     let output = BufReader::new(holder.stdout.take().expect("its output"));
     let mut lines = output.lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("inside")), "it holds the lock");
-    let refused = add_line(&store_over(&DiskFiles), plan_at(&workspace.plan), "x");
+    let refused = add_line(&impatient_store(), plan_at(&workspace.plan), "x");
     let Err(UpdateError::Store(error)) = refused else {
         panic!("it is held");
     };

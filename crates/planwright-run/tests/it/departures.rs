@@ -7,7 +7,7 @@ use planwright_run::journal::{ChangeOutcome, History};
 use planwright_run::store::{self, Departed, Departure, Goal, PlanFile, StoreError};
 
 use crate::faulty::{Fault, FaultyFiles};
-use crate::workspace::{Workspace, plan_at, store_over};
+use crate::workspace::{Workspace, impatient_store, plan_at, store_over};
 
 const ARCHIVED: &str = ".planwright/archive/docs/plan.txt";
 
@@ -169,7 +169,7 @@ fn a_plan_does_not_leave_the_workspace_by_a_link() {
 fn removal_waits_for_the_lock_of_the_plan() {
     let workspace = Workspace::new();
     let result = store_over(&DiskFiles).update(plan_at(&workspace.plan), "add", |_, _| {
-        let inner = depart(&DiskFiles, &workspace, delete());
+        let inner = impatient_store().depart(plan_at(&workspace.plan), delete());
         assert!(matches!(inner, Err(StoreError::Locked { .. })), "{inner:?}");
         Ok::<_, std::convert::Infallible>(None)
     });

@@ -19,13 +19,22 @@ pub(crate) fn clock() -> String {
     "2026-11-05T09:30:00.125Z".to_owned()
 }
 
-/// Returns a store over these files.
+/// Returns a store over these files. Its patience is long: a process that another test starts holds every open lock until it
+/// has replaced itself with its program, which takes a while on a busy machine.
 pub(crate) fn store_over(files: &dyn Files) -> Store<'_> {
     Store {
         files,
         clock: &clock,
-        patience: Duration::from_millis(20),
+        patience: Duration::from_secs(240),
         ..Store::default()
+    }
+}
+
+/// Returns a store that hardly waits for a lock.
+pub(crate) fn impatient_store() -> Store<'static> {
+    Store {
+        patience: Duration::from_millis(20),
+        ..store_over(&DiskFiles)
     }
 }
 
