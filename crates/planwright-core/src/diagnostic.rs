@@ -70,7 +70,7 @@ pub struct Replacement {
     pub text: String,
 }
 
-/// A mend that can be applied.
+/// A fix that can be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// What it does, in the imperative: "remove the trailing comma".
@@ -102,7 +102,7 @@ pub struct Diagnostic {
     pub origin: Option<String>,
     /// The key that is missing, where the finding is that one is.
     pub missing: Option<&'static str>,
-    /// A mend, where one is known.
+    /// A fix, where one is known.
     pub fix: Option<Fix>,
 }
 

@@ -36,7 +36,7 @@ pub struct Fixed {
 /// One fix that was applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The rule it mends.
+    /// The rule whose finding it fixes.
     pub rule: &'static str,
     /// What it did.
     pub title: String,

@@ -128,7 +128,7 @@ fn check_journal(place: &JournalWorkspace, bytes: &[u8], plan_text: &str) {
             check_added(plan, &seqs, updated.change);
         }
         Err(_) => {
-            assert_eq!(now, bytes, "refused, and changed all the same");
+            assert_eq!(now, bytes, "refused, and changed");
             assert_eq!(std::fs::read_to_string(&place.plan).expect("read"), plan_text);
         }
     }

@@ -108,7 +108,7 @@ pub struct AgentAnswer {
     pub tokens_out: Option<u64>,
     /// How long it took.
     pub duration: Duration,
-    /// The tools that it was denied, by name: it has answered all the same.
+    /// The tools that the agent was denied, by name, although it answered.
     pub denials: Vec<String>,
 }
 

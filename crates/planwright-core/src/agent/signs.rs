@@ -7,7 +7,7 @@ pub(super) enum Sign {
     Denied,
     /// The provider's limit is reached, or it is overloaded: waiting helps.
     RateLimited,
-    /// Something cannot work before somebody mends it, or the network is back.
+    /// Something cannot work before the user fixes it, or the network is back.
     Broken,
     /// Something is tried again.
     Retry,

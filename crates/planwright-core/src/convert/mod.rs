@@ -116,7 +116,7 @@ pub struct Loss {
     pub message: Cow<'static, str>,
     /// Where in the source it stands, where it does.
     pub span: Option<Span>,
-    /// Whether the new text carries it all the same, in [`EXTENSION`].
+    /// Whether the new text still carries it, in [`EXTENSION`].
     pub is_carried: bool,
 }
 

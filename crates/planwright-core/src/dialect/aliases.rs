@@ -78,7 +78,7 @@ pub(crate) fn misnamed(
         };
         let is_dependency = table.fields[spec_ix].field == Field::Dependencies;
         if !is_absent(spec_ix) || taken.contains(&spec_ix) {
-            // The field is there under its right name; a second list of dependencies is lost all the same.
+            // The field is there under its right name; a second list of dependencies is lost even so.
             if is_dependency {
                 found.push((spec_ix, beside(member.key, name, &owner())));
             }

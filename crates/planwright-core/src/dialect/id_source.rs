@@ -12,7 +12,7 @@ pub struct IdSource<'m> {
     pub name: Option<String>,
 }
 
-/// How many ids are tried before a taken one is used all the same.
+/// How many ids are tried before a taken one is used.
 const MAX_TRIES: u32 = 1000;
 
 impl<'m> IdSource<'m> {

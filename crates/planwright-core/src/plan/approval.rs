@@ -86,7 +86,7 @@ pub static NO_PLAN_STATUS: PlanMachine = PlanMachine {
 /// Why a plan may not be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunRefusal {
-    /// What lets it run all the same.
+    /// What lets it run without an approval.
     pub lift: RunLift,
     /// What is in the way.
     pub message: &'static str,

@@ -35,7 +35,7 @@ pub struct Store<'w> {
     pub clock: &'w dyn Fn() -> String,
     /// How long to wait for another writer.
     pub patience: Duration,
-    /// Whether a write-protected plan is replaced all the same, as tools do that only ask its folder.
+    /// Whether even a write-protected plan is replaced, as tools do that only ask its folder.
     pub replaces_protected: bool,
 }
 

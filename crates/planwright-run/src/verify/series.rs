@@ -100,7 +100,7 @@ pub fn run_all(
         // The receipt has what matters: an output that keeps its first name is a blemish.
         faults::point("name receipt");
         if std::fs::rename(&log, logs.log(number)).is_err() {
-            // Who says nothing has no log. The files of all commands are there all the same, so that none is missed in clearing.
+            // A command without output has no log. Each command gets its file, so that none is missed in clearing.
             let _ = write_own(&logs.log(number), b"");
         }
         watch.ends(check, &receipt);

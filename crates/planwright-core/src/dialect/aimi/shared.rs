@@ -108,7 +108,7 @@ pub(super) fn other_version(
     meant: &dyn Fn(NodeRef<'_>) -> (String, Option<MemberFix>),
 ) -> Option<Diagnostic> {
     let member = unknown.iter().find(|member| member.key.is_text(key))?;
-    let (help, mend) = meant(member.value);
+    let (help, fix) = meant(member.value);
     let diagnostic = Diagnostic::new(
         &OTHER_VERSIONS_FIELD,
         member.key.span(),
@@ -119,7 +119,7 @@ pub(super) fn other_version(
     )
     .with_help(help);
     let whole = member.key.span().to(member.value.span());
-    Some(match mend {
+    Some(match fix {
         Some(MemberFix::Write(text)) => {
             let written = member.value.document().source().slice(whole);
             let title = format!("write {text} instead of `{}`", visible(written));

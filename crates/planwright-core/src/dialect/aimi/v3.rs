@@ -268,7 +268,7 @@ fn missing_typecheck(criteria: NodeRef<'_>, owner: &dyn Fn() -> String) -> Diagn
     diagnostic.with_safe_fix("add \"Typecheck passes\"", vec![edit])
 }
 
-/// Makes references that are not written as ids unreadable, unless a story has such an id all the same: they have been
+/// Makes references that are not written as ids unreadable, unless a story has such an id: they have been
 /// reported as such, and need not be reported as unknown, too.
 fn forget_odd_references(builder: &mut PlanBuilder) {
     let plan = builder.plan();

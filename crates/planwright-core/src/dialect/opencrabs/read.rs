@@ -259,7 +259,7 @@ fn read_dependency<'d>(reader: &mut PlanReader<'d>, item: NodeRef<'d>, owner: &d
                 );
                 return DependencyTarget::NoSuchNumber;
             }
-            // Ids that are no UUIDs are wrong here, but a task may have one all the same.
+            // An id that is no UUID is wrong here, and a task may have one.
             let message = format!("`{}` is neither a task number nor a UUID", excerpt(&text));
             reader.report_with_help(&INVALID_REFERENCE, item.span(), message, BY_NUMBER);
             DependencyTarget::Unreadable

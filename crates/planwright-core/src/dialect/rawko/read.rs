@@ -160,7 +160,7 @@ fn resolve_indices<'d>(reader: &mut PlanReader<'d>, steps: NodeRef<'d>) {
                 .with_help("if all dependencies here count from 1, take one from each")
                 .with_unsafe_fix("take one from every dependency", edits),
         );
-        // Nobody can tell what any of them means, so none may let a step start.
+        // None of them has a known meaning, so none may let a step start.
         reader.builder.retarget(|dependency| match dependency.target {
             DependencyTarget::Position(_) => DependencyTarget::Unreadable,
             target => target,

@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, Fix, Replacement, Safety, Severity};
 use crate::text::Span;
 
 impl JsonParser<'_> {
-    /// Makes the mends that follow a guess, or share its line, unsafe: they rest on it. Returns whether there was one, or
+    /// Makes the fixes that follow a guess, or share its line, unsafe: they rest on it. Returns whether there was one, or
     /// the text was cut off.
     pub(super) fn doubt_what_follows_a_guess(&mut self) -> bool {
         let guesses = self.diagnostics.iter().filter(|found| is_guess(found));
@@ -60,7 +60,7 @@ impl JsonParser<'_> {
     }
 }
 
-/// Returns true for an error after which nobody knows for certain what belongs where. Slips with a safe mend are
+/// Returns true for an error after which the reader cannot know what belongs where. Slips with a safe fix are
 /// understood, and the faults of a single value leave no doubt about where it stands.
 fn is_guess(found: &Diagnostic) -> bool {
     let is_of_one_value = [

@@ -340,7 +340,7 @@ impl JsonParser<'_> {
             }
         }
         if at == self.at {
-            // No further quote on the line: go on as after a missing comma, but mend nothing.
+            // No further quote on the line: continue as after a missing comma, but offer no fix.
             return if is_object { Expect::Key } else { Expect::Element };
         }
         if let Some(node) = self.builder.nodes.last_mut() {

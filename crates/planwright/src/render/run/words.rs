@@ -40,7 +40,7 @@ pub(crate) fn rough_duration(milliseconds: u64) -> String {
             _ => "about a minute".to_owned(),
         },
         2..90 => format!("about {minutes} min"),
-        // Nobody can tell the minutes of so long a time.
+        // The minutes of so long a time say nothing.
         90..600 => format!("about {}h {:02}m", minutes / 60, minutes % 60 / 10 * 10),
         _ => format!("about {}h", minutes.div_ceil(60)),
     }
