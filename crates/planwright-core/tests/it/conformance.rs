@@ -147,7 +147,7 @@ fn more_values_behind_aliases_than_are_read_are_reported_once() {
 
 /// Returns a plan in which one text of `n_bytes` is that of `n_uses` steps, in one of the ways that YAML has for it.
 fn repeated(way: &str, n_bytes: usize, n_uses: usize) -> String {
-    let long = "long text ".repeat(n_bytes / 10);
+    let long = "and words ".repeat(n_bytes / 10);
     let steps = (1..n_uses).map(|index| match way {
         "text" => format!("  - {{index: {index}, description: *t, status: pending}}\n"),
         "list" => format!("  - {{index: {index}, description: d, status: pending, acceptanceCriteria: [*t]}}\n"),

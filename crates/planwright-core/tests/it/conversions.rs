@@ -163,7 +163,7 @@ fn there_are_twenty_pairs() {
 
 #[test]
 fn generated_plans_are_sound() {
-    check_law(200, dice(), |bytes| {
+    check_law(100, dice(), |bytes| {
         for dialect in DIALECTS {
             let text = plan(dialect.name(), &mut Dice::new(bytes.clone()));
             let found = inspect_as(&text, dialect.name());
@@ -175,7 +175,7 @@ fn generated_plans_are_sound() {
 
 #[test]
 fn every_plan_converts_to_every_other_dialect() {
-    check_law(150, dice(), |bytes| {
+    check_law(60, dice(), |bytes| {
         for (from, to) in pairs() {
             let text = plan(from, &mut Dice::new(bytes.clone()));
             let inspection = inspect_as(&text, from);
@@ -199,7 +199,7 @@ fn every_plan_converts_to_every_other_dialect() {
 
 #[test]
 fn embedded_originals_come_back_exactly() {
-    check_law(150, dice(), |bytes| {
+    check_law(60, dice(), |bytes| {
         for (from, to) in pairs() {
             let text = plan(from, &mut Dice::new(bytes.clone()));
             let inspection = inspect_as(&text, from);
