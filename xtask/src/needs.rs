@@ -15,7 +15,7 @@ const INSTALLERS: &[(&str, &[&str])] = &[
 /// Makes sure that git is there: runs keep tasks apart by it, and the tests use the real one. Without git-lfs, which is installed
 /// where that is possible, one test is skipped and says so.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
-pub(crate) fn git() -> anyhow::Result<()> {
+pub fn git() -> anyhow::Result<()> {
     install("git", &["--version"], &[])?;
     if let Err(why) = install("git-lfs", &["version"], &[]) {
         println!("── {why}: what is tested with git-lfs is skipped");
@@ -26,7 +26,7 @@ pub(crate) fn git() -> anyhow::Result<()> {
 /// Makes sure, where that is possible, that the toolchains are there with which the first run in a repository is tested. Without one of them
 /// its test is skipped, and says so.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
-pub(crate) fn toolchains() {
+pub fn toolchains() {
     let wanted: [(&str, &str, Packages); 3] = [
         ("python3", "--version", &[("brew", "python")]),
         ("npm", "--version", &[("brew", "node")]),
@@ -42,7 +42,7 @@ pub(crate) fn toolchains() {
 /// Makes sure, where that is possible, that the shells are there in which completions are tested. Without one of them its test is skipped,
 /// and says so.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
-pub(crate) fn shells() {
+pub fn shells() {
     for shell in ["zsh", "fish"] {
         if let Err(why) = install(shell, &["--version"], &[]) {
             println!("── {why}: completions for {shell} are not tested");
@@ -79,7 +79,7 @@ fn install(name: &str, question: &[&str], packages: Packages) -> anyhow::Result<
 }
 
 /// Makes sure that there is a C++ compiler, which the fuzzer is built with; nothing else needs one.
-pub(crate) fn cpp_compiler() -> anyhow::Result<()> {
+pub fn cpp_compiler() -> anyhow::Result<()> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     anyhow::ensure!(
         answers(&compiler, &["--version"]),

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{docs, licences, needs};
+use xtask::needs;
 
 /// Runs all checks; a filter runs only the tests whose names hold it.
 #[expect(clippy::print_stdout, reason = "a chore talks to its user")]
@@ -31,10 +31,6 @@ pub(crate) fn run(filter: &[&str]) -> anyhow::Result<()> {
         ],
         &[],
     )?;
-    println!("── licences");
-    licences::check()?;
-    println!("── generated pages");
-    docs::check()?;
     println!("── documentation");
     cargo(
         &[

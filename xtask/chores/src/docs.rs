@@ -15,15 +15,6 @@ pub(crate) fn write() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if a generated page differs from what the code would write.
-pub(crate) fn check() -> anyhow::Result<()> {
-    for (name, text) in pages()? {
-        let current = std::fs::read_to_string(planwright_testkit::repository().join(name)).unwrap_or_default();
-        anyhow::ensure!(current == text, "{name} is out of date: run `cargo xtask docs`");
-    }
-    Ok(())
-}
-
 /// Returns the generated pages, each with its path.
 fn pages() -> anyhow::Result<[(&'static str, String); 2]> {
     Ok([
@@ -88,4 +79,18 @@ fn capitalised(word: &str) -> String {
     chars
         .next()
         .map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generated_pages_are_current() {
+        for (name, text) in pages().expect("the pages") {
+            let path = planwright_testkit::repository().join(name);
+            let current = std::fs::read_to_string(path).unwrap_or_default();
+            assert!(current == text, "{name} is out of date: run `cargo xtask docs`");
+        }
+    }
 }

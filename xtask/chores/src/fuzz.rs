@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use planwright_laws::TARGETS;
 use planwright_testkit::TempFolder;
 
-use crate::needs;
+use xtask::needs;
 
 /// How long each target is tried where nobody says otherwise.
 const USUAL_SECONDS: u64 = 60;

@@ -1,4 +1,4 @@
-//! planwright's own chores. `cargo xtask` lists them.
+//! The chores that need planwright itself. `cargo xtask` lists and starts them.
 
 mod bench;
 mod built;
@@ -6,38 +6,19 @@ mod contend;
 mod docs;
 mod e2e;
 mod fuzz;
+#[cfg(test)]
 mod licences;
-mod needs;
 mod picture;
 mod rivals;
-mod test;
 mod torture;
 
 use std::process::ExitCode;
-
-const HELP: &str = "\
-cargo xtask test [FILTER]    everything CI runs: formatting, lints, licences, tests, documentation; installs git where it is missing
-cargo xtask bench [NAME…]    benchmarks against floors and rivals: check-100k, check-10k, start-up, shapes, transition-10k,
-                             convert-10k, landing, run-noop, journal, run-scale, load; --tasks N makes the last four smaller or larger
-cargo xtask e2e [AGENT…]     real agents against a model on loopback: claude, codex, gemini, opencode, qwen; installs them with npm
-                             into target/e2e, the one step that needs a network; --step NAME keeps to one of the steps
-cargo xtask contend          sixteen writers, four runs and two editors at one workspace for three minutes; --seconds N, --seed N
-cargo xtask rivals [NAME…]   the same work by other tools: task-master, backlog, taskgraph, openspec, dagu, ninja, make; installs
-                             them into target/rivals, and writes docs/rivals.md where none is named
-cargo xtask torture          faults at every step of the real binary: kills, torn writes, full disks, edits by others;
-                             --faults N for a part of them, --only NAME, --seed S, --binary FILE; and the simulation, --seeds N (0: not)
-cargo xtask fuzz [TARGET…]   any bytes as documents, plans, edits, answers, journals, output of agents, settings: a coverage-guided fuzzer
-                             tries the laws of fuzz/ for a minute each; --seconds N; needs a C++ compiler
-cargo xtask dist             build the binary that is shipped, with the `dist` profile, and print its path; takes minutes
-cargo xtask picture          draw a real run for the README, as docs/first-run.svg
-cargo xtask docs             write the generated pages of docs/";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to its user")]
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match args.as_slice() {
-        ["test", rest @ ..] => test::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["e2e", rest @ ..] => e2e::run(rest),
         ["contend", rest @ ..] => contend::run(rest),
@@ -51,11 +32,10 @@ fn main() -> ExitCode {
         ["measure", rest @ ..] => return bench::measure(rest),
         // The floor of the benchmarks of runs, as a process of its own.
         ["spawn-floor", rest @ ..] => bench::spawn_floor::run(rest),
-        [] | ["help" | "--help" | "-h"] => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        [other, ..] => Err(anyhow::anyhow!("there is no chore `{other}`\n\n{HELP}")),
+        other => Err(anyhow::anyhow!(
+            "there is no chore `{}`: `cargo xtask` lists them",
+            other.join(" ")
+        )),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
                 "--profile",
                 "bench",
                 "--package",
-                "xtask",
+                "chores",
                 "--",
                 "bench",
             ])

@@ -23,7 +23,7 @@ use table::Table;
 pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     let (names, steps) = sorted(args)?;
     let chosen = chosen(&names)?;
-    crate::needs::git()?;
+    xtask::needs::git()?;
     let scratch = target_folder()?.join("e2e");
     let binary = crate::built::binary(&[])?;
     let server = ModelServer::start()?;

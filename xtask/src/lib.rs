@@ -1,0 +1,3 @@
+//! What the chores share: the programs that they need beside Rust.
+
+pub mod needs;
