@@ -12,7 +12,11 @@ use crate::files::{Files, open_to_read};
 /// How long a writer waits for another unless told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-const MAX_PAUSE: Duration = Duration::from_millis(50);
+/// How long a process that waits sleeps before it tries again, at first.
+const FIRST_PAUSE: Duration = Duration::from_millis(8);
+
+/// The shortest of its pauses.
+const LAST_PAUSE: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
@@ -98,7 +102,6 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Durati
         source,
     };
     let start = Instant::now();
-    let mut pause = Duration::from_millis(1);
     loop {
         let file = files.open_shared(path).map_err(failed)?;
         match file.try_lock() {
@@ -116,9 +119,16 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Durati
             let holder = holder_of(files, path);
             return Err(LockError::Held { holder, waited });
         }
-        std::thread::sleep(pause.min(patience - waited));
-        pause = (pause * 2).min(MAX_PAUSE);
+        std::thread::sleep(pause_after(waited).min(patience - waited));
     }
+}
+
+/// Returns how long to sleep after having waited for some time. The longer a process has waited, the more often it tries, so that
+/// those who come later do not overtake it again and again.
+fn pause_after(waited: Duration) -> Duration {
+    let halvings = waited.as_millis() / 250;
+    let pause = FIRST_PAUSE / 2_u32.saturating_pow(u32::try_from(halvings).unwrap_or(u32::MAX)).max(1);
+    pause.max(LAST_PAUSE)
 }
 
 /// Returns who holds a lock at this moment, without waiting and without making anything.

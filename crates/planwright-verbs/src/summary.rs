@@ -1,10 +1,8 @@
 //! The verb `summary`: the result of a run, afterwards or while it works.
 
 use planwright_run::git::Repository;
-use planwright_run::inspect_file::inspect_file;
 use planwright_run::runs::SeenRun;
 use planwright_run::runs::state::RunState;
-use planwright_run::store;
 use serde::Deserialize;
 
 use crate::face::{Result, Workspace, from_here};
@@ -27,18 +25,9 @@ pub fn summary(workspace: &Workspace, request: &SummaryRequest) -> Result<RunRep
     let (run_state, standing) = judged(&seen)?;
     let place = seen.plan();
     let path = from_here(&place.target);
-    let loaded = store::load(&path).ok();
-    let inspection = loaded.map(|loaded| inspect_file(&loaded.source, Some(&path), None).inspection);
-    let setting = match inspection.and_then(|inspection| inspection.plan) {
-        Some(linked) => Setting::of(&path, &linked.plan),
-        None => Setting {
-            plan: path.to_string_lossy().into_owned(),
-            ..Setting::default()
-        },
-    };
     let setting = Setting {
         run: seen.place.id().to_owned(),
-        ..setting
+        ..Setting::of_file(&path, None)
     };
     let next = match (&standing, later_run(&seen)) {
         (RunStatus::Interrupted, None) => next_step(&run_state, &place.target),

@@ -65,7 +65,7 @@ impl VerbRefusal {
                 format!("its files cannot hold a blocked task; {}", allowed_words(allowed))
             }
             VerbRefusal::NotReady { .. } => {
-                "finish those first; `planwright why TASK` shows the way. --force --note \"…\" starts it anyway"
+                "finish those first; `planwright why TASK` shows the way. --force --note \"…\" does it anyway"
                     .to_owned()
             }
             VerbRefusal::UnknownStatus { .. } => "correct the status first: `planwright check` says how".to_owned(),

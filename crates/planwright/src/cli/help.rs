@@ -103,7 +103,7 @@ const PROBLEMS: &[(&[&str], &str)] = &[
     (&["hash"], "the plan has no hash"),
     (&["convert", "import"], "the plan has problems, or the file is there"),
     (&["migrate"], "the plan has problems, or nothing to migrate"),
-    (&["new", "init"], "the file is there already"),
+    (&["new"], "the file is there already"),
 ];
 
 /// What it means where a verb changes something.

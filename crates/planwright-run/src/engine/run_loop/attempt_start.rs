@@ -1,6 +1,7 @@
 //! Starts an attempt: records it, and starts its process when the record is durable.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::agent_process::{AgentFiles, AgentProcess};
 use crate::config::{Agent, Command};
 use crate::error_chain::with_causes;
 use crate::faults;
+use crate::fence::Fence;
 use crate::files::write_own;
 use crate::git::TaskCheckout;
 use crate::runs::{self, Finished, Outcome, ProcessStartRecord, RunEvent, VerificationContract};
@@ -287,46 +289,13 @@ impl RunLoop<'_> {
             );
             return self.not_started(attempt, &why);
         }
-        let session = self
-            .landing
-            .conflicts
-            .get(attempt.task)
-            .and_then(|conflict| conflict.session.clone());
-        let environment = self.agents.chosen.environment(agent).to_vec();
-        let environment = match (self.folders.workplace.site(), &attempt.location.checkout) {
-            (Some(site), Some(checkout)) => site.environment(environment, checkout.path()),
-            _ => environment,
-        };
+        let environment = self.environment_of(&attempt, agent);
         let fence = self.fence_of_agent(&attempt, agent, &environment);
         if let Err(error) = self.keep_policy(&attempt, fence.as_ref()) {
             return self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"));
         }
         let level = fence.as_ref().map(|fence| fence.policy.level.as_str().to_owned());
-        let plan = &self.snapshot.place().target;
-        let process = AgentProcess {
-            agent,
-            limits: &self.request.config.run.limits,
-            prompt,
-            task: &attempt.name,
-            folder: &attempt.location.folder,
-            files: AgentFiles {
-                prompt: attempt.place.prompt(),
-                result: attempt.location.result.clone(),
-                log: attempt.place.output(),
-            },
-            environment,
-            variables: attempt
-                .location
-                .checkout
-                .iter()
-                .flat_map(TaskCheckout::environment)
-                .collect(),
-            mark: mark_of_attempt(self.live.place.id(), plan, &attempt.name, attempt.number),
-            redaction: self.agents.chosen.redaction().clone(),
-            session,
-            fence,
-        };
-        let mut spec = process.spec();
+        let mut spec = self.process_of(&attempt, agent, prompt, environment, fence).spec();
         let key = self.attempts.new_key();
         match self.start_process(key, &mut spec) {
             Ok(started) => {
@@ -347,6 +316,46 @@ impl RunLoop<'_> {
             Err(error) if error.is_shortage() => self.wait_for_machine(attempt, &with_causes(&error)),
             Err(error @ StartError::Log { .. }) => self.hindered(attempt, &with_causes(&error)),
             Err(error) => self.not_started(attempt, &with_causes(&error)),
+        }
+    }
+
+    /// Returns the variables that an agent's process gets, with those of its checkout.
+    fn environment_of(&self, attempt: &RunningAttempt, agent: &Agent) -> Vec<(OsString, OsString)> {
+        let environment = self.agents.chosen.environment(agent).to_vec();
+        match (self.folders.workplace.site(), &attempt.location.checkout) {
+            (Some(site), Some(checkout)) => site.environment(environment, checkout.path()),
+            _ => environment,
+        }
+    }
+
+    fn process_of<'p>(
+        &'p self,
+        attempt: &'p RunningAttempt,
+        agent: &'p Agent,
+        prompt: &'p str,
+        environment: Vec<(OsString, OsString)>,
+        fence: Option<Fence>,
+    ) -> AgentProcess<'p> {
+        let plan = &self.snapshot.place().target;
+        let conflict = self.landing.conflicts.get(attempt.task);
+        let checkout = attempt.location.checkout.iter();
+        AgentProcess {
+            agent,
+            limits: &self.request.config.run.limits,
+            prompt,
+            task: &attempt.name,
+            folder: &attempt.location.folder,
+            files: AgentFiles {
+                prompt: attempt.place.prompt(),
+                result: attempt.location.result.clone(),
+                log: attempt.place.output(),
+            },
+            environment,
+            variables: checkout.flat_map(TaskCheckout::environment).collect(),
+            mark: mark_of_attempt(self.live.place.id(), plan, &attempt.name, attempt.number),
+            redaction: self.agents.chosen.redaction().clone(),
+            session: conflict.and_then(|conflict| conflict.session.clone()),
+            fence,
         }
     }
 

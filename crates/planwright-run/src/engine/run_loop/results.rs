@@ -253,6 +253,7 @@ impl RunLoop<'_> {
         self.attempts.free_slot(&attempt);
         self.keep_checkout(&mut attempt)?;
         let why = match attempt.ending {
+            Some(AgentEndReason::TakenAway) if attempt.is_gone() => "another process removed or renamed the task",
             Some(AgentEndReason::TakenAway) => "another process moved the task",
             _ => "the run was stopped",
         };

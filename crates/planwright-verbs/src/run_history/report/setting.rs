@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use planwright_core::dialect::Dialect;
 use planwright_core::plan::Plan;
 use planwright_core::text::visible;
+use planwright_run::inspect_file::inspect_file;
 use planwright_run::shell::shell_word;
+use planwright_run::store;
 
 use crate::text::{columns, shown_name};
 
@@ -31,6 +34,19 @@ impl Setting {
             run: String::new(),
             plan: path.to_string_lossy().into_owned(),
             titles: titles.collect(),
+        }
+    }
+
+    /// Returns the same for the plan that a file has at present; without titles where it has none.
+    pub(crate) fn of_file(path: &Path, forced: Option<&'static dyn Dialect>) -> Self {
+        let loaded = store::load(path).ok();
+        let inspection = loaded.map(|loaded| inspect_file(&loaded.source, Some(path), forced).inspection);
+        match inspection.and_then(|inspection| inspection.plan) {
+            Some(linked) => Setting::of(path, &linked.plan),
+            None => Setting {
+                plan: path.to_string_lossy().into_owned(),
+                ..Setting::default()
+            },
         }
     }
 
