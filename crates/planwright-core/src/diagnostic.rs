@@ -137,7 +137,7 @@ impl Diagnostic {
         Diagnostic { severity, ..self }
     }
 
-    /// Returns it without its places, and without a fix, which is about places: for a text that nobody has.
+    /// Returns it without its places, and without a fix, which names places: for a text that the user does not have.
     #[must_use]
     pub fn without_places(self) -> Self {
         Diagnostic {
@@ -276,7 +276,7 @@ fn is_fence_line(line: &str) -> bool {
 /// The most findings that reading a text, and checking its plan, each keep.
 pub const MAX_FINDINGS: usize = 100_000;
 
-/// A text is wrong in more places than anybody will look at.
+/// A text has more errors than planwright lists.
 pub static TOO_MANY_FINDINGS: Rule = Rule {
     id: "too-many-findings",
     severity: Severity::Error,

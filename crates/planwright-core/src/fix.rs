@@ -173,8 +173,8 @@ fn attempt(before: &Inspection, diagnostics: &[&Diagnostic], choice: &Choice<'_>
     (is_better && same_elsewhere(before, &removed, &after, &inserted)).then_some(after.source)
 }
 
-/// Returns how bad a text is, for comparing: what is wrong with its form comes first, and the graph only then. A dependency
-/// that was lost under a wrong name may turn out to be on nobody, and is better known than lost.
+/// Returns how bad a text is, for comparing: what is wrong with its form comes first, and the graph only then. A dependency that
+/// was lost under a wrong name may turn out to be on an unknown task, which is better known than lost.
 fn quality(inspection: &Inspection) -> [usize; 4] {
     let mut counts = [0; 4];
     for found in &inspection.diagnostics {

@@ -155,7 +155,7 @@ fn check_fixes(before: &Inspection) {
     }
 }
 
-/// A fix may bring to light that a lost dependency is on nobody, and that is no error of form.
+/// A fix may bring to light that a lost dependency is on an unknown task, and that is no error of form.
 fn n_errors_of_form(inspection: &Inspection) -> usize {
     let errors = inspection
         .diagnostics

@@ -56,7 +56,7 @@ pub fn shown(real: Duration) -> Duration {
     real.saturating_mul(faults::clock_rate())
 }
 
-/// The shortest pause where the clock is in a hurry: nobody is helped by looking at everything all the time.
+/// The shortest pause where the clock runs faster: a shorter one would only keep the processor busy.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 fn since_epoch() -> Duration {

@@ -81,7 +81,7 @@ pub fn duplicate(plan: &PlanPlace, folder: &Path) -> Result<Duplicate, Duplicate
     let inventory = Inventory::of(&plan.root, fs::canonicalize(folder).ok().as_deref())?;
     let n_copied = match inventory.make(plan, folder) {
         Ok(n_copied) => n_copied,
-        // Somebody else may have made one meanwhile.
+        // Another process may have made the copy meanwhile.
         Err(error) => {
             return match state_of(plan, folder) {
                 Ok(ExistingTarget::Copy) => Ok(copy),
@@ -255,8 +255,8 @@ fn write(path: &Path, text: &str) -> Result<(), DuplicateError> {
     written.map_err(DuplicateError::io(path))
 }
 
-/// Removes copies that nobody came to finish: those under a name of ours that nobody has touched for long, by the clock of the disk,
-/// which our own copy has just been told.
+/// Removes copies whose process never finished them: those under a temporary name of ours that were not touched for an hour, by
+/// the clock of the disk, which our own copy shows.
 fn remove_abandoned(folder: &Path, own: &Path) {
     let Ok(now) = fs::metadata(own).and_then(|metadata| metadata.modified()) else {
         return;

@@ -274,8 +274,8 @@ pub fn read_bounded(file: File, max_bytes: usize) -> io::Result<Vec<u8>> {
 }
 
 /// Opens a file of planwright's own to write to it. A link is not followed, for a checkout of a stranger's could have it lead to
-/// any file of the user's; and a pipe is refused without waiting for its other end. Devices are let pass: nobody but the superuser
-/// makes them.
+/// any file of the user's; and a pipe is refused without waiting for its other end. Devices are let pass: only the superuser makes
+/// them.
 pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));

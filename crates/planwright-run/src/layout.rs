@@ -15,7 +15,7 @@ pub const STATE_FOLDER: &str = ".planwright";
 /// The configuration file of a workspace, at its root.
 pub const CONFIG_FILE: &str = "planwright.toml";
 
-/// What the `.gitignore` of the state folder says: the state of a workspace is nobody's source code.
+/// The text of the `.gitignore` in the state folder: the state of a workspace is not source code.
 pub const IGNORE: &str = "*\n";
 
 /// The folder, from the root of a workspace, for archived plans whose dialect has none.
@@ -193,8 +193,8 @@ pub(crate) fn make_dated_folder(files: &dyn Files, root: &Path, parent: &Path, t
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Refuses a path in the state folder that links lead to: a checkout of a stranger's could have state written anywhere. A link
-/// that leads nowhere is no folder, and is refused by whoever wants to make one.
+/// Refuses a path in the state folder that links lead to: a checkout of a stranger's could have state written anywhere. A dangling
+/// link passes, but no folder can be created in its place.
 pub(crate) fn refuse_links(files: &dyn Files, root: &Path, path: &Path) -> io::Result<()> {
     let is_link = |path: &&Path| {
         let found = files.link_metadata(path);

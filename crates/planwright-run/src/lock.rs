@@ -105,7 +105,7 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Durati
     loop {
         let file = files.open_shared(path).map_err(failed)?;
         match file.try_lock() {
-            // Somebody may have removed the file (`git clean`) between opening and locking: then this lock excludes nobody.
+            // Another process may have removed the file (`git clean`) before it was locked. Then this lock excludes no process.
             Ok(()) if is_at(files, &file, path) => {
                 sign(files, &file, me).map_err(failed)?;
                 return Ok(PlanLock { file });
@@ -144,12 +144,12 @@ pub(crate) fn held_by(files: &dyn Files, path: &Path) -> Option<LockHolder> {
 fn sign(files: &dyn Files, file: &File, me: &LockHolder) -> io::Result<()> {
     let line = serde_json::to_string(me)? + "\n";
     files.truncate(file, 0)?;
-    // Whoever signs again has written before, and would go on behind that.
+    // After an earlier signature of this holder, the file position is behind that signature.
     (&*file).rewind()?;
     files.write(file, line.as_bytes())
 }
 
-/// Reads who holds a lock. Where a locked file cannot be read, as on Windows, nobody knows.
+/// Reads who holds a lock; none where a locked file cannot be read, as on Windows.
 fn holder_of(files: &dyn Files, path: &Path) -> Option<LockHolder> {
     let bytes = files.read(path, 4096).ok()?;
     serde_json::from_slice(&bytes).ok()

@@ -34,7 +34,7 @@ const MAX_REPAIRS: u32 = 2;
 /// How often is looked whether the user wants the end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Whoever can be asked for a plan.
+/// What can be asked for a plan: an agent, or an answer that is there already.
 pub trait AnswerSource {
     /// Asks for an answer.
     fn ask(&mut self, prompt: &str) -> Result<AgentAnswer, AgentQueryError>;

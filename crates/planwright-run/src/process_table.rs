@@ -18,7 +18,7 @@ pub(crate) struct ProcessEntry {
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
-    /// Whether it has not ended. What has ended and nobody has asked for yet is in the table too.
+    /// Whether it has not ended. A process that has ended and was not waited for yet is in the table too.
     pub(crate) is_alive: bool,
 }
 

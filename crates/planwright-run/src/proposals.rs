@@ -41,14 +41,14 @@ fn folder_of(plan: &Path) -> io::Result<(PlanPlace, PathBuf)> {
     Ok((place, folder))
 }
 
-/// Keeps a proposal until somebody says something to it. Returns its file.
+/// Keeps a proposal until the user decides on it. Returns its file.
 pub fn hold(plan: &Path, proposal: &Proposal) -> Result<PathBuf, CreateError> {
     let failed = |source| CreateError::Io {
         path: plan.to_owned(),
         source,
     };
     let (place, folder) = folder_of(plan).map_err(failed)?;
-    // Whoever tries again proposes the same again.
+    // Another attempt may propose the same again.
     let is_same = |known: &Proposal| known.tasks == proposal.tasks && known.answer == proposal.answer;
     let others = held(plan).map_err(failed)?;
     if let Some((path, _)) = others.into_iter().find(|(_, known)| is_same(known)) {

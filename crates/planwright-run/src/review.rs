@@ -33,7 +33,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// The pause between two looks at what a run has answered.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// What somebody thinks of what a task made.
+/// A reviewer's verdict on what a task made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewVerdict {
     /// It is good: the task is done.
@@ -93,7 +93,7 @@ pub enum Reviewed {
         run: String,
         /// The task, by the plan's own name.
         task: String,
-        /// What it answers: `approved`, or the outcome of the task; none in a dry run, which tells nobody.
+        /// What the run answers: `approved`, or the outcome of the task; none in a dry run, which sends no request.
         answer: Option<String>,
     },
     /// No run is going on, and the approval is in the log of the last one: the next run lands the work.
@@ -121,7 +121,7 @@ pub enum Reviewed {
 /// Why a word on a task changes nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
-    /// Nobody asked for it.
+    /// No run waits for a review of this task.
     #[error("task `{task}` does not wait for review")]
     NothingWaits {
         /// The task.
@@ -157,7 +157,7 @@ pub enum ReviewError {
     },
 }
 
-/// Says what somebody thinks of what a task made.
+/// Passes a reviewer's verdict on a task to the active run, or records it where no run is active.
 pub fn review(target: ChangeTarget<'_>, review: &Review<'_>) -> Result<Reviewed, ReviewError> {
     let files = &DiskFiles;
     let place = PlanPlace::of(files, target.path).map_err(|source| ReviewError::Io {
@@ -348,7 +348,7 @@ fn answer_in(record: &RunRecord, task: &str) -> Option<String> {
     }
 }
 
-/// A task that a run left for somebody to look at.
+/// A task that a run left for review.
 struct Waiting {
     run: RunPlace,
     work: ReviewedWork,
@@ -379,7 +379,7 @@ struct ReviewedWork {
 
 /// The last thing that a run wrote of a task, as far as reviews go.
 enum LastReviewEvent {
-    /// Somebody must look at what it made.
+    /// A reviewer must look at what it made.
     Review(ReviewedWork),
     /// Anything else.
     Other,

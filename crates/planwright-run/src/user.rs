@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::programs::command;
 
-/// Returns who the user is: by the environment, else by git's settings, else nobody that is known.
+/// Returns the name of the user: from the environment, else from git's settings, else `unknown`.
 pub fn user() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"]
         .iter()

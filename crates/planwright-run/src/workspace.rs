@@ -19,7 +19,7 @@ pub fn slashed(path: &Path) -> String {
 }
 
 /// Returns the plans below a folder, as git sees it: by where they lie, and elsewhere by what they hold. Folders that cannot be
-/// looked into are among them: nobody knows what they hold.
+/// read are among them, since they may hold plans.
 pub fn plans_below(folder: &Path) -> Vec<PathBuf> {
     let mut builder = WalkBuilder::new(folder);
     // Plans live in hidden folders, so those are searched; what git ignores is not.
@@ -201,7 +201,7 @@ pub fn look_up(questions: &Questions, root: &Path) -> DiskFacts {
         Some(path) => match load(&root.join(path)) {
             Ok(loaded) => SourcePlanLookup::Bytes(bytes_of(&root.join(path), &loaded.source)),
             Err(LoadError::Missing { .. }) => SourcePlanLookup::Missing,
-            // The path as the plan has it: where the workspace lies is nobody else's business.
+            // The path as the plan has it: the message does not reveal where the workspace lies.
             Err(error) => {
                 SourcePlanLookup::Unreadable(error.to_string().replace(&root.join("").display().to_string(), ""))
             }

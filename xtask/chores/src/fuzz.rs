@@ -13,7 +13,7 @@ use planwright_testkit::TempFolder;
 
 use xtask::needs;
 
-/// How long each target is tried where nobody says otherwise.
+/// How long each target is tried by default.
 const USUAL_SECONDS: u64 = 60;
 
 /// Counts the edges of the code that an input passes, and tells the fuzzer what it is compared with.

@@ -179,7 +179,7 @@ impl OutputSummary {
     pub(super) fn noise(&mut self, line: &str) {
         let line = without_colours(clip(line, MAX_LOOKED_AT));
         let line = line.trim();
-        // A cut event is not a notice: what stands in it may be anybody's words.
+        // A cut event is not a notice: its text may quote a user, a file or a tool.
         if line.is_empty() || line.starts_with(['{', '[']) && line.contains('"') {
             return;
         }

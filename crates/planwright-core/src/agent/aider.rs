@@ -14,7 +14,7 @@ const COMMIT: &str = "Commit ";
 /// Words that stand before the kind of an error of its library for providers.
 const PROVIDER: &str = "litellm.";
 
-/// Words that it prints when somebody interrupts it.
+/// Words that it prints when the user interrupts it.
 static INTERRUPTS: &[&str] = &["^C again to exit", "^C KeyboardInterrupt"];
 
 /// Listens to aider.

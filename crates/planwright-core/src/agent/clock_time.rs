@@ -1,6 +1,6 @@
 //! Times of day in the output of agents, such as `try again at 7:15 PM`. Does not know the current time or the time zone.
 
-/// A time of day, perhaps with its date, on the clock of whoever wrote it.
+/// A time of day, perhaps with its date, by the clock of the program that printed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockTime {
     /// Year, month and day; none where it is about the next such time.

@@ -35,7 +35,7 @@ impl Splitter {
         let trimmed = line.trim();
         let bare = trimmed.strip_suffix(',').unwrap_or(trimmed);
         let is_whole = bare.starts_with('{') && bare.ends_with('}');
-        // Nobody lays out a whole object at the margin of a line inside another one: that was never closed.
+        // No agent begins a line with a whole object inside another one: the other one was never closed.
         if is_whole && (self.spread.is_empty() || line.starts_with('{')) && event(bare, take) {
             self.forget();
         } else if !self.spread.is_empty() {

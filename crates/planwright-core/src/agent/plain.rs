@@ -56,7 +56,7 @@ impl FormatReader for Plain {
         if NO_COMMAND.contains(&code) {
             return Some(ClosingStatus::Badly(AgentOutcome::Broken { why: sentence }));
         }
-        // Only the last line is the command's own last word: what stands above may be the output of somebody's tests.
+        // Only the last line is the command's own last word: the lines above may be the output of tests that it ran.
         let last = summary.last_noise().last();
         let limit = last.filter(|line| signs::of(line) == Some(Sign::RateLimited));
         Some(ClosingStatus::Badly(match limit {

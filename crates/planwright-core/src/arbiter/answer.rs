@@ -27,7 +27,7 @@ pub struct Decision {
 pub enum AnswerError {
     /// There is nothing in it.
     Empty,
-    /// It is longer than anybody reads.
+    /// It is longer than [`MAX_ANSWER_BYTES`].
     TooLong {
         /// How many bytes it has.
         n_bytes: usize,
@@ -36,7 +36,7 @@ pub enum AnswerError {
     NoObject,
     /// The `agent` of the object is no text, or blank.
     NoAgent,
-    /// Nobody is called so.
+    /// It names an agent that was not offered.
     UnknownAgent {
         /// The name.
         agent: String,

@@ -1,5 +1,5 @@
 //! What an agent gets to read that is to say which agent acts next, in the shape that SPEC-0010 has for it, and what its answer
-//! means. Knows plans and the names of agents; starts nobody, and reads no logs.
+//! means. Knows plans and the names of agents; starts no agent, and reads no logs.
 //!
 //! The text of a plan is not trusted. In the brief it can begin no heading, so that it cannot pose as planwright's own words;
 //! and whatever it talks an arbiter into, the answer is one of the agents that planwright offered, or none.

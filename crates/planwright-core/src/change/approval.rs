@@ -53,7 +53,7 @@ fn status_of<'d>(dialect: &dyn Dialect, located: &LocatedPlan<'d>) -> Option<Nod
     located.object.get(spec.name)
 }
 
-/// Says that a plan was approved which nobody had asked to approve.
+/// Notes that a plan was approved without being submitted before.
 fn notes(could_be_submitted: bool, verb: PlanVerb) -> Vec<Note> {
     let was_not_submitted = could_be_submitted && verb == PlanVerb::Approve;
     let note = || Note::Happened("the plan had not been submitted".to_owned());

@@ -15,7 +15,7 @@ use crate::inspect::LinkedPlan;
 use crate::plan::{State, TaskFate, Verb};
 use crate::text::SourceText;
 
-/// One transition that somebody asks for.
+/// A request for one transition of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskRequest<'a> {
     /// The task.

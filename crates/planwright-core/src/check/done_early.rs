@@ -53,7 +53,7 @@ pub(super) fn check(plan: &Plan, links: &Links, found: &mut CheckFindings) {
     }
 }
 
-/// The same for stages, where nobody has written the dependency down: worth a note only.
+/// The same for stages, where the plan does not write the dependency down: worth a note only.
 fn check_stages(plan: &Plan, found: &mut CheckFindings) {
     let open = plan
         .tasks()

@@ -38,7 +38,7 @@ pub fn check(plan: &Plan, links: &Links) -> Vec<Diagnostic> {
     found.list
 }
 
-/// What the rules found, up to a number that nobody reads to the end of.
+/// What the rules found, up to a limit.
 #[derive(Default)]
 struct CheckFindings {
     list: Vec<Diagnostic>,

@@ -73,7 +73,7 @@ fn run_through(plan: &Plan, links: &Links, dependents: &Dependents) -> Vec<bool>
     for problem in links.problems() {
         match *problem {
             LinkProblem::Repeated { .. } => {}
-            // What waits for itself or for nobody is never let go.
+            // A task that depends on itself, or on an unknown or unreadable task, is never released.
             LinkProblem::ItSelf { task_ix, .. }
             | LinkProblem::Unknown { task_ix, .. }
             | LinkProblem::Unreadable { task_ix, .. } => n_open[task_ix] += 1,

@@ -60,7 +60,7 @@ fn nearest_task<'p>(plan: &'p Plan, task_ix: usize, written: &str, budget: &mut 
     nearest_name(written, names)
 }
 
-/// Returns the name of a task that somebody probably meant who wrote another.
+/// Returns the name of a task that `written` probably misspells.
 pub fn nearest_name<'n>(written: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if written.len() > 64 {
         return None;

@@ -125,7 +125,7 @@ pub(super) fn anew(
     keep_unknown(&source, dialect, &mut composed);
     let text = writer.lay_out(composed);
     let stored = inspect_as(&SourceText::new(text.as_str()), dialect);
-    // Places in a text that nobody has are of no use.
+    // Places in a text that the user does not have are of no use.
     let errors = errors_of(&stored).into_iter().map(Diagnostic::without_places);
     let errors: Vec<Diagnostic> = errors.collect();
     match errors.is_empty() {
@@ -269,7 +269,7 @@ impl GivenFields {
         field.span.contains(span).then_some(field)
     }
 
-    /// Sorts findings into errors and notes: what is wrong with a value that is not taken stands in nobody's way.
+    /// Sorts findings into errors and notes: an invalid value that is not taken is no obstacle.
     fn judge(&self, found: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         let of_values = [&INVALID_FIELD, &INVALID_STATUS, &QUOTED_VALUE, &INVALID_TIMESTAMP];
         let (mut errors, mut notes) = (Vec::new(), Vec::new());
@@ -286,7 +286,7 @@ impl GivenFields {
                         .push(Diagnostic::new(&rules::IMPORT_DEFAULT, field.span, message).with_help(&finding.message));
                 }
                 None if finding.severity == Severity::Error => errors.push(finding.clone()),
-                // Advice about the plan's own fields that are made anew is advice about a plan that nobody will have.
+                // Advice about the plan's own fields that are made anew does not apply to the new plan.
                 None if field.is_some_and(|field| field.is_reset && field.place == 0) => {}
                 None => notes.push(finding.clone()),
             }

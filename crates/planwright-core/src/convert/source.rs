@@ -32,7 +32,7 @@ pub(crate) fn tasks_of(inspection: &Inspection) -> Option<Vec<Vec<(String, Plain
     ConversionSource::new(inspection).map(|source| source.original_tasks())
 }
 
-/// Returns the text of an inspected plan with more tasks at its end, each a JSON object, for whoever reads it anew; none where the
+/// Returns the text of an inspected plan with more tasks at its end, each a JSON object, to be inspected anew; none where the
 /// tasks are no objects, or stand inside other text.
 pub(crate) fn with_more_tasks(inspection: &Inspection, more: &[String]) -> Option<String> {
     let source = ConversionSource::new(inspection).filter(|source| source.carrier != CarrierKind::Markdown)?;

@@ -113,7 +113,7 @@ impl<'a> DialectInput<'a> {
 /// What the caller found on disk for a plan that refers to other files.
 #[derive(Clone, Debug, Default)]
 pub struct DiskFacts {
-    /// Whether anybody has looked, or will.
+    /// Whether the caller has looked, or will.
     pub looked: DiskLookup,
     /// The plan this one is derived from.
     pub source_plan: SourcePlanLookup,
@@ -126,7 +126,7 @@ pub struct DiskFacts {
 /// Whether the disk has been looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiskLookup {
-    /// Nobody will look: findings that need the disk are left out.
+    /// The caller will not look: findings that need the disk are left out.
     #[default]
     Never,
     /// Not yet: a dialect that has questions answers with them alone, and is asked again.
@@ -138,7 +138,7 @@ pub enum DiskLookup {
 /// What became of looking for the source plan.
 #[derive(Clone, Debug, Default)]
 pub enum SourcePlanLookup {
-    /// It does not exist, or nobody looked.
+    /// It does not exist, or the caller did not look.
     #[default]
     Missing,
     /// It exists but cannot be read.

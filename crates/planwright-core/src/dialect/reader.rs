@@ -176,7 +176,7 @@ impl<'d> PlanReader<'d> {
         }
     }
 
-    /// Adds a finding, up to a number that nobody reads to the end of: a small file may be wrong in millions of places.
+    /// Adds a finding, up to a limit: a small file may be wrong in millions of places.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         push_bounded(&mut self.diagnostics, || diagnostic);
     }

@@ -43,7 +43,7 @@ impl<'a> RequestHistory<'a> {
         })
     }
 
-    /// Returns the state of a task after all moves; none for a status that nobody knows.
+    /// Returns the state of a task after all moves; none for an unknown status.
     pub fn after(&self, task_ix: usize) -> Option<State> {
         match self.moved.get(&task_ix) {
             Some(&to) => Some(to),

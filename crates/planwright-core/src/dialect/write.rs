@@ -86,7 +86,7 @@ static NOTHING: Resets<'static> = Resets {
 /// What the user wants of a migration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MigrationOrder {
-    /// How many tasks may run side by side from now on; the dialect's default where nobody says.
+    /// How many tasks may run side by side from now on; the dialect's default where the user does not set it.
     pub max_concurrency: Option<u32>,
 }
 
@@ -318,7 +318,7 @@ pub(crate) fn take_created(head: &mut Fields) -> Option<String> {
     take_time(head, Field::CreatedAt).or_else(|| take_time(head, Field::Date))
 }
 
-/// Takes a moment of the plan's; now, where nobody wrote it down.
+/// Takes a time of the plan's; the current time where the plan has none.
 pub(crate) fn take_time_or_now(
     head: &mut Fields,
     field: Field,
@@ -418,7 +418,7 @@ pub fn take_file_id(head: &mut Fields) -> Option<String> {
     head.take_text(Field::Id)
 }
 
-/// Gives every task an id that fits: its own where that fits and nobody had it before, else a new one.
+/// Gives every task an id that fits: its own where that fits and no earlier task has it, else a new one.
 /// Returns the ids, and which of them are new.
 pub fn task_ids(
     tasks: &[DraftTask],

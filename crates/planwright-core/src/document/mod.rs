@@ -261,8 +261,8 @@ impl Document {
         self.is_broken
     }
 
-    /// Returns true where the nesting had to be guessed or the rest is unread: what seems to be missing may stand where
-    /// nobody looked, and what was read may belong elsewhere. Slips that are surely understood leave no doubt.
+    /// Returns true where the nesting had to be guessed or the rest is unread: what seems to be missing may stand in an unread
+    /// part, and what was read may belong elsewhere. Slips that are surely understood leave no doubt.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.is_doubtful
     }

@@ -16,7 +16,7 @@ pub use moves::VerbRefusal;
 pub use reasons::skipped_for_failures_of;
 pub(crate) use working_plan::{Halt, WorkingPlan};
 
-/// What somebody asks for.
+/// A request to apply a verb to a task.
 #[derive(Clone, Copy, Debug)]
 pub struct VerbRequest<'a> {
     /// What to do.
@@ -97,7 +97,7 @@ impl<'a> VerbRequest<'a> {
     }
 }
 
-/// What somebody asks for a whole plan.
+/// A request to apply a verb to a whole plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanRequest<'a> {
     /// What to do.

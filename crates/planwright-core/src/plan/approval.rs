@@ -1,6 +1,6 @@
 //! The table of transitions of whole plans: status and verb to new status, with each dialect's machine as data.
 
-/// What somebody does to a whole plan.
+/// A verb that applies to a whole plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlanVerb {
     /// Asks for it to be approved.
@@ -97,7 +97,7 @@ pub struct RunRefusal {
 /// What lets a plan run that would be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunLift {
-    /// Somebody's approval: `run --yes` gives it.
+    /// The user's approval: `run --yes` gives it.
     Approval,
     /// Another attempt at what failed: `run --retry-failed` makes it.
     Retry,

@@ -220,7 +220,7 @@ pub struct Dependency {
 }
 
 impl Dependency {
-    /// Returns a dependency that is there, but written so that nobody can tell on what: it is never satisfied.
+    /// Returns a dependency that is there, but whose target cannot be read: it is never satisfied.
     pub fn unreadable(span: Span) -> Self {
         Dependency {
             span,

@@ -57,7 +57,7 @@ pub struct PlanProgress {
     pub failed: usize,
     /// Left out.
     pub skipped: usize,
-    /// Blocked from outside, or in a state nobody knows.
+    /// Blocked from outside, or with an unknown status.
     pub blocked: usize,
 }
 

@@ -212,7 +212,7 @@ impl StateCounts {
         StateCounts::of_states(plan.tasks().iter().map(|task| task.status.state()))
     }
 
-    /// Counts states; none stands for a status that nobody knows.
+    /// Counts states; none stands for an unknown status.
     pub fn of_states(states: impl Iterator<Item = Option<State>>) -> Self {
         let mut tally = StateCounts {
             n_tasks: 0,

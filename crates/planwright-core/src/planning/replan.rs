@@ -137,8 +137,8 @@ fn with_comparison<T>(
     })
 }
 
-/// Makes the tasks of a plan that somebody proposes to let grow: each of the new ones is a JSON object in the fields that a planner
-/// of the dialect would write.
+/// Returns a version of a plan with proposed tasks added. Each of the new tasks is a JSON object in the fields that a planner of
+/// the dialect would write.
 pub fn grown(
     old: &Inspection,
     dialect: &'static dyn Dialect,

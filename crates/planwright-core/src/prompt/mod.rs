@@ -37,7 +37,7 @@ use placeholder::{PromptForm, PromptValueSource};
 pub(crate) use template::TemplateNames;
 pub use template::{MAX_TEMPLATE_BYTES, Template};
 
-/// How large a prompt may be where nobody says otherwise, in bytes.
+/// The default limit for the size of a prompt, in bytes.
 pub const DEFAULT_MAX_BYTES: usize = 100 * 1024;
 
 /// How the outputs of dependencies are spoken of.

@@ -92,8 +92,8 @@ fn fenced(text: &str) -> String {
     format!("{fence}text\n{text}\n{fence}")
 }
 
-/// Returns the text without what only terminals and parsers of old act on. A line ends in one way, so that what looks
-/// like a line to anybody is one.
+/// Returns the text without what only terminals and parsers of old act on. A line ends in one way, so that all readers see the
+/// same lines.
 fn without_controls(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);

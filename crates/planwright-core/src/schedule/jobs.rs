@@ -21,7 +21,7 @@ pub struct Job {
     pub claims: Vec<FileUse>,
     /// How often it may be tried in this run.
     pub max_attempts: u32,
-    /// Whether somebody has to approve what it made before it counts as done.
+    /// Whether a person has to approve what it made before it counts as done.
     pub needs_review: bool,
     /// Whether it was made before, and only the approval is missing.
     pub awaits_review: bool,
@@ -36,7 +36,7 @@ pub struct Job {
 pub struct FileUse {
     /// The file, as a number.
     pub file: u32,
-    /// Whether nobody else may use it meanwhile; those who only read share.
+    /// Whether no other task may use it meanwhile; tasks that only read it share it.
     pub is_exclusive: bool,
 }
 
@@ -132,7 +132,7 @@ fn state_of(plan: &Plan, task: &Task) -> State {
         Some(State::Pending) if task.held && plan.satisfies(task) => State::Skipped,
         Some(State::Failed) if task.offered => State::Pending,
         Some(state) => state,
-        // A status that nobody knows is never ready, and never satisfies.
+        // A task with an unknown status is never ready, and satisfies no dependency.
         None => State::Blocked,
     }
 }

@@ -109,7 +109,7 @@ pub enum ScheduleEvent {
         /// The task.
         task: u32,
     },
-    /// Somebody has looked at what a task made and approved it.
+    /// A person has looked at what a task made and approved it.
     Approved {
         /// The task.
         task: u32,
@@ -124,7 +124,7 @@ pub enum ScheduleEvent {
         /// The task.
         task: u32,
     },
-    /// Somebody else moved a task. If it was running here, it is not any more.
+    /// A change from outside the run moved a task. If it was running here, it is not any more.
     Moved {
         /// The task.
         task: u32,
@@ -178,7 +178,7 @@ pub enum ScheduleAction {
 /// Why nothing new starts although something could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Somebody asked for it.
+    /// The user or another process asked for it.
     Requested,
     /// A task met its stop condition.
     Condition {
@@ -203,7 +203,7 @@ pub enum ScheduleStatus {
     Busy,
     /// Nothing runs, because the run is paused.
     Paused,
-    /// Nothing runs, and what could run next waits for somebody's approval.
+    /// Nothing runs, and what could run next waits for a person's approval.
     AwaitsReview,
     /// Nothing runs and nothing will, because the run was stopped.
     Stopped(Stop),
@@ -237,7 +237,7 @@ pub enum Phase {
     Running,
     /// Between two attempts.
     Resting,
-    /// Done, and somebody has to look at it.
+    /// Done, and a person has to review it.
     Review,
     /// Over, in this state.
     Over(State),
@@ -294,8 +294,8 @@ impl Schedule {
         (schedule, actions)
     }
 
-    /// Returns the same run over other tasks, as when somebody edits the plan meanwhile, and what to do next. `old_of` tells for
-    /// each of the tasks which of the old ones it is: what has begun of it goes on.
+    /// Returns the same run over other tasks, as when the user edits the plan meanwhile, and what to do next. `old_of` maps each
+    /// of the tasks to the old one that it is: what has begun of it continues.
     pub fn over(&self, jobs: Jobs, old_of: &[Option<u32>]) -> (Self, Vec<ScheduleAction>) {
         let old = |task: usize| old_of.get(task).copied().flatten();
         let count = |counts: &[u32], task: usize| old(task).and_then(|old| counts.get(old as usize).copied());

@@ -42,7 +42,7 @@ impl Holders {
 }
 
 impl Queue {
-    /// Returns a queue in which nothing is satisfied and nobody is ready.
+    /// Returns a queue in which nothing is satisfied and no task is ready.
     pub(super) fn new(jobs: &Jobs) -> Self {
         let mut stages: Vec<u32> = jobs.all().iter().map(|job| job.stage).collect();
         stages.sort_unstable();
@@ -140,7 +140,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether anybody could begin if there were slots and files.
+    /// Returns whether no task could begin even if there were slots and files.
     pub(super) fn is_empty(&self) -> bool {
         self.ready.is_empty() && self.ready_alone.is_empty()
     }

@@ -364,7 +364,7 @@ fn the_brief_acts_on_the_running_failed_or_next_task() {
         ("pending failed pending", Some(1)),
         ("complete complete", None),
         ("complete skipped", None),
-        // The second waits for a skipped one, which satisfies nobody here.
+        // The second depends on a skipped task, which satisfies no dependency here.
         ("skipped pending<0 pending", Some(2)),
         ("skipped pending<0", Some(1)),
     ] {

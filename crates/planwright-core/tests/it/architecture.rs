@@ -28,7 +28,7 @@ const LAYERS: &[&str] = &[
     "planning",
 ];
 
-/// Imports that point down and are wrong all the same.
+/// Imports that point down and are forbidden.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("plan", "document"),
     ("check", "document"),

@@ -440,7 +440,7 @@ fn never_started(dialect: &str, specs: &[Spec]) -> BTreeSet<usize> {
     (0..specs.len()).filter(|&ix| specs[ix].status == 0).collect()
 }
 
-/// Returns the tasks with a finding of their own: on a circle, waiting for themselves or for nobody.
+/// Returns the tasks with a finding of their own: on a cycle, or depending on themselves or on an unknown task.
 fn has_own_finding(specs: &[Spec]) -> BTreeSet<usize> {
     let ways = distances(&edges_of(specs), &vec![true; specs.len()]);
     let is_one = |ix: &usize| {

@@ -134,7 +134,7 @@ fn an_answer_becomes_an_executable_pack_with_every_section_in_order() {
     let head: Vec<&str> = text.lines().take_while(|line| !line.starts_with("# ")).collect();
     assert!(head.contains(&"spec_id: \"2026-05-11-004-photos\""), "{head:#?}");
     assert!(head.contains(&"status: \"derived\""));
-    // Sections that nobody used are not named.
+    // Sections that no task uses are not named.
     let used: Vec<&&str> = head.iter().filter(|line| line.starts_with("  - ")).collect();
     assert_eq!(
         used,

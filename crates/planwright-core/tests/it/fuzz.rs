@@ -318,7 +318,7 @@ fn fixing_is_sound(bytes: &[u8]) -> Result<(), String> {
             return Err("a text that is not UTF-8 was changed".to_owned());
         }
         let after = with_choice(|choice| inspect(&fixed.source, choice));
-        // What is wrong with the form may not grow; a fix may bring to light that a lost dependency is on nobody.
+        // Errors of form may not increase. A fix may bring to light that a lost dependency is on an unknown task.
         let of_form = |inspection: &Inspection| {
             let errors = inspection
                 .diagnostics

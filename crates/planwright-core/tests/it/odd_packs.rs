@@ -1,5 +1,4 @@
-//! Edits of packs that are not as most are: cards that say something else or that nobody understands, waves with names,
-//! drafts, other fences, errors.
+//! Edits of unusual packs: cards that say something else or cannot be understood, waves with names, drafts, other fences, errors.
 
 use planwright_core::change::Open;
 use planwright_core::change::tasks::{Edit, NewTask, edit};

@@ -294,7 +294,7 @@ fn a_template_serves_its_own_purpose_only() {
     };
     assert!(plan_prompt(&both).text.contains("Ship the importer"));
     assert_eq!(repair_prompt(&both, "a", "f").text, "OWN ```text\nf\n```");
-    // Who is not told what is wrong cannot mend it.
+    // A repair template without the findings is not used: the planner could not fix what it does not know.
     assert_eq!(
         repair_prompt(&with(&silent), "a", "f"),
         repair_prompt(&brief(), "a", "f")

@@ -220,7 +220,7 @@ fn circles(agents: &BTreeMap<String, Agent>) -> Vec<Vec<&str>> {
             way.push(at);
             next = agents.get(at).and_then(|agent| agent.fallback.as_deref());
         }
-        // Whoever was seen on another way leads to what is known already.
+        // An agent that was seen on an earlier path leads to no new cycle.
         let Some(start) = next.and_then(|at| way.iter().position(|one| *one == at)) else {
             continue;
         };

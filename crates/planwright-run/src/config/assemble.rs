@@ -80,7 +80,7 @@ pub(super) struct SettingLocation {
 pub(super) struct Assembly {
     pub(super) sources: Vec<ConfigSource>,
     pub(super) settings: BTreeMap<Vec<String>, (usize, WrittenSetting)>,
-    /// The tables that somebody wrote, with the last place, and whether nothing was wrong there.
+    /// The tables that stand in the sources, each with its last place, and whether nothing was wrong there.
     pub(super) tables: BTreeMap<Vec<String>, (SettingLocation, bool)>,
 }
 
@@ -171,7 +171,7 @@ impl Assembly {
             });
         }
         self.sources.push(source);
-        // A list is one value: whoever writes rules for criteria replaces those of whom they win over.
+        // A list is one value: rules for criteria in this source replace those of all sources before it.
         let is_criterion = |parts: &[String]| parts.len() > 2 && parts[0] == "verify" && parts[1] == "criteria";
         if reading.tables.iter().any(|table| is_criterion(&table.parts)) {
             self.settings.retain(|parts, _| !is_criterion(parts));

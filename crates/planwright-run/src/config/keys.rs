@@ -9,7 +9,7 @@ pub struct Key {
     /// Its path; `NAME` and `VARIABLE` stand for names of the user's, `[]` for each table of a list.
     pub path: &'static str,
     pub kind: SettingType,
-    /// What holds where nobody sets it, as it would be written; none where that depends, or is nothing.
+    /// The default, as it would be written; none where it depends on something else, or there is none.
     pub default: Option<&'static str>,
     pub has_variable: bool,
     pub is_user_only: bool,

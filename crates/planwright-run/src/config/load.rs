@@ -58,7 +58,7 @@ pub fn load(root: &Path, surroundings: &ConfigInputs) -> Configuration {
 fn file(level: ConfigLevel, path: PathBuf) -> Option<ConfigSource> {
     let metadata = match std::fs::metadata(&path) {
         Ok(metadata) => Some(metadata),
-        // A link that leads nowhere was meant to be a file.
+        // A dangling link is an error, not a missing file.
         Err(error) if is_absent(&error) && !path.is_symlink() => return None,
         Err(_) => None,
     };

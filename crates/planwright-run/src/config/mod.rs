@@ -51,7 +51,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the agents that somebody has configured, presets left out.
+    /// Returns the agents that the user or the project has configured, without presets.
     pub fn own_agents(&self) -> impl Iterator<Item = &Agent> {
         let agents = self.agents.values();
         agents.filter(|agent| !matches!(agent.origin, SettingOrigin::Preset(_)))

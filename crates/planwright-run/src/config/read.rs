@@ -127,7 +127,7 @@ pub(super) struct WrittenSetting {
     pub(super) span: Span,
 }
 
-/// A table that somebody wrote, with or without settings in it.
+/// A table that stands in a file, with or without settings in it.
 pub(super) struct TableSeen {
     pub(super) parts: Vec<String>,
     pub(super) span: Span,

@@ -38,7 +38,7 @@ pub struct PlanSnapshot {
     seen: SnapshotStamps,
 }
 
-/// What tells cheaply whether somebody has touched the plan or its journal.
+/// The stamps that show cheaply whether another process has touched the plan or its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SnapshotStamps {
     plan: Option<FileStamp>,
@@ -185,12 +185,12 @@ impl PlanSnapshot {
 
     pub(super) fn state(&self, task: u32) -> State {
         let task = self.plan().tasks().get(task as usize);
-        // A status that nobody knows is never ready, and never satisfies.
+        // A task with an unknown status is never ready, and satisfies no dependency.
         task.and_then(|task| task.status.state()).unwrap_or(State::Blocked)
     }
 
-    /// Takes note of what was written in place of what: what the file holds now is no news. Unless it was changed by somebody
-    /// else between the last look and the writing, or right after it: then it is looked at again.
+    /// Takes note of what was written in place of what: the new text of the file is no news. If another process changed the file
+    /// between the last look and the writing, or right after it, the next look reads it again.
     pub(super) fn wrote(&mut self, before: &SourceText, text: &SourceText, recorded: &Range<u64>) {
         let was_known = before.as_str() == self.text.as_str();
         let n_known = self.seen.journal.as_ref().map_or(0, |journal| journal.n_bytes);
@@ -208,7 +208,7 @@ impl PlanSnapshot {
         self.text = if was_known { text.clone() } else { before.clone() };
     }
 
-    /// Returns whether somebody may have touched the plan since. Cheap, and wrong only by saying yes.
+    /// Returns whether another process may have touched the plan since. Cheap, and wrong only by saying yes.
     pub(super) fn may_have_changed(&self) -> bool {
         SnapshotStamps::of(&self.place, self.origin.as_deref()) != self.seen
     }
@@ -273,7 +273,7 @@ impl PlanSnapshot {
         old: &PlanSnapshot,
         matters: impl Fn(u32) -> bool,
     ) -> Result<Vec<Option<u32>>, String> {
-        // What came behind all others has moved nobody, however alike they look.
+        // Tasks that are appended move no other task, however alike they look.
         if self.keys.starts_with(&old.keys) {
             let n_known = old.keys.len() as u32;
             let tasks = 0..self.keys.len() as u32;

@@ -236,7 +236,7 @@ fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &LockHold
     bring(files, &moved.journal, place).map_err(failed)
 }
 
-/// Has the journal of a plan follow it from one place to another. Whoever calls this holds the locks of both.
+/// Moves the journal of a plan along with it from one place to another. The caller holds the locks of both.
 pub(crate) fn follow(files: &dyn Files, from: &PlanPlace, to: &PlanPlace) -> std::io::Result<()> {
     bring(files, &from.journal(), to)
 }
@@ -257,7 +257,7 @@ fn free_name(files: &dyn Files, place: &PlanPlace) -> PathBuf {
     (1..).map(name).find(is_free).unwrap_or_else(|| name(0))
 }
 
-/// Whoever may read the plan may read its history, and its owner may always write it.
+/// The journal gets the permissions of the plan file, and its owner may always read and write it.
 #[cfg(unix)]
 fn permissions_like(files: &dyn Files, target: &Path) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt as _;

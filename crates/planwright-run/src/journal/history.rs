@@ -55,7 +55,7 @@ pub enum ChangeOutcome {
     Landed,
     /// It never happened.
     Void,
-    /// The file was something else altogether when somebody looked.
+    /// The file held neither the text before it nor the one after it when planwright next looked.
     Lost,
     /// It is being made at this moment, or was when the process or the machine stopped.
     Pending,

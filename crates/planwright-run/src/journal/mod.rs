@@ -96,7 +96,7 @@ pub enum JournalRepair {
         /// What came of it.
         outcome: ChangeOutcome,
     },
-    /// The file was changed by somebody else since planwright last wrote it.
+    /// Another program changed the file since planwright last wrote it.
     External,
     /// The plan was moved, and its journal was taken along.
     Moved {
@@ -159,13 +159,13 @@ pub(crate) fn counted_bytes(n_bytes: u64) -> String {
     }
 }
 
-/// A journal that may be added to, by whoever holds the lock of its plan.
+/// A journal that the holder of the plan's lock may append to.
 pub(crate) struct Journal<'f> {
     files: &'f dyn Files,
     path: PathBuf,
     /// The first line, if it must be written.
     beginning: Header,
-    /// Who may read a journal that must be made: whoever may read the plan.
+    /// The permissions for a journal that must be created, taken from the plan file.
     permissions: Option<Permissions>,
     file: Option<File>,
     history: History,
@@ -238,7 +238,7 @@ impl<'f> Journal<'f> {
         Ok(())
     }
 
-    /// Adds a change, and before it that somebody else changed the file, if so. Returns the number of the change.
+    /// Appends a change. If another program changed the file before it, records that first. Returns the number of the change.
     pub(crate) fn append_change(&mut self, time: &str, change: ChangeRecord) -> Result<u64, JournalError> {
         if let Some(after) = change.text.as_ref().map(|text| text.before)
             && let Some(before) = self.history.last_seen()

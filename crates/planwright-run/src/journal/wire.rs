@@ -22,19 +22,19 @@ pub struct Record {
 /// What can happen to a plan.
 #[derive(Clone, Debug)]
 pub enum JournalEvent {
-    /// Somebody changed the plan through planwright. With a new text it is an intention, durable before the file is touched,
-    /// until one of the next three says what came of it; without, it is done.
+    /// A change of the plan through planwright. With a new text it is an intention, durable before the file is touched, until one
+    /// of the next three events records the outcome. Without one, it is done.
     Change(Box<ChangeRecord>),
     /// The text of a change is in the file.
     Landed(SettledChange),
     /// The text of a change never reached the file.
     Void(SettledChange),
-    /// The file held neither the text before a change nor the one after it when somebody looked: whether it was ever there
-    /// cannot be told.
+    /// The file held neither the text before a change nor the one after it when planwright next looked. Whether the new text was
+    /// ever there is unknown.
     Lost(Lost),
-    /// The file is not what the last change left: somebody else wrote it.
+    /// The file is not what the last change left: another program wrote it.
     External(External),
-    /// Somebody verified a task, and changed nothing.
+    /// A task was verified, and nothing was changed.
     Verified(Box<ManualVerification>),
     /// The plan file has another path now.
     Moved(PathChange),
@@ -128,16 +128,16 @@ pub struct ManualVerification {
     pub task: String,
     /// Whether commands were run, and all of them succeeded.
     pub passed: bool,
-    /// Whether somebody wanted no verification.
+    /// Whether the user waived verification.
     #[serde(default, skip_serializing_if = "is_false")]
     pub waived: bool,
     /// What was run; empty where no rule covers the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
-    /// Criteria that no rule covers, as far as somebody looked.
+    /// Criteria that no rule covers; empty where the rules were not consulted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-    /// Who verified it; none where the change says so, or nobody did.
+    /// Who verified it; none where the change names the author already, or where nothing was verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
@@ -216,7 +216,7 @@ pub struct Lost {
     pub found: Digest,
 }
 
-/// A change by somebody else.
+/// A change by another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct External {
     /// What the last change had left.

@@ -30,7 +30,7 @@ pub struct LiveRun {
 }
 
 impl RunLock {
-    /// Takes the right to run a plan; somebody else who has it is named. The state folder must be there.
+    /// Takes the right to run a plan. If another process has it, the error names that process. The state folder must be there.
     pub fn acquire(files: &dyn Files, plan: &PlanPlace, id: &str, since: &str) -> Result<Self, LockError> {
         let me = LockHolder::new(format!("{VERB}{id}"), since.to_owned());
         let lock = lock::acquire(files, &lock_path(plan), &me, PATIENCE)?;
@@ -38,7 +38,7 @@ impl RunLock {
         Ok(RunLock { lock, by_id, me })
     }
 
-    /// Takes the right to run whatever has the plan's own id as well, in case somebody moves its file meanwhile.
+    /// Also takes the right to run any plan with the same id, in case the user moves the plan file meanwhile.
     pub(crate) fn hold_id(&mut self, files: &dyn Files, plan: &PlanPlace, plan_id: &str) -> Result<(), LockError> {
         let path = id_lock_path(plan, plan_id);
         self.by_id = Some(lock::acquire(files, &path, &self.me, PATIENCE)?);
@@ -94,7 +94,7 @@ impl From<LockHolder> for LiveRun {
 
 const VERB: &str = "run ";
 
-/// How long a lock may be in the way before somebody is said to run the plan: who only looks holds it for a moment.
+/// How long a lock may be held before the plan counts as running: a process that only looks holds it for a moment.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 fn lock_path(plan: &PlanPlace) -> PathBuf {

@@ -26,7 +26,7 @@ pub struct ControlRequest {
 
 /// Asks a run for something. It answers in its log.
 pub fn ask(files: &dyn Files, path: &Path, ask: &ControlRequest) -> io::Result<()> {
-    // Somebody who was killed may have left half a line, which must not be the beginning of this one.
+    // A process that was killed may have left half a line, which must not be the beginning of this one.
     let line = format!("\n{}\n", serde_json::to_string(ask)?);
     let file = files.open_append(path)?;
     // One write: lines of two who ask at the same time do not mix.
@@ -42,7 +42,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Begins behind what was asked for until now: that was for whoever ran then.
+    /// Begins behind the requests so far: those were for the process that ran then.
     pub fn from_now(path: &Path) -> Self {
         Requests {
             path: path.to_owned(),
@@ -50,8 +50,8 @@ impl Requests {
         }
     }
 
-    /// Returns what was asked for since the last call. A line that is still being written is for the next, and one that cannot be
-    /// read is nobody's.
+    /// Returns what was asked for since the last call. A line that is still being written is left for the next call, and one that
+    /// cannot be parsed is skipped.
     pub fn more(&mut self) -> Vec<ControlRequest> {
         let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         if length <= self.n_bytes {

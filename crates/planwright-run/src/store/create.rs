@@ -123,7 +123,7 @@ fn write(files: &dyn Files, path: &Path, text: &str, model: Option<&Metadata>) -
         None => files.open_append(path)?,
         Some(model) => {
             let file = files.create_private(path)?;
-            // Where the system does not let us give it away, it is ours, and nobody may do more with it than before.
+            // Where the system does not let us give it away, it stays ours, with the same permissions.
             files.set_owner_like(&file, model).ok();
             files.set_permissions(&file, model.permissions())?;
             file

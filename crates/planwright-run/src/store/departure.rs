@@ -56,7 +56,7 @@ impl Store<'_> {
         refuse_being_run(&session)?;
         let _lock = session.lock()?;
         let there = destination(&session, departure.goal)?;
-        // Nobody waits for two locks in the other order: plans go to the archive and from both to the trash, never back.
+        // No process waits for two locks in the other order: plans go to the archive and from both to the trash, never back.
         let _lock_there = session.lock_at(&there)?;
         try_folder(&session)?;
         let mut journal = session.journal()?;
@@ -229,7 +229,7 @@ fn confirm(session: &UpdateSession<'_>, there: &PlanPlace) -> io::Result<()> {
     session.store.files.sync_folder(session.place.folder())
 }
 
-/// Records that the plan has gone, and brings the journal. What fails here is made up for by whoever next opens the journal.
+/// Records that the plan has gone, and moves the journal. If this fails, the next process that opens the journal completes it.
 fn record_departure(
     session: &UpdateSession<'_>,
     journal: &mut Journal<'_>,

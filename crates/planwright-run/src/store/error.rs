@@ -22,7 +22,7 @@ pub enum StoreError {
         /// The attempt.
         attempt: CallingAttempt,
     },
-    /// Somebody else is changing the plan.
+    /// Another process is changing the plan.
     #[error("`{}` is being changed by another process, and stays as that process leaves it: {lock}", .path.display())]
     Locked {
         /// The plan.
@@ -62,7 +62,7 @@ pub enum StoreError {
         /// How many names the file has.
         n_links: u64,
     },
-    /// Nobody may write to it, which a rename would not ask about.
+    /// It is write-protected, which a rename would not check.
     #[error("`{}` is write-protected, and is as it was", .path.display())]
     Protected {
         /// The plan.
@@ -89,7 +89,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody who takes no lock kept changing it.
+    /// A program that takes no lock kept changing it.
     #[error("`{}` keeps being changed by another process; nothing was written", .path.display())]
     Changing {
         /// The plan.
@@ -279,7 +279,7 @@ fn is_common(source: &io::Error) -> bool {
 /// Why an update came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError<E> {
-    /// Whoever was to prepare the change would not.
+    /// The caller's `prepare` refused the change.
     #[error("{0}")]
     Refused(E),
     /// The store could not.

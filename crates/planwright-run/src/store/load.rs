@@ -45,7 +45,7 @@ pub enum LoadError {
         /// Its size.
         n_bytes: u64,
     },
-    /// Somebody kept writing to it.
+    /// Another program kept writing to it.
     #[error("`{}` keeps changing while it is read", .path.display())]
     Changing {
         /// The path.

@@ -14,7 +14,7 @@ pub(crate) const NO_LOCK: &str = "0000000000000000";
 const PREFIX: &str = ".planwright-";
 const SUFFIX: &str = ".tmp";
 
-/// Older than this, a temporary file is nobody's.
+/// The age after which a temporary file belongs to no living writer.
 const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// A file that is to replace another.
@@ -52,8 +52,8 @@ impl<'t> Temporary<'t> {
         }
     }
 
-    /// Takes the place of a file that holds `expected`, or is removed. Returns false where that holds something else: somebody
-    /// without a lock wrote to it after the last look, and has it back.
+    /// Takes the place of a file that holds `expected`, or is removed. Returns false where the file holds something else: a
+    /// program without a lock wrote to it after the last look, and its text is put back.
     pub(crate) fn land(self, files: &dyn Files, target: &Path, expected: &str) -> io::Result<bool> {
         let landed = match files.exchange(&self.path, target) {
             // The two have changed places, so that what was replaced can still be looked at.
@@ -79,7 +79,7 @@ impl<'t> Temporary<'t> {
     /// Takes back that it took the place of a file which is not what it was to replace.
     fn give_back(self, files: &dyn Files, target: &Path) -> io::Result<bool> {
         files.exchange(&self.path, target)?;
-        // Whoever has replaced even this in between has the last word.
+        // A program that has replaced even this text in between wins.
         if !matches!(files.holds(&self.path, self.text.as_bytes()), Ok(true)) {
             files.exchange(&self.path, target)?;
         }
@@ -99,7 +99,7 @@ fn cannot_exchange(error: &io::Error) -> bool {
     kinds.contains(&error.kind())
 }
 
-/// The temporary files of other plans in a folder. Most are somebody's who is about to be done with them.
+/// The temporary files of other plans in a folder. Most belong to writers that are about to finish.
 pub(crate) struct OtherTemporaries(Vec<PathBuf>);
 
 impl OtherTemporaries {
@@ -141,8 +141,8 @@ pub(crate) fn remove_litter(files: &dyn Files, folder: &Path, plan: &str) -> Oth
     OtherTemporaries(foreign)
 }
 
-/// Returns what dead writers have left in a folder: files, and copies of workspaces. What is young by the given time may be
-/// somebody's.
+/// Returns what dead writers have left in a folder: files, and copies of workspaces. What is young by the given time may belong to
+/// a living writer.
 pub(crate) fn stale_temporaries(files: &dyn Files, folder: &Path, now: SystemTime) -> Vec<PathBuf> {
     let names = files.list_folder(folder).unwrap_or_default();
     let ours = names.iter().filter(|name| name.to_str().and_then(writer_of).is_some());
@@ -165,13 +165,12 @@ fn is_old(metadata: &Metadata, now: SystemTime) -> bool {
     age.is_some_and(|age| age > MAX_AGE)
 }
 
-/// Returns a name that nobody else has, for a file that is removed or renamed at once. Where its writer dies, it is known for what
-/// it is.
+/// Returns a unique name for a file that is removed or renamed at once. If its writer dies, the name marks it as a temporary file.
 pub fn new_temporary_name() -> String {
     new_name(NO_LOCK)
 }
 
-/// Returns a name that nobody else has: plan, process, chance.
+/// Returns a unique name of plan, process and a random number.
 pub(super) fn new_name(plan: &str) -> String {
     let chance = RandomState::new().build_hasher().finish();
     format!("{PREFIX}{plan}-{}-{chance:016x}{SUFFIX}", std::process::id())

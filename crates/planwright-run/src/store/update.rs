@@ -24,7 +24,7 @@ use crate::journal::{
 use crate::layout::PlanPlace;
 use crate::lock::{self, LockHolder, PATIENCE, PlanLock};
 
-/// How often a change is prepared anew because somebody without a lock changed the file meanwhile.
+/// How often a change is prepared anew because a program without a lock changed the file meanwhile.
 const MAX_TRIES: usize = 5;
 
 /// Changes plan files. The parts of the world that it needs are its fields, so that tests can bring their own.
@@ -113,8 +113,8 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Changes a plan. `prepare` gets the newest text and what is recorded, and says what to make of it: nothing, or a change, or
-    /// why not. It is called again if somebody who takes no lock changed the file in the meantime.
+    /// Changes a plan. `prepare` gets the newest text and what is recorded, and returns a change, nothing, or why it refuses. It
+    /// is called again if a program that takes no lock changed the file in the meantime.
     ///
     /// When this returns, the change is on the disk and in the journal.
     pub fn update<E>(

@@ -22,7 +22,7 @@ pub struct TaskChecks {
     pub checks: Vec<Check>,
     /// Criteria that no rule covers.
     pub unverified: Vec<String>,
-    /// Commands that are written inside the plan and are not run, because nobody allowed it. Their criteria are unverified.
+    /// Commands inside the plan that are not run, because the user has not allowed it. Their criteria are unverified.
     pub held_back: Vec<String>,
     pub is_covered: bool,
 }

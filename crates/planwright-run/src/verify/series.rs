@@ -14,7 +14,7 @@ use crate::worker::{EndedProcess, Spec, StartError, StopManner, WorkerEvent, Wor
 /// How long the user waits at most until an interruption is noticed.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Somebody who sees how commands are run, and may not want to wait for their end.
+/// Observes how commands are run, and may interrupt them.
 pub trait Watch {
     fn begins(&mut self, check: &Check);
 
@@ -24,7 +24,7 @@ pub trait Watch {
     fn interruption(&mut self) -> Option<StopManner>;
 }
 
-/// Somebody did not want to wait for the end. What ran was ended, with everything that it had started.
+/// The caller interrupted the verification. What ran was ended, with everything that it had started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the verification was interrupted")]
 pub struct VerificationInterrupted;
@@ -91,7 +91,7 @@ pub fn run_all(
         let receipt = match run(workers, &spec(check, scene, log.clone()), watch) {
             Ok(Some(ended)) => receipt(check, &ended, &log, commit),
             Ok(None) => {
-                // What was cut short is of no use to anybody.
+                // The output of an interrupted command is of no use.
                 let _ = std::fs::remove_file(&log);
                 return Err(VerificationInterrupted);
             }

@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// The longest time that the system is asked to wait at once, for not every system takes any.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// How long what was left behind has to end when nobody waits for it any more.
+/// How long processes that were left behind have to end when `Workers` is dropped.
 const LAST_GRACE: Duration = Duration::from_secs(1);
 
 /// After how many ends it is looked whether the system keeps adopted children that have ended.
@@ -127,8 +127,8 @@ impl Workers {
         })
     }
 
-    /// Waits until something happens, somebody wakes, or the time is over; without a time as long as it takes. Must be called
-    /// again and again while processes run: nothing is read and no limit is kept in between.
+    /// Waits until something happens, a [`Waker`] wakes it, or the time is over; without a time as long as it takes. Must be
+    /// called again and again while processes run: nothing is read and no limit is kept in between.
     pub fn wait(&mut self, timeout: Option<Duration>) -> Vec<WorkerEvent> {
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
@@ -140,7 +140,7 @@ impl Workers {
         }
     }
 
-    /// Waits once, and lets every process do what it can. Returns whether somebody woke.
+    /// Waits once, and lets every process do what it can. Returns whether a [`Waker`] woke it.
     fn turn(&mut self, until: Option<Instant>) -> bool {
         let deadlines = self.running.iter().filter_map(RunningProcess::deadline);
         let pause = pause_until(deadlines.chain(until).min());

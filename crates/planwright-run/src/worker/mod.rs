@@ -1,11 +1,11 @@
 //! Runs local processes: starts them in groups of their own, keeps their output in logs, watches their limits, and ends them
 //! with everything they started. Knows nothing of plans, agents or what an exit status means.
 //!
-//! There is one loop, in [`Workers::wait`], and no thread per process. What belongs to a process is found in the process table
-//! by parents, groups and sessions, and by a [`ProcessMark`] in the environment, which also finds what left its group and lost its
-//! parent. Where there is no `/proc` (macOS) only the process group is ended, and nothing is found after a crash. What clears
-//! its environment, leaves its session and loses its parent before anybody looks is found only on Linux, by [`Workers::sole`], whose
-//! child it becomes.
+//! There is one loop, in [`Workers::wait`], and no thread per process. What belongs to a process is found in the process table by
+//! parents, groups and sessions, and by a [`ProcessMark`] in the environment, which also finds what left its group and lost its
+//! parent. Where there is no `/proc` (macOS) only the process group is ended, and nothing is found after a crash. A process that
+//! clears its environment, leaves its session and loses its parent before the table is read is found only on Linux, by
+//! [`Workers::sole`], whose child it becomes.
 
 mod environment;
 
@@ -205,8 +205,8 @@ pub struct EndedProcess {
 pub enum ProcessExit {
     Code(i32),
     Signal(i32),
-    /// Nobody knows. It was killed and is still there, as when it waits for a disk that does not answer; or planwright was
-    /// started by something that ignores the ends of its children, and so the system forgets them.
+    /// It is unknown. The process was killed and is still there, as when it waits for a disk that does not answer; or planwright
+    /// was started by something that ignores the ends of its children, and so the system forgets them.
     Unknown,
 }
 

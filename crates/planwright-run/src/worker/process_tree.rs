@@ -53,11 +53,11 @@ impl Tree {
         }
     }
 
-    /// Returns all who are alive: those known before, those with the mark, and whoever descends from one of them or is in a
-    /// group or session that one of them leads or led.
+    /// Returns all processes that are alive: those known before, those with the mark, their descendants, and the members of groups
+    /// and sessions that one of them leads or led.
     ///
-    /// A number in `known` may be another process's by now, which the time tells. A group's number cannot be used again
-    /// while somebody is in it, and who is asked about it here is.
+    /// A number in `known` may belong to another process by now, which the start time shows. The number of a group is not reused
+    /// while the group has a member, and every group looked up here has one.
     fn look(&mut self, table: &ProcessTable) -> Vec<ProcessEntry> {
         let relations = Relations::new(table);
         let is_known = |entry: &&ProcessEntry| self.known.get(&entry.identity.pid) == Some(&entry.identity.ticks);
@@ -124,7 +124,7 @@ impl<'table> Relations<'table> {
 /// The process that everything began with, while it is our own child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
-    /// It runs, or nobody has waited for it: its number is its own.
+    /// It runs, or was not waited for yet: its number is its own.
     Ours(i32),
     Gone(i32),
     Nobody,
@@ -240,7 +240,7 @@ impl EndingTree {
         }
     }
 
-    /// Asks everybody once. Whoever appears later may be there to clean up, so that it is left alone for the time of the grace
+    /// Asks each process once. A process that appears later may be there to clean up, so it is left alone during the grace period
     /// as long as the first process is there.
     fn ask(&mut self, alive: &[ProcessEntry], root: Root, has_table: bool) {
         let is_first = !std::mem::replace(&mut self.has_asked, true);
@@ -328,7 +328,7 @@ pub(super) fn end_children(but_for: &[Identity], grace: Duration) -> usize {
     n_alive
 }
 
-/// Has the system forget those children of this process that have ended, but for those that somebody else asks for, or will.
+/// Reaps the children of this process that have ended, except those that other code waits for.
 pub(super) fn reap_children(but_for: &[Identity], own: &[i32]) {
     let is_adopted = |child: &Identity| !but_for.contains(child) && !own.contains(&child.pid);
     children().into_iter().filter(is_adopted).for_each(processes::reap);

@@ -158,15 +158,15 @@ pub(super) fn signal(process: Identity, signal: Signal) {
     }
 }
 
-/// Sends a signal to a group that is led by a process that nobody has waited for yet, so that its number is still its own.
+/// Sends a signal to a process group. Its number is its own until its leader is waited for, and then while it has a member.
 pub(super) fn signal_group(leader: i32, signal: Signal) {
     if let Some(group) = touchable(leader) {
-        // There may be nobody left in it.
+        // The group may be empty.
         let _ = rustix::process::kill_process_group(group, signal);
     }
 }
 
-/// Tells whether anybody is in a group, be it that it has ended and nobody has asked for it yet.
+/// Returns whether a group has a member, even if that has ended and was not waited for yet.
 pub(super) fn has_members(group: i32) -> bool {
     touchable(group).is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
 }

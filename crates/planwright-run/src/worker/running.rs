@@ -282,8 +282,8 @@ impl RunningProcess {
         }
     }
 
-    /// Tells whether somebody whom it started is known to be alive. Usually the system says at once that nobody is in the group;
-    /// else the table says whether they are alive.
+    /// Returns whether a process that it started may be alive. Usually the system reports at once that the group is empty.
+    /// Otherwise the process table decides, and without a table the group counts as alive.
     fn has_left_somebody(&self, look: &mut CachedTable) -> bool {
         if let Some(ending) = &self.ending {
             return !ending.is_over();
@@ -310,8 +310,8 @@ fn bytes_of(stdin: &Stdin) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns what becomes readable when a process is over. It is our child and nobody has waited for it, so that the number is
-/// its own.
+/// Returns a descriptor that becomes readable when a process is over. The process is our child and was not waited for, so that the
+/// number is its own.
 #[cfg(target_os = "linux")]
 fn exit_handle(pid: i32) -> Option<OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};

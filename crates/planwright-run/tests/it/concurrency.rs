@@ -1,4 +1,4 @@
-//! Many writers at once, and a reader that asks nobody.
+//! Many writers at once, and a reader that takes no lock.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -239,7 +239,7 @@ fn check_aftermath(workspace: &Workspace, departure: Departure<'_>, was_told: bo
         .map(|(verb, _)| verb)
         .collect();
     assert_eq!(landed.first().map(String::as_str), Some("add"), "{context}: {landed:?}");
-    // Whoever writes next brings the journal, and says what came of the move.
+    // The next writer moves the journal, and records the outcome of the move.
     let next = crate::workspace::add_line(&store_over(&DiskFiles), plan_at(&there(1)), "third");
     next.unwrap_or_else(|error| panic!("{context}: {error}"));
     let landed: Vec<_> = verbs(&there(1))
@@ -294,7 +294,7 @@ fn a_plan_deleted_during_writes_keeps_every_acknowledged_write() {
                 })
             })
             .collect();
-        // Whoever is quicker: it goes as soon as it gets the lock.
+        // The plan is deleted as soon as one of these calls gets the lock.
         while depart(&DiskFiles, &workspace, delete()).is_err() {}
         writers
             .into_iter()

@@ -281,7 +281,7 @@ fn a_snapshot_shows_changes_since_it_was_taken() {
     fs::write(sample.root.join(odd_name()), "2").expect("a file");
     let expected = ["a.txt", "dirty", "gone", "link", "mode", "new\nfile", "n\u{fffd}n"];
     assert_eq!(snapshot.changed(&repository, &is_ours).expect("git"), expected);
-    // That somebody commits it all changes nothing of it.
+    // Committing all of it changes nothing.
     sample.commit("All");
     assert_eq!(snapshot.changed(&repository, &is_ours).expect("git"), expected);
 }

@@ -1,4 +1,4 @@
-//! The word on a task that waits for review: to a run that is going on, to the plan after it, and to nobody.
+//! Reviews of tasks: sent to an active run, written to the plan after it, and refused where no task waits for one.
 
 use std::path::PathBuf;
 use std::time::Duration;

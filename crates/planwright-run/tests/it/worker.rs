@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 static N_MARKS: AtomicU32 = AtomicU32::new(0);
 
-/// Makes a mark that nobody else has.
+/// Makes a unique mark.
 pub(crate) fn new_mark() -> ProcessMark {
     let number = N_MARKS.fetch_add(1, Ordering::Relaxed);
     let run = format!("test-{}-{number}", std::process::id());

@@ -41,13 +41,13 @@ pub struct ContestAccount {
     pub n_refused: usize,
     /// Commands that had nothing to do.
     pub n_nothing: usize,
-    /// Commands that gave way to somebody who edits without rest.
+    /// Commands that gave way to an editor that writes without a pause.
     pub n_gave_way: usize,
     /// Runs that came to their end.
     pub n_runs: usize,
     /// Tasks that agents did in them.
     pub n_tasks_run: usize,
-    /// Times that somebody read a plan without a lock, in this process.
+    /// How often a plan was read without a lock, in this process.
     pub n_read: usize,
     /// Commands that only look.
     pub n_looked: usize,

@@ -22,7 +22,7 @@ const GLANCE: Duration = Duration::from_millis(2);
 /// What an edit by hand counts: six digits behind this.
 const MARK: &str = "Edit ";
 
-/// A tiny generator of numbers that nobody has to guess.
+/// A small generator of random numbers that need not be hard to guess.
 pub(super) struct RandomNumbers(u64);
 
 impl RandomNumbers {
@@ -234,7 +234,7 @@ fn attempt(
         }
         status => {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            // Whoever gives way to an editor that never rests says so, and has written nothing.
+            // A command that gives way to an editor that writes without a pause reports that, and has written nothing.
             if plan.by_hand.is_some() && said.contains("keeps being changed") {
                 account.n_gave_way += 1;
                 return None;

@@ -9,7 +9,7 @@ use crate::TempFolder;
 /// How many tasks a plan has in the beginning.
 const N_TASKS: usize = 8;
 
-/// How somebody edits a plan by hand.
+/// How a user edits a plan by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByHand {
     /// A new file takes the place of the old one.
@@ -78,7 +78,7 @@ pub(super) struct Contended {
 }
 
 impl Contended {
-    /// Returns whether what is acknowledged can be held against the plan: people who write over it owe nobody an account.
+    /// Returns whether acknowledged changes can be checked against the plan: edits by hand may overwrite them.
     pub(super) fn is_accounted(&self) -> bool {
         self.by_hand.is_none()
     }

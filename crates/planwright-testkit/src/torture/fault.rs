@@ -18,9 +18,9 @@ pub enum Fault {
     FullFrom,
     /// The device fails at a step, as `fsync` tells it.
     Io,
-    /// Somebody edits the plan in place before a step.
+    /// An editor changes the plan in place before a step.
     EditInPlace,
-    /// Somebody puts an edited plan in the place of the old one before a step.
+    /// An editor puts an edited plan in the place of the old one before a step.
     EditByRename,
     /// From a step on the clock is a year behind.
     ClockBack,
@@ -99,7 +99,7 @@ impl Fault {
         matches!(self, Fault::Kill | Fault::Tear | Fault::Random)
     }
 
-    /// Returns whether it is somebody's edit of the plan.
+    /// Returns whether it is an edit of the plan by an editor.
     pub(super) fn is_edit(self) -> bool {
         matches!(self, Fault::EditInPlace | Fault::EditByRename)
     }
@@ -145,11 +145,11 @@ impl Fault {
     }
 }
 
-/// What somebody else changes in a plan.
+/// The word that an edit by hand replaces in a plan.
 pub(super) const BY_HAND: &str = "by-hand";
 
-/// Stands aside where they did: a plan that was not there yet is nobody's to edit.
+/// The file that shows that the edit was made: a plan that was not there yet cannot be edited.
 pub(super) const WAS_EDITED: &str = "was-edited";
 
-/// What they make of it.
+/// The word that takes its place.
 pub(super) const EDITED: &str = "edited-by-hand";

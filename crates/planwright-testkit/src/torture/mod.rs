@@ -64,7 +64,7 @@ pub enum Harm {
     Stuck,
     /// What was said of the file is not so.
     Untrue,
-    /// What somebody else wrote meanwhile is gone.
+    /// What another program wrote meanwhile is gone.
     EditLost,
     /// Something of the user's repository was touched that planwright must not touch.
     Touched,
@@ -212,7 +212,7 @@ pub fn run(torture: &Torture<'_>) -> Result<TortureTally, String> {
     for case in cases {
         by_scenario.entry(case.scenario).or_default().push(case);
     }
-    // The long ones first, so that nobody waits for the last.
+    // The long ones first, so that no worker waits for them at the end.
     let n_scenarios = by_scenario.len();
     let chunks = |(nth, cases): (usize, Vec<FaultCase>)| {
         let chunks: Vec<(usize, Vec<FaultCase>)> = cases.chunks(CHUNK).map(|cases| (nth, cases.to_vec())).collect();

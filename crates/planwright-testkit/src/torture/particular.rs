@@ -138,7 +138,7 @@ fn workspaces() -> Vec<VerbCommand> {
             ..verb("workspaces", "init", words(&["init", "sub"]), CLIDO_PATH)
         },
         VerbCommand {
-            // The page of a plan that is edited meanwhile is another page: nobody edits this one.
+            // An edit of the plan would change the page: this plan has nothing that an edit by hand replaces.
             files: vec![
                 file("planwright.toml", config),
                 file(CLIDO_PATH, &CLIDO.replace(" by-hand", "")),

@@ -168,8 +168,8 @@ impl WorkerFolder {
         files
     }
 
-    /// Returns the names of the temporary files that the next writer of a plan should have removed. Those of writers without a lock
-    /// may be somebody's, and stay for an hour.
+    /// Returns the names of the temporary files that the next writer of a plan should have removed. Those of writers without a
+    /// lock may belong to a living writer, and stay for an hour.
     pub(super) fn litter(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut folders = vec![self.root()];

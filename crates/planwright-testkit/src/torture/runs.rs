@@ -148,7 +148,7 @@ pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     all
 }
 
-/// A run that ends where somebody has to look, the word that is given, and the run after it.
+/// A run that ends with a task to review, the approval, and the run after it.
 fn reviews() -> Vec<Box<dyn FaultScenario>> {
     let Some(pack) = tongues().into_iter().find(|tongue| tongue.name == "task-pack") else {
         return Vec::new();
@@ -416,7 +416,7 @@ impl KnownRunState {
         for (name, text) in place.files() {
             is_sound(&name, &text)?;
         }
-        // A copy that has a name is whole; before that it is nobody's.
+        // A copy that has a name is whole. Before that it does not count.
         let states = match place.root().join(run.below).is_dir() {
             true => states(place, run.plan)?,
             false => Vec::new(),

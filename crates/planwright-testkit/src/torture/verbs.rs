@@ -331,7 +331,7 @@ impl FaultTrial<'_> {
         let names = now.files.keys().chain(after.files.keys());
         // It follows the plan, at the latest with its next change.
         let names = names.filter(|name| *name != FOLLOWER);
-        // The file of a version that was taken stays where its taker dies before removing it; nobody lists it any more.
+        // If the process dies before it removes the file of an approved version, the file stays, and no command lists it.
         let is_approval = self.verb.command.first().is_some_and(|word| word == "approve");
         let names = names.filter(|name| !(is_approval && name.starts_with(PROPOSALS)));
         let mut pairs = names.map(|name| (now.files.get(name), after.files.get(name)));

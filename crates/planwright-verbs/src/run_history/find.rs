@@ -37,7 +37,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Judges a run. Whoever holds it must have been asked for before its log was read: in between it may have ended.
+    /// Judges a run. The caller must look for its process before reading its log: in between the run may have ended.
     pub fn of(live: Option<&LiveRun>, run_state: &RunState) -> Self {
         match (&run_state.ended, live) {
             (Some(ended), _) => RunStatus::Ended(ended.standing.clone()),

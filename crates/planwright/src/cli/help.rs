@@ -237,7 +237,7 @@ fn with_statuses(verb: Command) -> Command {
         let more = format!("Its commands, examples and exit statuses: `planwright {name} --help`.");
         return verb.after_help(more);
     }
-    // What is below zero is for whoever knows what the option counts to refuse.
+    // Negative numbers are accepted here: the code that knows what the option counts refuses them.
     let verb = verb.mut_args(
         |option| match option.get_action().takes_values() && option.get_long().is_some() {
             true => option.allow_negative_numbers(true),

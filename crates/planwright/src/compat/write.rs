@@ -36,7 +36,7 @@ pub(crate) struct NewText {
 }
 
 /// Changes a plan file for a command and returns what it holds now. `prepare` gets the newest text and returns the new one, none
-/// where nothing is to change; it is called again where somebody changed the file in the meantime.
+/// where nothing is to change. It is called again where another program changed the file in the meantime.
 pub(crate) fn change_plan<E>(
     path: &Path,
     command: &str,

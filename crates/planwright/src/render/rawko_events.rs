@@ -225,12 +225,12 @@ pub(crate) struct RawkoEvents {
     plan: RawkoPlan,
     /// Where each task stands, by its name.
     indices: HashMap<String, usize>,
-    /// The stage of each task; all the same where the plan has none.
+    /// The stage of each task; equal for all where the plan has none.
     stages: Vec<u32>,
     run_state: RunState,
     /// Tasks that have started and of whose end was not told.
     open: HashSet<String>,
-    /// Whether the client was told of the plan by whoever runs it; none where only the log tells.
+    /// Whether the client got the plan from the process that runs it; none where the events come from the log alone.
     is_known: Option<bool>,
 }
 

@@ -370,7 +370,7 @@ fn every_mark_is_allowed_or_refused_by_the_state() {
         ("failed", ["in_progress", "completed", "failed", "skipped"]),
         ("completed", [""; 4]),
         ("skipped", [""; 4]),
-        // A word that nobody knows is no state to be stuck in.
+        // A story with an unknown status is not stuck.
         ("done", ["in_progress", "completed", "failed", "skipped"]),
     ];
     for (from, expect) in expect {

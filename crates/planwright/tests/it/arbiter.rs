@@ -154,7 +154,7 @@ fn an_unusable_answer_falls_back_with_a_remark() {
             .says(why)
             .says("the step itself asks for `other`");
     }
-    // Nobody is asked for by the plan: the agent for all is.
+    // The plan suggests an agent that does not exist: the default agent takes its place.
     workspace.edit("suggestedAgent: other", "suggestedAgent: nobody");
     with_judge(&workspace, "", "echo hm");
     let came = workspace

@@ -19,7 +19,7 @@ const EVIL: &str = "a\\u001b[2J\\u009b31m\\u202e\\u0007b";
 
 const PRECIOUS: &str = "precious\n";
 
-/// A folder outside of all workspaces, with a file that nobody may touch.
+/// A folder outside of all workspaces, with a file that planwright must not touch.
 struct Outside {
     folder: TempFolder,
 }

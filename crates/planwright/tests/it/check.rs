@@ -1,4 +1,4 @@
-//! `planwright check`: what it prints, what it mends, how it ends.
+//! `planwright check`: what it prints, what it fixes, how it ends.
 
 use planwright::core::inspect::rules;
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn a_bad_task_pack() {
     check_bad_plan(4, "check-task-pack");
 }
 
-/// What is behind the mark names a source plan, which nobody looked for before.
+/// The text behind the mark names a source plan, which is not looked for until the mark is removed.
 #[test]
 fn a_byte_order_mark_is_removed_from_a_pack() {
     const NAME: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
@@ -537,7 +537,7 @@ fn plans_with_hard_links_are_not_fixed() {
     for name in ["plan.json", "other.json"] {
         assert_eq!(sandbox.read(name), FIXABLE);
     }
-    // The other files of the command are fixed and reported all the same.
+    // The other files of the command are still fixed and reported.
     std::fs::write(at("third.json"), FIXABLE).expect("the folder is ours");
     let ran = sandbox.run(&["check", "--fix", "plan.json", "third.json"]).exits(3);
     assert_eq!(sandbox.read("third.json"), FIXED);
@@ -614,7 +614,7 @@ fn a_current_task_without_its_plan_is_found() {
         pointer.replace("celar", "cellar")
     );
     sandbox.run(&["check", "--deny", "warnings"]).exits(0);
-    // Nobody can look beside standard input.
+    // A text from standard input has no folder in which to look for the plan.
     sandbox
         .run_with(&["check", "--deny", "warnings", "-"], pointer)
         .exits(0);

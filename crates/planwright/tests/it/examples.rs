@@ -62,7 +62,7 @@ fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         match from.is_dir() {
-            // What is left where somebody ran the example itself.
+            // What a run of the example itself has left.
             true if ["target", ".planwright"].iter().any(|name| from.ends_with(name)) => {}
             true => copy(&from, &to),
             false => drop(std::fs::copy(&from, &to).expect("ours")),

@@ -182,7 +182,7 @@ fn a_folder_that_is_no_folder() {
     }
 }
 
-/// Nobody knows what a configuration says that cannot be read; one that says nonsense is a problem of its own.
+/// A configuration that cannot be read ends a command with 3, and one with an invalid value with 1.
 #[test]
 fn a_configuration_that_cannot_be_read() {
     const ACTING: &[&str] = &[
@@ -215,7 +215,7 @@ fn a_configuration_that_cannot_be_read() {
     ends(&sandbox, 1);
 }
 
-/// Of a task pack only the history knows what is done: without it nobody can say.
+/// Only the history knows which tasks of a pack are done: without it, planwright cannot tell.
 #[test]
 fn a_pack_whose_history_cannot_be_read() {
     const PACK: &str = "docs/tasks/2026-05-11-001-feat-photos-tasks.md";
@@ -317,7 +317,7 @@ fn a_folder_that_may_not_be_written_to() {
     let (_, text) = run(&["history", "sub/plan.json"]);
     assert!(text.contains("no changes were made"), "{text}");
     set_mode(0o755);
-    // Where a file of somebody else's may not go although the folder may be written to, it is known only after trying.
+    // Whether a file of another user may be moved out of a folder that may be written to is known only after trying.
     if is_root {
         set_mode(0o1777);
         for path in [&folder, &folder.join("plan.json")] {
@@ -330,7 +330,7 @@ fn a_folder_that_may_not_be_written_to() {
     }
     let (status, text) = run(&["archive", "sub/plan.json"]);
     assert_eq!(status, Some(0), "{text}");
-    // Where nobody can look, nobody can tell that there is nothing.
+    // A folder that cannot be read is not the same as an empty one.
     std::fs::create_dir_all(sandbox.path().join(".clido/plans")).expect("ours");
     let plans = sandbox.path().join(".clido/plans");
     std::fs::set_permissions(&plans, std::fs::Permissions::from_mode(0o000)).expect("ours");

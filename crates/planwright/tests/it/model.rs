@@ -184,7 +184,7 @@ fn a_connection_that_breaks_off_is_no_success() {
     for (wire, output) in WIRES {
         let workspace = workspace(&["a"], &server.url("broken"), output, 1);
         workspace.runs(&[]).exits(1);
-        // The work is there, and nobody said that it is done.
+        // The work is there, but the agent did not report that it is done.
         assert_eq!(workspace.read("a.txt"), "right\n", "{wire:?}");
         assert_eq!(workspace.states(), "a failed", "{wire:?}");
     }

@@ -1,5 +1,5 @@
-//! What is proposed waits for somebody's word: new versions by planners, and tasks by agents at work. And what these find out
-//! reaches the next planner.
+//! Proposals wait for approval: new versions by planners, and tasks by agents at work. What these agents find out reaches the next
+//! planner.
 
 use crate::planning::{BETTER, FAILED, WORKER, configuration, n_asked, planner};
 use crate::run::Workspace;
@@ -105,7 +105,7 @@ fn proposed_tasks_are_held() {
         .does(&["approve", "--proposed", "plan.json"])
         .exits(0)
         .says("+ Sweep");
-    // Whoever was stopped before it could forget the proposal does not take it twice.
+    // If `approve` is stopped before it removes the proposal, the next one does not take it twice.
     copied(&kept.join("."), &proposals);
     let grown = workspace.read("plan.json");
     workspace

@@ -149,7 +149,7 @@ fn a_process_that_got_the_number_of_a_dead_agent_is_left_alone() {
         RunEvent::Started(started) => Some(started),
         _ => None,
     });
-    // As if the agent had ended, and the system had given its number to somebody else.
+    // As if the agent had ended, and the system had given its number to another process.
     let mut resumed = RunLog::resume(&DiskFiles, &log).expect("a log");
     let reused = RunEvent::Started(ProcessStartRecord {
         pid: innocent.id(),
@@ -282,7 +282,7 @@ fn dependents_of_a_retried_late_failure_are_not_reported_as_skipped() {
     workspace.configure("attempts = 1", "");
     workspace.runs(&[]).exits(1);
     assert_eq!(workspace.states(), "a failed, b skipped");
-    // As if it had been killed when it knew that the task had failed, and nobody else did.
+    // As if the run had been killed after it recorded the failure, and before it wrote that to the plan.
     workspace.write("plan.json", &plan);
     let records = workspace.records();
     let finished = records

@@ -352,7 +352,7 @@ fn a_task_that_waits_for_a_rate_limit_stays_running() {
     let run = workspace.begins(&[]);
     workspace.until_log("resting a 1");
     workspace.until("the plan says so", |workspace| workspace.states() == "a running");
-    // Whoever ends the run does not wait for the provider.
+    // A user who ends the run does not wait for the provider.
     run.signal("INT");
     run.ends();
     assert_eq!(workspace.states(), "a pending");

@@ -112,7 +112,7 @@ fn a_broken_agent_without_a_fallback_fails_the_attempt() {
 fn the_last_agent_that_is_broken_spends_the_attempt() {
     let workspace = relay(&["a"], &["one", "two"], "attempts = 2", "broken");
     workspace.runs(&[]).exits(1);
-    // Nobody of them can, and who was to do it is tried again.
+    // Neither agent can work, and the second attempt begins with the first agent again.
     assert_eq!(workspace.noted("takers"), ["a one", "a two", "a one"]);
     let outcomes = [1, 2, 3].map(|attempt| finished(&workspace, "a", attempt).outcome.to_string());
     assert_eq!(outcomes, ["broken", "failed", "failed"]);

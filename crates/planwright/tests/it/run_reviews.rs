@@ -1,4 +1,4 @@
-//! Tasks that somebody has to look at before the rest goes on.
+//! Tasks that need a review before the rest of the run continues.
 
 use crate::plans;
 use crate::run::{Workspace, clido};

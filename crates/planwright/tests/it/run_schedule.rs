@@ -106,7 +106,7 @@ fn two_tasks_never_own_one_file() {
     if came.status == Some(0) {
         assert_eq!(most(&workspace.records()), 1, "{}", workspace.log().join("\n"));
     } else {
-        // Whoever checks packs may well find it wrong.
+        // The check of the pack may find an error, and then no task begins.
         assert_eq!(workspace.noted("began"), [""; 0], "{}", came.text);
     }
 }

@@ -290,7 +290,7 @@ fn ids_never_lead_out_of_the_folder_of_the_plans() {
             &CURRENT_TASK.replace("plan-20260501-cellar", "../../precious.json"),
         ),
     ]);
-    // An id with separators is a path that nobody has: not one that is made of it.
+    // An id with separators is read as a path, and no file has that path.
     sandbox.run(&["delete", "--yes", "../../precious"]).exits(3);
     sandbox.run(&["archive", "../../precious"]).exits(3);
     sandbox.run(&["archive", CLIDO, RAWKO]).exits(0);
@@ -345,7 +345,7 @@ fn archived_plans_keep_their_history() {
         let history = sandbox.run(&["history", "--json", plan]).exits(0).json();
         assert_eq!(all(&history, "changes", "verb"), ["archive", "start"], "{plan}");
     }
-    // What was started is what is in work, until somebody says otherwise.
+    // The current task still names the archived plan, which `doctor` would report.
     std::fs::remove_file(sandbox.path().join(CURRENT)).expect("it was written");
     // An archived plan can go to the trash, and its history with it.
     sandbox.run(&["delete", "--yes", aimi]).exits(0);

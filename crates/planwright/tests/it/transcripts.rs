@@ -251,7 +251,7 @@ fn copy(from: &Path, to: &Path) {
         .collect();
     for entry in entries {
         let name = entry.file_name().unwrap_or_default();
-        // What is left of an example that somebody ran.
+        // What a run of the example itself has left.
         if name == "target" || name == ".planwright" {
             continue;
         }

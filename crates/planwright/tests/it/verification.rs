@@ -226,7 +226,7 @@ fn verify_runs_again_and_changes_nothing() {
 
 #[test]
 fn commands_of_a_plan_run_only_if_the_user_allows_them() {
-    // By nobody.
+    // By no configuration.
     let project = sandbox("");
     says(
         &project.run(&["verify", "US-001"]).exits(0),

@@ -70,7 +70,7 @@ pub(crate) fn run(n_tasks: usize) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Writes the log of a run whose tasks begin and end in groups, as the engine does: nobody goes on before it is durable.
+/// Writes the log of a run whose tasks begin and end in groups, as the engine does: it continues when a group is durable.
 fn write_log(path: &Path, n_tasks: usize, n_in_flight: usize) -> anyhow::Result<()> {
     remove(path)?;
     let header = Header {

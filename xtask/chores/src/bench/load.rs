@@ -138,7 +138,7 @@ fn with_plans(n_plans: usize, args: &[&str]) -> anyhow::Result<Took> {
     measure(&folder, args)
 }
 
-/// Runs a task whose agent writes without end, as far as anybody reads.
+/// Runs a task whose agent writes far more than its log keeps.
 fn talk(table: &mut Table) -> anyhow::Result<()> {
     let folder = scratch()?;
     folder.write(

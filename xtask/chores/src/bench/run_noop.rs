@@ -83,7 +83,7 @@ fn measure(
     let mut spents: Vec<Vec<Spent>> = vec![Vec::new(); contenders.len()];
     for round in 0..=RUNS {
         for (contender, spents) in contenders.iter().zip(&mut spents) {
-            // A folder of its own each time: nobody finds what was done before.
+            // A folder of its own each time, so that no contender finds what was done before.
             let folder = scratch()?;
             let mut command = match contender {
                 Contender::Floor => {

@@ -1,5 +1,4 @@
-//! The least that somebody pays who starts processes, takes in what they write, and waits for them: two at a time, and nothing
-//! else.
+//! The least cost of starting processes, reading what they write, and waiting for them: two at a time, and nothing else.
 
 use std::io::{self, Read as _};
 use std::process::{Command, Stdio};

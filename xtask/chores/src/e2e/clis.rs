@@ -205,7 +205,7 @@ set.OPENCODE_PERMISSION = '{"edit": "ask", "bash": "ask"}'"#,
         version: "0.24.4",
         // Many systems have an older one.
         beside: &["node@22"],
-        // Where its provider has had enough it waits for longer than anybody would.
+        // When its provider limits it, it waits longer than a user would.
         wall_limit: "75s",
         args: &["--auth-type", "openai"],
         denied: r#"command = ["qwen", "-o", "stream-json"]"#,

@@ -52,8 +52,8 @@ pub(super) fn long_note() -> String {
     words.join(", ")
 }
 
-/// A planner that looks around, first derives a task from a requirement that nobody has, and then from those that there are. It
-/// carries out the pack, too.
+/// A planner that looks around, first derives a task from a requirement that does not exist, and then from those that there are.
+/// It carries out the pack, too.
 pub(super) fn deriver(cli: &'static Cli) -> ModelScenario {
     ModelScenario::by(move |request| match () {
         () if request.says("# Task `") => worker(cli, request, &["T001", "T002"]),

@@ -80,7 +80,7 @@ impl Trial<'_> {
         Workspace::new(self.binary, self.bin, self.cli, &url, self.folder.join(name), agent)
     }
 
-    /// Verification is red after the first attempt; the second one reads why, and mends it.
+    /// Verification is red after the first attempt; the second one reads why, and fixes it.
     fn fixed_step(&self, main: &Workspace<'_>, scenario: &str) -> anyhow::Result<String> {
         main.does(&["run", "--only", "count"])?.exits(0)?;
         let passed: Vec<bool> = main

@@ -17,7 +17,7 @@ pub(super) struct Contender {
     pub(super) program: PathBuf,
     /// What it says of its version.
     pub(super) version: String,
-    /// Its own home, so that nobody's settings take part.
+    /// Its own home, so that the user's settings take no part.
     pub(super) home: PathBuf,
 }
 
@@ -80,7 +80,7 @@ impl Contender {
 pub(super) fn wait(child: &mut Child, start: Instant) -> anyhow::Result<Option<ExitStatus>> {
     let pid = child.id();
     let (is_over, over) = mpsc::channel::<()>();
-    // Somebody else watches the clock: who waits is told at once when it is over.
+    // Another thread watches the clock, so that this one learns at once when the command is over.
     let watch = move || {
         let left = LIMIT.saturating_sub(start.elapsed());
         let is_late = over.recv_timeout(left) == Err(RecvTimeoutError::Timeout);

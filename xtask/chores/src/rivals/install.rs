@@ -56,7 +56,7 @@ pub(super) fn installed(wanted: &Wanted, scratch: &Path) -> anyhow::Result<PathB
     Ok(program)
 }
 
-/// Returns what installs it, as somebody would type it.
+/// Returns what installs it, as a user would type it.
 pub(super) fn shown(wanted: &Wanted) -> String {
     let version = wanted.version;
     match wanted.package {

@@ -329,7 +329,7 @@ fn tool_section(text: &mut String, tool: &Tool) {
     }
 }
 
-/// Returns a command as somebody would type it.
+/// Returns a command as a user would type it.
 fn shell(tool: &Tool, args: &[&str]) -> String {
     let quoted = args.iter().map(|arg| match arg.contains(' ') {
         true => format!("'{arg}'"),

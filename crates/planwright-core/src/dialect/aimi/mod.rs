@@ -172,7 +172,7 @@ fn check_name(plan: &Plan, path: &str) -> Vec<Diagnostic> {
         );
         return found;
     };
-    // After a bad bracket nobody knows whose title or date was read.
+    // After a bad bracket it is unclear whose title or date was read.
     if plan.is_doubtful {
         return found;
     }

@@ -511,7 +511,7 @@ impl JsonParser<'_> {
             Some(_) => {
                 let at = self.last_end;
                 let diagnostic = Diagnostic::new(&rules::JSON_SYNTAX, Span::at(at), "expected `:` after the key");
-                // Before words without quotes nobody knows where the key ends.
+                // Before words without quotes it is unclear where the key ends.
                 let begins_value = found.is_some_and(|byte| matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9'));
                 self.diagnostics.push(if begins_value {
                     diagnostic.with_safe_fix("insert a colon", vec![Replacement::insert(at as u32, ":")])

@@ -66,7 +66,7 @@ pub(super) fn left_out(command: &str) -> Answer {
     refused(format!("{command} is not part of planwright's aimi-cli"), why).into()
 }
 
-/// Answers a command that nobody knows, or that the version for this file does not have.
+/// Answers a command that is unknown, or that the version for this file does not have.
 pub(super) fn unknown(command: &str) -> Answer {
     Answer {
         status: 1,

@@ -25,7 +25,7 @@ use super::{Refused, refused};
 /// What a story is to become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// Somebody works on it.
+    /// Work on it has begun.
     InProgress,
     /// It is done.
     Complete,
@@ -261,7 +261,7 @@ fn refuse_illegal(source: &SourceText, tasks: &Tasks, position: usize, mark: Mar
     let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
     let story = plan.and_then(|plan| Some((plan, plan.tasks().get(position)?)));
     let (plan, task) = story.ok_or_else(|| unknown_version(&tasks.version()))?;
-    // A word that nobody knows is no state to be stuck in.
+    // A story with an unknown status counts as pending, so that it is not stuck.
     let from = task.status.state().unwrap_or(State::Pending);
     let lifecycle = plan.lifecycle;
     let step = |state, verb: &Verb| match verb {
@@ -415,10 +415,10 @@ fn print_ids(ids: &[jq::Value<'_>], printer: &mut jq::Printer) {
     printer.close(']');
 }
 
-/// What is said of a story that somebody left.
+/// The note for a story that the last session left in progress.
 const ORPHANED: &str = "Reset: orphaned from previous session";
 
-/// Gives up the stories that somebody was working on when the last session ended, and returns the answer.
+/// Marks the stories that were in progress when the last session ended as failed, and returns the answer.
 pub(super) fn reset_orphaned(target: Target<'_>) -> Result<String, Refused> {
     let mut answer = String::new();
     target.change(|_, tasks| {

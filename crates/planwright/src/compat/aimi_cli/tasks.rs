@@ -89,7 +89,7 @@ impl Tasks {
             .filter(move |(_, story)| jq::is_string(story.id(), id))
     }
 
-    /// Returns the stories that nobody has begun.
+    /// Returns the pending stories; in version 2 those that are neither passed nor skipped.
     pub(super) fn pending(&self) -> impl Iterator<Item = AimiStory<'_>> {
         self.stories().filter(|story| match self.schema {
             Schema::V3 => story.has_status("pending"),
@@ -169,7 +169,7 @@ fn schema_of(version: Value<'_>, stories: NodeRef<'_>) -> Result<Schema, Refused
     }
 }
 
-/// Refuses a version that nobody knows.
+/// Refuses an unknown version.
 pub(super) fn unknown_version(version: &str) -> Refused {
     refused(
         format!("Unknown schema version: {version}"),

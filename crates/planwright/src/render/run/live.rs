@@ -79,7 +79,7 @@ impl<W: Write> LiveDisplay<W> {
     /// Asks the user something, or no longer.
     pub(crate) fn ask(&mut self, question: Option<String>) {
         self.story.progress.question = question;
-        // A question is seen before anybody waits for its answer.
+        // The question is drawn before the run waits for its answer.
         self.drawn_at = None;
         self.draw_if_due();
     }
