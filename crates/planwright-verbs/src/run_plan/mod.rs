@@ -327,7 +327,9 @@ fn run_ready(
     course.spent.clone_from(&outcome.spent);
     setting.run = outcome.place.id().to_owned();
     // Tasks may have been added, renamed and reworded meanwhile. Those that were removed keep the titles they had.
-    setting.titles.extend(Setting::of_file(&found.path, found.forced).titles);
+    setting
+        .titles
+        .extend(Setting::of_file(&found.path, found.forced).titles);
     observer.ended(&RunReport::new(&setting, &outcome.state).with_diffstats(&diffstats(&root, &outcome.state)));
     if let Some(error) = &outcome.unwritten {
         observer.fails(&revise_failure(found, error));

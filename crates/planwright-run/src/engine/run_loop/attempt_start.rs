@@ -277,7 +277,8 @@ impl RunLoop<'_> {
         if let Err(error) = prepare_files(&attempt, prompt) {
             return self.hindered(attempt, &format!("the files of an attempt cannot be written: {error}"));
         }
-        let Some(agent): Option<&Agent> = self.request.config.agents.get(&attempt.agent) else {
+        let config = self.request.config;
+        let Some(agent): Option<&Agent> = config.agents.get(&attempt.agent) else {
             let why = format!("there is no agent `{}`", attempt.agent);
             return self.not_started(attempt, &why);
         };
@@ -320,7 +321,7 @@ impl RunLoop<'_> {
     }
 
     /// Returns the variables that an agent's process gets, with those of its checkout.
-    fn environment_of(&self, attempt: &RunningAttempt, agent: &Agent) -> Vec<(OsString, OsString)> {
+    fn environment_of(&mut self, attempt: &RunningAttempt, agent: &Agent) -> Vec<(OsString, OsString)> {
         let environment = self.agents.chosen.environment(agent).to_vec();
         match (self.folders.workplace.site(), &attempt.location.checkout) {
             (Some(site), Some(checkout)) => site.environment(environment, checkout.path()),
