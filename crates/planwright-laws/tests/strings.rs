@@ -188,8 +188,10 @@ fn input(plan: u8, verb: u8, word: &str, chance: &mut Chance) -> Vec<u8> {
 fn check_all(words: impl Iterator<Item = String>, chance: &mut Chance) {
     let hold = TARGETS.iter().find(|(name, _)| *name == "strings").expect("the law").1;
     let mut failures = Vec::new();
-    for word in words {
-        for (plan, verb) in (0..N_PLANS).flat_map(|plan| (0..N_VERBS).map(move |verb| (plan, verb))) {
+    for (n, word) in words.enumerate() {
+        let pairs = (0..N_PLANS).flat_map(|plan| (0..N_VERBS).map(move |verb| (plan, verb)));
+        // Every other pair for each word: each pair has half of the words.
+        for (plan, verb) in pairs.skip(n % 2).step_by(2) {
             let bytes = input(plan, verb, &word, chance);
             if catch_unwind(|| hold(&bytes)).is_err() {
                 failures.push((plan, verb, word.clone()));
@@ -216,7 +218,7 @@ fn known_words_read_back_from_every_field() {
 fn words_of_all_kinds_of_pieces_read_back_from_every_field() {
     let mut chance = Chance(0x2545_f491_4f6c_dd1d);
     let mut words = Vec::new();
-    for _ in 0..24 {
+    for _ in 0..12 {
         let n_pieces = 1 + chance.below(8);
         words.push(
             (0..n_pieces)

@@ -268,7 +268,7 @@ fn the_complete_tasks_of_a_cut_answer_can_be_read() {
 }
 
 /// How often a hostile piece is repeated.
-const N_PIECES: usize = 3_000;
+const N_PIECES: usize = 2_000;
 /// Less than this is noise.
 const LEAST_TIME: std::time::Duration = std::time::Duration::from_millis(2);
 

@@ -690,7 +690,7 @@ fn accepted_fixtures_convert_and_come_back() {
 
 #[test]
 fn damaged_carriers_convert_or_are_refused() {
-    check_law(60, (dice(), dice()), |(bytes, damage)| {
+    check_law(40, (dice(), dice()), |(bytes, damage)| {
         let mut damage = Dice::new(damage);
         for (from, to) in pairs() {
             let source = inspect_as(&plan(from, &mut Dice::new(bytes.clone())), from);

@@ -16,7 +16,7 @@ use planwright_testkit::generate;
 use crate::generate::Chance;
 
 const NOW: &str = "2026-11-15T12:00:00.000Z";
-const N_RUNS: u64 = 40;
+const N_RUNS: u64 = 25;
 const N_STEPS: usize = 60;
 
 /// A task as the naive model sees it: a mark in its text that no edit touches, its state, the marks it waits for.

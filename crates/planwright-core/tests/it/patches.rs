@@ -145,7 +145,7 @@ fn json_patches_change_their_target_and_nothing_else() {
 fn yaml_patches_change_their_target_and_nothing_else() {
     let tally = Tally::default();
     let cases = (generate::collection(), generate::value(), dice(), dice());
-    check_law(4000, cases, |(value, new, layout, choices)| {
+    check_law(2500, cases, |(value, new, layout, choices)| {
         let mut text = generate::yaml(&value, &mut Dice::new(layout));
         let mut choices = Dice::new(choices);
         if choices.one_in(4) {
