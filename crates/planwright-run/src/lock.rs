@@ -12,12 +12,6 @@ use crate::files::{Files, open_to_read};
 /// How long a writer waits for another unless told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a process that waits sleeps before it tries again, at first.
-const FIRST_PAUSE: Duration = Duration::from_millis(8);
-
-/// The shortest of its pauses.
-const LAST_PAUSE: Duration = Duration::from_millis(1);
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
     pub pid: u32,
@@ -123,12 +117,11 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Durati
     }
 }
 
-/// Returns how long to sleep after having waited for some time. The longer a process has waited, the more often it tries, so that
-/// those who come later do not overtake it again and again.
+/// Returns how long to sleep after having waited for some time: 8 ms at first, 1 ms after a second, 0.1 ms after ten. The longer a
+/// process has waited, the more often it tries, so that those who came later do not overtake it again and again.
 fn pause_after(waited: Duration) -> Duration {
-    let halvings = waited.as_millis() / 250;
-    let pause = FIRST_PAUSE / 2_u32.saturating_pow(u32::try_from(halvings).unwrap_or(u32::MAX)).max(1);
-    pause.max(LAST_PAUSE)
+    let milliseconds = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+    Duration::from_micros(1_000_000 / milliseconds.saturating_add(125))
 }
 
 /// Returns who holds a lock at this moment, without waiting and without making anything.
@@ -168,4 +161,16 @@ fn is_at(files: &dyn Files, file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_at(_files: &dyn Files, _file: &File, _path: &Path) -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_a_process_has_waited_the_more_often_it_tries() {
+        let pauses = [0, 100, 1_000, 9_999, u64::MAX].map(|waited| pause_after(Duration::from_millis(waited)));
+        assert!(pauses.is_sorted_by(|before, after| before > after), "{pauses:?}");
+        assert_eq!(pauses[0], Duration::from_millis(8));
+    }
 }
