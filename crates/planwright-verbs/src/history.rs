@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_core::inspect::LinkedPlan;
 use planwright_run::claims::RUN_VERB;
-use planwright_run::journal::{ChangeOutcome, JournalEvent, PastChange, Record, plan_id};
+use planwright_run::journal::{ChangeOutcome, JournalEvent, PastChange, Record, StateChange, plan_id};
 use planwright_run::store::{self, PlanFile};
 use planwright_run::workspace::{archived_plans, plans_at_home, root_of};
 use serde::{Deserialize, Serialize};
@@ -184,8 +184,15 @@ fn versions_of(linked: &LinkedPlan, path: &Path) -> Vec<VersionReport> {
 impl From<&PastChange> for PastReport {
     fn from(past: &PastChange) -> Self {
         let change = &past.change;
-        let moves = change.moves.iter().chain(&change.states);
-        let moves = moves.map(|moved| PastMoveReport {
+        // The journal has a state that no file can hold a second time, as what it is from now on.
+        let is_told = |state: &&StateChange| {
+            change
+                .moves
+                .iter()
+                .any(|moved| (&moved.task, &moved.to) == (&state.task, &state.to))
+        };
+        let states = change.states.iter().filter(|state| !is_told(state));
+        let moves = change.moves.iter().chain(states).map(|moved| PastMoveReport {
             task: moved.task.clone(),
             from: moved.from.clone(),
             to: moved.to.clone(),

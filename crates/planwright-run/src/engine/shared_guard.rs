@@ -2,11 +2,11 @@
 //! restored.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::state_links::StateLinks;
+use super::state_links::{RealFolder, StateLinks};
 use crate::git::{FolderIdentity, Repository};
 use crate::layout::{PlanPlace, STATE_FOLDER};
 use crate::runs::RunPlace;
@@ -184,7 +184,12 @@ impl SharedGuard {
             self.note(path, done, restored);
         }
         if is_gone {
-            match links.put_all_back() {
+            let put_back = links.put_all_back().or_else(|error| match links.clear_the_way() {
+                // A task put something there after the way was cleared.
+                Ok(true) => links.put_all_back(),
+                _ => Err(error),
+            });
+            match put_back {
                 Ok(0) if !is_cleared => {}
                 done => self.note(&state, done.map(drop), restored),
             }
@@ -284,17 +289,8 @@ impl SharedGuard {
                 fs::remove_file(made)?;
             }
         }
-        fs::create_dir_all(folder)?;
-        require_no_links(folder)?;
+        RealFolder::make_resolved(folder)?;
         Ok(folder.join(name.trim_start_matches('.')))
-    }
-}
-
-/// Refuses a folder that a link leads to. The paths here were resolved when they were remembered.
-fn require_no_links(folder: &Path) -> io::Result<()> {
-    match fs::canonicalize(folder)? {
-        found if found == folder || cfg!(not(unix)) => Ok(()),
-        found => Err(io::Error::other(format!("a link leads to `{}`", found.display()))),
     }
 }
 
@@ -304,18 +300,15 @@ fn put_back(path: &Path, before: &PathContent) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|found| is_in_the_way(&found)) {
         fs::remove_dir(path)?;
     }
-    if let Some(above) = path.parent() {
-        fs::create_dir_all(above)?;
-        require_no_links(above)?;
-    }
+    let above = RealFolder::make_resolved(path.parent().unwrap_or(path))?;
     match before {
         PathContent::File { bytes, permissions } => {
             let temporary = path.with_file_name(new_temporary_name());
-            let mut file = File::create_new(&temporary)?;
+            let mut file = above.create_new(&temporary)?;
             file.write_all(bytes)?;
             file.set_permissions(permissions.clone())?;
             file.sync_data()?;
-            fs::rename(&temporary, path)
+            above.rename(&temporary, path)
         }
         PathContent::Link(target) => {
             if fs::symlink_metadata(path).is_ok() {
@@ -327,7 +320,7 @@ fn put_back(path: &Path, before: &PathContent) -> io::Result<()> {
             if fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir()) {
                 fs::remove_file(path)?;
             }
-            fs::create_dir_all(path)
+            RealFolder::make_resolved(path).map(drop)
         }
         PathContent::Other(_) => Err(io::Error::other("it is too large to be remembered")),
     }

@@ -91,13 +91,11 @@ impl StateLinks {
         let Some(link) = self.link_of(path) else {
             return Ok(());
         };
-        if let Some(above) = path.parent() {
-            fs::create_dir_all(above)?;
-        }
+        let above = self.real_folder(path.parent().unwrap_or(&self.state))?;
         if fs::symlink_metadata(path).is_ok() {
             aside(path)?;
         }
-        fs::hard_link(link, path)
+        above.link(&link, path)
     }
 
     /// Gives all files their first names again, where nothing has those. Returns how many there were.
@@ -110,9 +108,10 @@ impl StateLinks {
                 continue;
             };
             match entry.file_type() {
-                Some(kind) if kind.is_dir() => fs::create_dir_all(&path)?,
+                Some(kind) if kind.is_dir() => drop(self.real_folder(&path)?),
                 Some(_) if fs::symlink_metadata(&path).is_err() => {
-                    fs::hard_link(entry.path(), &path)?;
+                    let above = self.real_folder(path.parent().unwrap_or(&self.state))?;
+                    above.link(entry.path(), &path)?;
                     n_back += 1;
                 }
                 _ => {}
@@ -121,8 +120,103 @@ impl StateLinks {
         Ok(n_back)
     }
 
+    /// Opens a folder of the state, and makes what is missing of it.
+    fn real_folder(&self, folder: &Path) -> io::Result<RealFolder> {
+        let root = self.state.parent().unwrap_or(&self.state);
+        let below = folder.strip_prefix(root).map_err(io::Error::other)?;
+        RealFolder::make(root, below)
+    }
+
     fn link_of(&self, path: &Path) -> Option<PathBuf> {
         Some(self.links.join(path.strip_prefix(&self.state).ok()?))
+    }
+}
+
+/// A folder that no link led to. A task may put a link into its place at any time: what is made in it goes to the folder even so.
+#[cfg(unix)]
+pub(super) struct RealFolder(std::os::fd::OwnedFd);
+
+#[cfg(unix)]
+impl RealFolder {
+    /// Opens a folder whose path has been resolved, and makes what is missing of it. A link on the way is refused.
+    pub(super) fn make_resolved(folder: &Path) -> io::Result<Self> {
+        let root = Path::new("/");
+        RealFolder::make(root, folder.strip_prefix(root).map_err(io::Error::other)?)
+    }
+
+    /// Opens a folder below another one, and makes what is missing. A link on the way is refused.
+    fn make(root: &Path, below: &Path) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+        use rustix::io::Errno;
+        // A folder on the way need not be readable, where the system does not ask that.
+        #[cfg(target_os = "linux")]
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        #[cfg(not(target_os = "linux"))]
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut folder = open(root, flags, Mode::empty())?;
+        for name in below.iter() {
+            let enter = || openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty());
+            let entered = match enter() {
+                Err(Errno::NOENT) => match mkdirat(&folder, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+                    Ok(()) | Err(Errno::EXIST) => enter(),
+                    Err(error) => Err(error),
+                },
+                entered => entered,
+            };
+            folder = entered?;
+        }
+        Ok(RealFolder(folder))
+    }
+
+    /// Gives a file the name that `path` has in this folder.
+    fn link(&self, file: &Path, path: &Path) -> io::Result<()> {
+        use rustix::fs::{AtFlags, CWD, linkat};
+        Ok(linkat(CWD, file, &self.0, name_of(path), AtFlags::empty())?)
+    }
+
+    /// Makes a file that is not there yet, with the name that `path` has.
+    pub(super) fn create_new(&self, path: &Path) -> io::Result<fs::File> {
+        use rustix::fs::{Mode, OFlags, openat};
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        Ok(openat(&self.0, name_of(path), flags, Mode::RUSR | Mode::WUSR)?.into())
+    }
+
+    /// Gives a file of this folder another name in it, whatever has that.
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, name_of(from), &self.0, name_of(to))?)
+    }
+}
+
+#[cfg(unix)]
+fn name_of(path: &Path) -> &std::ffi::OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+/// Elsewhere a folder has only its path.
+#[cfg(not(unix))]
+pub(super) struct RealFolder;
+
+#[cfg(not(unix))]
+#[expect(clippy::unused_self, reason = "the paths are all there is")]
+impl RealFolder {
+    pub(super) fn make_resolved(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder).map(|()| RealFolder)
+    }
+
+    fn make(root: &Path, below: &Path) -> io::Result<Self> {
+        RealFolder::make_resolved(&root.join(below))
+    }
+
+    fn link(&self, file: &Path, path: &Path) -> io::Result<()> {
+        fs::hard_link(file, path)
+    }
+
+    pub(super) fn create_new(&self, path: &Path) -> io::Result<fs::File> {
+        fs::File::create_new(path)
+    }
+
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
     }
 }
 
@@ -186,5 +280,26 @@ mod tests {
         links.put_back(&log, |path| fs::rename(path, &aside)).expect("links");
         assert_eq!(fs::read_to_string(&log).expect("a file"), "mine");
         assert_eq!(fs::read_to_string(&aside).expect("a file"), "other");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_put_back_through_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (state, other) = (folder.path().join(".planwright"), folder.path().join("other"));
+        let log = state.join("runs/1/run.journal");
+        fs::create_dir_all(state.join("runs/1")).expect("a folder");
+        fs::create_dir(&other).expect("a folder");
+        fs::write(&log, "log").expect("a file");
+        let links = StateLinks::make(&state, [folder.path().join("links")]).expect("links");
+        fs::remove_dir_all(state.join("runs")).expect("removed");
+        std::os::unix::fs::symlink(&other, state.join("runs")).expect("a link");
+        // As if the link had come after the way was cleared.
+        assert!(links.put_all_back().is_err());
+        assert!(links.put_back(&log, |_| Ok(())).is_err());
+        assert_eq!(fs::read_dir(&other).expect("a folder").count(), 0);
+        assert!(links.clear_the_way().expect("moved"));
+        assert_eq!(links.put_all_back().expect("put back"), 1);
+        assert_eq!(fs::read_to_string(&log).expect("a file"), "log");
     }
 }

@@ -150,6 +150,15 @@ impl PendingChange<'_> {
                 refused => refused,
             });
         }
+        let retries = request.verb == Verb::Retry && !request.starts;
+        if let Some(linked) = &mut self.open.inspection.plan {
+            linked
+                .plan
+                .offer_again(|name| match names.iter().any(|asked| asked == name) {
+                    true => retries,
+                    false => claims.is_offered(name),
+                });
+        }
         self.shows_text = matches!(pick, Pick::Next(_));
         let by = call.decided_by.or(request.by).unwrap_or(&owner);
         let claim = starts(request).then(|| Claimed {

@@ -5,21 +5,21 @@
 
 #![cfg(unix)]
 
+mod agent_queries;
 mod architecture;
+mod archive_and_trash;
 mod batches;
-mod belonging;
 mod concurrency;
 mod config;
 mod config_page;
 mod crashes;
-mod departures;
 mod duplicates;
 mod faulty;
 mod git;
 mod git_checkouts;
 mod git_landing;
-mod inquiries;
 mod journal;
+mod journal_ownership;
 mod preparation;
 mod replays;
 mod reviews;

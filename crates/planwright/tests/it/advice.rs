@@ -116,6 +116,7 @@ fn a_retry_of_an_aimi_story_reports_that_it_is_offered_again() {
         .exits(0);
     let retried = sandbox.run(&["retry", "US-001", "-p", "plan.json"]).text();
     assert!(retried.contains("offered again"), "{retried}");
+    assert!(retried.contains("ready: US-001"), "{retried}");
 }
 
 #[test]

@@ -298,6 +298,12 @@ fn v2_files_keep_two_booleans_and_the_journal_the_rest() {
     assert_eq!(sandbox.read(file), text);
     let show = sandbox.run(&["show", "--json"]).exits(0).json();
     assert_eq!(show["plan"]["progress"]["running"], 1, "{show}");
+    let history = sandbox.run(&["history", "--json"]).exits(0).json();
+    let moves = serde_json::json!([{"task": "US-001", "from": "pending", "to": "running"}]);
+    assert_eq!(
+        history["changes"][0]["moves"], moves,
+        "once, although the journal has it twice"
+    );
     sandbox.run(&["fail", "US-001", "--note", "no disk"]).exits(0);
     let failed = text.replacen("\"passes\": false}", "\"passes\": false, \"notes\": \"no disk\"}", 1);
     assert_eq!(sandbox.read(file), failed);

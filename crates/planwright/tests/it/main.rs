@@ -11,6 +11,7 @@ mod arbiter;
 #[cfg(target_os = "linux")]
 mod attacks;
 mod bad_input;
+mod blocked_changes;
 mod changes;
 mod check;
 #[cfg(target_os = "linux")]
@@ -22,21 +23,19 @@ mod daily;
 mod documentation;
 mod examples;
 mod exits;
+mod first_commands;
 #[cfg(target_os = "linux")]
 mod first_run;
-mod front_door;
 mod gates;
-mod hindrances;
 #[cfg(target_os = "linux")]
 mod hostile_text;
-mod house;
 mod import_answers;
 mod json_face;
 #[cfg(target_os = "linux")]
 mod language;
+mod layering;
 #[cfg(target_os = "linux")]
 mod model;
-mod night;
 #[cfg(target_os = "linux")]
 mod planners;
 mod planning;
@@ -54,14 +53,14 @@ mod replanning;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod run_concurrent_edits;
+#[cfg(target_os = "linux")]
 mod run_crash;
 #[cfg(target_os = "linux")]
 mod run_day;
 #[cfg(target_os = "linux")]
 mod run_decisions;
 mod run_dialects;
-#[cfg(target_os = "linux")]
-mod run_enemies;
 #[cfg(target_os = "linux")]
 mod run_failures;
 #[cfg(target_os = "linux")]
@@ -71,13 +70,14 @@ mod run_git_locks;
 #[cfg(target_os = "linux")]
 mod run_git_tricks;
 mod run_git_users;
+#[cfg(target_os = "linux")]
+mod run_hostile_conditions;
 mod run_landing;
 #[cfg(target_os = "linux")]
 mod run_limits;
 #[cfg(target_os = "linux")]
-mod run_others;
-#[cfg(target_os = "linux")]
 mod run_replans;
+mod run_reports;
 #[cfg(target_os = "linux")]
 mod run_reviews;
 #[cfg(target_os = "linux")]
@@ -85,9 +85,9 @@ mod run_schedule;
 #[cfg(target_os = "linux")]
 mod run_signals;
 #[cfg(target_os = "linux")]
-mod run_trust;
+mod run_status_sources;
 #[cfg(target_os = "linux")]
-mod run_words;
+mod run_trust;
 mod runs;
 mod sandbox;
 #[cfg(target_os = "linux")]

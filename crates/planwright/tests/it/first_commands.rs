@@ -1,4 +1,4 @@
-//! The first ten minutes: what a newcomer types, without an option, in a repository that has no plan.
+//! The first ten minutes: what a newcomer types, without options, in a repository that has no plan.
 
 use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_testkit::generate::extension;

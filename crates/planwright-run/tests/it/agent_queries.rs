@@ -1,4 +1,4 @@
-//! One question to an agent: what comes back, and in which ways nothing comes back.
+//! One question to an agent: its answer, and every way in which there is none.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;

@@ -1,4 +1,4 @@
-//! Plans that go to the archive or to the trash: one whole file at every moment, and its history with it.
+//! Plans that are moved to the archive or to the trash: one whole file at every time, with its history.
 
 use std::path::PathBuf;
 

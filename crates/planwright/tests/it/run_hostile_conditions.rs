@@ -1,4 +1,4 @@
-//! Runs among enemies: odd names, agents that linger, plans that vanish, many writers, death at any time.
+//! Runs under hostile conditions: odd names, agents that linger, plans that vanish, many writers, kills at any time.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Whose journal it is when plans are moved, copied and replaced.
+//! Which plan a journal belongs to after plans were moved, copied or replaced.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What others do while a run goes on: a second run, hand edits, broken files, requests from another terminal.
+//! What other processes do during a run: a second run, hand edits, broken files, requests from another terminal.
 
 use crate::run::{Going, Workspace, clido, rawko};
 
@@ -622,4 +622,23 @@ fn a_task_added_to_the_plan_starts_once() {
     let mut began = workspace.noted("began");
     began.sort();
     assert_eq!(began, ["a", "b", "b", "c", "d"]);
+}
+
+#[test]
+fn the_end_report_has_the_tasks_as_they_are_by_then() {
+    let workspace = Workspace::new(
+        ("plan.json", &clido(&["a", "b"])),
+        "[ $task = c ] && exit 1\nawaits go; says done",
+    );
+    let run = workspace.begins(&["-j", "4", "--attempts", "1"]);
+    workspace.until_begun(2);
+    workspace.does(&["remove", "b", "-p", "plan.json"]).exits(0);
+    let add = ["add", "Measure it", "--id", "c", "-p", "plan.json"];
+    workspace.does(&add).exits(0);
+    workspace.until("c has failed", |workspace| workspace.states().contains("c failed"));
+    workspace.give("go");
+    let ended = run.ends().exits(1);
+    ended
+        .says("another process removed or renamed the task")
+        .says("Measure it");
 }

@@ -1,4 +1,4 @@
-//! Whose word counts: what people, agents and earlier runs have said of tasks, and what the next run makes of it.
+//! Which status of a task counts when the user, an agent and an earlier run disagree.
 
 use crate::plans;
 use crate::run::{Workspace, aimi, clido};

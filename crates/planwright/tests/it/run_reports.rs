@@ -1,4 +1,4 @@
-//! What a night leaves behind: prompts with the real reasons, failures with the command that shows more, and a morning view.
+//! What a run leaves for the next morning: prompts with the real reasons, failures with the command that shows more, reports.
 
 use crate::planning::{asked, configuration, planner};
 use crate::run::{Workspace, clido};
