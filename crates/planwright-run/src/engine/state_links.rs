@@ -133,8 +133,11 @@ impl StateLinks {
 }
 
 /// A folder that no link led to. A task may put a link into its place at any time: what is made in it goes to the folder even so.
-#[cfg(unix)]
-pub(super) struct RealFolder(std::os::fd::OwnedFd);
+/// On systems where folders cannot be held open, paths are all there is.
+pub(super) struct RealFolder {
+    #[cfg(unix)]
+    folder: std::os::fd::OwnedFd,
+}
 
 #[cfg(unix)]
 impl RealFolder {
@@ -165,25 +168,30 @@ impl RealFolder {
             };
             folder = entered?;
         }
-        Ok(RealFolder(folder))
+        Ok(RealFolder { folder })
     }
 
     /// Gives a file the name that `path` has in this folder.
     fn link(&self, file: &Path, path: &Path) -> io::Result<()> {
         use rustix::fs::{AtFlags, CWD, linkat};
-        Ok(linkat(CWD, file, &self.0, name_of(path), AtFlags::empty())?)
+        Ok(linkat(CWD, file, &self.folder, name_of(path), AtFlags::empty())?)
     }
 
     /// Makes a file that is not there yet, with the name that `path` has.
     pub(super) fn create_new(&self, path: &Path) -> io::Result<fs::File> {
         use rustix::fs::{Mode, OFlags, openat};
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        Ok(openat(&self.0, name_of(path), flags, Mode::RUSR | Mode::WUSR)?.into())
+        Ok(openat(&self.folder, name_of(path), flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
     /// Gives a file of this folder another name in it, whatever has that.
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        Ok(rustix::fs::renameat(&self.0, name_of(from), &self.0, name_of(to))?)
+        Ok(rustix::fs::renameat(
+            &self.folder,
+            name_of(from),
+            &self.folder,
+            name_of(to),
+        )?)
     }
 }
 
@@ -192,15 +200,11 @@ fn name_of(path: &Path) -> &std::ffi::OsStr {
     path.file_name().unwrap_or_default()
 }
 
-/// Elsewhere a folder has only its path.
-#[cfg(not(unix))]
-pub(super) struct RealFolder;
-
 #[cfg(not(unix))]
 #[expect(clippy::unused_self, reason = "the paths are all there is")]
 impl RealFolder {
     pub(super) fn make_resolved(folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder).map(|()| RealFolder)
+        fs::create_dir_all(folder).map(|()| RealFolder {})
     }
 
     fn make(root: &Path, below: &Path) -> io::Result<Self> {
