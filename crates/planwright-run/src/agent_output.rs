@@ -1,7 +1,6 @@
 //! The output of an agent's process, its environment, and the meaning of its end. Knows neither plans nor the prompt.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use planwright_core::diagnostic::Severity;
 
 use crate::config::{Agent, Config, OutputFormat};
 use crate::faults;
-use crate::files::{open_own, read_bounded, write_own};
+use crate::files::{OpenOwn, open_own, read_bounded, write_own};
 use crate::redaction::{RedactedText, Redaction};
 use crate::worker::{
     DEFAULT_ALLOWED, EndCause, EndedProcess, ProcessExit, ProcessMark, allowed_environment, end, orphans,
@@ -314,7 +313,7 @@ fn result_bytes(path: &Path) -> Result<Option<Vec<u8>>, String> {
         std::fs::remove_file(path).ok();
         return Err(format!("it has {} bytes", metadata.len()));
     }
-    let read = open_own(OpenOptions::new().read(true), path).and_then(|file| read_bounded(file, MAX_RESULT_BYTES));
+    let read = open_own(path, OpenOwn::ToRead).and_then(|file| read_bounded(file, MAX_RESULT_BYTES));
     read.map(Some).map_err(|error| error.to_string())
 }
 

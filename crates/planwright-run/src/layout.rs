@@ -9,8 +9,7 @@ use planwright_core::dialect::DIALECTS;
 use crate::digest::short_name;
 use crate::files::Files;
 
-/// The folder of a workspace that holds what planwright knows beyond the plans.
-pub const STATE_FOLDER: &str = ".planwright";
+pub use crate::files::STATE_FOLDER;
 
 /// The configuration file of a workspace, at its root.
 pub const CONFIG_FILE: &str = "planwright.toml";

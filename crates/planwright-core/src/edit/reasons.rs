@@ -61,9 +61,9 @@ pub fn skipped_for_failures_of(plan: &Plan, task_ix: usize) -> Vec<&str> {
     }
 }
 
-/// Returns notes with a line of the user's at the end.
+/// Returns notes with a line of the user's at the end. Notes that are there stay to the letter.
 pub(crate) fn with_line(notes: &str, line: &str) -> String {
-    match notes.trim_end() {
+    match notes {
         "" => line.to_owned(),
         notes => format!("{notes}\n{line}"),
     }

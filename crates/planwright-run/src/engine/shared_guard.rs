@@ -6,7 +6,8 @@ use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::state_links::{RealFolder, StateLinks};
+use super::state_links::StateLinks;
+use crate::files::RealFolder;
 use crate::git::{FolderIdentity, Repository};
 use crate::layout::{PlanPlace, STATE_FOLDER};
 use crate::runs::RunPlace;

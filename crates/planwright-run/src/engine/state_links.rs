@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
+use crate::files::RealFolder;
+
 const MAX_FILES: usize = 20_000;
 
 #[derive(Debug)]
@@ -129,98 +131,6 @@ impl StateLinks {
 
     fn link_of(&self, path: &Path) -> Option<PathBuf> {
         Some(self.links.join(path.strip_prefix(&self.state).ok()?))
-    }
-}
-
-/// A folder that no link led to. A task may put a link into its place at any time: what is made in it goes to the folder even so.
-/// On systems where folders cannot be held open, paths are all there is.
-pub(super) struct RealFolder {
-    #[cfg(unix)]
-    folder: std::os::fd::OwnedFd,
-}
-
-#[cfg(unix)]
-impl RealFolder {
-    /// Opens a folder whose path has been resolved, and makes what is missing of it. A link on the way is refused.
-    pub(super) fn make_resolved(folder: &Path) -> io::Result<Self> {
-        let root = Path::new("/");
-        RealFolder::make(root, folder.strip_prefix(root).map_err(io::Error::other)?)
-    }
-
-    /// Opens a folder below another one, and makes what is missing. A link on the way is refused.
-    fn make(root: &Path, below: &Path) -> io::Result<Self> {
-        use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
-        use rustix::io::Errno;
-        // A folder on the way need not be readable, where the system does not ask that.
-        #[cfg(target_os = "linux")]
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        #[cfg(not(target_os = "linux"))]
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let mut folder = open(root, flags, Mode::empty())?;
-        for name in below.iter() {
-            let enter = || openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty());
-            let entered = match enter() {
-                Err(Errno::NOENT) => match mkdirat(&folder, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-                    Ok(()) | Err(Errno::EXIST) => enter(),
-                    Err(error) => Err(error),
-                },
-                entered => entered,
-            };
-            folder = entered?;
-        }
-        Ok(RealFolder { folder })
-    }
-
-    /// Gives a file the name that `path` has in this folder.
-    fn link(&self, file: &Path, path: &Path) -> io::Result<()> {
-        use rustix::fs::{AtFlags, CWD, linkat};
-        Ok(linkat(CWD, file, &self.folder, name_of(path), AtFlags::empty())?)
-    }
-
-    /// Makes a file that is not there yet, with the name that `path` has.
-    pub(super) fn create_new(&self, path: &Path) -> io::Result<fs::File> {
-        use rustix::fs::{Mode, OFlags, openat};
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        Ok(openat(&self.folder, name_of(path), flags, Mode::RUSR | Mode::WUSR)?.into())
-    }
-
-    /// Gives a file of this folder another name in it, whatever has that.
-    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        Ok(rustix::fs::renameat(
-            &self.folder,
-            name_of(from),
-            &self.folder,
-            name_of(to),
-        )?)
-    }
-}
-
-#[cfg(unix)]
-fn name_of(path: &Path) -> &std::ffi::OsStr {
-    path.file_name().unwrap_or_default()
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unused_self, reason = "the paths are all there is")]
-impl RealFolder {
-    pub(super) fn make_resolved(folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder).map(|()| RealFolder {})
-    }
-
-    fn make(root: &Path, below: &Path) -> io::Result<Self> {
-        RealFolder::make_resolved(&root.join(below))
-    }
-
-    fn link(&self, file: &Path, path: &Path) -> io::Result<()> {
-        fs::hard_link(file, path)
-    }
-
-    pub(super) fn create_new(&self, path: &Path) -> io::Result<fs::File> {
-        fs::File::create_new(path)
-    }
-
-    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::Files;
+use crate::files::{Files, RealFolder};
 use crate::layout::{PlanKey, STATE_FOLDER, make_dated_folder, refuse_links};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,9 @@ impl RunPlace {
     /// Makes the folder of its attempts again, where a task removed it.
     pub(crate) fn restore_attempts_folder(&self) {
         // What is in its place is looked at when an attempt begins.
-        let _ = std::fs::create_dir(self.attempts());
+        if let Ok(below) = self.attempts().strip_prefix(&self.root) {
+            let _ = RealFolder::make(&self.root, below);
+        }
     }
 
     /// Refuses a run whose folders are links, before anything is added to it.

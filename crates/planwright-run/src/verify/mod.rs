@@ -11,7 +11,6 @@ mod series;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -25,7 +24,7 @@ use crate::caller;
 use crate::digest::Digest;
 use crate::error_chain::with_causes;
 use crate::fence::Fence;
-use crate::files::open_own;
+use crate::files::{OpenOwn, open_own};
 use crate::journal::Receipt;
 use crate::redaction::Redaction;
 use crate::worker::{EndCause, EndedProcess, ProcessExit, ProcessMark, Spec, StartError, Stdin};
@@ -186,7 +185,7 @@ fn digest_words(ended: &EndedProcess, log: &Path) -> String {
         return Digest::of("").to_string();
     }
     // The log lies where what was started could reach it: it may be a link, a pipe, or without end by now.
-    let own = open_own(OpenOptions::new().read(true), log);
+    let own = open_own(log, OpenOwn::ToRead);
     // What stands in it for secrets and for what was left out may be longer than these.
     let most = ended.n_bytes.saturating_mul(4).saturating_add(64 * 1024);
     let own = own.and_then(|file| match file.metadata()?.len() <= most {

@@ -9,14 +9,14 @@
 //!
 //! There is no file until there is something to keep.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use super::MIN_LOG_BYTES;
 use crate::faults;
-use crate::files::open_own;
+use crate::files::{OpenOwn, RealFolder, open_own};
 
 /// How far the beginning may be shortened so that it ends with a line.
 const MAX_LINE_REST: u64 = 4096;
@@ -154,14 +154,12 @@ impl OutputLog {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(true);
-    match (open_own(&mut options, path), path.parent()) {
-        (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(folder)?;
-            open_own(&mut options, path)
+    match open_own(path, OpenOwn::Emptied) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            RealFolder::make_above(path)?;
+            open_own(path, OpenOwn::Emptied)
         }
-        (opened, _) => opened,
+        opened => opened,
     }
 }
 

@@ -27,7 +27,7 @@ fn forms() -> Vec<String> {
     [PLAIN, ODD, &escaped, &twice, token].map(str::to_owned).to_vec()
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let below = entries.flat_map(|entry| match entry.path() {
         path if path.is_dir() => files_below(&path),

@@ -1,5 +1,7 @@
 //! The file system as a few operations, so that tests can fail each of them. Does not know plans.
 
+mod real_folder;
+
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -9,6 +11,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::faults;
+
+pub(crate) use real_folder::RealFolder;
+
+/// The folder of a workspace that holds what planwright knows beyond the plans.
+pub const STATE_FOLDER: &str = ".planwright";
 
 /// What the store and the journal do with files. What changes something is one system call, or close to it: a crash can come
 /// between any two.
@@ -121,13 +128,12 @@ impl Files for DiskFiles {
 
     fn open_append(&self, path: &Path) -> io::Result<File> {
         faults::step("open to append")?;
-        open_own(OpenOptions::new().append(true).create(true), path)
+        open_own(path, OpenOwn::ToAppend)
     }
 
     fn open_shared(&self, path: &Path) -> io::Result<File> {
         faults::step("open")?;
-        let mut options = OpenOptions::new();
-        open_own(options.read(true).write(true).create(true).truncate(false), path)
+        open_own(path, OpenOwn::Shared)
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -273,20 +279,32 @@ pub fn read_bounded(file: File, max_bytes: usize) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Opens a file of planwright's own to write to it. A link is not followed, for a checkout of a stranger's could have it lead to
-/// any file of the user's; and a pipe is refused without waiting for its other end. Devices are let pass: only the superuser makes
-/// them.
-pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
-    match options.open(path) {
+/// What for a file of planwright's own is opened. It is made where there is none, unless it is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OpenOwn {
+    ToRead,
+    ToAppend,
+    /// To read and to write, with what it holds.
+    Shared,
+    /// To read and to write, without what it held.
+    Emptied,
+}
+
+/// Opens a file of planwright's own. A link is not followed, nor is one in the state folder on the way: a checkout of a stranger's,
+/// or a task, could have it lead to any file of the user's. A pipe is refused without waiting for its other end. Devices are let
+/// pass: only the superuser makes them.
+pub(crate) fn open_own(path: &Path, how: OpenOwn) -> io::Result<File> {
+    let opened = RealFolder::above(path).and_then(|folder| folder.open(path, how));
+    match opened {
         Ok(file) if is_file_or_device(&file.metadata()?) => Ok(file),
-        Err(error) if !path.is_symlink() => Err(error),
-        Err(_) => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("`{}` is a link, and is not followed", path.display()),
-        )),
         Ok(_) => Err(no_file()),
+        Err(error) => Err(match real_folder::link_on_the_way(path) {
+            None => error,
+            Some(link) => io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("`{}` is a link, and is not followed", link.display()),
+            ),
+        }),
     }
 }
 
@@ -303,7 +321,7 @@ fn is_file_or_device(metadata: &Metadata) -> bool {
 
 /// Writes a file of planwright's own, in the place of what it held. A link is not followed.
 pub fn write_own(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    open_own(OpenOptions::new().write(true).create(true).truncate(true), path)?.write_all(bytes)
+    open_own(path, OpenOwn::Emptied)?.write_all(bytes)
 }
 
 #[cfg(unix)]
