@@ -1,17 +1,22 @@
 //! The scheduler against random graphs, failures and interleavings: what may never happen, what must happen in the end, and
 //! that the same events lead to the same state.
 
+use planwright_core::change::{Open, TaskRequest, transitions};
+use planwright_core::dialect::{Choice, DIALECTS, DiskFacts};
+use planwright_core::edit::VerbRequest;
+use planwright_core::graph::TaskGraph;
 use planwright_core::plan::lifecycle::OnFailure;
-use planwright_core::plan::{Readiness, Slots, State};
+use planwright_core::plan::{Readiness, Slots, State, Verb};
 use planwright_core::schedule::{
     FileUse, Job, Jobs, Phase, Policy, Schedule, ScheduleAction, ScheduleEvent, ScheduleStatus, Stop,
 };
-use planwright_testkit::generate::plan;
+use planwright_core::text::SourceText;
+use planwright_testkit::generate;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use crate::fixtures::inspect_text;
-use crate::generate::check_law;
+use crate::generate::{Chance, check_law};
 
 const MAX_TASKS: usize = 9;
 
@@ -402,7 +407,64 @@ fn every_schedule_keeps_its_rules_and_ends() {
 
 #[test]
 fn zero_slots_let_one_task_start() {
-    let mut linked = inspect_text(plan("task-pack", 3)).plan.expect("a plan");
+    let mut linked = inspect_text(generate::plan("task-pack", 3)).plan.expect("a plan");
     linked.plan.slots = Slots::StageWidth(0);
     assert_eq!(Readiness::new(&linked.plan, &linked.links).free_slots(), 1);
+}
+
+/// The scheduler counts what is open, and [`Readiness`] looks at the plan: both must answer the same.
+#[test]
+fn a_schedule_begins_with_the_tasks_that_are_ready() {
+    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let facts = DiskFacts::default();
+    let mut n_started = 0;
+    for round in 0..400 {
+        let dialect = DIALECTS[round % DIALECTS.len()];
+        let (text, _) = generate::stored(dialect, 2 + chance.below(8), 3);
+        let mut source = SourceText::new(text);
+        for _ in 0..chance.below(8) {
+            let open = Open::new(&source, &Choice::by_content(&facts));
+            let task_ix = chance.below(open.inspection.plan.as_ref().expect("a plan").plan.tasks().len());
+            let verbs = [
+                &[Verb::Start, Verb::Done][..],
+                &[Verb::Start, Verb::Fail],
+                &[Verb::Skip],
+                &[Verb::Block],
+            ];
+            let asked = verbs[chance.below(verbs.len())].iter().map(|&verb| TaskRequest {
+                task_ix,
+                request: VerbRequest::new(verb, "2026-11-16T10:00:00Z"),
+            });
+            source = transitions(&open, &Choice::by_content(&facts), &asked.collect::<Vec<_>>())
+                .changed
+                .source;
+        }
+        let linked = inspect_text(source.as_str().to_owned()).plan.expect("a plan");
+        let graph = TaskGraph::new(&linked.plan, &linked.links).expect("no cycle");
+        let jobs = Jobs::new(Jobs::of(&linked.plan, &linked.links, &graph));
+        let policy = Policy {
+            slots: Slots::Fixed(100),
+            skipped_satisfies: linked.plan.lifecycle.skipped_satisfies,
+            on_failure: OnFailure::DependentsWait,
+            waits_for_resting: false,
+            fail_fast: false,
+            max_tasks: None,
+            budget: None,
+        };
+        let started = |action: ScheduleAction| match action {
+            ScheduleAction::Start { task, .. } => Some(task as usize),
+            _ => None,
+        };
+        let mut started: Vec<usize> = Schedule::begin(jobs, policy)
+            .1
+            .into_iter()
+            .filter_map(started)
+            .collect();
+        started.sort_unstable();
+        let mut ready = Readiness::new(&linked.plan, &linked.links).ready();
+        ready.sort_unstable();
+        assert_eq!(started, ready, "{}", source.as_str());
+        n_started += started.len();
+    }
+    assert!(n_started > 400, "{n_started}");
 }

@@ -3,7 +3,7 @@
 use planwright_core::dialect::CarrierKind;
 
 use super::FaultScenario;
-use super::samples::{Tongue, file, tongues, words};
+use super::samples::{DialectSample, file, samples, words};
 use super::verbs::{Again, VerbCommand};
 
 const CLIDO: &str = include_str!("../../samples/clido/workspace/.clido/plans/plan-a1b2c3d4.json");
@@ -106,24 +106,24 @@ fn fixes() -> Vec<VerbCommand> {
         let (tasks, end) = text.rsplit_once("\n  ]").unwrap_or((text, ""));
         format!("{tasks},\n  ]{end}")
     };
-    let fix = |tongue: Tongue| {
-        let path = tongue.dialect.new_place(Some("unsound"), "2026-10-06", "unsound");
-        let text = match tongue.dialect.carriers().first() {
-            Some(CarrierKind::Json) => comma(tongue.text()),
-            Some(CarrierKind::Yaml) => tongue.text().replace("version: 1", "version: \"1\""),
-            _ => format!("\u{feff}{}", tongue.text()),
+    let fix = |sample: DialectSample| {
+        let path = sample.dialect.new_place(Some("unsound"), "2026-10-06", "unsound");
+        let text = match sample.dialect.carriers().first() {
+            Some(CarrierKind::Json) => comma(sample.text()),
+            Some(CarrierKind::Yaml) => sample.text().replace("version: 1", "version: \"1\""),
+            _ => format!("\u{feff}{}", sample.text()),
         };
         VerbCommand {
             files: vec![file(&path, &text), file(SOURCE_PATH, SOURCE)],
             ..verb(
                 "edits",
-                &format!("{}-fix", tongue.name),
+                &format!("{}-fix", sample.name),
                 words(&["check", "--fix", &path]),
                 &path,
             )
         }
     };
-    tongues().into_iter().map(fix).collect()
+    samples().into_iter().map(fix).collect()
 }
 
 /// What is about a workspace or a run, and leaves every plan as it is.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::fault::{BY_HAND, EDITED, Fault, WAS_EDITED};
 use super::place::{Came, WorkerFolder, kill};
-use super::samples::{file, tongues, words};
+use super::samples::{file, samples, words};
 use super::verbs::{broken, hangs, is_sound, no_panic, states};
 use super::{FaultScenario, Harm, Rehearsal, Wrong};
 
@@ -94,9 +94,9 @@ printf '{"planwright_result": 1, "outcome": "done"}' > "$PLANWRIGHT_RESULT"
 
 pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
-    for tongue in tongues() {
-        let is_parallel = tongue.runs_side_by_side();
-        let mut run = TortureRun::of(&format!("run-{}", tongue.name), tongue.plan, tongue.files);
+    for sample in samples() {
+        let is_parallel = sample.runs_side_by_side();
+        let mut run = TortureRun::of(&format!("run-{}", sample.name), sample.plan, sample.files);
         run.n_random = 40;
         if is_parallel {
             run.command.extend(words(&["-j", "2"]));
@@ -150,7 +150,7 @@ pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
 
 /// A run that ends with a task to review, the approval, and the run after it.
 fn reviews() -> Vec<Box<dyn FaultScenario>> {
-    let Some(pack) = tongues().into_iter().find(|tongue| tongue.name == "task-pack") else {
+    let Some(pack) = samples().into_iter().find(|sample| sample.name == "task-pack") else {
         return Vec::new();
     };
     let mut files = pack.files.clone();

@@ -9,7 +9,7 @@ use planwright_core::text::SourceText;
 use serde_json::Value;
 
 /// A dialect as the scenarios need it: a plan of its own, and the names in it.
-pub(super) struct Tongue {
+pub(super) struct DialectSample {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) name: &'static str,
     pub(super) plan: &'static str,
@@ -27,11 +27,11 @@ pub(super) struct Tongue {
 }
 
 /// Returns the samples of all dialects. They last as long as the process.
-pub(super) fn tongues() -> Vec<Tongue> {
-    DIALECTS.iter().map(|dialect| Tongue::of(*dialect)).collect()
+pub(super) fn samples() -> Vec<DialectSample> {
+    DIALECTS.iter().map(|dialect| DialectSample::of(*dialect)).collect()
 }
 
-impl Tongue {
+impl DialectSample {
     fn of(dialect: &'static dyn Dialect) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("samples")
@@ -42,7 +42,7 @@ impl Tongue {
         let answer = std::fs::read_to_string(folder.join("answer.md"));
         let mut files = Vec::new();
         add_files(&folder.join("workspace"), Path::new(""), &mut files);
-        Tongue {
+        DialectSample {
             dialect,
             name: dialect.name(),
             plan: text(&facts["plan"]),

@@ -3,7 +3,7 @@
 use planwright_core::dialect::DIALECTS;
 
 use super::clearing::Clearing;
-use super::samples::{Tongue, file, tongues, words};
+use super::samples::{DialectSample, file, samples, words};
 use super::verbs::{Again, VerbCommand};
 use super::{FaultScenario, asking, landing, particular, runs};
 use crate::generate::extension;
@@ -14,12 +14,12 @@ type SetupCommands = Vec<Vec<String>>;
 /// Returns all there is.
 pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
-    for tongue in tongues() {
-        all.extend(transitions(&tongue));
-        all.extend(edits(&tongue));
-        all.extend(whole_plans(&tongue));
-        all.push(approvals(&tongue));
-        all.extend(conversions(&tongue));
+    for sample in samples() {
+        all.extend(transitions(&sample));
+        all.extend(edits(&sample));
+        all.extend(whole_plans(&sample));
+        all.push(approvals(&sample));
+        all.extend(conversions(&sample));
     }
     all.extend(planning());
     all.extend(particular::all());
@@ -30,14 +30,14 @@ pub(super) fn all() -> Vec<Box<dyn FaultScenario>> {
     all
 }
 
-fn transitions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
-    let [first, other, dependent, _] = tongue.tasks;
-    let claimed = || vec![tongue.does(&["start", first, "--by", "ada"])];
-    let started = || vec![tongue.does(&["start", first])];
+fn transitions(sample: &DialectSample) -> Vec<Box<dyn FaultScenario>> {
+    let [first, other, dependent, _] = sample.tasks;
+    let claimed = || vec![sample.does(&["start", first, "--by", "ada"])];
+    let started = || vec![sample.does(&["start", first])];
     let failed = || {
         vec![
-            tongue.does(&["start", first]),
-            tongue.does(&["fail", first, "--note", "no"]),
+            sample.does(&["start", first]),
+            sample.does(&["fail", first, "--note", "no"]),
         ]
     };
     let cases: Vec<(&str, SetupCommands, Vec<&str>)> = vec![
@@ -78,24 +78,24 @@ fn transitions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
             "force" => Again::Another,
             _ => Again::Same,
         };
-        let mut verb = tongue.verb("transitions", name, before, tongue.does(&command), again);
+        let mut verb = sample.verb("transitions", name, before, sample.does(&command), again);
         // Only the owner takes a claim back.
         verb.can_be_undone = name != "claim";
         all.push(verb);
     }
-    let next = words(&["next", "--start", tongue.plan]);
-    all.push(tongue.verb("transitions", "next-start", Vec::new(), next, Again::Another));
-    let undo = words(&["undo", tongue.plan]);
-    let two = vec![tongue.does(&["start", first]), tongue.does(&["done", first])];
-    let mut undo = tongue.verb("transitions", "undo", two, undo, Again::Another);
+    let next = words(&["next", "--start", sample.plan]);
+    all.push(sample.verb("transitions", "next-start", Vec::new(), next, Again::Another));
+    let undo = words(&["undo", sample.plan]);
+    let two = vec![sample.does(&["start", first]), sample.does(&["done", first])];
+    let mut undo = sample.verb("transitions", "undo", two, undo, Again::Another);
     undo.can_be_undone = false;
     all.push(undo);
-    let verify = vec![tongue.does(&["start", first]), tongue.does(&["done", first])];
-    let mut verify = tongue.verb(
+    let verify = vec![sample.does(&["start", first]), sample.does(&["done", first])];
+    let mut verify = sample.verb(
         "transitions",
         "verify",
         verify,
-        tongue.does(&["verify", first]),
+        sample.does(&["verify", first]),
         Again::Another,
     );
     verify
@@ -106,27 +106,27 @@ fn transitions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
     all
 }
 
-fn edits(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
-    let [first, other, dependent, last] = tongue.tasks;
+fn edits(sample: &DialectSample) -> Vec<Box<dyn FaultScenario>> {
+    let [first, other, dependent, last] = sample.tasks;
     let mut add = vec!["add", "Another one"];
-    add.extend(&tongue.add);
+    add.extend(&sample.add);
     let cases: Vec<(&str, Vec<&str>, Again)> = vec![
         ("add", add, Again::Another),
-        ("set", vec!["set", last, tongue.set], Again::Same),
+        ("set", vec!["set", last, sample.set], Again::Same),
         ("remove", vec!["remove", last], Again::Another),
         ("move", vec!["move", other, "--first"], Again::Another),
-        ("rename", vec!["rename", last, tongue.new_id], Again::Same),
+        ("rename", vec!["rename", last, sample.new_id], Again::Same),
         ("depend", vec!["depend", last, "--on", other], Again::Same),
         ("undepend", vec!["undepend", dependent, "--on", first], Again::Same),
     ];
     let edit = |(name, command, again): (&str, Vec<&str>, Again)| -> Box<dyn FaultScenario> {
-        tongue.verb("edits", name, Vec::new(), tongue.does(&command), again)
+        sample.verb("edits", name, Vec::new(), sample.does(&command), again)
     };
     cases.into_iter().map(edit).collect()
 }
 
-fn whole_plans(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
-    let plan = tongue.plan;
+fn whole_plans(sample: &DialectSample) -> Vec<Box<dyn FaultScenario>> {
+    let plan = sample.plan;
     let cases: Vec<(&str, SetupCommands, Vec<&str>, bool)> = vec![
         ("submit", Vec::new(), vec!["submit", plan], true),
         (
@@ -144,20 +144,20 @@ fn whole_plans(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
         ("cancel", Vec::new(), vec!["cancel", plan, "--note", "no"], true),
         (
             "archive",
-            vec![tongue.does(&["start", tongue.tasks[0]])],
+            vec![sample.does(&["start", sample.tasks[0]])],
             vec!["archive", plan],
             false,
         ),
         (
             "delete",
-            vec![tongue.does(&["start", tongue.tasks[0]])],
+            vec![sample.does(&["start", sample.tasks[0]])],
             vec!["delete", plan, "--yes"],
             false,
         ),
     ];
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
     for (name, before, command, can_be_undone) in cases {
-        let mut verb = tongue.verb("plans", name, before, words(&command), Again::Same);
+        let mut verb = sample.verb("plans", name, before, words(&command), Again::Same);
         verb.can_be_undone = can_be_undone;
         if matches!(name, "submit" | "approve" | "reject") {
             for (_, text) in &mut verb.files {
@@ -170,64 +170,64 @@ fn whole_plans(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
 }
 
 /// The approval of a plan in a workspace that requires one: where the file has no field for it, it is in the journal alone.
-fn approvals(tongue: &Tongue) -> Box<dyn FaultScenario> {
-    let command = words(&["approve", tongue.plan, "--by", "ada"]);
-    let mut verb = tongue.verb("plans", "approval", Vec::new(), command, Again::Another);
+fn approvals(sample: &DialectSample) -> Box<dyn FaultScenario> {
+    let command = words(&["approve", sample.plan, "--by", "ada"]);
+    let mut verb = sample.verb("plans", "approval", Vec::new(), command, Again::Another);
     verb.files
         .push(file("planwright.toml", "[approval]\nrequired = true\n"));
     verb.can_be_undone = false;
     verb
 }
 
-fn conversions(tongue: &Tongue) -> Vec<Box<dyn FaultScenario>> {
+fn conversions(sample: &DialectSample) -> Vec<Box<dyn FaultScenario>> {
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
-    for target in DIALECTS.iter().filter(|target| target.name() != tongue.name) {
+    for target in DIALECTS.iter().filter(|target| target.name() != sample.name) {
         let out = format!("out.{}", extension(*target));
-        let command = words(&["convert", tongue.plan, "--to", target.name(), "--out", &out, "--quiet"]);
+        let command = words(&["convert", sample.plan, "--to", target.name(), "--out", &out, "--quiet"]);
         let name = format!("convert-to-{}", target.name());
-        all.push(tongue.makes("conversions", &name, command, &out));
+        all.push(sample.makes("conversions", &name, command, &out));
     }
-    let out = &format!("new.{}", extension(tongue.dialect));
-    let command = words(&["new", tongue.name, "Log in", "--out", out]);
-    all.push(tongue.makes("conversions", "new", command, out));
-    let command = words(&["plan", "Log in", "--dialect", tongue.name, "--single", "--out", out]);
-    all.push(tongue.makes("planning", "plan-single", command, out));
+    let out = &format!("new.{}", extension(sample.dialect));
+    let command = words(&["new", sample.name, "Log in", "--out", out]);
+    all.push(sample.makes("conversions", "new", command, out));
+    let command = words(&["plan", "Log in", "--dialect", sample.name, "--single", "--out", out]);
+    all.push(sample.makes("planning", "plan-single", command, out));
     all
 }
 
 fn planning() -> Vec<Box<dyn FaultScenario>> {
     let mut all: Vec<Box<dyn FaultScenario>> = Vec::new();
-    for tongue in tongues() {
-        let Some(answer) = tongue.answer else { continue };
+    for sample in samples() {
+        let Some(answer) = sample.answer else { continue };
         let failed = || {
-            let [first, other, ..] = tongue.tasks;
+            let [first, other, ..] = sample.tasks;
             vec![
-                tongue.does(&["start", other]),
-                tongue.does(&["done", other]),
-                tongue.does(&["start", first]),
-                tongue.does(&["fail", first, "--note", "no"]),
+                sample.does(&["start", other]),
+                sample.does(&["done", other]),
+                sample.does(&["start", first]),
+                sample.does(&["fail", first, "--note", "no"]),
             ]
         };
-        let replan = words(&["replan", tongue.plan, "--from", "answer.md", "--yes"]);
-        let mut verb = tongue.verb("planning", "replan", failed(), replan, Again::Another);
+        let replan = words(&["replan", sample.plan, "--from", "answer.md", "--yes"]);
+        let mut verb = sample.verb("planning", "replan", failed(), replan, Again::Another);
         verb.files.push(file("answer.md", answer));
-        let next_version = tongue.next_version();
+        let next_version = sample.next_version();
         verb.can_be_undone = next_version.is_none();
         if let Some(next) = &next_version {
             verb.plan.clone_from(next);
         }
         all.push(verb);
         // A new version waits for approval.
-        let propose = words(&["replan", tongue.plan, "--from", "answer.md"]);
+        let propose = words(&["replan", sample.plan, "--from", "answer.md"]);
         for word in ["approve", "reject"] {
-            let mut command = words(&[word, "--proposed", tongue.plan]);
+            let mut command = words(&[word, "--proposed", sample.plan]);
             if word == "reject" {
                 command.extend(words(&["--note", "no"]));
             }
             let mut before = failed();
             before.push(propose.clone());
             let name = format!("{word}-proposed");
-            let mut verb = tongue.verb("planning", &name, before, command, Again::Same);
+            let mut verb = sample.verb("planning", &name, before, command, Again::Same);
             verb.files.push(file("answer.md", answer));
             verb.can_be_undone = false;
             if let Some(next) = next_version.as_ref().filter(|_| word == "approve") {
@@ -239,7 +239,7 @@ fn planning() -> Vec<Box<dyn FaultScenario>> {
     all
 }
 
-impl Tongue {
+impl DialectSample {
     /// Returns a command about this plan.
     fn does(&self, command: &[&str]) -> Vec<String> {
         let mut words = words(command);
