@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::{Files, open_to_read};
+use crate::files::{Files, is_pipe, open_to_read};
 
 /// How long a writer waits for another unless told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -97,7 +97,14 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Durati
     };
     let start = Instant::now();
     loop {
-        let file = files.open_shared(path).map_err(failed)?;
+        let file = match files.open_shared(path) {
+            // A task put it there. It holds nothing, and nobody can hold it as a lock.
+            Err(_) if files.link_metadata(path).is_ok_and(|found| is_pipe(&found)) => {
+                files.remove(path).map_err(failed)?;
+                files.open_shared(path).map_err(failed)?
+            }
+            opened => opened.map_err(failed)?,
+        };
         match file.try_lock() {
             // Another process may have removed the file (`git clean`) before it was locked. Then this lock excludes no process.
             Ok(()) if is_at(files, &file, path) => {

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{Command, RunConfig};
 use crate::faults;
-use crate::files::symlink;
+use crate::files::{read_text, symlink};
 use crate::git::{GitError, Repository, is_repository_variable};
 use crate::programs::program;
 
@@ -192,7 +192,7 @@ impl Preparation {
     /// Removes from a checkout that was used before what was copied then and is not any more, or is another one by now. `record` is a
     /// file that says what was copied. What git keeps there is checked out afterwards.
     pub fn remove_outdated(&self, root: &Path, checkout: &Path, record: &Path) -> io::Result<()> {
-        let before: Vec<(String, String)> = fs::read_to_string(record)
+        let before: Vec<(String, String)> = read_text(record)
             .unwrap_or_default()
             .lines()
             .filter_map(stamped)
@@ -262,7 +262,7 @@ fn moved_list(list: &OsStr, root: &Path, checkout: &Path) -> OsString {
 
 /// Returns the Python that a virtual environment was made with.
 fn base_python(mark: &Path) -> String {
-    let text = fs::read_to_string(mark).unwrap_or_default();
+    let text = read_text(mark).unwrap_or_default();
     let home = text.lines().find_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "home").then(|| PathBuf::from(value.trim()).join("python3"))

@@ -8,6 +8,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use planwright_core::dialect::{DIALECTS, Dialect, DiskFacts, DiskLookup, Questions, SourcePlanLookup, recognise};
 use planwright_core::text::SourceText;
 
+use crate::files::read_file;
 use crate::layout::{ARCHIVE, STATE_FOLDER};
 use crate::store::{LoadError, load};
 
@@ -253,7 +254,7 @@ pub(crate) fn neighbours_of(path: &Path) -> Option<Vec<String>> {
 fn bytes_of(path: &Path, source: &SourceText) -> Vec<u8> {
     match source.damage() {
         None => source.as_str().as_bytes().to_vec(),
-        Some(_) => std::fs::read(path).unwrap_or_default(),
+        Some(_) => read_file(path).unwrap_or_default(),
     }
 }
 

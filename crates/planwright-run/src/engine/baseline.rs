@@ -14,6 +14,7 @@ use crate::clock;
 use crate::config::{Command, OnBaseline};
 use crate::digest::Digest;
 use crate::fence::{Fencing, TemporaryFolders};
+use crate::files::read_text;
 use crate::git::CheckoutSlot;
 use crate::journal::Receipt;
 use crate::layout::STATE_FOLDER;
@@ -245,7 +246,7 @@ fn key(tree: &str, check: &Check) -> String {
 
 impl BaselineCache {
     fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let text = read_text(path).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 

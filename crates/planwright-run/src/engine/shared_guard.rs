@@ -7,7 +7,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::state_links::StateLinks;
-use crate::files::RealFolder;
+use crate::files::{RealFolder, read_file};
 use crate::git::{FolderIdentity, Repository};
 use crate::layout::{PlanPlace, STATE_FOLDER};
 use crate::runs::RunPlace;
@@ -85,7 +85,7 @@ impl SharedGuard {
             workspace: workspace.to_owned(),
             kept_in: run.folder().join("replaced"),
             logs: BTreeMap::new(),
-            journal: fs::read(plan.journal()).unwrap_or_default(),
+            journal: read_file(plan.journal()).unwrap_or_default(),
             own: [plan.journal(), run.folder()],
         }
         .with_logs()
@@ -200,7 +200,7 @@ impl SharedGuard {
     /// Restores this plan's journal where something in it was changed that was there before.
     fn restore_journal(&mut self, restored: &mut Restored) {
         let path = self.own[0].clone();
-        let now = fs::read(&path).unwrap_or_default();
+        let now = read_file(&path).unwrap_or_default();
         if now.starts_with(&self.journal) {
             self.journal = now;
             return;
@@ -267,8 +267,10 @@ impl SharedGuard {
         }
         let target = self.target(path, folder)?;
         fs::rename(path, &target).or_else(|_| {
-            // It lies on another file system.
-            fs::copy(path, &target)?;
+            // It lies on another file system. What is no file, such as a pipe, holds nothing that could be kept.
+            if found.is_file() {
+                fs::copy(path, &target)?;
+            }
             fs::remove_file(path)
         })
     }

@@ -256,6 +256,18 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Reads a file that others may have put there. What is no file is refused without waiting for it.
+pub fn read_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_to_read(path.as_ref())?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a file of text that others may have put there. What is no file is refused without waiting for it.
+pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
+    String::from_utf8(read_file(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 /// Reads the end of a file, at most so many bytes of it. Returns where it begins, too.
 pub fn read_end(path: &Path, max_bytes: u64) -> io::Result<(u64, Vec<u8>)> {
     let mut file = open_to_read(path)?;
@@ -297,7 +309,10 @@ pub(crate) fn open_own(path: &Path, how: OpenOwn) -> io::Result<File> {
     let opened = RealFolder::above(path).and_then(|folder| folder.open(path, how));
     match opened {
         Ok(file) if is_file_or_device(&file.metadata()?) => Ok(file),
-        Ok(_) => Err(no_file()),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("`{}` is a pipe, and no file: remove it", path.display()),
+        )),
         Err(error) => Err(match real_folder::link_on_the_way(path) {
             None => error,
             Some(link) => io::Error::new(
@@ -312,6 +327,18 @@ pub(crate) fn open_own(path: &Path, how: OpenOwn) -> io::Result<File> {
 fn is_file_or_device(metadata: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     metadata.is_file() || metadata.file_type().is_char_device()
+}
+
+/// Returns whether a pipe or a socket has the place of a file of planwright's own.
+#[cfg(unix)]
+pub(crate) fn is_pipe(found: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    found.file_type().is_fifo() || found.file_type().is_socket()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_pipe(_found: &Metadata) -> bool {
+    false
 }
 
 #[cfg(not(unix))]

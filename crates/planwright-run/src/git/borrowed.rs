@@ -9,7 +9,7 @@ use super::answers::{line_of, parts, path_of, require_id, text_of};
 use super::command::GitLocation;
 use super::repository::Repository;
 use crate::faults;
-use crate::files::open_folders;
+use crate::files::{open_folders, read_file};
 
 /// The folder, inside the first git directory of a run, that holds what the user's repository said when the run began.
 const FROZEN: &str = "planwright";
@@ -153,9 +153,9 @@ impl FrozenSettings {
     }
 
     fn write_settings(&self, git_dir: &Path, plain: &Path) -> Result<(), GitError> {
-        let mut text = fs::read(plain).map_err(path_error(plain))?;
+        let mut text = read_file(plain).map_err(path_error(plain))?;
         let copied = self.folder.join("config");
-        text.extend(fs::read(&copied).map_err(path_error(&copied))?);
+        text.extend(read_file(&copied).map_err(path_error(&copied))?);
         let own = [
             ("excludesFile", git_dir.join("info/planwright-excludes")),
             ("attributesFile", git_dir.join("info/planwright-attributes")),
@@ -191,7 +191,7 @@ fn contents(repository: &Repository) -> Result<Vec<(&'static str, Vec<u8>)>, Git
     ];
     let shallow = common.join("shallow");
     if shallow.exists() {
-        files.push(("shallow", fs::read(&shallow).map_err(path_error(&shallow))?));
+        files.push(("shallow", read_file(&shallow).map_err(path_error(&shallow))?));
     }
     Ok(files)
 }
@@ -226,7 +226,7 @@ fn global_file(repository: &Repository, key: &str, name: &str) -> Result<Option<
 }
 
 fn read_optional(path: Option<&Path>) -> Vec<u8> {
-    path.and_then(|path| fs::read(path).ok()).unwrap_or_default()
+    path.and_then(|path| read_file(path).ok()).unwrap_or_default()
 }
 
 fn object_format(repository: &Repository) -> Result<String, GitError> {

@@ -12,6 +12,7 @@ use super::borrowed::{FrozenSettings, make_folder, path_error, remove_folder, re
 use super::command::GitLocation;
 use super::repository::Repository;
 use super::special_files::remove_special_files;
+use crate::files::{read_file, read_text};
 
 /// The bare git directory of a run that takes snapshots.
 const SNAPSHOTS: &str = "snapshots.git";
@@ -250,7 +251,7 @@ impl Checkouts {
 
     /// Returns the files that were copied into a checkout one by one.
     pub fn copied(&self, checkout: &TaskCheckout) -> Vec<String> {
-        let files = fs::read(self.copied_file(checkout)).unwrap_or_default();
+        let files = read_file(self.copied_file(checkout)).unwrap_or_default();
         parts(&files).map(text_of).collect()
     }
 
@@ -289,7 +290,7 @@ impl Checkouts {
 
     /// Returns the tree that a checkout had when it was prepared, where commands did that.
     pub fn prepared(&self, checkout: &TaskCheckout) -> Option<String> {
-        let tree = fs::read_to_string(self.prepared_file(checkout)).ok()?;
+        let tree = read_text(self.prepared_file(checkout)).ok()?;
         require_id(&tree).is_ok().then_some(tree)
     }
 
@@ -433,7 +434,7 @@ impl Checkouts {
 /// Tells whether a git directory is one that git would use by itself: a folder that leads nowhere else.
 fn is_own_git_dir(git_dir: &Path) -> bool {
     let is_folder = git_dir.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default();
+    let config = read_text(git_dir.join("config")).unwrap_or_default();
     let is_work_tree = |line: &str| {
         let rest = line
             .trim()
@@ -453,7 +454,7 @@ fn name_of(folder: &Path) -> String {
 /// Returns the refs of a git directory, from its files alone.
 fn refs_as_text(git_dir: &Path) -> BTreeMap<String, String> {
     let mut refs = BTreeMap::new();
-    let packed = fs::read_to_string(git_dir.join("packed-refs")).unwrap_or_default();
+    let packed = read_text(git_dir.join("packed-refs")).unwrap_or_default();
     let lines = packed.lines().filter_map(|line| line.split_once(' '));
     refs.extend(
         lines
@@ -467,7 +468,7 @@ fn refs_as_text(git_dir: &Path) -> BTreeMap<String, String> {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push((name, entry.path())),
                 Ok(kind) if kind.is_file() && refs.len() < MAX_REFS => {
-                    let tip = fs::read_to_string(entry.path()).unwrap_or_default();
+                    let tip = read_text(entry.path()).unwrap_or_default();
                     refs.insert(name, tip.trim().to_owned());
                 }
                 _ => {}
@@ -479,7 +480,7 @@ fn refs_as_text(git_dir: &Path) -> BTreeMap<String, String> {
 }
 
 fn head_as_text(git_dir: &Path, refs: &BTreeMap<String, String>) -> Option<String> {
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = read_text(git_dir.join("HEAD")).ok()?;
     let head = head.trim();
     match head.strip_prefix("ref: ") {
         Some(name) => refs.get(name).cloned(),

@@ -11,7 +11,7 @@ use super::command::{GitLocation, LOCK_PAUSES};
 use super::repository::Repository;
 use crate::clock;
 use crate::faults;
-use crate::files::DiskFiles;
+use crate::files::{DiskFiles, read_file};
 use crate::lock::{self, LockError, LockHolder, PlanLock};
 
 /// The index that git works with while the files change; the user's own is locked, and replaced by it.
@@ -93,7 +93,7 @@ fn lock_index(git_dir: &Path) -> Result<PathBuf, GitError> {
 }
 
 pub(super) fn is_own_index_lock(git_dir: &Path) -> bool {
-    fs::read(git_dir.join("index.lock")).is_ok_and(|text| text == OWN_LOCK)
+    read_file(git_dir.join("index.lock")).is_ok_and(|text| text == OWN_LOCK)
 }
 
 pub(super) fn remove_own_index_lock(git_dir: &Path) -> io::Result<()> {

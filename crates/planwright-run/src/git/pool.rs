@@ -17,7 +17,7 @@ use super::repository::LIST_IGNORED;
 use super::special_files::remove_special_files;
 use crate::clock;
 use crate::config::Cleaning;
-use crate::files::DiskFiles;
+use crate::files::{DiskFiles, read_file, read_text};
 use crate::lock::{self, LockError, LockHolder, PlanLock};
 
 /// How many verifications can run at once on a machine, over all runs.
@@ -193,7 +193,7 @@ impl CheckoutSlot {
 
     /// Tells whether the folder in which commands run is the one that was made: a command may have put something else in its place.
     fn is_own_tree(&self) -> bool {
-        let made = fs::read_to_string(self.identity_file()).unwrap_or_default();
+        let made = read_text(self.identity_file()).unwrap_or_default();
         let is_it = FolderIdentity::of(&self.path()).is_some_and(|found| found.as_str() == made);
         is_it && mounted_below(&self.path()).is_none()
     }
@@ -203,7 +203,7 @@ impl CheckoutSlot {
         require_id(commit)?;
         self.require_whole()?;
         let state = self.folder.join("state");
-        let are_landed = cleaning == Cleaning::KeepCaches && fs::read(&state).is_ok_and(|text| text == LANDED);
+        let are_landed = cleaning == Cleaning::KeepCaches && read_file(&state).is_ok_and(|text| text == LANDED);
         let has_caches = are_landed && self.is_own_tree();
         remove_link(&state)?;
         write(&state, b"in use\n")?;

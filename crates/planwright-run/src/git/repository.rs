@@ -8,6 +8,7 @@ use super::GitError;
 use super::answers::{parts, path_line, require_id, text_of};
 use super::command::{GitCall, GitLocation};
 use super::names::valid_branch;
+use crate::files::read_text;
 
 /// The command that lists what git ignores; a folder that is ignored as a whole ends in `/` and is not looked into.
 pub(super) const LIST_IGNORED: &[&str] = &[
@@ -72,7 +73,7 @@ impl Repository {
         let mut folders = vec![self.common.join("objects")];
         let mut next = 0;
         while let Some(folder) = folders.get(next).cloned() {
-            let listed = std::fs::read_to_string(folder.join("info/alternates")).unwrap_or_default();
+            let listed = read_text(folder.join("info/alternates")).unwrap_or_default();
             let named = listed.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
             for other in named.map(|line| folder.join(line)) {
                 if folders.len() < MAX_BORROWED && !folders.contains(&other) {

@@ -10,6 +10,7 @@ use super::answers::{line_of, path_of, text_of};
 use super::repository::{Repository, touched};
 use super::special_files::remove_special_files;
 use crate::digest::short_name;
+use crate::files::read_file;
 
 /// The largest file whose content is compared; of others it is the time and the size.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -116,7 +117,7 @@ fn digest(path: &Path, metadata: &Metadata) -> Option<u64> {
     }
     metadata
         .is_file()
-        .then(|| fs::read(path).ok().map(|bytes| short_name(&bytes)))?
+        .then(|| read_file(path).ok().map(|bytes| short_name(&bytes)))?
 }
 
 #[cfg(unix)]

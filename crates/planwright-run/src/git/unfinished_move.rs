@@ -16,6 +16,7 @@ use super::command::{GitLocation, end};
 use super::own_index::{is_own_index_lock, remove_own_index, remove_own_index_lock};
 use super::repository::{Repository, branch};
 use crate::faults;
+use crate::files::{open_to_read, read_file};
 
 /// The note of a move that has begun, in the git directory of the checkout.
 const NOTE: &str = "planwright-move.json";
@@ -99,7 +100,7 @@ impl BegunMove {
 
     fn read(git_dir: &Path) -> Result<Option<Self>, GitError> {
         let note = git_dir.join(NOTE);
-        match fs::read(&note) {
+        match read_file(&note) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Ok(text) => {
                 let begun = serde_json::from_slice(&text).map_err(io::Error::from);
@@ -334,7 +335,7 @@ impl Repository {
     /// Tells whether a file of the checkout is a part of what a commit has there, from its beginning.
     fn is_beginning_of(&self, path: &[u8], commit: &str) -> Result<bool, GitError> {
         let path_of_file = self.toplevel().join(path_of(path));
-        let mut file = fs::File::open(&path_of_file).map_err(path_error(&path_of_file))?;
+        let mut file = open_to_read(&path_of_file).map_err(path_error(&path_of_file))?;
         let mut object = format!("{commit}:").into_bytes();
         object.extend_from_slice(path);
         let call = self.place.git(&["cat-file", "--filters"]).arg(path_of(&object));

@@ -1,6 +1,6 @@
 //! Finds the verbs that other processes called on a plan, from its journal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use planwright_core::plan::{Plan, State};
@@ -42,14 +42,20 @@ pub fn note_take_overs(state: &mut RunState, path: &Path, id: Option<&str>) {
         matches!(task.state, TaskState::Stopped | TaskState::Interrupted) && !is_known
     };
     let awaits_landing = |task: &&TaskRun| task.awaits_approved_landing();
+    let awaits_review = |task: &&TaskRun| task.state == TaskState::Review;
     if !state
         .tasks()
         .iter()
-        .any(|task| is_unfinished(&task) || awaits_landing(&task))
+        .any(|task| is_unfinished(&task) || awaits_landing(&task) || awaits_review(&task))
     {
         return;
     }
     let verbs = last_verbs_of(path, id);
+    let reviews = state.tasks().iter().filter(awaits_review);
+    let decided: Vec<MovedTask> = reviews
+        .filter_map(|task| verbs.get(&task.task)?.moved(&task.task, &task.changed_at))
+        .collect();
+    decided.into_iter().for_each(|moved| state.end_review(moved));
     let landed = state.tasks().iter().filter(awaits_landing).filter(|task| {
         let last = verbs.get(&task.task);
         last.is_some_and(|last| last.to == Some(State::Done) && last.at > task.changed_at)
@@ -66,10 +72,14 @@ pub fn note_take_overs(state: &mut RunState, path: &Path, id: Option<&str>) {
 impl LastVerb {
     /// Returns the move by which another process brought a task to an end after a time; none where no verb did.
     pub(crate) fn take_over(&self, task: &str, since: &str) -> Option<MovedTask> {
-        let to = self
-            .to
-            .filter(|to| matches!(to, State::Done | State::Failed | State::Skipped))?;
-        (self.verb != RUN_VERB && self.at.as_str() > since).then(|| MovedTask {
+        let is_end = matches!(self.to, Some(State::Done | State::Failed | State::Skipped));
+        is_end.then(|| self.moved(task, since)).flatten()
+    }
+
+    /// Returns the move that another process made of a task after a time; none where no verb did.
+    fn moved(&self, task: &str, since: &str) -> Option<MovedTask> {
+        let to = self.to.filter(|_| self.verb != RUN_VERB && self.at.as_str() > since)?;
+        Some(MovedTask {
             task: task.to_owned(),
             to: to.as_str().to_owned(),
             by: self.by.clone(),
@@ -87,14 +97,21 @@ pub(crate) fn last_verbs(path: &Path, plan: &Plan) -> HashMap<String, LastVerb> 
 pub(crate) fn last_verbs_of(path: &Path, id: Option<&str>) -> HashMap<String, LastVerb> {
     let file = PlanFile { path, id };
     let history = history(file).unwrap_or_default();
+    // A verb that was undone leaves the tasks as the one before it did. What a run did is not undone so: its tasks are offered again.
+    let is_undone = |past: &&PastChange| past.undone_by.is_some() && past.change.verb != RUN_VERB;
+    let undone: HashSet<u64> = history
+        .changes()
+        .iter()
+        .filter(is_undone)
+        .map(|past| past.seq)
+        .collect();
+    let is_gone = |past: &PastChange| {
+        let undoes = past.change.undoes.is_some_and(|seq| undone.contains(&seq));
+        past.outcome == ChangeOutcome::Void || undone.contains(&past.seq) || undoes
+    };
     let mut verbs = HashMap::new();
-    for PastChange {
-        change, time, outcome, ..
-    } in history.changes()
-    {
-        if *outcome == ChangeOutcome::Void {
-            continue;
-        }
+    for past in history.changes().iter().filter(|past| !is_gone(past)) {
+        let PastChange { change, time, .. } = past;
         let is_verified = |task: &str| {
             change
                 .verified

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::config::Command;
+use crate::files::read_text;
 use crate::programs::program;
 use crate::shell::{argument, command_line};
 
@@ -145,7 +146,7 @@ impl RootFiles<'_> {
         let path = self.root.join(name);
         let metadata = std::fs::metadata(&path).ok()?;
         let is_small = metadata.is_file() && metadata.len() <= MAX_FILE_BYTES;
-        let text = is_small.then(|| std::fs::read_to_string(&path).ok()).flatten()?;
+        let text = is_small.then(|| read_text(&path).ok()).flatten()?;
         Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 

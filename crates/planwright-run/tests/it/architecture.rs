@@ -224,6 +224,32 @@ fn product_lines(text: &str) -> Vec<&str> {
     product
 }
 
+/// The files that open what no task can replace: system files, and the one place where files are opened.
+const OPEN_BY_THEMSELVES: [&str; 4] = ["files/", "process_table.rs", "worker/processes.rs", "faults/"];
+
+/// A task may put a pipe into the place of any file, and a plain open would wait for its other end.
+#[test]
+fn no_file_is_read_by_a_call_that_may_wait_for_a_pipe() {
+    let source = source_folder();
+    for path in files_below(&source) {
+        let below = path
+            .strip_prefix(&source)
+            .expect("a path below")
+            .to_string_lossy()
+            .into_owned();
+        if OPEN_BY_THEMSELVES.iter().any(|own| below.starts_with(own)) || below.ends_with("tests.rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a readable file");
+        let calls = ["fs::read(", "fs::read_to_string(", "File::open("];
+        for line in product_lines(&text) {
+            let waits = calls.iter().any(|call| line.contains(call));
+            let is_certain = line.contains("/proc/") || line.contains("sync_all()");
+            assert!(!waits || is_certain, "{below}: use `files::read_file`: {line}");
+        }
+    }
+}
+
 /// Returns the name of the type that a line begins to define. Associated types, which are indented, are none.
 fn defined_type(line: &str) -> Option<&str> {
     let item = line.trim_start();

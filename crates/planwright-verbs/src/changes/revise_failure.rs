@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use planwright_core::change::Problem;
 use planwright_core::diagnostic::Diagnostic;
+use planwright_core::edit::VerbRefusal;
+use planwright_core::plan::State;
 use planwright_core::text::SourceText;
 use planwright_run::claims::NotHolder;
 use planwright_run::files::DiskFiles;
@@ -18,7 +20,7 @@ use planwright_run::shell::{argument, with_pack, with_plan};
 use planwright_run::store::{LoadError, StoreError, load};
 
 use crate::face::{Drawn, Evidence, Failure, Result};
-use crate::plans::{FoundPlan, load_failure, several_tasks, unknown_task};
+use crate::plans::{FoundPlan, load_failure, review_commands, several_tasks, unknown_task};
 use crate::text::{cut, one_line, printable, shown_name};
 
 /// Returns an error of the run layer as the user sees it.
@@ -85,6 +87,19 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
             };
             Failure::shown(problem.to_string(), help_of(problem, found), evidence)
         }
+        ReviseError::Problem(Problem::Refused(VerbRefusal::NotAllowed {
+            task,
+            from: State::Running,
+            verb,
+            ..
+        })) if is_in_review(found, task) => Failure::problem(
+            format!(
+                "`{}` waits for review: `{}` is not for it",
+                shown_name(task),
+                verb.as_str()
+            ),
+            review_commands(task, &found.path.to_string_lossy()),
+        ),
         ReviseError::Problem(problem) => Failure::problem(problem.to_string(), help_of(problem, found)),
         ReviseError::Created(error) => Failure::problem(error.to_string(), error.help()),
         ReviseError::Store(error) => match error {
@@ -142,7 +157,10 @@ fn not_theirs(found: &FoundPlan, name: &str, why: &NotHolder) -> Failure {
         ),
         NotHolder::OfRun(_) if is_in_review(found, name) => Failure::problem(
             format!("`{task}` waits for review"),
-            format!("`{}`, or reject; or {take_over}", of_task("approve")),
+            format!(
+                "{}; or {take_over}",
+                review_commands(name, &found.path.to_string_lossy())
+            ),
         ),
         NotHolder::OfRun(claim) if !is_run(found) => Failure::problem(
             format!("`{task}` was left by a run that was interrupted: {}", held_by(claim)),
@@ -176,11 +194,7 @@ pub fn refuse_in_review(found: &FoundPlan, tasks: &[String], verb: &str) -> Resu
                     "`{}` waits for review, and its work is known by that name",
                     shown_name(task)
                 ),
-                format!(
-                    "`planwright approve {0} -p {1}`, or reject; then {verb} it",
-                    argument(task),
-                    argument(&path)
-                ),
+                format!("{}; then {verb} it", review_commands(task, &path)),
             ))
         }
         _ => Ok(()),

@@ -1,9 +1,8 @@
 //! Finds checklists in a repository that `import` can read.
 
-use std::fs::File;
 use std::path::Path;
 
-use planwright_run::files::read_bounded;
+use planwright_run::files::{open_to_read, read_bounded};
 use serde::Serialize;
 
 /// How much of a file is read.
@@ -52,7 +51,7 @@ fn is_list(name: &str) -> bool {
 }
 
 fn n_open(path: &Path) -> usize {
-    let bytes = File::open(path)
+    let bytes = open_to_read(path)
         .and_then(|file| read_bounded(file, MAX_BYTES))
         .unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

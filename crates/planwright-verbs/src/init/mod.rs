@@ -8,6 +8,7 @@ mod verification;
 use std::path::{Path, PathBuf};
 
 use planwright_run::config::{self, Command, Config, ConfigInputs};
+use planwright_run::files::read_text;
 use planwright_run::git::Repository;
 use planwright_run::layout::{CONFIG_FILE, IGNORE};
 use planwright_run::setup::{self, SetupError};
@@ -255,7 +256,7 @@ fn existing(
         false => "add the lines above to planwright.toml; then `planwright plan \"GOAL\"`".to_owned(),
         true => next_command(agent.as_deref(), has_rules(config), &plans),
     };
-    let text = std::fs::read_to_string(folder.join(CONFIG_FILE)).unwrap_or_default();
+    let text = read_text(folder.join(CONFIG_FILE)).unwrap_or_default();
     let best = installed.first().filter(|_| agent.is_none());
     let lacking = ExistingConfig {
         agent: best.map(|best| addition(&text, "run", &format!("agent = \"{}\"\n", best.name), "")),

@@ -178,8 +178,7 @@ impl PlanAccess {
         let claim = self.claims.on(task)?;
         let since = to_the_second(&claim.since);
         if claim.owner().is_none() && self.reviews.contains_key(task) {
-            let command = |verb: &str| format!("planwright {verb} {} -p {}", argument(task), argument(&self.shown));
-            return Some(format!("waits for review: {}, or reject", command("approve")));
+            return Some(format!("waits for review: {}", review_commands(task, &self.shown)));
         }
         if self.is_interrupted(task) {
             return Some(format!(
@@ -200,4 +199,10 @@ impl PlanAccess {
         };
         Some(format!("{words}{until} (claim {})", claim.number))
     }
+}
+
+/// Returns the commands that decide about a task that waits for review.
+pub fn review_commands(task: &str, path: &str) -> String {
+    let (task, path) = (argument(task), argument(path));
+    format!("`planwright approve {task} -p {path}` or `planwright reject {task} -p {path} --note \"…\"`")
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use planwright_run::clock;
 use planwright_run::config::{Command, Config};
 use planwright_run::fence::{ProcessFolders, TemporaryFolders};
+use planwright_run::files::read_text;
 use planwright_run::git::Repository;
 use planwright_run::redaction::Redaction;
 use planwright_run::runs::Receipt;
@@ -158,7 +159,7 @@ fn end_of(command: &Command, receipts: &[Receipt], logs: &Logs) -> TrialEnd {
     let Some(receipt) = receipt else {
         return TrialEnd::of(TrialResult::Failed, "not started");
     };
-    let whole = std::fs::read_to_string(logs.log(receipts.len())).unwrap_or_else(|_| receipt.tail.clone());
+    let whole = read_text(logs.log(receipts.len())).unwrap_or_else(|_| receipt.tail.clone());
     let time = duration(receipt.milliseconds);
     let has_no_tests = candidates::says_no_tests(&whole) || receipt.exit == "exit 5" && is_pytest(command);
     match verify::passed(receipt) {

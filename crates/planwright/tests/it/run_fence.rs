@@ -644,6 +644,31 @@ fn a_link_in_the_place_of_the_state_leads_nowhere_in_a_shared_folder() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_a_state_file_does_not_hold_up_a_run() {
+    if !can_fence() {
+        return;
+    }
+    for files in [
+        ".planwright/journal/*.journal",
+        ".planwright/locks/*.lock",
+        ".planwright/locks/*",
+        ".planwright/runs/*/run.journal",
+        ".planwright/runs/*/attempts/*.log",
+    ] {
+        let script = format!("[ $task = a ] && for f in {files}; do rm -f $f; mkfifo $f; done; says done");
+        // Without a fence nothing is restored, but nothing is waited for either.
+        fenced(&["a", "b a"], "off", &script).runs(&["--isolation", "shared"]);
+        let workspace = fenced(&["a", "b a"], "auto", &script);
+        workspace.runs(&["--isolation", "shared"]).exits(0);
+        assert_eq!(workspace.states(), "a done, b done", "{files}");
+        workspace.does(&["history", "plan.json"]).exits(0);
+        workspace
+            .does(&["reset", "b", "--plan", "plan.json", "--force"])
+            .exits(0);
+    }
+}
+
+#[test]
 fn a_pipe_that_git_would_read_does_not_hold_up_a_run() {
     for (isolation, script) in [
         ("checkouts", "mkfifo .gitignore; touch made; says done"),

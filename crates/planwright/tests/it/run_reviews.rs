@@ -31,6 +31,36 @@ fn a_run_without_a_terminal_ends_at_a_review() {
 }
 
 #[test]
+fn a_verb_ends_the_wait_for_a_review_and_undo_begins_it_again() {
+    let plan = "docs/tasks/photos.md";
+    for (verb, state) in [("skip", "skipped"), ("reset", "pending")] {
+        let workspace = reviewed("says done");
+        workspace.runs(&[]).exits(1);
+        workspace.does(&["summary"]).exits(0).says("approve T001");
+        let refused = workspace.does(&["retry", "T001", "--plan", plan]).exits(1);
+        refused
+            .says("`T001` waits for review")
+            .says("planwright reject T001 -p");
+        workspace.does(&[verb, "T001", "--plan", plan]).exits(0);
+        assert!(
+            workspace.states().starts_with(&format!("T001 {state}")),
+            "{}",
+            workspace.states()
+        );
+        let summary = workspace.does(&["summary"]).exits(0);
+        assert!(!summary.text.contains("approve"), "{}", summary.text);
+        summary.says(&format!("who marked it as {state}"));
+        let runs = workspace.does(&["runs"]).exits(0);
+        assert!(!runs.text.contains("in review"), "{}", runs.text);
+        workspace.does(&["undo", plan]).exits(0);
+        workspace.does(&["show", plan]).exits(0).says("waits for review");
+        workspace.does(&["summary"]).exits(0).says("approve T001");
+        workspace.does(&["approve", "T001", "--plan", plan]).exits(0);
+        assert!(workspace.states().starts_with("T001 done"), "{}", workspace.states());
+    }
+}
+
+#[test]
 fn the_next_run_continues_after_an_approval() {
     let workspace = reviewed("says done");
     workspace.runs(&[]).exits(1);

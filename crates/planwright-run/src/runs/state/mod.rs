@@ -235,6 +235,24 @@ impl RunState {
         }
     }
 
+    /// Notes that a verb of another process moved a task that waited for review: nobody has to decide about it any more.
+    pub fn end_review(&mut self, moved: MovedTask) {
+        let Some(at) = self.tasks.places.get(&moved.task).copied() else {
+            return;
+        };
+        if let Some(ended) = &mut self.ended {
+            ended.n_review = ended.n_review.saturating_sub(1);
+            ended.n_left += 1;
+        }
+        self.decided
+            .push(format!("`{}` is {} by another command", moved.task, moved.to));
+        self.change_at(at, |task| {
+            task.state = TaskState::Stopped;
+            task.taken_over = Some(moved);
+        });
+        self.close_reviews();
+    }
+
     /// Notes that a later run landed the approved work of a task.
     pub fn landed_later(&mut self, name: &str) {
         if let Some(at) = self.tasks.places.get(name).copied() {
