@@ -139,8 +139,11 @@ fn repository_of(snapshot: &PlanSnapshot) -> Result<Result<Repository, &'static 
     if repository.head().map_err(refused)?.is_none() {
         return Ok(Err("there is no commit yet"));
     }
-    if repository.is_ignored(root).map_err(refused)? || !repository.has_tracked(root).map_err(refused)? {
-        return Ok(Err("git does not keep this folder"));
+    if repository.is_ignored(root).map_err(refused)? {
+        return Ok(Err("git ignores this folder"));
+    }
+    if !repository.has_tracked(root).map_err(refused)? {
+        return Ok(Err("no file of this folder is committed yet"));
     }
     Ok(Ok(repository))
 }

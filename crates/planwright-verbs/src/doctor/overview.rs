@@ -90,19 +90,21 @@ fn git_words(root: &Path, health: &mut DoctorFindings) -> String {
         || "no branch is checked out".to_owned(),
         |branch| format!("on {}", one_line(&branch)),
     );
-    let commit = match repository.head() {
-        Ok(Some(_)) => "",
-        _ => ", no commit yet: tasks share this folder, one at a time",
-    };
     let dirt = repository.dirt(&|_| false).map_or(0, |dirt| dirt.len());
-    let dirt = match dirt {
-        0 => ", nothing uncommitted".to_owned(),
-        n => format!(
-            ", {} uncommitted: tasks work on what is committed",
-            count(n as u64, "file")
-        ),
+    let shared = match repository.head() {
+        Ok(Some(_)) if repository.is_ignored(root).unwrap_or(false) => Some("git ignores this folder"),
+        Ok(Some(_)) if !repository.has_tracked(root).unwrap_or(true) => Some("no file of this folder is committed yet"),
+        Ok(Some(_)) => None,
+        _ => Some("no commit yet"),
     };
-    format!("{branch}{commit}{dirt}")
+    match (shared, dirt) {
+        (Some(why), _) => format!("{branch}, {why}: tasks share this folder, one at a time"),
+        (None, 0) => format!("{branch}, nothing uncommitted"),
+        (None, n) => {
+            let files = count(n as u64, "file");
+            format!("{branch}, {files} uncommitted: tasks work on what is committed")
+        }
+    }
 }
 
 /// Returns what git is in the middle of.

@@ -915,3 +915,19 @@ fn new_objects_of_lfs_are_in_the_users_store_when_the_branch_moves() {
         ""
     );
 }
+
+#[test]
+fn a_folder_without_committed_files_is_shared_and_doctor_says_so() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a"])), "says done");
+    for args in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "First"]] {
+        let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+        let mut git = std::process::Command::new("git");
+        let ended = git.args(identity).args(args).current_dir(workspace.root()).status();
+        assert!(ended.expect("git").success());
+    }
+    let why = "no file of this folder is committed yet";
+    workspace
+        .does(&["doctor"])
+        .says(&format!("{why}: tasks share this folder"));
+    workspace.runs(&[]).exits(0).says(why);
+}
