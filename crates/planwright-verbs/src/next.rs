@@ -25,7 +25,7 @@ use crate::json::{ClaimReport, ClosedReport, Members, PlanOverview, TaskOverview
 use crate::plans::{
     FoundPlan, OpenedPlan, PlanAccess, PlanChoice, TaskReasons, fields_of, plan_overview, remark_copy, task_overview,
 };
-use crate::run_history::after_failure;
+use crate::run_history::{after_failure, run_again};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -246,7 +246,10 @@ fn next_commands(opened: &OpenedPlan, plan: &Plan, ready: &[usize]) -> Vec<Strin
     let Some(&ix) = ready.first() else {
         let has = |status: Status| plan.tasks().iter().any(|task| task.status == status);
         let is_stuck = has(Status::Failed) && !has(Status::Running);
-        return is_stuck.then(|| after_failure(plan, &path)).into_iter().collect();
+        return is_stuck
+            .then(|| after_failure(plan, Path::new(&opened.path)))
+            .into_iter()
+            .collect();
     };
     let start = match plan.tasks()[ix].status {
         Status::Pending => format!("planwright start {} -p {path}", argument(&plan.task_name(ix))),
@@ -256,6 +259,6 @@ fn next_commands(opened: &OpenedPlan, plan: &Plan, ready: &[usize]) -> Vec<Strin
     let place = PlanPlace::of(&DiskFiles, Path::new(&opened.path)).ok();
     match place.is_some_and(|place| runs::holder(&DiskFiles, &place).is_some()) {
         true => vec![start],
-        false => vec![format!("planwright run {path}"), start],
+        false => vec![run_again(plan, Path::new(&opened.path)), start],
     }
 }

@@ -7,12 +7,14 @@ use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::lifecycle::OnFailure;
 use planwright_core::plan::{Plan, RunLift, Status};
 use planwright_run::claims::RUN_VERB;
+use planwright_run::files::DiskFiles;
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::journal::plan_id;
+use planwright_run::layout::PlanPlace;
 use planwright_run::review::waiting_tasks;
 use planwright_run::revise::take_states;
-use planwright_run::runs::RunStanding;
 use planwright_run::runs::state::RunState;
+use planwright_run::runs::{self, RunStanding};
 use planwright_run::shell::argument;
 use planwright_run::store::{self, PlanFile};
 
@@ -82,17 +84,37 @@ fn way_on(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
         return Some(format!("planwright approve {} -p {shown}", argument(task)));
     }
     Some(match has(Status::Failed) {
-        true => after_failure(plan, shown),
-        false if has(Status::Pending) => format!("planwright run {shown}"),
+        true => after_failure(plan, path),
+        false if has(Status::Pending) => run_again(plan, path),
         false => format!("planwright show {shown}"),
     })
 }
 
 /// Returns the command that continues with a plan in which a task failed.
-pub fn after_failure(plan: &Plan, shown: &str) -> String {
+pub fn after_failure(plan: &Plan, path: &Path) -> String {
     match plan.lifecycle.on_failure {
-        OnFailure::Replan => format!("planwright replan {shown}"),
-        OnFailure::DependentsWait => format!("planwright run --retry-failed {shown}"),
-        _ => format!("planwright run {shown}"),
+        OnFailure::Replan => format!("planwright replan {}", argument(&path.to_string_lossy())),
+        OnFailure::DependentsWait => run_again(plan, path).replacen(" run", " run --retry-failed", 1),
+        _ => run_again(plan, path),
     }
+}
+
+/// Returns the command that runs a plan, with the agent that its last run was told to use: another one may cost more.
+pub fn run_again(plan: &Plan, path: &Path) -> String {
+    let shown = argument(&path.to_string_lossy());
+    match last_agent(plan, path) {
+        Some(agent) => format!("planwright run --agent {} {shown}", argument(&agent)),
+        None => format!("planwright run {shown}"),
+    }
+}
+
+/// Returns the agent that the last run of a plan was told to use by an option. The command that continues the run repeats it.
+fn last_agent(plan: &Plan, path: &Path) -> Option<String> {
+    let place = PlanPlace::of(&DiskFiles, path).ok()?;
+    let newest = runs::of_plan(&DiskFiles, &place, plan_id(plan)).ok()?.next()?;
+    let next = newest.state(&DiskFiles).ok()?.ended?.next?;
+    let mut words = next.split(' ');
+    words.find(|word| *word == "--agent")?;
+    // Names of agents need no quotes.
+    words.next().map(str::to_owned)
 }

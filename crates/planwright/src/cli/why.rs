@@ -137,7 +137,7 @@ fn next_lines(report: &WhyReport, linked: &LinkedPlan, log: Option<String>) -> V
         let why = |cause: &&str| format!("next: planwright why {} -p {plan}", argument(cause));
         return causes.first().map(why).into_iter().collect();
     }
-    let again = after_failure(&linked.plan, &argument(&report.opened.path));
+    let again = after_failure(&linked.plan, Path::new(&report.opened.path));
     let commands = log.into_iter().chain([again]).enumerate();
     let lines = commands.map(|(nth, command)| match nth {
         0 => format!("next: {command}"),
