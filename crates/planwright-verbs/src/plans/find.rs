@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::check::nearest_name;
 use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::LinkedPlan;
 use planwright_core::plan::{Field, Status};
@@ -12,9 +11,9 @@ use planwright_run::store::{self, LoadError};
 use planwright_run::workspace::{closed_home, is_pointer, plans_at_home, plans_of_user, root_of, slashed};
 use serde::Deserialize;
 
-use super::{OpenedPlan, PlanAccess, TaskReasons, archived, load_failure, open_as};
+use super::{OpenedPlan, PlanAccess, TaskReasons, archived, load_failure, open_as, unknown_plan};
 use crate::face::{Failure, Result, Workspace, from_here};
-use crate::text::{cut, one_line, shown_name};
+use crate::text::{cut, one_line};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -201,7 +200,13 @@ fn resolve(workspace: &Workspace, plan: Option<&str>, user: bool, reach: Reach) 
         }
         let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
         let is_there = path.exists() || path.is_symlink();
-        if is_there || looks_like_path && with_title(candidates(here, user), plan).is_empty() {
+        // What looks like a path can be the name of a file or a title. It is never an id: an id may hold any path.
+        let is_name = || {
+            let plans = candidates(here, user);
+            let has_file = |plans: &[PathBuf]| plans.iter().any(|path| is_file_name(path, plan));
+            has_file(&plans) || has_file(&archived(workspace)) || !with_title(plans, plan).is_empty()
+        };
+        if is_there || looks_like_path && !is_name() {
             return Ok(path);
         }
     }
@@ -226,29 +231,20 @@ fn resolve(workspace: &Workspace, plan: Option<&str>, user: bool, reach: Reach) 
     if fitting.is_empty() {
         refuse_closed(here)?;
     }
-    let listed = "`planwright list` shows the plans of this workspace".to_owned();
-    let help = match fitting.is_empty().then(|| nearest_plan(here, wanted, user)).flatten() {
-        Some(nearest) => format!("did you mean `{}`? {listed}", shown_name(&nearest)),
-        None => listed,
-    };
-    only(
-        workspace,
-        fitting,
-        &format!("no plan is called `{wanted}`"),
-        &help,
-        Some(wanted),
-    )
-}
-
-/// Returns the name of a plan in use that the user probably meant.
-fn nearest_plan(folder: &Path, wanted: &str, user: bool) -> Option<String> {
-    let plans = candidates(folder, user);
-    let names: Vec<String> = plans.iter().flat_map(|path| names_of(path)).collect();
-    nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
+    match fitting.is_empty() {
+        true => Err(unknown_plan(workspace, wanted, user)),
+        false => only(workspace, fitting, "", "", Some(wanted)),
+    }
 }
 
 /// Returns the only plan of the workspace that a folder is in, or the one in work.
-fn only_plan_of(workspace: &Workspace, folder: &Path, user: bool, none: &str, named: Option<&str>) -> Result<PathBuf> {
+pub(super) fn only_plan_of(
+    workspace: &Workspace,
+    folder: &Path,
+    user: bool,
+    none: &str,
+    named: Option<&str>,
+) -> Result<PathBuf> {
     let candidates = candidates(folder, user);
     if candidates.len() > 1
         && let Some(current) = plan_in_work(&root_of(folder), &candidates)
@@ -281,7 +277,7 @@ fn is_finished(path: &Path) -> bool {
 }
 
 /// Returns a plan with its states, and its title; none where it cannot be read.
-fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
+pub(super) fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
     let loaded = store::load(path).ok()?;
     let mut inspection = inspect_file(&loaded.source, Some(path), None).inspection;
     take_states(&mut inspection, path).ok()?;
@@ -319,7 +315,7 @@ pub fn refuse_closed(folder: &Path) -> Result<()> {
 /// How well a name is that of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanNaming {
-    /// It is a plan's own: its path, its file without the ending, its id.
+    /// It is a plan's own: its path, the name of its file, its id.
     Whole,
     /// It looks like a path, or is a part of a plan's name.
     Partly,
@@ -333,41 +329,45 @@ pub fn naming(workspace: &Workspace, name: &str, user: bool) -> PlanNaming {
     if path.is_file() {
         return PlanNaming::Whole;
     }
-    let names: Vec<String> = candidates(workspace.folder(), user)
-        .iter()
-        .flat_map(|path| names_of(path))
-        .collect();
+    let plans = candidates(workspace.folder(), user);
+    let is_file = || plans.iter().any(|path| is_file_name(path, name));
+    let names: Vec<String> = plans.iter().flat_map(|path| names_of(path)).collect();
     let looks_like_path = name.contains(['/', '\\']) || path.extension().is_some() || path.is_dir();
     match () {
-        () if names.iter().any(|own| own == name) => PlanNaming::Whole,
+        () if is_file() || names.iter().any(|own| own == name) => PlanNaming::Whole,
         () if looks_like_path || names.iter().any(|own| own.contains(name)) => PlanNaming::Partly,
         () => PlanNaming::No,
     }
 }
 
 /// Returns the plans with a name; where there are none, those with it as a part of theirs.
-fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
-    let with_names: Vec<(PathBuf, Vec<String>)> = candidates
-        .into_iter()
-        .map(|path| (path.clone(), names_of(&path)))
-        .collect();
-    let fitting = |fits: &dyn Fn(&String) -> bool| -> Vec<PathBuf> {
-        let found = with_names.iter().filter(|(_, names)| names.iter().any(fits));
-        found.map(|(path, _)| path.clone()).collect()
-    };
-    match fitting(&|name| name == wanted) {
+pub(super) fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
+    match exactly_named(&candidates, wanted) {
         exact if !exact.is_empty() => exact,
-        _ => fitting(&|name| name.contains(wanted)),
+        _ => {
+            let has_part = |path: &PathBuf| names_of(path).iter().any(|name| name.contains(wanted));
+            candidates.into_iter().filter(has_part).collect()
+        }
     }
 }
 
-/// Returns the plans with this file name or id.
+/// Returns the plans with this file name, with or without its ending, or id.
 fn exactly_named(candidates: &[PathBuf], wanted: &str) -> Vec<PathBuf> {
-    let is_named = |path: &&PathBuf| names_of(path).iter().any(|name| name == wanted);
+    let is_named = |path: &&PathBuf| is_file_name(path, wanted) || names_of(path).iter().any(|name| name == wanted);
     candidates.iter().filter(is_named).cloned().collect()
 }
 
-fn with_title(mut candidates: Vec<PathBuf>, title: &str) -> Vec<PathBuf> {
+/// Returns whether a text is the whole name of a plan file, without its folder.
+pub(crate) fn is_file_name(path: &Path, text: &str) -> bool {
+    path.file_name().is_some_and(|name| name == text)
+}
+
+/// Returns the plans in use with this title.
+pub(crate) fn plans_titled(workspace: &Workspace, title: &str) -> Vec<PathBuf> {
+    with_title(candidates(workspace.folder(), false), title)
+}
+
+pub(super) fn with_title(mut candidates: Vec<PathBuf>, title: &str) -> Vec<PathBuf> {
     candidates.retain(|path| linked_plan(path).is_some_and(|(_, own)| own.trim() == title.trim()));
     candidates
 }
@@ -423,7 +423,7 @@ fn only(
 }
 
 /// Returns what a plan file may be called: its stem, and the plan's id where it has one.
-fn names_of(path: &Path) -> Vec<String> {
+pub(super) fn names_of(path: &Path) -> Vec<String> {
     let mut names: Vec<String> = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())

@@ -11,6 +11,7 @@ mod plan_or_task;
 mod skip_cause;
 mod task_fields;
 mod task_name;
+mod unknown_plan;
 
 pub use access::*;
 pub use calling_attempt::*;
@@ -23,3 +24,4 @@ pub use plan_or_task::*;
 pub use skip_cause::*;
 pub use task_fields::*;
 pub use task_name::*;
+pub(crate) use unknown_plan::*;
