@@ -33,7 +33,7 @@ struct PlaceOptions {
     #[arg(long, value_name = "TASK")]
     before: Option<String>,
 
-    /// Right after this task in the list; it does not depend on it.
+    /// Right after this task in the list; that makes no dependency.
     #[arg(long, value_name = "TASK")]
     after: Option<String>,
 
@@ -70,8 +70,8 @@ pub(crate) struct AddArgs {
     #[arg(long)]
     id: Option<String>,
 
-    /// A task it depends on; may be given several times.
-    #[arg(long = "on", alias = "depends-on", value_name = "TASK")]
+    /// Make it depend on this task; may be given several times.
+    #[arg(long = "on", visible_alias = "depends-on", value_name = "TASK")]
     on: Vec<String>,
 
     #[command(flatten)]
