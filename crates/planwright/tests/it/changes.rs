@@ -602,3 +602,21 @@ fn a_task_that_is_placed_after_another_is_said_not_to_depend_on_it() {
     let help = sandbox.run(&["add", "--help"]).exits(0).stdout;
     assert!(help.contains("--depends-on"), "{help}");
 }
+
+#[test]
+fn dependencies_are_named_with_and_without_the_option() {
+    let sandbox = Sandbox::with(&[(".clido/plans/p.json", crate::plans::CLIDO)]);
+    let changed = |args: &[&str]| sandbox.run(args).exits(0).stdout;
+    assert_eq!(changed(&["depend", "t5", "t2"]), "t5 depends on t2\n");
+    assert_eq!(changed(&["depend", "t5", "t1", "--on", "t3"]), "t5 depends on t1, t3\n");
+    assert_eq!(
+        changed(&["undepend", "t5", "t1", "t2"]),
+        "t5 no longer depends on t1, t2\n"
+    );
+    assert_eq!(
+        changed(&["undepend", "t5", "--on", "t3"]),
+        "t5 no longer depends on t3\n"
+    );
+    let refused = sandbox.run(&["depend", "t5"]).exits(2).stderr;
+    assert!(refused.contains("OTHER"), "{refused}");
+}
