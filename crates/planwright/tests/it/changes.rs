@@ -620,3 +620,15 @@ fn dependencies_are_named_with_and_without_the_option() {
     let refused = sandbox.run(&["depend", "t5"]).exits(2).stderr;
     assert!(refused.contains("OTHER"), "{refused}");
 }
+
+#[test]
+fn a_dialect_without_titles_names_the_field_that_has_them() {
+    let sandbox = Sandbox::with(&[(".clido/plans/p.json", crate::plans::CLIDO)]);
+    let refused = sandbox.run(&["set", "t1", "title=Foo"]).exits(1).stderr;
+    assert!(
+        refused.contains("the title of a task is its `description` here; its fields are id, description"),
+        "{refused}"
+    );
+    let refused = sandbox.run(&["set", "t1", "colour=red"]).exits(1).stderr;
+    assert!(refused.contains("help: its fields are id, description"), "{refused}");
+}
