@@ -17,8 +17,8 @@ use crate::configuration::sound_config;
 use crate::face::{Failure, Result, Workspace, fix_first};
 use crate::planning::{
     Confirmation, CreatedText, NamedText, OutlineObserver, OutlineReading, WrittenReport, create_plan, declined,
-    dialect_or_default, is_input, new_path_of, other_notes, refused_answer, require_new, session_file, task_names,
-    with_id_source_for,
+    dialect_or_default, is_input, new_path_of, other_notes, refused_answer, remark_same_title, require_new,
+    session_file, task_names, with_id_source_for,
 };
 use crate::plans::{dialect_named, stem_of};
 use crate::run_history::first_step;
@@ -191,10 +191,11 @@ impl Importer<'_> {
         let out = self.place(*dialect, &imported.text, &exact.date)?;
         let is_written = self.is_to_write(out.as_deref());
         if let Some(out) = out.as_deref() {
-            match is_written {
-                true => create_plan(self.workspace, out, &imported.text, *dialect)?,
-                false => require_new(out)?,
-            }
+            require_new(out)?;
+        }
+        remark_same_title(self.workspace, &imported.text, *dialect, self.text.file());
+        if let Some(out) = out.as_deref().filter(|_| is_written) {
+            create_plan(self.workspace, out, &imported.text, *dialect)?;
         }
         let is_by_default = self.request.out.is_none() && self.request.session.is_none();
         Ok(WrittenReport {
@@ -228,6 +229,7 @@ impl Importer<'_> {
             names: &task_names(&imported.text, dialect),
         };
         observer.shows_outline(&reading);
+        remark_same_title(self.workspace, &imported.text, dialect, self.text.file());
         if let Some(out) = out.as_deref().filter(|_| is_written) {
             if !self.request.yes && !self.is_confirmed(&reading, out, observer)? {
                 return Err(declined(self.workspace));

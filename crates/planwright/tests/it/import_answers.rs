@@ -323,3 +323,29 @@ fn the_question_at_a_terminal_decides() {
         );
     }
 }
+
+#[test]
+fn a_plan_with_a_title_that_exists_is_noted() {
+    let sandbox = Sandbox::with(&[("answer.md", &format!("# Migrate the reader\n\n{LIST}"))]);
+    let note = "note: a plan with this title exists already: ";
+    let import = |sandbox: &Sandbox| sandbox.run(&["import", "answer.md", "--yes"]).exits(0);
+    let first = import(&sandbox);
+    assert!(!first.stderr.contains(note), "{}", first.stderr);
+    let [path] = files_of(&sandbox, ".clido/plans").try_into().expect("one plan");
+    let noted = |ran: crate::sandbox::Ran| {
+        let is_noted = ran.stderr.contains(note) && ran.stderr.contains(&path);
+        assert!(is_noted, "{}", ran.stderr);
+    };
+    noted(import(&sandbox));
+    noted(sandbox.run(&["new", "Migrate the reader"]).exits(0));
+    noted(sandbox.run(&["plan", "Migrate the reader", "--single"]).exits(0));
+    // A plan of a dialect, which is imported without a question.
+    let text = sandbox.read(&format!(".clido/plans/{path}"));
+    sandbox.write(
+        "copy.json",
+        text.replace(path.trim_end_matches(".json"), "plan-0a1b2c3d"),
+    );
+    noted(sandbox.run(&["import", "copy.json"]).exits(0));
+    let other = sandbox.run(&["new", "Another title"]).exits(0).stderr;
+    assert!(!other.contains(note), "{other}");
+}
