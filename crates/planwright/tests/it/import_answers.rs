@@ -349,3 +349,33 @@ fn a_plan_with_a_title_that_exists_is_noted() {
     let other = sandbox.run(&["new", "Another title"]).exits(0).stderr;
     assert!(!other.contains(note), "{other}");
 }
+
+#[test]
+fn a_list_that_is_no_list_of_tasks_is_refused_with_the_words_that_say_so() {
+    let items = "1. Check the limits\n2. Add the counter\n";
+    for (before, said) in [
+        ("# Notes\n\n", "because of the heading \"Notes\" above it"),
+        (
+            "# Risks\n\n## Of the counter\n\n",
+            "because of the heading \"Risks\" above it",
+        ),
+        (
+            "I looked at these files:\n\n",
+            "because of the sentence \"I looked at these files:\" before it",
+        ),
+    ] {
+        let sandbox = Sandbox::with(&[("answer.md", &format!("{before}{items}"))]);
+        let refused = sandbox.run(&["import", "answer.md", "--yes"]).exits(1).stderr;
+        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains("this says so"), "{refused}");
+        // What the help says works.
+        sandbox.write(
+            "answer.md",
+            format!(
+                "{}Tasks:\n\n{items}",
+                before.replace("I looked at these files:\n\n", "")
+            ),
+        );
+        sandbox.run(&["import", "answer.md", "--yes"]).exits(0);
+    }
+}
