@@ -11,6 +11,7 @@ use planwright_core::outline::{self, Outline};
 use planwright_core::text::{SourceText, Span};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::layout::root_of;
+use planwright_run::store::LoadError;
 use serde::Deserialize;
 
 use crate::configuration::sound_config;
@@ -20,7 +21,7 @@ use crate::planning::{
     dialect_or_default, is_input, new_path_of, other_notes, refused_answer, remark_same_title, require_new,
     session_file, task_names, with_id_source_for,
 };
-use crate::plans::{dialect_named, stem_of};
+use crate::plans::{dialect_named, load_failure, stem_of};
 use crate::run_history::first_step;
 use crate::text::one_line;
 
@@ -89,6 +90,12 @@ fn importable(workspace: &Workspace, file: &Path) -> Result<NamedText> {
             format!("`{}` is a symbolic link, and those are not imported", path.display()),
             "name the file that it leads to",
         ));
+    }
+    if !is_input(file) && !path.exists() {
+        return Err(Failure {
+            help: "check the path of the file; `-` reads standard input".to_owned(),
+            ..load_failure(&LoadError::Missing { path })
+        });
     }
     let text = NamedText::load(workspace, file)?;
     let n_bytes = text.source.len();

@@ -312,7 +312,6 @@ fn every_verb_reports_a_missing_plan_in_the_same_words() {
         &["proposals", "gone.json"],
         &["replan", "gone.json", "--from", "answer.md"],
         &["convert", "gone.json", "--to", "aimi"],
-        &["import", "gone.json"],
         &["migrate", "gone.json"],
         &["hash", "gone.json"],
         &["tasks", "derive", "gone.json", "--from", "answer.md"],
