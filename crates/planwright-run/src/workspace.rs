@@ -9,7 +9,7 @@ use planwright_core::dialect::{DIALECTS, Dialect, DiskFacts, DiskLookup, Questio
 use planwright_core::text::SourceText;
 
 use crate::files::read_file;
-use crate::layout::{ARCHIVE, STATE_FOLDER};
+use crate::layout::{ARCHIVE, STATE_FOLDER, origin_of};
 use crate::store::{LoadError, load};
 
 pub use crate::layout::root_of;
@@ -147,6 +147,18 @@ pub fn archive_path(relative: &str) -> Option<String> {
     (!is_aside).then(|| match own.and_then(|dialect| archive_of(*dialect)) {
         Some(archive) => format!("{folder}/{archive}/{name}"),
         None => format!("{ARCHIVE}/{relative}"),
+    })
+}
+
+/// Returns the path that an archived plan had before, both paths from the root of its workspace; none for a plan that is not archived.
+pub fn path_before_archive(relative: &str) -> Option<String> {
+    if let Some(old) = origin_of(relative) {
+        return Some(old.to_owned());
+    }
+    let (folder, name) = relative.rsplit_once('/')?;
+    DIALECTS.iter().find_map(|dialect| {
+        let old = format!("{}{name}", folder.strip_suffix(archive_of(*dialect)?)?);
+        dialect.lives_at(&old).then_some(old)
     })
 }
 

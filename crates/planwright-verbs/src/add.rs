@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use planwright_core::change::tasks::{Edit, NewTask};
 use planwright_core::convert::is_untouched_placeholder;
 use planwright_core::inspect::LinkedPlan;
+use planwright_run::shell::argument;
 use serde::Deserialize;
 
 use crate::changes::{ChangeMode, ChangeReport, ChangeWords, TaskEdit, TaskPlace, tasks_named};
@@ -63,6 +64,7 @@ pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> 
         })))
     };
     task_edit.run(workspace, edit_of, |linked| {
+        remark_place(workspace, request, linked, place.get());
         let name = linked.plan.task_name(place.get()).into_owned();
         let task = linked.plan.tasks().get(place.get());
         let title = task.map_or("", |task| linked.plan.task_subject(task));
@@ -74,4 +76,35 @@ pub fn add(workspace: &Workspace, request: &AddRequest) -> Result<ChangeReport> 
         let words = ChangeWords::new(format!("added {shown}{instead}"), format!("would add {shown}{instead}"));
         (vec![name], words)
     })
+}
+
+/// Remarks that a task which was placed after another does not depend on it, unless it does.
+fn remark_place(workspace: &Workspace, request: &AddRequest, linked: &LinkedPlan, at: usize) {
+    let TaskPlace::After(before) = &request.place else {
+        return;
+    };
+    let before_ix = linked.plan.find_task(before);
+    let is_dependent = linked.links.before([at]).iter().any(|&task| Some(task) == before_ix);
+    if is_dependent {
+        return;
+    }
+    let (name, before) = (linked.plan.task_name(at), argument(before));
+    let how = match request.change.is_dry() {
+        true => format!("--on {before} adds the dependency"),
+        false => format!(
+            "`planwright depend {} --on {before}{}` adds the dependency, or --on {before} with `add`",
+            argument(&name),
+            plan_option(request)
+        ),
+    };
+    workspace.remark(&one_line(&format!(
+        "note: {} stands after {before} in the list and does not depend on it; {how}",
+        shown_name(&name)
+    )));
+}
+
+/// Returns the option that names the plan as the request does.
+fn plan_option(request: &AddRequest) -> String {
+    let plan = request.plan.plan.as_deref();
+    plan.map_or_else(String::new, |plan| format!(" -p {}", argument(plan)))
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::face::{Exit, Failure, Result, Workspace};
-use crate::plans::{self, Entry, candidates, refuse_closed, stem_of};
+use crate::plans::{self, Entry, candidates, is_file_name, refuse_closed, stem_of};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,6 +86,7 @@ fn best(entries: Vec<Entry>, text: &str) -> (&'static str, Vec<Entry>) {
             .collect::<Vec<_>>()
     };
     let fit_of = |entry: &Entry| match names(entry) {
+        _ if is_file_name(&entry.path, text) => Some(0),
         names if names.iter().any(|name| name == text) => Some(0),
         names if names.iter().any(|name| name.contains(text)) => Some(1),
         names if names.iter().any(|name| name.to_lowercase().contains(&lower)) => Some(2),

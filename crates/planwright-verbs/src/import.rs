@@ -11,16 +11,17 @@ use planwright_core::outline::{self, Outline};
 use planwright_core::text::{SourceText, Span};
 use planwright_run::inspect_file::inspect_file;
 use planwright_run::layout::root_of;
+use planwright_run::store::LoadError;
 use serde::Deserialize;
 
 use crate::configuration::sound_config;
 use crate::face::{Failure, Result, Workspace, fix_first};
 use crate::planning::{
     Confirmation, CreatedText, NamedText, OutlineObserver, OutlineReading, WrittenReport, create_plan, declined,
-    dialect_or_default, is_input, new_path_of, other_notes, refused_answer, require_new, session_file, task_names,
-    with_id_source_for,
+    dialect_or_default, is_input, new_path_of, other_notes, refused_answer, remark_same_title, require_new,
+    session_file, task_names, with_id_source_for,
 };
-use crate::plans::{dialect_named, stem_of};
+use crate::plans::{dialect_named, load_failure, stem_of};
 use crate::run_history::first_step;
 use crate::text::one_line;
 
@@ -89,6 +90,12 @@ fn importable(workspace: &Workspace, file: &Path) -> Result<NamedText> {
             format!("`{}` is a symbolic link, and those are not imported", path.display()),
             "name the file that it leads to",
         ));
+    }
+    if !is_input(file) && !path.exists() {
+        return Err(Failure {
+            help: "check the path of the file; `-` reads standard input".to_owned(),
+            ..load_failure(&LoadError::Missing { path })
+        });
     }
     let text = NamedText::load(workspace, file)?;
     let n_bytes = text.source.len();
@@ -191,10 +198,11 @@ impl Importer<'_> {
         let out = self.place(*dialect, &imported.text, &exact.date)?;
         let is_written = self.is_to_write(out.as_deref());
         if let Some(out) = out.as_deref() {
-            match is_written {
-                true => create_plan(self.workspace, out, &imported.text, *dialect)?,
-                false => require_new(out)?,
-            }
+            require_new(out)?;
+        }
+        remark_same_title(self.workspace, &imported.text, *dialect, self.text.file());
+        if let Some(out) = out.as_deref().filter(|_| is_written) {
+            create_plan(self.workspace, out, &imported.text, *dialect)?;
         }
         let is_by_default = self.request.out.is_none() && self.request.session.is_none();
         Ok(WrittenReport {
@@ -228,6 +236,7 @@ impl Importer<'_> {
             names: &task_names(&imported.text, dialect),
         };
         observer.shows_outline(&reading);
+        remark_same_title(self.workspace, &imported.text, dialect, self.text.file());
         if let Some(out) = out.as_deref().filter(|_| is_written) {
             if !self.request.yes && !self.is_confirmed(&reading, out, observer)? {
                 return Err(declined(self.workspace));

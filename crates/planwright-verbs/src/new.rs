@@ -11,8 +11,8 @@ use serde::Deserialize;
 use crate::configuration::sound_config;
 use crate::face::{Failure, Result, Workspace};
 use crate::planning::{
-    CreatedText, NamedText, WrittenReport, create_plan, derived_by, dialect_or_default, new_path_of, require_new,
-    with_id_source_for,
+    CreatedText, NamedText, WrittenReport, create_plan, derived_by, dialect_or_default, new_path_of, remark_same_title,
+    require_new, with_id_source_for,
 };
 
 #[derive(Clone, Debug, Deserialize)]
@@ -41,9 +41,10 @@ pub fn new(workspace: &Workspace, request: &NewRequest) -> Result<WrittenReport>
     let (text, notes) = made.map_err(|refused| Failure::problem(refused.to_string(), "choose another title"))?;
     let out = out.unwrap_or_else(|| new_path_of(workspace, dialect, &text, &date, Some(title)));
     let is_written = !request.dry_run && !request.diff;
-    match is_written {
-        true => create_plan(workspace, &out, &text, dialect)?,
-        false => require_new(&out)?,
+    require_new(&out)?;
+    remark_same_title(workspace, &text, dialect, None);
+    if is_written {
+        create_plan(workspace, &out, &text, dialect)?;
     }
     let needed = dialect.edits().and_then(|edits| edits.needed());
     let needed = needed.map_or_else(String::new, |needed| format!(" {needed}"));

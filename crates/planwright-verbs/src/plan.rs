@@ -27,8 +27,8 @@ use crate::configuration::sound_config;
 use crate::face::{Failure, Result, Workspace};
 use crate::planning::{
     Confirmation, EffortReport, OutlineReading, PlanObserver, PlannerRequest, SourceFindings, asked_back, create_plan,
-    declined, derived_by, dialect_or_default, keep_unusable, new_path, other_notes, planning_failure, require_new,
-    task_names, with_id_source_for,
+    declined, derived_by, dialect_or_default, keep_unusable, new_path, other_notes, planning_failure,
+    remark_same_title, require_new, task_names, with_id_source_for,
 };
 use crate::run_history::first_step;
 
@@ -306,6 +306,7 @@ impl<'a> PlanWork<'a> {
         let plan = inspection.plan.as_ref().map(|linked| &linked.plan);
         let id = plan.and_then(|plan| plan.head_str(Field::Id)).map(str::to_owned);
         let path = self.place(id.as_deref());
+        remark_same_title(self.workspace, &made.text, self.dialect, None);
         create_plan(self.workspace, &path, &made.text, self.dialect)?;
         self.note(&path, plan.and_then(plan_id), &made);
         Ok(MakePlanReport {

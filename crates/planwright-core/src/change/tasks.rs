@@ -256,6 +256,11 @@ impl<'a> Editor<'a> {
     }
 }
 
+/// Returns whether a field holds the title of a task where the dialect has no field for titles alone.
+fn holds_title(spec: &FieldSpec) -> bool {
+    matches!(spec.field, Field::Description | Field::Goal) && spec.need == Need::Required
+}
+
 impl Editor<'_> {
     pub(super) fn plan(&self) -> &Plan {
         &self.linked.plan
@@ -269,11 +274,19 @@ impl Editor<'_> {
         let found = self.table.fields.iter().find(|spec| spec.name == key);
         found.ok_or_else(|| {
             let known: Vec<_> = self.table.fields.iter().map(|spec| spec.name).collect();
+            let title = self.title_key().filter(|_| matches!(key, "title" | "name" | "subject"));
+            let title = title.map_or_else(String::new, |own| format!("the title of a task is its `{own}` here; "));
             Problem::field(
                 format!("a task of this dialect has no field `{}`", visible(key)),
-                format!("its fields are {}", known.join(", ")),
+                format!("{title}its fields are {}", known.join(", ")),
             )
         })
+    }
+
+    /// Returns the field that has the title of a task, as a new task gets it.
+    fn title_key(&self) -> Option<&'static str> {
+        let is_title = |spec: &&FieldSpec| spec.field == Field::Title || holds_title(spec);
+        self.table.fields.iter().find(is_title).map(|spec| spec.name)
     }
 
     pub(super) fn key_of(&self, field: Field) -> Option<&'static str> {
@@ -580,7 +593,7 @@ impl Editor<'_> {
                 None => self.edits.fresh_id(plan, new.minted).map(PlainValue::String),
             },
             Field::Title => Some(PlainValue::String(new.title.to_owned())),
-            Field::Description | Field::Goal if is_required => Some(PlainValue::String(new.title.to_owned())),
+            _ if holds_title(spec) => Some(PlainValue::String(new.title.to_owned())),
             Field::Position if is_usual => {
                 let base = self.edits.numbering(plan).unwrap_or(0);
                 Some(PlainValue::Number((at + base).to_string()))

@@ -405,7 +405,10 @@ impl Parts {
                 let row = lines.iter().find(|line| line.kind == LineKind::TableRow);
                 self.seen.table = self.seen.table.or(row.map(|line| line.span()));
                 let item = lines.iter().find(|line| matches!(line.kind, LineKind::Item { .. }));
-                self.seen.list = self.seen.list.or(item.map(|line| line.span()));
+                if let (None, Some(item)) = (self.seen.list, item) {
+                    self.seen.list = Some(item.span());
+                    self.seen.label = lists::other_label(&lines, item);
+                }
             }
         }
     }
@@ -441,7 +444,7 @@ impl Parts {
         }
         if kinds.is_empty() {
             return Err(vec![match (self.questions, self.options) {
-                (None, None) => nothing_but(self.seen),
+                (None, None) => nothing_but(self.seen, text),
                 (questions, options) => nothing(questions, options),
             }]);
         }

@@ -6,6 +6,7 @@ use super::names::{folded, one_line};
 use super::phrases::{is_example, is_option, is_outdated, is_phase, is_revision};
 use super::raw::{RawPlan, RawTask};
 use super::rules::{CUT_OFF, GUESS, NO_TASKS, TWO_PLANS};
+use super::sections::OtherLabel;
 use crate::diagnostic::Diagnostic;
 use crate::text::{Span, visible};
 
@@ -302,10 +303,12 @@ pub(super) struct EmptyAnswer {
     pub(super) table: Option<Span>,
     pub(super) value: Option<Span>,
     pub(super) list: Option<Span>,
+    /// What says that the list is something else.
+    pub(super) label: Option<OtherLabel>,
 }
 
 /// Returns that an answer has no tasks, with what it has.
-pub(super) fn nothing_but(seen: EmptyAnswer) -> Diagnostic {
+pub(super) fn nothing_but(seen: EmptyAnswer, text: &str) -> Diagnostic {
     let found = match seen {
         EmptyAnswer { value: Some(place), .. } => Diagnostic::new(&NO_TASKS, place, "this value has no list of tasks")
             .with_help("give it a list `tasks` whose elements have a `title`, and import it again"),
@@ -313,18 +316,38 @@ pub(super) fn nothing_but(seen: EmptyAnswer) -> Diagnostic {
             Diagnostic::new(&NO_TASKS, place, "this table has no column with the title of a task")
                 .with_help("call that column `Task`, and import it again")
         }
-        EmptyAnswer { list: Some(place), .. } => Diagnostic::new(
-            &NO_TASKS,
-            place,
-            "this list is no list of tasks, by what is written before it",
-        )
-        .with_help("write `Tasks:` before it if it is, and import it again"),
+        EmptyAnswer {
+            list: Some(place),
+            label,
+            ..
+        } => other_list(place, label, text),
         _ => return nothing(None, None),
     };
     Diagnostic {
         span: found.span.map(|span| Span::at(span.start as usize)),
         ..found
     }
+}
+
+/// Returns that a list has no tasks, with the heading or the sentence that says so.
+fn other_list(place: Span, label: Option<OtherLabel>, text: &str) -> Diagnostic {
+    let Some(OtherLabel { place: at, is_heading }) = label else {
+        return Diagnostic::new(&NO_TASKS, place, "this list is not read as a list of tasks")
+            .with_help("write `Tasks:` before it if it is one, and import it again");
+    };
+    let words = one_line(text.get(at.start as usize..at.end as usize).unwrap_or(""), 60);
+    let words = visible(&words);
+    let message = match is_heading {
+        true => format!("this list is not read as tasks, because of the heading \"{words}\" above it"),
+        false => format!("this list is not read as tasks, because of the sentence \"{words}\" before it"),
+    };
+    let help = match is_heading {
+        true => "write `Tasks:` right before it, or change the heading, if it is a list of tasks; then import it again",
+        false => "write `Tasks:` in place of the sentence if it is a list of tasks, and import it again",
+    };
+    Diagnostic::new(&NO_TASKS, place, message)
+        .with_related(Span::at(at.start as usize), "this says so")
+        .with_help(help)
 }
 
 pub(super) fn nothing(questions: Option<Span>, options: Option<(Span, Span)>) -> Diagnostic {

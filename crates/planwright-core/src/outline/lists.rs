@@ -12,7 +12,7 @@ use super::phrases::{
 use super::raw::{RawGroup, RawPlan, RawTask, Reference};
 use super::references::mentions;
 use super::rules::GUESS;
-use super::sections::{OutlineScan, OutlineSection, ScannedItem, scan};
+use super::sections::{OtherLabel, OutlineScan, OutlineSection, ScannedItem, scan};
 use super::task_keys::state_of;
 use crate::diagnostic::Diagnostic;
 use crate::plan::State;
@@ -79,6 +79,13 @@ pub(super) fn plan_of(lines: &[MarkdownLine<'_>]) -> Lists {
         reader.plan.notes.push(note);
     }
     reader.finish()
+}
+
+/// Returns what says that the list of an item is something else than tasks.
+pub(super) fn other_label(lines: &[MarkdownLine<'_>], item: &MarkdownLine<'_>) -> Option<OtherLabel> {
+    let scan = scan(lines);
+    let item = scan.items.iter().find(|own| own.line.at == item.at)?;
+    scan.other_label(item.list)
 }
 
 fn first_place(scan: &OutlineScan<'_>, items: &[usize]) -> Option<Span> {

@@ -52,6 +52,13 @@ pub(super) struct ScannedItem<'t> {
     pub(super) details: Vec<(&'t str, usize)>,
 }
 
+/// A heading or a sentence by which a list is something else than tasks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OtherLabel {
+    pub(super) place: Span,
+    pub(super) is_heading: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct ItemDetail<'t> {
     pub(super) section: Option<usize>,
@@ -297,6 +304,30 @@ impl<'t> OutlineScan<'t> {
             return true;
         }
         !self.has_named_plan && !is_other_intro(intro) && !self.titles(head.section).any(is_other_heading)
+    }
+
+    /// Returns the sentence before a list, or else the heading above it, by which it is no list of tasks.
+    pub(super) fn other_label(&self, list: usize) -> Option<OtherLabel> {
+        let head = self.lists.get(list)?;
+        if let Some((text, at)) = head.intro.filter(|(text, _)| is_asking(text) || is_other_intro(text)) {
+            let place = Span::new(at, at + text.trim_end().len());
+            return Some(OtherLabel {
+                place,
+                is_heading: false,
+            });
+        }
+        let mut next = head.section;
+        while let Some(section) = next.and_then(|ix| self.sections.get(ix)) {
+            if is_other_heading(section.title) {
+                let place = section.span();
+                return Some(OtherLabel {
+                    place,
+                    is_heading: true,
+                });
+            }
+            next = section.parent;
+        }
+        None
     }
 
     /// Returns whether a heading or a sentence says that a list is the plan.

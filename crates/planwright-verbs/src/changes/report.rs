@@ -287,7 +287,12 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
     };
     let plan = &linked.plan;
     let mut lines = Vec::new();
-    for step in revised.steps.iter().filter(|step| step.cause.is_none()) {
+    let roots = revised
+        .steps
+        .iter()
+        .enumerate()
+        .filter(|(_, step)| step.cause.is_none());
+    for (at, step) in roots {
         let title = plan
             .find_task(&step.task)
             .map(|ix| cut(&one_line(plan.task_subject(&plan.tasks()[ix])), 60))
@@ -304,10 +309,8 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
             lines.push("  it stays failed in the file, and is offered again".to_owned());
         }
         for (to, word) in [(State::Skipped, "skipped"), (State::Pending, "pending again")] {
-            let others: Vec<_> = revised
-                .steps
-                .iter()
-                .filter(|other| other.cause.as_deref() == Some(step.task.as_str()) && other.to == to)
+            let others: Vec<_> = caused_by(&revised.steps, at)
+                .filter(|other| other.to == to)
                 .map(|other| shown_name(&other.task))
                 .collect();
             if !others.is_empty() {
@@ -327,6 +330,15 @@ fn step_lines(path: &Path, revised: &Revised) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Returns the moves that the move at a place caused. A task can move twice in one change: those after its second move belong to that.
+fn caused_by(steps: &[TaskTransition], at: usize) -> impl Iterator<Item = &TaskTransition> {
+    let name = steps.get(at).map(|step| step.task.as_str());
+    let later = steps.iter().skip(at + 1);
+    later
+        .take_while(move |step| step.cause.is_some() || Some(step.task.as_str()) != name)
+        .filter(move |step| step.cause.is_some() && step.cause.as_deref() == name)
 }
 
 /// Returns who holds the tasks from now on, where that was asked for, and what was overridden.

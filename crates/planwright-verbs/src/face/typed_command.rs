@@ -24,6 +24,26 @@ impl TypedCommand {
         command_line(words)
     }
 
+    /// Returns the command with several words in the place of one that names a plan; a `-p` before it goes.
+    pub fn with_words(&self, wanted: &str, instead: &[&str]) -> String {
+        let mut words: Vec<String> = Vec::new();
+        for word in &self.words {
+            if word != wanted {
+                words.push(word.clone());
+                continue;
+            }
+            words.pop_if(|before| matches!(before.as_str(), "-p" | "--plan"));
+            words.extend(instead.iter().map(|&word| word.to_owned()));
+        }
+        command_line(words.into_iter())
+    }
+
+    /// Returns whether this is the verb of the command.
+    pub fn is_verb(&self, verb: &str) -> bool {
+        let first = self.words.iter().find(|word| !word.starts_with('-'));
+        first.is_some_and(|word| word == verb)
+    }
+
     /// Returns the command with a plan: as an argument where its verb takes the plan as one, else with `-p`.
     pub fn with_plan(&self, plan: &str) -> String {
         let option = self.takes_plan_as_option.then(|| "-p".to_owned());
@@ -86,6 +106,17 @@ mod tests {
         );
         let command = typed(&["show", "--plan=plan"]);
         assert_eq!(command.with_word("plan", "a.json"), "planwright show --plan=a.json");
+    }
+
+    #[test]
+    fn a_plan_is_replaced_by_an_option() {
+        for given in [&["run", "t 1", "-j", "2"][..], &["run", "-p", "t 1", "-j", "2"]] {
+            assert!(typed(given).is_verb("run"));
+            assert_eq!(
+                typed(given).with_words("t 1", &["--only", "t 1"]),
+                "planwright run --only 't 1' -j 2"
+            );
+        }
     }
 
     #[test]

@@ -129,6 +129,17 @@ impl Workspace {
         typed.map_or_else(|| instead.to_owned(), |typed| typed.with_word(wanted, instead))
     }
 
+    /// Returns the command that the user typed with several words in the place of a plan; for other faces, those words alone.
+    pub fn with_words(&self, wanted: &str, instead: &[&str]) -> String {
+        let typed = self.typed.as_ref();
+        typed.map_or_else(|| instead.join(" "), |typed| typed.with_words(wanted, instead))
+    }
+
+    /// Returns whether the user typed a command with this verb.
+    pub fn is_verb(&self, verb: &str) -> bool {
+        self.typed.as_ref().is_some_and(|typed| typed.is_verb(verb))
+    }
+
     /// Returns the command that the user typed with a plan; for other faces, the plan alone.
     pub fn with_plan(&self, plan: &str) -> String {
         let typed = self.typed.as_ref();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use planwright_run::config::{self, Command, Config, ConfigInputs};
 use planwright_run::files::read_text;
 use planwright_run::git::Repository;
-use planwright_run::layout::{CONFIG_FILE, IGNORE};
+use planwright_run::layout::{CONFIG_FILE, IGNORE, STATE_FOLDER};
 use planwright_run::setup::{self, SetupError};
 use planwright_run::shell::argument;
 use planwright_run::workspace::{plans_at_home, root_of};
@@ -67,9 +67,9 @@ pub struct InitReport {
     /// With `diff`: what would be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// The files of a workspace, which were or would be written.
+    /// The new files of the workspace, which were or would be written; the `planwright.toml` first.
     #[serde(skip)]
-    pub files: [String; 2],
+    pub files: Vec<String>,
     /// The text of a new `planwright.toml`; empty where there is one.
     #[serde(skip)]
     pub text: String,
@@ -139,22 +139,20 @@ pub fn init(workspace: &Workspace, request: &InitRequest, observer: &mut dyn Ini
         agent: agent.as_deref(),
         every: &every,
     });
+    let files = new_files(&folder);
     if !request.is_dry() {
         begin(&folder, &text)?;
     }
     let plans = plans_in(&folder);
     let next = next_command(agent.as_deref(), has_rules(config) || !every.is_empty(), &plans);
     let report = report_of(&folder, installed, agent, tried, plans, next);
-    let texts = report.files.iter().zip([text.as_str(), IGNORE]);
+    let texts = files.iter().zip([text.as_str(), IGNORE]);
     let diff = request
         .diff
         .then(|| texts.map(|(file, text)| unified_diff(file, "", text)).collect());
     Ok(InitReport {
-        written: if request.is_dry() {
-            Vec::new()
-        } else {
-            report.files.to_vec()
-        },
+        written: if request.is_dry() { Vec::new() } else { files.clone() },
+        files,
         diff,
         text,
         outer: is_nested(&outer, &folder).then_some(outer),
@@ -182,7 +180,7 @@ fn report_of(
         checklists: checklists::find(folder),
         next,
         diff: None,
-        files: [CONFIG_FILE, ".planwright/.gitignore"].map(|name| shown(&folder.join(name))),
+        files: vec![shown(&folder.join(CONFIG_FILE))],
         text: String::new(),
         existing: None,
         repository: match Repository::around(folder) {
@@ -228,6 +226,15 @@ fn has_rules(config: &Config) -> bool {
 fn used(tried: &[TriedCommand]) -> Vec<Command> {
     let used = tried.iter().filter(|tried| tried.is_used());
     used.map(|tried| tried.command.clone()).collect()
+}
+
+/// Returns the files of a workspace that are not there yet. A `.gitignore` without text counts as missing: it is filled.
+fn new_files(folder: &Path) -> Vec<String> {
+    let ignore = folder.join(STATE_FOLDER).join(".gitignore");
+    let has_ignore = std::fs::metadata(&ignore).is_ok_and(|found| found.len() > 0);
+    let ignore = (!has_ignore).then_some(ignore);
+    let files = std::iter::once(folder.join(CONFIG_FILE)).chain(ignore);
+    files.map(|path| shown(&path)).collect()
 }
 
 fn plans_in(folder: &Path) -> Vec<String> {

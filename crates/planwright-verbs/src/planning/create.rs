@@ -21,8 +21,8 @@ use serde::Serialize;
 use super::OutlineRow;
 use crate::face::{Drawn, Evidence, Failure, Result, Workspace, fix_first, from_here};
 use crate::json::DiagnosticReport;
-use crate::plans::{candidates, load_failure};
-use crate::text::{printable, unified_diff};
+use crate::plans::{candidates, load_failure, plans_titled};
+use crate::text::{one_line, printable, some_of, unified_diff};
 
 /// A text that a request names: a file, or the input of the face.
 pub struct NamedText {
@@ -106,6 +106,32 @@ pub fn create_plan(workspace: &Workspace, path: &Path, text: &str, dialect: &'st
         workspace.remark(&format!("the plan is written, but {}", printable(&with_causes(&error))));
     }
     Ok(())
+}
+
+/// Remarks that plans of this workspace have the title of a new plan already: the title alone no longer names one of them. The file
+/// that the new plan is made of does not count.
+pub(crate) fn remark_same_title(
+    workspace: &Workspace,
+    text: &str,
+    dialect: &'static dyn Dialect,
+    origin: Option<&Path>,
+) {
+    let inspection = inspect_file(&SourceText::new(text), None, Some(dialect)).inspection;
+    let title = inspection.plan.as_ref().map_or("", |linked| linked.plan.title());
+    if title.trim().is_empty() {
+        return;
+    }
+    let origin = origin.and_then(|origin| origin.canonicalize().ok());
+    let is_other = |path: &&PathBuf| origin.is_none() || path.canonicalize().ok() != origin;
+    let same = plans_titled(workspace, title);
+    let same = same.iter().filter(is_other);
+    let shown: Vec<String> = same.map(|path| one_line(&path.to_string_lossy())).collect();
+    if !shown.is_empty() {
+        workspace.remark(&format!(
+            "note: a plan with this title exists already: {}; name one of them by its path or id from now on",
+            some_of(shown.iter(), 3)
+        ));
+    }
 }
 
 pub(crate) fn not_created(error: CreateError) -> Failure {

@@ -2,19 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::check::nearest_name;
 use planwright_core::dialect::{self, DIALECTS, Dialect};
 use planwright_core::inspect::LinkedPlan;
-use planwright_core::plan::{Field, Status};
 use planwright_run::inspect_file::inspect_file;
-use planwright_run::revise::{ChangeTarget, take_states};
+use planwright_run::revise::ChangeTarget;
 use planwright_run::store::{self, LoadError};
-use planwright_run::workspace::{closed_home, is_pointer, plans_at_home, plans_of_user, root_of, slashed};
+use planwright_run::workspace::slashed;
 use serde::Deserialize;
 
-use super::{OpenedPlan, PlanAccess, TaskReasons, archived, load_failure, open_as};
-use crate::face::{Failure, Result, Workspace, from_here};
-use crate::text::{cut, one_line, shown_name};
+use super::plan_names::{
+    candidates, exactly_named, is_file_name, named, only, only_plan_of, pointed_at, refuse_closed, with_part_of_title,
+    with_title,
+};
+use super::{OpenedPlan, PlanAccess, TaskReasons, archived, load_failure, open_as, unknown_plan};
+use crate::face::{Failure, Result, Workspace};
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -160,25 +161,6 @@ pub fn dialect_named(name: &str) -> Result<&'static dyn Dialect> {
     })
 }
 
-/// Returns the plan that a file names as the one in work, where this is such a file.
-fn pointed_at(path: &Path) -> Option<PathBuf> {
-    let name = slashed(path);
-    let mut pointers = DIALECTS.iter().filter_map(|dialect| dialect.pointer());
-    let pointer = pointers.find(|pointer| pointer.neighbours(&name).is_some())?;
-    let plan = path.with_file_name(pointer.target(&store::load(path).ok()?.source)?);
-    plan.is_file().then_some(plan)
-}
-
-/// Returns the plan in work of a workspace, where all its plans are of a dialect that names it.
-fn plan_in_work(root: &Path, plans: &[PathBuf]) -> Option<PathBuf> {
-    let of_plans = |dialect: &&&'static dyn Dialect| plans.iter().all(|plan| dialect.lives_at(&slashed(plan)));
-    let pointer = DIALECTS.iter().find(of_plans)?.pointer()?;
-    pointed_at(&root.join(pointer.place()))
-}
-
-/// The help where there is no plan.
-pub const CREATE_PLAN: &str = "create one: `planwright plan \"GOAL\"`, `planwright new \"TITLE\"` or `planwright import FILE`; or name a plan file";
-
 /// How far a name reaches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
@@ -201,7 +183,13 @@ fn resolve(workspace: &Workspace, plan: Option<&str>, user: bool, reach: Reach) 
         }
         let looks_like_path = plan.contains(['/', '\\']) || path.extension().is_some();
         let is_there = path.exists() || path.is_symlink();
-        if is_there || looks_like_path && with_title(candidates(here, user), plan).is_empty() {
+        // What looks like a path can be the name of a file or a title. It is never an id: an id may hold any path.
+        let is_name = || {
+            let plans = candidates(here, user);
+            let has_file = |plans: &[PathBuf]| plans.iter().any(|path| is_file_name(path, plan));
+            has_file(&plans) || has_file(&archived(workspace)) || !with_title(plans, plan).is_empty()
+        };
+        if is_there || looks_like_path && !is_name() {
             return Ok(path);
         }
     }
@@ -226,219 +214,8 @@ fn resolve(workspace: &Workspace, plan: Option<&str>, user: bool, reach: Reach) 
     if fitting.is_empty() {
         refuse_closed(here)?;
     }
-    let listed = "`planwright list` shows the plans of this workspace".to_owned();
-    let help = match fitting.is_empty().then(|| nearest_plan(here, wanted, user)).flatten() {
-        Some(nearest) => format!("did you mean `{}`? {listed}", shown_name(&nearest)),
-        None => listed,
-    };
-    only(
-        workspace,
-        fitting,
-        &format!("no plan is called `{wanted}`"),
-        &help,
-        Some(wanted),
-    )
-}
-
-/// Returns the name of a plan in use that the user probably meant.
-fn nearest_plan(folder: &Path, wanted: &str, user: bool) -> Option<String> {
-    let plans = candidates(folder, user);
-    let names: Vec<String> = plans.iter().flat_map(|path| names_of(path)).collect();
-    nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
-}
-
-/// Returns the only plan of the workspace that a folder is in, or the one in work.
-fn only_plan_of(workspace: &Workspace, folder: &Path, user: bool, none: &str, named: Option<&str>) -> Result<PathBuf> {
-    let candidates = candidates(folder, user);
-    if candidates.len() > 1
-        && let Some(current) = plan_in_work(&root_of(folder), &candidates)
-    {
-        return Ok(from_here(&current));
+    match fitting.is_empty() {
+        true => Err(unknown_plan(workspace, wanted, user)),
+        false => only(workspace, fitting, "", "", Some(wanted)),
     }
-    if candidates.is_empty() {
-        refuse_closed(folder)?;
-    }
-    // Of several plans the one is meant that is not finished.
-    let mut open: Vec<PathBuf> = match candidates.len() {
-        0 | 1 => Vec::new(),
-        _ => candidates.iter().filter(|path| !is_finished(path)).cloned().collect(),
-    };
-    if let [_] = open.as_slice() {
-        return Ok(open.swap_remove(0));
-    }
-    // A folder that was named stands for its only plan.
-    only(workspace, candidates, none, CREATE_PLAN, named)
-}
-
-/// Returns whether all tasks of a plan are done or skipped.
-fn is_finished(path: &Path) -> bool {
-    let Some((linked, _)) = linked_plan(path) else {
-        return false;
-    };
-    let tasks = linked.plan.tasks();
-    let is_over = |status: Status| matches!(status, Status::Done | Status::Skipped);
-    !tasks.is_empty() && tasks.iter().all(|task| is_over(task.status))
-}
-
-/// Returns a plan with its states, and its title; none where it cannot be read.
-fn linked_plan(path: &Path) -> Option<(LinkedPlan, String)> {
-    let loaded = store::load(path).ok()?;
-    let mut inspection = inspect_file(&loaded.source, Some(path), None).inspection;
-    take_states(&mut inspection, path).ok()?;
-    let linked = inspection.plan?;
-    let title = linked.plan.title().to_owned();
-    Some((linked, title))
-}
-
-/// Returns a plan in one line, for a choice: its path, its title and how far it is.
-fn choice_line(path: &Path) -> String {
-    let shown = one_line(&path.display().to_string());
-    let Some((linked, title)) = linked_plan(path) else {
-        return shown;
-    };
-    let tasks = linked.plan.tasks();
-    let n_done = tasks.iter().filter(|task| task.status == Status::Done).count();
-    format!(
-        "{shown}  {} ({n_done}/{} done)",
-        cut(&one_line(&title), 50),
-        tasks.len()
-    )
-}
-
-/// Refuses to say that there are no plans where they cannot be looked for.
-pub fn refuse_closed(folder: &Path) -> Result<()> {
-    match closed_home(&root_of(folder)) {
-        None => Ok(()),
-        Some((path, error)) => Err(Failure::outside(
-            format!("`{}` cannot be looked into: {error}", from_here(&path).display()),
-            "check that you may read it: plans are kept there",
-        )),
-    }
-}
-
-/// How well a name is that of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanNaming {
-    /// It is a plan's own: its path, its file without the ending, its id.
-    Whole,
-    /// It looks like a path, or is a part of a plan's name.
-    Partly,
-    /// It is no plan's.
-    No,
-}
-
-/// Returns how well a name is that of a plan in use.
-pub fn naming(workspace: &Workspace, name: &str, user: bool) -> PlanNaming {
-    let path = workspace.path(name);
-    if path.is_file() {
-        return PlanNaming::Whole;
-    }
-    let names: Vec<String> = candidates(workspace.folder(), user)
-        .iter()
-        .flat_map(|path| names_of(path))
-        .collect();
-    let looks_like_path = name.contains(['/', '\\']) || path.extension().is_some() || path.is_dir();
-    match () {
-        () if names.iter().any(|own| own == name) => PlanNaming::Whole,
-        () if looks_like_path || names.iter().any(|own| own.contains(name)) => PlanNaming::Partly,
-        () => PlanNaming::No,
-    }
-}
-
-/// Returns the plans with a name; where there are none, those with it as a part of theirs.
-fn named(candidates: Vec<PathBuf>, wanted: &str) -> Vec<PathBuf> {
-    let with_names: Vec<(PathBuf, Vec<String>)> = candidates
-        .into_iter()
-        .map(|path| (path.clone(), names_of(&path)))
-        .collect();
-    let fitting = |fits: &dyn Fn(&String) -> bool| -> Vec<PathBuf> {
-        let found = with_names.iter().filter(|(_, names)| names.iter().any(fits));
-        found.map(|(path, _)| path.clone()).collect()
-    };
-    match fitting(&|name| name == wanted) {
-        exact if !exact.is_empty() => exact,
-        _ => fitting(&|name| name.contains(wanted)),
-    }
-}
-
-/// Returns the plans with this file name or id.
-fn exactly_named(candidates: &[PathBuf], wanted: &str) -> Vec<PathBuf> {
-    let is_named = |path: &&PathBuf| names_of(path).iter().any(|name| name == wanted);
-    candidates.iter().filter(is_named).cloned().collect()
-}
-
-fn with_title(mut candidates: Vec<PathBuf>, title: &str) -> Vec<PathBuf> {
-    candidates.retain(|path| linked_plan(path).is_some_and(|(_, own)| own.trim() == title.trim()));
-    candidates
-}
-
-/// Returns the plans whose title contains some words, in upper or lower case.
-fn with_part_of_title(mut candidates: Vec<PathBuf>, words: &str) -> Vec<PathBuf> {
-    let words = words.to_lowercase();
-    candidates.retain(|path| linked_plan(path).is_some_and(|(_, title)| title.to_lowercase().contains(&words)));
-    candidates
-}
-
-/// Returns the plans of the workspace that a folder is in, paths relative to the current folder where they lie below it.
-pub fn candidates(folder: &Path, user: bool) -> Vec<PathBuf> {
-    let plans = plans_at_home(&root_of(folder));
-    let mut found: Vec<PathBuf> = plans.iter().map(|path| from_here(path)).collect();
-    if user && let Some(home) = std::env::home_dir() {
-        found.extend(plans_of_user(&home));
-    }
-    found.retain(|path| !is_pointer(path));
-    found
-}
-
-/// Returns the only plan. Where there are several, the help is the same command with the first of them in the place of what was
-/// typed.
-fn only(
-    workspace: &Workspace,
-    mut found: Vec<PathBuf>,
-    none: &str,
-    help: &str,
-    typed: Option<&str>,
-) -> Result<PathBuf> {
-    match found.as_slice() {
-        [_] => Ok(found.swap_remove(0)),
-        [] => Err(Failure::problem(none, help)),
-        [first, ..] => {
-            // The one that is probably meant: the first that is not finished.
-            let open = found.iter().find(|path| !is_finished(path));
-            let first = open.unwrap_or(first).to_string_lossy();
-            let command = match typed {
-                Some(typed) => workspace.with_word(typed, &first),
-                None => workspace.with_plan(&first),
-            };
-            let mut message = "several plans fit:".to_owned();
-            for path in found.iter().take(20) {
-                message.push_str(&format!("\n  {}", choice_line(path)));
-            }
-            if found.len() > 20 {
-                message.push_str(&format!("\n  … and {} more", found.len() - 20));
-            }
-            Err(Failure::problem(message, format!("name one of them: `{command}`")))
-        }
-    }
-}
-
-/// Returns what a plan file may be called: its stem, and the plan's id where it has one.
-fn names_of(path: &Path) -> Vec<String> {
-    let mut names: Vec<String> = path
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned())
-        .into_iter()
-        .collect();
-    if let Ok(loaded) = store::load(path)
-        && let Some(linked) = inspect_file(&loaded.source, Some(path), None).inspection.plan
-    {
-        names.extend(linked.plan.head_str(Field::Id).map(str::to_owned));
-    }
-    names
-}
-
-/// Returns what a plan is called by its file.
-pub fn stem_of(path: &Path) -> String {
-    let stem = path.file_stem();
-    stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }

@@ -1,6 +1,6 @@
 //! A word that names a plan or a task of the plan. A word that names a plan means the plan.
 
-use super::{FoundPlan, OpenedPlan, PlanChoice, PlanNaming, naming};
+use super::{FoundPlan, OpenedPlan, PlanChoice, PlanNaming, archived_plan, naming};
 use crate::face::{Failure, Result, Workspace};
 use crate::text::{cut, shown_name};
 
@@ -114,10 +114,12 @@ pub(crate) fn plan_xor_task(
         (PlanNaming::Whole, Some(found)) => Err(two_readings(what, &found, verb)),
         (_, Some(found)) => Ok((found, Some(what.to_owned()))),
         (PlanNaming::Whole | PlanNaming::Partly, None) => find_named(workspace, plan, what).map(|found| (found, None)),
-        (PlanNaming::No, None) => Err(Failure::problem(
-            format!("no plan and no task is called `{}`", cut(&shown_name(what), 60)),
-            "`planwright list` shows the plans of this workspace; a task of one of several plans needs it: -p PLAN",
-        )),
+        (PlanNaming::No, None) => Err(archived_plan(workspace, what).unwrap_or_else(|| {
+            Failure::problem(
+                format!("no plan and no task is called `{}`", cut(&shown_name(what), 60)),
+                "`planwright list` shows the plans of this workspace; a task of one of several plans needs it: -p PLAN",
+            )
+        })),
     }
 }
 

@@ -53,6 +53,13 @@ pub(super) fn nothing_to_run(
         }
     }
     workspace.remark(&words);
+    if prepared.snapshot.plan().tasks().is_empty() {
+        let path = prepared.snapshot.path().to_string_lossy();
+        workspace.remark(&format!(
+            "help: add one: `planwright add \"TITLE\" -p {}`",
+            argument(&path)
+        ));
+    }
     for held in &prepared.held {
         workspace.remark(&one_line(&held.words()));
         workspace.remark(&format!("help: `{}` gives it to the run", one_line(&held.release)));

@@ -33,7 +33,7 @@ struct PlaceOptions {
     #[arg(long, value_name = "TASK")]
     before: Option<String>,
 
-    /// Right after this task in the list; it does not depend on it.
+    /// Right after this task in the list; that makes no dependency.
     #[arg(long, value_name = "TASK")]
     after: Option<String>,
 
@@ -70,8 +70,8 @@ pub(crate) struct AddArgs {
     #[arg(long)]
     id: Option<String>,
 
-    /// A task it depends on; may be given several times.
-    #[arg(long = "on", alias = "depends-on", value_name = "TASK")]
+    /// Make it depend on this task; may be given several times.
+    #[arg(long = "on", visible_alias = "depends-on", value_name = "TASK")]
     on: Vec<String>,
 
     #[command(flatten)]
@@ -166,13 +166,22 @@ pub(crate) struct RenameArgs {
 
 /// Make a task depend on others.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  planwright depend t3 t1 t2
+  planwright depend t3 --on t1 --on t2       the same
+  planwright undepend t3 t1")]
 pub(crate) struct DependArgs {
     /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
     #[arg(value_name = "TASK")]
     task: String,
 
+    /// The other tasks.
+    #[arg(value_name = "OTHER", required_unless_present = "on")]
+    others: Vec<String>,
+
     /// The other task; may be given several times.
-    #[arg(long = "on", alias = "depends-on", value_name = "OTHER", required = true)]
+    #[arg(long = "on", visible_alias = "depends-on", value_name = "OTHER")]
     on: Vec<String>,
 
     #[command(flatten)]
@@ -267,7 +276,7 @@ pub(crate) fn depend(verb: DependVerb, args: &DependArgs, output: &mut Output) -
     let request = DependRequest {
         plan: args.edit.plan.choice(),
         task: args.task.clone(),
-        on: args.on.clone(),
+        on: args.others.iter().chain(&args.on).cloned().collect(),
         change: args.edit.change.mode(),
     };
     present(&verb(&output.workspace(), &request)?, &args.edit.change, output)

@@ -70,6 +70,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     output.show(&report, |report, output| match (&report.existing, &report.diff) {
         (Some(existing), _) => say_existing(report, existing, output),
         (None, Some(diff)) => output.write_exact(diff),
+        (None, None) if output.is_quiet() => print_problems(report, output),
         (None, None) => {
             say(args, report, output);
             say_surroundings(report.repository, output);
@@ -113,9 +114,12 @@ impl InitObserver for VerificationView<'_> {
 
 /// Prints what a workspace that is there already has, and what it lacks.
 fn say_existing(report: &InitReport, existing: &ExistingConfig, output: &mut Output) {
-    let [config, _] = &report.files;
-    output.line(&format!("{} is there already: nothing was changed", one_line(config)));
+    let is_quiet = output.is_quiet();
+    for config in report.files.iter().filter(|_| !is_quiet) {
+        output.line(&format!("{} is there already: nothing was changed", one_line(config)));
+    }
     match (&report.agent, &existing.agent) {
+        (Some(_), _) if is_quiet => {}
         (Some(agent), _) => output.line(&format!("agent: {}", one_line(agent))),
         (None, Some(addition)) => {
             let installed = names_of(&report.agents);
@@ -124,14 +128,28 @@ fn say_existing(report: &InitReport, existing: &ExistingConfig, output: &mut Out
         }
         (None, None) => say_no_agent(output),
     }
-    say_checklists(&report.checklists, output);
+    if !is_quiet {
+        say_checklists(&report.checklists, output);
+    }
     if !existing.has_rules {
         say_verification(&report.verification, output);
         if let Some(addition) = &existing.verification {
             output.line(addition);
         }
     }
-    print_next(&report.next, output);
+    if !is_quiet {
+        print_next(&report.next, output);
+    }
+}
+
+/// Prints only what a new workspace lacks: an agent, or a command that verifies its work.
+fn print_problems(report: &InitReport, output: &mut Output) {
+    if report.agent.is_none() {
+        say_no_agent(output);
+    }
+    if !report.verification.iter().any(TriedCommand::is_used) {
+        say_verification(&report.verification, output);
+    }
 }
 
 fn say(args: &Args, report: &InitReport, output: &mut Output) {

@@ -145,3 +145,26 @@ fn a_rawko_plan_with_a_failed_step_is_named_in_every_command() {
     let refused = sandbox.run(&["run", "plan.yaml"]).exits(1).text();
     assert!(refused.contains("`planwright retry STEP -p plan.yaml`"), "{refused}");
 }
+
+#[test]
+fn commands_after_a_failure_repeat_the_agent_of_the_run() {
+    let config = "[agents.dear]\ncommand = [\"true\"]\n[agents.cheap]\ncommand = [\"false\"]\n[run]\nagent = \"dear\"\nattempts = 1\n";
+    let sandbox = Sandbox::with(&[("plan.json", &clido(&["a", "b"])), ("planwright.toml", config)]);
+    sandbox.run(&["run", "plan.json", "--agent", "cheap"]).exits(1);
+    for args in [
+        &["why", "a", "-p", "plan.json"][..],
+        &["show", "a", "-p", "plan.json"],
+        &["next", "plan.json"],
+        &["summary"],
+    ] {
+        let came = sandbox.run(args);
+        let report = [came.stdout, came.stderr].concat();
+        let commands = report.lines().filter(|line| line.contains("planwright run"));
+        let commands: Vec<&str> = commands.collect();
+        assert!(!commands.is_empty(), "{args:?}: {report}");
+        assert!(
+            commands.iter().all(|line| line.contains("--agent cheap")),
+            "{args:?}: {report}"
+        );
+    }
+}

@@ -580,3 +580,55 @@ fn the_history_names_what_was_added() {
     let report = sandbox.run(&["history", "--json"]).exits(0).json();
     assert_eq!(report["changes"][0]["tasks"], serde_json::json!(["t4"]), "{report}");
 }
+
+#[test]
+fn a_task_that_is_placed_after_another_is_said_not_to_depend_on_it() {
+    let sandbox = Sandbox::with(&[(".clido/plans/p.json", crate::plans::CLIDO)]);
+    let added = sandbox.run(&["add", "Review it", "--after", "t1"]).exits(0);
+    assert!(added.stdout.starts_with("added t6  Review it"), "{}", added.stdout);
+    let note = "note: t6 stands after t1 in the list and does not depend on it; `planwright depend t6 --on t1` adds the dependency";
+    assert!(added.stderr.contains(note), "{}", added.stderr);
+    let command = note.split('`').nth(1).expect("a command").split(' ').skip(1);
+    sandbox.run(&command.collect::<Vec<_>>()).exits(0);
+    // Where it does, there is nothing to say.
+    for options in [
+        &["--after", "t1", "--on", "t1"][..],
+        &["--after", "t2", "--depends-on", "t2"],
+        &[],
+    ] {
+        let added = sandbox.run(&[&["add", "Review it"], options].concat()).exits(0);
+        assert_eq!(added.stderr, "");
+    }
+    let help = sandbox.run(&["add", "--help"]).exits(0).stdout;
+    assert!(help.contains("--depends-on"), "{help}");
+}
+
+#[test]
+fn dependencies_are_named_with_and_without_the_option() {
+    let sandbox = Sandbox::with(&[(".clido/plans/p.json", crate::plans::CLIDO)]);
+    let changed = |args: &[&str]| sandbox.run(args).exits(0).stdout;
+    assert_eq!(changed(&["depend", "t5", "t2"]), "t5 depends on t2\n");
+    assert_eq!(changed(&["depend", "t5", "t1", "--on", "t3"]), "t5 depends on t1, t3\n");
+    assert_eq!(
+        changed(&["undepend", "t5", "t1", "t2"]),
+        "t5 no longer depends on t1, t2\n"
+    );
+    assert_eq!(
+        changed(&["undepend", "t5", "--on", "t3"]),
+        "t5 no longer depends on t3\n"
+    );
+    let refused = sandbox.run(&["depend", "t5"]).exits(2).stderr;
+    assert!(refused.contains("OTHER"), "{refused}");
+}
+
+#[test]
+fn a_dialect_without_titles_names_the_field_that_has_them() {
+    let sandbox = Sandbox::with(&[(".clido/plans/p.json", crate::plans::CLIDO)]);
+    let refused = sandbox.run(&["set", "t1", "title=Foo"]).exits(1).stderr;
+    assert!(
+        refused.contains("the title of a task is its `description` here; its fields are id, description"),
+        "{refused}"
+    );
+    let refused = sandbox.run(&["set", "t1", "colour=red"]).exits(1).stderr;
+    assert!(refused.contains("help: its fields are id, description"), "{refused}");
+}

@@ -382,3 +382,14 @@ fn a_run_that_is_stuck_suggests_what_resolves_it() {
     workspace.runs(&[]).exits(0);
     assert_eq!(workspace.states(), "a done, b done, c done");
 }
+
+#[test]
+fn tasks_that_move_with_another_are_listed_once() {
+    let sandbox = sandbox();
+    sandbox.run(&["start", "a", "-p", PLAN]).exits(0);
+    let failed = sandbox.run(&["fail", "a", "-p", PLAN]).exits(0).stdout;
+    assert!(failed.contains("skipped with it: c"), "{failed}");
+    let done = ["done", "a", "-p", PLAN, "--take-over", "--note", "done by hand"];
+    let done = sandbox.run(&done).exits(0).stdout;
+    assert_eq!(done.matches("pending again with it: c").count(), 1, "{done}");
+}

@@ -128,6 +128,8 @@ fn the_readme_is_short_and_has_its_picture() {
     let text = std::fs::read_to_string(repository().join("README.md")).expect("the page is there");
     let n_words = text.split_whitespace().count();
     assert!(n_words < 700, "{n_words} words");
+    // `-h` lists the verbs of daily use only.
+    assert!(text.contains("`planwright help --all` lists all"), "{text}");
     assert!(text.contains("(docs/first-run.svg)") && repository().join("docs/first-run.svg").is_file());
 }
 

@@ -323,3 +323,68 @@ fn the_question_at_a_terminal_decides() {
         );
     }
 }
+
+#[test]
+fn a_plan_with_a_title_that_exists_is_noted() {
+    let sandbox = Sandbox::with(&[("answer.md", &format!("# Migrate the reader\n\n{LIST}"))]);
+    let note = "note: a plan with this title exists already: ";
+    let import = |sandbox: &Sandbox| sandbox.run(&["import", "answer.md", "--yes"]).exits(0);
+    let first = import(&sandbox);
+    assert!(!first.stderr.contains(note), "{}", first.stderr);
+    let [path] = files_of(&sandbox, ".clido/plans").try_into().expect("one plan");
+    let noted = |ran: crate::sandbox::Ran| {
+        let is_noted = ran.stderr.contains(note) && ran.stderr.contains(&path);
+        assert!(is_noted, "{}", ran.stderr);
+    };
+    noted(import(&sandbox));
+    noted(sandbox.run(&["new", "Migrate the reader"]).exits(0));
+    noted(sandbox.run(&["plan", "Migrate the reader", "--single"]).exits(0));
+    // A plan of a dialect, which is imported without a question.
+    let text = sandbox.read(&format!(".clido/plans/{path}"));
+    sandbox.write(
+        "copy.json",
+        text.replace(path.trim_end_matches(".json"), "plan-0a1b2c3d"),
+    );
+    noted(sandbox.run(&["import", "copy.json"]).exits(0));
+    let other = sandbox.run(&["new", "Another title"]).exits(0).stderr;
+    assert!(!other.contains(note), "{other}");
+}
+
+#[test]
+fn a_list_that_is_no_list_of_tasks_is_refused_with_the_words_that_say_so() {
+    let items = "1. Check the limits\n2. Add the counter\n";
+    for (before, said) in [
+        ("# Notes\n\n", "because of the heading \"Notes\" above it"),
+        (
+            "# Risks\n\n## Of the counter\n\n",
+            "because of the heading \"Risks\" above it",
+        ),
+        (
+            "I looked at these files:\n\n",
+            "because of the sentence \"I looked at these files:\" before it",
+        ),
+    ] {
+        let sandbox = Sandbox::with(&[("answer.md", &format!("{before}{items}"))]);
+        let refused = sandbox.run(&["import", "answer.md", "--yes"]).exits(1).stderr;
+        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains("this says so"), "{refused}");
+        // What the help says works.
+        sandbox.write(
+            "answer.md",
+            format!(
+                "{}Tasks:\n\n{items}",
+                before.replace("I looked at these files:\n\n", "")
+            ),
+        );
+        sandbox.run(&["import", "answer.md", "--yes"]).exits(0);
+    }
+}
+
+#[test]
+fn a_missing_file_to_import_is_a_matter_of_its_path() {
+    let sandbox = Sandbox::new();
+    let refused = sandbox.run(&["import", "none.md"]).exits(3).stderr;
+    assert!(refused.contains("`none.md` does not exist"), "{refused}");
+    assert!(refused.contains("help: check the path"), "{refused}");
+    assert!(!refused.contains("planwright list"), "{refused}");
+}

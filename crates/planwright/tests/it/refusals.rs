@@ -312,7 +312,6 @@ fn every_verb_reports_a_missing_plan_in_the_same_words() {
         &["proposals", "gone.json"],
         &["replan", "gone.json", "--from", "answer.md"],
         &["convert", "gone.json", "--to", "aimi"],
-        &["import", "gone.json"],
         &["migrate", "gone.json"],
         &["hash", "gone.json"],
         &["tasks", "derive", "gone.json", "--from", "answer.md"],
@@ -428,4 +427,100 @@ fn a_wrong_command_line_is_json_of_the_form_that_was_asked_for() {
         sandbox.run(&["graph", "--format", "dot", "--no-such"]).exits(2).stdout,
         ""
     );
+}
+
+#[test]
+fn a_plan_is_named_by_its_file_without_the_folder() {
+    let sandbox = Sandbox::with(&[(".clido/plans/plan-0a1b2c3d.json", SOUND)]);
+    for verb in ["show", "graph", "history", "next"] {
+        sandbox.run(&[verb, "plan-0a1b2c3d.json"]).exits(0);
+    }
+    sandbox.run(&["start", "t1", "-p", "plan-0a1b2c3d.json"]).exits(0);
+    sandbox.run(&["undo", "plan-0a1b2c3d.json"]).exits(0);
+    let found = sandbox.run(&["find", "plan-0a1b2c3d.json", "--json"]).exits(0).json();
+    assert_eq!(found["plans"][0]["fit"], "name");
+    // A part of the name with the ending is no name.
+    sandbox.run(&["undo", "0a1b2c3d.json"]).exits(3);
+    // A file that exists comes first.
+    sandbox.write("plan-0a1b2c3d.json", SOUND.replace("Limit requests", "Another plan"));
+    let shown = sandbox.run(&["show", "plan-0a1b2c3d.json"]).exits(0).stdout;
+    assert!(shown.contains("Another plan"), "{shown}");
+    std::fs::remove_file(sandbox.path().join("plan-0a1b2c3d.json")).expect("it is there");
+    sandbox.run(&["archive", "plan-0a1b2c3d.json"]).exits(0);
+}
+
+#[test]
+fn several_plans_with_one_file_name_are_listed() {
+    let sandbox = Sandbox::with(&[
+        (".clido/plans/2026-03-03-a-tasks.json", SOUND),
+        (".aimi/tasks/2026-03-03-a-tasks.json", crate::plans::AIMI),
+    ]);
+    let refused = sandbox.run(&["undo", "2026-03-03-a-tasks.json"]).exits(1).stderr;
+    assert!(refused.contains("several plans fit:"), "{refused}");
+    assert!(
+        refused.contains("planwright undo .aimi/tasks/2026-03-03-a-tasks.json"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn the_name_of_a_task_in_place_of_a_plan_is_explained() {
+    let sandbox = Sandbox::with(&[(".clido/plans/first.json", SOUND)]);
+    let refused = sandbox.run(&["run", "t1", "-j", "2"]).exits(1).stderr;
+    assert!(
+        refused.contains("no plan is called `t1`: it is a task of .clido/plans/first.json"),
+        "{refused}"
+    );
+    assert!(refused.contains("`planwright run --only t1 -j 2`"), "{refused}");
+    let refused = sandbox.run(&["run", "-p", "t1"]).exits(1).stderr;
+    assert!(refused.contains("`planwright run --only t1`"), "{refused}");
+    let refused = sandbox.run(&["undo", "t1"]).exits(1).stderr;
+    assert!(refused.contains("name the plan, not the task"), "{refused}");
+    // Of several plans, the one with the task is named.
+    sandbox.write(".clido/plans/second.json", SOUND.replace("t1", "x1"));
+    let refused = sandbox.run(&["run", "x1"]).exits(1).stderr;
+    assert!(
+        refused.contains("`planwright run .clido/plans/second.json --only x1`"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn an_archived_plan_is_reported_with_the_way_back() {
+    let rawko = (".rawko/plans/plan-b.yaml", crate::plans::RAWKO);
+    for (path, text) in [(".clido/plans/plan-0a1b2c3d.json", SOUND), rawko] {
+        let sandbox = Sandbox::with(&[(path, text)]);
+        let file = path.rsplit('/').next().expect("a name");
+        let stem = file.split('.').next().expect("a name");
+        let report = sandbox.run(&["archive", file, "--json"]).exits(0).json();
+        let archived = report["plans"][0]["to"].as_str().expect("a path").to_owned();
+        for name in [file, stem] {
+            for verb in [
+                &["undo", name][..],
+                &["run", name],
+                &["reset", "t1", "-p", name],
+                &["archive", name],
+            ] {
+                let refused = sandbox.run(verb).exits(1).stderr;
+                assert!(
+                    refused.contains(&format!("the plan `{name}` is archived: {archived}")),
+                    "{verb:?}: {refused}"
+                );
+                assert!(
+                    refused.contains(&format!("`mv {archived} {path}`")),
+                    "{verb:?}: {refused}"
+                );
+            }
+            sandbox.run(&["show", name]).exits(0);
+        }
+        let refused = sandbox.run(&["approve", stem]).exits(1).stderr;
+        assert!(refused.contains("is archived"), "{refused}");
+        // The folder of plans may be gone.
+        let folder = path.rsplit_once('/').expect("a folder").0;
+        if std::fs::remove_dir(sandbox.path().join(folder)).is_ok() {
+            let refused = sandbox.run(&["undo", file]).exits(1).stderr;
+            let command = format!("`mkdir -p {folder} && mv {archived} {path}`");
+            assert!(refused.contains(&command), "{refused}");
+        }
+    }
 }

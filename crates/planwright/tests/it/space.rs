@@ -855,3 +855,40 @@ fn doctor_names_programs_of_verification_that_cannot_be_found() {
     let shown = without.run(&["doctor"]).exits(1).text();
     assert!(!shown.contains("verify-program-missing"), "{shown}");
 }
+
+#[test]
+fn init_names_only_the_files_that_it_writes() {
+    let sandbox = Sandbox::new();
+    let written = |sandbox: &Sandbox| {
+        let report = sandbox.run(&["init", "--no-run", "--json"]).exits(0).json();
+        report["written"].clone()
+    };
+    assert_eq!(
+        written(&sandbox),
+        serde_json::json!(["planwright.toml", ".planwright/.gitignore"])
+    );
+    std::fs::remove_file(sandbox.path().join("planwright.toml")).expect("it was written");
+    let planned = sandbox.run(&["init", "--no-run", "--dry-run"]).exits(0).stdout;
+    assert!(planned.contains("would write planwright.toml"), "{planned}");
+    assert!(!planned.contains(".gitignore"), "{planned}");
+    assert_eq!(written(&sandbox), serde_json::json!(["planwright.toml"]));
+}
+
+#[test]
+fn a_quiet_init_prints_problems_alone() {
+    let sandbox = Sandbox::with(&[("Makefile", "test:\n\ttrue\n")]);
+    sandbox.write(
+        ".home/.config/planwright/config.toml",
+        "[agents.own]\ncommand = [\"sh\"]\n",
+    );
+    for _ in 0..2 {
+        // The second time there is a planwright.toml.
+        let ran = sandbox.run(&["init", "-q", "--no-run"]).exits(0);
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    }
+    let bare = Sandbox::new().set("PATH", "/nowhere");
+    let ran = bare.run(&["init", "-q"]).exits(0).stdout;
+    assert!(ran.contains("agent: none is installed"), "{ran}");
+    assert!(ran.contains("verification: no command found"), "{ran}");
+    assert!(!ran.contains("next:") && !ran.contains("wrote"), "{ran}");
+}

@@ -1,5 +1,6 @@
 //! The transcripts of the documentation are what the binary prints. `UPDATE_EXPECT=1` writes them anew.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -105,19 +106,20 @@ fn play(block: &str, folders: &[&str]) -> String {
         let target = if source.ends_with("/.") { "" } else { source };
         copy(&repository().join(source), &folder.path().join(target));
     }
+    let own_times = times_in(folder.path());
     let mut here = folder.path().to_owned();
     let mut out = String::new();
     for line in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
         out.push_str(&format!("$ {line}\n"));
         match line.strip_prefix("cd ") {
             Some(target) => here = here.join(target),
-            None => out.push_str(&run(line, &here)),
+            None => out.push_str(&run(line, &here, &own_times)),
         }
     }
     out
 }
 
-fn run(line: &str, folder: &Path) -> String {
+fn run(line: &str, folder: &Path, own_times: &BTreeSet<String>) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_planwright"));
     let line = line.replace("cargo run --release --", "planwright");
     let path = format!(
@@ -141,7 +143,7 @@ fn run(line: &str, folder: &Path) -> String {
         .env_remove("RUST_BACKTRACE")
         .output()
         .expect("sh runs");
-    let mut text = steady(&String::from_utf8_lossy(&output.stdout));
+    let mut text = steady(&String::from_utf8_lossy(&output.stdout), own_times);
     match output.status.code() {
         Some(0) => {}
         code => text.push_str(&format!("(exit status {})\n", code.unwrap_or(-1))),
@@ -149,8 +151,28 @@ fn run(line: &str, folder: &Path) -> String {
     text
 }
 
+/// Returns the times that the plans of a folder have, as they are shown in UTC. They are the same in every run.
+fn times_in(folder: &Path) -> BTreeSet<String> {
+    const WRITTEN: &str = "0000-00-00T00:00:00Z";
+    let mut found = BTreeSet::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            match entry.path() {
+                path if path.is_dir() => folders.push(path),
+                path => {
+                    let text = std::fs::read_to_string(path).unwrap_or_default();
+                    let words = text.split(['"', ' ', '\n']).filter(|word| has_shape(word, WRITTEN));
+                    found.extend(words.map(|word| word.replace('T', " ").replace('Z', "")));
+                }
+            }
+        }
+    }
+    found
+}
+
 /// Returns what a command printed as if it had been printed at one time, by machines of one speed.
-fn steady(text: &str) -> String {
+fn steady(text: &str, own_times: &BTreeSet<String>) -> String {
     let lines = text.split_inclusive('\n');
     let text = lines
         .map(|line| {
@@ -171,7 +193,7 @@ fn steady(text: &str) -> String {
         )
         // The number of a thread, which newer compilers print.
         .replace("' (0) panicked", "' panicked");
-    let text = steady_times(&with_plenty_of_disk(&text));
+    let text = steady_times(&with_plenty_of_disk(&text), own_times);
     let before = std::iter::once("").chain(text.split(' '));
     let words = before.zip(text.split(' '));
     words
@@ -180,13 +202,14 @@ fn steady(text: &str) -> String {
         .join(" ")
 }
 
-/// Replaces the times that people see.
-fn steady_times(text: &str) -> String {
+/// Replaces the times that people see, except those that the plans have.
+fn steady_times(text: &str, own_times: &BTreeSet<String>) -> String {
     const SHOWN: &str = "0000-00-00 00:00:00";
     let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        match rest.get(..SHOWN.len()).is_some_and(|part| has_shape(part, SHOWN)) {
+        let is_of_run = |part: &str| has_shape(part, SHOWN) && !own_times.contains(part);
+        match rest.get(..SHOWN.len()).is_some_and(is_of_run) {
             true => {
                 out.push_str("2026-10-06 08:15:00");
                 rest = &rest[SHOWN.len()..];
