@@ -5,7 +5,7 @@ use super::{ConversionRefusal, Imported, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::draft::{Fields, PlanDraft};
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::{Resets, first_line};
+use crate::dialect::writer::{Resets, first_line};
 use crate::dialect::{Dialect, FieldTable, name_of};
 use crate::document::patch::PlainValue;
 use crate::inspect::inspect_as;

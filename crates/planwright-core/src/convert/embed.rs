@@ -8,7 +8,7 @@ use super::source::{ConversionSource, EXTENSION, owned, second_document};
 use super::{Conversion, Converted, Embed, Loss, LossKind};
 use crate::dialect::draft::PlanDraft;
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::{Composed, WriterRemark, WriterReport};
+use crate::dialect::writer::{Composed, WriterRemark, WriterReport};
 use crate::dialect::{CarrierKind, Dialect};
 use crate::document::patch::PlainValue;
 use crate::document::{NodeRef, yaml};

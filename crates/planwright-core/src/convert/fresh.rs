@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::dialect::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::WriterReport;
+use crate::dialect::writer::WriterReport;
 use crate::document::patch::PlainValue;
 use crate::inspect::{LinkedPlan, inspect_as};
 use crate::plan::lifecycle::TaskOrder;

@@ -9,7 +9,7 @@ use crate::dialect::aliases::meaning;
 use crate::dialect::draft::{DraftState, PlanDraft};
 use crate::dialect::id_source::IdSource;
 use crate::dialect::rules::{INVALID_FIELD, INVALID_STATUS, INVALID_TIMESTAMP, QUOTED_VALUE};
-use crate::dialect::write::{Composed, Import, Resets, WriterReport};
+use crate::dialect::writer::{Composed, Import, Resets, WriterReport};
 use crate::dialect::{CarrierKind, Dialect, DialectWriter, name_of};
 use crate::document::patch::PlainValue;
 use crate::document::{NodeKind, NodeRef};

@@ -5,7 +5,7 @@ use super::{ConversionRefusal, MAX_EDGES, errors_of, rules};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::{Migration, MigrationOrder};
+use crate::dialect::writer::{Migration, MigrationOrder};
 use crate::document::patch::patch;
 use crate::document::write;
 use crate::inspect::{Inspection, inspect_as};

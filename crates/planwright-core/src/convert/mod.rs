@@ -44,7 +44,7 @@ use std::fmt;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::draft::{Fields, PlanDraft, is_void};
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::{WriterRemark, WriterReport};
+use crate::dialect::writer::{WriterRemark, WriterReport};
 use crate::dialect::{CarrierKind, Dialect, DialectWriter, name_of};
 use crate::document::patch::PlainValue;
 use crate::document::{Parsed, yaml};
@@ -52,7 +52,7 @@ use crate::inspect::{Inspection, inspect_as};
 use crate::plan::{Field, FieldEntry, Plan};
 use crate::text::{SourceText, Span, visible};
 
-pub use crate::dialect::write::{LossKind, MAX_EDGES, MigrationOrder};
+pub use crate::dialect::writer::{LossKind, MAX_EDGES, MigrationOrder};
 pub use adopt::PlanningRequest;
 pub(crate) use adopt::adopt;
 pub use fresh::{is_untouched_placeholder, new_plan, single_plan};

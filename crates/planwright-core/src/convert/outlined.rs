@@ -5,7 +5,7 @@ use super::fresh::{draft_with, written};
 use super::{ConversionRefusal, Imported};
 use crate::dialect::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use crate::dialect::id_source::IdSource;
-use crate::dialect::write::WriterReport;
+use crate::dialect::writer::WriterReport;
 use crate::dialect::{Dialect, FieldTable};
 use crate::document::patch::PlainValue;
 use crate::outline::{Outline, OutlineTask};

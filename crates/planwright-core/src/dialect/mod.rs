@@ -32,7 +32,7 @@ mod table;
 pub mod task_pack;
 mod time;
 mod words;
-pub mod write;
+pub mod writer;
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ pub(crate) use reader::ALIAS_FUEL;
 pub use record::{RecordedMove, RequestHistory};
 pub use registry::{DEFAULT, DIALECTS, Registry, find};
 pub use table::{FieldShape, FieldSpec, FieldTable, Need};
-pub use write::DialectWriter;
+pub use writer::DialectWriter;
 
 /// What a change of a plan means for the file that says which plan is being worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

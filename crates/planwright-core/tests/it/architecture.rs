@@ -316,7 +316,7 @@ fn the_check_of_imports_can_fail() {
     check_import("text", "mod tests { use super::*; }", None);
     check_import("plan", "use crate::document::Kind;", Some("is not for `plan`"));
     check_import(
-        "dialect/aimi/v2",
+        "dialect/aimi/read_v2",
         "use super::super::clido::Clido;",
         Some("know `clido`"),
     );
@@ -326,7 +326,7 @@ fn the_check_of_imports_can_fail() {
         Some("know `rawko`"),
     );
     check_import(
-        "dialect/aimi/v2",
+        "dialect/aimi/read_v2",
         "use super::Story; use super::super::reader::Table;",
         None,
     );

@@ -1,4 +1,5 @@
 //! The known agents as data: command lines, prompts, output formats. The configuration can override everything here.
+//! A new one also needs its folders in `fence/tables.rs`, and a reader in `planwright-core/src/agent` if its output is new.
 
 use std::ffi::OsString;
 

@@ -208,13 +208,13 @@ fn first_tree(output: &[u8]) -> String {
     parts(output).next().map(text_of).unwrap_or_default()
 }
 
-/// Reads what `git merge-tree -z` says of conflicts: the tree, then versions of files as `MODE ID STAGE\tPATH`.
 /// Tells whether a line is the one between the two sides of a conflict.
 fn is_between(line: &str) -> bool {
     let line = line.trim_end_matches('\r');
     line.len() >= 3 && line.bytes().all(|byte| byte == b'=')
 }
 
+/// Reads what `git merge-tree -z` says of conflicts: the tree, then versions of files as `MODE ID STAGE\tPATH`.
 fn conflict(output: &[u8], labels: [String; 2]) -> Replay {
     let mut stages = Vec::new();
     let mut paths = Vec::new();

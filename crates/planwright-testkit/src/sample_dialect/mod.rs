@@ -1,11 +1,11 @@
 //! A dialect that no tool uses: to-do lists. It has every optional part, and its files are those of every dialect.
 
+mod compose;
 mod current_list;
 mod fields;
 mod read;
 mod statuses;
 mod versions;
-mod write;
 
 use planwright_core::dialect::{
     CannotFollow, CarrierKind, Dialect, DialectInput, DialectProfile, Embedded, Facets, FieldTable, Fit, Followed,
@@ -31,7 +31,7 @@ pub static PROFILE: DialectProfile = DialectProfile {
     schema: include_str!("schema.json"),
     plan_machine: &NO_PLAN_STATUS,
     facets: Facets {
-        writer: Some(&write::TodoWriter),
+        writer: Some(&compose::TodoWriter),
         prompt: Some("# Entry {{task}}\n\n{{description}}\n"),
         edits: Some(&Todo),
         versions: Some(&Todo),

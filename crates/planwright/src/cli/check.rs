@@ -11,7 +11,7 @@ use planwright_verbs::text::{count, printable};
 
 use super::output::Output;
 use super::plan_arg::dialect_names;
-use crate::render::text::{Teller, file_findings, plural};
+use crate::render::findings::{Teller, file_findings, plural};
 use crate::render::{github, sarif};
 
 /// Check plans: every problem, with its place and its fix.

@@ -6,8 +6,8 @@ use planwright_verbs::face::{Exit, FileFindings, Result};
 use planwright_verbs::text::{one_line, printable};
 
 use super::output::Output;
+use crate::render::findings::{Teller, file_findings};
 use crate::render::terminal::Paint;
-use crate::render::text::{Teller, file_findings};
 
 /// Print the configuration that holds here, and where it comes from.
 ///

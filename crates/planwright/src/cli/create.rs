@@ -5,7 +5,7 @@ use planwright_verbs::planning::{SourceFindings, WrittenReport};
 use planwright_verbs::text::printable;
 
 use super::{Exit, Output, Result};
-use crate::render::text::{Teller, findings};
+use crate::render::findings::{Teller, findings};
 
 /// Prints a text that was written, or would be.
 pub(super) fn present_written(report: &WrittenReport, output: &mut Output) -> Result<Exit> {

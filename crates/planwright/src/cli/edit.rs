@@ -1,23 +1,38 @@
-//! `planwright add`, `set`, `remove`, `move`, `rename`, `depend`, `undepend`: edits of the list of tasks.
+//! `planwright edit`: a plan, or one task as a small form, in the user's editor.
+
+use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser as NonEmpty;
-use planwright_verbs::add::AddRequest;
-use planwright_verbs::changes::{ChangeReport, TaskPlace};
-use planwright_verbs::depend::DependRequest;
-use planwright_verbs::face::{Exit, Failure, Result, Workspace};
-use planwright_verbs::move_task::{MoveRequest, move_task};
-use planwright_verbs::remove::RemoveRequest;
-use planwright_verbs::rename::RenameRequest;
-use planwright_verbs::set::SetRequest;
-use planwright_verbs::{add, remove, rename, set};
+use planwright_core::text::SourceText;
+use planwright_verbs::edit::{EditForm, EditFormRequest, EditRefusal, EditorFile, edit_form};
 
+use super::answers;
 use super::change::{ChangeOptions, present};
-use super::output::Output;
+use super::editor::{editor, open_in};
 use super::plan_arg::PlanOption;
+use super::{Exit, Failure, Output, Result};
 
-/// The plan, and how it is changed.
+/// Edit a plan, or one task as a form, in your editor.
+///
+/// The editor is that of VISUAL or EDITOR. The text is checked when the editor is closed; where it is sound, the diff is shown and
+/// the plan is written. `planwright undo` takes it back.
 #[derive(clap::Args)]
-struct EditOptions {
+#[command(after_help = "\
+Examples:
+  planwright edit                           the only plan of this workspace
+  planwright edit t2                        one task of it, as a form
+  planwright edit t2 -p plan-5f0c2a9e
+  planwright edit t2 --from .planwright/unusable/plan-5f0c2a9e-t2.txt
+  EDITOR='code --wait' planwright edit plan-5f0c2a9e --diff")]
+pub(crate) struct Args {
+    /// The plan: a path, an id or part of one; or a task of the plan. A word that names a plan means the plan.
+    #[arg(value_name = "PLAN|TASK", value_parser = NonEmpty::new())]
+    what: Option<String>,
+
+    /// Begin with this text, as a refused edit kept it.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
     #[command(flatten)]
     plan: PlanOption,
 
@@ -25,259 +40,107 @@ struct EditOptions {
     change: ChangeOptions,
 }
 
-/// Where a task goes.
-#[derive(clap::Args)]
-#[group(multiple = false)]
-struct PlaceOptions {
-    /// Right before this task.
-    #[arg(long, value_name = "TASK")]
-    before: Option<String>,
-
-    /// Right after this task in the list; that makes no dependency.
-    #[arg(long, value_name = "TASK")]
-    after: Option<String>,
-
-    /// Before all others.
-    #[arg(long)]
-    first: bool,
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
+    let request = EditFormRequest {
+        what: args.what.clone(),
+        plan: args.plan.choice(),
+        from: args.from.clone(),
+    };
+    let form = edit_form(&output.workspace(), &request)?;
+    let Some(editor) = editor() else {
+        return Err(Failure::usage(
+            "no editor is set",
+            "set VISUAL or EDITOR to the command of one, as `export EDITOR=nano`",
+        ));
+    };
+    let file = EditorFile::create(&form)?;
+    edit_until_written(&form, &file, &editor, &args.change, output)
 }
 
-impl PlaceOptions {
-    /// Returns the place; none where no option names one.
-    fn place(&self) -> Option<TaskPlace> {
-        let before = self.before.clone().map(TaskPlace::Before);
-        let after = self.after.clone().map(TaskPlace::After);
-        before.or(after).or(self.first.then_some(TaskPlace::First))
+/// Opens the editor until the text can be written, or the user gives up.
+fn edit_until_written(
+    form: &EditForm,
+    file: &EditorFile<'_>,
+    editor: &str,
+    change: &ChangeOptions,
+    output: &mut Output,
+) -> Result<Exit> {
+    loop {
+        output.flush();
+        let status = open_in(editor, file.path())?;
+        let text = file.load()?;
+        let is_same = text.as_str() == form.text;
+        if !status.success() {
+            // The user's way to give up, as vim's `:cq`; or an editor that crashed.
+            output.remark(&format!("the editor ended with {status}: nothing was written"));
+            if !is_same {
+                file.keep(&output.workspace(), text.as_str())?;
+            }
+            return Ok(Exit::Problems);
+        }
+        if is_same {
+            output.remark("the text is unchanged: nothing was written");
+            return Ok(Exit::Success);
+        }
+        let refusal = match write(form, &text, change, output) {
+            Ok(exit) => return exit,
+            Err(refusal) => refusal,
+        };
+        let may_ask = answers::may_ask() && !change.json;
+        return match refusal {
+            EditRefusal::Text(failure) if may_ask => {
+                output.complain(&form.placed_in(file.path(), &text, failure));
+                output.note("Edit it again? [Y/n] ");
+                let answer = answers::line().map(|line| line.to_lowercase());
+                if matches!(answer.as_deref(), Some("" | "y" | "yes")) {
+                    continue;
+                }
+                let kept = file.keep(&output.workspace(), text.as_str())?;
+                output.command(&edit_again(&kept, output));
+                Ok(Exit::Problems)
+            }
+            EditRefusal::Text(failure) => {
+                let kept = file.keep(&output.workspace(), text.as_str())?;
+                let failure = form.placed_in(&kept, &text, failure);
+                Err(with_help(failure, &edit_again(&kept, output)))
+            }
+            EditRefusal::Final(failure) => {
+                file.keep(&output.workspace(), text.as_str())?;
+                Err(failure)
+            }
+        };
     }
 }
 
-/// Add a task; its id is made by the dialect's rule.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright add \"Write the tests\" --on t1 --on t2
-  planwright add \"Login handler\" task_type=create --after 2")]
-pub(crate) struct AddArgs {
-    /// What the task is about.
-    #[arg(value_name = "TITLE", value_parser = NonEmpty::new())]
-    title: String,
-
-    /// Other fields, by the dialect's own names.
-    #[arg(value_name = "FIELD=VALUE")]
-    fields: Vec<String>,
-
-    /// An id of your own.
-    #[arg(long)]
-    id: Option<String>,
-
-    /// Make it depend on this task; may be given several times.
-    #[arg(long = "on", visible_alias = "depends-on", value_name = "TASK")]
-    on: Vec<String>,
-
-    #[command(flatten)]
-    place: PlaceOptions,
-
-    #[command(flatten)]
-    edit: EditOptions,
+/// Returns how to edit a text again that was kept.
+fn edit_again(kept: &Path, output: &Output) -> String {
+    let command = output.workspace().with_value("--from", &kept.to_string_lossy());
+    format!("edit that text again: `{command}`")
 }
 
-/// Give fields of a task other values.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright set t2 complexity=high notes=\"Use HS256\"
-  planwright set US-3 'acceptanceCriteria=[\"Typecheck passes\", \"Tests pass\"]'")]
-pub(crate) struct SetArgs {
-    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
-    #[arg(value_name = "TASK")]
-    task: String,
-
-    /// The fields, by the dialect's own names; a list as JSON or one item per line; FIELD= alone for an empty text.
-    #[arg(value_name = "FIELD=VALUE", required_unless_present = "unset")]
-    fields: Vec<String>,
-
-    /// A field to remove; may be given several times.
-    #[arg(long, value_name = "FIELD")]
-    unset: Vec<String>,
-
-    #[command(flatten)]
-    edit: EditOptions,
+/// Writes a text, and prints what it changes.
+fn write(
+    form: &EditForm,
+    text: &SourceText,
+    change: &ChangeOptions,
+    output: &mut Output,
+) -> Result<Result<Exit>, EditRefusal> {
+    let report = form.write(&output.workspace(), text.as_str(), &change.mode())?;
+    if !report.change.is_something {
+        report.change.lines.iter().for_each(|line| output.remark(line));
+        return Ok(Ok(Exit::Success));
+    }
+    if !change.json && !change.diff {
+        output.write_exact(&report.diff);
+    }
+    Ok(present(&report.change, change, output))
 }
 
-/// Remove tasks.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright remove t4
-  planwright remove t2 t3 --detach           also where others depend on them
-  planwright remove t4 --diff                look at it first")]
-pub(crate) struct RemoveArgs {
-    /// The tasks, as their plan names them: an id, OpenCrabs' 1-based number, rawko's 0-based index.
-    #[arg(value_name = "TASK", required = true)]
-    tasks: Vec<String>,
-
-    /// Take them out of the dependencies of others.
-    #[arg(long)]
-    detach: bool,
-
-    #[command(flatten)]
-    edit: EditOptions,
-}
-
-/// Move a task in the list; what is named by its place is renumbered.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright move t5 --before t3
-  planwright move 4 --first")]
-pub(crate) struct MoveArgs {
-    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
-    #[arg(value_name = "TASK")]
-    task: String,
-
-    #[command(flatten)]
-    place: PlaceOptions,
-
-    /// After all others.
-    #[arg(long, conflicts_with_all = ["before", "after", "first"])]
-    last: bool,
-
-    #[command(flatten)]
-    edit: EditOptions,
-}
-
-/// Give a task another id; references follow.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright rename t3 limit-requests")]
-pub(crate) struct RenameArgs {
-    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
-    #[arg(value_name = "TASK")]
-    task: String,
-
-    /// Its new id.
-    #[arg(value_name = "ID")]
-    to: String,
-
-    #[command(flatten)]
-    edit: EditOptions,
-}
-
-/// Make a task depend on others.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  planwright depend t3 t1 t2
-  planwright depend t3 --on t1 --on t2       the same
-  planwright undepend t3 t1")]
-pub(crate) struct DependArgs {
-    /// The task, as its plan names it: an id, OpenCrabs' 1-based number, rawko's 0-based index.
-    #[arg(value_name = "TASK")]
-    task: String,
-
-    /// The other tasks.
-    #[arg(value_name = "OTHER", required_unless_present = "on")]
-    others: Vec<String>,
-
-    /// The other task; may be given several times.
-    #[arg(long = "on", visible_alias = "depends-on", value_name = "OTHER")]
-    on: Vec<String>,
-
-    #[command(flatten)]
-    edit: EditOptions,
-}
-
-/// `depend` or `undepend`.
-type DependVerb = fn(&Workspace, &DependRequest) -> Result<ChangeReport>;
-
-/// Takes `FIELD=VALUE` apart.
-fn fields_of(typed: &[String]) -> Result<Vec<(String, String)>> {
-    let field = |one: &String| match one.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err(Failure::usage(
-            format!("`{one}` is not of the form FIELD=VALUE"),
-            "write the field's name, an equals sign and the value",
-        )),
+/// Returns an error with advice in addition to its own.
+fn with_help(failure: Failure, help: &str) -> Failure {
+    let help = match failure.help.is_empty() {
+        true => help.to_owned(),
+        false => format!("{}; {help}", failure.help),
     };
-    typed.iter().map(field).collect()
-}
-
-pub(crate) fn add(args: &AddArgs, output: &mut Output) -> Result<Exit> {
-    let request = AddRequest {
-        plan: args.edit.plan.choice(),
-        title: args.title.clone(),
-        fields: fields_of(&args.fields)?,
-        id: args.id.clone(),
-        on: args.on.clone(),
-        place: args.place.place().unwrap_or_default(),
-        change: args.edit.change.mode(),
-    };
-    present(&add::add(&output.workspace(), &request)?, &args.edit.change, output)
-}
-
-pub(crate) fn set(args: &SetArgs, output: &mut Output) -> Result<Exit> {
-    let request = SetRequest {
-        plan: args.edit.plan.choice(),
-        task: args.task.clone(),
-        fields: fields_of(&args.fields)?,
-        unset: args.unset.clone(),
-        change: args.edit.change.mode(),
-    };
-    present(&set::set(&output.workspace(), &request)?, &args.edit.change, output)
-}
-
-pub(crate) fn remove(args: &RemoveArgs, output: &mut Output) -> Result<Exit> {
-    let request = RemoveRequest {
-        plan: args.edit.plan.choice(),
-        tasks: args.tasks.clone(),
-        detach: args.detach,
-        change: args.edit.change.mode(),
-    };
-    present(
-        &remove::remove(&output.workspace(), &request)?,
-        &args.edit.change,
-        output,
-    )
-}
-
-pub(crate) fn shift(args: &MoveArgs, output: &mut Output) -> Result<Exit> {
-    let place = args.place.place().or(args.last.then_some(TaskPlace::Last));
-    let Some(place) = place else {
-        return Err(Failure::usage(
-            "the new place of the task is missing",
-            "use --before TASK, --after TASK, --first or --last",
-        ));
-    };
-    let request = MoveRequest {
-        plan: args.edit.plan.choice(),
-        task: args.task.clone(),
-        place,
-        change: args.edit.change.mode(),
-    };
-    present(&move_task(&output.workspace(), &request)?, &args.edit.change, output)
-}
-
-pub(crate) fn rename(args: &RenameArgs, output: &mut Output) -> Result<Exit> {
-    let request = RenameRequest {
-        plan: args.edit.plan.choice(),
-        task: args.task.clone(),
-        to: args.to.clone(),
-        change: args.edit.change.mode(),
-    };
-    present(
-        &rename::rename(&output.workspace(), &request)?,
-        &args.edit.change,
-        output,
-    )
-}
-
-pub(crate) fn depend(verb: DependVerb, args: &DependArgs, output: &mut Output) -> Result<Exit> {
-    let request = DependRequest {
-        plan: args.edit.plan.choice(),
-        task: args.task.clone(),
-        on: args.others.iter().chain(&args.on).cloned().collect(),
-        change: args.edit.change.mode(),
-    };
-    present(&verb(&output.workspace(), &request)?, &args.edit.change, output)
+    Failure { help, ..failure }
 }

@@ -18,7 +18,6 @@ mod diff;
 mod doctor;
 mod dry_run;
 mod edit;
-mod edit_file;
 mod editor;
 mod events;
 mod find;
@@ -41,7 +40,7 @@ mod outline;
 mod output;
 mod plan;
 mod plan_arg;
-mod plan_words;
+mod plan_option;
 mod planner;
 mod proposals;
 mod replan;
@@ -55,6 +54,7 @@ mod show_plan;
 mod show_task;
 mod suggestions;
 mod summary;
+mod task_edits;
 mod task_words;
 mod tasks;
 mod text_arg;
@@ -156,21 +156,21 @@ Examples:
   planwright reset t1 --force               although it is done")]
     Reset(transition::FinishArgs),
     Verify(verify::Args),
-    Edit(edit_file::Args),
-    Add(edit::AddArgs),
-    Set(edit::SetArgs),
-    Remove(edit::RemoveArgs),
-    Move(edit::MoveArgs),
-    Rename(edit::RenameArgs),
+    Edit(edit::Args),
+    Add(task_edits::AddArgs),
+    Set(task_edits::SetArgs),
+    Remove(task_edits::RemoveArgs),
+    Move(task_edits::MoveArgs),
+    Rename(task_edits::RenameArgs),
     #[command(after_help = "\
 Examples:
   planwright depend t4 --on t2 --on t3")]
-    Depend(edit::DependArgs),
+    Depend(task_edits::DependArgs),
     /// Make a task independent of others.
     #[command(after_help = "\
 Examples:
   planwright undepend t4 --on t2")]
-    Undepend(edit::DependArgs),
+    Undepend(task_edits::DependArgs),
     /// Ask for a plan to be approved.
     ///
     /// For OpenCrabs plans: a draft, or one that was rejected and has been corrected, becomes `PendingApproval`.
@@ -290,7 +290,7 @@ pub(crate) fn main(args: Vec<OsString>) -> ExitCode {
     }
     interrupt::outlive_size_limit();
     let args = help::asked_otherwise(&args).unwrap_or(args);
-    let args = plan_words::as_argument(args);
+    let args = plan_option::as_argument(args);
     let args = clido_run(&args).unwrap_or(args);
     if let Some(exit) = original_exit(&args) {
         return exit;
@@ -428,14 +428,14 @@ fn dispatch(verb: CliVerb, output: &mut Output) -> Result<Exit> {
         CliVerb::Block(args) => transition::finish(TaskVerb::Block, &args, output),
         CliVerb::Reset(args) => transition::finish(TaskVerb::Reset, &args, output),
         CliVerb::Verify(args) => verify::run(&args, output),
-        CliVerb::Edit(args) => edit_file::run(&args, output),
-        CliVerb::Add(args) => edit::add(&args, output),
-        CliVerb::Set(args) => edit::set(&args, output),
-        CliVerb::Remove(args) => edit::remove(&args, output),
-        CliVerb::Move(args) => edit::shift(&args, output),
-        CliVerb::Rename(args) => edit::rename(&args, output),
-        CliVerb::Depend(args) => edit::depend(depend, &args, output),
-        CliVerb::Undepend(args) => edit::depend(undepend, &args, output),
+        CliVerb::Edit(args) => edit::run(&args, output),
+        CliVerb::Add(args) => task_edits::add(&args, output),
+        CliVerb::Set(args) => task_edits::set(&args, output),
+        CliVerb::Remove(args) => task_edits::remove(&args, output),
+        CliVerb::Move(args) => task_edits::shift(&args, output),
+        CliVerb::Rename(args) => task_edits::rename(&args, output),
+        CliVerb::Depend(args) => task_edits::depend(depend, &args, output),
+        CliVerb::Undepend(args) => task_edits::depend(undepend, &args, output),
         CliVerb::Submit(args) => approval::change_plan(plan_transition::submit, &args, output),
         CliVerb::Approve(args) => approval::approve(&args, output),
         CliVerb::Reject(args) => approval::reject(&args, output),

@@ -9,8 +9,8 @@ use planwright_verbs::json::{ErrorBody, ErrorReport};
 use planwright_verbs::text::printable;
 use serde::Serialize;
 
+use crate::render::findings::{Teller, file_findings, findings, refusal};
 use crate::render::terminal::{Audience, Paint, addressed, harmless_json, json_text};
-use crate::render::text::{Teller, file_findings, findings, refusal};
 use crate::render::workflow::LineGuard;
 use crate::render::wrap::wrapped_lines;
 

@@ -15,7 +15,7 @@ use super::plan_arg::dialect_names;
 use super::planner::{PlannerOptions, PlanningView};
 use super::text_arg::text_of;
 use super::{Exit, Output, Result};
-use crate::render::text::{Teller, findings};
+use crate::render::findings::{Teller, findings};
 
 /// Have an agent write a plan for a goal, and check it.
 ///

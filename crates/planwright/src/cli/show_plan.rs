@@ -9,8 +9,8 @@ use planwright_verbs::show::ShowPlanReport;
 use planwright_verbs::text::{columns, cut, one_line, shown_name, some_of};
 
 use super::task_words::{explain, mark};
+use crate::render::findings::plural;
 use crate::render::terminal::Paint;
-use crate::render::text::plural;
 use crate::render::wrap::{cut_at_word, wrapped};
 
 /// What is drawn, and how much room there is.

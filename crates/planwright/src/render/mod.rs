@@ -3,6 +3,7 @@
 pub(crate) mod agent_log;
 pub(crate) mod dot;
 pub(crate) mod events;
+pub(crate) mod findings;
 pub(crate) mod github;
 pub(crate) mod mermaid;
 pub(crate) mod rawko_events;
@@ -10,6 +11,5 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod sarif;
 pub(crate) mod terminal;
-pub(crate) mod text;
 pub(crate) mod workflow;
 pub(crate) mod wrap;

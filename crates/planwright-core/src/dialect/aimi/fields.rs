@@ -1,4 +1,4 @@
-//! The fields of Aimi's files: v3, then v2.x and `prd.json`.
+//! The fields of Aimi's files: v3, then v2.x and `prd.json`. The constants below a table are places in it: add new fields at its end.
 
 use super::super::table::{FieldShape, FieldSpec, FieldTable};
 use crate::plan::Field;

@@ -1,7 +1,7 @@
 //! Migrates v2.x and `prd.json` to v3 by the specification's table, and leaves the rest of the text unchanged.
 
 use super::super::id_source::IdSource;
-use super::super::write::{Migration, MigrationOrder, member, number, slug, text};
+use super::super::writer::{Migration, MigrationOrder, member, number, slug, text};
 use super::is_branch;
 use super::statuses::DEFAULT_SLOTS;
 use crate::document::patch::{MemberPosition, Patch, PlainValue};
@@ -23,7 +23,7 @@ pub(super) fn migrate(plan: &Plan, root: NodeRef<'_>, order: &MigrationOrder, id
         false => plan.all_dependencies().len(),
     };
     // The caller refuses this many; there is no use in writing them down.
-    if migration.n_edges > crate::dialect::write::MAX_EDGES {
+    if migration.n_edges > crate::dialect::writer::MAX_EDGES {
         return migration;
     }
     let priorities = new_priorities(plan, &mut migration);

@@ -2,15 +2,15 @@
 //! specification.
 
 mod answer;
+mod compose;
 mod fields;
 mod migrate;
-mod read;
+mod read_shared;
+mod read_v2;
+mod read_v3;
 pub mod rules;
-mod shared;
+mod schema_version;
 mod statuses;
-mod v2;
-mod v3;
-mod write;
 
 use super::rules::FILE_NAME;
 use super::time::is_iso_date;
@@ -48,7 +48,7 @@ static PROFILE: DialectProfile = DialectProfile {
     schema: include_str!("../../../schemas/aimi.json"),
     plan_machine: &NO_PLAN_STATUS,
     facets: Facets {
-        writer: Some(&write::AimiWriter),
+        writer: Some(&compose::AimiWriter),
         prompt: Some(include_str!("prompt.md")),
         edits: Some(&Aimi),
         planning: Some(&Planning {
@@ -85,7 +85,7 @@ impl Dialect for Aimi {
     }
 
     fn read(&self, input: &DialectInput<'_>) -> PlanReading {
-        read::read(input)
+        schema_version::read(input)
     }
 
     fn check_name(&self, plan: &Plan, path: &str) -> Vec<Diagnostic> {

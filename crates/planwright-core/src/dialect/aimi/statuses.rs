@@ -1,7 +1,7 @@
 //! The statuses of Aimi's stories: a word in v3, two booleans in v2.x; how they move, and the fields that a change writes.
 
 use super::super::{Edits, LocatedPlan, RecordedMove, next_id};
-use super::shared::missing_or_invalid;
+use super::read_shared::missing_or_invalid;
 use super::{Aimi, is_v2};
 use crate::document::patch::PlainValue;
 use crate::edit::reasons::with_new_line;

@@ -1,9 +1,9 @@
 //! clido plans: the saved form with `meta`, and the flat form that planners return.
 
+mod compose;
 mod fields;
 mod read;
 mod statuses;
-mod write;
 
 use super::{CarrierKind, Dialect, DialectInput, DialectProfile, Facets, FieldTable, Fit, PlanReading, Planning};
 use crate::diagnostic::Diagnostic;
@@ -25,7 +25,7 @@ static PROFILE: DialectProfile = DialectProfile {
     schema: include_str!("../../../schemas/clido.json"),
     plan_machine: &NO_PLAN_STATUS,
     facets: Facets {
-        writer: Some(&write::ClidoWriter),
+        writer: Some(&compose::ClidoWriter),
         prompt: Some(include_str!("prompt.md")),
         edits: Some(&Clido),
         planning: Some(&Planning {

@@ -1,11 +1,11 @@
 //! OpenCrabs plans: the full document of a session, and the minimal form for import.
 
+mod compose;
 mod fields;
 mod numbers;
 mod read;
 pub mod rules;
 mod statuses;
-mod write;
 
 use super::rules::FILE_NAME;
 use super::{
@@ -35,7 +35,7 @@ static PROFILE: DialectProfile = DialectProfile {
     schema: include_str!("../../../schemas/opencrabs.json"),
     plan_machine: &statuses::PLAN_MACHINE,
     facets: Facets {
-        writer: Some(&write::OpenCrabsWriter),
+        writer: Some(&compose::OpenCrabsWriter),
         prompt: Some(include_str!("prompt.md")),
         edits: Some(&OpenCrabs),
         planning: Some(&Planning {

@@ -1,12 +1,12 @@
 //! rawko-sdk plans (SPEC-0010), and the `current-task.yaml` that names one.
 
+mod compose;
 mod current_task;
 mod fields;
 mod read;
 pub mod rules;
 mod statuses;
 mod versions;
-mod write;
 
 use super::{CarrierKind, Dialect, DialectInput, DialectProfile, Facets, FieldTable, Fit, Home, PlanReading, Planning};
 use crate::diagnostic::Diagnostic;
@@ -28,7 +28,7 @@ static PROFILE: DialectProfile = DialectProfile {
     schema: include_str!("../../../schemas/rawko.json"),
     plan_machine: &statuses::PLAN_MACHINE,
     facets: Facets {
-        writer: Some(&write::RawkoWriter),
+        writer: Some(&compose::RawkoWriter),
         prompt: Some(include_str!("prompt.md")),
         edits: Some(&Rawko),
         versions: Some(&Rawko),

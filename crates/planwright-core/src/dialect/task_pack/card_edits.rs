@@ -1,7 +1,7 @@
 //! Changes the cards of a pack to match the contract, in their own layout. Refuses if a card already contradicts the contract.
 
 use super::super::CannotFollow;
-use super::super::write::cut;
+use super::super::writer::cut;
 use super::cards::{Card, CardField, Cards, ListForm, mark_of, plain};
 use super::fields::{self, is_list};
 use super::pack_contract::ContractRow;

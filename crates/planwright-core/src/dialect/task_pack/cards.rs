@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::follow_ups::find_word;
-use super::super::write::one_line;
+use super::super::writer::one_line;
 use super::fields::{self, is_list};
 use super::task::scalar;
 use crate::document::markdown::{Markdown, fence_mark};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::super::write::{member, number, one_line, text};
+use super::super::writer::{member, number, one_line, text};
 use super::contract::SCHEMA_VERSION;
 use super::fields;
 use super::original::OriginalPack;

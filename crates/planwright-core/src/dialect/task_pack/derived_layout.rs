@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::super::write::{cut, member, one_line, text};
+use super::super::writer::{cut, member, one_line, text};
 use super::card_edits::new_cards;
+use super::compose::frontmatter_line;
 use super::derived_contract::DerivedContract;
 use super::sections::{MATRIX_HEAD, fence, frontmatter_text, graph_lines, list, pack_text, wave_lines};
 use super::source_plan::SourcePlan;
 use super::task::{PackTask, line};
-use super::write::frontmatter_line;
 use crate::diagnostic::Diagnostic;
 use crate::document::patch::PlainValue;
 

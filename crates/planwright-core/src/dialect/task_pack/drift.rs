@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::CannotFollow;
-use super::super::write::{cut, one_line};
+use super::super::writer::{cut, one_line};
 use super::card_edits::{CardEditor, new_cards, refuse, stray_message};
 use super::cards::{CARDS_SECTION, Card, CardField, Cards, is_name_part};
 use super::original::CONTRACT_SECTION;

@@ -3,6 +3,7 @@
 pub(crate) mod card_edits;
 mod cards;
 pub mod compare;
+pub(crate) mod compose;
 pub(crate) mod contract;
 pub mod derived_contract;
 pub(crate) mod derived_layout;
@@ -23,7 +24,6 @@ pub mod source_plan;
 pub(crate) mod task;
 mod wave_edits;
 pub(crate) mod waves;
-pub(crate) mod write;
 
 use super::open::{frontmatter_lines, has_heading};
 use super::rules::FILE_NAME;
@@ -64,7 +64,7 @@ static PROFILE: DialectProfile = DialectProfile {
     schema: include_str!("../../../schemas/task-pack.json"),
     plan_machine: &PLAN_MACHINE,
     facets: Facets {
-        writer: Some(&write::TaskPackWriter),
+        writer: Some(&compose::TaskPackWriter),
         prompt: Some(include_str!("prompt.md")),
         edits: Some(&TaskPack),
         embedded: Some(&TaskPack),

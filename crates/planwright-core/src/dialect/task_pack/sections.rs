@@ -1,7 +1,7 @@
 //! The Markdown of a new pack: frontmatter, ten sections, the contract in its fence. Text from a plan cannot begin a section or a
 //! fence.
 
-use super::super::write::{Composed, cut, one_line};
+use super::super::writer::{Composed, cut, one_line};
 use super::card_edits::new_cards;
 use super::task::{PackTask, line};
 use crate::document::patch::PlainValue;

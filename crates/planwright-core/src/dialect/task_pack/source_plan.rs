@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::super::write::one_line;
+use super::super::writer::one_line;
 use super::hash::{PlanHash, plan_hash};
 use crate::document::markdown::{Markdown, fence_mark};
 use crate::text::SourceText;

@@ -1,6 +1,6 @@
 //! One task of a pack: the values of its fields by their names.
 
-use super::super::write::{member, one_line};
+use super::super::writer::{member, one_line};
 use super::fields;
 use crate::document::NodeRef;
 use crate::document::patch::PlainValue;

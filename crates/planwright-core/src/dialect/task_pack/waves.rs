@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::write::{member, number, text};
+use super::super::writer::{member, number, text};
 use crate::document::patch::PlainValue;
 
 /// A task as far as its wave depends on it.

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::task_pack::derived_layout::{Orientation, PlannerAnswer};
 use crate::dialect::task_pack::fields;
 use crate::dialect::task_pack::task::PackTask;
-use crate::dialect::write::{cut, one_line};
+use crate::dialect::writer::{cut, one_line};
 use crate::document::patch::PlainValue;
 use crate::document::rules::{JSON_COMMENT, JSON_SURROGATE, JSON_TRAILING_COMMA};
 use crate::document::{NodeKind, NodeRef, Parsed, json};

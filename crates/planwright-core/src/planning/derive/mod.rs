@@ -20,7 +20,7 @@ use crate::dialect::task_pack::original::{OriginalPack, Validity, validate};
 use crate::dialect::task_pack::paths::is_concrete;
 pub use crate::dialect::task_pack::source_plan::{PlanAnchor, SourcePlan};
 use crate::dialect::task_pack::task::PackTask;
-use crate::dialect::write::cut;
+use crate::dialect::writer::cut;
 use crate::dialect::{self, Choice, DIALECTS, DiskFacts, DiskLookup};
 use crate::inspect::inspect;
 use crate::text::{SourceText, visible};

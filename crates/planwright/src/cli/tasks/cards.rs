@@ -5,7 +5,7 @@ use planwright_verbs::text::printable;
 
 use super::super::plan_arg::PlanArgument;
 use super::super::{Exit, Output, Result};
-use crate::render::text::{Teller, findings};
+use crate::render::findings::{Teller, findings};
 
 /// Print, check or rewrite the task cards of a pack.
 ///

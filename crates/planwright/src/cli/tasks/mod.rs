@@ -12,7 +12,7 @@ use planwright_verbs::planning::SourceFindings;
 
 use super::{Exit, Output, Result, hash, say};
 use crate::compat;
-use crate::render::text::{Teller, findings};
+use crate::render::findings::{Teller, findings};
 
 /// Derive task packs from source plans, rebuild them, fix cards.
 #[derive(clap::Args)]

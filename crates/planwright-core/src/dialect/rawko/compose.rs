@@ -1,8 +1,8 @@
-//! Writes a plan as rawko-sdk stores it.
+//! Writes a whole new plan as rawko-sdk stores it. Changes of single tasks are in `statuses`.
 
 use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;
-use super::super::write::{
+use super::super::writer::{
     Composed, DialectWriter, Resets, WriterReport, five_states, member, number, slug, take_file_id, take_goal,
     take_notes, take_time, take_time_or_now, text,
 };

@@ -1,9 +1,9 @@
-//! Writes a plan as Aimi's tasks.json: v3, and v2 for plans that were v2 before.
+//! Writes a whole new plan as Aimi's tasks.json: v3, and v2 for plans that were v2 before. Changes of single tasks are in `statuses`.
 
 use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;
 use super::super::time::is_iso_date;
-use super::super::write::{
+use super::super::writer::{
     Composed, DialectWriter, Migration, MigrationOrder, Resets, WriterReport, cut, five_states, member, named, number,
     one_line, report_new_ids, slug, take_notes, take_title_and_body, task_ids, text,
 };

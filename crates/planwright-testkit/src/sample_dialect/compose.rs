@@ -2,7 +2,7 @@
 
 use planwright_core::dialect::draft::{DraftState, DraftTask, PlanDraft};
 use planwright_core::dialect::id_source::IdSource;
-use planwright_core::dialect::write::{
+use planwright_core::dialect::writer::{
     Composed, DialectWriter, WriterReport, member, named, take_file_id, take_goal, task_ids, text,
 };
 use planwright_core::document::patch::PlainValue;

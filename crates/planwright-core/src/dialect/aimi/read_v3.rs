@@ -10,11 +10,11 @@ use super::fields::{
     BRANCH, CREATED_AT, CRITERIA, DEPENDS_ON, DESCRIPTION, ID, MAX_CONCURRENCY, METADATA, PRIORITY, ROOT,
     ROOT_METADATA, ROOT_STORIES, ROOT_VERSION, STATUS, STORY, TITLE,
 };
-use super::rules::{DUPLICATE_PRIORITY, MISSING_TYPECHECK, STORY_PHRASING, SUSPICIOUS_TEXT, ZERO_CONCURRENCY};
-use super::shared::{
+use super::read_shared::{
     MemberFix, VOICE, check_branch, check_criteria, check_length, contains_text, id_target, missing_or_invalid,
     other_version, report_no_story, story_label,
 };
+use super::rules::{DUPLICATE_PRIORITY, MISSING_TYPECHECK, STORY_PHRASING, SUSPICIOUS_TEXT, ZERO_CONCURRENCY};
 use super::statuses::{LIFECYCLE, WORDS};
 use super::{PROFILE, is_story_id, suspicious_part};
 use crate::diagnostic::{Diagnostic, Replacement, Severity};

@@ -1,8 +1,8 @@
-//! Writes a plan as clido saves it.
+//! Writes a whole new plan as clido saves it. Changes of single tasks are in `statuses`.
 
 use super::super::draft::{DraftState, DraftTask, PlanDraft};
 use super::super::id_source::IdSource;
-use super::super::write::{
+use super::super::writer::{
     Composed, DialectWriter, Import, Resets, WriterReport, complexity_of, joined, member, named, report_joined,
     report_new_ids, take_created, take_file_id, take_goal, take_notes, task_ids, text,
 };

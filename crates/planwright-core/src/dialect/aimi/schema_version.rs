@@ -4,7 +4,7 @@ use super::super::reader::{excerpt, opening};
 use super::super::rules::MISSING_FIELD;
 use super::super::{DialectInput, PlanReading};
 use super::rules::{NEWER_VERSION, UNKNOWN_VERSION};
-use super::{is_digits, v2, v3};
+use super::{is_digits, read_v2, read_v3};
 use crate::diagnostic::{Diagnostic, Replacement};
 use crate::document::{NodeKind, NodeRef};
 
@@ -18,12 +18,12 @@ enum AimiSchema {
 
 pub(super) fn read(input: &DialectInput<'_>) -> PlanReading {
     let Some(root) = input.root else {
-        return v3::read(input, None, Vec::new());
+        return read_v3::read(input, None, Vec::new());
     };
     let mut found = Vec::new();
     match schema_of(root, &mut found) {
-        AimiSchema::V3 => v3::read(input, Some(root), found),
-        AimiSchema::V2 => v2::read(input, root, found),
+        AimiSchema::V3 => read_v3::read(input, Some(root), found),
+        AimiSchema::V2 => read_v2::read(input, root, found),
         AimiSchema::Unknown => PlanReading {
             diagnostics: found,
             ..PlanReading::default()

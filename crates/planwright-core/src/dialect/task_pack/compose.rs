@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::super::draft::{DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;
 use super::super::time::is_iso_date;
-use super::super::write::{
+use super::super::writer::{
     Composed, DialectWriter, WriterReport, cut, joined, member, named, number, one_line, report_joined, report_new_ids,
     take_goal, task_ids, text,
 };

@@ -1,8 +1,9 @@
-//! Writes a plan as OpenCrabs stores it for a session, or in the minimal form if it was minimal before.
+//! Writes a whole new plan as OpenCrabs stores it for a session, or in the minimal form if it was minimal before. Changes of single
+//! tasks are in `statuses`.
 
 use super::super::draft::{DraftState, DraftTask, Fields, PlanDraft};
 use super::super::id_source::IdSource;
-use super::super::write::{
+use super::super::writer::{
     Composed, DialectWriter, Import, Resets, WriterReport, complexity_of, cut, member, number, one_line,
     report_new_ids, take_notes, take_time, take_time_or_now, take_title_and_body, task_ids, text,
 };

@@ -7,7 +7,7 @@ use super::fields::{
     LINKED_V2_STORY, V2_BRANCH, V2_DEPENDS_ON, V2_ID, V2_METADATA, V2_PASSES, V2_PRIORITY, V2_ROOT, V2_ROOT_BRANCH,
     V2_ROOT_METADATA, V2_ROOT_STORIES, V2_SKIPPED, V2_STORY,
 };
-use super::shared::{MemberFix, VOICE, check_branch, id_target, other_version, report_no_story, story_label};
+use super::read_shared::{MemberFix, VOICE, check_branch, id_target, other_version, report_no_story, story_label};
 use super::statuses::V2_LIFECYCLE;
 use super::{LINKED_V2_FORM, PROFILE, V2_FORM};
 use crate::diagnostic::{Diagnostic, Severity};
