@@ -224,8 +224,14 @@ fn pipes_in_the_state_folder_are_not_waited_for() {
     for file in state_files() {
         let sandbox = Sandbox::with(&[("plan.json", &plan())]);
         pipe(&sandbox.path().join(&file));
-        sandbox.run(&["start", "a", "-p", "plan.json"]).exits(3);
-        assert_eq!(sandbox.read("plan.json"), plan());
+        let came = sandbox.run(&["start", "a", "-p", "plan.json"]);
+        // Nobody can hold a pipe as a lock: it is removed.
+        if file.starts_with(".planwright/locks") {
+            came.exits(0);
+        } else {
+            came.exits(3);
+            assert_eq!(sandbox.read("plan.json"), plan());
+        }
         for args in [
             &["doctor"] as &[&str],
             &["history", "plan.json"],
