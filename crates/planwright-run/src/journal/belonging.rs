@@ -213,6 +213,9 @@ fn is_at(files: &dyn Files, path: &Path, id: &str) -> bool {
     inspection.plan.is_some_and(|linked| plan_id(&linked.plan) == Some(id))
 }
 
+/// How long the lock of a plan's old place is waited for.
+const OLD_LOCK_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Gives a journal the name of its plan's new place. One that is there already belonged to a plan that is gone, and is kept
 /// under a number.
 fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &LockHolder) -> Result<(), JournalError> {
@@ -221,10 +224,11 @@ fn take_along(files: &dyn Files, place: &PlanPlace, moved: &Moved, me: &LockHold
         source,
     };
     let old_lock = place.lock_of(&PlanKey::of(&moved.path));
-    // Not waited for: its holder may be waiting for ours.
+    // Not waited for for long: its holder may be waiting for ours. A process that is being started holds the locks of its parent for a
+    // moment.
     let _guard = match old_lock == place.lock() {
         true => None,
-        false => match lock::acquire(files, &old_lock, me, Duration::ZERO) {
+        false => match lock::acquire(files, &old_lock, me, OLD_LOCK_PATIENCE) {
             Ok(guard) => Some(guard),
             Err(LockError::Io { source, .. }) => return Err(failed(source)),
             Err(LockError::Held { .. }) => {
