@@ -98,7 +98,7 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Durati
     let start = Instant::now();
     loop {
         let file = match files.open_shared(path) {
-            // A task put it there. It holds nothing, and nobody can hold it as a lock.
+            // A task put a pipe there. It has no content, and no process can lock it.
             Err(_) if files.link_metadata(path).is_ok_and(|found| is_pipe(&found)) => {
                 files.remove(path).map_err(failed)?;
                 files.open_shared(path).map_err(failed)?

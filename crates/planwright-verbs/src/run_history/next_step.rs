@@ -94,18 +94,19 @@ fn way_on(path: &Path, plan: &Plan, shown: &str) -> Option<String> {
 pub fn after_failure(plan: &Plan, path: &Path) -> String {
     match plan.lifecycle.on_failure {
         OnFailure::Replan => format!("planwright replan {}", argument(&path.to_string_lossy())),
-        OnFailure::DependentsWait => run_again(plan, path).replacen(" run", " run --retry-failed", 1),
+        OnFailure::DependentsWait => run_with(plan, path, " --retry-failed"),
         _ => run_again(plan, path),
     }
 }
 
 /// Returns the command that runs a plan, with the agent that its last run was told to use: another one may cost more.
 pub fn run_again(plan: &Plan, path: &Path) -> String {
-    let shown = argument(&path.to_string_lossy());
-    match last_agent(plan, path) {
-        Some(agent) => format!("planwright run --agent {} {shown}", argument(&agent)),
-        None => format!("planwright run {shown}"),
-    }
+    run_with(plan, path, "")
+}
+
+fn run_with(plan: &Plan, path: &Path, option: &str) -> String {
+    let agent = last_agent(plan, path).map_or_else(String::new, |agent| format!(" --agent {}", argument(&agent)));
+    format!("planwright run{option}{agent} {}", argument(&path.to_string_lossy()))
 }
 
 /// Returns the agent that the last run of a plan was told to use by an option. The command that continues the run repeats it.

@@ -225,7 +225,7 @@ fn pipes_in_the_state_folder_are_not_waited_for() {
         let sandbox = Sandbox::with(&[("plan.json", &plan())]);
         pipe(&sandbox.path().join(&file));
         let came = sandbox.run(&["start", "a", "-p", "plan.json"]);
-        // Nobody can hold a pipe as a lock: it is removed.
+        // No process can lock a pipe: it is removed.
         if file.starts_with(".planwright/locks") {
             came.exits(0);
         } else {

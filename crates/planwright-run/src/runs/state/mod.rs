@@ -235,7 +235,7 @@ impl RunState {
         }
     }
 
-    /// Notes that a verb of another process moved a task that waited for review: nobody has to decide about it any more.
+    /// Notes that a verb of another process moved a task that waited for review: no reviewer has to decide about it any more.
     pub fn end_review(&mut self, moved: MovedTask) {
         let Some(at) = self.tasks.places.get(&moved.task).copied() else {
             return;
