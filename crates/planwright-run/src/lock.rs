@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Seek as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -105,30 +106,45 @@ pub fn acquire(files: &dyn Files, path: &Path, me: &LockHolder, patience: Durati
             }
             opened => opened.map_err(failed)?,
         };
-        match file.try_lock() {
+        let locked = match file.try_lock() {
+            Ok(()) => Some(file),
+            Err(std::fs::TryLockError::WouldBlock) => {
+                wait_for(file, patience.saturating_sub(start.elapsed())).map_err(failed)?
+            }
+            Err(std::fs::TryLockError::Error(source)) => return Err(failed(source)),
+        };
+        match locked {
             // Another process may have removed the file (`git clean`) before it was locked. Then this lock excludes no process.
-            Ok(()) if is_at(files, &file, path) => {
+            Some(file) if is_at(files, &file, path) => {
                 sign(files, &file, me).map_err(failed)?;
                 return Ok(PlanLock { file });
             }
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {}
-            Err(std::fs::TryLockError::Error(source)) => return Err(failed(source)),
+            _ if start.elapsed() < patience => {}
+            _ => {
+                let holder = holder_of(files, path);
+                let waited = start.elapsed();
+                return Err(LockError::Held { holder, waited });
+            }
         }
-        let waited = start.elapsed();
-        if waited >= patience {
-            let holder = holder_of(files, path);
-            return Err(LockError::Held { holder, waited });
-        }
-        std::thread::sleep(pause_after(waited).min(patience - waited));
     }
 }
 
-/// Returns how long to sleep after having waited for some time: 8 ms at first, 1 ms after a second, 0.1 ms after ten. The longer a
-/// process has waited, the more often it tries, so that those who came later do not overtake it again and again.
-fn pause_after(waited: Duration) -> Duration {
-    let milliseconds = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
-    Duration::from_micros(1_000_000 / milliseconds.saturating_add(125))
+/// Waits until a file is locked; none after `patience`. The system gives a lock to the waiting processes in their order. A process
+/// that only tried now and then would be overtaken again and again by those that come later.
+fn wait_for(file: File, patience: Duration) -> io::Result<Option<File>> {
+    if patience.is_zero() {
+        return Ok(None);
+    }
+    let (granted, wait) = mpsc::channel();
+    // After the patience, nothing receives the file: the thread drops it as soon as it is locked, which unlocks it.
+    std::thread::Builder::new().spawn(move || {
+        let locked = file.lock().map(|()| file);
+        granted.send(locked).ok();
+    })?;
+    match wait.recv_timeout(patience) {
+        Ok(locked) => locked.map(Some),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Returns who holds a lock at this moment, without waiting and without making anything.
@@ -170,14 +186,48 @@ fn is_at(_files: &dyn Files, _file: &File, _path: &Path) -> bool {
     true
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt as _;
+    use std::sync::Mutex;
+
     use super::*;
+    use crate::files::DiskFiles;
 
     #[test]
-    fn the_longer_a_process_has_waited_the_more_often_it_tries() {
-        let pauses = [0, 100, 1_000, 9_999, u64::MAX].map(|waited| pause_after(Duration::from_millis(waited)));
-        assert!(pauses.is_sorted_by(|before, after| before > after), "{pauses:?}");
-        assert_eq!(pauses[0], Duration::from_millis(8));
+    fn waiting_processes_get_the_lock_in_their_order() {
+        const N_WAITERS: usize = 12;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("plan.lock");
+        let me = LockHolder::new("test".to_owned(), String::new());
+        let minute = Duration::from_secs(60);
+        let held = acquire(&DiskFiles, &path, &me, minute).expect("the lock is free");
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for n in 0..N_WAITERS {
+                let (order, path, me) = (&order, &path, &me);
+                scope.spawn(move || {
+                    let _lock = acquire(&DiskFiles, path, me, minute).expect("the lock in its turn");
+                    order.lock().expect("no panic").push(n);
+                });
+                while n_waiting(path) <= n {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+            drop(held);
+        });
+        let order = order.into_inner().expect("no panic");
+        assert_eq!(order, (0..N_WAITERS).collect::<Vec<_>>());
+    }
+
+    /// Returns how many threads and processes wait for the lock of a file, as the kernel lists them.
+    fn n_waiting(path: &Path) -> usize {
+        let inode = format!(":{} ", fs::metadata(path).expect("a file").ino());
+        let locks = fs::read_to_string("/proc/locks").expect("the kernel lists its locks");
+        locks
+            .lines()
+            .filter(|line| line.contains("->") && line.contains(&inode))
+            .count()
     }
 }
