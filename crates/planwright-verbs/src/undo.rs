@@ -4,7 +4,7 @@ use planwright_run::revise;
 use planwright_run::revise::UndoCall;
 use serde::Deserialize;
 
-use crate::changes::{ChangeMode, ChangeReport, ChangeWords, refuse_without_note, revise_failure};
+use crate::changes::{ChangeMode, ChangeReport, ChangeWords, UndoneReport, refuse_without_note, revise_failure};
 use crate::text::{cut, one_line, printable};
 use crate::{PlanChoice, Result, Workspace};
 
@@ -36,12 +36,15 @@ pub fn undo(workspace: &Workspace, request: &UndoRequest) -> Result<ChangeReport
     let what = format!("{}{names} (change {})", printable(&past.change.verb), past.number);
     let words = ChangeWords::new(format!("took back {what}"), format!("would take back {what}"));
     let subject = (found.path.as_path(), "undo");
-    Ok(ChangeReport::of(
-        workspace,
-        subject,
-        &revised,
-        &request.change,
-        tasks,
-        words,
-    ))
+    let report = ChangeReport::of(workspace, subject, &revised, &request.change, tasks, words);
+    Ok(ChangeReport {
+        undone: Some(UndoneReport {
+            number: past.number,
+            verb: past.change.verb.clone(),
+            tasks: tasks.clone(),
+            by: past.change.by.clone(),
+            time: past.time.clone(),
+        }),
+        ..report
+    })
 }

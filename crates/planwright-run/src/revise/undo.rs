@@ -8,13 +8,10 @@ use planwright_core::plan::{State, Verb};
 use planwright_core::text::SourceText;
 
 use super::batch::NotePlacement;
-use super::{ChangeTarget, PendingChange, ReviseError, Revised, each_once, revise};
+use super::{ChangeTarget, PendingChange, ReviseError, Revised, each_once, live_run, revise};
 use crate::claims::{Claims, NotHolder, RUN_VERB};
 use crate::clock;
-use crate::files::DiskFiles;
 use crate::journal::{PastChange, TextChange};
-use crate::layout::PlanPlace;
-use crate::runs;
 use crate::user::owner_here;
 
 /// Who takes a change back.
@@ -31,18 +28,15 @@ pub struct UndoCall<'a> {
 /// Takes back the last change that was made through planwright.
 pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange, Revised), ReviseError> {
     let mut undone = None;
-    let mut reopened = Vec::new();
     let now = clock::now();
     let mut revised = revise(target, "undo", |pending| {
         pending.compare_states();
         let past = last_that_holds(pending).ok_or(ReviseError::NothingToUndo)?;
-        let place = PlanPlace::of(&DiskFiles, target.path).ok();
-        let live = place.and_then(|place| runs::holder(&DiskFiles, &place));
-        if let Some(live) = live.filter(|_| past.change.verb == RUN_VERB) {
+        if let Some(live) = live_run(target.path).filter(|_| past.change.verb == RUN_VERB) {
             return Err(ReviseError::UndoDuringRun { pid: live.pid });
         }
         let holders = refuse_undo(&past, &Claims::of(pending.history), &call)?;
-        reopened = match take_back(pending, &past) {
+        let reopened = match take_back(pending, &past) {
             Ok(()) => left_running(&past),
             // What a run did to tasks can be taken back without its text.
             Err(_) if past.change.verb == RUN_VERB => moved_by(pending, &past),
@@ -60,13 +54,15 @@ pub fn undo(target: ChangeTarget<'_>, call: UndoCall<'_>) -> Result<(PastChange,
         Ok(())
     })?;
     let past = undone.ok_or(ReviseError::NothingToUndo)?;
-    if !reopened.is_empty() {
-        let verb = if reopened.len() == 1 { "is" } else { "are" };
-        let names: Vec<String> = reopened.iter().map(|task| format!("`{task}`")).collect();
-        revised.notes.push(format!(
-            "a run made that change: {} {verb} pending again",
-            names.join(", ")
-        ));
+    if past.change.verb == RUN_VERB {
+        let pending = pending_again(&past);
+        if !pending.is_empty() {
+            let verb = if pending.len() == 1 { "is" } else { "are" };
+            revised.notes.push(format!(
+                "a run made that change: {} {verb} pending again. Files and commits stay, and another run works on top of them",
+                pending.join(", ")
+            ));
+        }
     }
     Ok((past, revised))
 }
@@ -147,6 +143,14 @@ fn left_running(past: &PastChange) -> Vec<String> {
         .iter()
         .filter(|(_, (from, to))| past.change.verb == RUN_VERB && *from == running && *to != running);
     left.map(|(task, _)| (*task).clone()).collect()
+}
+
+/// Returns the names of the tasks that are pending after a change of a run was taken back.
+fn pending_again(past: &PastChange) -> Vec<String> {
+    let is_open = |state: &Option<State>| matches!(state, Some(State::Pending | State::Running));
+    let ends = ends_of(past).into_iter();
+    let moved = ends.filter(|(_, (from, to))| is_open(from) && !is_open(to));
+    moved.map(|(task, _)| format!("`{task}`")).collect()
 }
 
 /// Returns the first and the last state that a change gave to each task. It may move a task several times.

@@ -75,6 +75,9 @@ pub struct ChangeReport {
     pub diff: Option<String>,
     /// What else the edits did, and what to look at.
     pub notes: Vec<String>,
+    /// For `undo`: the change that was taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone: Option<UndoneReport>,
     /// What was done, or would be, by the line.
     #[serde(skip)]
     pub lines: Vec<String>,
@@ -83,6 +86,16 @@ pub struct ChangeReport {
     pub is_something: bool,
     #[serde(skip)]
     pub exit: Exit,
+}
+
+/// A change that was taken back, as `history` lists it.
+#[derive(Serialize)]
+pub struct UndoneReport {
+    pub number: u64,
+    pub verb: String,
+    pub tasks: Vec<String>,
+    pub by: Option<String>,
+    pub time: String,
 }
 
 #[derive(Serialize)]
