@@ -1,5 +1,7 @@
 //! The folder for checkouts, outside of every repository, because package managers and git search parent folders.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repository;
@@ -42,6 +44,18 @@ impl CheckoutHome {
 
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Tries whether checkouts can be made there, and leaves nothing.
+    pub fn probe(&self) -> io::Result<()> {
+        let is_new = !self.folder.is_dir();
+        let probe = self.folder.join(format!("probe-{}", std::process::id()));
+        fs::create_dir_all(&probe)?;
+        fs::remove_dir(&probe)?;
+        match is_new {
+            true => fs::remove_dir(&self.folder),
+            false => Ok(()),
+        }
     }
 
     pub fn run(&self, run: &str) -> PathBuf {

@@ -222,7 +222,7 @@ impl DoctorFinding {
             DoctorFinding::NoGit => "install git, or put it on the PATH".to_owned(),
             DoctorFinding::NoAgent => no_agent::help("planwright run", "run"),
             DoctorFinding::NoVerification => {
-                "`planwright init --print` prints the commands that it finds: copy its [verify] into planwright.toml"
+                "name the command that tests your work in planwright.toml: `[verify]`, `every = [[\"make\", \"test\"]]`; `planwright init --print` prints what it finds"
                     .to_owned()
             }
             DoctorFinding::CannotRun { help, .. } => help.clone(),

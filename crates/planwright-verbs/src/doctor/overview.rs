@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use planwright_run::checkout_home::CheckoutHome;
-use planwright_run::config::{Command, Config};
+use planwright_run::config::{Command, Config, IsolationSetting};
 use planwright_run::doctor::{DoctorFinding, DoctorFindings};
 use planwright_run::engine::{LeftoverState, Leftovers};
 use planwright_run::files::free_bytes;
@@ -28,6 +28,8 @@ const LITTLE: u64 = 500_000_000;
 /// From here on the exact number matters to no user.
 const PLENTY: u64 = 10_000_000_000;
 
+const CHECKOUTS_HELP: &str = "name another folder for checkouts: `run.checkouts` in your own configuration file";
+
 /// One thing that was looked at.
 #[derive(Serialize)]
 pub struct DoctorFact {
@@ -45,17 +47,18 @@ pub(super) fn facts(
     let config = health.configuration.config.clone();
     let mut facts = Vec::new();
     let mut fact = |name: &'static str, words: String| facts.push(DoctorFact { name, words });
+    let home = checkout_home(root, &config).transpose();
     fact("git", git_words(root, health));
     fact("agent", agent_words(root, &config));
     let commands = &config.verify.every;
     match commands.is_empty() {
         true => fact("verification", "no command verifies every task".to_owned()),
         false => {
-            let mut trial = match starts {
-                true => Trial::open(root, &config, observer)?,
+            let mut trial = match starts && home.is_ok() {
+                true => Trial::open(root, &config, CHECKOUTS_HELP, observer)?,
                 false => None,
             };
-            if starts && trial.is_none() {
+            if starts && home.is_ok() && trial.is_none() {
                 fact(
                     "",
                     "--run starts nothing here: there is no commit to check out".to_owned(),
@@ -72,7 +75,7 @@ pub(super) fn facts(
     if let Some(words) = checkouts_words(root, &config) {
         fact("checkouts", words);
     }
-    fact("disk", disk_words(root, &config, health));
+    fact("disk", disk_words(root, home, health));
     Ok(facts)
 }
 
@@ -181,7 +184,12 @@ fn verification_words(
         return Ok(format!("`{line}`: {found}"));
     };
     let ended = trial.try_command(command)?;
-    if !matches!(ended.result, TrialResult::Passed | TrialResult::NoTests) {
+    if let Some(setup) = ended.failed_setup {
+        health.add(DoctorFinding::CannotRun {
+            message: format!("`{setup}` of run.setup fails, so that nothing is verified"),
+            help: "correct `run.setup` in planwright.toml".to_owned(),
+        });
+    } else if !matches!(ended.result, TrialResult::Passed | TrialResult::NoTests) {
         health.add(DoctorFinding::VerificationFails {
             command: line.clone(),
             ended: ended.words.clone(),
@@ -206,14 +214,41 @@ fn checkouts_words(root: &Path, config: &Config) -> Option<String> {
     }
 }
 
-fn disk_words(root: &Path, config: &Config, health: &mut DoctorFindings) -> String {
-    let home = Repository::around(root).ok().flatten();
-    let home = home.and_then(|repository| CheckoutHome::of(config.run.checkouts.folder.as_deref(), &repository).ok());
-    let home = home.map(|home| home.folder().to_owned());
-    let folder = home
-        .iter()
-        .flat_map(|home| home.ancestors())
-        .find(|folder| folder.is_dir());
+/// Returns the folder for checkouts if the tasks of a run work in some, or why none can be made.
+fn checkout_home(root: &Path, config: &Config) -> Option<std::result::Result<CheckoutHome, String>> {
+    if config.run.checkouts.isolation == IsolationSetting::Shared {
+        return None;
+    }
+    let repository = Repository::around(root).ok().flatten()?;
+    repository.head().ok().flatten()?;
+    let home = match CheckoutHome::of(config.run.checkouts.folder.as_deref(), &repository) {
+        Ok(home) => home,
+        Err(error) => return Some(Err(error.to_string())),
+    };
+    let folder = home.folder().display().to_string();
+    let probed = home.probe();
+    Some(
+        probed
+            .map(|()| home)
+            .map_err(|error| format!("checkouts cannot be made in `{folder}`: {error}")),
+    )
+}
+
+fn disk_words(
+    root: &Path,
+    home: std::result::Result<Option<CheckoutHome>, String>,
+    health: &mut DoctorFindings,
+) -> String {
+    let home = match home {
+        Ok(home) => home,
+        Err(message) => {
+            let help = CHECKOUTS_HELP.to_owned();
+            health.add(DoctorFinding::CannotRun { message, help });
+            return "no checkouts can be made".to_owned();
+        }
+    };
+    let ancestors = home.iter().flat_map(|home| home.folder().ancestors());
+    let folder = ancestors.into_iter().find(|folder| folder.is_dir());
     let Some(free) = free_bytes(folder.unwrap_or(root)) else {
         return "unknown".to_owned();
     };

@@ -47,7 +47,8 @@ pub(super) fn try_all(
     if found.iter().all(|group| group.commands.is_empty()) {
         return Ok(Vec::new());
     }
-    let Some(mut trial) = Trial::open(root, config, observer)? else {
+    let help = "`planwright init --no-run` writes the commands without trying them";
+    let Some(mut trial) = Trial::open(root, config, help, observer)? else {
         return Ok(without_commit(root, &found));
     };
     let mut tried: Vec<TriedCommand> = Vec::new();

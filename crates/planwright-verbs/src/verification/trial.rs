@@ -1,6 +1,7 @@
 //! Tries commands of the user in a clean checkout, before a run needs them.
 
 use std::path::Path;
+use std::time::Duration;
 
 use planwright_run::clock;
 use planwright_run::config::{Command, Config};
@@ -15,10 +16,14 @@ use planwright_run::verify::{self, Check, CheckEnvironment, Logs};
 use planwright_run::worker::{self, ProcessMark};
 use serde::Serialize;
 
+use super::command_words;
 use super::observer::VerificationObserver;
 use super::series::{Series, fence_of};
 use crate::face::{Failure, Result};
 use crate::text::duration;
+
+/// The longest time that a command is tried for. Its user waits.
+const MAX_TRIAL: Duration = Duration::from_secs(300);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -41,6 +46,8 @@ pub struct TrialEnd {
     pub words: String,
     /// The last line of the output, where it failed.
     pub last_line: String,
+    /// The command of `run.setup` that failed before it, as typed.
+    pub failed_setup: Option<String>,
 }
 
 impl TrialEnd {
@@ -49,6 +56,7 @@ impl TrialEnd {
             result,
             words: words.to_owned(),
             last_line: String::new(),
+            failed_setup: None,
         }
     }
 }
@@ -63,18 +71,14 @@ pub struct Trial<'t> {
 }
 
 impl<'t> Trial<'t> {
-    /// Opens a checkout to try commands in; none where there is no commit to check out.
+    /// Opens a checkout to try commands in; none where there is no commit to check out. `help` is for a user without a checkout.
     pub fn open(
         root: &'t Path,
         config: &'t Config,
+        help: &str,
         observer: &'t mut dyn VerificationObserver,
     ) -> Result<Option<Self>> {
-        let checkout = TrialCheckout::open(root, config).map_err(|error| {
-            Failure::environment(
-                &error,
-                "`planwright init --no-run` writes the commands without trying them",
-            )
-        })?;
+        let checkout = TrialCheckout::open(root, config).map_err(|error| Failure::environment(&error, help))?;
         let Some(checkout) = checkout else {
             return Ok(None);
         };
@@ -108,12 +112,13 @@ impl<'t> Trial<'t> {
             true => Vec::new(),
             false => self.checkout.setup.clone(),
         };
+        let n_setup = commands.len();
         commands.push(command.clone());
         let checks: Vec<Check> = commands
             .into_iter()
             .map(|command| Check {
                 command,
-                timeout: self.config.verify.timeout,
+                timeout: self.config.verify.timeout.min(MAX_TRIAL),
                 covers: Vec::new(),
                 from_plan: false,
             })
@@ -146,17 +151,23 @@ impl<'t> Trial<'t> {
             .run(&checks, &scene, &logs, commit, slot, &mut *self.observer);
         worker::end(&scene.mark, &worker::orphans(&scene.mark, &[]), scene.grace);
         let receipts = receipts?;
-        Ok(end_of(command, &receipts, &logs))
+        Ok(end_of(command, n_setup, &receipts, &logs))
     }
 }
 
-fn end_of(command: &Command, receipts: &[Receipt], logs: &Logs) -> TrialEnd {
-    // A preparation that fails is the reason why the command does.
-    let receipt = receipts
-        .iter()
-        .find(|receipt| !verify::passed(receipt))
-        .or(receipts.last());
-    let Some(receipt) = receipt else {
+fn end_of(command: &Command, n_setup: usize, receipts: &[Receipt], logs: &Logs) -> TrialEnd {
+    if let Some(setup) = receipts.iter().take(n_setup).find(|receipt| !verify::passed(receipt)) {
+        let line = command_words(&setup.command);
+        return TrialEnd {
+            last_line: last_line(setup),
+            failed_setup: Some(line.clone()),
+            ..TrialEnd::of(
+                TrialResult::Failed,
+                &format!("not tried: `{line}` of run.setup failed, {}", setup.exit),
+            )
+        };
+    }
+    let Some(receipt) = receipts.last() else {
         return TrialEnd::of(TrialResult::Failed, "not started");
     };
     let whole = read_text(logs.log(receipts.len())).unwrap_or_else(|_| receipt.tail.clone());
@@ -165,14 +176,16 @@ fn end_of(command: &Command, receipts: &[Receipt], logs: &Logs) -> TrialEnd {
     match verify::passed(receipt) {
         _ if has_no_tests => TrialEnd::of(TrialResult::NoTests, "no tests found"),
         true => TrialEnd::of(TrialResult::Passed, &format!("passed in {time}")),
-        false => {
-            let last = receipt.tail.lines().rev().find(|line| !line.trim().is_empty());
-            TrialEnd {
-                last_line: last.unwrap_or_default().trim().to_owned(),
-                ..TrialEnd::of(TrialResult::Failed, &format!("failed, {}", receipt.exit))
-            }
-        }
+        false => TrialEnd {
+            last_line: last_line(receipt),
+            ..TrialEnd::of(TrialResult::Failed, &format!("failed, {}", receipt.exit))
+        },
     }
+}
+
+fn last_line(receipt: &Receipt) -> String {
+    let last = receipt.tail.lines().rev().find(|line| !line.trim().is_empty());
+    last.unwrap_or_default().trim().to_owned()
 }
 
 /// Returns whether a command is pytest, whose exit status for "no tests" is 5.
