@@ -256,11 +256,14 @@ pub(super) fn why(error: &ReviseError) -> String {
         ReviseError::Created(error) => error.to_string(),
         ReviseError::Closed(closed) => closed.message.clone(),
         ReviseError::NotTheirs { task, .. } => format!("`{task}` is held by another owner"),
-        ReviseError::NoSuchTask { name, .. } => format!("there is no task `{name}` any more"),
+        ReviseError::NoSuchTask { name, .. } | ReviseError::DoubtfulPlan { name } => {
+            format!("there is no task `{name}` any more")
+        }
         ReviseError::SeveralTasks { name, .. } => format!("several tasks are called `{name}` now"),
         ReviseError::NothingReady
         | ReviseError::NothingToUndo
         | ReviseError::UndoDuringRun { .. }
+        | ReviseError::RenameDuringRun { .. }
         | ReviseError::EditedSince { .. }
         | ReviseError::ChangedMeanwhile => "there was nothing to change".to_owned(),
     }

@@ -22,9 +22,12 @@ use planwright_core::text::SourceText;
 
 use crate::claims::{Claims, NotHolder};
 use crate::clock;
+use crate::files::DiskFiles;
 use crate::gate::{Closed, GatePolicy};
 use crate::inspect_file::open;
 use crate::journal::{ChangeRecord, History, JournalRepair, JournalTaskState, PastChange, StateChange, plan_id};
+use crate::layout::PlanPlace;
+use crate::runs::{self, LiveRun};
 use crate::store::{CreateError, LoadError, PlanFile, PreparedChange, Store, StoreError, UpdateError, history, load};
 use crate::user::owner_here;
 use crate::workspace::slashed;
@@ -109,6 +112,8 @@ pub enum ReviseError {
         /// Names it has.
         known: Vec<String>,
     },
+    /// No task has the name, and the text has syntax errors, so that the task may be in a part that cannot be read.
+    DoubtfulPlan { name: String },
     /// Several tasks have the name.
     SeveralTasks {
         /// The name.
@@ -122,6 +127,12 @@ pub enum ReviseError {
     NothingToUndo,
     /// The last change is that of a run which works on the plan.
     UndoDuringRun {
+        /// The process of the run.
+        pid: u32,
+    },
+    /// A run works on the task, and knows its attempt by the name of the task.
+    RenameDuringRun {
+        task: String,
         /// The process of the run.
         pid: u32,
     },
@@ -254,8 +265,10 @@ pub fn edit<'e>(
 ) -> Result<Revised, ReviseError> {
     revise(target, verb, |pending| {
         pending.compare_states();
-        if verb == "remove" {
-            refuse_held(&Claims::of(pending.history), names, by)?;
+        match (verb, names) {
+            ("remove", _) => refuse_held(&Claims::of(pending.history), names, by)?,
+            ("rename", [task, ..]) => refuse_in_run(pending, task)?,
+            _ => {}
         }
         let mut n_edits = 0;
         while let Some(edit) = edit_of(pending.linked()?, n_edits)? {
@@ -305,6 +318,25 @@ fn refuse_held(claims: &Claims, tasks: &[String], by: Option<&str>) -> Result<()
     Ok(())
 }
 
+/// Refuses to rename a task that a run works on now.
+fn refuse_in_run(pending: &PendingChange<'_>, task: &str) -> Result<(), ReviseError> {
+    let claims = Claims::of(pending.history);
+    let is_of_run = claims.on(task).is_some_and(|claim| claim.owner().is_none());
+    match live_run(pending.target.path).filter(|_| is_of_run) {
+        Some(live) => Err(ReviseError::RenameDuringRun {
+            task: task.to_owned(),
+            pid: live.pid,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Returns the run that works on a plan now.
+fn live_run(plan: &Path) -> Option<LiveRun> {
+    let place = PlanPlace::of(&DiskFiles, plan).ok()?;
+    runs::holder(&DiskFiles, &place)
+}
+
 /// Returns the task with a name.
 pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
     let tasks = 0..plan.tasks().len();
@@ -321,6 +353,10 @@ pub fn task_named(plan: &Plan, name: &str) -> Result<usize, ReviseError> {
 }
 
 fn no_such_task(plan: &Plan, name: &str) -> ReviseError {
+    if plan.is_doubtful {
+        let name = name.to_owned();
+        return ReviseError::DoubtfulPlan { name };
+    }
     ReviseError::NoSuchTask {
         name: name.to_owned(),
         known: (0..plan.tasks().len())

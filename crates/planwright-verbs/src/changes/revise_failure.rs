@@ -20,7 +20,7 @@ use planwright_run::shell::{argument, with_pack, with_plan};
 use planwright_run::store::{LoadError, StoreError, load};
 
 use crate::face::{Drawn, Evidence, Failure, Result};
-use crate::plans::{FoundPlan, load_failure, review_commands, several_tasks, unknown_task};
+use crate::plans::{FoundPlan, load_failure, review_commands, several_tasks, unknown_task, unreadable_task};
 use crate::text::{cut, one_line, printable, shown_name};
 
 /// Returns an error of the run layer as the user sees it.
@@ -30,6 +30,7 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
     }
     match error {
         ReviseError::NoSuchTask { name, known } => unknown_task(name, known),
+        ReviseError::DoubtfulPlan { name } => unreadable_task(name),
         ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
         ReviseError::NothingReady => Failure::problem(
             "no task is ready to be started",
@@ -44,6 +45,14 @@ pub fn revise_failure(found: &FoundPlan, error: &ReviseError) -> Failure {
             format!("a run is working on the plan (process {pid}), and the last change is its own"),
             format!(
                 "end the run first: `planwright stop {}`",
+                argument(&found.path.to_string_lossy())
+            ),
+        ),
+        ReviseError::RenameDuringRun { task, pid } => Failure::problem(
+            format!("a run is working on `{}` (process {pid})", shown_name(task)),
+            format!(
+                "rename it when its attempt has ended; or end the attempt: `planwright reset {} -p {} --take-over --note \"…\"`",
+                argument(task),
                 argument(&found.path.to_string_lossy())
             ),
         ),
@@ -223,6 +232,7 @@ pub fn wrong_dialect(found: &FoundPlan, error: &ReviseError) -> Option<Failure> 
     let is_about_plan = matches!(
         error,
         ReviseError::NoSuchTask { .. }
+            | ReviseError::DoubtfulPlan { .. }
             | ReviseError::SeveralTasks { .. }
             | ReviseError::NothingReady
             | ReviseError::Problem(_)

@@ -12,6 +12,7 @@ pub fn task_named(linked: &LinkedPlan, name: &str) -> Result<usize> {
     planwright_run::revise::task_named(&linked.plan, name).map_err(|error| match &error {
         ReviseError::SeveralTasks { name, lines } => several_tasks(name, lines),
         ReviseError::NoSuchTask { known, .. } => unknown_task(name, known),
+        ReviseError::DoubtfulPlan { name } => unreadable_task(name),
         _ => unknown_task(name, &[]),
     })
 }
@@ -24,6 +25,17 @@ pub fn several_tasks(name: &str, lines: &[usize]) -> Failure {
         lines.join(", ")
     );
     Failure::problem(message, "give each of them an id of its own in the file")
+}
+
+/// Returns that a task cannot be found because the text of the plan has syntax errors.
+pub fn unreadable_task(name: &str) -> Failure {
+    Failure::problem(
+        format!(
+            "the plan has syntax errors, and no task `{}` can be read in it",
+            cut(&shown_name(name), 60)
+        ),
+        "`planwright check` shows the errors: fix them first",
+    )
 }
 
 /// Returns that a plan has no task of this name: with the one that was probably meant, and some that it has.
