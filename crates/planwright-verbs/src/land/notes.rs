@@ -5,7 +5,7 @@ use crate::plans::open_file;
 use crate::run_history::{RunScope, judged};
 use crate::text::{count, one_line, shown_name, some_of};
 use planwright_core::plan::State;
-use planwright_run::runs::state::TaskRun;
+use planwright_run::runs::state::{TaskRun, TaskState};
 use planwright_run::shell::argument;
 
 use super::Landing;
@@ -19,14 +19,20 @@ impl Landing {
                 .filter_map(|attempt| attempt.landing.merged.as_ref());
             merged.any(|merged| merged.passed)
         };
-        let branch = one_line(&self.conditions.branch);
-        match self.state.tasks().iter().any(has_landed) {
-            true => format!(
-                "`{branch}` has nothing that is not part of `{}` already",
-                one_line(&self.into)
+        if self.state.tasks().iter().any(has_landed) {
+            let (branch, into) = (one_line(&self.conditions.branch), one_line(&self.into));
+            return format!("nothing to land: all work of `{branch}` is in `{into}`");
+        }
+        let path = argument(&self.run.header.path);
+        let mut in_review = self.state.tasks().iter().filter(|task| task.state == TaskState::Review);
+        match in_review.next() {
+            Some(task) => format!(
+                "nothing to land: {} waits for review: `planwright approve {} -p {path}` lets it land",
+                shown_name(&task.task),
+                argument(&task.task)
             ),
-            false => format!(
-                "nothing to land: the last run of {} has no verified work. `planwright summary` shows why",
+            None => format!(
+                "nothing to land: the last run of {} has no verified work; `planwright summary -p {path}` shows why",
                 one_line(&self.run.header.path)
             ),
         }

@@ -20,6 +20,9 @@ pub struct TaskChangeReport {
     pub added: Option<u64>,
     pub removed: Option<u64>,
     pub verified_by: usize,
+    /// Whether it waits for a review: it may have changed the commands that it passed.
+    #[serde(skip)]
+    pub in_review: bool,
     /// How many times it was tried.
     pub attempts: usize,
     pub cost_usd: Option<f64>,
@@ -50,6 +53,7 @@ pub(super) fn changes(setting: &Setting, run_state: &RunState) -> Vec<TaskChange
             added: None,
             removed: None,
             verified_by: last.map_or(0, |last| last.verification.receipts.len()),
+            in_review: task.state == TaskState::Review,
             attempts: task.attempts.len(),
             cost_usd: task.cost_usd(),
             no_changes: last.is_some_and(|last| last.report.no_changes),

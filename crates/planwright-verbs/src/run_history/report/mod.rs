@@ -428,9 +428,11 @@ fn landed(setting: &Setting, run_state: &RunState) -> Option<LandedReport> {
         merged.is_some_and(|merged| merged.passed && merged.commit.is_some())
     };
     let tasks = run_state.tasks().iter().filter(has_landed).count();
+    // The branch began with work of earlier runs.
+    let has_earlier = conditions.uncommitted.is_none() && conditions.start != conditions.base;
     let start = short_commit(&conditions.start).to_owned();
     let base = short_commit(&conditions.base);
-    (tasks > 0).then(|| LandedReport {
+    (tasks > 0 || has_earlier).then(|| LandedReport {
         review: match conditions.uncommitted {
             // The branch has that work as well, and `land` leaves it out.
             Some(_) => setting.plan_command("land --dry-run"),
@@ -462,13 +464,15 @@ impl CountsReport {
             Some(ended) => (ended.n_done, ended.n_failed, ended.n_skipped, ended.n_left),
             None => (n_done, n_failed, n_skipped, run_state.n_left()),
         };
+        // What waits for a review may have changed what verified it.
+        let verified = accepted(run_state).filter(|task| task.current_state() == TaskState::Done && task.is_verified());
         CountsReport {
             done,
             failed,
             skipped,
             left,
             review: n_review,
-            verified: (n_done + n_review).saturating_sub(n_unverified),
+            verified: verified.count() as u64,
             unverified: n_unverified,
             unchanged: n_unchanged,
         }

@@ -46,6 +46,7 @@ fn amounts(change: &TaskChangeReport) -> String {
     words.extend(change.commit.iter().map(|commit| short_commit(commit).to_owned()));
     words.push(match change.verified_by {
         0 => "unverified".to_owned(),
+        n if change.in_review => format!("passed {}, in review", count(n as u64, "command")),
         n => format!("verified by {}", count(n as u64, "command")),
     });
     if change.attempts > 1 {

@@ -272,7 +272,10 @@ impl SummaryPage {
             (None, true) => ", which is gone; this brings it back:".to_owned(),
             (None, false) => String::new(),
         };
-        let tasks = count(landed.tasks as u64, "task");
+        let tasks = match landed.tasks {
+            0 => "work of earlier runs".to_owned(),
+            n => count(n as u64, "task"),
+        };
         let what = self.item(&format!("{tasks} on {}{into}", one_line(&landed.branch)));
         // What has landed is no difference any more.
         let review = Some(&landed.review).filter(|_| landed.into.is_none());

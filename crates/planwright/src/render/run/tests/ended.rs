@@ -62,7 +62,7 @@ fn a_summary_has_the_results_of_a_run_and_the_next_command() {
 
         Run 20261116-053100 got stuck after 1h 04m: T010 depends on tasks that failed
           5 done, 2 failed, 2 skipped, 1 in review, 2 left
-          2 verified by commands
+          1 verified by commands
           1 unverified: T002
           $1.05, 50.0k tokens in, 11.5k out
           look first at T003 (failed), T007 (failed), T002 (unverified)
@@ -95,7 +95,7 @@ fn a_summary_has_the_results_of_a_run_and_the_next_command() {
         Changes
           T001  Write the parser                         verified by 2 commands, $0.21
           T002  Add tests for every rule of the grammar  unverified, $0.21
-          T008  Read the seeds                           verified by 1 command, $0.21
+          T008  Read the seeds                           passed 1 command, in review, $0.21
 
         To continue
           planwright run docs/tasks/pack.md --retry-failed
@@ -115,7 +115,7 @@ fn a_summary_has_the_results_of_a_run_and_the_next_command() {
             "skipped": 2,
             "left": 2,
             "review": 1,
-            "verified": 2,
+            "verified": 1,
             "unverified": 1,
             "unchanged": 0
           },
