@@ -213,7 +213,11 @@ impl<'o> RunView<'o> {
                 if is_answered || gate.answer(&self.run, &task.task, &line) {
                     gate.asked = Some((task.task.clone(), true));
                 } else {
-                    pose(&mut self.shown, ReviewPrompt::question(task));
+                    let question = ReviewPrompt::question(task);
+                    pose(
+                        &mut self.shown,
+                        format!("Please answer y, or n and a reason. {question}"),
+                    );
                 }
             }
         }

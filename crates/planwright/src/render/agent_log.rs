@@ -1,6 +1,6 @@
 //! The JSON output of agents as text for people: messages, tools, errors, result. Other lines stay unchanged.
 
-use planwright_verbs::text::{columns, cut, one_line};
+use planwright_verbs::text::{columns, count, cut, one_line};
 use serde_json::Value;
 
 use super::terminal::harmless_line;
@@ -210,7 +210,7 @@ fn result(event: &Value) -> Event {
     }
     let mut words = "success".to_owned();
     if let Some(turns) = event.get("num_turns").and_then(Value::as_u64) {
-        words.push_str(&format!(", {turns} turns"));
+        words.push_str(&format!(", {}", count(turns, "turn")));
     }
     if let Some(cost) = event.get("total_cost_usd").and_then(Value::as_f64) {
         words.push_str(&format!(", ${cost:.2}"));

@@ -12,6 +12,7 @@ use super::progress::{Progress, Turn};
 use super::words::{Moment, clock_at, clock_of, elapsed};
 use crate::render::events::{chosen_words, conflicted_words};
 use crate::render::terminal::{Paint, harmless_json};
+use crate::render::wrap::hanging;
 use planwright_verbs::run_history::{Setting, first_useful_line, why_of};
 use planwright_verbs::text::{columns, count, duration, fill, one_line, short_commit, shown_name, some_of};
 
@@ -32,6 +33,8 @@ pub(crate) struct RunLines {
     pub(crate) progress: Progress,
     name_columns: usize,
     pub(crate) paint: Paint,
+    /// Longer lines are broken between words.
+    pub(crate) width: usize,
 }
 
 impl RunLines {
@@ -40,6 +43,7 @@ impl RunLines {
             name_columns: setting.name_columns(),
             progress: Progress::new(setting),
             paint,
+            width: usize::MAX,
         }
     }
 
@@ -59,11 +63,11 @@ impl RunLines {
         let name = shown_name(task);
         let width = columns(&name).clamp(self.name_columns, MAX_NAME_COLUMNS);
         let name = self.paint.bold(&fill(&name, width));
-        format!("{}  {name}  {text}", self.clock(record))
+        hanging(&format!("{}  {name}  ", self.clock(record)), text, self.width)
     }
 
     fn of_run(&self, record: &RunRecord, text: &str) -> String {
-        format!("{}  {text}", self.clock(record))
+        hanging(&format!("{}  ", self.clock(record)), text, self.width)
     }
 
     fn clock(&self, record: &RunRecord) -> String {
@@ -120,8 +124,9 @@ impl RunLines {
             RunEvent::Review(review) => {
                 let command = self.progress.setting.task_command("approve", &review.task);
                 let held = self.progress.run_state.task(&review.task).and_then(|task| task.held.as_ref());
-                let look = held.map(|held| format!("git show {}; ", one_line(short_commit(&held.candidate.commit))));
-                let words = format!("{}: {}{command}", paint.warning("needs review"), look.unwrap_or_default());
+                let commit = held.map(|held| one_line(short_commit(&held.candidate.commit)));
+                let look = commit.map_or_else(String::new, |commit| format!("`git show {commit}`, then "));
+                let words = format!("{}: {look}`{command}`", paint.warning("needs review"));
                 (Some(&review.task), words)
             }
             RunEvent::Approved(approved) => (Some(&approved.task), format!("approved{}", by(approved.by.as_deref()))),
@@ -133,7 +138,7 @@ impl RunLines {
             }
             RunEvent::Paused(asked) => {
                 let command = self.progress.setting.plan_command("resume");
-                (None, format!("{}; {command} continues", asked_words(&paint.warning("paused"), asked)))
+                (None, format!("{}; `{command}` continues", asked_words(&paint.warning("paused"), asked)))
             }
             RunEvent::Resumed(asked) => (None, asked_words("resumed", asked)),
             RunEvent::Stopping(stopping) => {

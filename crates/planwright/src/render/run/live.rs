@@ -160,6 +160,7 @@ fn up(n_lines: usize) -> String {
 
 impl<W: Write> Watcher for LiveDisplay<W> {
     fn event(&mut self, record: &RunRecord) {
+        self.story.width = (self.size)().unwrap_or(USUAL_SIZE).columns;
         for line in self.story.take(record) {
             self.waiting.push_str(&line);
             self.waiting.push('\n');

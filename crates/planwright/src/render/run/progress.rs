@@ -122,7 +122,8 @@ impl Progress {
     /// Returns how long a run will still take, by how long attempts took until now; none where too little is known.
     pub(crate) fn remaining(&self, now: Moment) -> Option<u64> {
         let is_held = self.run_state.paused.is_some() || self.run_state.stopping.is_some() || self.n_interrupts > 0;
-        if self.n_ended < 2 || is_held || self.run_state.ended.is_some() {
+        // A task that waits for another attempt may wait for hours, and may need more than one.
+        if self.n_ended < 2 || is_held || !self.resting.is_empty() || self.run_state.ended.is_some() {
             return None;
         }
         let mean = self.all_took / self.n_ended;

@@ -70,7 +70,7 @@ fn a_frame_fits_a_terminal_of_any_usual_size() {
         24,
         expect![[r#"
             █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-            5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            5m 00s · 1 verified, 1 unverified · $1.05 · 61.5k tokens
             ⠋ T005  Write the parser               claude     1m 35s  Compiling planwright-core v0.1.0 (/somewhere/deep/in/the/tre…
             ⠋ T007  日本語の文書を書く             claude #2  1m 09s  日本語のテストを実行しています、少々お待ちください。もうすぐ…
             ⠋ T008  Read the seeds                 claude     1m 00s  verifying: running 12 tests
@@ -83,7 +83,7 @@ fn a_frame_fits_a_terminal_of_any_usual_size() {
         24,
         expect![[r#"
             █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-            5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            5m 00s · 1 verified, 1 unverified · $1.05 · 61.5k tokens
             ⠋ T005  Write the parser     claude     1m 35s  Compiling planwright-core v0.1…
             ⠋ T007  日本語の文書を書く   claude #2  1m 09s  日本語のテストを実行しています…
             ⠋ T008  Read the seeds       claude     1m 00s  verifying: running 12 tests
@@ -95,13 +95,13 @@ fn a_frame_fits_a_terminal_of_any_usual_size() {
         40,
         24,
         expect![[r#"
-        2 of 12 done, 1 failed, 1 skipped
-        5m 00s · about 4 min left
-        ⠋ T005  1m 35s  Compiling planwright-c…
-        ⠋ T007  1m 09s  日本語のテストを実行し…
-        ⠋ T008  1m 00s  verifying: running 12…
-        ◷ T006          attempt 2 in 20s: 429…
-    "#]],
+            2 of 12 done, 1 failed, 1 skipped
+            5m 00s · 1 verified, 1 unverified
+            ⠋ T005  1m 35s  Compiling planwright-c…
+            ⠋ T007  1m 09s  日本語のテストを実行し…
+            ⠋ T008  1m 00s  verifying: running 12…
+            ◷ T006          attempt 2 in 20s: 429…
+        "#]],
     );
     check_frame(
         &busy,
@@ -109,7 +109,7 @@ fn a_frame_fits_a_terminal_of_any_usual_size() {
         5,
         expect![[r#"
             █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-            5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            5m 00s · 1 verified, 1 unverified · $1.05 · 61.5k tokens
             ⠋ T005  Write the parser  claude  1m 35s  Compiling planwright-core v0.1.0 (/somewhere/deep/in/the/tree/of/folders)
               … and 3 more
         "#]],
@@ -120,7 +120,7 @@ fn a_frame_fits_a_terminal_of_any_usual_size() {
         5,
         expect![[r#"
             █████░░░░░░░░░░░░░░░░░░░░░░░░░░░  2 of 12 done, 1 failed, 1 skipped, 8 left
-            5m 00s · about 4 min left · 1 verified, 1 unverified · $1.05 · 61.5k tokens
+            5m 00s · 1 verified, 1 unverified · $1.05 · 61.5k tokens
             ⠋ T005  Write the parser  claude  1m 35s  Compiling planwright-core v0.1.0 (/s…
               … and 3 more
         "#]],
@@ -130,11 +130,11 @@ fn a_frame_fits_a_terminal_of_any_usual_size() {
         40,
         5,
         expect![[r#"
-        2 of 12 done, 1 failed, 1 skipped
-        5m 00s · about 4 min left
-        ⠋ T005  1m 35s  Compiling planwright-c…
-          … and 3 more
-    "#]],
+            2 of 12 done, 1 failed, 1 skipped
+            5m 00s · 1 verified, 1 unverified
+            ⠋ T005  1m 35s  Compiling planwright-c…
+              … and 3 more
+        "#]],
     );
 }
 

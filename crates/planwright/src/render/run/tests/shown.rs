@@ -106,8 +106,8 @@ fn a_run_is_shown_as_lines() {
         05:34:51  T007  started  claude, attempt 2
         05:35:00  T008  started  claude, attempt 1
         05:35:55  T008  done in 55s, verified by 1 command
-        05:36:00  T008  needs review: planwright approve T008 -p docs/tasks/pack.md
-        05:36:01  paused by ann; planwright resume docs/tasks/pack.md continues
+        05:36:00  T008  needs review: `planwright approve T008 -p docs/tasks/pack.md`
+        05:36:01  paused by ann; `planwright resume docs/tasks/pack.md` continues
         05:36:02  resumed by ann
         05:36:03  T008  approved by ann
         05:36:04  T005  landed on planwright/run/T005 as 1a2b3c4d5e
