@@ -194,8 +194,13 @@ impl AgentQueryError {
             }
             AgentQueryError::RateLimited { wait: Some(wait), .. } => format!("try again in {wait} seconds"),
             AgentQueryError::RateLimited { wait: None, .. } => "try again later".to_owned(),
+            AgentQueryError::Broken { why, .. } if why.contains("ermission denied") => {
+                "agents write only where their fence lets them: allow another folder in your own configuration with \
+                 `run.fence_write`; docs/fence.md has the limits"
+                    .to_owned()
+            }
             AgentQueryError::Broken { .. } | AgentQueryError::Failed { .. } => {
-                "what it printed is in the newest folder of `.planwright/inquiries`".to_owned()
+                "its output is in the newest folder of `.planwright/inquiries`".to_owned()
             }
             AgentQueryError::TimedOut { .. } => "give it more time with `run.wall_limit`, or another agent".to_owned(),
             AgentQueryError::Interrupted { .. } => "ask again".to_owned(),

@@ -267,7 +267,7 @@ impl Importer<'_> {
                 };
                 Err(Failure::usage(
                     format!(
-                        "the plan was read out of an answer with {guesses}, and there is no terminal to confirm it on"
+                        "the plan was extracted from an answer with {guesses}, and there is no terminal to confirm it on"
                     ),
                     format!("confirm it with --yes: {}", self.workspace.with_option("--yes")),
                 ))

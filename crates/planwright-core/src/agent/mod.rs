@@ -338,9 +338,7 @@ impl Listener {
             AgentExit::Code(0) if !self.summary.denials.is_empty() => denied(&self.summary),
             AgentExit::Code(code) if signs::INTERRUPTED_CODES.contains(&code) => AgentOutcome::Interrupted,
             AgentExit::Code(_) => AgentOutcome::Broken {
-                why: self
-                    .summary
-                    .explained(&format!("it ended without saying how it went ({exit})")),
+                why: self.summary.explained(&format!("it ended without a result ({exit})")),
             },
         }
     }

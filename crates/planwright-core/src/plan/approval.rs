@@ -80,7 +80,7 @@ pub static NO_PLAN_STATUS: PlanMachine = PlanMachine {
     rows: &[],
     unsaid: None,
     lacks: "plans of this dialect have no status of their own",
-    instead: "`planwright skip` leaves tasks out, `planwright archive` puts the plan aside; `planwright approve` approves it where `approval.required` is set",
+    instead: "name a task to approve or reject its work: `planwright approve TASK`; `planwright skip` leaves tasks out, `planwright archive` archives the plan; `planwright approve` approves it where `approval.required` is set",
 };
 
 /// Why a plan may not be run.

@@ -128,7 +128,7 @@ fn claude_fails_in_these_ways() {
         ONE,
         "broken ended with exit status 1",
     );
-    check(Claude, "", ONE, "broken without saying how it went (exit status 1)");
+    check(Claude, "", ONE, "broken it ended without a result (exit status 1)");
     check(
         Claude,
         "error: unknown option '--bogus'\n",
@@ -137,7 +137,7 @@ fn claude_fails_in_these_ways() {
     );
     check(Claude, "root may not skip permissions\n", ONE, "broken root may not");
     let cut = claude(r#""is_error":false,"result":"done""#);
-    check(Claude, &cut[..cut.len() - 9], OK, "broken without saying");
+    check(Claude, &cut[..cut.len() - 9], OK, "broken it ended without a result");
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn gemini_fails_in_these_ways() {
     );
     check(Gemini, &error("error inside a stream"), OK, "broken");
     check(Gemini, &error("not JSON"), ONE, "broken not JSON");
-    check(Gemini, GEMINI_WORK, OK, "broken without saying");
+    check(Gemini, GEMINI_WORK, OK, "broken it ended without a result");
     check(Gemini, attempts, AgentExit::Stopped, "limited 429");
 }
 
@@ -461,13 +461,13 @@ fn opencode_is_done_when_its_last_step_stops() {
         Opencode,
         &format!("{OPENCODE_WORK}{}", opencode_step("tool-calls", 5)),
         OK,
-        "broken without saying",
+        "broken it ended without a result",
     );
     check(
         Opencode,
         &format!("{output}{OPENCODE_WORK}"),
         OK,
-        "broken without saying",
+        "broken it ended without a result",
     );
 }
 

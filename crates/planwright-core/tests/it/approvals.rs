@@ -164,7 +164,7 @@ fn a_refusal_names_the_status_and_the_allowed_verbs() {
         (
             CLIDO.to_owned(),
             PlanVerb::Cancel,
-            "cannot cancel this plan: plans of this dialect have no status of their own; `planwright skip` leaves tasks out, `planwright archive` puts the plan aside; `planwright approve` approves it where `approval.required` is set",
+            "cannot cancel this plan: plans of this dialect have no status of their own; name a task to approve or reject its work: `planwright approve TASK`; `planwright skip` leaves tasks out, `planwright archive` archives the plan; `planwright approve` approves it where `approval.required` is set",
         ),
         (
             rawko("draft").replace("status: draft # so far\n", ""),

@@ -190,9 +190,7 @@ pub(super) fn start_words(name: &str, start: &BranchStart) -> String {
         BranchStart::Created => format!("work lands on the new branch `{name}`"),
         BranchStart::Continued => format!("work lands on the branch `{name}`, which has work that is not landed yet"),
         BranchStart::Restarted { .. } => {
-            format!(
-                "work lands on the branch `{name}`, which starts again at what is checked out: it has nothing that is not part of that"
-            )
+            format!("work lands on the branch `{name}`, reset to what is checked out: all its work is part of that")
         }
         BranchStart::Current => format!("work lands on `{name}`, which is checked out"),
     }

@@ -48,7 +48,7 @@ pub fn refuse_unsound(workspace: &Workspace, configuration: &Configuration, so: 
         return Ok(());
     }
     report_findings(workspace, configuration);
-    let help = "correct it; `planwright config` shows what holds, and every finding";
+    let help = "correct it; `planwright config` shows the effective settings, and every finding";
     Err(match configuration.is_unread() {
         true => Failure::outside(format!("the configuration cannot be read, and {so}"), help),
         false => Failure::problem(format!("the configuration has errors, and {so}"), help),

@@ -12,7 +12,7 @@ pub(super) struct Settings<'s> {
 
 const HEAD: &str = "\
 # Settings of planwright for this workspace. Commit this file.
-# `planwright config` shows what holds and why; docs/configuration.md describes every setting.
+# `planwright config` shows the effective settings and why; docs/configuration.md describes every setting.
 # Settings behind a # show their defaults, or an example where the comment says so.
 ";
 

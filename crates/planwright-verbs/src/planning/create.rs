@@ -280,7 +280,7 @@ pub struct WrittenReport {
     /// The text, where it was not written.
     pub text: Option<String>,
     pub notes: Vec<DiagnosticReport>,
-    /// Where the plan was read out of an answer: its tasks as they were read.
+    /// Where the plan was extracted from an answer: its tasks as they were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Vec<OutlineRow>>,
     /// What would change in the file, where that was asked for.

@@ -1,6 +1,7 @@
 //! Plans of a workspace by file name, id and title, and the only one of them or the one in work.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use planwright_core::dialect::{DIALECTS, Dialect};
 use planwright_core::inspect::LinkedPlan;
@@ -198,12 +199,15 @@ pub(super) fn only(
         [_] => Ok(found.swap_remove(0)),
         [] => Err(Failure::problem(none, help)),
         [first, ..] => {
-            // The one that is probably meant: the first that is not finished.
-            let open = found.iter().find(|path| !is_finished(path));
-            let first = open.unwrap_or(first).to_string_lossy();
+            // The one that is probably meant: the unfinished one that changed last.
+            let open = found.iter().rev().filter(|path| !is_finished(path));
+            let likely = open
+                .max_by_key(|path| changed_at(path))
+                .unwrap_or(first)
+                .to_string_lossy();
             let command = match typed {
-                Some(typed) => workspace.with_word(typed, &first),
-                None => workspace.with_plan(&first),
+                Some(typed) => workspace.with_word(typed, &likely),
+                None => workspace.with_plan(&likely),
             };
             let mut message = "several plans fit:".to_owned();
             for path in found.iter().take(20) {
@@ -215,6 +219,10 @@ pub(super) fn only(
             Err(Failure::problem(message, format!("name one of them: `{command}`")))
         }
     }
+}
+
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
 /// Returns what a plan file may be called: its stem, and the plan's id where it has one.

@@ -168,7 +168,7 @@ fn make_ready(
             "see above, and `planwright run --help`",
         ));
     }
-    refuse_unsound(workspace, &configuration, "nothing is run by it")?;
+    refuse_unsound(workspace, &configuration, "the run was not started")?;
     refuse_old_version(found)?;
     let may_ask = match &approval {
         UnapprovedPlan::Asked(observer) => observer.may_ask(),

@@ -8,7 +8,7 @@ use planwright_verbs::text::{cut, one_line};
 use super::answers;
 use super::{Exit, Failure, Output, Result};
 
-/// Archive plans: move them out of the way with their history.
+/// Archive plans: move them to the archive with their history.
 ///
 /// A rawko plan goes to `.rawko/plans/archive`, where its own tool puts it; others to `.planwright/archive`, under the path that
 /// they had. Nothing is overwritten. `list --archived` shows them.

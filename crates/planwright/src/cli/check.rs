@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PATHS")]
     paths: Vec<PathBuf>,
 
-    /// Read every file in this dialect, whatever it looks like.
+    /// Read every file in this dialect, without detection.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 

@@ -31,9 +31,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Have a run start nothing new, and end when what runs is through.
+/// Stop a run after its running tasks; nothing new starts.
 ///
-/// With --now what runs is ended as well: politely first, and its attempts are interrupted. Tasks that did not finish are
+/// With --now running attempts are ended as well, by SIGTERM first, and count as interrupted. Tasks that did not finish are
 /// taken up again by the next `planwright run`.
 #[derive(clap::Args)]
 #[command(after_help = "\

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "UUID")]
     session: Option<String>,
 
-    /// Read the file in this dialect, whatever it looks like.
+    /// Read the file in this dialect, without detection.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     dialect: Option<String>,
 

@@ -14,7 +14,7 @@ use super::{Exit, Failure, Output, Result};
 
 /// Edit a plan, or one task as a form, in your editor.
 ///
-/// The editor is that of VISUAL or EDITOR. The text is checked when the editor is closed; where it is sound, the diff is shown and
+/// The editor is that of VISUAL or EDITOR. The text is checked when the editor is closed; if it is valid, the diff is shown and
 /// the plan is written. `planwright undo` takes it back.
 #[derive(clap::Args)]
 #[command(after_help = "\

@@ -184,7 +184,7 @@ Examples:
   planwright run --agent claude             have an agent do it
   planwright help run                       more about a verb
 
-Exit status: 0 success; 1 the plan has problems, or the question no answer;
+Exit status: 0 success; 1 the plan has errors, or nothing was found;
 2 wrong usage; 3 the environment failed; 130 and 143 interrupted and terminated.
 Documentation: docs/; `planwright check --explain ID` for findings.",
         )

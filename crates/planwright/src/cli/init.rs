@@ -236,7 +236,7 @@ fn say_verification(tried: &[TriedCommand], output: &mut Output) {
         let why = if one.last_line.is_empty() {
             String::new()
         } else {
-            format!(": {}", cut(&one_line(&one.last_line), 60))
+            format!(": {}", cut(&one_line(&one.last_line), 120))
         };
         let left_out = if one.is_used() { "" } else { ", left out" };
         let start = format!("  {:widest$}  ", one_line(&one.line));
@@ -258,7 +258,7 @@ fn say_surroundings(repository: RepositoryState, output: &mut Output) {
             "no repository here; with one (`git init`), each task works in a checkout of its own"
         }
         RepositoryState::NoCommit => {
-            "the repository has no commit yet; tasks work on what is committed: `git add --all && git commit -m \"First commit\"`"
+            "no commit yet: tasks share this folder, one at a time. With a commit each works in a checkout of its own: `git add --all && git commit -m \"First commit\"`"
         }
         RepositoryState::Committed => return,
     };

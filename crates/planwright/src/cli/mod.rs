@@ -89,7 +89,7 @@ use output::{ColorChoice, Form, Output};
 /// One engine for the plans that AI coding agents work from.
 ///
 /// Reads OpenCrabs, clido, Aimi, spec-first and rawko plans in the files your agent already uses,
-/// and says the truth about them.
+/// and reports every error in them.
 #[derive(Parser)]
 #[command(name = "planwright", version, max_term_width = 100)]
 struct Cli {
@@ -178,7 +178,7 @@ Examples:
 Examples:
   planwright submit plan.json --by ada")]
     Submit(approval::PlanArgs),
-    /// Let a plan be worked on, or say that what a task made is good.
+    /// Approve a plan, or the work of a task.
     ///
     /// An OpenCrabs plan becomes `Approved`. A task that a run has left for review is done; a run that is under way gets the decision.
     #[command(after_help = "\
@@ -187,7 +187,7 @@ Examples:
   planwright approve T002                   what a task made
   planwright approve --proposed             what agents and planners propose")]
     Approve(approval::JudgedArgs),
-    /// Turn down a plan, or what a task made; needs --note.
+    /// Reject a plan, or the work of a task; needs --note.
     ///
     /// An OpenCrabs plan that has not begun becomes `Rejected`; `submit` asks again once it is corrected. A task that a run has left
     /// for review has failed; a run that is under way gets the decision.
@@ -196,7 +196,7 @@ Examples:
   planwright reject plan.json --note \"the load test is missing\"
   planwright reject T002 --note \"no test for the header\"")]
     Reject(approval::JudgedArgs),
-    /// Give a plan up.
+    /// Cancel a plan.
     ///
     /// An OpenCrabs plan becomes `Cancelled`, a rawko plan `failed`, with the note among its constraints. What became of its tasks
     /// stays.

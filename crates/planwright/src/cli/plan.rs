@@ -19,7 +19,7 @@ use crate::render::findings::{Teller, findings};
 
 /// Have an agent write a plan for a goal, and check it.
 ///
-/// The prompt describes a valid plan of the dialect. What comes back is taken out of whatever surrounds it, read and checked;
+/// The prompt describes a valid plan of the dialect. The plan is extracted from the answer, read and checked;
 /// errors are sent back to it, twice at most. An answer that still is no plan of the dialect is read as `import` reads answers, shown with
 /// every guess, and confirmed. Ids, dates and states are planwright's own. At a terminal the draft opens in your
 /// editor before anything is done with it.
@@ -32,7 +32,7 @@ Examples:
   planwright plan \"Log in with JWT\" --dry-run   print the prompt
   planwright plan \"Log in with JWT\" --from answer.md")]
 pub(crate) struct Args {
-    /// What is to be reached; @FILE and - are read.
+    /// The goal; @FILE and - are read.
     #[arg(value_name = "GOAL")]
     goal: String,
 

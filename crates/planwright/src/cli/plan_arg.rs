@@ -8,7 +8,7 @@ use planwright_verbs::{Failure, PlanChoice, Result};
 /// How plans are looked for and read.
 #[derive(clap::Args, Default)]
 pub(crate) struct Reading {
-    /// Read it in this dialect, whatever it looks like.
+    /// Read it in this dialect, without detection.
     #[arg(long, value_name = "DIALECT", value_parser = dialect_names())]
     pub(crate) dialect: Option<String>,
 

@@ -33,7 +33,7 @@ pub(crate) struct PlannerOptions {
     #[arg(long, value_name = "FILE", help_heading = "What the planner gets")]
     pub(crate) context: Vec<String>,
 
-    /// What must hold whatever is done; may be given several times. @FILE is read.
+    /// A constraint on all tasks; may be given several times. @FILE is read.
     #[arg(long, value_name = "TEXT", help_heading = "What the planner gets")]
     pub(crate) constraint: Vec<String>,
 
@@ -102,7 +102,7 @@ impl PlanningObserver for PlanningView<'_> {
         let output = &mut *self.output;
         match event {
             PlanningEvent::AgentIsChosen { agent } => output.remark(&format!(
-                "{} is asked; its answers are kept in .planwright/inquiries",
+                "asking {}; its answers are kept in .planwright/inquiries",
                 one_line(agent)
             )),
             PlanningEvent::AgentIsAsked { .. } => {}

@@ -154,7 +154,7 @@ fn draw_result(report: &ReplanReport, output: &mut Output) {
         (false, _) => {
             output.remark("nothing was written");
             output.remark(&format!(
-                "help: planwright approve --proposed {path} writes this version, planwright reject --proposed {path} --note WHY forgets it"
+                "help: `planwright approve --proposed {path}` writes this version; `planwright reject --proposed {path} --note \"…\"` deletes it"
             ));
         }
     }

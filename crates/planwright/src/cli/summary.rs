@@ -30,7 +30,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<Exit> {
     };
     let report = summary(&output.workspace(), &request)?;
     output.show(&report, |report, output| {
-        output.write(&render::run::summary(report, output.paint(), output.width()));
+        let text = render::run::summary(report, output.paint(), output.width());
+        output.write(text.trim_start_matches('\n'));
     })?;
     Ok(Exit::Success)
 }

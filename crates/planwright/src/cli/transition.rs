@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 
-    /// What came out of the work. @FILE and - as for --note.
+    /// The result of the work. @FILE and - as for --note.
     #[arg(long, value_name = "TEXT")]
     output: Option<String>,
 

@@ -449,7 +449,10 @@ fn a_version_that_changes_nothing_is_not_written() {
 fn approved_versions_are_kept_and_shown() {
     let workspace = planner(BETTER);
     workspace.write("plan.json", FAILED);
-    workspace.does(&["replan", "plan.json"]).exits(1).says("--note WHY");
+    workspace
+        .does(&["replan", "plan.json"])
+        .exits(1)
+        .says("planwright reject --proposed plan.json --note");
     let came = workspace
         .does(&["approve", "--proposed", "plan.json", "--json"])
         .exits(0);

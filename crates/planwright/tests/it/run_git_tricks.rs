@@ -414,7 +414,7 @@ fn cherry_picked_work_is_not_landed_again() {
         workspace
             .does(&["land", mode])
             .exits(0)
-            .says("has nothing that is not part of `main` already");
+            .says("nothing to land: all work of");
     }
     assert_eq!(workspace.read("shared.txt"), "one\ntwo\nthree\na\nb\n");
 }

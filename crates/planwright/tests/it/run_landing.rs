@@ -499,7 +499,7 @@ fn a_landed_branch_starts_again_and_an_unlanded_one_continues() {
     workspace.git(&["commit", "-q", "-m", "Squashed"]);
     workspace.write("plan.json", clido(&["a", "b a"]));
     workspace.script("echo more > more.txt; says done");
-    workspace.runs(&[]).exits(0).says("starts again at what is checked out");
+    workspace.runs(&[]).exits(0).says("reset to what is checked out");
     let kept = workspace.git(&["for-each-ref", "--format=%(objectname)", "refs/planwright/previous"]);
     assert_eq!(kept, second);
     assert_eq!(
@@ -734,10 +734,7 @@ fn land_verifies_the_result_and_moves_the_checked_out_branch() {
         workspace.git(&["rev-parse", "main"]),
         workspace.git(&["rev-parse", BRANCH])
     );
-    workspace
-        .does(&["land"])
-        .exits(0)
-        .says("has nothing that is not part of `main` already");
+    workspace.does(&["land"]).exits(0).says("nothing to land: all work of");
 
     // The user went on meanwhile: the result is a merge, and it is the merge that is verified.
     workspace.write("plan.json", clido(&["a", "b a"]));

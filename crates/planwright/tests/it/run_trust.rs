@@ -527,7 +527,10 @@ fn work_that_is_approved_during_the_run_lands() {
 #[test]
 fn work_that_is_rejected_is_on_no_branch() {
     let workspace = disarmed("");
-    workspace.runs(&["--only", "a"]).exits(1).says("needs review: git show");
+    workspace
+        .runs(&["--only", "a"])
+        .exits(1)
+        .says("needs review: `git show");
     workspace
         .does(&["reject", "a", "-p", "plan.json", "--note", "no"])
         .exits(0);

@@ -10,15 +10,15 @@ use super::super::answers;
 use super::super::plan_arg::PlanArgument;
 use super::super::run_view::RunManner;
 
-/// Run a plan: have agents do its tasks, and verify what they make.
+/// Run a plan: have agents do its tasks, and verify the results.
 ///
 /// The plan file is kept up to date. A task is done when its agent reports success and its verification passes. What happens is
 /// written to a log first, so that a killed run continues where it was: run the same command again.
-/// Ctrl-C starts nothing new and waits for what runs; a second one ends that politely, a third at once.
+/// After Ctrl-C nothing new starts, and running tasks finish. A second one sends them SIGTERM, a third SIGKILL.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  planwright run                                   or go on with a run
+  planwright run                                   or continue a run
   planwright run --agent claude -j 2 plan-5f0c2a9e
   planwright run --dry-run                         show what would be run
   planwright run --dry-run --prompts=t1            and the prompt of a task
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with = "agent")]
     arbiter: Option<String>,
 
-    /// How many tasks may run side by side; else as the configuration or the plan has it.
+    /// How many tasks may run in parallel; else as the configuration or the plan has it.
     #[arg(long, short = 'j', value_name = "N")]
     slots: Option<u32>,
 
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "When something fails")]
     cascade_skip: bool,
 
-    /// What becomes of tasks that were running when a run was interrupted.
+    /// How to treat tasks that were running when a run was interrupted.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "When something fails")]
     pub(super) on_interrupted: Option<Interrupted>,
 
@@ -117,7 +117,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Where")]
     include_uncommitted: bool,
 
-    /// Continue an interrupted run with the configuration of now, instead of the one that it began with.
+    /// Continue an interrupted run with the current configuration, instead of the one that it began with.
     #[arg(long, help_heading = "Trust")]
     pub(super) accept_config: bool,
 
@@ -137,15 +137,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     wall_limit: Option<String>,
 
-    /// How long an attempt may say nothing, as 10m.
+    /// How long an attempt may print nothing, as 10m.
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     silence_limit: Option<String>,
 
-    /// What the run may cost, in US dollars, as far as agents tell.
+    /// What the run may cost, in US dollars, as reported by agents.
     #[arg(long, value_name = "DOLLARS", help_heading = "Limits")]
     max_cost: Option<String>,
 
-    /// How many tokens the run may use, as far as agents tell.
+    /// How many tokens the run may use, as reported by agents.
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_tokens: Option<String>,
 
