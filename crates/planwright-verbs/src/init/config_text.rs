@@ -35,6 +35,10 @@ const NO_VERIFY: &str = "
 #every = [[\"make\", \"test\"]] # an example
 ";
 
+const PROTECT: &str = "\
+#protect = [\"tests/**\"]      # files that a task may not change without your review; an example
+";
+
 const REST: &str = r##"
 # What runs when a run has ended, or waits for you: a desktop message, ntfy, Slack, or a web hook. Examples: choose one.
 #[notify]
@@ -53,7 +57,7 @@ pub(super) fn config_text(settings: &Settings<'_>) -> String {
     text.push_str(OF_RUNS);
     match settings.every {
         [] => text.push_str(NO_VERIFY),
-        every => text.push_str(&verify_table(every)),
+        every => text.push_str(&format!("{}{PROTECT}", verify_table(every))),
     }
     text.push_str(REST);
     text

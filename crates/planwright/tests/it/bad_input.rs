@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use planwright::core::text::MAX_BYTES;
 
 use crate::plans;
+use crate::run::clido;
 use crate::sandbox::{Ran, Sandbox};
 
 /// The verbs that read a plan, each with a plan called `{}`.
@@ -500,4 +501,20 @@ fn fixes_of_a_file_that_is_replaced_are_never_a_mixture() {
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     assert!(names.len() <= 3, "temporary files are left: {names:?}");
+}
+
+#[test]
+fn a_task_that_cannot_be_read_is_not_called_unknown() {
+    let plan = clido(&["t1", "t2 t1"]).replace("\"id\": \"t1\"", "\"id: \"t1\"");
+    let sandbox = Sandbox::with(&[("plan.json", &plan)]);
+    for verb in [
+        &["set", "t1", "notes=x"][..],
+        &["done", "t1"],
+        &["why", "t1"],
+        &["rename", "t1", "x"],
+    ] {
+        let refused = sandbox.run(&[verb, &["-p", "plan.json"]].concat()).exits(1).stderr;
+        assert!(refused.contains("the plan has syntax errors"), "{verb:?}: {refused}");
+    }
+    assert_eq!(sandbox.read("plan.json"), plan);
 }

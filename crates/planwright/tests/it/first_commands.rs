@@ -515,3 +515,58 @@ fn branches_that_cannot_be_used_are_refused_before_a_run() {
         .exits(1)
         .says("no branch is checked out");
 }
+
+#[test]
+fn doctor_names_checkouts_that_cannot_be_made_and_setup_that_fails() {
+    let plan = (".clido/plans/plan-a1b2c3d4.json", clido(&["a"]));
+    let mut workspace = Workspace::new((plan.0, &plan.1), "says done").in_git();
+    workspace.configure("", "[verify]\nevery = [\"true\"]\n");
+    workspace.commit("A command that verifies");
+    workspace.does(&["doctor"]).exits(0);
+    // Not a folder, and a folder in the repository itself.
+    workspace.write("taken", "");
+    for place in [workspace.root().join("taken/below"), workspace.root().join("inside")] {
+        workspace.set("PLANWRIGHT_RUN_CHECKOUTS", &place.display().to_string());
+        workspace.does(&["doctor"]).exits(1).says("run.checkouts");
+        workspace.does(&["doctor", "--run"]).exits(1).says("run.checkouts");
+    }
+    workspace.set(
+        "PLANWRIGHT_RUN_CHECKOUTS",
+        &workspace.aside("checkouts").display().to_string(),
+    );
+    workspace.does(&["doctor"]).exits(0);
+    workspace.configure("setup = [\"exit 3\"]", "[verify]\nevery = [\"true\"]\n");
+    workspace.commit("A setup that fails");
+    let came = workspace.does(&["doctor", "--run"]).exits(1);
+    came.says("`exit 3` of run.setup fails");
+}
+
+#[test]
+fn a_run_that_lands_nothing_names_the_work_of_earlier_runs() {
+    const PLAN: &str = ".clido/plans/plan-a1b2c3d4.json";
+    let workspace = Workspace::new(
+        (PLAN, &clido(&["a", "b"])),
+        "[ $task = b ] && exit 1; echo x > a.txt; says done",
+    );
+    let workspace = workspace.in_git();
+    workspace
+        .does(&["run"])
+        .exits(1)
+        .says("1 task on planwright/plan-a1b2c3d4");
+    let came = workspace.does(&["run", "--retry-failed"]).exits(1);
+    came.says("work of earlier runs on planwright/plan-a1b2c3d4")
+        .says("planwright land .clido/plans/plan-a1b2c3d4.json");
+}
+
+#[test]
+fn land_names_the_task_that_waits_for_review() {
+    const PLAN: &str = ".clido/plans/plan-a1b2c3d4.json";
+    let workspace = Workspace::new((PLAN, &clido(&["a"])), "echo 'exit 0' > check.sh; says done");
+    workspace.configure("", "[verify]\nevery = [\"sh check.sh\"]\n");
+    workspace.write("check.sh", "true\n");
+    let workspace = workspace.in_git();
+    let came = workspace.does(&["run"]).exits(1);
+    came.says("passed 1 command, in review");
+    let landed = workspace.does(&["land"]).exits(0);
+    landed.says("a waits for review: `planwright approve a -p .clido/plans/plan-a1b2c3d4.json`");
+}

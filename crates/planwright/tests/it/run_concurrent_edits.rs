@@ -642,3 +642,18 @@ fn the_end_report_has_the_tasks_as_they_are_by_then() {
         .says("another process removed or renamed the task")
         .says("Measure it");
 }
+
+#[test]
+fn a_task_that_a_run_works_on_keeps_its_name_until_it_ends() {
+    let workspace = Workspace::new(("plan.json", &clido(&["a", "b a"])), "awaits go; says done");
+    let run = workspace.begins(&[]);
+    workspace.until_begun(1);
+    let rename = ["rename", "a", "z", "-p", "plan.json"];
+    workspace.until("a is running", |workspace| workspace.states().contains("a running"));
+    workspace.does(&rename).exits(1).says("a run is working on `a`");
+    workspace.does(&["rename", "b", "y", "-p", "plan.json"]).exits(0);
+    workspace.give("go");
+    run.ends().exits(0);
+    workspace.does(&rename).exits(0);
+    assert_eq!(workspace.states(), "z done, y done");
+}
