@@ -1,6 +1,6 @@
-//! Secrets by shape: one table of known kinds, and the rules that tell them from ordinary words.
+//! Secrets by shape: one table of known kinds, and the rules that distinguish them from ordinary words.
 //!
-//! A rule sees a bounded window behind its anchor, so that the result does not depend on how a stream is cut.
+//! A rule sees a bounded window after its anchor, so that the result does not depend on how a stream is cut.
 
 use Chars::{Alnum, Base64, Base64Url, Dotted, Hex, Ident, Token68, Upper};
 use ShapeRule::{Authorization, Bearer, Exact, Jwt, MixedWord, Named, NamedWord, PrivateKey, UrlPassword, Word};

@@ -224,10 +224,10 @@ impl Follower {
         Ok(new.into_iter().map(|(record, _)| record).collect())
     }
 
-    /// Returns the same with each record's JSON as it stands in the log, one line each.
+    /// Returns the new records, each with its JSON line from the log.
     ///
-    /// A line that cannot be read is damage where sound ones follow, and else the end: it may be cut, or written whole yet. What
-    /// stands before damage is returned first, and the damage by the next call.
+    /// An unreadable line is damage if sound ones follow. Otherwise it is the end: it may be torn, or not complete yet. Records before
+    /// damage are returned first, and the damage by the next call.
     pub fn more_as_written(&mut self) -> Result<Vec<(RunRecord, String)>, JournalError> {
         let failed = |source| io_error(&self.path, source);
         let mut file = open_to_read(&self.path).map_err(failed)?;
