@@ -30,7 +30,7 @@ pub enum Continuation {
 /// Which agents can take a piece of work, based on its attempts so far.
 #[derive(Debug, Default)]
 pub(crate) struct Fallback {
-    /// Agents whose limit was reached.
+    /// The agents that were rate limited.
     limited: BTreeSet<String>,
     /// The rate-limited agents that were tried since the last wait.
     tried: BTreeSet<String>,
